@@ -1,0 +1,94 @@
+// Import rules (docs/flow.md): data flows one way, a stage never imports another stage, a library has one home.
+const STAGES = 'pull|evaluate|decide|approve|act|report';
+const only = (name, library, home) => ({
+  name,
+  severity: 'error',
+  from: { pathNot: `^src/(${home})` },
+  to: { path: `^node_modules/${library}(/|$)` },
+});
+
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-circular',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'domain-imports-nothing-of-ours',
+      severity: 'error',
+      from: { path: '^src/domain' },
+      to: { path: '^src/(?!domain)' },
+    },
+    {
+      name: 'a-stage-never-imports-another-stage',
+      severity: 'error',
+      from: { path: `^src/(${STAGES})/` },
+      to: { path: `^src/(${STAGES})/`, pathNot: '^src/$1/' },
+    },
+    {
+      name: 'a-stage-imports-domain-alone',
+      severity: 'error',
+      from: { path: `^src/(${STAGES}|audit)/` },
+      to: { path: '^src/(?!domain/)', pathNot: '^src/$1/' },
+    },
+    {
+      name: 'store-imports-domain-alone',
+      severity: 'error',
+      from: { path: '^src/store/' },
+      to: { path: '^src/(?!domain/|store/)' },
+    },
+    {
+      name: 'management-imports-domain-alone',
+      severity: 'error',
+      from: { path: '^src/management/' },
+      to: { path: '^src/(?!domain/|management/)' },
+    },
+    {
+      name: 'console-shares-only-the-contract',
+      severity: 'error',
+      from: { path: '^src/console/' },
+      to: { path: '^src/(?!console/|management/contract|domain/(errors|ports|time-text)\\.ts)' },
+    },
+    {
+      name: 'engine-never-sees-the-console',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(console/|compose\\.ts|commands/console\\.ts)' },
+      to: { path: '^src/console/' },
+    },
+    {
+      name: 'http-imports-domain-alone',
+      severity: 'error',
+      from: { path: '^src/http/' },
+      to: { path: '^src/(?!domain/|http/)' },
+    },
+    {
+      name: 'schedule-imports-domain-alone',
+      severity: 'error',
+      from: { path: '^src/schedule/' },
+      to: { path: '^src/(?!domain/|schedule/)' },
+    },
+    {
+      name: 'notify-imports-domain-alone',
+      severity: 'error',
+      from: { path: '^src/notify/' },
+      to: { path: '^src/(?!domain/|notify/)' },
+    },
+    only('sqlite-lives-in-the-stores', 'better-sqlite3', 'store|console/store'),
+    only('croner-lives-in-schedule', 'croner', 'schedule'),
+    only('undici-lives-in-the-client', 'undici', 'management/client'),
+    only('json-logic-lives-in-evaluate', 'json-logic-js', 'evaluate'),
+    only('commander-lives-in-commands', 'commander', 'commands'),
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default'],
+      extensions: ['.ts', '.js'],
+    },
+  },
+};

@@ -1,0 +1,70 @@
+// domain: one link of the hash-chained record of everything that the engine saw, decided and did.
+import type { Fact } from './facts.ts';
+
+export type AuditKind =
+  | 'database.bound'
+  | 'run.started'
+  | 'run.finished'
+  | 'run.aborted'
+  | 'rules.loaded'
+  | 'rules.rejected'
+  | 'source.untrusted'
+  | 'baseline.accepted'
+  | 'episode.opened'
+  | 'episode.closed'
+  | 'episode.overridden'
+  | 'decision.made'
+  | 'plan.sealed'
+  | 'plan.approved'
+  | 'plan.rejected'
+  | 'plan.superseded'
+  | 'plan.applying'
+  | 'plan.applied'
+  | 'intent.planned'
+  | 'intent.dry'
+  | 'intent.sent'
+  | 'intent.settled'
+  | 'intent.withdrawn'
+  | 'claim.opened'
+  | 'claim.ended'
+  | 'claim.orphaned'
+  | 'claim.released'
+  | 'intent.resolved'
+  | 'exemption.added'
+  | 'exemption.ended'
+  | 'exemption.ending'
+  | 'stop.set'
+  | 'stop.lifted'
+  | 'snapshot.accepted'
+  | 'audit.archived'
+  | 'audit.key_replaced'
+  | 'audit.checkpoints_lost'
+  | 'database.restored'
+  | 'restore.accepted'
+  | 'notification.delivered'
+  | 'notification.given_up'
+  | 'alert.raised'
+  | 'notice';
+
+/** What is to be recorded; `at` and the links are added when it is appended. */
+export interface AuditNote {
+  kind: AuditKind;
+  body: { [key: string]: Fact | undefined };
+}
+
+export interface AuditEntry {
+  /** 1, 2, 3 … without a gap. */
+  seq: number;
+  at: number;
+  kind: AuditKind;
+  /** The exact canonical bytes that were hashed, as text: `{"at":…,"body":…,"kind":…}`. */
+  bytes: string;
+  /** Hex SHA-256 of the entry before; 64 zeros for the first. */
+  prev: string;
+  hash: string;
+}
+
+/** Links an entry to the chain: SHA-256 over a domain byte, `prev`, the sequence number and the canonical bytes. */
+export type LinkEntry = (prev: string, seq: number, bytes: string) => string;
+
+export const GENESIS = '0'.repeat(64);

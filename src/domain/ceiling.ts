@@ -1,0 +1,25 @@
+// domain: ceilings: how often an action may be attempted in one run and in 24 hours. Exceeded by nothing.
+// decide/ says beforehand what act/ will refuse; act/ alone enforces, at its one door.
+
+export interface CeilingSettings {
+  run: { max: number; percent: number };
+  day: { max: number; percent: number };
+}
+
+/** Defaults (design, section 9): a run max(50, 5 %), 24 h max(100, 10 %) of the subjects in the snapshot. */
+export const CEILINGS_DEFAULT: CeilingSettings = { run: { max: 50, percent: 5 }, day: { max: 100, percent: 10 } };
+
+/** How many attempts of one action are allowed now. */
+export function attemptsAllowed(
+  settings: CeilingSettings,
+  counts: { subjects: number; thisRun: number; lastDay: number },
+): number {
+  const run = Math.max(settings.run.max, share(settings.run.percent, counts.subjects)) - counts.thisRun;
+  const day = Math.max(settings.day.max, share(settings.day.percent, counts.subjects)) - counts.lastDay;
+  return Math.max(0, Math.min(run, day));
+}
+
+/** A percentage of a count, rounded up, so that 2 % of 40 is one. */
+export function share(percent: number, count: number): number {
+  return Math.ceil((percent * count) / 100 - 1e-9);
+}

@@ -1,0 +1,85 @@
+// domain: a checkpoint: a signed statement of how long the audit chain was and what its head was, kept in the database and
+// in a file outside it. A plain chain does not notice a cut tail or a rewrite of everything; a checkpoint outside does.
+import { hash } from 'node:crypto';
+import { canonicalJson } from './canonical.ts';
+
+export interface Checkpoint {
+  /** The chain had this many entries: the sequence number of the last one. */
+  size: number;
+  /** The hash of that entry. */
+  head: string;
+  /** Epoch ms. */
+  at: number;
+  /** `checkpointHash` of the checkpoint before; 64 zeros for the first. */
+  previous: string;
+  /** Which key signed it: 32 hex digits of the SHA-256 of the public key (SPKI, DER). */
+  keyId: string;
+  /** Ed25519, base64. */
+  signature: string;
+}
+
+/** INVARIANT: no more than so many entries are without a checkpoint: one is made in the transaction that reaches it. */
+export const CHECKPOINT_EVERY = 1_000;
+
+/** The exact text of a checkpoint: a row of the table, a line of the file. */
+export function checkpointLine({ size, head, at, previous, keyId, signature }: Checkpoint): string {
+  return canonicalJson({ size, head, at, previous, keyId, signature });
+}
+
+/** Hex SHA-256 over a domain byte and the line, signature included. */
+export function checkpointHash(line: string): string {
+  return hash('sha256', Buffer.concat([DOMAIN_CHECKPOINT, Buffer.from(line)]), 'hex');
+}
+
+/** Keeps these hashes apart from those of entries. */
+const DOMAIN_CHECKPOINT = Buffer.from([0x02]);
+
+/** Makes and signs the checkpoint that follows `previousLine` (undefined: the first). */
+export type SealCheckpoint = (previousLine: string | undefined, chain: ChainHead & { at: number }) => Checkpoint;
+
+export interface ChainHead {
+  size: number;
+  head: string;
+}
+
+/** What an archive of the oldest entries was, for the record and for the table that lets them be removed. */
+export interface ArchivedSegment {
+  from: number;
+  to: number;
+  /** The hash of entry `to`: the chain continues from it. */
+  head: string;
+  file: string;
+  /** Hex SHA-256 of the file. */
+  digest: string;
+  reason: string;
+}
+
+/** Checkpoints as the store keeps them. */
+export interface CheckpointReader {
+  /** All lines in order; undefined in a database of before there were checkpoints. */
+  checkpointLines(): Promise<string[] | undefined>;
+}
+
+export interface CheckpointStore extends CheckpointReader {
+  /** Seals the chain as it is now; undefined when the last checkpoint says so already. */
+  sealAudit(): Promise<Checkpoint | undefined>;
+  /** The line of this size, or undefined. */
+  checkpointAt(size: number): Promise<string | undefined>;
+  /** Lines in order of those over more than `size` entries. */
+  checkpointLinesAfter(size: number): Promise<string[]>;
+}
+
+/** Seals the chain, in the database and in the file outside. */
+export interface Checkpointer {
+  /**
+   * At the end of a run. Errors: AppError `store_failed` when the database cannot be written. A file that cannot be written
+   * is told by `fault` and tried again the next time: what was committed stays committed.
+   */
+  seal(): Promise<void>;
+  /** Brings the file up to what the database has committed. Never throws. */
+  publish(): Promise<void>;
+  /** Why the file outside is behind, in one line; undefined when it is not. */
+  fault(): string | undefined;
+  /** What shows that this database is older than the file outside, in one line; undefined when nothing does. */
+  restored(): string | undefined;
+}

@@ -1,0 +1,80 @@
+// domain: what is done about a match, with its reason. Written when new or changed; a standing one is carried.
+import type { ActionName } from './action.ts';
+import type { Fact } from './facts.ts';
+import type { Mode } from './mode.ts';
+import type { SubjectRef } from './subjects.ts';
+import type { VerdictName } from './verdict.ts';
+
+export type DecisionName = 'act' | 'hold' | 'skip';
+
+/** Reason codes, in the order in which decide/ asks (design, section 4). The first that applies is recorded. */
+export const REASONS = [
+  'untrusted_source',
+  'exempt',
+  'already_so',
+  'in_doubt', // an intent of this episode is sent, unknown or parked
+  'already_acted',
+  'rejected', // a person rejected this intent; it is suppressed for its episode
+  'overridden',
+  'for_not_reached',
+  'cooldown',
+  'impossible_target',
+  'serial_shared',
+  'conflict',
+  'limits',
+  'owners',
+  'approval_needed',
+  'trouble', // act: the rule matches
+  'trouble_over', // act: the last claim ended, undo
+  // said by act/, at the last look before the call:
+  'ceiling',
+  'drifted',
+  'stopped',
+] as const;
+export type ReasonCode = (typeof REASONS)[number];
+
+export type Outcome = 'succeeded' | 'failed' | 'unknown' | 'confirmed' | 'parked' | 'dry_run';
+
+/** What an action really touches. */
+export interface Effect {
+  text: string;
+  devices: { id: string; name: string; platform: string; model: string }[];
+}
+
+export interface Decision {
+  id: string;
+  rule: string;
+  ruleHash: string;
+  subject: SubjectRef;
+  subjectName: string;
+  verdict: VerdictName;
+  /** Since when the rule matches this subject, epoch ms. */
+  since: number;
+  decision: DecisionName;
+  reason: ReasonCode;
+  /** The reason for people, with the figures or names that it rests on. */
+  reasonText: string;
+  action: ActionName;
+  target: string;
+  /** The least of the rule's, the run's and the daemon's mode. */
+  mode: Mode;
+  /** What made `mode` less than the rule's own. */
+  cappedBy: 'run' | 'daemon' | undefined;
+  facts: { [path: string]: Fact };
+  effect: Effect;
+  episodeId: string | undefined;
+  intentId: string | undefined;
+  outcome: Outcome | undefined;
+  /** The outcome for people: the answer's text, or why it is unknown or parked. */
+  outcomeText: string | undefined;
+}
+
+/** A decision as the store gives it back: with the runs in which it was in force. */
+export interface StoredDecision extends Decision {
+  /** The run that wrote it. */
+  runId: string;
+  runSeq: number;
+  writtenAt: number;
+  /** The first run in which it was no longer in force; undefined while it stands. */
+  endedSeq: number | undefined;
+}

@@ -1,0 +1,56 @@
+// domain: the one error type that people see, and what exit code each kind of failure means.
+// In: what went wrong, where, and what to do. Out: an AppError. It never carries a secret in `message`,
+// and `detail` never leaves the process.
+
+/** What kind of failure it is. Each maps to one exit code (see `exitCodeOf`) and one HTTP status (see http/). */
+export type ErrorCode =
+  | 'usage' // a wrong argument or request
+  | 'config' // a wrong or missing configuration value
+  | 'rules' // a rule file that cannot be loaded
+  | 'bound_elsewhere' // the database belongs to another API address
+  | 'api_unreachable' // no connection, or it broke
+  | 'api_refused' // 401 that a refresh did not mend
+  | 'api_forbidden' // 403: this edition or this credential has no such source
+  | 'api_answer' // an answer that cannot be used: wrong status, shape, size, truncated, redirect
+  | 'store_locked' // another process is the active writer
+  | 'store_failed' // the database cannot be opened, read or written
+  | 'port_busy' // the HTTP endpoint's address is taken
+  | 'not_found'
+  | 'conflict' // the request meets a state that forbids it
+  | 'stopped' // the process is shutting down
+  | 'internal';
+
+export class AppError extends Error {
+  override readonly name = 'AppError';
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    readonly options: { detail?: unknown; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+  }
+  get detail(): unknown {
+    return this.options.detail;
+  }
+}
+
+/** Exit codes of the command line (design, section 7). 3 is decided by the command itself. */
+export function exitCodeOf(error: unknown): 1 | 2 {
+  if (!(error instanceof AppError)) return 1;
+  switch (error.code) {
+    case 'usage':
+    case 'config':
+    case 'rules':
+    case 'bound_elsewhere':
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+/** The one line that a person reads: never a stack trace. */
+export function lineOf(error: unknown): string {
+  if (error instanceof AppError) return error.message;
+  if (error instanceof Error) return error.message || error.name;
+  return String(error);
+}

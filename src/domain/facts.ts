@@ -1,0 +1,27 @@
+// domain: the data that rules read, as it came from the API: unknown fields kept, 19-digit integers exact (bigint).
+
+/** One JSON value of a record. An integer outside ±(2^53 − 1) is a bigint, so that no digit is lost. */
+export type Fact = string | number | bigint | boolean | null | Fact[] | { [key: string]: Fact };
+
+/** One record, by the API's own field names. */
+export type Facts = { [key: string]: Fact };
+
+export function isFacts(value: unknown): value is Facts {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** An own property of a record, or undefined. Never looks at a prototype: a record is hostile input. */
+export function own(record: Fact | undefined, key: string): Fact | undefined {
+  return isFacts(record) && Object.hasOwn(record, key) ? record[key] : undefined;
+}
+
+export function ownText(record: Fact | undefined, key: string): string | undefined {
+  const value = own(record, key);
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function ownTexts(record: Fact | undefined, key: string): string[] | undefined {
+  const value = own(record, key);
+  if (!Array.isArray(value)) return undefined;
+  return value.filter((item): item is string => typeof item === 'string');
+}

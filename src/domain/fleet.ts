@@ -1,0 +1,30 @@
+// domain: what is kept of every device of a snapshot: enough to tell which devices share a serial number.
+import { type Facts, ownText, ownTexts } from './facts.ts';
+import { flagText } from './target.ts';
+
+export interface FleetDevice {
+  id: string;
+  name: string;
+  platform: string;
+  model: string;
+  banned: string | undefined;
+  owners: string[] | undefined;
+}
+
+/** Built while devices are pulled; read by decide/. */
+export interface Fleet {
+  /** All devices of the snapshot with this serial number, in the order in which they were read. */
+  devicesOf(serialNumber: string): FleetDevice[];
+}
+
+/** Read straight from the record: this is done for every device of a fleet. */
+export function fleetDeviceOf(record: Facts): FleetDevice {
+  return {
+    id: ownText(record, 'DeviceID') ?? '',
+    name: ownText(record, 'DeviceFriendlyName') ?? '',
+    platform: ownText(record, 'Platform') ?? '',
+    model: ownText(record, 'Model') ?? '',
+    banned: flagText(record, 'Banned'),
+    owners: ownTexts(record, 'Emails'),
+  };
+}

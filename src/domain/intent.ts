@@ -1,0 +1,66 @@
+// domain: one action of a plan: rules, action, target, episodes, and the facts it was based on.
+
+import type { ActionName } from './action.ts';
+import { digestOf } from './canonical.ts';
+import type { Effect, Outcome } from './decision.ts';
+import type { Fact, Facts } from './facts.ts';
+import type { Mode } from './mode.ts';
+
+/**
+ * planned: committed, nothing called. sent: committed before the call. settled: has an outcome.
+ * withdrawn: given up before any call (drifted, stopped, trouble over). A `sent` one found at a start is in doubt.
+ */
+export type IntentStatus = 'planned' | 'sent' | 'settled' | 'withdrawn';
+
+/** What a wish rests on: one matched subject of one rule. */
+export interface IntentBasis {
+  rule: string;
+  ruleHash: string;
+  subjectId: string;
+  episodeId: string;
+  decisionId: string;
+  /** The facts of the match; only those of the record itself are compared for drift. */
+  facts: { [path: string]: Fact };
+}
+
+/** What decide/ proposes and a plan seals. */
+export interface IntentDraft {
+  action: ActionName;
+  target: string;
+  settings: Facts;
+  /** True when it undoes what Trustward did: the inverse of the claims' action. */
+  undo: boolean;
+  basis: IntentBasis[];
+  effect: Effect;
+}
+
+/** Names an intent within and across plans: the same action for the same target and episodes. */
+export function intentKey(draft: {
+  action: ActionName;
+  target: string;
+  basis: readonly Pick<IntentBasis, 'episodeId'>[];
+}): string {
+  return digestOf([draft.action, draft.target, [...new Set(draft.basis.map((basis) => basis.episodeId))].sort()]);
+}
+
+export interface Intent extends IntentDraft {
+  id: string;
+  runId: string;
+  /** The least of the modes that counted when it was made; `dry-run`: nothing is ever called for it. */
+  mode: Mode;
+  planId: string | undefined;
+  /** True when it comes from an approved plan; limits are then covered by the approval, ceilings are not. */
+  approved: boolean;
+  /** A person asked for this undo: it does not wait for the trouble to be over, and its claims end as `released`. */
+  released?: boolean;
+  status: IntentStatus;
+  outcome: Outcome | undefined;
+  /** How often a request was made for it. */
+  attempts: number;
+  /** Attempts made after a doubt was resolved as "not done": at most one. */
+  doubtRetries: number;
+  createdAt: number;
+  sentAt: number | undefined;
+  settledAt: number | undefined;
+  note: string | undefined;
+}

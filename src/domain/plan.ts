@@ -1,0 +1,30 @@
+// domain: the intended actions of a run, sealed by a digest. Approved exactly, applied exactly or less.
+import type { IntentDraft } from './intent.ts';
+import type { Mode } from './mode.ts';
+
+export type PlanStatus = 'pending' | 'approved' | 'applying' | 'applied' | 'rejected' | 'superseded' | 'expired';
+
+/** One intent in a plan, with why it waits (or that it acts by itself in `enforce`). */
+export interface PlannedIntent extends IntentDraft {
+  /** SHA-256 of action, target and episodes: names this intent within and across plans. */
+  key: string;
+  held: boolean;
+  reason: string;
+  reasonText: string;
+}
+
+export interface Plan {
+  id: string;
+  /** SHA-256 over rule hashes, intents and the record facts they are based on. */
+  digest: string;
+  runId: string;
+  /** The run's mode: a dry run's plan and a live run's plan do not supersede each other. */
+  mode: Mode;
+  status: PlanStatus;
+  intents: PlannedIntent[];
+  createdAt: number;
+  expiresAt: number;
+  decidedAt: number | undefined;
+  decidedBy: string | undefined;
+  decidedReason: string | undefined;
+}

@@ -1,0 +1,97 @@
+// domain: the ports. Stages see the world through these alone; compose.ts hands them over.
+import type { Facts } from './facts.ts';
+
+/** The only source of time. `monotonicMs` never jumps: for timeouts and durations. */
+export interface Clock {
+  nowMs(): number;
+  monotonicMs(): number;
+  /** Resolves after `ms`; rejects with AppError `stopped` when `signal` aborts. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** New identifiers: sortable by time, unique. */
+export interface Ids {
+  next(): string;
+}
+
+/** A number in [0, 1). */
+export interface Random {
+  next(): number;
+}
+
+export interface Log {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** What became of a writing request. Doubtful: it may or may not have had its effect. */
+export type WriteAnswer =
+  | { kind: 'done'; status: number; text: string }
+  | { kind: 'failed'; status: number | undefined; text: string }
+  | { kind: 'doubtful'; status: number | undefined; text: string };
+
+/** One page of a list. `total` is the server's count of all matches; undefined when it gives none. */
+export interface Page {
+  records: unknown[];
+  total: number | undefined;
+}
+
+/** A service's spec: `metadata` says which service it is. */
+export type ServiceSpecFacts = Facts & { metadata: Facts & { name: string; cluster: string } };
+
+/** What is read of a bundle: `id` and `service_ids`, checked where they are used. */
+export interface BundleFacts {
+  id?: unknown;
+  service_ids?: unknown;
+}
+
+export interface EventQuery {
+  order?: 'ASC' | 'DESC';
+  /** Epoch ms, inclusive. */
+  afterMs?: number;
+  beforeMs?: number;
+  serviceName?: string;
+  skip?: number;
+  limit?: number;
+}
+
+/**
+ * The Management API, as the engine uses it. Reads are retried inside (jitter, Retry-After, total deadline); writes never.
+ * Errors of reads: AppError `api_unreachable`, `api_refused` (401), `api_forbidden` (403), `api_answer`, `stopped`.
+ */
+export interface Api {
+  /** Base address without credentials, for the database's binding and for messages. */
+  readonly address: string;
+  /**
+   * All pages of devices or users, in order, several read at once. Totals and page boundaries are checked: a list that
+   * changed while it was read is AppError `api_answer` with `detail.cause` `shifted`.
+   */
+  pages(source: 'devices' | 'users'): AsyncIterable<Page>;
+  /** The unpaged list, element by element, in batches: never whole in memory. Complete, or it throws. */
+  stream(source: 'devices' | 'users' | 'services'): AsyncIterable<unknown[]>;
+  /** All devices of a serial number, matched again here: a server may ignore its filter. */
+  devicesOfSerial(serialNumber: string): Promise<Facts[]>;
+  /** The service of this id, or undefined. */
+  service(serviceId: string): Promise<Facts | undefined>;
+  /** The end user of this e-mail, in the unpaged form, or undefined. */
+  user(email: string): Promise<Facts | undefined>;
+  events(query: EventQuery): Promise<unknown[]>;
+  /** How many events match; the console's 10,001 means "more than can be told". */
+  countEvents(query: EventQuery): Promise<number>;
+  /** Server time (its `Date` header, whole seconds) minus ours, ms, from the last answer; undefined before one. */
+  skewMs(): number | undefined;
+  updateDevices(serialNumber: string, devices: Facts[]): Promise<WriteAnswer>;
+  deleteDevice(serialNumber: string, email?: string): Promise<WriteAnswer>;
+  enableService(serviceId: string): Promise<WriteAnswer>;
+  disableService(serviceId: string): Promise<WriteAnswer>;
+  /** Updates the service that the spec's `metadata` names; creates it when there is none. */
+  insertService(spec: ServiceSpecFacts): Promise<WriteAnswer>;
+  deleteService(serviceId: string): Promise<WriteAnswer>;
+  addServiceToBundle(bundleId: string, serviceId: string): Promise<WriteAnswer>;
+  removeServiceFromBundle(bundleId: string, serviceId: string): Promise<WriteAnswer>;
+  /** Bundles, perhaps not all of them; undefined when the server does not list any. */
+  listBundles(): Promise<readonly BundleFacts[] | undefined>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,41 @@
+// domain: a rule as loaded and checked. One file in rules/ is one rule; evaluate/ reads and compiles it.
+import type { ActionName } from './action.ts';
+import type { Fact } from './facts.ts';
+import type { Mode } from './mode.ts';
+import type { RuleSeverity, Source, SubjectKind } from './subjects.ts';
+
+/** What a rule wishes when it matches. `with` holds the action's own settings. */
+export interface ActionWish {
+  action: ActionName;
+  with: { [key: string]: Fact };
+}
+
+export interface Rule {
+  id: string;
+  title: string;
+  severity: RuleSeverity;
+  subject: SubjectKind;
+  /** JSON Logic, checked at load. */
+  when: Fact;
+  then: ActionWish[];
+  mode: Mode;
+  /** Must have matched this long before it acts. */
+  forMs: number;
+  /** Must have cleared this long before the episode ends. */
+  clearForMs: number;
+  /** Least time between two attempts of one action of this rule at one target. */
+  cooldownMs: number;
+  /** When the last claim on a target ends, undo. */
+  revert: boolean;
+  limits: { max: number; percent: number };
+  /** `all`: two or more devices of one owner may be taken in one run. */
+  owners: 'one' | 'all';
+  /** SHA-256 of the canonical rule without its tests: changes when its meaning does. */
+  hash: string;
+  /** Where it was read from, relative to the rules folder. */
+  file: string;
+  /** The sources it cannot be judged without. */
+  sources: Source[];
+}
+
+export const LIMITS_DEFAULT = { max: 25, percent: 5 } as const;

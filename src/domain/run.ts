@@ -1,0 +1,55 @@
+// domain: one cycle, and what it found, as the store keeps it and reports show it.
+import type { Mode } from './mode.ts';
+import type { Snapshot } from './snapshot.ts';
+import type { RunSteering } from './steering.ts';
+import type { RuleTally } from './verdict.ts';
+
+export type RunTrigger = 'schedule' | 'http' | 'command';
+export type RunStatus = 'running' | 'completed' | 'aborted';
+
+export interface RunRequest {
+  mode: Mode;
+  trigger: RunTrigger;
+  /** Only these rules; undefined: the whole active set. */
+  rules: string[] | undefined;
+  /** A one-shot run waits once for the quiet period when something is in doubt; a daemon's next run comes anyway. */
+  waitForDoubts: boolean;
+}
+
+export interface Run {
+  id: string;
+  /** Position among the runs of this database: 1, 2, 3 … */
+  seq: number;
+  mode: Mode;
+  /** The most that the daemon allows; reports say when it capped a rule. */
+  daemonMode: Mode;
+  trigger: RunTrigger;
+  /** Rule ids that this run was asked to judge. */
+  rules: string[];
+  ruleSetHash: string;
+  startedAt: number;
+  finishedAt: number | undefined;
+  status: RunStatus;
+  /** Why it was aborted, in one line. */
+  error: string | undefined;
+  /** True when it ran against the embedded console. */
+  demo: boolean;
+}
+
+/** What a run found, written with its decisions in one transaction. */
+export interface RunFindings {
+  snapshot: Snapshot;
+  tallies: RunRuleTally[];
+  /** The digest of what was planned, also when that is nothing. */
+  planDigest: string;
+  /** What it saw of people's steering. */
+  steering?: RunSteering;
+}
+
+export interface RunRuleTally extends RuleTally {
+  mode: Mode;
+  hash: string;
+  title: string;
+  /** False when a source it needs could not be read: it was not judged at all. */
+  judged: boolean;
+}

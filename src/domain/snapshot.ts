@@ -1,0 +1,59 @@
+// domain: one validated read of the sources, with where and when each came from, and whether it can be trusted.
+import type { Source } from './subjects.ts';
+
+/** Why a source is not trusted; `code` is stable, `text` is for people. */
+export interface TrustReason {
+  source: Source;
+  code:
+    | 'incomplete'
+    | 'shifted'
+    | 'repeated_key'
+    | 'unreadable_records'
+    | 'empty'
+    | 'shrunk'
+    | 'fact_moved'
+    | 'clock_skew'
+    | 'unavailable';
+  text: string;
+}
+
+/** One source of one snapshot. */
+export interface SourceReading {
+  source: Source;
+  /** `skipped`: no rule reads it. `unavailable`: answered 403. `failed`: could not be read. */
+  state: 'read' | 'skipped' | 'unavailable' | 'failed';
+  form: 'paged' | 'unpaged' | 'none';
+  startedAt: number;
+  finishedAt: number;
+  count: number;
+  /** Records whose key could not be read, with at most 100 examples of why. */
+  unreadable: { count: number; examples: string[] };
+  /** Names of secrets dropped before anything was kept. */
+  dropped: string[];
+  trusted: boolean;
+  reasons: TrustReason[];
+  /** A person took it as it is: who, why, and the reasons that were overruled. */
+  accepted?: { by: string; reason: string; overrode: TrustReason[] };
+}
+
+export interface Snapshot {
+  id: string;
+  /** Epoch ms that windows, `age` and `$now` are counted from. */
+  nowMs: number;
+  sources: Record<Source, SourceReading>;
+}
+
+/** What a trusted reading of a source looked like, to compare the next one with. */
+export interface Baseline {
+  source: Source;
+  takenAt: number;
+  count: number;
+  /** By fact path, then by value (as text): how many records had it. */
+  values: Record<string, Record<string, number>>;
+}
+
+/** A stretch of time for which the event log was read without a gap, epoch ms, both inclusive. */
+export interface Coverage {
+  fromMs: number;
+  toMs: number;
+}

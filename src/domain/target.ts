@@ -1,0 +1,65 @@
+// domain: what deciding and acting need of a matched record: small, so that the fleet is never kept whole.
+import { type Facts, own, ownText, ownTexts } from './facts.ts';
+import type { SubjectKind } from './subjects.ts';
+
+export interface SubjectCard {
+  kind: SubjectKind;
+  id: string;
+  /** A name for people: friendly name, user name or service name. */
+  name: string;
+  /** A device's SerialNumber; empty for other kinds. */
+  serial: string;
+  /** A user's SerialNumbers, known from the unpaged list only. */
+  serials: string[] | undefined;
+  /** A user's groups. */
+  groups?: string[];
+  /** A device's Emails, known from the unpaged list only. */
+  owners: string[] | undefined;
+  /** The fields that actions write, as read: `Banned` of a device, `Enabled` of a service. */
+  state: { [field: string]: string | undefined };
+  model: string;
+  platform: string;
+}
+
+export function cardOf(kind: SubjectKind, record: Facts): SubjectCard {
+  switch (kind) {
+    case 'device':
+      return {
+        kind,
+        id: ownText(record, 'DeviceID') ?? '',
+        name: ownText(record, 'DeviceFriendlyName') ?? '',
+        serial: ownText(record, 'SerialNumber') ?? '',
+        serials: undefined,
+        owners: ownTexts(record, 'Emails'),
+        state: { Banned: flagText(record, 'Banned') },
+        model: ownText(record, 'Model') ?? '',
+        platform: ownText(record, 'Platform') ?? '',
+      };
+    case 'user':
+      return {
+        ...EMPTY,
+        kind,
+        id: ownText(record, 'Email') ?? '',
+        name: ownText(record, 'Name') ?? '',
+        serials: ownTexts(record, 'SerialNumbers'),
+        groups: (ownText(record, 'Groups') ?? '').split(',').map((group) => group.trim()),
+      };
+    case 'service':
+      return {
+        ...EMPTY,
+        kind,
+        id: ownText(record, 'ServiceID') ?? '',
+        name: ownText(record, 'ServiceName') ?? '',
+        state: { Enabled: flagText(record, 'Enabled') },
+      };
+  }
+}
+
+const EMPTY = { serial: '', serials: undefined, owners: undefined, state: {}, model: '', platform: '' };
+
+/** A flag as `"TRUE"` or `"FALSE"`; some servers send booleans. */
+export function flagText(record: Facts, field: string): string | undefined {
+  const value = own(record, field);
+  if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE';
+  return typeof value === 'string' ? value.toUpperCase() : undefined;
+}

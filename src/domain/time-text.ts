@@ -1,0 +1,4 @@
+// domain: times as text: UTC, ISO 8601. Only converts; the clock alone knows what time it is.
+export function isoTime(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}

@@ -1,0 +1,105 @@
+// domain: what a rule says about a subject, with its reasons; and what evaluate/ hands to decide/.
+
+import type { TrustEvent } from './event.ts';
+import type { Fact, Facts } from './facts.ts';
+import type { Rule } from './rule.ts';
+import type { Coverage } from './snapshot.ts';
+import type { Source, SubjectKind } from './subjects.ts';
+import type { SubjectCard } from './target.ts';
+
+export const VERDICTS = ['match', 'no_match', 'unknown', 'error'] as const;
+export type VerdictName = (typeof VERDICTS)[number];
+
+/** A match, with the values it was based on: by path (`MdmData.CompromisedStatus`) or operator text. */
+export interface Match {
+  rule: string;
+  card: SubjectCard;
+  facts: { [path: string]: Fact };
+}
+
+/** Any other verdict on a subject that has an open episode of that rule: decide/ must see these too. */
+export interface StandingVerdict {
+  rule: string;
+  card: SubjectCard;
+  verdict: Exclude<VerdictName, 'match'>;
+  facts: { [path: string]: Fact };
+  /** The facts that were missing, stale or of the wrong type. */
+  missing: string[];
+}
+
+export interface RuleTally {
+  rule: string;
+  match: number;
+  no_match: number;
+  unknown: number;
+  error: number;
+  /** By the fact that was missing (or the error's text): how many subjects. */
+  missing: { [fact: string]: number };
+  /** At most 100 subjects whose verdict was unknown or error, with the reason. */
+  examples: { subject: string; verdict: 'unknown' | 'error'; reason: string }[];
+}
+
+/** All that one pass over one source's records found out. */
+export interface Judgement {
+  kind: SubjectKind;
+  judged: number;
+  tallies: RuleTally[];
+  matches: Match[];
+  standing: StandingVerdict[];
+  /** By fact path that a rule reads, then by value: how many records had it. For the trust gate. */
+  values: Record<string, Record<string, number>>;
+}
+
+/** What a rule set needs to be judged: pull/ asks for no more. */
+export interface Needs {
+  /** Sources that some rule reads, subjects' own and joined ones. */
+  sources: ReadonlySet<Source>;
+  /** Sources that must be read in the unpaged form, since a rule reads a fact given only there. */
+  unpaged: ReadonlySet<'devices' | 'users'>;
+  /** `$owners` of a device is read: users must be known before devices. */
+  owners: boolean;
+  /** `$devices` of a user is read: devices must be known before users. */
+  devices: boolean;
+  /** The longest event window of any rule, ms; 0 when no rule counts events. */
+  windowMs: number;
+}
+
+/** Records of the other kind, by key, for `$owners` and `$devices`; filled while those are pulled. */
+export interface Joins {
+  /** By lower-case e-mail. */
+  users: ReadonlyMap<string, Facts>;
+  /** By serial number. */
+  devices: ReadonlyMap<string, Facts[]>;
+}
+
+export interface JudgeContext {
+  nowMs: number;
+  joins: Joins;
+  /** Stretches of time the event log is known for; empty when events are unavailable. */
+  coverage: readonly Coverage[];
+  /** Sources that answered 403: what reads them is unknown. */
+  unavailable: ReadonlySet<Source>;
+  /** Whether this subject has an open episode of this rule, so that its verdict is wanted even if it is no match. */
+  isStanding(rule: string, subjectId: string): boolean;
+  /** Whether this subject has an open episode of any rule. Where given, `isStanding` is asked for these subjects only. */
+  hasStanding?(subjectId: string): boolean;
+}
+
+/** One pass over one source. */
+export interface Judge {
+  accept(record: Facts): void;
+  finish(): Judgement;
+}
+
+/** A compiled rule set. Pure but for the event windows, which are fed through `observe`. */
+export interface Evaluator {
+  readonly rules: readonly Rule[];
+  readonly needs: Needs;
+  /** Takes events into the windows. An id that was seen already counts once. Any order. */
+  observe(events: readonly TrustEvent[]): void;
+  /** Slides all windows so that they end at `nowMs`; an earlier time than the last one is allowed. */
+  advance(nowMs: number): void;
+  judge(kind: SubjectKind, context: JudgeContext): Judge;
+  /** The paths of a joined record that some rule reads, so that only these are kept in `Joins`. */
+  joinedPaths(source: 'devices' | 'users'): readonly string[];
+}

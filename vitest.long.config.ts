@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+/** The long forms: more cases of the same properties. Each suite ends within ten minutes on two cores. */
+export default defineConfig({
+  test: {
+    include: ['test/**/*.long.test.ts'],
+    testTimeout: 600_000,
+    hookTimeout: 60_000,
+    pool: 'forks',
+    maxWorkers: 2,
+  },
+});
