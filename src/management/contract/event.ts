@@ -1,0 +1,85 @@
+// management contract: one event of the log, in the list's and in the feed's spelling, and as clients submit it.
+// In: parsed JSON. Out: checked events with unknown fields kept. It must never refuse an event for a missing part:
+// every part of it is absent somewhere.
+import { z } from 'zod';
+import { bool, Integer, integer, list, namedSchemas, text } from './shapes.ts';
+import { SEVERITIES } from './values.ts';
+
+export const EventDevice = z
+  .looseObject({
+    id: text,
+    friendly_name: text,
+    mac_address: text,
+    serial_number: text,
+    registration_status: text,
+    /** Recorded beside or instead of `registration_status`. */
+    unregistered: bool,
+    compromised_status: text,
+    compliance_status: text,
+    oem_info: text,
+    model: text,
+    platform: text,
+    ownership: text,
+    architecture: text,
+    udid: text,
+    source: text,
+    /** Seconds or nanoseconds, or 0. */
+    last_mdm_data_synced_at: integer,
+  })
+  .register(namedSchemas, { id: 'EventDevice' });
+export type EventDevice = z.infer<typeof EventDevice>;
+
+export const EventUser = z
+  .looseObject({ email: text, groups: list(z.string()), roles: list(z.string()) })
+  .register(namedSchemas, { id: 'EventUser' });
+export type EventUser = z.infer<typeof EventUser>;
+
+const EventClient = z.looseObject({ user_agent: text, ip_address: text });
+const EventLinkEnd = z.looseObject({ service_name: text, container_id: text });
+const EventWorkloads = z.looseObject({ container_id: text, app_name: text });
+
+const parts = {
+  severity: text,
+  action: text,
+  type: text,
+  sub_type: text,
+  result: text,
+  org_id: text,
+  org_name: text,
+  external_id: text,
+  user_principal: z
+    .looseObject({ device: EventDevice.nullish(), user: EventUser.nullish(), client: EventClient.nullish() })
+    .nullish(),
+  workload_principal: z.looseObject({ workload_set: EventWorkloads.nullish() }).nullish(),
+  service: z.looseObject({ id: text, name: text, type: text, version: text }).nullish(),
+  link: z.looseObject({ source: EventLinkEnd.nullish(), destination: EventLinkEnd.nullish() }).nullish(),
+  trustscore: z.looseObject({ id: text, type: text, timestamp: integer, score: integer }).nullish(),
+  role: list(z.unknown()),
+  policy: z.unknown().optional(),
+  channel: z.unknown().optional(),
+};
+
+/** As endpoint 5 gives it; `created_at` is epoch ms. */
+export const Event = z
+  .looseObject({ id: z.string(), created_at: Integer, message: text, ...parts })
+  .register(namedSchemas, { id: 'Event' });
+export type Event = z.infer<typeof Event>;
+
+/** As the feed (endpoint 7) gives it: the text is `messages`, and there is a `group_id`. */
+export const FeedEvent = z
+  .looseObject({ id: z.string(), created_at: Integer, messages: text, group_id: text, ...parts })
+  .register(namedSchemas, { id: 'FeedEvent' });
+export type FeedEvent = z.infer<typeof FeedEvent>;
+
+/** As a client submits it: what it leaves out, the server fills in. */
+export const EventInput = z
+  .looseObject({
+    ...parts,
+    id: z.string().min(1).optional(),
+    created_at: Integer.optional(),
+    type: z.string().min(1),
+    severity: z.enum(SEVERITIES).optional(),
+    message: text,
+  })
+  .register(namedSchemas, { id: 'EventInput' });
+export type EventInput = z.infer<typeof EventInput>;

@@ -1,0 +1,25 @@
+// management contract: the few shapes that records are made of, tolerant of what servers differ in.
+// In: nothing. Out: zod schemas. They keep unknown fields and 19-digit integers; they must never coerce or default.
+import { z } from 'zod';
+
+/** Schemas that the OpenAPI document lists by name. */
+export const namedSchemas = z.registry<{ id: string }>();
+
+/** An integer of any size: beyond ±(2^53 − 1) it is a bigint (see exact-json), so that no digit is lost. */
+export const Integer = z
+  .custom<number | bigint>((value) => typeof value === 'bigint' || Number.isInteger(value), 'must be an integer')
+  .meta({ type: 'integer' });
+export type Integer = z.infer<typeof Integer>;
+
+/** Text that may be absent. */
+export const text = z.string().optional();
+/** An integer that may be absent. */
+export const integer = Integer.optional();
+/** `"TRUE"` or `"FALSE"`; some servers send booleans. */
+export const flag = z.union([z.string(), z.boolean()]).optional();
+/** A boolean that may be absent. */
+export const bool = z.boolean().optional();
+/** A list that may be null or absent. */
+export function list<T extends z.ZodType>(item: T) {
+  return z.array(item).nullish();
+}
