@@ -1,0 +1,129 @@
+// management client: calls of endpoints: from an endpoint's name and values to a value, a stream or a WriteAnswer.
+// In: what a caller wants. Out: what came of it. Here a read is retried and a write is sent once: never the other way.
+import { AppError } from '../../domain/errors.ts';
+import { isFacts } from '../../domain/facts.ts';
+import type { WriteAnswer } from '../../domain/ports.ts';
+import { ENDPOINTS, type EndpointId } from '../contract/endpoints.ts';
+import { type Authorizer, adminAuthorizer, authorizerOf } from './credentials.ts';
+import { problem, problemOfFault, TransportFault } from './fault.ts';
+import { type ClientOptions, type Settings, settingsOf } from './options.ts';
+import { parseBody, readValue } from './read-answer.ts';
+import { Redactor } from './redactor.ts';
+import { type RequestParts, requestOf } from './requests.ts';
+import { retryRead } from './retry.ts';
+import { Session } from './session.ts';
+import { streamList } from './stream-list.ts';
+import { type Answer, Transport } from './transport.ts';
+import { classifyAnswer, classifyFault, type SuccessSign } from './write-answer.ts';
+
+/** A write's answer, with the value that came with a success. */
+export type Written<T> = WriteAnswer & { value: T | undefined };
+
+export class Caller {
+  readonly settings: Settings;
+  readonly redactor = new Redactor();
+  readonly #transport: Transport;
+  readonly #session: Session;
+
+  /** Errors: AppError `config`. */
+  constructor(options: ClientOptions) {
+    const settings = settingsOf(options);
+    this.settings = settings;
+    this.#transport = new Transport(settings);
+    const { credential, adminToken, clock } = settings;
+    if (credential.kind !== 'none') this.redactor.add(credential.secret);
+    if (adminToken !== undefined) this.redactor.add(adminToken.replace(/^Bearer\s+/i, ''));
+    const user = authorizerOf(
+      credential,
+      () => this.exchangeToken(),
+      clock,
+      () => this.skewMs(),
+    );
+    const admin: Authorizer = adminToken === undefined ? user : adminAuthorizer(adminToken);
+    this.#session = new Session(this.#transport, { user, admin });
+  }
+
+  skewMs(): number | undefined {
+    return this.#transport.skewMs;
+  }
+
+  /** A read's JSON value; undefined for an empty body. Errors: AppError as the Api port says. */
+  async read(id: EndpointId, parts: RequestParts = {}, signal?: AbortSignal): Promise<unknown> {
+    const outgoing = requestOf(id, this.settings.bundlePrefix, parts);
+    const { bytesMax } = this.settings;
+    const answer = await retryRead(
+      this.settings,
+      outgoing,
+      (timeoutMs) => this.#session.fetch(outgoing, signerOf(id), { timeoutMs, bytesMax, signal }),
+      signal,
+    );
+    return readValue(outgoing, answer, this.redactor);
+  }
+
+  /** The elements of an unpaged list in batches; complete, or it throws. */
+  stream(id: EndpointId, parts: RequestParts = {}): AsyncGenerator<unknown[], void> {
+    const outgoing = requestOf(id, this.settings.bundlePrefix, parts);
+    return streamList(this.#session, this.settings, this.redactor, outgoing);
+  }
+
+  /**
+   * Sends once. A 401 is answered by one renewal and one replay, since it had no effect.
+   * Errors: AppError `api_refused` or `stopped`, or that of a token exchange: in each case nothing had any effect.
+   */
+  async write(id: EndpointId, sign: SuccessSign, parts: RequestParts): Promise<Written<unknown>> {
+    const outgoing = requestOf(id, this.settings.bundlePrefix, parts);
+    const limits = { timeoutMs: this.settings.requestTimeoutMs, bytesMax: this.settings.bytesMax };
+    let answer: Answer;
+    try {
+      answer = await this.#session.fetch(outgoing, signerOf(id), limits);
+    } catch (error) {
+      if (!(error instanceof TransportFault)) throw error;
+      if (error.why === 'stopped' && !error.sent) throw problemOfFault(outgoing, error);
+      return { ...classifyFault(error), value: undefined };
+    }
+    const classed = classifyAnswer(sign, answer, this.redactor);
+    return { ...classed, value: classed.kind === 'done' ? parseBody(outgoing, answer) : undefined };
+  }
+
+  /** Exchanges the refresh token for an access token. Errors: AppError as of a read. */
+  async exchangeToken(): Promise<string> {
+    const { credential, bytesMax } = this.settings;
+    if (credential.kind === 'none') throw new AppError('config', 'no credential is set: there is nothing to exchange');
+    const outgoing = requestOf('refresh_token', this.settings.bundlePrefix);
+    const header = `Bearer ${credential.secret}`;
+    const answer = await retryRead(this.settings, outgoing, (timeoutMs) =>
+      this.#transport.fetch(outgoing, header, { timeoutMs, bytesMax }),
+    );
+    if (answer.status === 401 || answer.status === 403) {
+      const words = `the refresh token was refused (${answer.status}): generate a new one in the console's profile page`;
+      throw problem('api_refused', outgoing, 'refused', words);
+    }
+    const value = readValue(outgoing, answer, this.redactor);
+    const token = isFacts(value) && typeof value.Message === 'string' ? value.Message.trim() : '';
+    if (!/^[\x21-\x7e]+$/.test(token)) {
+      throw problem('api_answer', outgoing, 'garbage', 'the answer holds no access token in `Message`');
+    }
+    this.redactor.add(token);
+    return token;
+  }
+
+  /** Ends all connections; what is under way fails. */
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+}
+
+function signerOf(id: EndpointId): 'user' | 'admin' {
+  return ENDPOINTS[id].auth === 'admin' ? 'admin' : 'user';
+}
+
+/** undefined when the server has no such endpoint: older ones lack some. */
+export async function ifServed<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    const status = error instanceof AppError ? (error.detail as { status?: number } | undefined)?.status : undefined;
+    if (status === 404 || status === 405 || status === 501) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,114 @@
+// management client: what stands in the `Authorization` header, and how it is renewed after a 401.
+// In: a credential. Out: grants. However many requests meet a 401 at once, one exchange renews the token for all of
+// them, and a request that was refused with an older token than the present one only needs to be sent again.
+import type { Clock } from '../../domain/ports.ts';
+import { parseExact } from '../contract/exact-json.ts';
+import type { Credential } from './options.ts';
+
+/** A header's value, and which renewal it came from. */
+export interface Grant {
+  header: string | undefined;
+  generation: number;
+}
+
+export interface Authorizer {
+  /** The grant to send with. Rejects with the AppError of a failed exchange. */
+  current(): Promise<Grant>;
+  /** After a 401: whether there is another grant now that is worth one more try. */
+  renew(refused: Grant): Promise<boolean>;
+}
+
+/** A secret that is what it is: an API key, or nothing at all. */
+export function fixedAuthorizer(secret: string | undefined): Authorizer {
+  const grant = { header: secret === undefined ? undefined : `Bearer ${secret}`, generation: 0 };
+  return { current: async () => grant, renew: async () => false };
+}
+
+/** The admin token, whose scheme word is not specified: as given first, then the other way. */
+export function adminAuthorizer(token: string): Authorizer {
+  const bare = token.replace(/^Bearer\s+/i, '');
+  const forms = bare === token ? [token, `Bearer ${token}`] : [token, bare];
+  let generation = 0;
+  return {
+    current: async () => ({ header: forms[generation % 2], generation }),
+    renew: async (refused) => {
+      if (refused.generation === generation) generation++;
+      return true;
+    },
+  };
+}
+
+const MARGIN_MS_MAX = 30_000;
+
+/** A refresh token, exchanged for access tokens, which are renewed shortly before they expire and after a 401. */
+export class TokenAuthorizer implements Authorizer {
+  readonly #exchange: () => Promise<string>;
+  readonly #serverNowMs: () => number;
+  #grant: Grant | undefined;
+  #renewAtMs = Number.POSITIVE_INFINITY;
+  #renewing: Promise<Grant> | undefined;
+  #generation = 0;
+
+  /** `exchange` calls `refresh_token` once; `serverNowMs` is our clock corrected by the server's `Date`. */
+  constructor(exchange: () => Promise<string>, serverNowMs: () => number) {
+    this.#exchange = exchange;
+    this.#serverNowMs = serverNowMs;
+  }
+
+  async current(): Promise<Grant> {
+    if (this.#grant && this.#serverNowMs() < this.#renewAtMs) return this.#grant;
+    return this.#renew();
+  }
+
+  async renew(refused: Grant): Promise<boolean> {
+    // INVARIANT: a token that has been replaced already is no reason for another exchange.
+    if (this.#grant?.generation === refused.generation) await this.#renew();
+    return true;
+  }
+
+  /** One exchange at a time; whoever comes meanwhile shares it. */
+  #renew(): Promise<Grant> {
+    this.#renewing ??= this.#take().finally(() => {
+      this.#renewing = undefined;
+    });
+    return this.#renewing;
+  }
+
+  async #take(): Promise<Grant> {
+    const token = await this.#exchange();
+    this.#generation++;
+    this.#grant = { header: `Bearer ${token}`, generation: this.#generation };
+    const expiresAtMs = expiryOf(token);
+    if (expiresAtMs === undefined) this.#renewAtMs = Number.POSITIVE_INFINITY;
+    else {
+      const now = this.#serverNowMs();
+      // A tenth of a short life; never so early that a fresh token is renewed at once, whatever the clocks say.
+      const margin = Math.min(MARGIN_MS_MAX, Math.max(0, expiresAtMs - now) / 10);
+      this.#renewAtMs = expiresAtMs > now ? expiresAtMs - margin : Number.POSITIVE_INFINITY;
+    }
+    return this.#grant;
+  }
+}
+
+/** Epoch ms of a JWT's `exp`, which is read and not verified (only the server can); undefined when there is none. */
+export function expiryOf(token: string): number | undefined {
+  const payload = token.split('.')[1];
+  if (payload === undefined) return undefined;
+  try {
+    const claims = parseExact(Buffer.from(payload, 'base64url').toString('utf8')) as { exp?: unknown } | null;
+    return typeof claims?.exp === 'number' ? claims.exp * 1_000 : undefined;
+  } catch {
+    return undefined; // not a JWT: used until it is refused
+  }
+}
+
+/** The authorizer of a credential. `exchange` and `clock` serve refresh tokens only. */
+export function authorizerOf(
+  credential: Credential,
+  exchange: () => Promise<string>,
+  clock: Clock,
+  skewMs: () => number | undefined,
+): Authorizer {
+  if (credential.kind === 'refresh_token') return new TokenAuthorizer(exchange, () => clock.nowMs() + (skewMs() ?? 0));
+  return fixedAuthorizer(credential.kind === 'api_key' ? credential.secret : undefined);
+}

@@ -1,0 +1,103 @@
+// management client: what a client is made with, and the checks on it before anything is sent.
+// In: an address and a credential as people give them. Out: settings with every default filled in. A message must never
+// repeat the credential, nor an address that holds one.
+import { AppError } from '../../domain/errors.ts';
+import type { Clock, Random } from '../../domain/ports.ts';
+
+export type Credential =
+  | { kind: 'api_key'; secret: string }
+  | { kind: 'refresh_token'; secret: string }
+  | { kind: 'none' };
+
+export interface ClientOptions {
+  /** The bare `{base_url}`, without `/api/v1`. */
+  address: string;
+  credential: Credential;
+  /** For bundles, with or without its scheme word. Without one the credential is used. */
+  adminToken?: string | undefined;
+  /** Which version's paged lists of devices and users are read; everything else is version 1. */
+  version?: 1 | 2 | undefined;
+  /** Where bundles are: `/experimental/v2`, `/api/experimental/v2` or `/api/v2`. */
+  bundlePrefix?: string | undefined;
+  /** One attempt, from asking for a connection to the last byte. */
+  requestTimeoutMs?: number | undefined;
+  /** A read with all its retries; a streamed list without a new element. */
+  progressTimeoutMs?: number | undefined;
+  /** Of one answer, and of one element of a streamed list; after decompression. */
+  bytesMax?: number | undefined;
+  /** Of a whole streamed list; after decompression. */
+  streamBytesMax?: number | undefined;
+  /** How often a read is tried again. Writes never are. */
+  retries?: number | undefined;
+  /** How many pages of one list are read at the same time. */
+  concurrency?: number | undefined;
+  clock: Clock;
+  random: Random;
+  /** Ends everything: reads reject with `stopped`, writes under way are doubtful. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface Settings extends Required<Omit<ClientOptions, 'adminToken' | 'signal' | 'address'>> {
+  /** Scheme, host and port. */
+  origin: string;
+  /** What stands before every path; empty or `/something`. */
+  basePath: string;
+  adminToken: string | undefined;
+  signal: AbortSignal | undefined;
+}
+
+/** Fills in the defaults. Errors: AppError `config` for an address or credential that cannot be used. */
+export function settingsOf(options: ClientOptions): Settings {
+  return {
+    ...locate(options.address),
+    credential: cleanCredential(options.credential),
+    adminToken: options.adminToken === undefined ? undefined : cleanSecret(options.adminToken, 'admin token'),
+    version: options.version ?? 1,
+    bundlePrefix: `/${(options.bundlePrefix ?? '/experimental/v2').replace(/^\/+|\/+$/g, '')}`,
+    requestTimeoutMs: options.requestTimeoutMs ?? 10_000,
+    progressTimeoutMs: options.progressTimeoutMs ?? 30_000,
+    bytesMax: options.bytesMax ?? 64 * 2 ** 20,
+    streamBytesMax: options.streamBytesMax ?? 16 * 2 ** 30,
+    retries: options.retries ?? 3,
+    concurrency: Math.max(1, options.concurrency ?? 4),
+    clock: options.clock,
+    random: options.random,
+    signal: options.signal,
+  };
+}
+
+function locate(address: string): { origin: string; basePath: string } {
+  const url = URL.canParse(address.trim()) ? new URL(address.trim()) : undefined;
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw new AppError('config', 'the API address is not an http or https URL: give it as `https://host[:port]`');
+  }
+  if (url.username || url.password) {
+    throw new AppError('config', 'the API address holds a user name or password: leave them out, give an API key');
+  }
+  if (url.search || url.hash) {
+    throw new AppError('config', `the API address \`${url.origin}\` has a query or fragment: leave it out`);
+  }
+  const basePath = url.pathname.replace(/\/+$/, '');
+  if (/\/api\/v\d+$/.test(basePath)) {
+    throw new AppError(
+      'config',
+      `the API address ends in \`${basePath}\`: leave the version out, give \`${url.origin}\``,
+    );
+  }
+  return { origin: url.origin, basePath };
+}
+
+function cleanCredential(credential: Credential): Credential {
+  if (credential.kind === 'none') return credential;
+  const what = credential.kind === 'api_key' ? 'API key' : 'refresh token';
+  return { kind: credential.kind, secret: cleanSecret(credential.secret, what) };
+}
+
+/** Files end in a line break; what else is not printable cannot stand in a header. */
+function cleanSecret(secret: string, what: string): string {
+  const clean = secret.trim();
+  if (clean === '') throw new AppError('config', `the ${what} is empty`);
+  if (!/^[\x20-\x7e]+$/.test(clean))
+    throw new AppError('config', `the ${what} holds characters that no header may hold`);
+  return clean;
+}

@@ -1,0 +1,154 @@
+// management client: a paged list, several pages at once, in order, with every shift between two pages noticed.
+// In: a function that reads one page. Out: pages without gaps or repeats. Neighbours overlap by one record: a list that
+// moved while it was read does not show the same record on both sides. It must never end on a server's word alone.
+
+import { setMaxListeners } from 'node:events';
+import { isFacts } from '../../domain/facts.ts';
+import type { Page } from '../../domain/ports.ts';
+import { stringifyExact } from '../contract/exact-json.ts';
+import { problem, type Subject } from './fault.ts';
+
+export interface PageReader {
+  about: Subject;
+  /** The field that tells one record from another. */
+  keyField: string;
+  fetch(skip: number, limit: number, signal: AbortSignal): Promise<Page>;
+}
+
+export interface PagesOptions {
+  /** Records asked for at once. */
+  pageSize: number;
+  /** Pages under way at once. */
+  concurrency: number;
+}
+
+/**
+ * All pages of a list; an empty list is one empty page. Memory: `concurrency` pages. Errors: AppError `api_answer` with
+ * cause `shifted` when the list changed meanwhile (read it again from the start), and those of `fetch`.
+ */
+export async function* readPages(reader: PageReader, options: PagesOptions): AsyncGenerator<Page, void> {
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal); // one listener a page under way
+  try {
+    const first = await reader.fetch(0, options.pageSize, stop.signal);
+    const size = first.records.length;
+    const { total } = first;
+    if (total !== undefined && total > 0 && size === 0) throw shifted(reader, 0);
+    yield first;
+    if (size === 0) return;
+    // A server without paging gives all it has; its array was whole, which is proof enough.
+    if (size > options.pageSize) {
+      if (total !== undefined && total !== size) throw shifted(reader, size);
+      return;
+    }
+    if (total !== undefined && total > size && size > 1) {
+      yield* readCounted(reader, options, { last: first.records.at(-1), size, total }, stop.signal);
+    } else {
+      yield* readUncounted(reader, options, first, stop.signal);
+    }
+  } finally {
+    stop.abort();
+  }
+}
+
+/** The total is known: pages are asked for ahead. `size` is what the server gives at most, which may be less than asked. */
+async function* readCounted(
+  reader: PageReader,
+  options: PagesOptions,
+  start: { last: unknown; size: number; total: number },
+  signal: AbortSignal,
+): AsyncGenerator<Page, void> {
+  const { size, total } = start;
+  let last = start.last;
+  for await (const { skip, page } of inOrder(skipsOf(size, total), options.concurrency, async (skip) => ({
+    skip,
+    page: await reader.fetch(skip, size, signal),
+  }))) {
+    const { records } = page;
+    if (skip === total) {
+      // One read past the end: nothing there, and nobody counts more by now.
+      if (records.length > 0 || (page.total ?? 0) > total) throw shifted(reader, skip);
+      return;
+    }
+    if (page.total !== undefined && page.total !== total) throw shifted(reader, skip);
+    if (records.length !== Math.min(size, total - skip)) throw shifted(reader, skip);
+    if (!isSameRecord(reader, records[0], last)) throw shifted(reader, skip);
+    last = records.at(-1);
+    yield { records: records.slice(1), total };
+  }
+}
+
+/** Each page begins with its predecessor's last record; the last of all is the read past the end. */
+function* skipsOf(size: number, total: number): Generator<number, void> {
+  for (let skip = size - 1; skip < total - 1; skip += size - 1) yield skip;
+  yield total;
+}
+
+/** No total, or one that may be the page's own size: one page after the other, until a read past the end is empty. */
+async function* readUncounted(
+  reader: PageReader,
+  options: PagesOptions,
+  first: Page,
+  signal: AbortSignal,
+): AsyncGenerator<Page, void> {
+  let last = first.records.at(-1);
+  let position = first.records.length;
+  for (;;) {
+    const page = await reader.fetch(position - 1, options.pageSize, signal);
+    if (page.records.length > options.pageSize) throw shifted(reader, position - 1);
+    if (!isSameRecord(reader, page.records[0], last)) throw shifted(reader, position - 1);
+    let records = page.records.slice(1);
+    let total = page.total;
+    if (records.length === 0) {
+      const beyond = await reader.fetch(position, options.pageSize, signal);
+      if (beyond.records.length === 0) return;
+      // Only a server that gives one record at a time may still have one here.
+      if (beyond.records.length > 1) throw shifted(reader, position);
+      records = beyond.records;
+      total = beyond.total;
+    }
+    const isPagesOwn = total === undefined || total === page.records.length || total === records.length;
+    if (!isPagesOwn && total !== first.total) throw shifted(reader, position);
+    last = records.at(-1);
+    position += records.length;
+    yield { records, total: undefined };
+  }
+}
+
+/** Runs jobs ahead, at most `concurrency` at once, and gives their results in the order of the jobs. */
+async function* inOrder<J, T>(
+  jobs: Iterable<J>,
+  concurrency: number,
+  run: (job: J) => Promise<T>,
+): AsyncGenerator<T, void> {
+  const waiting: Promise<T>[] = [];
+  const iterator = jobs[Symbol.iterator]();
+  let next = iterator.next();
+  while (!next.done || waiting.length > 0) {
+    while (!next.done && waiting.length < concurrency) {
+      const promise = run(next.value);
+      promise.catch(() => undefined); // reported when its turn comes; until then it is not unhandled
+      waiting.push(promise);
+      next = iterator.next();
+    }
+    yield await (waiting.shift() as Promise<T>);
+  }
+}
+
+function isSameRecord(reader: PageReader, a: unknown, b: unknown): boolean {
+  if (a === undefined || b === undefined) return false;
+  const [keyOfA, keyOfB] = [keyOf(reader, a), keyOf(reader, b)];
+  if (keyOfA !== undefined || keyOfB !== undefined) return keyOfA === keyOfB;
+  return stringifyExact(a) === stringifyExact(b); // records without a key are told by all they hold
+}
+
+function keyOf(reader: PageReader, record: unknown): string | undefined {
+  if (!isFacts(record) || !Object.hasOwn(record, reader.keyField)) return undefined;
+  const key = record[reader.keyField];
+  return typeof key === 'string' && key !== '' ? key : undefined;
+}
+
+function shifted(reader: PageReader, skip: number): Error {
+  const words = `the list changed while it was read (noticed at record ${skip}): it is read again on the next run`;
+  return problem('api_answer', reader.about, 'shifted', words);
+}

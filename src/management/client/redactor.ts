@@ -1,0 +1,25 @@
+// management client: takes our own secrets out of what a server says, before anybody reads it.
+// In: text from answers. Out: the same without credentials, in one line. It must never be skipped: servers echo requests.
+const REMEMBERED_MAX = 16;
+const CLIENT_SECRET = /(\\*"client_secret\\*"\s*:\s*\\*")[^"\\]*/gi;
+
+export class Redactor {
+  #secrets: string[] = [];
+
+  /** From now on this text is replaced. Old access tokens are forgotten in time, long-lived secrets come first. */
+  add(secret: string): void {
+    if (secret === '' || this.#secrets.includes(secret)) return;
+    if (this.#secrets.length >= REMEMBERED_MAX) this.#secrets.splice(REMEMBERED_MAX / 2, 1);
+    this.#secrets.push(secret);
+  }
+
+  /** One line of at most `lengthMax` characters. */
+  clean(text: string, lengthMax = 300): string {
+    let clean = text;
+    for (const secret of this.#secrets) clean = clean.replaceAll(secret, '[secret]');
+    clean = clean.replace(CLIENT_SECRET, '$1[secret]');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: a server's text must not steer a terminal
+    clean = clean.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').trim();
+    return clean.length <= lengthMax ? clean : `${clean.slice(0, lengthMax - 1)}…`;
+  }
+}

@@ -1,0 +1,75 @@
+// management client: an unpaged list, read element by element, so that a fleet of a million is never in memory whole.
+// In: a request for a list. Out: batches of parsed elements; complete, or it throws. Time counts from element to element:
+// a server that drips bytes makes no progress, and a reader that takes its time is not to blame.
+import { AppError } from '../../domain/errors.ts';
+import { parseExact } from '../contract/exact-json.ts';
+import { ElementSplitter } from './element-splitter.ts';
+import { causeOf, problem, problemOfFault, TransportFault } from './fault.ts';
+import type { Settings } from './options.ts';
+import { refuseStatus } from './read-answer.ts';
+import type { Redactor } from './redactor.ts';
+import { retryRead } from './retry.ts';
+import type { Session } from './session.ts';
+import type { OpenAnswer, Outgoing } from './transport.ts';
+
+/** Batches of elements, in order. Errors: AppError as of every read; retried only until the answer has begun. */
+export async function* streamList(
+  session: Session,
+  settings: Settings,
+  redactor: Redactor,
+  outgoing: Outgoing,
+): AsyncGenerator<unknown[], void> {
+  const { clock, progressTimeoutMs } = settings;
+  let waitedMs = 0;
+  const chunkTimeoutMs = () => Math.max(1, progressTimeoutMs - waitedMs);
+  const answer = await retryRead(settings, outgoing, (timeoutMs) =>
+    session.open(outgoing, 'user', { timeoutMs, chunkTimeoutMs }),
+  );
+  try {
+    refuseStatus(outgoing, answer, answer.body, redactor);
+    const splitter = new ElementSplitter(settings.bytesMax);
+    let bytes = 0;
+    for (;;) {
+      const startedMs = clock.monotonicMs();
+      const { value: chunk, done } = await answer.chunks.next();
+      waitedMs += clock.monotonicMs() - startedMs;
+      if (done) break;
+      bytes += chunk.length;
+      if (bytes > settings.streamBytesMax) throw tooLarge(settings.streamBytesMax);
+      const text = splitter.push(chunk);
+      if (text === undefined) {
+        if (waitedMs >= progressTimeoutMs) throw noProgress(progressTimeoutMs);
+        continue;
+      }
+      waitedMs = 0;
+      yield parseExact(text) as unknown[];
+    }
+    splitter.end();
+  } catch (error) {
+    throw problemOfStream(outgoing, error);
+  } finally {
+    await finish(answer);
+  }
+}
+
+function problemOfStream(outgoing: Outgoing, error: unknown): unknown {
+  if (error instanceof TransportFault) return problemOfFault(outgoing, error);
+  if (error instanceof AppError && (causeOf(error) === 'garbage' || causeOf(error) === 'too_deep')) {
+    const cause = causeOf(error) as 'garbage' | 'too_deep';
+    return problem('api_answer', outgoing, cause, `the answer cannot be used: ${error.message}`);
+  }
+  return error;
+}
+
+async function finish(answer: OpenAnswer): Promise<void> {
+  answer.close();
+  await answer.chunks.return();
+}
+
+function tooLarge(bytesMax: number): TransportFault {
+  return new TransportFault('too_large', true, `the list is larger than ${bytesMax} bytes`);
+}
+
+function noProgress(ms: number): TransportFault {
+  return new TransportFault('too_slow', true, `no new record within ${ms} ms`);
+}
