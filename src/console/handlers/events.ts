@@ -1,0 +1,108 @@
+// console handlers: the event log: list, count, feed, types, and submitting.
+// In: checked filters, or events as clients send them. Out: events, newest first unless asked otherwise.
+import { AppError } from '../../domain/errors.ts';
+import {
+  EVENT_ACTIONS,
+  EVENT_SUB_TYPES,
+  EVENT_TYPES,
+  type EventInput,
+  stringifyExact,
+} from '../../management/contract.ts';
+import { type Answer, jsonAnswer, textAnswer } from '../answer.ts';
+import { Refusal } from '../refusal.ts';
+import { writeEffect } from '../store/effects.ts';
+import { countEvents, listEvents } from '../store/event-queries.ts';
+import { type EventMembers, pruneEvents, writeEvent } from '../store/events.ts';
+import type { Call } from './call.ts';
+
+const LIMIT_DEFAULT = 10;
+
+export function listEventsHandler({ store, query }: Call<'list_events'>): Answer {
+  const { order, skip, limit, ...filter } = query;
+  const events = listEvents(store, filter, order !== 'asc', skip ?? 0, limit ?? LIMIT_DEFAULT, 'list');
+  return textAnswer(`{"data":[${events.join(',')}]}`);
+}
+
+export function feedEventsHandler({ store, query }: Call<'feed_events'>): Answer {
+  const { order, skip, limit, ...filter } = query;
+  const events = listEvents(store, filter, order !== 'asc', skip ?? 0, limit ?? LIMIT_DEFAULT, 'feed');
+  return textAnswer(`{"data":[${events.join(',')}]}`);
+}
+
+export function countEventsHandler({ store, query }: Call<'count_events'>): Answer {
+  return jsonAnswer({ data: countEvents(store, query) });
+}
+
+export function listEventTypes(): Answer {
+  const data = EVENT_TYPES.map((type) => {
+    const actions = EVENT_ACTIONS.filter((each) => each.type === type);
+    return {
+      type,
+      sub_types: actions.length === 0 ? EVENT_SUB_TYPES : [...new Set(actions.map((each) => each.subType))],
+      actions: [...new Set(actions.map((each) => each.action))],
+    };
+  });
+  return jsonAnswer({ data });
+}
+
+/** All events of the body are written, or none. An id that is already in the log is not written again. */
+export function submitEvents({ store, actor, body }: Call<'submit_events'>): Answer {
+  const inputs = Array.isArray(body) ? body : [body];
+  const ids = store.sql.atomically(() => {
+    const written = inputs.map((input, index) => writeEvent(store, draftOf(input, index)));
+    writeEffect(store, actor, 'events_submitted', '', { count: written.length });
+    return written;
+  });
+  pruneEvents(store);
+  return jsonAnswer({ Message: 'Success', data: ids });
+}
+
+// biome-ignore format: a list of names
+const OWN_MEMBERS = new Set([
+  'id', 'created_at', 'external_id', 'severity', 'type', 'sub_type', 'action', 'result', 'message', 'messages',
+  'org_id', 'org_name', 'group_id',
+]);
+
+const CREATED_AT_MAX = 8_640_000_000_000_000;
+
+function draftOf(input: EventInput, index: number) {
+  const createdAtMs = input.created_at === undefined ? undefined : Number(input.created_at);
+  if (createdAtMs !== undefined && (createdAtMs < 0 || createdAtMs > CREATED_AT_MAX)) {
+    throw new Refusal(400, `\`created_at\` of event ${index} must be a time in milliseconds since 1970`);
+  }
+  const { device, user } = input.user_principal ?? {};
+  const end = input.link?.destination ?? input.link?.source;
+  const workload = input.workload_principal?.workload_set;
+  return {
+    type: input.type,
+    subType: input.sub_type ?? '',
+    action: input.action ?? '',
+    severity: input.severity ?? 'INFO',
+    message: input.message ?? '',
+    ...(input.result === undefined ? {} : { result: input.result }),
+    ...(input.id === undefined ? {} : { id: input.id }),
+    ...(input.external_id === undefined ? {} : { externalId: input.external_id }),
+    ...(createdAtMs === undefined ? {} : { createdAtMs }),
+    keys: {
+      deviceId: device?.id ?? '',
+      serial: device?.serial_number ?? '',
+      email: user?.email ?? '',
+      serviceName: input.service?.name ?? end?.service_name ?? workload?.app_name ?? '',
+      containerId: workload?.container_id ?? end?.container_id ?? input.service?.id ?? '',
+    },
+    members: otherMembers(input),
+  } as const;
+}
+
+/** Everything else the client sent stays as it is, digits included. */
+function otherMembers(input: EventInput): EventMembers {
+  try {
+    return Object.fromEntries(
+      Object.entries(input)
+        .filter(([name, value]) => !OWN_MEMBERS.has(name) && value !== undefined)
+        .map(([name, value]) => [name, stringifyExact(value)]),
+    );
+  } catch (error) {
+    throw new AppError('usage', 'an event is nested too deeply', { cause: error });
+  }
+}

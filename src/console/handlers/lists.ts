@@ -1,0 +1,109 @@
+// console handlers: lists of devices and end users, in version 1 (a list, or a page) and version 2 (a page in the envelope).
+// In: checked queries. Out: records. A page is asked for with Skip, with Limit, or with both.
+import { type Answer, listAnswer, textAnswer } from '../answer.ts';
+import { envelope } from '../refusal.ts';
+import { allDevices, DEVICE_ORDER_COLUMNS, deviceCriteria, pageOfDevices } from '../store/devices.ts';
+import { allEndusers, ENDUSER_ORDER_COLUMNS, enduserCriteria, pageOfEndusers } from '../store/endusers.ts';
+import type { Order, RecordPage } from '../store/listing.ts';
+import type { Call } from './call.ts';
+
+/** What clients ask for; a page asked for by Skip alone has as many. */
+const LIMIT_DEFAULT = 1_000;
+/** A larger page is written in pieces of this size. */
+const PIECE = 1_000;
+
+type Reader = (skip: number, limit: number) => RecordPage;
+
+function pageAnswer(
+  name: string,
+  read: Reader,
+  skip: number,
+  limit: number,
+  wrap: (text: string) => [string, string],
+): Answer {
+  const first = read(skip, Math.min(limit, PIECE));
+  const count = first.count;
+  const [before, after] = wrap(`,"count":${count}`);
+  if (limit <= PIECE || skip + PIECE >= count)
+    return textAnswer(`${before}"${name}":[${first.records.join(',')}]${after}`);
+  const batches = function* (): Generator<string[]> {
+    yield first.records;
+    for (let done = PIECE; done < limit && skip + done < count; done += PIECE) {
+      yield read(skip + done, Math.min(PIECE, limit - done)).records;
+    }
+  };
+  return listAnswer(batches(), `${before}"${name}":[`, `]${after}`);
+}
+
+const plain = (count: string): [string, string] => ['{', `${count}}`];
+const enveloped =
+  (requestId: string) =>
+  (count: string): [string, string] => {
+    const [before, after] = envelope(requestId, '\n').split('\n') as [string, string];
+    return [`${before}{`, `${count}}${after}`];
+  };
+
+type Ordering = { Order?: 'asc' | 'desc' | undefined; OrderBy?: string | undefined };
+
+function orderOf<C extends Record<string, string>>(query: Ordering, columns: C, byDefault: string | undefined): Order {
+  const name = query.OrderBy ?? byDefault;
+  return { column: name === undefined ? undefined : columns[name], descending: query.Order === 'desc' };
+}
+
+/** Newest first unless asked otherwise. */
+function newestFirst<C extends Record<string, string>>(query: Ordering, columns: C): Order {
+  return orderOf({ ...query, Order: query.Order ?? 'desc' }, columns, 'created_at');
+}
+
+export function listDevices({ store, query, pageForm }: Call<'list_devices'>): Answer {
+  const criteria = devicesAsked(query);
+  if (query.Skip === undefined && query.Limit === undefined) {
+    return listAnswer(allDevices(store, criteria, orderOf(query, DEVICE_ORDER_COLUMNS, undefined), 'unpaged'));
+  }
+  const order = orderOf(query, DEVICE_ORDER_COLUMNS, 'serialnumber');
+  const read: Reader = (skip, limit) => pageOfDevices(store, criteria, order, skip, limit, pageForm);
+  return pageAnswer('devices', read, query.Skip ?? 0, query.Limit ?? LIMIT_DEFAULT, plain);
+}
+
+export function listDevicesV2({ store, query, pageForm, requestId }: Call<'list_devices_v2'>): Answer {
+  const criteria = devicesAsked(query);
+  const order = newestFirst(query, DEVICE_ORDER_COLUMNS);
+  const read: Reader = (skip, limit) => pageOfDevices(store, criteria, order, skip, limit, pageForm);
+  return pageAnswer('devices', read, query.Skip ?? 0, query.Limit ?? 10, enveloped(requestId));
+}
+
+function devicesAsked(query: Call<'list_devices'>['query']) {
+  return deviceCriteria(
+    {
+      serial: query.Serialnumber,
+      email: query.Email,
+      model: query.Model,
+      friendlyName: query.DeviceFriendlyName,
+    },
+    { serial: query.exact_serial_number, email: query.exact_email },
+  );
+}
+
+export function listEndusers({ store, query, pageForm }: Call<'list_endusers'>): Answer {
+  const criteria = endusersAsked(query);
+  if (query.Skip === undefined && query.Limit === undefined) {
+    return listAnswer(allEndusers(store, criteria, orderOf(query, ENDUSER_ORDER_COLUMNS, undefined), 'unpaged'));
+  }
+  const order = orderOf(query, ENDUSER_ORDER_COLUMNS, 'email');
+  const read: Reader = (skip, limit) => pageOfEndusers(store, criteria, order, skip, limit, pageForm);
+  return pageAnswer('endusers', read, query.Skip ?? 0, query.Limit ?? LIMIT_DEFAULT, plain);
+}
+
+export function listEndusersV2({ store, query, pageForm, requestId }: Call<'list_endusers_v2'>): Answer {
+  const criteria = endusersAsked(query);
+  const order = newestFirst(query, ENDUSER_ORDER_COLUMNS);
+  const read: Reader = (skip, limit) => pageOfEndusers(store, criteria, order, skip, limit, pageForm);
+  return pageAnswer('endusers', read, query.Skip ?? 0, query.Limit ?? 100, enveloped(requestId));
+}
+
+function endusersAsked(query: Call<'list_endusers'>['query']) {
+  return enduserCriteria(
+    { serial: query.Serialnumber, email: query.Email, name: query.Name },
+    { email: query.exact_email },
+  );
+}

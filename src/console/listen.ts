@@ -1,0 +1,41 @@
+// console: the app on a TCP port.
+// In: an app, host and port (0: any). Out: its address, and a close that ends what is open. A busy port is one clear line.
+import type { AddressInfo } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import type { Hono } from 'hono';
+import { AppError } from '../domain/errors.ts';
+
+export interface Listening {
+  /** `http://host:port` */
+  address: string;
+  close(): Promise<void>;
+}
+
+/** AppError `port_busy` when the address is taken, `config` when it can't be listened on. */
+export async function listenOn(app: Hono, host: string, port: number): Promise<Listening> {
+  const server = createAdaptorServer({ fetch: app.fetch });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(refusal(error, host, port)));
+    server.listen(port, host, () => resolve());
+  });
+  const bound = server.address() as AddressInfo;
+  const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
+  return {
+    address: `http://${name}:${bound.port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        if ('closeAllConnections' in server) server.closeAllConnections();
+      }),
+  };
+}
+
+function refusal(error: NodeJS.ErrnoException, host: string, port: number): AppError {
+  if (error.code === 'EADDRINUSE') {
+    return new AppError(
+      'port_busy',
+      `the console cannot listen on ${host}:${port}: the port is taken, give another one`,
+    );
+  }
+  return new AppError('config', `the console cannot listen on ${host}:${port}: ${error.code ?? error.message}`);
+}

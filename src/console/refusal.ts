@@ -1,0 +1,30 @@
+// console: a request that is refused, with the status and the one sentence that its sender reads.
+// In: what is wrong. Out: a Refusal, turned into `{Message}` or the envelope by the app. It never names internals.
+import { randomUUID } from 'node:crypto';
+
+export type RefusalStatus = 400 | 401 | 403 | 404 | 405 | 413 | 500;
+
+export class Refusal extends Error {
+  constructor(
+    readonly status: RefusalStatus,
+    message: string,
+    readonly headers: Record<string, string> = {},
+  ) {
+    super(message);
+  }
+}
+
+/** The body of an error outside bundles: existing clients take a JSON body without `Message` for a success. */
+export function messageBody(message: string): string {
+  return JSON.stringify({ Message: message });
+}
+
+/** The body of an error of bundles and v2, with an id of its own; `error_code` is the HTTP status, which is never 0. */
+export function errorEnvelope(status: number, message: string): string {
+  return JSON.stringify({ request_id: randomUUID(), error_code: status, error_description: message, data: {} });
+}
+
+/** A success of bundles and v2, around JSON text. */
+export function envelope(requestId: string, dataText: string): string {
+  return `{"request_id":${JSON.stringify(requestId)},"error_code":0,"error_description":"","data":${dataText}}`;
+}

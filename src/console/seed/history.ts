@@ -1,0 +1,64 @@
+// console seed: a week of events before the organization is first seen.
+// In: choices and how many. Out: events in the order of their times. Nothing in it is a burst: trouble comes with life.
+import { deviceOfPk } from '../store/devices.ts';
+import { ownersOfDevice } from '../store/endusers.ts';
+import { type EventDraft, writeEvent } from '../store/events.ts';
+import { accessEvent, type Client, loginEvent, mdmEvent, trustEvent } from '../store/happenings.ts';
+import { livingServices } from '../store/services.ts';
+import type { ConsoleStore } from '../store/store.ts';
+import { USER_AGENTS } from './names.ts';
+import type { Choices } from './random.ts';
+
+const WEEK_MS = 7 * 86_400_000;
+
+export function seedHistory(store: ConsoleStore, choices: Choices, count: number): void {
+  const devices = store.sql.value<number>('SELECT max(pk) FROM device') ?? 0;
+  if (devices === 0) return;
+  const kept = Math.min(count, store.retention.eventsMax + 1);
+  const startMs = Math.floor(store.clock.nowMs()) - WEEK_MS;
+  for (let index = 0; index < kept; index++) {
+    const createdAtMs = startMs + Math.floor((WEEK_MS * (index + choices.next())) / kept);
+    const draft = happening(store, choices, 1 + choices.int(devices), createdAtMs);
+    if (draft) writeEvent(store, { ...draft, createdAtMs });
+  }
+}
+
+/** Something unremarkable that happens to this device, mostly. */
+function happening(store: ConsoleStore, choices: Choices, devicePk: number, atMs: number): EventDraft | undefined {
+  const device = deviceOfPk(store, devicePk);
+  if (!device) return undefined;
+  const user = ownersOfDevice(store, devicePk)[0];
+  const services = livingServices(store);
+  switch (choices.weigh(KINDS)) {
+    case 'login':
+      return user ? loginEvent(device, user, clientOf(choices)) : mdmEvent(device);
+    case 'trust':
+      return trustEvent(device, choices.between(60, 100), BigInt(atMs) * 1_000_000n + BigInt(choices.int(1_000_000)));
+    case 'mdm':
+      return mdmEvent(device);
+    case 'access':
+      if (services.length === 0) return mdmEvent(device);
+      return accessEvent(
+        device,
+        user,
+        choices.pick(services),
+        choices.chance(0.97),
+        choices.chance(0.85) ? 'service' : 'link',
+        clientOf(choices),
+      );
+  }
+}
+
+const KINDS = [
+  ['access', 55],
+  ['login', 20],
+  ['trust', 15],
+  ['mdm', 10],
+] as const;
+
+export function clientOf(choices: Choices): Client {
+  return {
+    user_agent: choices.pick(USER_AGENTS),
+    ip_address: `10.${choices.int(256)}.${choices.int(256)}.${choices.between(1, 254)}`,
+  };
+}

@@ -1,0 +1,83 @@
+// console store: what end users are looked for by, and reading them.
+// In: a filter. Out: criteria for a listing, or single rows. It changes nothing.
+import { type Criteria, type ListSource, type Order, type RecordPage, readAll, readPage } from './listing.ts';
+import { ENDUSER_JSON, type RecordForm } from './records.ts';
+import type { ConsoleStore } from './store.ts';
+
+/** All compare exactly; an e-mail address in any case. */
+export interface EnduserFilter {
+  serial?: string | undefined;
+  email?: string | undefined;
+  name?: string | undefined;
+}
+
+const SOURCE: ListSource = { table: 'enduser', json: ENDUSER_JSON };
+
+/** Columns by the name that `OrderBy` gives them. */
+export const ENDUSER_ORDER_COLUMNS = {
+  email: 'email',
+  name: 'name',
+  lastlogin: 'last_login',
+  logincount: 'login_count',
+  created_at: 'created_at',
+  createdat: 'created_at',
+} as const;
+
+export function enduserCriteria(...filters: EnduserFilter[]): Criteria {
+  const criteria: Criteria = { conditions: [], values: [] };
+  const add = (condition: string, value: string | undefined): void => {
+    if (value === undefined) return;
+    criteria.conditions.push(condition);
+    criteria.values.push(value);
+  };
+  for (const filter of filters) {
+    add(
+      'pk IN (SELECT enduser_pk FROM mapping WHERE device_pk IN (SELECT pk FROM device WHERE serial = ?))',
+      filter.serial,
+    );
+    add('email = ?', filter.email);
+    add('name = ?', filter.name);
+  }
+  return criteria;
+}
+
+export function pageOfEndusers(
+  store: ConsoleStore,
+  criteria: Criteria,
+  order: Order,
+  skip: number,
+  limit: number,
+  form: RecordForm,
+): RecordPage {
+  return readPage(store, SOURCE, criteria, order, skip, limit, form);
+}
+
+export function allEndusers(
+  store: ConsoleStore,
+  criteria: Criteria,
+  order: Order,
+  form: RecordForm,
+): Generator<string[]> {
+  return readAll(store, SOURCE, criteria, order, form);
+}
+
+export interface EnduserRow {
+  pk: number;
+  email: string;
+  name: string;
+  groups: string;
+  roles: string;
+}
+
+export function enduserOfEmail(store: ConsoleStore, email: string): EnduserRow | undefined {
+  return store.sql.get<EnduserRow>('SELECT pk, email, name, groups, roles FROM enduser WHERE email = ?', email);
+}
+
+/** The people registered on a device, in the order in which they registered. */
+export function ownersOfDevice(store: ConsoleStore, devicePk: number): EnduserRow[] {
+  return store.sql.all<EnduserRow>(
+    `SELECT u.pk, u.email, u.name, u.groups, u.roles FROM mapping m JOIN enduser u ON u.pk = m.enduser_pk
+      WHERE m.device_pk = ? ORDER BY m.issued_at, u.pk`,
+    devicePk,
+  );
+}

@@ -1,0 +1,81 @@
+// console store: what every operation on the organization needs at hand.
+// In: an open database and a clock. Out: a ConsoleStore. It must never read the time by itself.
+import { createHash, randomBytes } from 'node:crypto';
+import type Database from 'better-sqlite3';
+import type { Clock } from '../../domain/ports.ts';
+import { Sql } from './sql.ts';
+
+export interface ConsoleStore {
+  sql: Sql;
+  clock: Clock;
+  org: { id: string; name: string };
+  /** How many events are kept (10,000 by the field notes) and how long. */
+  retention: Retention;
+}
+
+export interface Retention {
+  eventsMax: number;
+  eventsMs: number;
+}
+
+/** Who changes something, and how: over the API, by an administrator's hand in the console, or by life itself. */
+export interface Actor {
+  name: string;
+  via: 'api' | 'hand' | 'life';
+}
+
+/** `orgSeed` makes the organization's id repeatable; without one it is random. Both only count at the first start. */
+export function makeStore(
+  db: Database.Database,
+  clock: Clock,
+  retention: Retention,
+  orgSeed: number | undefined,
+): ConsoleStore {
+  const sql = new Sql(db);
+  const id = keepMeta(sql, 'org_id', () =>
+    uuidFrom(orgSeed === undefined ? randomBytes(16).toString('hex') : `org:${orgSeed}`),
+  );
+  const name = keepMeta(sql, 'org_name', () => 'acme');
+  return { sql, clock, org: { id, name }, retention };
+}
+
+/** The kept value of a name; made and kept when there is none. */
+export function keepMeta(sql: Sql, name: string, make: () => string): string {
+  const kept = sql.value<string>('SELECT value FROM meta WHERE name = ?', name);
+  if (kept !== undefined) return kept;
+  const value = make();
+  setMeta(sql, name, value);
+  return value;
+}
+
+export function readMeta(sql: Sql, name: string): string | undefined {
+  return sql.value<string>('SELECT value FROM meta WHERE name = ?', name);
+}
+
+export function setMeta(sql: Sql, name: string, value: string): void {
+  sql.run('INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value', name, value);
+}
+
+/** The next of a kept series of numbers: ids made from it repeat with the seed, and never within one database. */
+export function nextNumber(sql: Sql, series: string): number {
+  return sql.value<number>(
+    'INSERT INTO meta VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING CAST(value AS INTEGER)',
+    `series:${series}`,
+  ) as number;
+}
+
+/** A UUID (in the form of version 4) out of any text: the same text gives the same UUID. */
+export function uuidFrom(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex');
+  const variant = ((Number.parseInt(hex.charAt(16), 16) & 3) | 8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+/** A new UUID of this organization. */
+export function newUuid(store: ConsoleStore, series: string): string {
+  return uuidFrom(`${store.org.id}:${series}:${nextNumber(store.sql, series)}`);
+}
+
+export function nowNs(store: ConsoleStore): bigint {
+  return BigInt(Math.floor(store.clock.nowMs())) * 1_000_000n;
+}

@@ -1,0 +1,39 @@
+// console: the writing requests that were admitted, newest last, for those who judge a client: a repeated request leaves no
+// effect, but it leaves a line here.
+// In: a request. Out: a bounded list in memory. It must never hold a credential.
+import type { Clock } from '../domain/ports.ts';
+
+export interface WriteRequest {
+  atMs: number;
+  method: string;
+  /** Path and query. */
+  address: string;
+  body: string;
+  caller: string;
+}
+
+export interface WriteLog {
+  add(method: string, url: string, body: string, caller: string): void;
+  all(): readonly WriteRequest[];
+}
+
+const KEPT_MAX = 20_000;
+const BODY_KEPT_MAX = 4_096;
+
+export function keepWrites(clock: Clock): WriteLog {
+  const kept: WriteRequest[] = [];
+  return {
+    add(method, url, body, caller) {
+      const { pathname, search } = new URL(url);
+      kept.push({
+        atMs: clock.nowMs(),
+        method,
+        address: pathname + search,
+        body: body.slice(0, BODY_KEPT_MAX),
+        caller,
+      });
+      if (kept.length > KEPT_MAX) kept.splice(0, KEPT_MAX / 10);
+    },
+    all: () => kept,
+  };
+}
