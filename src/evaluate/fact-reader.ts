@@ -1,0 +1,223 @@
+// evaluate: reads the facts of one record into its frame's slots, typed and fresh, and counts their values for the trust gate.
+// In: a record. Out: slots. INVARIANT: only own properties are read; the hot path checks an object's prototype once instead.
+import { type Fact, type Facts, isFacts } from '../domain/facts.ts';
+import { epochMsOf } from '../domain/timestamp.ts';
+import { FUTURE_MAX_MS } from './compile-values.ts';
+import type { Slot } from './compiler.ts';
+import type { Freshness } from './expression.ts';
+import type { Frame } from './frame.ts';
+import { RememberedVerdicts, type SlotVerdicts } from './slot-verdicts.ts';
+import { isOfType, ownAt, ownPart } from './typed-value.ts';
+import { hasFewValues, ValueCounts } from './value-counts.ts';
+
+/** One fact as one group of rules reads it: with its default and its freshness. */
+interface Variant {
+  slot: Slot;
+  verdicts: RememberedVerdicts | undefined;
+  fallback: Fact | undefined;
+  /** Indices into the reader's list of timestamps that vouch for it. */
+  fresh: number[];
+}
+
+interface Leaf {
+  key: string;
+  only: Variant | undefined;
+  /** The slot of `only` when values of its type repeat; else -1. */
+  slot: number;
+  fewValues: boolean;
+  /** A plain list: nothing is decided by it as a whole. */
+  isList: boolean;
+  variants: Variant[];
+  counts: ValueCounts;
+}
+
+interface Parent {
+  path: string[];
+  /** The key when one leads here (empty: the record itself), and none that objects inherit. */
+  only: string | undefined;
+  /** No key is one that every object inherits. */
+  plain: boolean;
+  leaves: Leaf[];
+}
+
+export class FactReader {
+  private readonly parents: Parent[] = [];
+  private readonly timestamps: Freshness[] = [];
+  private readonly isFresh: boolean[] = [];
+
+  /** `verdicts`: by slot, what its fact alone decides. */
+  constructor(slots: readonly Slot[], verdicts: readonly (SlotVerdicts | undefined)[]) {
+    for (const slot of slots) {
+      const { fact } = slot;
+      if (fact.kind !== 'path' || fact.path[0]?.startsWith('$')) continue;
+      const leaf = this.leafAt(fact.path, slot);
+      const own = verdicts[slot.index];
+      const variant: Variant = {
+        slot,
+        verdicts: own && new RememberedVerdicts(own, hasFewValues(fact.type)),
+        fallback: fact.fallback,
+        fresh: fact.fresh.map((each) => this.timestampIndex(each)),
+      };
+      leaf.variants.push(variant);
+      const simple = leaf.variants.length === 1 && fact.fresh.length === 0 && fact.fallback === undefined;
+      leaf.only = simple ? variant : undefined;
+      leaf.slot = simple && leaf.fewValues ? slot.index : -1;
+      leaf.isList = simple && fact.type.kind === 'list' && own === undefined;
+    }
+  }
+
+  /** Fills the frame's slots, and rules out what single facts rule out. */
+  read(record: Facts, frame: Frame): void {
+    for (let word = 0; word < frame.ruledOut.length; word++) frame.ruledOut[word] = 0;
+    frame.doubts = 0;
+    for (let i = 0; i < this.timestamps.length; i++)
+      this.isFresh[i] = isYoung(record, this.timestamps[i] as Freshness, frame.nowMs);
+    const safe = isSafe(record);
+    for (let i = 0; i < this.parents.length; i++) {
+      const parent = this.parents[i] as Parent;
+      const { only } = parent;
+      const holder =
+        only === undefined
+          ? ownAt(record, parent.path)
+          : only === ''
+            ? record
+            : safe
+              ? record[only]
+              : ownPart(record, only);
+      if (parent.plain && (only === '' ? safe : isSafe(holder))) this.readPlain(holder as Facts, parent.leaves, frame);
+      else for (const leaf of parent.leaves) this.place(leaf, ownPart(holder, leaf.key), frame);
+    }
+  }
+
+  /** How often each value was seen, by path. */
+  counted(): Record<string, Record<string, number>> {
+    const all: Record<string, Record<string, number>> = {};
+    for (const { path, leaves } of this.parents) {
+      for (const leaf of leaves) all[[...path, leaf.key].join('.')] = leaf.counts.result();
+    }
+    return all;
+  }
+
+  /** The hot path. Values repeat, and one that was seen before is of the right type. */
+  private readPlain(holder: Facts, leaves: readonly Leaf[], frame: Frame): void {
+    const { slots, ruledOut } = frame;
+    for (let i = 0; i < leaves.length; i++) {
+      const leaf = leaves[i] as Leaf;
+      const value = holder[leaf.key];
+      const tally = leaf.slot < 0 ? undefined : leaf.counts.known(value);
+      if (tally === undefined) {
+        if (leaf.isList && Array.isArray(value)) {
+          leaf.counts.addSet(value);
+          slots[(leaf.only as Variant).slot.index] = value;
+        } else this.place(leaf, value, frame);
+        continue;
+      }
+      tally.count++;
+      slots[leaf.slot] = value;
+      const bits = tally.ruledOut;
+      if (bits !== undefined)
+        for (let word = 0; word < bits.length; word++)
+          ruledOut[word] = (ruledOut[word] as number) | (bits[word] as number);
+    }
+  }
+
+  private place(leaf: Leaf, value: Fact | undefined, frame: Frame): void {
+    const { only } = leaf;
+    if (!only) {
+      this.placeVariants(leaf, value, frame);
+      return;
+    }
+    const { index, fact, reasons } = only.slot;
+    if (value === undefined || value === null || !isOfType(value, fact.type)) {
+      leaf.counts.addNone();
+      frame.doubts++;
+      frame.slots[index] = value === undefined ? reasons.missing : value === null ? reasons.isNull : reasons.wrongType;
+      return;
+    }
+    frame.slots[index] = value;
+    if (!leaf.fewValues) {
+      leaf.counts.addSet(value);
+      only.verdicts?.apply(value, frame);
+      return;
+    }
+    const tally = leaf.counts.add(value);
+    if (tally && only.verdicts) tally.ruledOut = only.verdicts.bitsOf(value, frame);
+    only.verdicts?.apply(value, frame);
+  }
+
+  private placeVariants(leaf: Leaf, value: Fact | undefined, frame: Frame): void {
+    const first = leaf.variants[0]?.slot.fact.type;
+    if (value === undefined || value === null || !first || !isOfType(value, first)) leaf.counts.addNone();
+    else if (leaf.fewValues) leaf.counts.add(value);
+    else leaf.counts.addSet(value);
+    for (const { slot, verdicts, fallback, fresh } of leaf.variants) {
+      const { index, fact, reasons } = slot;
+      const found = value === undefined || value === null ? fallback : value;
+      const doubt = fresh.some((timestamp) => !this.isFresh[timestamp])
+        ? reasons.stale
+        : found === undefined
+          ? value === null
+            ? reasons.isNull
+            : reasons.missing
+          : isOfType(found, fact.type)
+            ? undefined
+            : reasons.wrongType;
+      frame.slots[index] = doubt ?? found;
+      if (doubt) frame.doubts++;
+      else {
+        verdicts?.apply(found as Fact, frame);
+      }
+    }
+  }
+
+  private leafAt(path: readonly string[], slot: Slot): Leaf {
+    const parentPath = path.slice(0, -1);
+    const key = path.at(-1) as string;
+    let parent = this.parents.find((each) => each.path.join('\u0000') === parentPath.join('\u0000'));
+    if (!parent) {
+      parent = { path: parentPath, only: onlyKey(parentPath), plain: true, leaves: [] };
+      this.parents.push(parent);
+    }
+    let leaf = parent.leaves.find((each) => each.key === key);
+    if (!leaf) {
+      leaf = {
+        key,
+
+        only: undefined,
+        slot: -1,
+        isList: false,
+        fewValues: hasFewValues(slot.fact.type),
+        variants: [],
+        counts: new ValueCounts(),
+      };
+      parent.leaves.push(leaf);
+      parent.plain &&= !(key in Object.prototype);
+    }
+    return leaf;
+  }
+
+  private timestampIndex(freshness: Freshness): number {
+    const known = this.timestamps.findIndex((each) => each.label === freshness.label && each.ms === freshness.ms);
+    return known >= 0 ? known : this.timestamps.push(freshness) - 1;
+  }
+}
+
+function onlyKey(path: readonly string[]): string | undefined {
+  const key = path[0] ?? '';
+  return path.length > 1 || key in Object.prototype ? undefined : key;
+}
+
+/** A record whose prototype adds nothing: a key that it does not own and that objects do not inherit reads as undefined. */
+function isSafe(holder: Fact | undefined): holder is Facts {
+  if (!isFacts(holder as Fact)) return false;
+  const proto = Object.getPrototypeOf(holder);
+  return proto === Object.prototype || proto === null;
+}
+
+/** Whether a timestamp is set, no older than allowed and not of the far future. */
+export function isYoung(record: Facts, { path, ms }: Freshness, nowMs: number): boolean {
+  const value = ownAt(record, path);
+  if (typeof value !== 'number' && typeof value !== 'bigint') return false;
+  const timeMs = epochMsOf(value);
+  return timeMs !== undefined && nowMs - timeMs <= ms && timeMs - nowMs <= FUTURE_MAX_MS;
+}

@@ -1,0 +1,45 @@
+// evaluate: the frame that a program's conditions work on, tied to the windows and to the joins of one run.
+// In: a program, the windows, a run's context. Out: a frame whose late facts can be read.
+import type { SubjectKind } from '../domain/subjects.ts';
+import type { JudgeContext } from '../domain/verdict.ts';
+import type { EventWindow, SubjectKeys, WindowView } from './event-window.ts';
+import { type Frame, newFrame } from './frame.ts';
+import type { Program } from './program.ts';
+import { ownPart } from './typed-value.ts';
+import { virtualReader } from './virtual-facts.ts';
+import { keysOf, type Windows } from './windows.ts';
+
+export type FactsContext = Pick<JudgeContext, 'nowMs' | 'joins' | 'coverage' | 'unavailable'>;
+
+export function frameFor(kind: SubjectKind, program: Program, windows: Windows, context: FactsContext): Frame {
+  windows.advance(context.nowMs);
+  const readers = program.slots.map(({ fact }): { window: EventWindow; view: WindowView } | undefined =>
+    fact.kind === 'events'
+      ? { window: windows.register(fact.key, fact.count), view: windows.view(fact.count.withinMs, context.coverage) }
+      : undefined,
+  );
+  const noEvents = context.unavailable.has('events');
+  let keysTurn = -1;
+  let keys: SubjectKeys = { first: undefined, second: undefined };
+  return newFrame(program.size, context.nowMs, virtualReader(context, program.reasons), (slot, frame) => {
+    const reader = readers[slot];
+    if (!reader || noEvents) return (program.slots[slot] as Program['slots'][number]).reasons.unavailable;
+    if (keysTurn !== frame.turn) {
+      keys = subjectKeys(kind, frame);
+      keysTurn = frame.turn;
+    }
+    return windows.read(reader.window, keys, reader.view);
+  });
+}
+
+function subjectKeys(kind: SubjectKind, frame: Frame): SubjectKeys {
+  const text = (field: string): string | undefined => {
+    const value = ownPart(frame.record, field);
+    return typeof value === 'string' ? value : undefined;
+  };
+  return keysOf(kind, {
+    device: [text('DeviceID'), text('SerialNumber')],
+    user: [text('Email'), undefined],
+    service: [text('ServiceID'), text('ServiceName')],
+  });
+}

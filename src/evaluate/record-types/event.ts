@@ -1,0 +1,83 @@
+// evaluate: the schema of one event, which `where` and `of` read (management-api.md, "Event"; field-notes.md, "Events carry
+// more than the example"). Any of it can be absent.
+import { EVENT_SEVERITIES } from '../../domain/event.ts';
+import type { ValueType } from './field-types.ts';
+import { BOOLEAN, listOf, recordOf, SCORE, TEXT, textOf } from './field-types.ts';
+
+export const EVENT_TYPES = textOf(
+  'Registration',
+  'Identity',
+  'Access',
+  'TrustScoring',
+  'Audit',
+  'AdminLogin',
+  'Threat',
+  'Compliance',
+  'NetagentRestart',
+  'ITPStatus',
+);
+export const EVENT_SUB_TYPES = textOf('Device', 'UserPrincipal', 'Connection', 'Resource', 'Kubernetes', 'Local');
+export const EVENT_ACTIONS = textOf(
+  'Register',
+  'Register Failed',
+  'Unregister',
+  'Unregister Failed',
+  'Grant',
+  'Deny',
+  'OCSP',
+  'MDM',
+  'IDP',
+  'Authorized',
+  'Unauthorized',
+  'TrustScoreCalculate',
+);
+const SEVERITY = textOf(...EVENT_SEVERITIES);
+const TEXTS = listOf(TEXT);
+const ENDPOINT = recordOf({ service_name: TEXT, container_id: TEXT });
+
+const PRINCIPAL = recordOf({
+  device: recordOf({
+    id: TEXT,
+    friendly_name: TEXT,
+    mac_address: TEXT,
+    serial_number: TEXT,
+    registration_status: TEXT,
+    compromised_status: TEXT,
+    compliance_status: TEXT,
+    oem_info: TEXT,
+    model: TEXT,
+    platform: TEXT,
+    ownership: TEXT,
+    architecture: TEXT,
+    udid: TEXT,
+    source: TEXT,
+    unregistered: BOOLEAN,
+    last_mdm_data_synced_at: { kind: 'time', unit: 'any' },
+  }),
+  user: recordOf({ email: TEXT, groups: TEXTS, roles: TEXTS }),
+  client: recordOf({ user_agent: TEXT, ip_address: TEXT }),
+});
+
+export const EVENT: ValueType & { kind: 'record' } = recordOf({
+  id: TEXT,
+  external_id: TEXT,
+  org_id: TEXT,
+  org_name: TEXT,
+  group_id: TEXT,
+  severity: SEVERITY,
+  action: EVENT_ACTIONS,
+  type: EVENT_TYPES,
+  sub_type: EVENT_SUB_TYPES,
+  message: TEXT,
+  messages: TEXT,
+  result: TEXT,
+  channel: TEXT,
+  policy: { kind: 'any' },
+  role: TEXTS,
+  created_at: { kind: 'time', unit: 'ms' },
+  user_principal: PRINCIPAL,
+  workload_principal: recordOf({ workload_set: recordOf({ container_id: TEXT, app_name: TEXT }) }),
+  service: recordOf({ id: TEXT, name: TEXT, type: TEXT, version: TEXT }),
+  trustscore: recordOf({ id: TEXT, type: TEXT, timestamp: { kind: 'time', unit: 'ns' }, score: SCORE }),
+  link: recordOf({ source: ENDPOINT, destination: ENDPOINT }),
+});

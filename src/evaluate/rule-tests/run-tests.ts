@@ -1,0 +1,178 @@
+// evaluate: runs the tests inside rules. In: loaded rules and a now. Out: a report: results, which conditions were seen
+// true, false and unknown, tests that could not fail, mutants that no test notices. Pure: the same rules, the same report.
+
+import type { VerdictName } from '../../domain/verdict.ts';
+import { type Expression, keyOf, walk } from '../expression.ts';
+import { textOf } from '../expression-text.ts';
+import { findFlips } from '../find-flips.ts';
+import { type Judged, prepareRule } from '../judge-once.ts';
+import type { LoadedRule, RuleTest } from '../loaded-rule.ts';
+import { FALSE, TRUE } from '../three-valued.ts';
+import { arrangeTest } from './arrange-test.ts';
+import { canBeUnknown } from './can-be-unknown.ts';
+import { type Mutant, mutantsOf } from './mutants.ts';
+import { secondOpinion } from './second-opinion.ts';
+
+/** Rule tests are judged at this time unless another is given: 2026-01-15T12:00:00Z. */
+export const TEST_NOW_MS = 1_768_478_400_000;
+
+export interface TestResult {
+  name: string;
+  line: number;
+  expected: VerdictName;
+  got: VerdictName;
+  ok: boolean;
+  /** Why it is not ok; else undefined. */
+  message: string | undefined;
+}
+
+/** One condition that is no `and`, `or` or `not`, and what it was seen to be. */
+export interface AtomCoverage {
+  text: string;
+  seenTrue: boolean;
+  seenFalse: boolean;
+  /** `never`: it cannot be unknown. */
+  seenUnknown: boolean | 'never';
+}
+
+export interface RuleTestReport {
+  rule: string;
+  file: string;
+  ok: boolean;
+  tests: TestResult[];
+  /** What is wrong with the rule's tests as a whole. */
+  problems: string[];
+  coverage: AtomCoverage[];
+  /** Of all values that the atoms can have, how many were seen; 0 to 100. */
+  coveredPercent: number;
+  /** Only when asked for. `survivors`: changes of the rule that no test notices. */
+  mutants: { tried: number; survivors: string[] } | undefined;
+}
+
+export interface TestReport {
+  ok: boolean;
+  rules: RuleTestReport[];
+  passed: number;
+  failed: number;
+}
+
+export interface TestOptions {
+  nowMs?: number;
+  /** Also tell which changes of a rule no test notices. */
+  mutate?: boolean;
+}
+
+export function runRuleTests(rules: readonly LoadedRule[], options: TestOptions = {}): TestReport {
+  const reports = rules.map((rule) => testRule(rule, options));
+  const tests = reports.flatMap((report) => report.tests);
+  const passed = tests.filter((test) => test.ok).length;
+  return { ok: reports.every((report) => report.ok), rules: reports, passed, failed: tests.length - passed };
+}
+
+function testRule(rule: LoadedRule, { nowMs = TEST_NOW_MS, mutate = false }: TestOptions): RuleTestReport {
+  const atoms = new Map<string, AtomCoverage>();
+  const judge = prepareRule(rule, (expression, truth) => note(atoms, expression, truth));
+  const run = (test: RuleTest): Judged => {
+    const { record, events, context } = arrangeTest(rule, test, nowMs);
+    return judge(record, events, context);
+  };
+  const judged = rule.tests.map(run);
+  const tests = rule.tests.map((test, index) => resultOf(test, judged[index] as Judged));
+  const mutants = mutate ? mutantsOf(rule) : [];
+  const survivors = survivorsOf(mutants, rule, judged, nowMs);
+  const unnoticed = rule.tests.length === 0 ? [] : survivors.map((survivor) => `no test notices: ${survivor}`);
+  const problems = [...problemsOf(rule, judged, nowMs), ...unnoticed];
+  const coverage = [...atoms.values()];
+  return {
+    rule: rule.id,
+    file: rule.file,
+    ok: problems.length === 0 && tests.every((test) => test.ok),
+    tests,
+    problems,
+    coverage,
+    coveredPercent: percentOf(coverage),
+    mutants: mutate ? { tried: mutants.length, survivors } : undefined,
+  };
+}
+
+function note(atoms: Map<string, AtomCoverage>, expression: Expression, truth: number): void {
+  const key = keyOf(expression);
+  let atom = atoms.get(key);
+  if (!atom) {
+    atom = {
+      text: textOf(expression),
+      seenTrue: false,
+      seenFalse: false,
+      seenUnknown: canBeUnknown(expression) ? false : 'never',
+    };
+    atoms.set(key, atom);
+  }
+  if (truth === TRUE) atom.seenTrue = true;
+  else if (truth === FALSE) atom.seenFalse = true;
+  else atom.seenUnknown = true;
+}
+
+function resultOf(test: RuleTest, judged: Judged): TestResult {
+  const got = judged.verdict;
+  const message = failureOf(test, judged);
+  return { name: test.name, line: test.line, expected: test.expect, got, ok: message === undefined, message };
+}
+
+function failureOf(test: RuleTest, judged: Judged): string | undefined {
+  if (judged.verdict !== test.expect) {
+    const why = judged.missing.length > 0 ? ` (${judged.program.reasons.of(judged.truth).text})` : '';
+    return `expected ${test.expect}, got ${judged.verdict}${why}`;
+  }
+  const absent = test.reasons.filter((reason) => !judged.missing.includes(reason));
+  if (absent.length > 0) {
+    return `expected the reason ${absent.map((each) => `\`${each}\``).join(', ')}, got ${judged.missing.map((each) => `\`${each}\``).join(', ') || 'none'}`;
+  }
+  const opinion = secondOpinion(judged);
+  if (opinion === undefined || opinion === (judged.verdict === 'match')) return undefined;
+  return `json-logic-js disagrees: it says ${opinion ? 'match' : 'no_match'}`;
+}
+
+function problemsOf(rule: LoadedRule, judged: readonly Judged[], nowMs: number): string[] {
+  const first = judged[0];
+  if (!first) return ['the rule has no tests'];
+  if (!rule.tests.some((test) => test.expect === 'match'))
+    return ['no test expects `match`: that the rule ever acts is not tested'];
+  const differ = judged.some((each) => each.verdict !== first.verdict);
+  if (differ || !isFlippable(rule) || rule.tests.some((test) => hasFlip(rule, test, nowMs))) return [];
+  return [`its tests could not fail: whatever the facts, the rule seems to say ${first.verdict}`];
+}
+
+function hasFlip(rule: LoadedRule, test: RuleTest, nowMs: number): boolean {
+  const { record, events, context } = arrangeTest(rule, test, nowMs);
+  return findFlips(rule, record, prepareRule(rule)(record, events, context)).length > 0;
+}
+
+/** Whether flips can be looked for in all that the rule reads: not inside elements, and not in joined records. */
+function isFlippable(rule: LoadedRule): boolean {
+  let flippable = true;
+  walk(rule.condition, (part) => {
+    if (part.op === 'each' || part.op === 'reduce') flippable = false;
+    if (part.op === 'fact' && part.fact.label.startsWith('$')) flippable = false;
+  });
+  return flippable;
+}
+
+/** The mutants that leave the verdict of every test as it is. */
+function survivorsOf(mutants: readonly Mutant[], rule: LoadedRule, judged: readonly Judged[], nowMs: number): string[] {
+  const arranged = rule.tests.map((test) => arrangeTest(rule, test, nowMs));
+  const survives = (mutant: Mutant): boolean => {
+    const judge = prepareRule(mutant.rule);
+    return arranged.every(
+      ({ record, events, context }, index) => judge(record, events, context).verdict === judged[index]?.verdict,
+    );
+  };
+  return mutants.filter(survives).map((mutant) => mutant.description);
+}
+
+function percentOf(coverage: readonly AtomCoverage[]): number {
+  const seen = coverage.flatMap(({ seenTrue, seenFalse, seenUnknown }) =>
+    seenUnknown === 'never' ? [seenTrue, seenFalse] : [seenTrue, seenFalse, seenUnknown],
+  );
+  if (seen.length === 0) return 0;
+  return Math.floor((100 * seen.filter(Boolean).length) / seen.length);
+}
