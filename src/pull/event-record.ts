@@ -1,0 +1,57 @@
+// pull: an event as it came → the fields that windows count by. Field notes: any part may be absent, lists may be null,
+// numbers may come as text. A service's events are told by `service`, else by the destination of the link.
+import type { TrustEvent } from '../domain/event.ts';
+import { type Fact, type Facts, isFacts, own, ownText } from '../domain/facts.ts';
+
+export type ReadEvent = { ok: true; event: TrustEvent } | { ok: false; reason: string };
+
+export function readEvent(value: unknown): ReadEvent {
+  if (!isFacts(value)) return { ok: false, reason: 'not an object' };
+  const id = ownText(value, 'id');
+  if (id === undefined || id === '') return { ok: false, reason: 'id is missing or not text' };
+  const createdAtMs = own(value, 'created_at');
+  if (typeof createdAtMs !== 'number' || !Number.isSafeInteger(createdAtMs)) {
+    return { ok: false, reason: `created_at is not a number of milliseconds (event ${id})` };
+  }
+  return {
+    ok: true,
+    event: { id, createdAtMs, ...subjectsOf(value), ...kindsOf(value), body: withTextIntegers(value) as Facts },
+  };
+}
+
+function subjectsOf(event: Facts) {
+  const principal = own(event, 'user_principal');
+  const device = own(principal, 'device');
+  const destination = own(own(event, 'link'), 'destination');
+  const service = own(event, 'service');
+  return {
+    deviceId: filled(ownText(device, 'id')),
+    serialNumber: filled(ownText(device, 'serial_number')),
+    email: filled(ownText(own(principal, 'user'), 'email'))?.toLowerCase(),
+    serviceId: filled(ownText(service, 'id')) ?? filled(ownText(destination, 'container_id')),
+    serviceName: filled(ownText(service, 'name')) ?? filled(ownText(destination, 'service_name')),
+  };
+}
+
+function kindsOf(event: Facts) {
+  const text = (field: string) => ownText(event, field) ?? '';
+  return {
+    type: text('type'),
+    subType: text('sub_type'),
+    action: text('action'),
+    severity: text('severity').toUpperCase(),
+    result: text('result'),
+  };
+}
+
+function filled(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text;
+}
+
+/** Stored events carry big integers as text; those just read do the same, so that a count is the same before and after. */
+function withTextIntegers(value: Fact): Fact {
+  if (typeof value === 'bigint') return String(value);
+  if (Array.isArray(value)) return value.map(withTextIntegers);
+  if (!isFacts(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withTextIntegers(member)]));
+}

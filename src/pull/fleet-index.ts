@@ -1,0 +1,35 @@
+// pull: keeps a little of every device, to tell which share a serial number. Names of platforms, models and owners repeat
+// a thousand times over a fleet: each text is kept once.
+
+import { type Facts, ownText } from '../domain/facts.ts';
+import { type Fleet, type FleetDevice, fleetDeviceOf } from '../domain/fleet.ts';
+
+export class FleetIndex implements Fleet {
+  private readonly bySerial = new Map<string, FleetDevice | FleetDevice[]>();
+  private readonly texts = new Map<string, string>();
+
+  add(record: Facts): void {
+    const device = fleetDeviceOf(record);
+    const serial = ownText(record, 'SerialNumber') ?? '';
+    device.platform = this.once(device.platform);
+    device.model = this.once(device.model);
+    if (device.banned !== undefined) device.banned = this.once(device.banned);
+    const known = this.bySerial.get(serial);
+    if (known === undefined) this.bySerial.set(serial, device);
+    else if (Array.isArray(known)) known.push(device);
+    else this.bySerial.set(serial, [known, device]);
+  }
+
+  devicesOf(serialNumber: string): FleetDevice[] {
+    const known = this.bySerial.get(serialNumber);
+    if (known === undefined) return [];
+    return Array.isArray(known) ? known : [known];
+  }
+
+  private once(text: string): string {
+    const known = this.texts.get(text);
+    if (known !== undefined) return known;
+    this.texts.set(text, text);
+    return text;
+  }
+}

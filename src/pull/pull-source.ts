@@ -1,0 +1,190 @@
+// pull: one source, API → consumer, record by record, never whole in memory; then the gate.
+// A pull that came incomplete or shifted is made again once with a fresh consumer; then the source is untrusted.
+import { AppError, lineOf } from '../domain/errors.ts';
+import { type Facts, isFacts } from '../domain/facts.ts';
+import type { Api, Clock } from '../domain/ports.ts';
+import type { Baseline, SourceReading, TrustReason } from '../domain/snapshot.ts';
+import type { Source } from '../domain/subjects.ts';
+import { readRecord } from './record-key.ts';
+import { dropSecrets } from './secrets.ts';
+import { distrust, type TrustSettings } from './trust-gate.ts';
+
+/** What reads the records of one attempt. `values` of its result are compared with the baseline. */
+export interface Consumer<Result> {
+  accept(record: Facts): void;
+  finish(): Result;
+}
+
+export interface PullOptions<Result extends { values: Baseline['values'] }> {
+  api: Api;
+  clock: Clock;
+  source: Exclude<Source, 'events'>;
+  form: 'paged' | 'unpaged';
+  baseline: Baseline | undefined;
+  trust: TrustSettings;
+  signal: AbortSignal;
+  makeConsumer(): Consumer<Result>;
+}
+
+export interface Pulled<Result> {
+  reading: SourceReading;
+  /** Undefined when the source could not be read at all. */
+  result: Result | undefined;
+}
+
+const ATTEMPTS = 2;
+const EXAMPLES_MAX = 100;
+
+/** Errors: AppError `api_refused` and `stopped` are thrown, since they end the run; all others become the reading's state. */
+export async function pullSource<Result extends { values: Baseline['values'] }>(
+  options: PullOptions<Result>,
+): Promise<Pulled<Result>> {
+  let pulled: Pulled<Result> | undefined;
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    pulled = await pullOnce(options);
+    if (!isWorthRepeating(pulled.reading)) break;
+  }
+  return pulled as Pulled<Result>;
+}
+
+function isWorthRepeating(reading: SourceReading): boolean {
+  return reading.reasons.some(({ code }) => code === 'incomplete' || code === 'shifted' || code === 'repeated_key');
+}
+
+async function pullOnce<Result extends { values: Baseline['values'] }>(
+  options: PullOptions<Result>,
+): Promise<Pulled<Result>> {
+  const { source, clock, api } = options;
+  const attempt = new Attempt(options.makeConsumer(), source, options.form, clock.nowMs());
+  let broken: TrustReason | undefined;
+  try {
+    for await (const batch of batchesOf(options)) {
+      if (options.signal.aborted) throw new AppError('stopped', 'the process is being stopped');
+      attempt.take(batch);
+    }
+  } catch (error) {
+    broken = reasonOf(error, source, attempt.seen);
+    if (broken === undefined) return { reading: attempt.unread(error, clock.nowMs()), result: undefined };
+  }
+  const result = attempt.consumer.finish();
+  const reading = attempt.reading(clock.nowMs());
+  reading.reasons = broken
+    ? [broken]
+    : distrust({
+        reading,
+        repeatedKeys: attempt.repeatedKeys,
+        values: result.values,
+        baseline: options.baseline,
+        skewMs: api.skewMs(),
+        settings: options.trust,
+      });
+  reading.trusted = reading.reasons.length === 0;
+  return { reading, result };
+}
+
+async function* batchesOf<R extends { values: Baseline['values'] }>(options: PullOptions<R>): AsyncIterable<unknown[]> {
+  const { api, source } = options;
+  if (options.form === 'paged' && source !== 'services') {
+    for await (const page of api.pages(source)) yield page.records;
+  } else {
+    yield* api.stream(source);
+  }
+}
+
+/** One attempt's counts and keys. */
+class Attempt<Result> {
+  private readonly keys = new Set<string>();
+  private readonly dropped = new Set<string>();
+  private readonly unreadable = { count: 0, examples: [] as string[] };
+  readonly repeatedKeys: string[] = [];
+  seen = 0;
+  private count = 0;
+
+  constructor(
+    readonly consumer: Consumer<Result>,
+    private readonly source: Exclude<Source, 'events'>,
+    private readonly form: 'paged' | 'unpaged',
+    private readonly startedAt: number,
+  ) {}
+
+  take(batch: unknown[]): void {
+    for (const value of batch) this.takeOne(value);
+  }
+
+  private takeOne(value: unknown): void {
+    this.seen += 1;
+    const read = readRecord(this.source, value);
+    if (!read.ok) {
+      this.unreadable.count += 1;
+      if (this.unreadable.examples.length < EXAMPLES_MAX)
+        this.unreadable.examples.push(`record ${this.seen}: ${read.reason}`);
+      return;
+    }
+    if (this.keys.has(read.key)) {
+      if (this.repeatedKeys.length < EXAMPLES_MAX) this.repeatedKeys.push(read.key);
+      return;
+    }
+    this.keys.add(read.key);
+    this.count += 1;
+    this.consumer.accept(this.source === 'services' ? dropSecrets(read.record, this.dropped) : read.record);
+  }
+
+  reading(finishedAt: number): SourceReading {
+    return {
+      source: this.source,
+      state: 'read',
+      form: this.form,
+      startedAt: this.startedAt,
+      finishedAt,
+      count: this.count,
+      unreadable: this.unreadable,
+      dropped: [...this.dropped],
+      trusted: true,
+      reasons: [],
+    };
+  }
+
+  /** Not one record came: 403 is an edition without this source, all else a failure. */
+  unread(error: unknown, finishedAt: number): SourceReading {
+    const forbidden = error instanceof AppError && error.code === 'api_forbidden';
+    return {
+      ...this.reading(finishedAt),
+      state: forbidden ? 'unavailable' : 'failed',
+      trusted: false,
+      reasons: [
+        {
+          source: this.source,
+          code: forbidden ? 'unavailable' : 'incomplete',
+          text: `${this.source}: ${lineOf(error)}`,
+        },
+      ],
+    };
+  }
+}
+
+/** The reason of a pull that broke in the middle; undefined when nothing was read. Throws what ends the run. */
+function reasonOf(error: unknown, source: Source, seen: number): TrustReason | undefined {
+  if (!(error instanceof AppError)) throw error;
+  if (error.code === 'api_refused' || error.code === 'stopped') throw error;
+  const shifted = isFacts(error.detail) && error.detail.cause === 'shifted';
+  if (shifted) return { source, code: 'shifted', text: `${source}: ${lineOf(error)}` };
+  return seen === 0
+    ? undefined
+    : { source, code: 'incomplete', text: `${source}: after ${seen} records: ${lineOf(error)}` };
+}
+
+/** The reading of a source that no rule reads. */
+export function skippedReading(source: Source, nowMs: number): SourceReading {
+  return {
+    source,
+    state: 'skipped',
+    form: 'none',
+    startedAt: nowMs,
+    finishedAt: nowMs,
+    count: 0,
+    unreadable: { count: 0, examples: [] },
+    dropped: [],
+    trusted: true,
+    reasons: [],
+  };
+}

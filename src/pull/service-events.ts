@@ -1,0 +1,94 @@
+// pull: events that belong to a service but do not say so. Field notes: a service's events are told by the event's own
+// fields, else by the link's destination, else only by asking the server for the events of a service by its name.
+// In: the events just read. Out: those of them that the server counts to a service. Asks no more than it must.
+import { AppError } from '../domain/errors.ts';
+import type { TrustEvent } from '../domain/event.ts';
+import { isFacts, ownText } from '../domain/facts.ts';
+import type { Api } from '../domain/ports.ts';
+
+const PAGE = 1_000;
+const PAGES_MAX = 20;
+/** Names asked about in one request: they stand in its address. */
+const NAMES_MAX = 50;
+
+/**
+ * Names the service of each event that does not say which, by asking the server: it counts many services at once, and
+ * is asked again about half of them only where it counts more events than are known here.
+ * Errors: those of reading the API.
+ */
+export async function attributeToServices(api: Api, events: TrustEvent[], fromMs: number): Promise<void> {
+  const untold = new Map(events.filter(isUntold).map((event) => [event.id, event]));
+  if (untold.size === 0) return;
+  const names = await serviceNames(api);
+  const told = toldByName(events);
+  for (let at = 0; at < names.length && untold.size > 0; at += NAMES_MAX) {
+    await search({ api, fromMs, told, untold }, names.slice(at, at + NAMES_MAX));
+  }
+}
+
+interface Search {
+  api: Api;
+  fromMs: number;
+  /** By service name: how many of the events say that they are its. */
+  told: ReadonlyMap<string, number>;
+  /** Events that name no service, by id. */
+  untold: Map<string, TrustEvent>;
+}
+
+async function search(state: Search, names: readonly string[]): Promise<void> {
+  const known = names.reduce((sum, name) => sum + (state.told.get(name) ?? 0), 0);
+  const counted = await state.api.countEvents({ serviceName: names.join('|'), afterMs: state.fromMs });
+  if (counted <= known) return;
+  const [only] = names;
+  if (names.length === 1 && only !== undefined) return claimEvents(state, only);
+  const half = Math.ceil(names.length / 2);
+  await search(state, names.slice(0, half));
+  await search(state, names.slice(half));
+}
+
+/** Reads the events of one service and gives its name to those that had none. */
+async function claimEvents({ api, fromMs, untold }: Search, name: string): Promise<void> {
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const query = { serviceName: name, order: 'ASC' as const, afterMs: fromMs, skip: page * PAGE, limit: PAGE };
+    const found = await api.events(query);
+    for (const value of found) {
+      const id = isFacts(value) ? ownText(value, 'id') : undefined;
+      const event = id === undefined ? undefined : untold.get(id);
+      if (event === undefined) continue;
+      event.serviceName = name;
+      untold.delete(event.id);
+    }
+    if (found.length < PAGE) return;
+  }
+}
+
+function isUntold(event: TrustEvent): boolean {
+  return event.serviceId === undefined && event.serviceName === undefined;
+}
+
+/** A pipe separates names in a query, so that a name with one cannot be asked about. */
+async function serviceNames(api: Api): Promise<string[]> {
+  const names = new Set<string>();
+  try {
+    for await (const batch of api.stream('services')) {
+      for (const value of batch) {
+        const name = isFacts(value) ? ownText(value, 'ServiceName') : undefined;
+        if (name !== undefined && name !== '' && !name.includes('|')) names.add(name);
+      }
+    }
+  } catch (error) {
+    // An edition without services has no service whose events could be hidden.
+    if (!(error instanceof AppError && error.code === 'api_forbidden')) throw error;
+  }
+  return [...names];
+}
+
+/** An event's ServiceID is `name.cluster.suffix`: its name is told even when only the id is. */
+function toldByName(events: readonly TrustEvent[]): Map<string, number> {
+  const told = new Map<string, number>();
+  for (const { serviceName, serviceId } of events) {
+    const name = serviceName ?? serviceId?.split('.')[0];
+    if (name !== undefined) told.set(name, (told.get(name) ?? 0) + 1);
+  }
+  return told;
+}

@@ -1,0 +1,102 @@
+// pull: the gate that says whether a source's reading can be trusted. On untrusted data nothing is done.
+// Every cause is configurable and shown in the report (design, section 4).
+import type { Baseline, SourceReading, TrustReason } from '../domain/snapshot.ts';
+
+export interface TrustSettings {
+  /** More than this share of records without a readable key, percent. */
+  unreadablePercent: number;
+  /** Shrunk by more than this since the last trusted reading, percent, and by more than `shrunkRecords`. */
+  shrunkPercent: number;
+  shrunkRecords: number;
+  /** One value's share of a fact that a rule reads moved by more points than these, and by more than `movedRecords`. */
+  movedPoints: number;
+  movedRecords: number;
+  /** Clocks differ by more than this from the server's `Date`. */
+  skewMs: number;
+}
+
+export const TRUST_DEFAULT: TrustSettings = {
+  unreadablePercent: 1,
+  shrunkPercent: 20,
+  shrunkRecords: 10,
+  movedPoints: 20,
+  movedRecords: 10,
+  skewMs: 300_000,
+};
+
+export interface GateInput {
+  reading: Pick<SourceReading, 'source' | 'count' | 'unreadable'>;
+  repeatedKeys: string[];
+  values: Baseline['values'];
+  baseline: Baseline | undefined;
+  skewMs: number | undefined;
+  settings: TrustSettings;
+}
+
+/** Why a complete reading is not trusted; empty when it is. */
+export function distrust(input: GateInput): TrustReason[] {
+  const { source } = input.reading;
+  const texts: [TrustReason['code'], string | undefined][] = [
+    ['repeated_key', repeatedKey(input)],
+    ['unreadable_records', unreadable(input)],
+    ['empty', emptied(input)],
+    ['shrunk', shrunk(input)],
+    ['fact_moved', moved(input)],
+    ['clock_skew', skewed(input)],
+  ];
+  return texts.flatMap(([code, text]) => (text === undefined ? [] : [{ source, code, text: `${source}: ${text}` }]));
+}
+
+function repeatedKey({ repeatedKeys }: GateInput): string | undefined {
+  if (repeatedKeys.length === 0) return undefined;
+  return `${repeatedKeys.length} keys came more than once, such as \`${repeatedKeys[0]}\``;
+}
+
+function unreadable({ reading, settings }: GateInput): string | undefined {
+  const { count: bad, examples } = reading.unreadable;
+  const all = reading.count + bad;
+  if (bad === 0 || (bad / all) * 100 <= settings.unreadablePercent) return undefined;
+  return `${bad} of ${all} records have no readable key (more than ${settings.unreadablePercent} %), such as: ${examples[0]}`;
+}
+
+function emptied({ reading, baseline }: GateInput): string | undefined {
+  if (reading.count > 0 || !baseline || baseline.count === 0) return undefined;
+  return `the list is empty; the last trusted one had ${baseline.count} records`;
+}
+
+function shrunk({ reading, baseline, settings }: GateInput): string | undefined {
+  if (!baseline || reading.count === 0) return undefined;
+  const lost = baseline.count - reading.count;
+  if (lost <= settings.shrunkRecords || (lost / baseline.count) * 100 <= settings.shrunkPercent) return undefined;
+  return `${reading.count} records, ${lost} fewer than in the last trusted reading (more than ${settings.shrunkPercent} %)`;
+}
+
+function moved({ reading, values, baseline, settings }: GateInput): string | undefined {
+  if (!baseline || baseline.count === 0 || reading.count === 0) return undefined;
+  for (const [path, now] of Object.entries(values)) {
+    const before = Object.hasOwn(baseline.values, path) ? baseline.values[path] : undefined;
+    if (before === undefined) continue;
+    for (const value of new Set([...Object.keys(now), ...Object.keys(before)])) {
+      const shareNow = timesOf(now, value) / reading.count;
+      const shareBefore = timesOf(before, value) / baseline.count;
+      const points = Math.abs(shareNow - shareBefore) * 100;
+      if (points <= settings.movedPoints || (points / 100) * reading.count <= settings.movedRecords) continue;
+      return `${path} is \`${value}\` in ${percent(shareNow)} of records, and was in ${percent(shareBefore)} at the last trusted reading`;
+    }
+  }
+  return undefined;
+}
+
+/** Values come from devices and are hostile: one that is called `constructor` is no more than a value. */
+function timesOf(counts: Record<string, number>, value: string): number {
+  return Object.hasOwn(counts, value) ? (counts[value] ?? 0) : 0;
+}
+
+function skewed({ skewMs, settings }: GateInput): string | undefined {
+  if (skewMs === undefined || Math.abs(skewMs) <= settings.skewMs) return undefined;
+  return `the server's clock is ${Math.round(Math.abs(skewMs) / 1_000)} s ${skewMs > 0 ? 'ahead of' : 'behind'} ours`;
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
+}
