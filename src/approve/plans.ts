@@ -1,0 +1,120 @@
+// approve: a plan waits, is carried, approved, rejected, superseded, expires. Pure: plans in, plans and notes out.
+// A plan is content-addressed: the digest covers rule hashes, intents and the facts that they were based on.
+import type { AuditNote } from '../domain/audit-entry.ts';
+import { digestOf } from '../domain/canonical.ts';
+import { formatDuration } from '../domain/duration.ts';
+import { AppError } from '../domain/errors.ts';
+import type { Mode } from '../domain/mode.ts';
+import type { Plan, PlannedIntent } from '../domain/plan.ts';
+import { isoTime } from '../domain/time-text.ts';
+
+export interface SealInput {
+  id: string;
+  runId: string;
+  mode: Mode;
+  nowMs: number;
+  ttlMs: number;
+  planned: readonly PlannedIntent[];
+  /** False for a run over chosen rules: it says nothing about what the others planned. */
+  isWhole: boolean;
+  /** Plans that still wait. */
+  pending: readonly Plan[];
+}
+
+export interface Sealed {
+  /** The run's plan: carried when a pending one has the same digest; undefined when nothing is planned. */
+  plan: Plan | undefined;
+  /** The digest of what is planned, also when that is nothing. */
+  digest: string;
+  superseded: string[];
+  notes: AuditNote[];
+}
+
+/** Seals what a run planned. A pending plan of the same mode is carried while its digest is unchanged, else superseded. */
+export function sealPlan(input: SealInput): Sealed {
+  const digest = planDigest(input.planned);
+  const rivals = input.pending.filter((plan) => (plan.mode === 'dry-run') === (input.mode === 'dry-run'));
+  const carried = rivals.find((plan) => plan.digest === digest && plan.expiresAt > input.nowMs);
+  const superseded = input.isWhole ? rivals.filter((plan) => plan !== carried) : [];
+  const plan = carried ?? (input.planned.length > 0 ? newPlan(input, digest) : undefined);
+  const notes: AuditNote[] = superseded.map(({ id }) => ({
+    kind: 'plan.superseded',
+    body: { plan: id, by: plan?.id },
+  }));
+  if (plan && plan !== carried) {
+    notes.push({
+      kind: 'plan.sealed',
+      body: { plan: plan.id, digest, run: input.runId, intents: plan.intents.length },
+    });
+  }
+  return { plan, digest, superseded: superseded.map(({ id }) => id), notes };
+}
+
+export function planDigest(planned: readonly PlannedIntent[]): string {
+  const lines = planned.map(({ key, action, target, settings, held, basis, effect }) => ({
+    key,
+    action,
+    target,
+    settings,
+    held,
+    devices: effect.devices.map((device) => device.id).sort(),
+    basis: basis.map(({ rule, ruleHash, subjectId, facts }) => ({
+      rule,
+      ruleHash,
+      subjectId,
+      facts: sealedFacts(facts),
+    })),
+  }));
+  return digestOf(lines.sort((a, b) => (a.key < b.key ? -1 : 1)));
+}
+
+/** Windows and `age` move by themselves: they are evidence, not content. */
+function sealedFacts(facts: PlannedIntent['basis'][number]['facts']): object {
+  return Object.fromEntries(Object.entries(facts).filter(([path]) => /^[A-Za-z_][\w.]*$/.test(path)));
+}
+
+function newPlan(input: SealInput, digest: string): Plan {
+  return {
+    id: input.id,
+    digest,
+    runId: input.runId,
+    mode: input.mode,
+    status: 'pending',
+    intents: [...input.planned],
+    createdAt: input.nowMs,
+    expiresAt: input.nowMs + input.ttlMs,
+    decidedAt: undefined,
+    decidedBy: undefined,
+    decidedReason: undefined,
+  };
+}
+
+/** Errors: AppError `conflict` for a plan whose intents are not those that were sealed: a stored row was changed. */
+export function demandSealed(plan: Plan): void {
+  if (planDigest(plan.intents) === plan.digest) return;
+  throw new AppError(
+    'conflict',
+    `plan ${plan.id} is not what was sealed: its intents do not have its digest; nothing of it is done`,
+  );
+}
+
+/** A person's yes or no. Single use: only a pending plan that has not expired can be decided. */
+export function decidePlan(
+  plan: Plan,
+  answer: 'approved' | 'rejected',
+  by: string,
+  reason: string | undefined,
+  nowMs: number,
+): Plan {
+  if (plan.status !== 'pending')
+    throw new AppError('conflict', `plan ${plan.id} is ${plan.status}: only a pending plan can be ${answer}`);
+  if (answer === 'approved') demandSealed(plan);
+  if (plan.expiresAt <= nowMs) {
+    const ttl = formatDuration(plan.expiresAt - plan.createdAt);
+    throw new AppError(
+      'conflict',
+      `plan ${plan.id} expired at ${isoTime(plan.expiresAt)} (${ttl} after it was made): the next run makes a new one`,
+    );
+  }
+  return { ...plan, status: answer, decidedAt: nowMs, decidedBy: by, decidedReason: reason };
+}

@@ -1,0 +1,160 @@
+// decide: verdicts + standing state → episodes, claims, decisions, and what is to be done. Pure.
+// The order of the questions is the design's (section 4); the first that applies is the decision's recorded reason.
+import type { AuditNote } from '../domain/audit-entry.ts';
+import type { Decision } from '../domain/decision.ts';
+import { isFacts } from '../domain/facts.ts';
+import { type IntentDraft, intentKey } from '../domain/intent.ts';
+import { isAtLeast, leastMode, MODES } from '../domain/mode.ts';
+import type { PlannedIntent } from '../domain/plan.ts';
+import { carryDecisions } from './carry.ts';
+import { Claims } from './claims.ts';
+import { followEpisodes } from './episodes.ts';
+import { Exemptions, partiesOfCard } from './exemptions.ts';
+import type { Decided, DecideInput, DraftToAct } from './input.ts';
+import { answerAlone } from './steps.ts';
+import { answerTogether } from './together.ts';
+import { devicesOf, type Wish, wishKey } from './wish.ts';
+import { KnownIntents, wishesOf } from './wishes.ts';
+
+/** Held for a reason that a person's approval answers. */
+const APPROVABLE = new Set(['limits', 'owners', 'approval_needed', 'serial_shared']);
+
+export function decide(input: DecideInput): Decided {
+  const followed = followEpisodes(input);
+  const claims = new Claims(input, followed);
+  const known = new KnownIntents(input.standing.intents);
+  claims.orphan();
+
+  const wishes = wishesOf(input, followed.matches, known);
+  markExempt(wishes, input);
+  for (const wish of wishes) claims.observe(wish);
+  claims.observeReversals(known);
+  wishes.push(...claims.undoWishes(known));
+  for (const wish of wishes) wish.answer = answerAlone(wish, input);
+  answerTogether(wishes, claims, input);
+
+  const carried = carryDecisions(wishes, input);
+  return {
+    episodes: [...followed.changed.values()],
+    claims: claims.changed,
+    decisions: carried.written,
+    ended: carried.ended,
+    acts: draftsToAct(wishes, carried.idOf, carried.isCarried),
+    planned: plannedIntents(wishes, carried.idOf, input),
+    exemptionsUsed: [...new Set(wishes.flatMap((wish) => wish.exemption?.id ?? []))],
+    notes: [...followed.notes, ...claims.notes, ...carried.written.map(decisionNote)],
+  };
+}
+
+function markExempt(wishes: readonly Wish[], input: DecideInput): void {
+  const exemptions = new Exemptions(input.standing.exemptions ?? [], input.nowMs);
+  if (exemptions.isEmpty) return;
+  const owners = input.exemptOwners ?? new Map();
+  for (const wish of wishes)
+    wish.exemption = exemptions.protecting(partiesOfCard(wish.card, wish.target, input.fleet, owners));
+}
+
+function draftsToAct(
+  wishes: readonly Wish[],
+  idOf: (wish: Wish) => string,
+  isCarried: (wish: Wish) => boolean,
+): DraftToAct[] {
+  const acting = wishes.filter((wish) => wish.answer?.decision === 'act');
+  // A rule in dry-run never shares an intent with one that enforces: it would gain a claim on what the other did. Told by
+  // the rules' own modes, so that a dry run has the intents of a live one.
+  return MODES.flatMap((ownMode) =>
+    merged(acting.filter((wish) => wish.ownMode === ownMode)).map((group) => ({
+      draft: draftOf(group, idOf),
+      mode: (group[0] as Wish).mode,
+      // Only a live act continues a failed intent: a dry one says what would be done, and has an intent of its own.
+      retryOf: group.find((wish) => isAtLeast(wish.mode, 'approve') && wish.intent !== undefined)?.intent?.id,
+      carried: group.every(isCarried),
+    })),
+  );
+}
+
+/** In a dry run all that a person or a live run would do, by rules of mode `approve` and `enforce`; else what waits. */
+function plannedIntents(wishes: readonly Wish[], idOf: (wish: Wish) => string, input: DecideInput): PlannedIntent[] {
+  const live = isAtLeast(leastMode(input.runMode, input.daemonMode), 'approve');
+  const sealed = wishes.filter(({ answer, ownMode }) => {
+    if (!answer || !isAtLeast(ownMode, 'approve')) return false;
+    return answer.decision === 'hold' ? APPROVABLE.has(answer.reason) : answer.decision === 'act' && !live;
+  });
+  return merged(sealed).map((group) => {
+    const draft = draftOf(group, idOf);
+    const held = group.find((wish) => wish.answer?.decision === 'hold');
+    const answer = (held ?? group[0])?.answer;
+    return {
+      ...draft,
+      key: intentKey(draft),
+      held: held !== undefined,
+      reason: answer?.reason ?? '',
+      reasonText: answer?.text ?? '',
+    };
+  });
+}
+
+/** Equal wishes (one action, one target) of several rules or subjects are one intent. */
+function merged(wishes: readonly Wish[]): Wish[][] {
+  const groups = new Map<string, Wish[]>();
+  for (const wish of wishes) {
+    if (wish.episode === undefined) continue;
+    const group = groups.get(wishKey(wish));
+    if (group) group.push(wish);
+    else groups.set(wishKey(wish), [wish]);
+  }
+  return [...groups.values()];
+}
+
+function draftOf(group: readonly Wish[], idOf: (wish: Wish) => string): IntentDraft {
+  const first = group[0] as Wish;
+  return {
+    action: first.traits.name,
+    target: first.target,
+    settings: first.settings,
+    undo: first.undo,
+    basis: group.map((wish) => ({
+      rule: wish.rule.id,
+      ruleHash: wish.rule.hash,
+      subjectId: wish.card.id,
+      episodeId: wish.episode?.id ?? '',
+      decisionId: idOf(wish),
+      facts: wish.facts,
+    })),
+    effect: { text: first.traits.effect(first.target, first.devices, first.settings), devices: devicesOf(first) },
+  };
+}
+
+function decisionNote(decision: Decision): AuditNote {
+  const {
+    id,
+    rule,
+    ruleHash,
+    subject,
+    decision: name,
+    reason,
+    reasonText,
+    action,
+    target,
+    mode,
+    facts,
+    episodeId,
+  } = decision;
+  return {
+    kind: 'decision.made',
+    body: {
+      decision: id,
+      rule,
+      ruleHash,
+      subject: { kind: subject.kind, id: subject.id },
+      answer: name,
+      reason,
+      reasonText,
+      action,
+      target,
+      mode,
+      facts: isFacts(facts) ? facts : {},
+      episode: episodeId,
+    },
+  };
+}

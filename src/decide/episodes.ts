@@ -1,0 +1,186 @@
+// decide, first step: verdicts → episodes. Only `no_match` on a trusted source ends one; unknown, error, absence and
+// untrusted data freeze it: it does not end, nothing is undone, and `for` and `clear_for` start again.
+import type { AuditNote } from '../domain/audit-entry.ts';
+import type { Episode } from '../domain/episode.ts';
+import type { Rule } from '../domain/rule.ts';
+import { SOURCE_OF } from '../domain/subjects.ts';
+import type { Match, StandingVerdict, VerdictName } from '../domain/verdict.ts';
+import type { DecideInput } from './input.ts';
+
+/** A match of this run with its episode; none when the rule's source is untrusted and no episode was open. */
+export interface FollowedMatch {
+  rule: Rule;
+  match: Match;
+  trusted: boolean;
+  episode: Episode | undefined;
+}
+
+export interface FollowedEpisodes {
+  matches: FollowedMatch[];
+  /** What this run saw of subjects with an open episode or claim but no match, by `rule subject`. */
+  others: Map<string, StandingVerdict>;
+  /** Every episode known in this run by id, as it is now. */
+  episodes: Map<string, Episode>;
+  /** `rule subject` of those that are not closed, as it is now. */
+  open: Set<string>;
+  /** Those that this run changed, by id. */
+  changed: Map<string, Episode>;
+  notes: AuditNote[];
+}
+
+export function subjectKey(rule: string, subjectId: string): string {
+  return `${rule}\u0000${subjectId}`;
+}
+
+/** Whether every source that a rule reads was read and can be trusted. */
+export function isTrusted(rule: Rule, input: Pick<DecideInput, 'sources'>): boolean {
+  return rule.sources.every((source) => input.sources[source].state !== 'read' || input.sources[source].trusted);
+}
+
+export function followEpisodes(input: DecideInput): FollowedEpisodes {
+  const followed: FollowedEpisodes = {
+    matches: [],
+    others: new Map(),
+    episodes: new Map(input.standing.episodes.map((episode) => [episode.id, episode])),
+    open: new Set(),
+    changed: new Map(),
+    notes: [],
+  };
+  const open = new Map<string, Episode>();
+  for (const episode of input.standing.episodes) {
+    if (episode.state !== 'closed') open.set(subjectKey(episode.rule, episode.subject.id), episode);
+  }
+  const rules = new Map(input.judged.map((rule) => [rule.id, rule]));
+  const seen = new Set<string>();
+  for (const judgement of input.judgements) {
+    for (const match of judgement.matches) {
+      const rule = rules.get(match.rule);
+      if (rule) followMatch(input, followed, rule, match, open, seen);
+    }
+    for (const verdict of judgement.standing) followed.others.set(subjectKey(verdict.rule, verdict.card.id), verdict);
+  }
+  followUnmatched(input, followed, rules, open, seen);
+  for (const { rule, subject, state } of followed.episodes.values()) {
+    if (state !== 'closed') followed.open.add(subjectKey(rule, subject.id));
+  }
+  return followed;
+}
+
+function followMatch(
+  input: DecideInput,
+  followed: FollowedEpisodes,
+  rule: Rule,
+  match: Match,
+  open: Map<string, Episode>,
+  seen: Set<string>,
+): void {
+  const key = subjectKey(rule.id, match.card.id);
+  const trusted = isTrusted(rule, input);
+  const before = open.get(key);
+  seen.add(key);
+  if (!trusted) {
+    const episode = before && keep(followed, before, frozen(before, input.nowMs));
+    followed.matches.push({ rule, match, trusted, episode });
+    return;
+  }
+  const episode = before
+    ? keep(followed, before, matchingAgain(before, input.nowMs))
+    : keep(followed, undefined, opened(input, rule, match));
+  followed.matches.push({ rule, match, trusted, episode });
+}
+
+function followUnmatched(
+  input: DecideInput,
+  followed: FollowedEpisodes,
+  rules: Map<string, Rule>,
+  open: Map<string, Episode>,
+  seen: Set<string>,
+): void {
+  const unjudged = new Set(input.unjudged.map((rule) => rule.id));
+  for (const [key, before] of open) {
+    if (seen.has(key)) continue;
+    const rule = rules.get(before.rule);
+    if (!rule) {
+      if (unjudged.has(before.rule)) keep(followed, before, frozen(before, input.nowMs));
+      continue;
+    }
+    const verdict = followed.others.get(key)?.verdict;
+    const after = unmatched(input, rule, before, verdict);
+    keep(followed, before, after);
+    if (after.state === 'closed') followed.notes.push(closedNote(after));
+  }
+}
+
+function unmatched(input: DecideInput, rule: Rule, before: Episode, verdict: VerdictName | undefined): Episode {
+  if (!isTrusted(rule, input)) return frozen(before, input.nowMs);
+  if (verdict === 'no_match') return clearing(before, rule, input.nowMs);
+  if (verdict !== undefined) return { ...frozen(before, input.nowMs), absentSince: undefined };
+  // A list that was not read says nothing about who is absent from it.
+  if (input.sources[SOURCE_OF[rule.subject]].state !== 'read') return frozen(before, input.nowMs);
+  const absentSince = before.absentSince ?? input.nowMs;
+  if (input.nowMs - absentSince >= input.settings.goneAfterMs) return closed(before, 'gone', input.nowMs);
+  return { ...frozen(before, input.nowMs), absentSince };
+}
+
+function opened(input: DecideInput, rule: Rule, match: Match): Episode {
+  const now = input.nowMs;
+  return {
+    id: input.ids.next(),
+    rule: rule.id,
+    subject: { kind: match.card.kind, id: match.card.id },
+    since: now,
+    matchingSince: now,
+    state: 'matching',
+    stateSince: now,
+    absentSince: undefined,
+    seenSo: false,
+    overriddenAt: undefined,
+    closedAt: undefined,
+    closeReason: undefined,
+  };
+}
+
+function matchingAgain(before: Episode, now: number): Episode {
+  if (before.state === 'matching') return before;
+  return { ...before, state: 'matching', stateSince: now, matchingSince: now, absentSince: undefined };
+}
+
+function frozen(before: Episode, now: number): Episode {
+  return before.state === 'frozen' ? before : { ...before, state: 'frozen', stateSince: now };
+}
+
+function clearing(before: Episode, rule: Rule, now: number): Episode {
+  const since = before.state === 'clearing' ? before.stateSince : now;
+  if (now - since >= rule.clearForMs) return closed(before, 'cleared', now);
+  return before.state === 'clearing'
+    ? before
+    : { ...before, state: 'clearing', stateSince: now, absentSince: undefined };
+}
+
+function closed(before: Episode, closeReason: 'cleared' | 'gone', now: number): Episode {
+  return { ...before, state: 'closed', stateSince: now, closedAt: now, closeReason };
+}
+
+function closedNote({ id, rule, subject, since, closeReason }: Episode): AuditNote {
+  return {
+    kind: 'episode.closed',
+    body: { episode: id, rule, subject: { kind: subject.kind, id: subject.id }, since, reason: closeReason },
+  };
+}
+
+/** Notes an episode as it is now; only what differs from before is written. */
+function keep(followed: FollowedEpisodes, before: Episode | undefined, after: Episode): Episode {
+  followed.episodes.set(after.id, after);
+  if (before === undefined || !sameEpisode(before, after)) followed.changed.set(after.id, after);
+  return after;
+}
+
+function sameEpisode(a: Episode, b: Episode): boolean {
+  return a === b || (a.state === b.state && a.absentSince === b.absentSince);
+}
+
+/** Changes an episode that this run already followed (it was seen in the wanted state, or overridden). */
+export function amendEpisode(followed: FollowedEpisodes, after: Episode): void {
+  followed.changed.set(after.id, after);
+  followed.episodes.set(after.id, after);
+}

@@ -1,0 +1,156 @@
+// decide: the one answer to "is this exempt?". Exemptions in force and the parties of an action come in; the exemption that
+// protects one of them goes out. Deciding, the last look before a call, applying and explaining all ask here. Pure.
+import { type Exemption, isInForce, type Selector } from '../domain/exemption.ts';
+import { type Facts, own, ownText, ownTexts } from '../domain/facts.ts';
+import type { Fleet, FleetDevice } from '../domain/fleet.ts';
+import type { SubjectKind } from '../domain/subjects.ts';
+import type { SubjectCard } from '../domain/target.ts';
+
+/** One whom an action touches: a device of the serial number, an owner of it, the user or service itself. */
+export interface Party {
+  kind: SubjectKind;
+  id: string;
+  /** What selectors are compared with, by field. */
+  fields: { [field: string]: readonly string[] };
+}
+
+/** By lower-case e-mail: the owners whose records are known, for selectors of `Groups` and `Name`. */
+export type OwnerFacts = ReadonlyMap<string, Facts>;
+
+export class Exemptions {
+  private readonly inForce: readonly Exemption[];
+
+  constructor(all: readonly Exemption[], nowMs: number) {
+    this.inForce = all.filter((exemption) => isInForce(exemption, nowMs));
+  }
+
+  get isEmpty(): boolean {
+    return this.inForce.length === 0;
+  }
+
+  /** The exemption that protects any of the parties; the one that lasts longest when several do. */
+  protecting(parties: readonly Party[]): Exemption | undefined {
+    const found = this.inForce.filter((exemption) => parties.some((party) => covers(exemption, party)));
+    return found.sort((a, b) => b.expiresAt - a.expiresAt || (a.id < b.id ? -1 : 1))[0];
+  }
+
+  /** Whether owners of devices have to be known to answer. */
+  get asksForOwners(): boolean {
+    return this.inForce.some(({ subject, selector }) => (subject ?? selector)?.kind === 'user');
+  }
+
+  /** Whether more of an owner than the e-mail address has to be known. */
+  get asksForOwnerRecords(): boolean {
+    return this.inForce.some(({ selector }) => selector?.kind === 'user' && selector.field !== 'Email');
+  }
+
+  /** Whether a user's record is one that some exemption is about, so that it has to be kept. */
+  concernsUser(record: Facts): boolean {
+    const party = partyOfRecord('user', record);
+    return this.inForce.some((exemption) => covers(exemption, party));
+  }
+}
+
+function covers({ subject, selector }: Exemption, party: Party): boolean {
+  if (subject) return subject.kind === party.kind && sameText(party.kind, subject.id, party.id);
+  return selector !== undefined && selector.kind === party.kind && selects(selector, party);
+}
+
+function selects({ kind, field, value }: Selector, { fields }: Party): boolean {
+  const values = Object.hasOwn(fields, field) ? (fields[field] as readonly string[]) : [];
+  return values.some((one) => sameText(kind, value, one));
+}
+
+/** Servers differ in the case of what belongs to people; all else is exact. */
+function sameText(kind: SubjectKind, a: string, b: string): boolean {
+  return kind === 'user' ? a.trim().toLowerCase() === b.trim().toLowerCase() : a === b;
+}
+
+/** Everybody whom an action on a matched subject touches: all devices of the serial number, and their owners. */
+export function partiesOfCard(card: SubjectCard, target: string, fleet: Fleet, owners: OwnerFacts): Party[] {
+  if (card.kind === 'service') return [{ kind: 'service', id: card.id, fields: serviceFields(card.id, card.name) }];
+  if (card.kind === 'device') return partiesOfSerial(card.serial, fleet.devicesOf(card.serial), owners, [card]);
+  // A deletion's target names one device of the user; any other action is about the user alone.
+  const suffix = ` ${card.id}`;
+  const serial = target.endsWith(suffix) ? target.slice(0, -suffix.length) : undefined;
+  const user: Party = { kind: 'user', id: card.id, fields: { ...userFields(card.id, card.name, card.groups ?? []) } };
+  return serial === undefined ? [user] : [user, ...partiesOfSerial(serial, fleet.devicesOf(serial), owners, [])];
+}
+
+/** The same of records just read: devices of a serial number, a user or a service, told apart by their keys. */
+export function partiesOfRecords(records: readonly Facts[], owners: OwnerFacts): Party[] {
+  return records.flatMap((record) => {
+    if (Object.hasOwn(record, 'ServiceID')) return [partyOfRecord('service', record)];
+    if (!Object.hasOwn(record, 'DeviceID')) return [partyOfRecord('user', record)];
+    return [partyOfRecord('device', record), ...partiesOfOwners(ownTexts(record, 'Emails') ?? [], owners)];
+  });
+}
+
+export function partyOfRecord(kind: SubjectKind, record: Facts): Party {
+  const text = (field: string) => ownText(record, field) ?? '';
+  if (kind === 'service') {
+    const id = text('ServiceID');
+    return { kind, id, fields: serviceFields(id, text('ServiceName')) };
+  }
+  if (kind === 'user')
+    return { kind, id: text('Email'), fields: userFields(text('Email'), text('Name'), groupsOf(record)) };
+  const fields = deviceFields({
+    id: text('DeviceID'),
+    name: text('DeviceFriendlyName'),
+    serial: text('SerialNumber'),
+    platform: text('Platform'),
+    model: text('Model'),
+  });
+  return { kind, id: text('DeviceID'), fields };
+}
+
+/** The record's groups: one text with commas, or a list of texts. */
+export function groupsOf(record: Facts): string[] {
+  const listed = ownTexts(record, 'Groups');
+  const text = own(record, 'Groups');
+  return listed ?? (typeof text === 'string' ? text.split(',').map((group) => group.trim()) : []);
+}
+
+function partiesOfSerial(
+  serial: string,
+  devices: readonly FleetDevice[],
+  owners: OwnerFacts,
+  cards: readonly SubjectCard[],
+): Party[] {
+  const all = [...devices, ...cards];
+  const parties = all.map(
+    (device): Party => ({ kind: 'device', id: device.id, fields: deviceFields({ ...device, serial }) }),
+  );
+  return [
+    ...parties,
+    ...partiesOfOwners(
+      all.flatMap((device) => device.owners ?? []),
+      owners,
+    ),
+  ];
+}
+
+function partiesOfOwners(emails: readonly string[], owners: OwnerFacts): Party[] {
+  return [...new Set(emails)].map((email) => {
+    const record = owners.get(email.toLowerCase());
+    return record ? partyOfRecord('user', record) : { kind: 'user', id: email, fields: { Email: [email] } };
+  });
+}
+
+function deviceFields(device: Record<'id' | 'name' | 'serial' | 'platform' | 'model', string>): Party['fields'] {
+  return {
+    DeviceID: [device.id],
+    SerialNumber: [device.serial],
+    DeviceFriendlyName: [device.name],
+    Platform: [device.platform],
+    Model: [device.model],
+  };
+}
+
+function userFields(email: string, name: string, groups: readonly string[]): Party['fields'] {
+  return { Email: [email], Name: [name], Groups: groups };
+}
+
+function serviceFields(id: string, name: string): Party['fields'] {
+  return { ServiceID: [id], ServiceName: [name] };
+}

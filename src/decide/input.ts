@@ -1,0 +1,76 @@
+// decide: what comes in and what goes out. Everything here is data; deciding calls nothing and reads no clock.
+import type { ActionName, ActionTraits } from '../domain/action.ts';
+import type { AuditNote } from '../domain/audit-entry.ts';
+import type { CeilingSettings } from '../domain/ceiling.ts';
+import type { Claim } from '../domain/claim.ts';
+import type { Decision } from '../domain/decision.ts';
+import type { Episode } from '../domain/episode.ts';
+import type { Fleet } from '../domain/fleet.ts';
+import type { IntentDraft } from '../domain/intent.ts';
+import type { Mode } from '../domain/mode.ts';
+import type { PlannedIntent } from '../domain/plan.ts';
+import type { Ids } from '../domain/ports.ts';
+import type { Rule } from '../domain/rule.ts';
+import type { SourceReading } from '../domain/snapshot.ts';
+import type { Standing } from '../domain/store.ts';
+import type { Source } from '../domain/subjects.ts';
+import type { Judgement } from '../domain/verdict.ts';
+import type { OwnerFacts } from './exemptions.ts';
+
+export interface DecideSettings {
+  ceilings: CeilingSettings;
+  /** A subject gone from trusted snapshots for this long closes its episodes as `gone`. */
+  goneAfterMs: number;
+  /** After an attempt, reads may be stale for this long: no reversal is told from them. */
+  quietMs: number;
+  /** More devices than these under one serial number are held. */
+  serialDevicesMax: number;
+  /** Serial numbers that name no device, compared without case. */
+  placeholderSerials: readonly string[];
+}
+
+export interface DecideInput {
+  runMode: Mode;
+  daemonMode: Mode;
+  nowMs: number;
+  /** Rules judged in this run. */
+  judged: readonly Rule[];
+  /** Rules of this run that could not be judged, a source they need being unreadable. */
+  unjudged: readonly Rule[];
+  /** Ids of all active rules that are not `off`, also those outside this run: others' claims are orphaned. */
+  activeRules: ReadonlySet<string>;
+  traits: ReadonlyMap<ActionName, ActionTraits>;
+  judgements: readonly Judgement[];
+  sources: Record<Source, SourceReading>;
+  fleet: Fleet;
+  standing: Standing;
+  /** Owners whom some exemption is about, for selectors of more than their e-mail address. */
+  exemptOwners?: OwnerFacts;
+  ids: Ids;
+  settings: DecideSettings;
+}
+
+/** An intent to carry out now; `retryOf` names the failed one that it continues. */
+export interface DraftToAct {
+  draft: IntentDraft;
+  mode: Mode;
+  retryOf: string | undefined;
+  /** Every decision of this draft is carried from an earlier run, unchanged: nothing new is to be written for it. */
+  carried: boolean;
+}
+
+export interface Decided {
+  /** Episodes and claims that changed. */
+  episodes: Episode[];
+  claims: Claim[];
+  /** New and changed decisions. Those of `acts` have no intent yet. */
+  decisions: Decision[];
+  /** Ids of decisions in force until now that are not made any more. */
+  ended: string[];
+  acts: DraftToAct[];
+  /** What a person may approve, and in a dry run also what a live run would do by itself. */
+  planned: PlannedIntent[];
+  /** Exemptions that stood in the way of a match. */
+  exemptionsUsed: string[];
+  notes: AuditNote[];
+}

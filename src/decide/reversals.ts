@@ -1,0 +1,48 @@
+// decide: reversals. Whether the target of a claim, as a trusted snapshot shows it, is not in the claimed state any more.
+// In: a claim and what was pulled. Out: the value found, or undefined when nothing speaks of a person. Pure.
+import type { Claim } from '../domain/claim.ts';
+import { SOURCE_OF } from '../domain/subjects.ts';
+import { type FollowedEpisodes, subjectKey } from './episodes.ts';
+import type { DecideInput } from './input.ts';
+import type { KnownIntents } from './wishes.ts';
+
+/**
+ * INVARIANT: a state that changes right after an attempt, or while an attempt of ours is in doubt, may be a stale read or
+ * our own doing. A field that is missing says nothing of what anybody did.
+ */
+export function foundReversed(
+  claim: Claim,
+  input: DecideInput,
+  followed: FollowedEpisodes,
+  known: KnownIntents,
+): string | undefined {
+  const traits = input.traits.get(claim.action);
+  const kind = followed.episodes.get(claim.episodeId)?.subject.kind;
+  if (!traits?.fieldWritten || !kind || known.doubtOn(claim.target)) return undefined;
+  const reading = input.sources[SOURCE_OF[kind]];
+  if (reading.state !== 'read' || !reading.trusted) return undefined;
+  if (traits.inverse && known.of(traits.inverse, claim.target, claim.episodeId)) return undefined;
+  const settledAt = known.byId(claim.intentId)?.settledAt;
+  if (mayBeStale(settledAt, input)) return undefined;
+  const found = kind === 'device' ? bannedOf(claim, input) : cardStateOf(claim, followed, traits.fieldWritten);
+  return found === traits.valueWritten ? undefined : found;
+}
+
+/** The fleet is known whole, so that a claim whose rule is missing is seen as well. */
+function bannedOf(claim: Claim, input: DecideInput): string | undefined {
+  return input.fleet.devicesOf(claim.target).find((device) => device.id === claim.subjectId)?.banned;
+}
+
+function cardStateOf(claim: Claim, followed: FollowedEpisodes, field: string): string | undefined {
+  return followed.others.get(subjectKey(claim.rule, claim.subjectId))?.card.state[field];
+}
+
+/** What a run settles before it reads is a little later than its own time; anything later than that is a clock set back. */
+const SETTLED_AHEAD_MAX_MS = 300_000;
+
+/** Whether what is read now may be older than an attempt of then. A clock that was set back since tells nothing of it. */
+export function mayBeStale(settledAt: number | undefined, { nowMs, settings }: DecideInput): boolean {
+  if (settledAt === undefined) return false;
+  const sinceMs = nowMs - settledAt;
+  return sinceMs > -SETTLED_AHEAD_MAX_MS && sinceMs < settings.quietMs;
+}

@@ -1,0 +1,122 @@
+// decide, third step: the questions asked about one wish, in the design's order. The first that applies answers.
+// Each is one small function: Wish → Answer, or undefined to go on.
+import { formatDuration } from '../domain/duration.ts';
+import { exemptionText } from '../domain/exemption.ts';
+import { intentKey } from '../domain/intent.ts';
+import { attemptKey } from '../domain/store.ts';
+import { isoTime } from '../domain/time-text.ts';
+import type { DecideInput } from './input.ts';
+import { disagreement, isPlaceholder } from './serials.ts';
+import { type Answer, hold, isAlreadySo, isOwnStateSo, skip, type Wish } from './wish.ts';
+
+type Step = (wish: Wish, input: DecideInput) => Answer | undefined;
+
+const STEPS: readonly Step[] = [
+  untrustedSource,
+  exempt,
+  alreadySo,
+  inDoubt,
+  rejected,
+  overridden,
+  alreadyActed,
+  forNotReached,
+  cooldown,
+  impossibleTarget,
+  serialShared,
+];
+
+export function answerAlone(wish: Wish, input: DecideInput): Answer | undefined {
+  for (const step of STEPS) {
+    const answer = step(wish, input);
+    if (answer) return answer;
+  }
+  return undefined;
+}
+
+function untrustedSource(wish: Wish, input: DecideInput): Answer | undefined {
+  if (wish.trusted) return undefined;
+  const reasons = wish.rule.sources.flatMap((source) => input.sources[source].reasons.map((reason) => reason.text));
+  return skip('untrusted_source', `nothing is done on untrusted data: ${reasons.join('; ')}`);
+}
+
+function exempt({ exemption }: Wish): Answer | undefined {
+  if (exemption === undefined) return undefined;
+  return skip('exempt', exemptionText(exemption));
+}
+
+function alreadySo(wish: Wish): Answer | undefined {
+  if (!isAlreadySo(wish)) return undefined;
+  return skip('already_so', `${wish.traits.fieldWritten} is already ${wish.traits.valueWritten}`);
+}
+
+/** INVARIANT: while it is not known what an intent did to a target, no other one is sent to it, whoever wishes it. */
+function inDoubt({ intent, doubt }: Wish): Answer | undefined {
+  if (doubt !== undefined && doubt !== intent)
+    return skip('in_doubt', `intent ${doubt.id} (${doubt.action}) on the same target is not resolved yet`);
+  if (intent === undefined) return undefined;
+  if (intent.outcome === 'parked')
+    return skip('in_doubt', `intent ${intent.id} is parked and needs a person: ${intent.note ?? ''}`);
+  if (intent.status === 'settled' && intent.outcome !== 'unknown') return undefined;
+  return skip('in_doubt', `intent ${intent.id} is not resolved yet`);
+}
+
+function rejected(wish: Wish, input: DecideInput): Answer | undefined {
+  if (!wish.episode) return undefined;
+  const key = intentKey({ action: wish.traits.name, target: wish.target, basis: [{ episodeId: wish.episode.id }] });
+  return input.standing.rejected.has(key)
+    ? skip('rejected', 'a person rejected this for as long as the trouble lasts')
+    : undefined;
+}
+
+function overridden({ episode, undo }: Wish): Answer | undefined {
+  if (undo || episode?.overriddenAt === undefined) return undefined;
+  return skip(
+    'overridden',
+    `a person reversed it (seen ${isoTime(episode.overriddenAt)}): left alone until the trouble has cleared`,
+  );
+}
+
+function alreadyActed(wish: Wish, input: DecideInput): Answer | undefined {
+  const { intent } = wish;
+  if (intent?.outcome !== 'succeeded' && intent?.outcome !== 'confirmed') return undefined;
+  const settledAt = intent.settledAt ?? input.nowMs;
+  const when = `done by intent ${intent.id} at ${isoTime(settledAt)}`;
+  return skip('already_acted', isOwnStateSo(wish) ? `${when}; another device of this serial number differs` : when);
+}
+
+function forNotReached({ rule, episode, undo }: Wish, input: DecideInput): Answer | undefined {
+  // Without `for` there is nothing to wait for, also after the clock was set back.
+  if (undo || !episode || rule.forMs === 0 || input.nowMs - episode.matchingSince >= rule.forMs) return undefined;
+  const since = isoTime(episode.matchingSince);
+  return skip('for_not_reached', `it must match for ${formatDuration(rule.forMs)}, and has since ${since}`);
+}
+
+function cooldown({ rule, traits, target, undo }: Wish, input: DecideInput): Answer | undefined {
+  const last = input.standing.lastAttempts.get(attemptKey(rule.id, traits.name, target));
+  if (undo || last === undefined || rule.cooldownMs === 0 || input.nowMs - last >= rule.cooldownMs) return undefined;
+  const until = isoTime(last + rule.cooldownMs);
+  return skip('cooldown', `the last attempt was less than ${formatDuration(rule.cooldownMs)} ago; next at ${until}`);
+}
+
+function impossibleTarget(wish: Wish, input: DecideInput): Answer | undefined {
+  if (!namesSerial(wish)) return undefined;
+  const serial = serialOf(wish);
+  if (!isPlaceholder(serial, input.settings.placeholderSerials)) return undefined;
+  const what =
+    serial.trim() === '' ? 'its serial number is empty' : `\`${serial}\` is a placeholder, not a serial number`;
+  return skip('impossible_target', `${what}: it would hit devices that have nothing to do with each other`);
+}
+
+function serialShared(wish: Wish, input: DecideInput): Answer | undefined {
+  if (!namesSerial(wish) || wish.card.kind !== 'device' || wish.undo) return undefined;
+  const text = disagreement(wish.devices, input.settings.serialDevicesMax);
+  return text === undefined ? undefined : hold('serial_shared', text);
+}
+
+function namesSerial({ traits, card }: Wish): boolean {
+  return traits.changesFleet && card.kind !== 'service';
+}
+
+function serialOf(wish: Wish): string {
+  return wish.card.kind === 'device' ? wish.card.serial : wish.target.slice(0, -(wish.card.id.length + 1));
+}

@@ -1,0 +1,84 @@
+// decide: one wish: what a rule wants done about one match (or undone), and the answer that a step gives.
+import type { ActionName, ActionTraits } from '../domain/action.ts';
+import { canonicalJson } from '../domain/canonical.ts';
+import type { DecisionName, Effect, ReasonCode } from '../domain/decision.ts';
+import type { Episode } from '../domain/episode.ts';
+import type { Exemption } from '../domain/exemption.ts';
+import type { Fact, Facts } from '../domain/facts.ts';
+import type { FleetDevice } from '../domain/fleet.ts';
+import type { Intent } from '../domain/intent.ts';
+import type { Mode } from '../domain/mode.ts';
+import type { Rule } from '../domain/rule.ts';
+import type { SubjectCard } from '../domain/target.ts';
+
+export interface Answer {
+  decision: DecisionName;
+  reason: ReasonCode;
+  text: string;
+}
+
+export interface Wish {
+  rule: Rule;
+  trusted: boolean;
+  traits: ActionTraits;
+  settings: Facts;
+  target: string;
+  card: SubjectCard;
+  facts: { [path: string]: Fact };
+  episode: Episode | undefined;
+  /** All devices that the action touches: those of the serial number. */
+  devices: FleetDevice[];
+  /** The live intent of this action, target and episode, if there is one. */
+  intent: Intent | undefined;
+  /** A live intent on the same target, of whatever episode and action, of which it is not known yet what it did. */
+  doubt: Intent | undefined;
+  undo: boolean;
+  /** The least of its rules' own modes. */
+  ownMode: Mode;
+  /** The least of `ownMode`, the run's and the daemon's. */
+  mode: Mode;
+  cappedBy: 'run' | 'daemon' | undefined;
+  answer: Answer | undefined;
+  /** What protects its target; an undo is never asked. */
+  exemption?: Exemption | undefined;
+}
+
+export function hold(reason: ReasonCode, text: string): Answer {
+  return { decision: 'hold', reason, text };
+}
+
+export function skip(reason: ReasonCode, text: string): Answer {
+  return { decision: 'skip', reason, text };
+}
+
+export function act(reason: ReasonCode, text: string): Answer {
+  return { decision: 'act', reason, text };
+}
+
+/** Equal wishes of several rules or subjects are one intent: the same action, target and settings. */
+export function wishKey(wish: Pick<Wish, 'target' | 'settings'> & { traits: { name: ActionName } }): string {
+  return `${wish.traits.name}\u0000${wish.target}\u0000${settingsKey(wish.settings)}`;
+}
+
+/** Most actions take no settings: spares the canonical text. */
+function settingsKey(settings: Facts): string {
+  return Object.keys(settings).length === 0 ? '' : canonicalJson(settings);
+}
+
+/** Whether the target is already in the state that the action sets: every device of a serial number counts. */
+export function isAlreadySo(wish: Wish): boolean {
+  const { fieldWritten, valueWritten } = wish.traits;
+  if (fieldWritten === undefined) return false;
+  if (wish.card.kind !== 'device') return wish.card.state[fieldWritten] === valueWritten;
+  return wish.devices.length > 0 && wish.devices.every((device) => device.banned === valueWritten);
+}
+
+/** Whether the matched subject itself is in that state: another device of its serial number may have joined later. */
+export function isOwnStateSo(wish: Wish): boolean {
+  const { fieldWritten, valueWritten } = wish.traits;
+  return fieldWritten !== undefined && wish.card.state[fieldWritten] === valueWritten;
+}
+
+export function devicesOf(wish: Wish): Effect['devices'] {
+  return wish.devices.map(({ id, name, platform, model }) => ({ id, name, platform, model }));
+}
