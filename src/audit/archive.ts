@@ -1,0 +1,97 @@
+// audit: archives the oldest entries, in whole checkpointed segments: exported, read back and verified, then taken out of
+// the database in one transaction whose own entry tells of it. In: what is to go, and why. Out: the segment, or nothing.
+// It never takes out an entry that a verified file does not hold.
+import { createHash } from 'node:crypto';
+import { closeSync, createReadStream, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { ArchivedSegment, CheckpointReader } from '../domain/checkpoint.ts';
+import { AppError } from '../domain/errors.ts';
+import type { StoreReader } from '../domain/store.ts';
+import { type PublicKeys, parseCheckpoint } from './checkpoint.ts';
+import { syncFolderOf } from './durable-file.ts';
+import { exportAudit } from './export.ts';
+import { verifyExport } from './verify-export.ts';
+
+export interface ArchiveParts {
+  store: Pick<StoreReader, 'address' | 'audit' | 'auditFrom'> &
+    CheckpointReader & { removeArchived(segment: ArchivedSegment): Promise<void> };
+  keys: PublicKeys;
+  /** Made when it is not there. */
+  folder: string;
+}
+
+/** Entries before a sequence number, or from before a time (epoch ms). */
+export type ArchiveBound = { beforeSeq: number } | { beforeMs: number };
+
+export function archiveFolderOf(databaseFile: string): string {
+  return `${databaseFile}.audit-archive`;
+}
+
+/**
+ * INVARIANT: the caller has verified the whole record, and holds the writer's lock. Undefined: no whole segment is that old.
+ * Errors: AppError `store_failed` when the archive cannot be written or does not verify; then nothing was taken out.
+ */
+export async function archiveAudit(
+  parts: ArchiveParts,
+  bound: ArchiveBound,
+  reason: string,
+): Promise<ArchivedSegment | undefined> {
+  const { store, keys, folder } = parts;
+  const first = (await store.audit({ afterSeq: 0, limit: 1 }))[0];
+  const last = first && (await lastCheckpointWithin(store, bound));
+  if (!first || !last || last.size < first.seq) return undefined;
+  const name = `${String(first.seq).padStart(12, '0')}-${String(last.size).padStart(12, '0')}.ndjson`;
+  const file = join(folder, name);
+  const digest = await writeSegment(parts, file, first.seq, last.size);
+  const check = await verifyExport(createInterface({ input: createReadStream(file) }), keys);
+  if (!check.ok || check.sealed !== last.size || check.head !== last.head) {
+    throw new AppError(
+      'store_failed',
+      `the archive \`${file}\` does not verify: nothing was taken out of the database`,
+    );
+  }
+  const segment = { from: first.seq, to: last.size, head: last.head, file, digest, reason };
+  await store.removeArchived(segment);
+  return segment;
+}
+
+async function lastCheckpointWithin(store: ArchiveParts['store'], bound: ArchiveBound) {
+  const lines = (await store.checkpointLines()) ?? [];
+  for (const line of lines.reverse()) {
+    const checkpoint = parseCheckpoint(line);
+    // A checkpoint's time is never before that of the entries that it is over.
+    const isWithin =
+      checkpoint && ('beforeSeq' in bound ? checkpoint.size < bound.beforeSeq : checkpoint.at < bound.beforeMs);
+    if (isWithin) return checkpoint;
+  }
+  return undefined;
+}
+
+/** Written aside, synced, then renamed: a file of that name is whole. Answers its SHA-256. */
+async function writeSegment({ store, folder }: ArchiveParts, file: string, from: number, to: number): Promise<string> {
+  const address = await store.address();
+  const checkpointLines = (await store.checkpointLines()) ?? [];
+  const digest = createHash('sha256');
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const handle = openSync(`${file}.new`, 'w', 0o600);
+    try {
+      for await (const piece of exportAudit({ address, entries: store.auditFrom(from), checkpointLines, to })) {
+        const bytes = Buffer.from(piece);
+        for (let at = 0; at < bytes.length; ) at += writeSync(handle, bytes, at);
+        digest.update(bytes);
+      }
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+    renameSync(`${file}.new`, file);
+    syncFolderOf(file);
+    return digest.digest('hex');
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    const code = String((error as NodeJS.ErrnoException).code ?? error);
+    throw new AppError('store_failed', `the archive \`${file}\` cannot be written (${code})`, { cause: error });
+  }
+}

@@ -1,0 +1,58 @@
+// audit: the file of checkpoints outside the database, `<database>.checkpoints`: one line each, 0600, oldest first.
+// It is only ever appended to. It may lag behind the database by what a crash kept from being written; never be ahead.
+import { existsSync, readFileSync, renameSync, truncateSync } from 'node:fs';
+import { AppError } from '../domain/errors.ts';
+import { appendLines, readTail, syncFolderOf, writeWhole } from './durable-file.ts';
+
+export function checkpointFileOf(databaseFile: string): string {
+  return `${databaseFile}.checkpoints`;
+}
+
+export class CheckpointFile {
+  constructor(readonly name: string) {}
+
+  /** All whole lines; undefined when the file is missing. Errors: AppError `store_failed`. */
+  lines(): string[] | undefined {
+    return this.guard('read', () => {
+      if (!existsSync(this.name)) return undefined;
+      return readFileSync(this.name, 'utf8').split('\n').slice(0, -1);
+    });
+  }
+
+  /** The last whole line; `missing` without the file. A line that a crash tore off is taken away first. */
+  lastLine(): { missing: boolean; last: string | undefined } {
+    return this.guard('read', () => {
+      const tail = readTail(this.name);
+      if (!tail) return { missing: true, last: undefined };
+      // Only a line that was never acknowledged can be torn: the database still has it, and it is written again.
+      if (tail.torn !== '') truncateSync(this.name, tail.wholeBytes);
+      return { missing: false, last: tail.last };
+    });
+  }
+
+  append(lines: readonly string[]): void {
+    this.guard('written', () => appendLines(this.name, lines));
+  }
+
+  /** Puts other lines in its place, and the file that was there aside, under a name that is answered. */
+  replace(lines: readonly string[], suffix: string): string | undefined {
+    return this.guard('written', () => {
+      const aside = existsSync(this.name) ? `${this.name}.${suffix}` : undefined;
+      if (aside !== undefined) renameSync(this.name, aside);
+      writeWhole(this.name, lines.map((line) => `${line}\n`).join(''), 0o600);
+      syncFolderOf(this.name);
+      return aside;
+    });
+  }
+
+  private guard<T>(verb: string, work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      const code = (error as { code?: unknown }).code ?? (error as Error).message;
+      throw new AppError('store_failed', `the checkpoints \`${this.name}\` cannot be ${verb} (${String(code)})`, {
+        cause: error,
+      });
+    }
+  }
+}

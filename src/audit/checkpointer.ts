@@ -1,0 +1,154 @@
+// audit: keeps the checkpoints outside in step with those in the database. At the start it completes a file that a crash
+// left behind, and notices a database that is older than its file: a restored backup. In: the store's checkpoints, the file.
+// Out: a Checkpointer. It never writes a file that tells of more than the database has.
+import type { AuditNote } from '../domain/audit-entry.ts';
+import type { Checkpointer, CheckpointStore } from '../domain/checkpoint.ts';
+import { lineOf } from '../domain/errors.ts';
+import type { Clock, Log } from '../domain/ports.ts';
+import { isoTime } from '../domain/time-text.ts';
+import { parseCheckpoint } from './checkpoint.ts';
+import type { CheckpointFile } from './checkpoint-file.ts';
+
+export interface CheckpointerParts {
+  store: CheckpointStore & { appendAudit(notes: AuditNote[]): Promise<void> };
+  file: CheckpointFile;
+  clock: Clock;
+  log: Log;
+}
+
+/** Errors: AppError `store_failed` when the database or the file cannot be read or written. */
+export async function openCheckpointer(parts: CheckpointerParts): Promise<FileCheckpointer> {
+  const checkpointer = new FileCheckpointer(parts);
+  await checkpointer.open();
+  return checkpointer;
+}
+
+export class FileCheckpointer implements Checkpointer {
+  /** Over how many entries the last line of the file is. */
+  private written = 0;
+  private behind: string | undefined;
+  private older: string | undefined;
+  private turn: Promise<void> = Promise.resolve();
+
+  constructor(private readonly parts: CheckpointerParts) {}
+
+  async open(): Promise<void> {
+    const { store, file } = this.parts;
+    const { missing, last } = file.lastLine();
+    if (missing) await this.beginFile();
+    else if (last !== undefined) {
+      const size = sizeOf(last);
+      // Each line names the one before, so that one equal line means that all before it are equal.
+      if ((await store.checkpointAt(size)) === last) this.written = size;
+      else await this.noticeRestored(last);
+    }
+    await this.seal();
+  }
+
+  async seal(): Promise<void> {
+    await this.parts.store.sealAudit();
+    await this.publish();
+  }
+
+  /** One at a time: a line must not be written twice. */
+  publish(): Promise<void> {
+    this.turn = this.turn.then(() => this.writeOut());
+    return this.turn;
+  }
+
+  fault(): string | undefined {
+    return this.behind;
+  }
+
+  restored(): string | undefined {
+    return this.older;
+  }
+
+  /**
+   * A person says that the older database is the one to go on with. The file outside is put aside as evidence and written
+   * anew from the database. Answers where the old one lies; undefined when there was nothing to accept.
+   */
+  async acceptRestore(reason: string): Promise<string | undefined> {
+    if (this.older === undefined) return undefined;
+    const { store, file, clock } = this.parts;
+    const suffix = `before-restore-${clock.nowMs()}`;
+    const body = { reason, noticed: this.older, formerCheckpoints: `${file.name}.${suffix}` };
+    await store.appendAudit([{ kind: 'restore.accepted', body }]);
+    await store.sealAudit();
+    const lines = await store.checkpointLinesAfter(0);
+    const aside = file.replace(lines, suffix);
+    this.written = sizeOf(lines.at(-1));
+    this.older = undefined;
+    return aside;
+  }
+
+  private async writeOut(): Promise<void> {
+    if (this.older !== undefined) return;
+    try {
+      const { store, file } = this.parts;
+      const lines = await store.checkpointLinesAfter(this.written);
+      // A file that begins in the middle would vouch for nothing.
+      if (lines.length > 0 && this.written > 0 && file.lastLine().missing) await this.beginFile();
+      else file.append(lines);
+      if (lines.length > 0) this.written = sizeOf(lines.at(-1));
+      this.behind = undefined;
+    } catch (error) {
+      if (this.behind === undefined) this.parts.log.error({}, `a checkpoint could not be written: ${lineOf(error)}`);
+      this.behind = lineOf(error);
+      // A half-written line is taken away before the next attempt.
+      this.tearOff();
+    }
+  }
+
+  private tearOff(): void {
+    try {
+      this.written = sizeOf(this.parts.file.lastLine().last);
+    } catch {
+      // The disk does not even let it be read; the next attempt comes with the next checkpoint, or at the next start.
+    }
+  }
+
+  /** The file is made before anything is sealed, so that one which is missing later was taken away. */
+  private async beginFile(): Promise<void> {
+    const { store, file, log } = this.parts;
+    const lines = await store.checkpointLinesAfter(0);
+    file.replace(lines, 'unused');
+    if (lines.length === 0) return;
+    const last = parseCheckpoint(lines.at(-1) ?? '');
+    this.written = last?.size ?? 0;
+    const text = `the checkpoints outside the database, \`${file.name}\`, were missing and have been written anew`;
+    log.warn({ checkpoints: lines.length }, text);
+    await store.appendAudit([
+      { kind: 'audit.checkpoints_lost', body: { file: file.name, rewritten: lines.length, last: last?.size ?? null } },
+    ]);
+  }
+
+  private async noticeRestored(last: string): Promise<void> {
+    const { store, file, log } = this.parts;
+    const outside = parseCheckpoint(last);
+    const inside = parseCheckpoint((await store.checkpointLinesAfter(0)).at(-1) ?? '');
+    const told = outside
+      ? `reach to entry ${outside.size} of ${isoTime(outside.at)}`
+      : 'end in a line that cannot be read';
+    this.older =
+      `the checkpoints in \`${file.name}\` ${told}, which this database (its last one: entry ${inside?.size ?? 0}) does not ` +
+      'have: an older backup was restored, or one of them was changed; no run changes anything until ' +
+      '`trustward audit accept-restore --reason …`';
+    log.error({}, this.older);
+    await store.appendAudit([
+      {
+        kind: 'database.restored',
+        body: {
+          file: file.name,
+          outside: outside ? { size: outside.size, head: outside.head, at: outside.at } : null,
+          inside: inside ? { size: inside.size, head: inside.head, at: inside.at } : null,
+        },
+      },
+    ]);
+  }
+}
+
+/** Over how many entries a line is; 0 without one, or when it cannot be read. */
+function sizeOf(line: string | undefined): number {
+  return parseCheckpoint(line ?? '')?.size ?? 0;
+}

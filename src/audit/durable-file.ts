@@ -1,0 +1,80 @@
+// audit: files that survive a power cut: what was written is on the disk, and so is the name, before the call returns.
+// A file is either as it was or as it is to be: it is written aside, then renamed; an appended line is whole or torn off.
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  renameSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+
+/** Replaces a file by this text. Errors: those of node:fs. */
+export function writeWhole(file: string, text: string, mode: number): void {
+  const aside = `${file}.${process.pid}.new`;
+  const handle = openSync(aside, 'w', mode);
+  try {
+    fchmodSync(handle, mode);
+    writeAll(handle, text);
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+  renameSync(aside, file);
+  syncFolderOf(file);
+}
+
+/** Appends lines in one write; makes the file (0600) when it is not there. Errors: those of node:fs. */
+export function appendLines(file: string, lines: readonly string[]): void {
+  if (lines.length === 0) return;
+  const isNew = !existsSync(file);
+  const handle = openSync(file, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600);
+  try {
+    writeAll(handle, lines.map((line) => `${line}\n`).join(''));
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+  if (isNew) syncFolderOf(file);
+}
+
+/** The last whole line, and what a crash may have left of one after it. `undefined`: there is no such file. */
+export function readTail(file: string): { last: string | undefined; torn: string; wholeBytes: number } | undefined {
+  if (!existsSync(file)) return undefined;
+  const handle = openSync(file, 'r');
+  try {
+    const size = fstatSync(handle).size;
+    const from = Math.max(0, size - TAIL_BYTES);
+    const buffer = Buffer.alloc(size - from);
+    readSync(handle, buffer, 0, buffer.length, from);
+    const end = buffer.lastIndexOf(0x0a) + 1;
+    const start = end < 2 ? 0 : buffer.lastIndexOf(0x0a, end - 2) + 1;
+    const last = end === 0 ? undefined : buffer.subarray(start, end - 1).toString();
+    return { last, torn: buffer.subarray(end).toString(), wholeBytes: from + end };
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Far more than a line of such a file has. */
+const TAIL_BYTES = 16_384;
+
+export function syncFolderOf(file: string): void {
+  const folder = openSync(dirname(file), 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** A write may take less than it was given, as on a disk that fills up. */
+function writeAll(handle: number, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; ) at += writeSync(handle, bytes, at);
+}

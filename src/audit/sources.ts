@@ -1,0 +1,46 @@
+// audit: where verification finds what lies beside a database: the file of checkpoints and the public key, or copies of them
+// that were kept elsewhere. In: file names and a reader of the database. Out: sources to verify.
+import { existsSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
+import type { CheckpointReader } from '../domain/checkpoint.ts';
+import type { Clock } from '../domain/ports.ts';
+import type { StoreReader } from '../domain/store.ts';
+import { CheckpointFile, checkpointFileOf } from './checkpoint-file.ts';
+import { publicKeyFileOf, readPublicKeys } from './signing-key.ts';
+import type { AuditSources } from './verify.ts';
+
+export interface CopiesElsewhere {
+  /** A copy of the public key. */
+  publicKey?: string;
+}
+
+/** Far longer than a line takes to be written and synced. */
+const PAUSE_MS = 300;
+
+export function auditSourcesOf(
+  databaseFile: string,
+  reader: Pick<StoreReader, 'auditFrom' | 'auditHead'> & CheckpointReader,
+  clock: Pick<Clock, 'sleep'>,
+  { publicKey }: CopiesElsewhere = {},
+): AuditSources {
+  const file = new CheckpointFile(checkpointFileOf(databaseFile));
+  const keyFile = publicKey ?? publicKeyFileOf(databaseFile);
+  return {
+    headSeq: async () => (await reader.auditHead()).seq,
+    entries: () => withPauses(reader.auditFrom(1)),
+    tableLines: () => reader.checkpointLines(),
+    fileLines: () => file.lines(),
+    fileName: file.name,
+    hasKey: () => existsSync(keyFile),
+    keys: () => readPublicKeys(keyFile),
+    pause: () => clock.sleep(PAUSE_MS),
+  };
+}
+
+/** A daemon that verifies a million entries goes on answering and running meanwhile. */
+async function* withPauses<T>(batches: AsyncIterable<T>): AsyncIterable<T> {
+  for await (const batch of batches) {
+    yield batch;
+    await setImmediate();
+  }
+}

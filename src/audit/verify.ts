@@ -1,0 +1,152 @@
+// audit: verifies the record of a database: the chain, the checkpoints beside it and outside, and that they agree.
+// In: entries in order, the lines of both lists, the public keys. Out: whether it is whole, or the first that is wrong.
+// It reads only, and holds one batch of entries at a time.
+import { type AuditEntry, GENESIS } from '../domain/audit-entry.ts';
+import { CHECKPOINT_EVERY } from '../domain/checkpoint.ts';
+import { ChainWalk } from './chain.ts';
+import type { PublicKeys } from './checkpoint.ts';
+import { type ComparedLists, compareLists } from './checkpoint-lists.ts';
+import { type AuditCheck, type AuditFault, faultOfCheckpoint } from './verdict.ts';
+
+export interface AuditSources {
+  /** The sequence number of the last entry. */
+  headSeq(): Promise<number>;
+  entries(): AsyncIterable<AuditEntry[]>;
+  /** Undefined in a database of before there were checkpoints. */
+  tableLines(): Promise<string[] | undefined>;
+  /** Undefined when the file is missing. */
+  fileLines(): string[] | undefined;
+  fileName: string;
+  /** Whether a key to sign with was ever made. */
+  hasKey(): boolean;
+  /** Errors: AppError `not_found`, `config`. */
+  keys(): PublicKeys;
+  /** A running daemon commits to the database first and writes the file at once after: it is given the time to. */
+  pause(): Promise<void>;
+}
+
+/** Errors: AppError of reading the sources. What is wrong with the record is in the answer. */
+export async function verifyAudit(sources: AuditSources): Promise<AuditCheck> {
+  // INVARIANT: the head is read before the lists, and these before the entries: what is committed meanwhile only adds.
+  const headSeq = await sources.headSeq();
+  const { lists, notes, isSealed } = await readLists(sources);
+  const walked = await walkEntries(sources.entries(), lists);
+  const due = isSealed ? overdue(headSeq, lists, walked.hasEndedRun) : undefined;
+  const listFault = lists.fault && faultOfCheckpoint(lists.fault);
+  const bad = [walked.bad, listFault, due].filter((fault) => fault !== undefined).sort((a, b) => a.seq - b.seq)[0];
+  const sealed = lists.expected.findLast(({ checkpoint }) => checkpoint.size <= walked.last)?.checkpoint.size ?? 0;
+  const { first, entries, head, checkpoints } = walked;
+  return { ok: bad === undefined, first, entries, head, checkpoints, sealed, bad, notes: bad ? [] : notes };
+}
+
+interface ReadLists {
+  lists: ComparedLists;
+  notes: string[];
+  /** False in a database of before there were checkpoints. */
+  isSealed: boolean;
+}
+
+async function readLists(sources: AuditSources): Promise<ReadLists> {
+  // INVARIANT: the file is read before the table. The table is written first, so that a file which knows more is a finding;
+  // one that knows less may only be late, and is read again, no further than the table was.
+  let file = sources.fileLines();
+  const table = await sources.tableLines();
+  if ((table?.length ?? 0) > (file?.length ?? 0)) {
+    await sources.pause();
+    file = sources.fileLines()?.slice(0, table?.length);
+  }
+  if (!table?.length && !file?.length) {
+    const isLost = table !== undefined && file === undefined && sources.hasKey();
+    const reason = `and all others are missing, as is the file \`${sources.fileName}\`, although a key was made to sign them`;
+    const notes = ['there is no checkpoint yet: a cut tail or a rewrite of everything would not be noticed'];
+    return {
+      lists: { expected: [], fault: isLost ? { size: 1, reason } : undefined },
+      notes,
+      isSealed: table !== undefined,
+    };
+  }
+  const lists = compareLists(table ?? [], file, sources.fileName, sources.keys());
+  return { lists, notes: [], isSealed: true };
+}
+
+interface Walked {
+  first: number;
+  last: number;
+  entries: number;
+  head: string;
+  checkpoints: number;
+  hasEndedRun: boolean;
+  bad: AuditFault | undefined;
+}
+
+async function walkEntries(batches: AsyncIterable<AuditEntry[]>, { expected }: ComparedLists): Promise<Walked> {
+  let walk: ChainWalk | undefined;
+  let base = 0;
+  let archivedTo = 0;
+  let next = 0;
+  let agreed = 0;
+  let checkpoints = 0;
+  let hasEndedRun = false;
+  const answer = (bad: AuditFault | undefined): Walked => {
+    const last = walk?.seq ?? 0;
+    return { first: base + 1, last, entries: last - base, head: walk?.head ?? GENESIS, checkpoints, hasEndedRun, bad };
+  };
+  for await (const batch of batches) {
+    for (const entry of batch) {
+      if (!walk) {
+        walk = beginAt(entry.seq, expected);
+        base = agreed = walk.seq;
+        while ((expected[next]?.checkpoint.size ?? Number.POSITIVE_INFINITY) <= base) next += 1;
+      }
+      const fault = walk.step(entry);
+      if (fault !== undefined) return answer({ seq: walk.seq + 1, reason: fault });
+      hasEndedRun ||= entry.kind === 'run.finished' || entry.kind === 'run.aborted';
+      if (entry.kind === 'audit.archived') archivedTo = Math.max(archivedTo, archivedToOf(entry));
+      for (let one = expected[next]; one?.checkpoint.size === walk.seq; one = expected[next]) {
+        if (one.checkpoint.head !== walk.head) return answer(rewritten(agreed + 1, one));
+        next += 1;
+        checkpoints += 1;
+      }
+      if (expected[next - 1]?.checkpoint.size === walk.seq) agreed = walk.seq;
+    }
+  }
+  const beyond = expected[next];
+  if (beyond) return answer(missingEnd((walk?.seq ?? 0) + 1, beyond));
+  return answer(base > archivedTo ? unrecorded(base) : undefined);
+}
+
+/** A chain may begin after archived entries: where a checkpoint tells the hash of the last of them. */
+function beginAt(seq: number, expected: ComparedLists['expected']): ChainWalk {
+  const base = seq > 1 ? expected.find(({ checkpoint }) => checkpoint.size === seq - 1) : undefined;
+  return base ? new ChainWalk(base.checkpoint.size, base.checkpoint.head) : new ChainWalk();
+}
+
+function archivedToOf(entry: AuditEntry): number {
+  const { body } = JSON.parse(entry.bytes) as { body?: { to?: unknown } };
+  return typeof body?.to === 'number' ? body.to : 0;
+}
+
+type Expected = ComparedLists['expected'][number];
+
+function rewritten(from: number, { checkpoint: { size }, place }: Expected): AuditFault {
+  const reason = `${place} was made of other entries ${from} to ${size}: they were rewritten since`;
+  return { seq: from, checkpoint: size, reason };
+}
+
+function missingEnd(seq: number, { checkpoint: { size }, place }: Expected): AuditFault {
+  const reason = `${place} is over entries ${seq} to ${size}, which are missing: the end was cut, or an older backup was restored`;
+  return { seq, checkpoint: size, reason };
+}
+
+function unrecorded(base: number): AuditFault {
+  return { seq: 1, reason: `to entry ${base} are missing, and the record does not tell of an archive of them` };
+}
+
+/** One is committed with the entry that makes it due, and one at the end of each run: a longer stretch had one that is gone. */
+function overdue(headSeq: number, { expected }: ComparedLists, hasEndedRun: boolean): AuditFault | undefined {
+  const last = expected.at(-1)?.checkpoint.size ?? 0;
+  const size = last === 0 && hasEndedRun ? headSeq : last + CHECKPOINT_EVERY;
+  if (headSeq < size) return undefined;
+  const reason = `or before is missing: there is one every ${CHECKPOINT_EVERY} entries, and at the end of each run`;
+  return { seq: size, checkpoint: size, reason };
+}
