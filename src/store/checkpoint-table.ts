@@ -1,0 +1,41 @@
+// store: checkpoints and archives of the audit, in their tables. Both are called inside the transaction that they belong to.
+import type { Checkpoint } from '../domain/checkpoint.ts';
+import { type ArchivedSegment, checkpointLine } from '../domain/checkpoint.ts';
+import type { Db } from './database.ts';
+
+interface LineRow {
+  size: number;
+  line: string;
+}
+
+export function lastCheckpoint(db: Db): LineRow | undefined {
+  return db.get<LineRow>('SELECT size, line FROM checkpoints ORDER BY size DESC LIMIT 1');
+}
+
+export function insertCheckpoint(db: Db, checkpoint: Checkpoint): void {
+  db.insert('checkpoints', { size: checkpoint.size, line: checkpointLine(checkpoint) });
+}
+
+export function checkpointAt(db: Db, size: number): string | undefined {
+  return db.get<LineRow>('SELECT size, line FROM checkpoints WHERE size = ?', size)?.line;
+}
+
+export function checkpointLinesAfter(db: Db, size: number): string[] {
+  return db.all<LineRow>('SELECT line FROM checkpoints WHERE size > ? ORDER BY size', size).map(({ line }) => line);
+}
+
+/** All lines; undefined in a database that no version with checkpoints has opened for writing yet. */
+export function allCheckpointLines(db: Db): string[] | undefined {
+  const table = db.get("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'checkpoints'");
+  return table && checkpointLinesAfter(db, 0);
+}
+
+/**
+ * Takes the entries of an archived segment out of the table. Its record comes first: without it the trigger refuses.
+ * INVARIANT: the caller appends the entry that tells of it in the same transaction.
+ */
+export function removeArchived(db: Db, segment: ArchivedSegment, at: number): void {
+  const { from, to, head, file, digest } = segment;
+  db.insert('audit_archives', { to_seq: to, from_seq: from, head, file, digest, archived_at: at });
+  db.run('DELETE FROM audit WHERE seq <= ?', to);
+}

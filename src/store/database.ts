@@ -1,0 +1,148 @@
+// store: one SQLite connection with the pragmas that the promises rest on, and statements prepared once.
+// In: a file name. Out: a Db. It never retries: a busy, full, read-only or corrupt database is an AppError.
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { AppError } from '../domain/errors.ts';
+import { refuseOtherTables } from './migrate.ts';
+
+type Value = string | number | bigint | null;
+export type Row = { [column: string]: Value };
+
+/** A connection. Every method throws AppError `store_failed` or `store_locked`, which name the file. */
+export class Db {
+  private readonly statements = new Map<string, Database.Statement>();
+
+  constructor(
+    private readonly connection: Database.Database,
+    readonly file: string,
+  ) {}
+
+  run(sql: string, ...values: Value[]): number {
+    return this.guard(() => this.statement(sql).run(...values).changes);
+  }
+
+  all<T = Row>(sql: string, ...values: Value[]): T[] {
+    return this.guard(() => this.statement(sql).all(...values) as T[]);
+  }
+
+  get<T = Row>(sql: string, ...values: Value[]): T | undefined {
+    return this.guard(() => this.statement(sql).get(...values) as T | undefined);
+  }
+
+  insert(table: string, row: Row, conflict = ''): number {
+    const columns = Object.keys(row);
+    const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')}) ${conflict}`;
+    return this.run(sql, ...Object.values(row));
+  }
+
+  /** Inserts, or replaces all columns of the row with the same key. Unlike REPLACE it keeps references to the row. */
+  upsert(table: string, row: Row, key: string): void {
+    const others = Object.keys(row).filter((column) => column !== key);
+    this.insert(
+      table,
+      row,
+      `ON CONFLICT (${key}) DO UPDATE SET ${others.map((column) => `${column} = excluded.${column}`).join(', ')}`,
+    );
+  }
+
+  /** One immediate transaction: a deferred one that upgrades fails at once, whatever the busy timeout. */
+  transaction<T>(work: () => T): T {
+    return this.guard(() => this.connection.transaction(work).immediate());
+  }
+
+  /** Several reads of one state of the database; works on a read-only connection too. */
+  snapshot<T>(work: () => T): T {
+    return this.guard(() => this.connection.transaction(work).deferred());
+  }
+
+  exec(sql: string): void {
+    this.guard(() => this.connection.exec(sql));
+  }
+
+  close(): void {
+    this.statements.clear();
+    this.connection.close();
+  }
+
+  private statement(sql: string): Database.Statement {
+    const known = this.statements.get(sql);
+    if (known) return known;
+    const prepared = this.connection.prepare(sql);
+    this.statements.set(sql, prepared);
+    return prepared;
+  }
+
+  private guard<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw storeError(error, this.file);
+    }
+  }
+}
+
+/** Opens a database for writing; makes the folder and the file (0600) when they are not there. */
+export function openDatabase(file: string): Db {
+  try {
+    if (file !== ':memory:') prepareFile(file);
+    const connection = new Database(file, { timeout: 5_000 });
+    connection.pragma('journal_mode = WAL');
+    // INVARIANT: an intent that was committed survives a power cut. WAL alone would open at NORMAL.
+    connection.pragma('synchronous = FULL');
+    connection.pragma('foreign_keys = ON');
+    connection.pragma('trusted_schema = OFF');
+    return new Db(connection, file);
+  } catch (error) {
+    throw storeError(error, file);
+  }
+}
+
+/** Opens a database for reading only. Tables of another version are AppError `store_failed`; a missing file is AppError `not_found`: reading makes nothing. */
+export function openReadOnly(file: string): Db {
+  if (!existsSync(file))
+    throw new AppError(
+      'not_found',
+      `there is no database at \`${file}\`: run \`trustward run\` first, or set TRUSTWARD_DB`,
+    );
+  try {
+    const db = new Db(new Database(file, { readonly: true, timeout: 5_000 }), file);
+    try {
+      refuseOtherTables(db);
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+    return db;
+  } catch (error) {
+    throw storeError(error, file);
+  }
+}
+
+function prepareFile(file: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  if (existsSync(file)) return;
+  closeSync(openSync(file, 'a', 0o600));
+  chmodSync(file, 0o600);
+}
+
+const ADVICE: [RegExp, string][] = [
+  [/^SQLITE_BUSY|^SQLITE_LOCKED/, 'another process is writing to it: wait, or end that process'],
+  [/^SQLITE_FULL/, 'the disk is full: make room, nothing was called without a record'],
+  [
+    /^SQLITE_READONLY|^SQLITE_PERM|^EACCES|^EROFS/,
+    'it cannot be written: check the owner and mode of the file and its folder',
+  ],
+  [/^SQLITE_CORRUPT|^SQLITE_NOTADB/, 'it is damaged or not a database: restore a backup'],
+  [/^SQLITE_CANTOPEN|^ENOENT|^ENOTDIR|^EISDIR/, 'it cannot be opened: check the path'],
+  [/^SQLITE_IOERR/, 'the disk does not answer as it should: check it'],
+];
+
+function storeError(error: unknown, file: string): unknown {
+  if (error instanceof AppError) return error;
+  const code = String((error as { code?: unknown }).code ?? '');
+  if (!/^SQLITE_|^E[A-Z]+$/.test(code)) return error;
+  const advice = ADVICE.find(([pattern]) => pattern.test(code))?.[1] ?? (error as Error).message;
+  const kind = /^SQLITE_(BUSY|LOCKED)/.test(code) ? 'store_locked' : 'store_failed';
+  return new AppError(kind, `database \`${file}\` (${code}): ${advice}`, { cause: error });
+}

@@ -1,0 +1,56 @@
+// store: the events that windows count, and the stretches of time for which the log was read without a gap.
+// Rows and coverage commit together: a count never claims a stretch whose events are not stored.
+import type { TrustEvent } from '../domain/event.ts';
+import type { Coverage } from '../domain/snapshot.ts';
+import type { ObservedEvents } from '../domain/store.ts';
+import type { Db } from './database.ts';
+import { eventOfRow, rowOfEvent } from './event-rows.ts';
+
+const BATCH = 1_000;
+
+export function saveEvents(db: Db, observed: ObservedEvents): { added: number } {
+  return db.transaction(() => {
+    let added = 0;
+    for (const event of observed.events) added += db.insert('events', rowOfEvent(event), 'ON CONFLICT (id) DO NOTHING');
+    if (observed.coverage) saveCoverage(db, observed.coverage);
+    db.run('DELETE FROM events WHERE created_at < ?', observed.forgetBeforeMs);
+    db.run('DELETE FROM coverage WHERE to_ms < ?', observed.forgetBeforeMs);
+    return { added };
+  });
+}
+
+/** Merges a stretch with those that it touches. */
+function saveCoverage(db: Db, stretch: Coverage): void {
+  const touching = db.all<{ from_ms: number; to_ms: number }>(
+    'SELECT from_ms, to_ms FROM coverage WHERE to_ms >= ? AND from_ms <= ?',
+    stretch.fromMs,
+    stretch.toMs,
+  );
+  db.run('DELETE FROM coverage WHERE to_ms >= ? AND from_ms <= ?', stretch.fromMs, stretch.toMs);
+  db.insert('coverage', {
+    from_ms: Math.min(stretch.fromMs, ...touching.map((row) => row.from_ms)),
+    to_ms: Math.max(stretch.toMs, ...touching.map((row) => row.to_ms)),
+  });
+}
+
+export function readCoverage(db: Db): Coverage[] {
+  const rows = db.all<{ from_ms: number; to_ms: number }>('SELECT from_ms, to_ms FROM coverage ORDER BY from_ms');
+  return rows.map((row) => ({ fromMs: row.from_ms, toMs: row.to_ms }));
+}
+
+/** Stored events from a time on, oldest first, in batches. */
+export async function* eventsFrom(db: Db, fromMs: number): AsyncIterable<TrustEvent[]> {
+  let [time, id] = [fromMs, ''];
+  for (;;) {
+    const rows = db.all(
+      'SELECT * FROM events WHERE (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?',
+      time,
+      id,
+      BATCH,
+    );
+    if (rows.length === 0) return;
+    yield rows.map(eventOfRow);
+    const last = rows.at(-1);
+    [time, id] = [Number(last?.created_at), String(last?.id)];
+  }
+}

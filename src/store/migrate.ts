@@ -1,0 +1,64 @@
+// store: brings a database to this version's tables. Migrations are files, append-only, each in its own transaction.
+// A database that a newer version wrote is refused: its rows may mean something else.
+import { readdirSync, readFileSync } from 'node:fs';
+import { AppError } from '../domain/errors.ts';
+import type { Db } from './database.ts';
+
+const FOLDER = new URL('./migrations/', import.meta.url);
+
+export interface Migration {
+  version: number;
+  name: string;
+  sql: string;
+}
+
+/** The shipped migrations in order: `0001-first.sql` is version 1. */
+export function readMigrations(folder: URL = FOLDER): Migration[] {
+  return readdirSync(folder)
+    .filter((name) => /^\d{4}-.+\.sql$/.test(name))
+    .sort()
+    .map((name) => ({ version: Number(name.slice(0, 4)), name, sql: readFileSync(new URL(name, folder), 'utf8') }));
+}
+
+/** Applies what is missing; safe to repeat, and safe when two processes start at once. Answers the version reached. */
+export function migrate(db: Db, migrations: Migration[] = readMigrations()): number {
+  const latest = migrations.at(-1)?.version ?? 0;
+  for (const migration of migrations) {
+    db.transaction(() => {
+      if (versionOf(db) >= migration.version) return;
+      db.exec(migration.sql);
+      db.exec(`PRAGMA user_version = ${migration.version}`);
+    });
+  }
+  const reached = versionOf(db);
+  refuseNewer(db, reached, latest);
+  return reached;
+}
+
+/** For a connection that cannot migrate. Errors: AppError `store_failed`, before a query meets a column that is not there. */
+export function refuseOtherTables(db: Db): void {
+  const latest = readMigrations().at(-1)?.version ?? 0;
+  const found = versionOf(db);
+  refuseNewer(db, found, latest);
+  if (found === 0)
+    throw new AppError(
+      'store_failed',
+      `database \`${db.file}\` holds nothing of Trustward yet: run \`trustward run\` first`,
+    );
+  if (found < latest) {
+    const text = `was written by an older version (tables ${found} of ${latest}): a run or the daemon brings it up`;
+    throw new AppError('store_failed', `database \`${db.file}\` ${text}`);
+  }
+}
+
+function refuseNewer(db: Db, found: number, latest: number): void {
+  if (found <= latest) return;
+  throw new AppError(
+    'store_failed',
+    `database \`${db.file}\` was written by a newer version (tables ${found}, this one knows ${latest}): update Trustward`,
+  );
+}
+
+function versionOf(db: Db): number {
+  return Number(db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0);
+}

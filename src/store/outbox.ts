@@ -1,0 +1,92 @@
+// store: the outbox: notifications that wait for their webhook, and the alerts that stand. Written in the transaction of
+// what they tell of; what became of a delivery is in the audit, in the transaction that says so.
+import type { AuditNote } from '../domain/audit-entry.ts';
+import { canonicalJson } from '../domain/canonical.ts';
+import type { Alert, DeliveryEnd, Notification, Outbox, WaitingNotification } from '../domain/notification.ts';
+import type { Clock } from '../domain/ports.ts';
+import type { Db, Row } from './database.ts';
+
+/** Ended ones are kept so long, for looking back; the audit keeps that they were. */
+const KEPT_MS = 30 * 86_400_000;
+
+/** INVARIANT: called inside the transaction of what the notification tells of. */
+export function addNotification(db: Db, { id, to, kind, at, text, about }: Notification): void {
+  const waiting = { status: 'waiting', attempts: 0, next_at: at, note: null };
+  db.insert('notifications', { id, recipient: to, kind, at, text, about: canonicalJson(about), ...waiting });
+}
+
+/** How the store writes: one transaction, with audit entries inside. */
+export interface Unit {
+  run<T>(work: () => T): T;
+  append(notes: AuditNote[]): void;
+}
+
+export class SqliteOutbox implements Outbox {
+  constructor(
+    private readonly db: Db,
+    private readonly unit: Unit,
+    private readonly clock: Clock,
+  ) {}
+
+  async due(nowMs: number, limit: number): Promise<WaitingNotification[]> {
+    const sql = `SELECT * FROM notifications WHERE status = 'waiting' AND next_at <= ? ORDER BY next_at, id LIMIT ?`;
+    return this.db.all(sql, nowMs, limit).map(notificationOfRow);
+  }
+
+  async nextDueAt(): Promise<number | undefined> {
+    const sql = "SELECT min(next_at) AS at FROM notifications WHERE status = 'waiting'";
+    return this.db.get<{ at: number | null }>(sql)?.at ?? undefined;
+  }
+
+  async postpone(id: string, nextAt: number, note: string): Promise<void> {
+    const sql = 'UPDATE notifications SET attempts = attempts + 1, next_at = ?, note = ? WHERE id = ?';
+    this.unit.run(() => this.db.run(sql, nextAt, note, id));
+  }
+
+  async end({ id, to, kind, attempts }: WaitingNotification, how: DeliveryEnd, note: string): Promise<void> {
+    this.unit.run(() => {
+      const sql = 'UPDATE notifications SET status = ?, attempts = attempts + 1, note = ? WHERE id = ?';
+      this.db.run(sql, how, note, id);
+      const body = { notification: id, to, kind, attempts: attempts + 1, note };
+      this.unit.append([{ kind: how === 'delivered' ? 'notification.delivered' : 'notification.given_up', body }]);
+      const over = "DELETE FROM notifications WHERE status <> 'waiting' AND at < ?";
+      this.db.run(over, this.clock.nowMs() - KEPT_MS);
+    });
+  }
+
+  async raise(alerts: readonly Alert[], to: readonly string[], newId: () => string): Promise<Alert[]> {
+    const told = new Set(this.db.all<{ key: string }>('SELECT key FROM alerts').map(({ key }) => key));
+    const keys = new Set(alerts.map(({ key }) => key));
+    const fresh = alerts.filter(({ key }) => !told.has(key));
+    const gone = [...told].filter((key) => !keys.has(key));
+    if (fresh.length === 0 && gone.length === 0) return [];
+    const at = this.clock.nowMs();
+    this.unit.run(() => {
+      for (const key of gone) this.db.run('DELETE FROM alerts WHERE key = ?', key);
+      for (const { key, code } of fresh)
+        this.db.insert('alerts', { key, code, raised_at: at }, 'ON CONFLICT DO NOTHING');
+      for (const alert of fresh)
+        for (const name of to) addNotification(this.db, notificationOf(alert, name, newId(), at));
+      this.unit.append(
+        fresh.map(({ key, code, text }) => ({ kind: 'alert.raised', body: { key, code, text, to: [...to] } })),
+      );
+    });
+    return fresh;
+  }
+}
+
+function notificationOf({ key, code, text, about }: Alert, to: string, id: string, at: number): Notification {
+  return { id, to, kind: 'alert', at, text, about: { ...about, alert: code, key } };
+}
+
+function notificationOfRow(row: Row): WaitingNotification {
+  return {
+    id: row.id as string,
+    to: row.recipient as string,
+    kind: row.kind as Notification['kind'],
+    at: row.at as number,
+    text: row.text as string,
+    about: JSON.parse(row.about as string) as Notification['about'],
+    attempts: row.attempts as number,
+  };
+}

@@ -1,0 +1,192 @@
+// store: the reading half of the port, over any connection. Reports, the HTTP endpoint and the reading commands use it.
+import type { AuditEntry } from '../domain/audit-entry.ts';
+import type { CheckpointReader } from '../domain/checkpoint.ts';
+import type { Claim } from '../domain/claim.ts';
+import type { StoredDecision } from '../domain/decision.ts';
+import { AppError } from '../domain/errors.ts';
+import type { TrustEvent } from '../domain/event.ts';
+import type { Exemption } from '../domain/exemption.ts';
+import type { Intent } from '../domain/intent.ts';
+import type { Plan, PlanStatus } from '../domain/plan.ts';
+import type { Baseline, Coverage } from '../domain/snapshot.ts';
+import type { Acceptance, Stop } from '../domain/steering.ts';
+import type { DecisionQuery, RunRecord, Standing, StoreReader } from '../domain/store.ts';
+import type { Source } from '../domain/subjects.ts';
+import { entriesFrom, entryOfRow, headOf } from './audit-log.ts';
+import { allCheckpointLines } from './checkpoint-table.ts';
+import type { Db } from './database.ts';
+import { eventsFrom, readCoverage } from './event-log.ts';
+import { claimOfRow, decisionOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
+import { readStanding } from './standing.ts';
+import { readAcceptances, readExemption, readExemptions, readStop } from './steering.ts';
+
+type Value = string | number;
+
+export class SqliteReader implements StoreReader, CheckpointReader {
+  constructor(protected readonly db: Db) {}
+
+  async address(): Promise<string | undefined> {
+    return this.db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'address'")?.value;
+  }
+
+  async run(id: string): Promise<RunRecord | undefined> {
+    const row = this.db.get('SELECT * FROM runs WHERE id = ?', id);
+    return row && runOfRow(row);
+  }
+
+  async latestRun(): Promise<RunRecord | undefined> {
+    return (await this.runs(1))[0];
+  }
+
+  async runs(limit: number, before?: number): Promise<RunRecord[]> {
+    const rows = this.db.all(
+      'SELECT * FROM runs WHERE seq < ? ORDER BY seq DESC LIMIT ?',
+      before ?? Number.MAX_SAFE_INTEGER,
+      limit,
+    );
+    return rows.map(runOfRow);
+  }
+
+  async decisionsOfRun(run: RunRecord): Promise<StoredDecision[]> {
+    const rows = this.db.all(
+      `SELECT * FROM decisions
+       WHERE run_seq <= ? AND (ended_seq IS NULL OR ended_seq > ?)
+         AND rule IN (SELECT value FROM json_each(?))
+       ORDER BY CASE decision WHEN 'act' THEN 0 WHEN 'hold' THEN 1 ELSE 2 END, rule, target, subject, id`,
+      run.seq,
+      run.seq,
+      JSON.stringify(judgedRulesOf(run)),
+    );
+    return rows.map(decisionOfRow);
+  }
+
+  async decisions(query: DecisionQuery): Promise<StoredDecision[]> {
+    const where = new Where();
+    where.add('run_seq = ?', query.runSeq);
+    where.add('rule = ?', query.rule);
+    where.add('subject = ?', query.subjectId);
+    where.add('target = ?', query.target);
+    where.add('decision = ?', query.decision);
+    where.add('rowid < (SELECT rowid FROM decisions WHERE id = ?)', query.before);
+    const rows = this.db.all(
+      `SELECT * FROM decisions ${where.text} ORDER BY rowid DESC LIMIT ?`,
+      ...where.values,
+      query.limit,
+    );
+    return rows.map(decisionOfRow);
+  }
+
+  async intents(filter: { status?: string; outcome?: string; ids?: string[]; liveFor?: string[] }): Promise<Intent[]> {
+    const where = new Where();
+    where.add('status = ?', filter.status);
+    where.add('outcome = ?', filter.outcome);
+    where.add('id IN (SELECT value FROM json_each(?))', filter.ids && JSON.stringify(filter.ids));
+    where.add(
+      'id IN (SELECT intent_id FROM intent_episodes WHERE live = 1 AND episode_id IN (SELECT value FROM json_each(?)))',
+      filter.liveFor && JSON.stringify(filter.liveFor),
+    );
+    return this.db.all(`SELECT * FROM intents ${where.text} ORDER BY created_at, id`, ...where.values).map(intentOfRow);
+  }
+
+  async claims(filter: { status?: Claim['status'] }): Promise<Claim[]> {
+    const where = new Where();
+    where.add('status = ?', filter.status);
+    return this.db.all(`SELECT * FROM claims ${where.text} ORDER BY opened_at, id`, ...where.values).map(claimOfRow);
+  }
+
+  async plan(idOrPrefix: string): Promise<Plan | undefined> {
+    const exact = this.db.get('SELECT * FROM plans WHERE id = ?', idOrPrefix);
+    if (exact) return planOfRow(exact);
+    const rows = this.db.all('SELECT * FROM plans WHERE substr(id, 1, length(?)) = ? LIMIT 2', idOrPrefix, idOrPrefix);
+    if (rows.length > 1) throw new AppError('usage', `plan \`${idOrPrefix}\` is ambiguous: give more of its id`);
+    return rows[0] && planOfRow(rows[0]);
+  }
+
+  async plans(filter: { status?: PlanStatus }, limit: number): Promise<Plan[]> {
+    const where = new Where();
+    where.add('status = ?', filter.status);
+    const sql = `SELECT * FROM plans ${where.text} ORDER BY created_at DESC, id DESC LIMIT ?`;
+    return this.db.all(sql, ...where.values, limit).map(planOfRow);
+  }
+
+  async audit(query: { afterSeq?: number; beforeSeq?: number; kind?: string; limit: number }): Promise<AuditEntry[]> {
+    const where = new Where();
+    where.add('seq > ?', query.afterSeq);
+    where.add('seq < ?', query.beforeSeq);
+    where.add('kind = ?', query.kind);
+    const direction = query.afterSeq === undefined ? 'DESC' : 'ASC';
+    const sql = `SELECT * FROM audit ${where.text} ORDER BY seq ${direction} LIMIT ?`;
+    return this.db.all(sql, ...where.values, query.limit).map(entryOfRow);
+  }
+
+  async auditHead(): Promise<{ seq: number; hash: string }> {
+    return headOf(this.db);
+  }
+
+  auditFrom(seq: number): AsyncIterable<AuditEntry[]> {
+    return entriesFrom(this.db, seq);
+  }
+
+  async checkpointLines(): Promise<string[] | undefined> {
+    return allCheckpointLines(this.db);
+  }
+
+  async standing(nowMs: number): Promise<Standing> {
+    return this.db.snapshot(() => readStanding(this.db, nowMs));
+  }
+
+  events(fromMs: number): AsyncIterable<TrustEvent[]> {
+    return eventsFrom(this.db, fromMs);
+  }
+
+  async coverage(): Promise<Coverage[]> {
+    return readCoverage(this.db);
+  }
+
+  async baseline(source: Source): Promise<Baseline | undefined> {
+    const row = this.db.get('SELECT * FROM baselines WHERE source = ?', source);
+    if (!row) return undefined;
+    const values = JSON.parse(row.fact_values as string) as Baseline['values'];
+    return { source, takenAt: row.taken_at as number, count: row.count as number, values };
+  }
+
+  async exemptions(inForceAt?: number): Promise<Exemption[]> {
+    return readExemptions(this.db, inForceAt);
+  }
+
+  async exemption(idOrPrefix: string): Promise<Exemption | undefined> {
+    return readExemption(this.db, idOrPrefix);
+  }
+
+  async stop(): Promise<Stop | undefined> {
+    return readStop(this.db);
+  }
+
+  async acceptances(): Promise<Acceptance[]> {
+    return readAcceptances(this.db);
+  }
+
+  async close(): Promise<void> {
+    this.db.close();
+  }
+}
+
+/** Rules whose decisions a run's report shows: those that it judged, or was asked to judge when it broke off. */
+function judgedRulesOf(run: RunRecord): string[] {
+  return run.findings ? run.findings.tallies.filter((tally) => tally.judged).map((tally) => tally.rule) : [];
+}
+
+class Where {
+  private readonly parts: string[] = [];
+  readonly values: Value[] = [];
+
+  add(condition: string, value: Value | undefined): void {
+    if (value === undefined) return;
+    this.parts.push(condition);
+    this.values.push(value);
+  }
+
+  get text(): string {
+    return this.parts.length === 0 ? '' : `WHERE ${this.parts.join(' AND ')}`;
+  }
+}

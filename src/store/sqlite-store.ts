@@ -1,0 +1,242 @@
+// store: the writing half of the port. Each method is one immediate transaction, with its audit entries inside:
+// a change and its record are committed together or not at all.
+import type { ActionName } from '../domain/action.ts';
+import type { AuditNote, LinkEntry } from '../domain/audit-entry.ts';
+import { canonicalJson } from '../domain/canonical.ts';
+import type { ArchivedSegment, Checkpoint, CheckpointStore, SealCheckpoint } from '../domain/checkpoint.ts';
+import type { Claim } from '../domain/claim.ts';
+import type { Episode } from '../domain/episode.ts';
+import { AppError } from '../domain/errors.ts';
+import type { Exemption } from '../domain/exemption.ts';
+import type { Intent } from '../domain/intent.ts';
+import type { Plan } from '../domain/plan.ts';
+import type { Clock } from '../domain/ports.ts';
+import type { Run } from '../domain/run.ts';
+import type { Baseline } from '../domain/snapshot.ts';
+import type { Acceptance, Stop } from '../domain/steering.ts';
+import type { IntentChange, ObservedEvents, Release, RunCommit, Store } from '../domain/store.ts';
+import { AuditLog } from './audit-log.ts';
+import { checkpointAt, checkpointLinesAfter, removeArchived } from './checkpoint-table.ts';
+import type { Db } from './database.ts';
+import { saveEvents } from './event-log.ts';
+import { addIntent, addRelease, applyIntentChange, linkDecisions, suppressIntent } from './intent-log.ts';
+import { addNotification, SqliteOutbox } from './outbox.ts';
+import { SqliteReader } from './reader.ts';
+import { rowOfClaim, rowOfDecision, rowOfEpisode, rowOfPlan, rowOfRun } from './rows.ts';
+import { saveAcceptance, saveExemption, saveRunSteering, saveStop } from './steering.ts';
+
+export class SqliteStore extends SqliteReader implements Store, CheckpointStore {
+  private readonly audits: AuditLog;
+
+  constructor(
+    db: Db,
+    link: LinkEntry,
+    private readonly clock: Clock,
+    /** Without it there are no checkpoints. `sealed` is told after a commit that made one. */
+    private readonly sealing?: { seal: SealCheckpoint; sealed(): void },
+  ) {
+    super(db);
+    this.audits = new AuditLog(db, link, clock, sealing?.seal);
+  }
+
+  async bind(address: string): Promise<void> {
+    this.unit(() => {
+      const bound = this.db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'address'")?.value;
+      if (bound === address) return;
+      if (bound !== undefined) throw boundElsewhere(this.db.file, bound, address);
+      this.db.insert('meta', { key: 'address', value: address });
+      this.audits.append([{ kind: 'database.bound', body: { address } }]);
+    });
+  }
+
+  async beginRun(run: Omit<Run, 'seq'>, notes: AuditNote[]): Promise<Run> {
+    return this.unit(() => {
+      const seq = Number(this.db.get<{ seq: number }>('SELECT coalesce(max(seq), 0) + 1 AS seq FROM runs')?.seq);
+      this.db.insert('runs', rowOfRun({ ...run, seq }));
+      this.audits.append(notes);
+      return { ...run, seq };
+    });
+  }
+
+  async finishRun(run: Run, notes: AuditNote[]): Promise<void> {
+    this.unit(() => {
+      this.db.run(
+        'UPDATE runs SET status = ?, finished_at = ?, error = ? WHERE id = ?',
+        run.status,
+        run.finishedAt ?? null,
+        run.error ?? null,
+        run.id,
+      );
+      this.audits.append(notes);
+    });
+  }
+
+  async abortStaleRuns(at: number): Promise<number> {
+    return this.unit(() => {
+      const stale = this.db.all<{ id: string }>("SELECT id FROM runs WHERE status = 'running'");
+      const error = 'the process ended before the run did';
+      this.db.run("UPDATE runs SET status = 'aborted', finished_at = ?, error = ? WHERE status = 'running'", at, error);
+      // A plan is used up by its beginning, however far it came: what was not begun comes back in the next one.
+      const applying = this.db.all<{ id: string }>("SELECT id FROM plans WHERE status = 'applying'");
+      this.db.run("UPDATE plans SET status = 'applied' WHERE status = 'applying'");
+      this.audits.append(stale.map(({ id }) => ({ kind: 'run.aborted', body: { run: id, error } })));
+      this.audits.append(applying.map(({ id }) => ({ kind: 'plan.applied', body: { plan: id, error } })));
+      return stale.length;
+    });
+  }
+
+  async commitRun(commit: RunCommit): Promise<void> {
+    this.unit(() => {
+      const seq = this.seqOf(commit.runId);
+      for (const baseline of commit.baselines) this.saveBaseline(baseline);
+      this.saveEpisodes(commit.episodes);
+      for (const intent of commit.intents) addIntent(this.db, intent);
+      this.saveClaims(commit.claims);
+      for (const id of commit.endedDecisions) this.db.run('UPDATE decisions SET ended_seq = ? WHERE id = ?', seq, id);
+      for (const decision of commit.decisions) {
+        const written = { run_id: commit.runId, run_seq: seq, written_at: this.clock.nowMs(), ended_seq: null };
+        this.db.insert('decisions', { ...rowOfDecision(decision), ...written });
+      }
+      for (const id of commit.supersededPlans) this.db.run("UPDATE plans SET status = 'superseded' WHERE id = ?", id);
+      if (commit.plan) this.db.upsert('plans', rowOfPlan(commit.plan), 'id');
+      this.db.run(
+        'UPDATE runs SET snapshot = ?, tallies = ?, plan_digest = ?, plan_id = ? WHERE id = ?',
+        canonicalJson(commit.findings.snapshot),
+        canonicalJson(commit.findings.tallies),
+        commit.findings.planDigest,
+        commit.plan?.id ?? null,
+        commit.runId,
+      );
+      saveRunSteering(
+        this.db,
+        { id: commit.runId, at: this.clock.nowMs() },
+        commit.findings.steering,
+        commit.exemptions ?? { used: [], warned: [] },
+      );
+      this.audits.append(commit.notes);
+    });
+  }
+
+  async changeIntent(change: IntentChange): Promise<void> {
+    this.unit(() => {
+      applyIntentChange(this.db, change, this.clock.nowMs());
+      this.saveEpisodes(change.episodes ?? []);
+      this.saveClaims(change.claims ?? []);
+      for (const notification of change.notifications ?? []) addNotification(this.db, notification);
+      this.audits.append(change.notes);
+    });
+  }
+
+  async changePlan(plan: Plan, intents: Intent[], notes: AuditNote[]): Promise<void> {
+    this.unit(() => {
+      this.db.upsert('plans', rowOfPlan(plan), 'id');
+      for (const intent of intents) {
+        addIntent(this.db, intent);
+        linkDecisions(this.db, intent);
+      }
+      if (plan.status === 'rejected') for (const intent of plan.intents) suppressIntent(this.db, intent, plan.id);
+      this.audits.append(notes);
+    });
+  }
+
+  async attemptsSince(action: ActionName, sinceMs: number): Promise<number> {
+    const sql = 'SELECT count(*) AS n FROM attempts WHERE action = ? AND sent_at >= ?';
+    return Number(this.db.get<{ n: number }>(sql, action, sinceMs)?.n);
+  }
+
+  async observeEvents(observed: ObservedEvents): Promise<{ added: number }> {
+    return saveEvents(this.db, observed);
+  }
+
+  async appendAudit(notes: AuditNote[]): Promise<void> {
+    this.unit(() => this.audits.append(notes));
+  }
+
+  async sealAudit(): Promise<Checkpoint | undefined> {
+    return this.unit(() => this.audits.seal());
+  }
+
+  async checkpointAt(size: number): Promise<string | undefined> {
+    return checkpointAt(this.db, size);
+  }
+
+  async checkpointLinesAfter(size: number): Promise<string[]> {
+    return checkpointLinesAfter(this.db, size);
+  }
+
+  /** Takes archived entries out, and records it. Errors: AppError `store_failed`; then nothing was taken out. */
+  async removeArchived(segment: ArchivedSegment): Promise<void> {
+    this.unit(() => {
+      this.audits.append([{ kind: 'audit.archived', body: { ...segment } }]);
+      removeArchived(this.db, segment, this.clock.nowMs());
+    });
+  }
+
+  /** One unit of work; when it made a checkpoint, that goes outside as soon as it is committed. */
+  /** Notifications of this database; what it writes is audited as all else is. */
+  outbox(): SqliteOutbox {
+    const append = (notes: AuditNote[]) => this.audits.append(notes);
+    return new SqliteOutbox(this.db, { run: (work) => this.unit(work), append }, this.clock);
+  }
+
+  private unit<T>(work: () => T): T {
+    const answer = this.db.transaction(work);
+    if (this.audits.takeSealed()) this.sealing?.sealed();
+    return answer;
+  }
+
+  async saveExemption(exemption: Exemption, notes: AuditNote[]): Promise<void> {
+    this.unit(() => {
+      saveExemption(this.db, exemption);
+      this.audits.append(notes);
+    });
+  }
+
+  async setStop(stop: Stop | undefined, notes: AuditNote[]): Promise<void> {
+    this.unit(() => {
+      saveStop(this.db, stop);
+      this.audits.append(notes);
+    });
+  }
+
+  async saveAcceptance(acceptance: Acceptance, notes: AuditNote[]): Promise<void> {
+    this.unit(() => {
+      saveAcceptance(this.db, acceptance);
+      this.audits.append(notes);
+    });
+  }
+
+  async release({ intent, isAgain, claims, episodes, notes }: Release): Promise<void> {
+    this.unit(() => {
+      if (intent) addRelease(this.db, intent, isAgain);
+      this.saveEpisodes(episodes);
+      this.saveClaims(claims);
+      this.audits.append(notes);
+    });
+  }
+
+  private seqOf(runId: string): number {
+    const row = this.db.get<{ seq: number }>('SELECT seq FROM runs WHERE id = ?', runId);
+    if (!row) throw new AppError('not_found', `there is no run \`${runId}\``);
+    return row.seq;
+  }
+
+  private saveBaseline({ source, takenAt, count, values }: Baseline): void {
+    this.db.upsert('baselines', { source, taken_at: takenAt, count, fact_values: canonicalJson(values) }, 'source');
+  }
+
+  private saveEpisodes(episodes: Episode[]): void {
+    for (const episode of episodes) this.db.upsert('episodes', rowOfEpisode(episode), 'id');
+  }
+
+  private saveClaims(claims: Claim[]): void {
+    for (const claim of claims) this.db.upsert('claims', rowOfClaim(claim), 'id');
+  }
+}
+
+function boundElsewhere(file: string, bound: string, address: string): AppError {
+  return new AppError(
+    'bound_elsewhere',
+    `database \`${file}\` belongs to ${bound}, not to ${address}: set TRUSTWARD_DB to another file for this address`,
+  );
+}

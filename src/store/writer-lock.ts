@@ -1,0 +1,70 @@
+// store: one writer at a time. The lock is an exclusive transaction on a database file of its own beside the main one:
+// the kernel frees it the moment its process dies, however it dies.
+import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { AppError } from '../domain/errors.ts';
+import { openDatabase } from './database.ts';
+
+/** Where the active daemon can be reached: written once it listens, for commands that must go through it. */
+export interface DaemonAddress {
+  pid: number;
+  url: string;
+}
+
+export interface WriterLock {
+  announce(address: DaemonAddress): void;
+  release(): void;
+}
+
+/** Takes the lock, or throws AppError `store_locked` at once: nobody waits behind a daemon. */
+export function takeWriterLock(databaseFile: string): WriterLock {
+  openDatabase(databaseFile).close(); // makes the folder, and says clearly when it cannot be written
+  const file = `${oneName(databaseFile)}.lock`;
+  const connection = new Database(file, { timeout: 0 });
+  try {
+    connection.pragma('journal_mode = DELETE');
+    connection.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    connection.close();
+    throw new AppError(
+      'store_locked',
+      `database \`${databaseFile}\` has an active writer${whoHoldsIt(databaseFile)}: stop it first, or use another TRUSTWARD_DB`,
+      { cause: error },
+    );
+  }
+  const addressFile = addressFileOf(databaseFile);
+  rmSync(addressFile, { force: true });
+  return {
+    announce: (address) => writeFileSync(addressFile, `${JSON.stringify(address)}\n`, { mode: 0o600 }),
+    release: () => {
+      rmSync(addressFile, { force: true });
+      connection.close();
+    },
+  };
+}
+
+/** The active daemon's address, or undefined when none announced itself. A dead daemon's file may remain: ask it. */
+export function readDaemonAddress(databaseFile: string): DaemonAddress | undefined {
+  const file = addressFileOf(databaseFile);
+  if (!existsSync(file)) return undefined;
+  try {
+    const address = JSON.parse(readFileSync(file, 'utf8')) as Partial<DaemonAddress>;
+    return typeof address.url === 'string' && typeof address.pid === 'number' ? (address as DaemonAddress) : undefined;
+  } catch {
+    return undefined; // half-written or foreign: the same as none
+  }
+}
+
+function addressFileOf(databaseFile: string): string {
+  return `${oneName(databaseFile)}.daemon.json`;
+}
+
+/** A database that is reached by two names has one writer all the same. */
+function oneName(databaseFile: string): string {
+  return existsSync(databaseFile) ? realpathSync(databaseFile) : databaseFile;
+}
+
+function whoHoldsIt(databaseFile: string): string {
+  const address = readDaemonAddress(databaseFile);
+  return address ? ` (process ${address.pid}, ${address.url})` : '';
+}
