@@ -1,0 +1,79 @@
+// act: what adding to and removing from a bundle share. The target is `SERVICE BUNDLE`, so that undoing knows the bundle.
+// Bundles can be read on newer servers only; on others a definite answer is believed, and a doubt is parked.
+import type { Action, ReadBack } from '../../domain/action.ts';
+import { AppError } from '../../domain/errors.ts';
+import { type Facts, isFacts, own } from '../../domain/facts.ts';
+import type { Api, BundleFacts } from '../../domain/ports.ts';
+
+type Name = 'add_to_bundle' | 'remove_from_bundle';
+
+export function bundleMembership(name: Name, isMember: boolean): Action {
+  return {
+    name,
+    subjects: ['service'],
+    inverse: isMember ? 'remove_from_bundle' : 'add_to_bundle',
+    fieldWritten: undefined,
+    valueWritten: undefined,
+    changesFleet: true,
+    refuseSettings: (settings) => refuseSettings(name, settings),
+    effect: (target) => {
+      const { serviceId, bundleId } = partsOf(target);
+      return isMember
+        ? `add service ${serviceId} to bundle ${bundleId}`
+        : `remove service ${serviceId} from bundle ${bundleId}`;
+    },
+    readBack: (api, target) => readBack(api, target, isMember),
+    perform: (api, target) => {
+      const { serviceId, bundleId } = partsOf(target);
+      return isMember ? api.addServiceToBundle(bundleId, serviceId) : api.removeServiceFromBundle(bundleId, serviceId);
+    },
+  };
+}
+
+function refuseSettings(name: Name, settings: Facts): string | undefined {
+  const { bundle, ...others } = settings;
+  const other = Object.keys(others)[0];
+  if (other !== undefined) return `${name} takes \`bundle\` alone, but \`${other}\` is given`;
+  if (bundle === undefined) return `${name} needs \`with: { bundle: ID }\`: which bundle`;
+  // A number of 19 digits would be rounded on its way here: another bundle's.
+  if (typeof bundle !== 'string') return `\`bundle\` is the bundle's id as text: write it in quotes`;
+  return /^[^\s/]+$/.test(bundle) ? undefined : `\`bundle\` is a bundle's id, without spaces, but is \`${bundle}\``;
+}
+
+/** A bundle's id holds no space; `refuseSettings` sees to it. */
+function partsOf(target: string): { serviceId: string; bundleId: string } {
+  const space = target.lastIndexOf(' ');
+  return { serviceId: target.slice(0, space), bundleId: target.slice(space + 1) };
+}
+
+async function readBack(api: Api, target: string, isMember: boolean): Promise<ReadBack> {
+  const { serviceId, bundleId } = partsOf(target);
+  const record = await api.service(serviceId);
+  const evidence = { ServiceID: serviceId, bundle: bundleId };
+  if (!record) return { state: 'absent', records: [], evidence: { ...evidence, found: false } };
+  const found = (await readBundles(api))?.find((bundle) => textOf(bundle.id) === bundleId);
+  // A bundle that is not listed may be on a page that the server kept: that says nothing.
+  if (!Array.isArray(found?.service_ids)) return { state: 'unreadable', records: [record], evidence };
+  const member = found.service_ids.some((id) => textOf(id) === serviceId);
+  const state = member === isMember ? 'as_wished' : 'otherwise';
+  return { state, records: [record], evidence: { ...evidence, member } };
+}
+
+/** Undefined on servers that have no such list: they answer 404, or refuse what they do not know with 400 or 403. */
+async function readBundles(api: Api): Promise<readonly BundleFacts[] | undefined> {
+  try {
+    return await api.listBundles();
+  } catch (error) {
+    if (error instanceof AppError && (error.code === 'api_forbidden' || statusOf(error) === 400)) return undefined;
+    throw error;
+  }
+}
+
+function statusOf({ detail }: AppError): unknown {
+  return isFacts(detail) ? own(detail, 'status') : undefined;
+}
+
+/** Ids are compared as text: one of 19 digits comes as a big integer. */
+function textOf(id: unknown): string | undefined {
+  return typeof id === 'string' || typeof id === 'number' || typeof id === 'bigint' ? String(id) : undefined;
+}

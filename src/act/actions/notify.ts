@@ -1,0 +1,51 @@
+// act: tell people: written to the log, the report and the audit, and with `with: { to: NAME }` to a configured webhook.
+// It has no target state and sends no call: what goes to a webhook is put into the outbox, and delivered afterwards.
+import type { Action } from '../../domain/action.ts';
+import { type Facts, isFacts } from '../../domain/facts.ts';
+import { recipientsOf } from '../notifications.ts';
+
+export const notify: Action = {
+  name: 'notify',
+  subjects: ['device', 'user', 'service'],
+  inverse: undefined,
+  fieldWritten: undefined,
+  valueWritten: undefined,
+  changesFleet: false,
+  refuseSettings,
+  effect: (target, _devices, settings) => `notify about ${target} in log, report and audit${webhookWords(settings)}`,
+  readBack: async () => ({ state: 'otherwise', records: [], evidence: {} }),
+  perform: async (_api, _target, _fresh, settings) => ({
+    kind: 'done',
+    status: 0,
+    text: `written to log, report and audit${webhookWords(settings)}`,
+  }),
+};
+
+/** The same, where it is known which webhooks there are: a rule that names another is refused when it is loaded. */
+export function notifyThrough(names: readonly string[]): Action {
+  return {
+    ...notify,
+    refuseSettings: (settings) => {
+      const unknown = recipientsOf(settings).find((name) => !names.includes(name));
+      const known =
+        names.length === 0 ? 'set TRUSTWARD_WEBHOOKS to a file that has it' : `there are ${names.join(', ')}`;
+      return refuseSettings(settings) ?? (unknown && `no webhook \`${unknown}\` is configured: ${known}`);
+    },
+  };
+}
+
+function refuseSettings(settings: Facts): string | undefined {
+  const other = Object.keys(settings).find((key) => key !== 'to');
+  if (other !== undefined) return `notify takes \`to\` alone, the name of a webhook, but \`${other}\` is given`;
+  if (!Object.hasOwn(settings, 'to')) return undefined;
+  const names = recipientsOf(settings);
+  const given = isFacts(settings) && Array.isArray(settings.to) ? settings.to.length : 1;
+  if (names.length === 0 || names.length < given) return '`to` is the name of a webhook, or a list of such names';
+  return new Set(names).size < names.length ? '`to` names a webhook twice' : undefined;
+}
+
+/** Undoing never notifies, and old intents have no settings. */
+function webhookWords(settings: Facts): string {
+  const names = recipientsOf(settings);
+  return names.length === 0 ? '' : `, and to webhook ${names.join(', ')}`;
+}

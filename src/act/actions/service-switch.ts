@@ -1,0 +1,31 @@
+// act: what enabling and disabling a service share. The target is a ServiceID; all enforcement agents are notified.
+import type { Action, ReadBack } from '../../domain/action.ts';
+import { own } from '../../domain/facts.ts';
+import type { Api } from '../../domain/ports.ts';
+import { flagText } from '../../domain/target.ts';
+import { refuseAnySettings } from './settings.ts';
+
+type Enabled = 'TRUE' | 'FALSE';
+
+export function serviceSwitch(name: 'enable_service' | 'disable_service', enabled: Enabled): Action {
+  const verb = enabled === 'TRUE' ? 'enable' : 'disable';
+  return {
+    name,
+    subjects: ['service'],
+    inverse: name === 'enable_service' ? 'disable_service' : 'enable_service',
+    fieldWritten: 'Enabled',
+    valueWritten: enabled,
+    changesFleet: true,
+    refuseSettings: refuseAnySettings(name),
+    effect: (target) => `${verb} service ${target} for everybody; all enforcement agents are notified`,
+    readBack: (api, target) => readBack(api, target, enabled),
+    perform: (api, target) => (enabled === 'TRUE' ? api.enableService(target) : api.disableService(target)),
+  };
+}
+
+async function readBack(api: Api, serviceId: string, enabled: Enabled): Promise<ReadBack> {
+  const record = await api.service(serviceId);
+  if (!record) return { state: 'absent', records: [], evidence: { ServiceID: serviceId, found: false } };
+  const state = flagText(record, 'Enabled') === enabled ? 'as_wished' : 'otherwise';
+  return { state, records: [record], evidence: { ServiceID: serviceId, Enabled: own(record, 'Enabled') ?? null } };
+}

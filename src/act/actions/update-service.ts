@@ -1,0 +1,107 @@
+// act: update a service: `with: { patch: {…} }`, a JSON merge patch (RFC 7386) on its spec. Read, merged, written whole
+// through create/update (endpoint 9), and read back. Nothing undoes it, so it is always held for approval.
+// INVARIANT: it never creates a service: the spec that is sent names the very service that was read.
+import type { Action, ReadBack } from '../../domain/action.ts';
+import { canonicalJson } from '../../domain/canonical.ts';
+import { AppError } from '../../domain/errors.ts';
+import { type Facts, isFacts, own } from '../../domain/facts.ts';
+import type { Api, ServiceSpecFacts } from '../../domain/ports.ts';
+import { changesBetween, isPatched, mergePatch, settingsOfPatch } from '../merge-patch.ts';
+import { specOfRecord } from '../service-spec.ts';
+import { refusePatch } from './service-patch.ts';
+
+const VALUE_MAX = 120;
+
+export const updateService: Action = {
+  name: 'update_service',
+  subjects: ['service'],
+  inverse: undefined,
+  fieldWritten: undefined,
+  valueWritten: undefined,
+  alsoWrites: (settings) => pathsWritten(patchOf(settings)),
+  changesFleet: true,
+  refuseSettings: refusePatch,
+  effect: (target, _devices, settings) => `update service ${target}: ${patchWords(patchOf(settings))}`,
+  readBack: (api, target, settings) => readBack(api, target, patchOf(settings)),
+  refuse: (fresh) => fresh.records.map(whyNotWritable).find((why) => why !== undefined),
+  perform: (api, target, fresh, settings) => {
+    const spec = fresh.records[0] && specOfRecord(fresh.records[0]);
+    if (!spec) throw new AppError('usage', `the spec of service ${target} cannot be read`);
+    return api.insertService(mergePatch(spec, patchOf(settings)) as ServiceSpecFacts);
+  },
+};
+
+function patchOf(settings: Facts): Facts {
+  const patch = own(settings, 'patch');
+  return isFacts(patch) ? patch : {};
+}
+
+/** Set by the server on every write. */
+const STAMPS = ['ServiceSpec', 'ServiceVersion', 'LastUpdatedAt', 'LastUpdatedBy'];
+
+/** One value in several places: the record's fields mirror the spec's (management-api.md, "Registered service"). */
+const MIRRORS = [
+  ['ServiceType', '$spec.type'],
+  ['Description', '$spec.metadata.description'],
+  ['OIDCEnabled', '$spec.spec.http_settings.oidc_settings.enabled'],
+  ['UserFacing', '$spec.metadata.tags.user_facing', '$spec.metadata.user_facing'],
+  ['Protocol', '$spec.metadata.tags.protocol', '$spec.metadata.protocol'],
+  ['Domain', '$spec.metadata.tags.domain', '$spec.metadata.domain'],
+  ['Port', '$spec.metadata.tags.port', '$spec.metadata.port'],
+];
+
+/** The paths of a service's record that the patch writes, those inside the spec as `$spec.…`. */
+function pathsWritten(patch: Facts): string[] {
+  const settings = settingsOfPatch(patch).filter(({ path }) => path.length > 0);
+  const paths = settings.map(({ path }) => ['$spec', ...path].join('.'));
+  const touched = (place: string): boolean =>
+    paths.some((path) => place === path || place.startsWith(`${path}.`) || path.startsWith(`${place}.`));
+  return [...STAMPS, ...paths, ...MIRRORS.filter((places) => places.some(touched)).flat()];
+}
+
+function patchWords(patch: Facts): string {
+  const parts = settingsOfPatch(patch).map(({ path, value }) => {
+    const name = path.join('.');
+    if (value === null) return `take \`${name}\` away`;
+    const text = canonicalJson(value);
+    return `set \`${name}\` to ${text.length > VALUE_MAX ? `${text.slice(0, VALUE_MAX)}…` : text}`;
+  });
+  return parts.join(', ');
+}
+
+async function readBack(api: Api, serviceId: string, patch: Facts): Promise<ReadBack> {
+  const record = await api.service(serviceId);
+  if (!record) return { state: 'absent', records: [], evidence: { ServiceID: serviceId, found: false } };
+  const version = own(record, 'ServiceVersion') ?? null;
+  const spec = specOfRecord(record);
+  if (!spec) {
+    const evidence = { ServiceID: serviceId, ServiceVersion: version, spec: 'cannot be read' };
+    return { state: 'otherwise', records: [record], evidence };
+  }
+  // Of the spec, only what the patch changes is evidence: the rest may hold secrets.
+  const changes = changesBetween(spec, mergePatch(spec, patch)).map(({ path, from, to }) => ({
+    path,
+    from: from ?? null,
+    to: to ?? null,
+  }));
+  const evidence = { ServiceID: serviceId, ServiceVersion: version, changes };
+  return { state: isPatched(spec, patch) ? 'as_wished' : 'otherwise', records: [record], evidence };
+}
+
+/** The server takes a spec of another name or cluster for a new service. */
+function whyNotWritable(record: Facts): string | undefined {
+  const spec = specOfRecord(record);
+  if (!spec) return "the service's spec is missing or cannot be read: it could not be written back whole";
+  const metadata = own(spec, 'metadata');
+  for (const [field, inSpec] of [
+    ['ServiceName', 'name'],
+    ['ClusterName', 'cluster'],
+  ] as const) {
+    const there = own(metadata, inSpec);
+    if (typeof there !== 'string' || there === '') return `the service's spec has no metadata.${inSpec}`;
+    const named = own(record, field);
+    if (typeof named === 'string' && named !== '' && named !== there)
+      return `the service's spec names another ${inSpec} than its record: writing it would create another service`;
+  }
+  return undefined;
+}

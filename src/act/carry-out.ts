@@ -1,0 +1,113 @@
+// act: carries out planned intents, one after the other, through the one door to the outside.
+// In: committed intents. Out: each with an outcome, or withdrawn. No call without an audit entry before it.
+import type { Action, ReadBack } from '../domain/action.ts';
+import { AppError, lineOf } from '../domain/errors.ts';
+import type { Intent } from '../domain/intent.ts';
+import type { WriteAnswer } from '../domain/ports.ts';
+import { type ActContext, asRulesSee } from './context.ts';
+import { isToBeCarriedOut } from './gate.ts';
+import { lastLook } from './last-look.ts';
+import { recordFound, settle, withdraw } from './settle.ts';
+
+/** What became of the intents, by outcome. */
+export async function carryOut(context: ActContext, intents: readonly Intent[]): Promise<void> {
+  for (const intent of intents) {
+    if (isToBeCarriedOut(intent)) await carryOutOne(context, intent);
+  }
+}
+
+async function carryOutOne(context: ActContext, intent: Intent): Promise<void> {
+  const action = context.actions.get(intent.action) as Action;
+  let fresh: ReadBack;
+  try {
+    fresh = await action.readBack(context.api, intent.target, intent.settings);
+  } catch (error) {
+    await withdraw(context, intent, {
+      decision: 'skip',
+      reason: 'stopped',
+      reasonText: `the target could not be read: ${lineOf(error)}`,
+    });
+    if (endsTheRun(error)) throw error;
+    return;
+  }
+  const refusal = await lastLook(context, intent, asRulesSee(context, fresh));
+  if (refusal?.reason === 'already_so' && isSeenByReadingAlone(action, fresh))
+    return recordFound(context, action, intent, fresh);
+  if (refusal) return withdraw(context, intent, refusal);
+  await sendAndSettle(context, action, intent, fresh);
+}
+
+/** No snapshot tells whether it is so: were the intent withdrawn, every run would make it anew. */
+function isSeenByReadingAlone(action: Action, fresh: ReadBack): boolean {
+  return action.changesFleet && action.fieldWritten === undefined && fresh.records.length > 0;
+}
+
+/** One attempt whole. Errors: AppError `api_refused` after a 401, which ends the run; the outcome is committed before. */
+export async function sendAndSettle(
+  context: ActContext,
+  action: Action,
+  intent: Intent,
+  fresh: ReadBack,
+  doubtRetry = false,
+): Promise<void> {
+  const answer = await send(context, action, intent, fresh, doubtRetry);
+  if (answer.kind === 'failed') context.counts.failures += 1;
+  await settle(context, action, intent, answer, fresh);
+  if (answer.kind === 'failed' && answer.status === 401) {
+    throw new AppError('api_refused', `${context.api.address} refuses the credential (401): ${answer.text}`);
+  }
+}
+
+/**
+ * Commits `sent`, then calls.
+ * INVARIANT: the commit comes first, and when it fails nothing is called.
+ */
+async function send(
+  context: ActContext,
+  action: Action,
+  intent: Intent,
+  fresh: ReadBack,
+  doubtRetry: boolean,
+): Promise<WriteAnswer> {
+  const { id, target, basis } = intent;
+  context.counts.attempts.set(action.name, (context.counts.attempts.get(action.name) ?? 0) + 1);
+  await context.store.changeIntent({
+    intentId: id,
+    status: 'sent',
+    outcome: undefined,
+    note: undefined,
+    attempt: { begun: true },
+    settings: intent.settings,
+    doubtRetry,
+    notes: [
+      {
+        kind: 'intent.sent',
+        body: {
+          intent: id,
+          run: context.runId,
+          action: action.name,
+          target,
+          rules: basis.map((item) => item.rule),
+          read: fresh.evidence,
+          retry: doubtRetry,
+        },
+      },
+    ],
+  });
+  try {
+    return await action.perform(context.api, target, fresh, intent.settings);
+  } catch (error) {
+    return hadNoEffect(error)
+      ? { kind: 'failed', status: (error as AppError).code === 'api_refused' ? 401 : undefined, text: lineOf(error) }
+      : { kind: 'doubtful', status: undefined, text: lineOf(error) };
+  }
+}
+
+/** What the client throws instead of answering: it was refused, or never sent. Anything else is a doubt. */
+function hadNoEffect(error: unknown): boolean {
+  return error instanceof AppError && ['api_refused', 'usage', 'config', 'stopped'].includes(error.code);
+}
+
+function endsTheRun(error: unknown): boolean {
+  return error instanceof AppError && (error.code === 'api_refused' || error.code === 'stopped');
+}

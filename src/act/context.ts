@@ -1,0 +1,74 @@
+// act: what acting is handed: the ports, the actions, the last look, and its settings.
+import type { Action, ActionName, ReadBack } from '../domain/action.ts';
+import type { CeilingSettings } from '../domain/ceiling.ts';
+import type { Exemption } from '../domain/exemption.ts';
+import type { Facts } from '../domain/facts.ts';
+import type { Intent, IntentBasis } from '../domain/intent.ts';
+import type { Mode } from '../domain/mode.ts';
+import type { Api, Clock, Ids, Log } from '../domain/ports.ts';
+import type { Store } from '../domain/store.ts';
+import type { SubjectKind } from '../domain/subjects.ts';
+import type { VerdictName } from '../domain/verdict.ts';
+
+export interface ActSettings {
+  ceilings: CeilingSettings;
+  /** Definite failures of one intent before it is parked. */
+  attemptsMax: number;
+  /** Failed attempts in one run after which the run stops acting. */
+  runFailuresMax: number;
+  /** How long after a doubtful attempt its effect may still come, or reads may be stale. Longer than the request timeout. */
+  quietMs: number;
+  /** Between the two reads that must agree before a retry. */
+  rereadMs: number;
+}
+
+export type SubjectCounts = Record<SubjectKind, number>;
+
+/** Judges a fresh record by a rule again; undefined when the rule is missing or off by now. */
+export type Recheck = (rule: string, record: Facts) => VerdictName | undefined;
+
+export interface RunCounts {
+  attempts: Map<ActionName, number>;
+  failures: number;
+}
+
+export interface ActContext {
+  runId: string;
+  api: Api;
+  store: Store;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  actions: ReadonlyMap<ActionName, Action>;
+  /** The least of the run's and the daemon's mode: below `approve`, what earlier runs left is not sent again. */
+  mode: Mode;
+  /** A rule's mode as it is now; undefined when it is missing or off. */
+  ruleMode(rule: string): Mode | undefined;
+  /** Its content hash as it is now. */
+  ruleHash(rule: string): string | undefined;
+  /** False for an active rule that this run does not judge: not among its rules, or a source of it unread or untrusted. */
+  canJudge(rule: string): boolean;
+  recheck: Recheck;
+  /** A record as rules see it: what is compared, judged or told of it holds no secret. */
+  withoutSecrets(record: Facts): Facts;
+  /** What protects the target as it was just read; asked of the store each time. Errors: those of reading the API. */
+  exemptionOf(intent: Intent, records: readonly Facts[]): Promise<Exemption | undefined>;
+  /** How many subjects there are, for the percentages of ceilings. */
+  subjects: SubjectCounts;
+  settings: ActSettings;
+  /** What this run has attempted so far: mutable, shared by all that acts in it. */
+  counts: RunCounts;
+  /** Aborted: nothing new is begun. */
+  signal: AbortSignal;
+}
+
+/** What was read as rules see it; the records themselves are for the request alone, which may have to send a spec back whole. */
+export function asRulesSee(context: Pick<ActContext, 'withoutSecrets'>, read: ReadBack): ReadBack {
+  return { ...read, records: read.records.map((record) => context.withoutSecrets(record)) };
+}
+
+/** The record of a basis' subject among those just read: matched again here by key. */
+export function recordOf(records: readonly Facts[], basis: IntentBasis): Facts | undefined {
+  const keys = ['DeviceID', 'ServiceID', 'Email'];
+  return records.find((record) => keys.some((key) => Object.hasOwn(record, key) && record[key] === basis.subjectId));
+}

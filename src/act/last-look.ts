@@ -1,0 +1,141 @@
+// act: the last look before a call: the target as just read, the rule, the ceilings. Answers why not to call, or nothing.
+import type { ReadBack } from '../domain/action.ts';
+import { canonicalJson } from '../domain/canonical.ts';
+import { attemptsAllowed } from '../domain/ceiling.ts';
+import type { Decision } from '../domain/decision.ts';
+import { type Fact, type Facts, own } from '../domain/facts.ts';
+import type { Intent, IntentBasis } from '../domain/intent.ts';
+import { type ActContext, recordOf } from './context.ts';
+import { mayStillAct } from './gate.ts';
+import { refusedByPerson } from './steering.ts';
+
+const DAY_MS = 86_400_000;
+
+/** Why an intent is given up before its call: becomes the decision's new answer. */
+export type Refusal = Pick<Decision, 'decision' | 'reason' | 'reasonText'>;
+
+export async function lastLook(context: ActContext, intent: Intent, fresh: ReadBack): Promise<Refusal | undefined> {
+  if (context.signal.aborted) return skipped('stopped', 'the process is being stopped');
+  if (isBroken(context)) {
+    return skipped('stopped', `${context.counts.failures} attempts failed in this run: it acts no more`);
+  }
+  const steered = await refusedByPerson(context, intent, fresh.records);
+  if (steered) return steered;
+  const withdrawnRule = changedRule(context, intent);
+  if (withdrawnRule) return withdrawnRule;
+  if (fresh.state === 'as_wished') return skipped('already_so', 'it was so already when it was read again');
+  const action = context.actions.get(intent.action);
+  if (!action?.changesFleet) return undefined;
+  if (fresh.state === 'absent') return skipped('drifted', 'the target is gone');
+  const impossible = action.refuse?.(fresh);
+  if (impossible !== undefined) return skipped('impossible_target', impossible);
+  const refusal = (await refusedUndo(context, intent)) ?? newcomers(intent, fresh);
+  if (refusal) return refusal;
+  // A person who lets go of it knows that the trouble lasts.
+  if (intent.released) return beyondCeiling(context, intent);
+  const drift = intent.approved ? driftOfApproved(intent, fresh) : driftOf(context, intent, fresh);
+  return drift ?? (await beyondCeiling(context, intent));
+}
+
+/** The rules as they are at this moment: one may have been loaded again, taken away or made dry while the run acts. */
+function changedRule(context: ActContext, intent: Intent): Refusal | undefined {
+  if (intent.released) return undefined;
+  if (!mayStillAct(context, intent))
+    return skipped('drifted', 'its rule does not allow it any more (missing, off, or of a lesser mode)');
+  const changed = intent.basis.find(({ rule, ruleHash }) => context.ruleHash(rule) !== ruleHash);
+  return (
+    changed && skipped('drifted', `rule ${changed.rule} was changed meanwhile: the next run judges by what it says now`)
+  );
+}
+
+/** The breaker: too many attempts of this run failed. */
+export function isBroken(context: ActContext): boolean {
+  return context.counts.failures >= context.settings.runFailuresMax;
+}
+
+/**
+ * Asked before every undo, whichever way it comes.
+ * INVARIANT: only what Trustward did and still claims is undone, and nothing that a claim beyond this intent still wishes.
+ */
+export async function refusedUndo(context: ActContext, intent: Intent): Promise<Refusal | undefined> {
+  if (!intent.undo) return undefined;
+  const undone = context.actions.get(intent.action)?.inverse;
+  const open = [
+    ...(await context.store.claims({ status: 'standing' })),
+    ...(await context.store.claims({ status: 'orphaned' })),
+  ].filter((claim) => claim.target === intent.target && claim.action === undone);
+  const episodes = new Set(intent.basis.map((basis) => basis.episodeId));
+  const other = open.find(
+    (claim) => !episodes.has(claim.episodeId) || (claim.status === 'orphaned' && !intent.released),
+  );
+  if (other) return skipped('conflict', `rule ${other.rule} holds a claim (${other.action}) on the same target`);
+  return open.length > 0 ? undefined : skipped('drifted', 'nothing that Trustward did is left to undo');
+}
+
+/** A serial number's action hits all its devices: one that nobody decided about is not taken along. */
+export function newcomers(intent: Intent, fresh: ReadBack): Refusal | undefined {
+  const known = new Set(intent.effect.devices.map((device) => device.id));
+  if (known.size === 0) return undefined;
+  const added = fresh.records.map((record) => String(own(record, 'DeviceID'))).filter((id) => !known.has(id));
+  return added.length === 0
+    ? undefined
+    : skipped('drifted', `the serial number has devices now that it did not have: ${added.join(', ')}`);
+}
+
+/** A person approved these very facts: a record field that changed since is refused by name. */
+function driftOfApproved(intent: Intent, fresh: ReadBack): Refusal | undefined {
+  const changed = intent.basis.flatMap((basis) => {
+    const record = recordOf(fresh.records, basis);
+    return record ? changedFacts(basis, record) : [`${basis.subjectId} is gone`];
+  });
+  return changed.length === 0 ? undefined : skipped('drifted', `changed since it was approved: ${changed.join(', ')}`);
+}
+
+/** INVARIANT: at least one rule that wished it still does (or, undoing, none of them wishes it again). */
+function driftOf(context: ActContext, intent: Intent, fresh: ReadBack): Refusal | undefined {
+  const wanted = intent.undo ? 'no_match' : 'match';
+  const looks = intent.basis.map((basis) => ({ basis, record: recordOf(fresh.records, basis) }));
+  const stillSo = looks.filter(({ basis, record }) => record && context.recheck(basis.rule, record) === wanted);
+  if (intent.undo ? stillSo.length === looks.length : stillSo.length > 0) return undefined;
+  const changed = looks.flatMap(({ basis, record }) =>
+    record ? changedFacts(basis, record) : [`${basis.subjectId} is gone`],
+  );
+  return skipped('drifted', `changed since the snapshot: ${changed.join(', ') || 'the rule does not say so any more'}`);
+}
+
+/** Record fields that differ from those that the intent was based on, each with both values. */
+export function changedFacts(basis: IntentBasis, record: Facts): string[] {
+  return Object.entries(basis.facts).flatMap(([path, then]) => {
+    if (!isRecordPath(path)) return [];
+    const now = factAt(record, path);
+    if (canonicalJson(now ?? null) === canonicalJson(then ?? null)) return [];
+    return [`${path} was ${canonicalJson(then ?? null)} and is ${canonicalJson(now ?? null)}`];
+  });
+}
+
+/** Facts of events, `age` and joined records are evidence; the record's own fields are plain paths. */
+function isRecordPath(path: string): boolean {
+  return /^[A-Za-z_][\w.]*$/.test(path);
+}
+
+function factAt(record: Facts, path: string): Fact | undefined {
+  return path.split('.').reduce<Fact | undefined>((value, key) => own(value, key), record);
+}
+
+/** Asked before every call: no schedule, trigger, approval, retry or undo gets past its action's ceiling. */
+export async function beyondCeiling(context: ActContext, intent: Intent): Promise<Refusal | undefined> {
+  const kind = context.actions.get(intent.action)?.subjects[0] ?? 'device';
+  const lastDay = await context.store.attemptsSince(intent.action, context.clock.nowMs() - DAY_MS);
+  const thisRun = context.counts.attempts.get(intent.action) ?? 0;
+  const allowed = attemptsAllowed(context.settings.ceilings, { subjects: context.subjects[kind], thisRun, lastDay });
+  if (allowed > 0) return undefined;
+  return {
+    decision: 'hold',
+    reason: 'ceiling',
+    reasonText: `the ceiling of ${intent.action} (in a run, or in 24 hours) is reached`,
+  };
+}
+
+function skipped(reason: Decision['reason'], reasonText: string): Refusal {
+  return { decision: 'skip', reason, reasonText };
+}

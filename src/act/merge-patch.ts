@@ -1,0 +1,69 @@
+// act: JSON merge patches (RFC 7386): a patch onto a document, and what that changes, as people and the audit see it.
+// In: JSON values, hostile. Out: new values. It never changes its input, touches a prototype, or shows a secret's value.
+import { canonicalJson } from '../domain/canonical.ts';
+import { type Fact, type Facts, isFacts, own } from '../domain/facts.ts';
+
+/** Services' specs lie a handful of levels deep. */
+export const PATCH_DEPTH_MAX = 32;
+
+/** Names whose values are secret: they neither stand in a patch nor show in a difference. */
+const SECRET_NAME = /secret|passw|passphrase|private_?key|api_?key|access_?key|credential|authorization|token$/i;
+
+/** The document as patched: members of `null` are taken away, objects merged, all else replaced. */
+export function mergePatch(document: Fact | undefined, patch: Fact): Fact {
+  if (!isFacts(patch)) return patch;
+  const merged = new Map(Object.entries(isFacts(document) ? document : {}));
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(key);
+    else merged.set(key, mergePatch(merged.get(key), value));
+  }
+  return Object.fromEntries(merged);
+}
+
+/** Whether the patch would change nothing. A member that is null counts as absent: clients marshal empty lists so. */
+export function isPatched(document: Facts, patch: Facts): boolean {
+  return canonicalJson(withoutNulls(mergePatch(document, patch))) === canonicalJson(withoutNulls(document));
+}
+
+function withoutNulls(value: Fact): Fact {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isFacts(value)) return value;
+  const kept = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(kept.map(([key, member]) => [key, withoutNulls(member)]));
+}
+
+export interface Change {
+  /** Such as `spec.backend.target.port`. */
+  path: string;
+  /** Undefined: it was not there. */
+  from: Fact | undefined;
+  /** Undefined: it is taken away. */
+  to: Fact | undefined;
+}
+
+/** What differs, member by member; lists are compared whole. Secret values show as `[dropped]`. */
+export function changesBetween(before: Fact | undefined, after: Fact | undefined, path: string[] = []): Change[] {
+  if (isFacts(before) && isFacts(after)) {
+    const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+    return keys.flatMap((key) => changesBetween(own(before, key), own(after, key), [...path, key]));
+  }
+  if (canonicalJson(before ?? null) === canonicalJson(after ?? null)) return [];
+  return [{ path: path.join('.'), from: shown(before, path), to: shown(after, path) }];
+}
+
+function shown(value: Fact | undefined, path: string[]): Fact | undefined {
+  if (value !== undefined && path.some((name) => isSecretName(name))) return '[dropped]';
+  if (Array.isArray(value)) return value.map((item) => shown(item, []) ?? null);
+  if (!isFacts(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, shown(member, [key]) ?? null]));
+}
+
+export function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(name);
+}
+
+/** Every value that a patch sets, with its path; `null`: it is taken away. An empty object counts as a value. */
+export function settingsOfPatch(patch: Fact, path: string[] = []): { path: string[]; value: Fact }[] {
+  if (!isFacts(patch) || Object.keys(patch).length === 0) return [{ path, value: patch }];
+  return Object.entries(patch).flatMap(([key, value]) => settingsOfPatch(value, [...path, key]));
+}

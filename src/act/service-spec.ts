@@ -1,0 +1,37 @@
+// act: the spec inside a service's record: JSON as text, HTML-escaped by some servers. In: a record as read. Out: the spec
+// with its integers exact, ready to be sent back whole, secrets and all: so it is never kept, logged or audited.
+import { parse } from 'lossless-json';
+import { type Fact, type Facts, isFacts, own } from '../domain/facts.ts';
+
+const TEXT_MAX = 1_000_000;
+
+/** Undefined when the record has none that can be read. */
+export function specOfRecord(record: Facts): Facts | undefined {
+  const text = own(record, 'ServiceSpec');
+  if (isFacts(text)) return text;
+  if (typeof text !== 'string' || text.length > TEXT_MAX) return undefined;
+  // What parses as it is may hold `&amp;` of its own: only text that does not parse was escaped as a whole.
+  return parseObject(text) ?? parseObject(unescapeHtml(text));
+}
+
+function parseObject(text: string): Facts | undefined {
+  try {
+    // The plain parser does not recurse: what is nested too deep never reaches the other.
+    JSON.parse(text);
+    const value = parse(text, undefined, exactNumber) as Fact;
+    return isFacts(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function exactNumber(digits: string): number | bigint {
+  const value = Number(digits);
+  return /^-?\d+$/.test(digits) && !Number.isSafeInteger(value) ? BigInt(digits) : value;
+}
+
+const ENTITIES: Record<string, string> = { quot: '"', '#34': '"', '#39': "'", apos: "'", lt: '<', gt: '>', amp: '&' };
+
+function unescapeHtml(text: string): string {
+  return text.replace(/&(quot|#34|#39|apos|lt|gt|amp);/g, (_, name: string) => ENTITIES[name] ?? '');
+}

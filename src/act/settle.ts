@@ -1,0 +1,172 @@
+// act: from an answer to an outcome, with the claims that follow it, in one commit.
+// A ban is done when it reads back as wanted; an answer that says so and a target that does not is a doubt.
+import type { Action, ReadBack } from '../domain/action.ts';
+import type { AuditKind } from '../domain/audit-entry.ts';
+import type { Claim } from '../domain/claim.ts';
+import type { Outcome } from '../domain/decision.ts';
+import { lineOf } from '../domain/errors.ts';
+import type { Facts } from '../domain/facts.ts';
+import type { Intent } from '../domain/intent.ts';
+import type { WriteAnswer } from '../domain/ports.ts';
+import { adoptedNotes, episodesAfterUndo } from './after-undo.ts';
+import type { ActContext } from './context.ts';
+import type { Refusal } from './last-look.ts';
+import { notificationsOf } from './notifications.ts';
+
+export async function settle(
+  context: ActContext,
+  action: Action,
+  intent: Intent,
+  answer: WriteAnswer,
+  fresh: ReadBack,
+): Promise<Outcome> {
+  switch (answer.kind) {
+    case 'doubtful':
+      if (fresh.state === 'unreadable')
+        return record(context, action, intent, 'parked', `${answer.text}; the server does not say whether it was done`);
+      return record(context, action, intent, 'unknown', answer.text);
+    case 'failed': {
+      const attempts = intent.attempts + 1;
+      const spent = attempts >= context.settings.attemptsMax;
+      const note = spent
+        ? `${answer.text} (attempt ${attempts} of ${context.settings.attemptsMax}: needs a person)`
+        : answer.text;
+      return record(context, action, intent, spent ? 'parked' : 'failed', note);
+    }
+    case 'done': {
+      const doubt = await doubtAfter(context, action, intent);
+      if (doubt !== undefined)
+        return record(context, action, intent, 'unknown', `answered "${answer.text}", but ${doubt}`);
+      return record(context, action, intent, 'succeeded', answer.text);
+    }
+  }
+}
+
+async function doubtAfter(context: ActContext, action: Action, intent: Intent): Promise<string | undefined> {
+  if (!action.changesFleet) return undefined;
+  try {
+    const back = await action.readBack(context.api, intent.target, intent.settings);
+    return back.state === 'as_wished' || back.state === 'unreadable' ? undefined : 'it does not read back so yet';
+  } catch (error) {
+    return `it could not be read back: ${lineOf(error)}`;
+  }
+}
+
+/** It was so before any call: somebody else's doing, which is not claimed; undone by somebody else, nothing is left to claim. */
+export async function recordFound(context: ActContext, action: Action, intent: Intent, fresh: ReadBack): Promise<void> {
+  const note = 'it was so already when it was read again: nothing was called';
+  await record(context, action, intent, 'confirmed', note, fresh.evidence, intent.undo);
+}
+
+/** Commits an outcome with its audit entry and, unless it is not Trustward's doing, its claims. */
+export async function record(
+  context: ActContext,
+  action: Action,
+  intent: Intent,
+  outcome: Outcome,
+  note: string,
+  evidence: Facts = {},
+  isOurs = true,
+): Promise<Outcome> {
+  const done = outcome === 'succeeded' || outcome === 'confirmed';
+  const claims = done && isOurs ? await claimsAfter(context, action, intent) : [];
+  const episodes = done && isOurs ? await episodesAfterUndo(context, action, intent) : [];
+  const { id, target } = intent;
+  await context.store.changeIntent({
+    intentId: id,
+    status: 'settled',
+    outcome,
+    note,
+    attempt: { answered: note },
+    claims,
+    episodes,
+    notifications: done ? notificationsOf(context, intent) : [],
+    notes: [
+      {
+        kind: 'intent.settled',
+        body: { intent: id, run: context.runId, action: action.name, target, outcome, note, evidence },
+      },
+      ...claims.map((claim) => claimNote(claim)),
+      ...adoptedNotes(episodes),
+    ],
+  });
+  const fields = { intent: id, action: action.name, target, outcome };
+  if (action.name === 'notify' && done)
+    context.log.warn({ ...fields, rules: intent.basis.map((basis) => basis.rule) }, `notify: ${intent.effect.text}`);
+  else context.log.info(fields, `${action.name} ${target}: ${outcome}`);
+  return outcome;
+}
+
+/** Doing opens a claim for every episode; undoing ends all claims that the undone action has on the target. */
+export async function claimsAfter(
+  context: Pick<ActContext, 'store' | 'clock' | 'ids'>,
+  action: Action,
+  intent: Intent,
+): Promise<Claim[]> {
+  if (action.inverse === undefined) return [];
+  const nowMs = context.clock.nowMs();
+  const open = [
+    ...(await context.store.claims({ status: 'standing' })),
+    ...(await context.store.claims({ status: 'orphaned' })),
+  ];
+  if (intent.undo) {
+    return open
+      .filter((claim) => claim.target === intent.target && claim.action === action.inverse)
+      .map((claim) => ({ ...claim, status: intent.released ? 'released' : 'ended', endedAt: nowMs }));
+  }
+  const claimed = new Set(
+    open
+      .filter((claim) => claim.target === intent.target && claim.action === intent.action)
+      .map((claim) => claim.episodeId),
+  );
+  // An episode may have adopted a claim while its own intent was in doubt: one is enough.
+  const episodes = new Map(intent.basis.map((basis) => [basis.episodeId, basis]));
+  const unclaimed = [...episodes.values()].filter((basis) => !claimed.has(basis.episodeId));
+  return unclaimed.map((basis) => ({
+    id: context.ids.next(),
+    episodeId: basis.episodeId,
+    rule: basis.rule,
+    subjectId: basis.subjectId,
+    action: intent.action,
+    target: intent.target,
+    intentId: intent.id,
+    status: 'standing',
+    openedAt: nowMs,
+    endedAt: undefined,
+  }));
+}
+
+const CLAIM_KINDS = {
+  standing: 'claim.opened',
+  orphaned: 'claim.orphaned',
+  ended: 'claim.ended',
+  overridden: 'claim.ended',
+  released: 'claim.released',
+} as const satisfies Record<Claim['status'], AuditKind>;
+
+export function claimNote(claim: Claim) {
+  const { id, rule, subjectId, action, target, intentId, status } = claim;
+  const kind = CLAIM_KINDS[status];
+  return { kind, body: { claim: id, rule, subject: subjectId, action, target, intent: intentId } };
+}
+
+/**
+ * Gives an intent up before any call; its decisions get the reason as their new answer. One that was called before and
+ * failed stays so: its spent attempts are not forgotten.
+ */
+export async function withdraw(context: ActContext, intent: Intent, refusal: Refusal): Promise<void> {
+  const { id, action, target, attempts } = intent;
+  await context.store.changeIntent({
+    intentId: id,
+    status: attempts > 0 ? 'settled' : 'withdrawn',
+    outcome: attempts > 0 ? 'failed' : undefined,
+    note: refusal.reasonText,
+    revise: refusal,
+    notes: [
+      {
+        kind: 'intent.withdrawn',
+        body: { intent: id, run: context.runId, action, target, reason: refusal.reason, text: refusal.reasonText },
+      },
+    ],
+  });
+}
