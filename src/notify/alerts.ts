@@ -1,0 +1,140 @@
+// notify: alerts: what there is now that needs a person. In: the store, as the last run left it. Out: one notification for each
+// condition that is new. A condition that lasts is not told again; one that comes back is.
+import type { Alert, Outbox } from '../domain/notification.ts';
+import type { Clock, Ids } from '../domain/ports.ts';
+import type { RunRecord, StoreReader } from '../domain/store.ts';
+import { SOURCES, type Source } from '../domain/subjects.ts';
+import { isoTime } from '../domain/time-text.ts';
+
+export interface AlertDeps {
+  reader: StoreReader;
+  outbox: Outbox;
+  ids: Ids;
+  clock: Clock;
+  /** Names of webhooks. */
+  to: readonly string[];
+}
+
+/** How far back a trusted snapshot is looked for, in runs. */
+const RUNS_BACK = 20;
+const PLANS_MAX = 100;
+const LOOK_EVERY_MS = 60_000;
+
+export class Alerts {
+  private silenceAfterMs = 0;
+  private watchedSince = 0;
+  private lastTrustedAt: number | undefined;
+  private turn: Promise<unknown> = Promise.resolve();
+
+  constructor(private readonly deps: AlertDeps) {}
+
+  /**
+   * Looks now and then until `signal` aborts, also when no run comes to an end: from now on, no trusted snapshot for so long
+   * is an alert too. Only a daemon has a schedule to be silent on. Never throws.
+   */
+  async watchSilence(afterMs: number, signal: AbortSignal, failed: (error: unknown) => void): Promise<void> {
+    const { clock, to } = this.deps;
+    if (afterMs === 0 || to.length === 0) return;
+    this.silenceAfterMs = afterMs;
+    this.watchedSince = clock.nowMs();
+    const everyMs = Math.min(Math.max(Math.floor(afterMs / 4), 1_000), LOOK_EVERY_MS);
+    while (!signal.aborted) {
+      await clock.sleep(everyMs, signal).catch(() => {}); // being stopped
+      if (!signal.aborted) await this.look().catch(failed);
+    }
+  }
+
+  /** Looks, one after the other, and tells of what is new; answers that. Errors: AppError `store_failed`. */
+  look(): Promise<Alert[]> {
+    const looked = this.turn.then(() => this.lookOnce());
+    this.turn = looked.catch(() => {});
+    return looked;
+  }
+
+  private async lookOnce(): Promise<Alert[]> {
+    const { outbox, to, ids } = this.deps;
+    if (to.length === 0) return [];
+    return outbox.raise(await this.conditions(), to, () => ids.next());
+  }
+
+  private async conditions(): Promise<Alert[]> {
+    const { reader } = this.deps;
+    const latest = (await reader.runs(RUNS_BACK)).filter(({ findings }) => findings !== undefined);
+    return [
+      ...(await this.waitingPlans()),
+      ...(await this.parked()),
+      ...(await this.heldByBounds()),
+      ...untrustedNow(latest),
+      ...this.silence(latest),
+    ];
+  }
+
+  private async waitingPlans(): Promise<Alert[]> {
+    const plans = await this.deps.reader.plans({ status: 'pending' }, PLANS_MAX);
+    const waiting = plans.filter(({ expiresAt }) => expiresAt > this.deps.clock.nowMs());
+    return waiting.map(({ id, digest, intents, mode, expiresAt }) => ({
+      key: `plan ${id}`,
+      code: 'plan_waits',
+      text: `plan ${id} waits for a person: ${intents.length} action${intents.length === 1 ? '' : 's'}, until ${isoTime(expiresAt)}`,
+      about: { plan: id, digest, mode, intents: intents.length, expiresAt: isoTime(expiresAt) },
+    }));
+  }
+
+  private async parked(): Promise<Alert[]> {
+    const intents = await this.deps.reader.intents({ outcome: 'parked' });
+    return intents.map(({ id, action, target, note, basis }) => ({
+      key: `parked ${id}`,
+      code: 'parked',
+      text: `${action} ${target} is parked and needs a person: ${note ?? ''}`,
+      about: { intent: id, action, target, note: note ?? null, rules: [...new Set(basis.map(({ rule }) => rule))] },
+    }));
+  }
+
+  /** A rule beyond its limits, an action at its ceiling: one alert each, however many targets are held. */
+  private async heldByBounds(): Promise<Alert[]> {
+    const { decisions } = await this.deps.reader.standing(this.deps.clock.nowMs());
+    const alerts = new Map<string, Alert>();
+    for (const { reason, rule, action, reasonText } of decisions) {
+      if (reason === 'limits') {
+        const key = `limit ${rule}`;
+        const text = `rule ${rule} is held as a whole: ${reasonText}`;
+        alerts.set(key, { key, code: 'limit', text, about: { rule, reason: reasonText } });
+      } else if (reason === 'ceiling') {
+        const key = `ceiling ${action}`;
+        alerts.set(key, { key, code: 'ceiling', text: reasonText, about: { action, reason: reasonText } });
+      }
+    }
+    return [...alerts.values()];
+  }
+
+  private silence(latest: readonly RunRecord[]): Alert[] {
+    if (this.silenceAfterMs === 0) return [];
+    this.lastTrustedAt = latest.find(isTrusted)?.finishedAt ?? this.lastTrustedAt;
+    const since = Math.max(this.lastTrustedAt ?? 0, this.watchedSince);
+    if (this.deps.clock.nowMs() - since < this.silenceAfterMs) return [];
+    const last = this.lastTrustedAt === undefined ? null : isoTime(this.lastTrustedAt);
+    const text = `no trusted snapshot since ${last ?? 'the start'}: nothing is judged, and nothing is done`;
+    return [{ key: 'silence', code: 'silence', text, about: { lastTrusted: last } }];
+  }
+}
+
+/** Of each source the last reading counts: a run over chosen rules reads some of them alone. */
+function untrustedNow(latest: readonly RunRecord[]): Alert[] {
+  return SOURCES.flatMap((source) => {
+    const run = latest.find(({ findings }) => findings?.snapshot.sources[source].state !== 'skipped');
+    return (run && untrusted(run, source)) ?? [];
+  });
+}
+
+/** A source that an edition does not have is not distrusted: rules that need it say so themselves. */
+function untrusted(run: RunRecord, source: Source): Alert | undefined {
+  const reading = run.findings?.snapshot.sources[source];
+  if (!reading || reading.trusted || reading.state === 'unavailable') return undefined;
+  const reasons = reading.reasons.map(({ text }) => text);
+  const text = `${source} are not trusted, so nothing is done on them: ${reasons.join('; ')}`;
+  return { key: `untrusted ${source}`, code: 'untrusted', text, about: { source, run: run.id, reasons } };
+}
+
+function isTrusted(run: RunRecord): boolean {
+  return run.status === 'completed' && SOURCES.every((source) => untrusted(run, source) === undefined);
+}

@@ -1,0 +1,94 @@
+// notify: takes what is due from the outbox and delivers it, again and again with growing pauses, until it is taken or given up.
+// In: the outbox and the webhooks. Out: nothing that anybody waits for: an action never waits for a notification.
+// At least once: a crash between the delivery and its record delivers again, under the same delivery id.
+import { lineOf } from '../domain/errors.ts';
+import type { Outbox, WaitingNotification } from '../domain/notification.ts';
+import type { Clock, Log, Random } from '../domain/ports.ts';
+import type { Webhook } from './settings.ts';
+import { type Delivery, deliver } from './webhook.ts';
+
+export interface DeliveryDeps {
+  outbox: Outbox;
+  webhooks: ReadonlyMap<string, Webhook>;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  send?: typeof deliver;
+}
+
+const BATCH = 16;
+const PAUSE_FIRST_MS = 5_000;
+const PAUSE_MAX_MS = 3_600_000;
+/** A full database or a clock that jumps: it is looked at again after so long, whatever the outbox says. */
+const LOOK_AGAIN_MS = 60_000;
+
+export class Deliveries {
+  private wake = new AbortController();
+
+  constructor(private readonly deps: DeliveryDeps) {}
+
+  /** Something may be due now. */
+  poke(): void {
+    this.wake.abort();
+  }
+
+  /** Until `signal` aborts. Never throws. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.wake = new AbortController();
+      const rest = await this.round(signal);
+      if (rest === 'more' || signal.aborted) continue;
+      await this.pause(rest === 'failed', AbortSignal.any([signal, this.wake.signal]));
+    }
+  }
+
+  /**
+   * Tries once what is due now; what fails stays in the outbox. Answers whether more may be due, or that the outbox itself
+   * failed. Never throws.
+   */
+  async round(signal: AbortSignal): Promise<'more' | 'done' | 'failed'> {
+    const { outbox, clock, log } = this.deps;
+    try {
+      const due = await outbox.due(clock.nowMs(), BATCH);
+      const tried = await Promise.allSettled(due.map((notification) => this.tryOnce(notification, signal)));
+      const broken = tried.find((one) => one.status === 'rejected');
+      if (broken) throw broken.reason;
+      return due.length === BATCH ? 'more' : 'done';
+    } catch (error) {
+      log.error({}, `the outbox cannot be worked off: ${lineOf(error)}`);
+      return 'failed';
+    }
+  }
+
+  /** INVARIANT: what was sent and could not be recorded is still due: without a pause it would be sent again and again. */
+  private async pause(hasFailed: boolean, signal: AbortSignal): Promise<void> {
+    const { outbox, clock } = this.deps;
+    const nextAt = hasFailed ? undefined : await outbox.nextDueAt().catch(() => undefined);
+    const waitMs = nextAt === undefined ? LOOK_AGAIN_MS : Math.min(Math.max(nextAt - clock.nowMs(), 1), LOOK_AGAIN_MS);
+    await clock.sleep(waitMs, signal).catch(() => {}); // poked, or being stopped
+  }
+
+  private async tryOnce(notification: WaitingNotification, signal: AbortSignal): Promise<void> {
+    const { outbox, webhooks, clock, random, log, send = deliver } = this.deps;
+    const { id, to } = notification;
+    const webhook = webhooks.get(to);
+    const result: Delivery = webhook
+      ? await send(webhook, notification, clock.nowMs(), signal)
+      : { ok: false, note: `no webhook \`${to}\` is configured any more` };
+    if (result.ok) return outbox.end(notification, 'delivered', result.note);
+    if (signal.aborted) return; // cut short by us: not its failure
+    const attempts = notification.attempts + 1;
+    if (attempts >= (webhook?.attemptsMax ?? 1)) {
+      log.error({ notification: id, to, attempts }, `a notification to ${to} is given up: ${result.note}`);
+      return outbox.end(notification, 'given_up', result.note);
+    }
+    log.warn({ notification: id, to, attempts }, `a notification to ${to} was not delivered: ${result.note}`);
+    await outbox.postpone(id, clock.nowMs() + pauseAfter(attempts, random), result.note);
+  }
+}
+
+/** 5 s, 10 s, 20 s … up to an hour, between half and the whole of it, so that many do not come back at once. */
+export function pauseAfter(attempts: number, random: Random): number {
+  const whole = Math.min(PAUSE_FIRST_MS * 2 ** (attempts - 1), PAUSE_MAX_MS);
+  return Math.round(whole * (0.5 + random.next() / 2));
+}

@@ -1,0 +1,140 @@
+// notify: the configured webhooks. In: configuration names and the file that they name. Out: checked settings, or a fault each
+// that says which webhook, what is wrong and what to do. It never repeats a secret.
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { parse as parseYaml } from 'yaml';
+import { z } from 'zod';
+import { parseDuration } from '../domain/duration.ts';
+import { isPublicAddress } from './addresses.ts';
+
+export interface Webhook {
+  name: string;
+  url: URL;
+  secret: string;
+  timeoutMs: number;
+  /** Deliveries tried before a notification is given up. */
+  attemptsMax: number;
+  /** Loopback and private addresses may be connected to. */
+  allowPrivate: boolean;
+  /** A certificate authority of one's own, as PEM. */
+  ca: string | undefined;
+}
+
+export interface NotifySettings {
+  webhooks: ReadonlyMap<string, Webhook>;
+  /** Names of webhooks that alerts go to. */
+  alertsTo: string[];
+  /** Without a trusted snapshot for so long, a daemon alerts; 0: never. */
+  silenceMs: number;
+}
+
+/** What reads names of the configuration; faults are collected, not thrown. */
+export interface Names {
+  text(name: string): string | undefined;
+  duration(name: string, fallback: string, least: string): number;
+  fault(text: string): void;
+}
+
+const entry = z.strictObject({
+  url: z.string(),
+  secretFile: z.string().optional(),
+  secretEnv: z.string().optional(),
+  timeout: z.string().default('10s'),
+  attempts: z.int().min(1).max(100).default(10),
+  allowPrivate: z.boolean().default(false),
+  caFile: z.string().optional(),
+});
+const file = z.record(z.string().regex(/^[a-z0-9][a-z0-9_-]*$/i), entry);
+type Entry = z.infer<typeof entry>;
+
+const SECRET_MIN = 16;
+
+export function readNotifySettings(names: Names): NotifySettings {
+  const hosts = listOf(names.text('TRUSTWARD_WEBHOOK_HOSTS')).map((host) => host.toLowerCase());
+  const path = names.text('TRUSTWARD_WEBHOOKS');
+  const entries = path === undefined ? {} : readFile(path, names);
+  const webhooks = Object.entries(entries).flatMap(([name, given]) => {
+    const webhook = webhookOf(name, given, hosts, names);
+    return webhook ? [[name, webhook] as const] : [];
+  });
+  const alertsTo = listOf(names.text('TRUSTWARD_ALERTS_TO'));
+  const unknown = alertsTo.find((name) => !Object.hasOwn(entries, name));
+  if (unknown !== undefined)
+    names.fault(`TRUSTWARD_ALERTS_TO names \`${unknown}\`, and TRUSTWARD_WEBHOOKS has no webhook of that name`);
+  const silenceMs = names.duration('TRUSTWARD_ALERT_SILENCE', '30m', '0s');
+  return { webhooks: new Map(webhooks), alertsTo, silenceMs };
+}
+
+function listOf(text: string | undefined): string[] {
+  return (text ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean);
+}
+
+function readFile(path: string, names: Names): Record<string, Entry> {
+  const where = `TRUSTWARD_WEBHOOKS: \`${path}\``;
+  const text = readText(path, where, names);
+  if (text === undefined) return {};
+  let value: unknown;
+  try {
+    value = path.endsWith('.json') ? JSON.parse(text) : parseYaml(text);
+  } catch {
+    names.fault(`${where} is not valid ${path.endsWith('.json') ? 'JSON' : 'YAML'}`);
+    return {};
+  }
+  const parsed = file.safeParse(value ?? {});
+  if (parsed.success) return parsed.data;
+  for (const issue of parsed.error.issues)
+    names.fault(`${where}: ${issue.path.join('.') || 'the file'}: ${issue.message}`);
+  return {};
+}
+
+function readText(path: string, where: string, names: Names): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    names.fault(`${where} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    return undefined;
+  }
+}
+
+function webhookOf(name: string, given: Entry, hosts: readonly string[], names: Names): Webhook | undefined {
+  const fault = (text: string): undefined => names.fault(`webhook \`${name}\`: ${text}`) as undefined;
+  const url = urlOf(given, hosts, fault);
+  const timeoutMs = parseDuration(given.timeout);
+  if (timeoutMs === undefined || timeoutMs < 100 || timeoutMs > 60_000)
+    return fault(`timeout is \`${given.timeout}\`: expected a duration of at most 60s, such as 10s`);
+  const secret = secretOf(name, given, fault, names);
+  const ca = given.caFile === undefined ? undefined : readText(given.caFile, `webhook \`${name}\`: caFile`, names);
+  if (!url || secret === undefined) return undefined;
+  return { name, url, secret, timeoutMs, attemptsMax: given.attempts, allowPrivate: given.allowPrivate, ca };
+}
+
+function urlOf(given: Entry, hosts: readonly string[], fault: (text: string) => undefined): URL | undefined {
+  const url = URL.canParse(given.url) ? new URL(given.url) : undefined;
+  // The address is not repeated: many receivers put a token into the path.
+  if (url?.protocol !== 'https:') return fault('its url must be an address that begins with https://');
+  if (url.username || url.password)
+    return fault('its url holds a user name or password: receivers check the signature');
+  if (!hosts.includes(url.hostname) && !hosts.includes(url.host))
+    return fault(`\`${url.hostname}\` is not among TRUSTWARD_WEBHOOK_HOSTS: add it there, or correct the url`);
+  const literal = url.hostname.replace(/^\[|\]$/g, '');
+  if (isIP(literal) && !given.allowPrivate && !isPublicAddress(literal))
+    return fault(`${literal} is not a public address`);
+  return url;
+}
+
+function secretOf(name: string, given: Entry, fault: (text: string) => undefined, names: Names): string | undefined {
+  if ((given.secretFile === undefined) === (given.secretEnv === undefined))
+    return fault('give its secret in secretFile or in secretEnv, one of them');
+  const secret =
+    given.secretEnv !== undefined
+      ? names.text(given.secretEnv)
+      : readText(given.secretFile as string, `webhook \`${name}\`: secretFile`, names)
+          ?.split('\n')[0]
+          ?.trim();
+  if (secret === undefined) return given.secretEnv === undefined ? undefined : fault(`${given.secretEnv} is not set`);
+  if (secret.length < SECRET_MIN) return fault(`its secret is shorter than ${SECRET_MIN} characters`);
+  return secret;
+}
