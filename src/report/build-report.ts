@@ -1,0 +1,25 @@
+// report: a run in the store → its report. Reads the store only, so that a report says what was recorded, whenever it is asked for.
+import type { RunRecord, StoreReader } from '../domain/store.ts';
+import { runDecisionViews, summaryOf } from './decision-view.ts';
+import { reportPlan } from './plan-view.ts';
+import type { Report } from './report.ts';
+import { ruleViews, runView, snapshotView } from './run-view.ts';
+import { steeringView } from './steering-words.ts';
+
+/** The whole report of one run. Errors: AppError `store_failed`. */
+export async function buildReport(reader: StoreReader, run: RunRecord): Promise<Report> {
+  const stored = await reader.decisionsOfRun(run);
+  const ids = [...new Set(stored.flatMap(({ intentId }) => intentId ?? []))];
+  const intents = ids.length === 0 ? [] : await reader.intents({ ids });
+  const plan = run.planId === undefined ? undefined : await reader.plan(run.planId);
+  const decisions = runDecisionViews(run, stored, intents, plan);
+  return {
+    run: runView(run),
+    snapshot: snapshotView(run),
+    plan: reportPlan(plan, run.findings?.planDigest ?? ''),
+    rules: ruleViews(run),
+    decisions,
+    summary: summaryOf(decisions),
+    steering: steeringView(run),
+  };
+}

@@ -1,0 +1,47 @@
+// report: what a table of decisions has in its columns, for Markdown and terminal alike.
+// In: decisions of one group. Out: columns of plain lines that may hold hostile names: each writer escapes them.
+import { alsoTouched, outcomeWords, standingWords, subjectLines, targetNoun } from './decision-words.ts';
+import { factTexts } from './fact-text.ts';
+import type { RunDecision } from './report.ts';
+import { timeCell } from './words.ts';
+
+export interface DecisionColumn {
+  head: string;
+  lines(decision: RunDecision): string[];
+}
+
+const ALSO_MAX = 5;
+
+const WHO: DecisionColumn = { head: 'Who', lines: (decision) => [...subjectLines(decision), ...alsoHit(decision)] };
+const WHY: DecisionColumn = { head: 'Why', lines: whyLines };
+const SINCE: DecisionColumn = { head: 'Since', lines: ({ since }) => [timeCell(since)] };
+export const OUTCOME: DecisionColumn = { head: 'Outcome', lines: (decision) => [outcomeWords(decision)] };
+export const HELD_BECAUSE: DecisionColumn = { head: 'Held because', lines: ({ reasonText }) => [reasonText] };
+
+/** Who, the target where it is not the subject itself, why, since when; and what is wanted beside. */
+export function decisionColumns(decisions: readonly RunDecision[], more: readonly DecisionColumn[]): DecisionColumn[] {
+  const target: DecisionColumn = {
+    head: targetNoun(decisions[0] as RunDecision),
+    lines: (decision) => [decision.target],
+  };
+  const isSubject = decisions.every(({ subject, target: own }) => subject.id === own);
+  return [WHO, ...(isSubject ? [] : [target]), WHY, SINCE, ...more];
+}
+
+/** A serial number may be that of several devices: all are hit. */
+function alsoHit(decision: RunDecision): string[] {
+  if (decision.subject.kind !== 'device') return [];
+  const also = alsoTouched(decision);
+  if (also.length === 0) return [];
+  const more = also.length > ALSO_MAX ? ` and ${also.length - ALSO_MAX} more` : '';
+  return [`also hits ${also.slice(0, ALSO_MAX).join(', ')}${more}`];
+}
+
+function whyLines(decision: RunDecision): string[] {
+  const standing = standingWords(decision);
+  return [
+    ...factTexts(decision.facts),
+    ...(decision.decision === 'act' && decision.reason !== 'trouble' ? [decision.reasonText] : []),
+    ...(standing ? [`(${standing})`] : []),
+  ];
+}

@@ -1,0 +1,111 @@
+// report: one stored decision → what a reader gets of it.
+import type { StoredDecision } from '../domain/decision.ts';
+import type { Intent } from '../domain/intent.ts';
+import type { Plan } from '../domain/plan.ts';
+import type { RunRecord } from '../domain/store.ts';
+import { isoTime } from '../domain/time-text.ts';
+import { isoOrNull } from './iso-or-null.ts';
+import type { ReportDecision, ReportIntent, ReportSummary, RunDecision } from './report.ts';
+
+export function decisionView(decision: StoredDecision): ReportDecision {
+  return {
+    id: decision.id,
+    rule: decision.rule,
+    ruleHash: decision.ruleHash,
+    subject: { kind: decision.subject.kind, id: decision.subject.id, name: decision.subjectName },
+    verdict: decision.verdict,
+    since: isoTime(decision.since),
+    decision: decision.decision,
+    reason: decision.reason,
+    reasonText: decision.reasonText,
+    action: decision.action,
+    target: decision.target,
+    mode: decision.mode,
+    cappedBy: decision.cappedBy ?? null,
+    outcome: decision.outcome ?? null,
+    outcomeText: decision.outcomeText ?? null,
+    facts: decision.facts,
+    effect: decision.effect,
+    runId: decision.runId,
+    runSeq: decision.runSeq,
+    writtenAt: isoTime(decision.writtenAt),
+    episodeId: decision.episodeId ?? null,
+    intentId: decision.intentId ?? null,
+  };
+}
+
+/** The decisions in force in a run, each with its intent and whether it is in the run's plan. */
+export function runDecisionViews(
+  run: RunRecord,
+  decisions: readonly StoredDecision[],
+  intents: readonly Intent[],
+  plan: Plan | undefined,
+): RunDecision[] {
+  const byId = new Map(intents.map((intent) => [intent.id, intent]));
+  const planned = plannedKeys(plan);
+  return decisions.map((decision) => {
+    const intent = decision.intentId === undefined ? undefined : byId.get(decision.intentId);
+    return {
+      ...decisionView(decision),
+      standing: decision.runId !== run.id,
+      inPlan: planned.has(keyOf({ ...decision, subjectId: decision.subject.id })),
+      intent: intent ? intentLife(intent) : null,
+    };
+  });
+}
+
+/**
+ * A plan holds what waits for a person; that of a dry run also what a live run would do by itself. A carried one names
+ * the decisions of the run that sealed it, so that what is in it is told by what it is about.
+ */
+function plannedKeys(plan: Plan | undefined): Set<string> {
+  const intents = plan?.intents ?? [];
+  return new Set(
+    intents.flatMap(({ action, target, basis }) =>
+      basis.map(({ rule, subjectId }) => keyOf({ action, target, rule, subjectId })),
+    ),
+  );
+}
+
+function keyOf(about: { action: string; target: string; rule: string; subjectId: string }): string {
+  return [about.action, about.target, about.rule, about.subjectId].join('\u0000');
+}
+
+function intentLife({ id, status, outcome, attempts, createdAt, sentAt, settledAt }: Intent): ReportIntent {
+  return {
+    id,
+    status,
+    outcome: outcome ?? null,
+    attempts,
+    createdAt: isoTime(createdAt),
+    sentAt: isoOrNull(sentAt),
+    settledAt: isoOrNull(settledAt),
+  };
+}
+
+export function summaryOf(decisions: readonly RunDecision[]): ReportSummary {
+  const summary: ReportSummary = {
+    act: 0,
+    hold: 0,
+    skip: 0,
+    succeeded: 0,
+    failed: 0,
+    unknown: 0,
+    parked: 0,
+    dry_run: 0,
+    pending: 0,
+  };
+  for (const decision of decisions) {
+    summary[decision.decision] += 1;
+    const counted = countedAs(decision);
+    if (counted) summary[counted] += 1;
+  }
+  return summary;
+}
+
+function countedAs({ decision, reason, outcome, intent }: RunDecision): keyof ReportSummary | undefined {
+  if (reason === 'in_doubt') return intent?.outcome === 'parked' ? 'parked' : 'unknown';
+  if (decision !== 'act') return undefined;
+  if (outcome === null) return 'pending';
+  return outcome === 'confirmed' ? 'succeeded' : outcome;
+}

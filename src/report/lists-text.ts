@@ -1,0 +1,78 @@
+// report: decisions and audit entries as tables for a terminal: what `decisions` and `audit list` print.
+// In: rows as the store gives them. Out: text without a control character but line feeds.
+import type { AuditEntry } from '../domain/audit-entry.ts';
+import type { StoredDecision } from '../domain/decision.ts';
+import { type Fact, isFacts } from '../domain/facts.ts';
+import { auditView } from './audit-view.ts';
+import { decisionView } from './decision-view.ts';
+import { subjectLines } from './decision-words.ts';
+import { factTexts } from './fact-text.ts';
+import { clip, showHidden } from './hostile-text.ts';
+import { type TerminalOptions, terminalTable } from './terminal-table.ts';
+import { timeCell } from './words.ts';
+
+/** One row a decision, in the order given. */
+export function decisionsText(decisions: readonly StoredDecision[], options: TerminalOptions = {}): string {
+  if (decisions.length === 0) return 'no decisions\n';
+  const rows = decisions
+    .map(decisionView)
+    .map((decision) => [
+      lines([timeCell(decision.writtenAt), `run ${decision.runSeq}`]),
+      lines([...subjectLines(decision), `${decision.action} ${decision.target}`]),
+      lines([
+        decision.rule,
+        `${decision.decision}: ${decision.reasonText}`,
+        ...(decision.outcome === null
+          ? []
+          : [`${decision.outcome}${decision.outcomeText ? `: ${decision.outcomeText}` : ''}`]),
+      ]),
+      lines([...factTexts(decision.facts), `since ${timeCell(decision.since)}`]),
+    ]);
+  return `${terminalTable(['When', 'Subject and action', 'Rule and decision', 'Why'], rows, options)}\n`;
+}
+
+/** One row an entry, in the order given; the body as its members, those that tell most first. JSON has all of it whole. */
+export function auditText(entries: readonly AuditEntry[], options: TerminalOptions = {}): string {
+  if (entries.length === 0) return 'no audit entries\n';
+  const rows = entries
+    .map(auditView)
+    .map(({ seq, at, kind, body, hash }) => [
+      String(seq),
+      timeCell(at),
+      kind,
+      showHidden(`${bodyTexts(body).join(', ')} [${hash.slice(0, 12)}]`),
+    ]);
+  return `${terminalTable(['Entry', 'When', 'What', 'Said, and hash'], rows, options)}\n`;
+}
+
+/** What a reader looks for first; identifiers come last. */
+const FIRST = [
+  'rule',
+  'subject',
+  'action',
+  'target',
+  'answer',
+  'outcome',
+  'reasonText',
+  'error',
+  'mode',
+  'facts',
+  'by',
+];
+const LONG_HASH = /^[0-9a-f]{64}$/;
+const MEMBER_MAX = 120;
+
+function bodyTexts(body: Fact): string[] {
+  if (!isFacts(body)) return factTexts({ content: body });
+  const rank = (name: string) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
+  const members = Object.entries(body).sort(([a], [b]) => rank(a) - rank(b));
+  const short = members.map(([name, value]): [string, Fact] => [
+    name,
+    typeof value === 'string' && LONG_HASH.test(value) ? `${value.slice(0, 12)}…` : value,
+  ]);
+  return factTexts(Object.fromEntries(short)).map((text) => clip(text, MEMBER_MAX));
+}
+
+function lines(texts: readonly string[]): string {
+  return texts.map(showHidden).join('\n');
+}

@@ -1,0 +1,60 @@
+// report: the part of the Markdown report that says what the run rests on: what is unknown, the sources, the rules.
+// INVARIANT: as in markdown.ts, hostile text is only printed through `md` or `code`.
+import { countText } from './fact-text.ts';
+import { unknownGroups } from './groups.ts';
+import { code, md, mdTable } from './markdown-text.ts';
+import type { Report } from './report.ts';
+import { sourceWords } from './words.ts';
+
+const FACTS_MAX = 10;
+const EXAMPLES_MAX = 5;
+
+export function unknownPart(report: Report, rowsMax: number): string {
+  const groups = unknownGroups(report);
+  if (groups.length === 0) return '';
+  const rows = groups.slice(0, rowsMax).map(({ rule, count, missing, examples }) => [
+    code(rule),
+    countText(count),
+    list(
+      missing.map((item) => `${md(item.fact)} (${countText(item.count)})`),
+      missing.length,
+      FACTS_MAX,
+    ),
+    list(
+      examples.map(({ subject, reason }) => `${md(subject)}: ${md(reason)}`),
+      count,
+      EXAMPLES_MAX,
+    ),
+  ]);
+  const total = groups.reduce((sum, { count }) => sum + count, 0);
+  return [
+    `## Unknown (${countText(total)})`,
+    'A fact that a rule needs is missing, too old or of the wrong type: nothing is ever done on it.',
+    mdTable(['Rule', 'Subjects', 'For want of', 'Examples'], rows),
+  ].join('\n\n');
+}
+
+function list(items: readonly string[], count: number, max: number): string {
+  const shown = items.slice(0, max);
+  const more = count - shown.length;
+  return [...shown, ...(more > 0 ? [`and ${countText(more)} more`] : [])].join('<br>') || '—';
+}
+
+export function sourcesPart({ snapshot }: Report): string {
+  const rows = Object.entries(snapshot.sources).map(([source, reading]) => {
+    const { read, trust, notes } = sourceWords(reading);
+    return [code(source), md(read), trust, notes.map(md).join('<br>') || '—'];
+  });
+  if (rows.length === 0) return '';
+  return ['## Sources', mdTable(['Source', 'Read', 'Trust', 'Notes'], rows)].join('\n\n');
+}
+
+export function rulesPart({ rules }: Report): string {
+  if (rules.length === 0) return '';
+  const rows = rules.map((rule) => [
+    code(rule.id),
+    rule.judged ? code(rule.mode) : `${code(rule.mode)}, not judged: a source it needs could not be read`,
+    ...[rule.match, rule.no_match, rule.unknown, rule.error].map(countText),
+  ]);
+  return ['## Rules', mdTable(['Rule', 'Mode', 'Match', 'No match', 'Unknown', 'Error'], rows)].join('\n\n');
+}

@@ -1,0 +1,30 @@
+// report: hostile text into Markdown, so that it is read as text by every renderer that tickets are pasted into.
+// INVARIANT: all that does not come from this folder goes through `md` or `code`, and never begins a line.
+import { showHidden } from './hostile-text.ts';
+
+/** Breaks a word for machines and not for eyes: backslashes do not keep a ticket system from seeing `@name` or `#12`. */
+const BREAK = '\u200b';
+
+const ENTITIES: { [character: string]: string } = { '<': '&lt;', '>': '&gt;', '&': '&amp;' };
+
+/** Text as Markdown: punctuation that means something is escaped, mentions, issue numbers and bare links are broken. */
+export function md(text: string): string {
+  return showHidden(text)
+    .replace(/[<>&]/g, (found) => ENTITIES[found] as string)
+    .replace(/[\\`*_[\]|~$]/g, '\\$&')
+    .replace(/(?<![A-Za-z0-9])@(?=\S)/g, `@${BREAK}`)
+    .replace(/#(?=\w)/g, `#${BREAK}`)
+    .replace(/:\/\//g, '\\://')
+    .replace(/(?<=\b(?:www|mailto|xmpp))([.:])/gi, '\\$1');
+}
+
+/** A word that our own vocabulary or an id gives, in code style; anything else is escaped like all text. */
+export function code(text: string): string {
+  return /^[\w.:-]+$/.test(text) ? `\`${text}\`` : md(text);
+}
+
+/** A table; every cell is Markdown already. */
+export function mdTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+  return lines.join('\n');
+}

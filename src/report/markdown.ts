@@ -1,0 +1,144 @@
+// report: the Markdown writer: one page, fit to be pasted into a ticket. Long lists are capped; the JSON report has all.
+// INVARIANT: what comes from a record, a rule or a server is only printed through `md` or `code`.
+import type { ActKind } from './act-kind.ts';
+import { type DecisionColumn, decisionColumns, HELD_BECAUSE, OUTCOME } from './decision-columns.ts';
+import { subjectWords } from './decision-words.ts';
+import { countText, plural } from './fact-text.ts';
+import { type ActGroup, actGroups, type ReasonGroup, reasonGroups } from './groups.ts';
+import { rulesPart, sourcesPart, unknownPart } from './markdown-context.ts';
+import { code, md, mdTable } from './markdown-text.ts';
+import type { Report, RunDecision } from './report.ts';
+import { durationWords, headline, reasonWords, summaryWords, waitsInPlan, wayOutWords } from './words.ts';
+
+export interface MarkdownOptions {
+  /** Rows of one table, and examples of one group are a quarter of it. */
+  rowsMax?: number;
+}
+
+const ROWS_MAX = 40;
+
+/** The whole report as Markdown (GFM tables), ended by a line feed. */
+export function reportMarkdown(report: Report, options: MarkdownOptions = {}): string {
+  const rowsMax = options.rowsMax ?? ROWS_MAX;
+  const parts = [
+    `# ${md(headline(report))}`,
+    md(summaryWords(report)),
+    actsPart(report, 'done', rowsMax),
+    actsPart(report, 'would', rowsMax),
+    heldPart(report, rowsMax),
+    actsPart(report, 'reported', rowsMax),
+    skippedPart(report, rowsMax),
+    unknownPart(report, rowsMax),
+    sourcesPart(report),
+    rulesPart(report),
+    runPart(report),
+  ];
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+}
+
+const ACT_HEADINGS: Record<ActKind, string> = {
+  done: 'Acted on',
+  would: 'Would be done',
+  reported: 'Only reported (rules of mode dry-run)',
+};
+
+function actsPart(report: Report, kind: ActKind, rowsMax: number): string {
+  const groups = actGroups(report, kind);
+  if (groups.length === 0) return '';
+  const count = groups.reduce((sum, { decisions }) => sum + decisions.length, 0);
+  const heading = `## ${ACT_HEADINGS[kind]} (${countText(count)})`;
+  return [heading, ...groups.map((group) => actGroupPart(group, kind, rowsMax))].join('\n\n');
+}
+
+function actGroupPart(
+  { rule, title, action, limits, undo, decisions }: ActGroup,
+  kind: ActKind,
+  rowsMax: number,
+): string {
+  const limit = limits.length === 0 ? '' : ` (${md(limits.join('; '))})`;
+  return [
+    `### ${code(action)}${undo ? ', undoing' : ''}: ${md(title)}`,
+    `Rule ${code(rule)}, ${plural(decisions.length, 'match', 'matches')}${limit}.`,
+    decisionTable(decisions, kind === 'done' ? [OUTCOME] : [], rowsMax),
+  ].join('\n\n');
+}
+
+function decisionTable(decisions: readonly RunDecision[], more: readonly DecisionColumn[], rowsMax: number): string {
+  const columns = decisionColumns(decisions, more);
+  const rows = decisions
+    .slice(0, rowsMax)
+    .map((decision) => columns.map((column) => column.lines(decision).map(md).join('<br>') || '—'));
+  const table = mdTable(
+    columns.map((column) => column.head),
+    rows,
+  );
+  const left = decisions.length - rows.length;
+  return left === 0 ? table : `${table}\n\nand ${countText(left)} more: the JSON report has them all.`;
+}
+
+function heldPart(report: Report, rowsMax: number): string {
+  const groups = reasonGroups(report, 'hold');
+  if (groups.length === 0) return '';
+  return [
+    `## Held for a person (${countText(report.summary.hold)})`,
+    ...groups.map((group) => heldGroupPart(report, group, rowsMax)),
+  ].join('\n\n');
+}
+
+function heldGroupPart(report: Report, group: ReasonGroup, rowsMax: number): string {
+  const first = group.decisions[0] as RunDecision;
+  const reasons = [...new Set(group.decisions.map((decision) => decision.reasonText))];
+  const because = reasons.length === 1 ? (reasons[0] as string) : reasonWords(group.reason);
+  return [
+    `### ${code(group.action)}: ${md(group.title)}`,
+    `Rule ${code(group.rule)}. Held because ${md(because)}. ${wayOutPart(report, first)}`,
+    decisionTable(group.decisions, reasons.length > 1 ? [HELD_BECAUSE] : [], rowsMax),
+  ].join('\n\n');
+}
+
+/** A person's way out, with the commands that take it. */
+function wayOutPart({ plan }: Report, decision: RunDecision): string {
+  const words = md(wayOutWords(decision, plan));
+  if (!waitsInPlan(decision) || plan.id === null || plan.status !== 'pending') return words;
+  const id = md(plan.id);
+  return `${words} To decide: \`trustward approve ${id}\` or \`trustward reject ${id}\`.`;
+}
+
+function skippedPart(report: Report, rowsMax: number): string {
+  const groups = reasonGroups(report, 'skip');
+  if (groups.length === 0) return '';
+  const namesMax = Math.max(1, Math.floor(rowsMax / 4));
+  const rows = groups.map(({ rule, action, reason, decisions }) => [
+    code(rule),
+    code(action),
+    `${md(reasonWords(reason))} (${code(reason)})`,
+    countText(decisions.length),
+    skippedNames(decisions, namesMax),
+  ]);
+  return [
+    `## Skipped (${countText(report.summary.skip)})`,
+    mdTable(['Rule', 'Action', 'Reason', 'Count', 'Who'], rows),
+  ].join('\n\n');
+}
+
+function skippedNames(decisions: readonly RunDecision[], namesMax: number): string {
+  const named = decisions
+    .slice(0, namesMax)
+    .map((decision) => `${md(subjectWords(decision))}: ${md(decision.reasonText)}`);
+  const more = decisions.length - named.length;
+  return [...named, ...(more > 0 ? [`and ${countText(more)} more`] : [])].join('<br>');
+}
+
+function runPart(report: Report): string {
+  const { run, plan } = report;
+  const took = durationWords(run);
+  const facts = [
+    `Run ${code(run.id)} (number ${run.seq})`,
+    `started by ${code(run.trigger)}`,
+    `mode ${code(run.mode)}, the daemon allows ${code(run.daemonMode)}`,
+    ...(took === undefined ? [] : [`took ${took}`]),
+    `status ${code(run.status)}`,
+    ...(plan.id === null ? [] : [`plan ${code(plan.id)} with ${plural(plan.intents, 'intent')}`]),
+  ];
+  return `---\n\n${facts.join(' · ')}`;
+}

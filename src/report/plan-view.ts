@@ -1,0 +1,80 @@
+// report: plans, intents and claims as readers get them: times as text, nothing left out.
+import type { Claim } from '../domain/claim.ts';
+import type { Intent } from '../domain/intent.ts';
+import type { Plan, PlannedIntent } from '../domain/plan.ts';
+import { isoTime } from '../domain/time-text.ts';
+import { isoOrNull } from './iso-or-null.ts';
+import type { ReportHeldIntent, ReportPlan } from './report.ts';
+
+/** A run's plan. A run that planned nothing has a digest all the same. */
+export function reportPlan(plan: Plan | undefined, digest: string): ReportPlan {
+  return {
+    id: plan?.id ?? null,
+    digest: plan?.digest ?? digest,
+    intents: plan?.intents.length ?? 0,
+    status: plan?.status ?? null,
+    createdAt: isoOrNull(plan?.createdAt),
+    expiresAt: isoOrNull(plan?.expiresAt),
+    decidedAt: isoOrNull(plan?.decidedAt),
+    decidedBy: plan?.decidedBy ?? null,
+    decidedReason: plan?.decidedReason ?? null,
+    held: (plan?.intents ?? []).filter((intent) => intent.held).map(heldView),
+  };
+}
+
+function heldView({ action, target, basis, reason, reasonText, effect }: PlannedIntent): ReportHeldIntent {
+  return {
+    action,
+    target,
+    rules: [...new Set(basis.map((item) => item.rule))],
+    subjects: [...new Set(basis.map((item) => item.subjectId))],
+    reason,
+    reasonText,
+    effect,
+  };
+}
+
+/** A plan by itself, with all of its intents. */
+export function planView(plan: Plan) {
+  return {
+    id: plan.id,
+    digest: plan.digest,
+    runId: plan.runId,
+    mode: plan.mode,
+    status: plan.status,
+    createdAt: isoTime(plan.createdAt),
+    expiresAt: isoTime(plan.expiresAt),
+    decidedAt: isoOrNull(plan.decidedAt),
+    decidedBy: plan.decidedBy ?? null,
+    decidedReason: plan.decidedReason ?? null,
+    intents: plan.intents,
+  };
+}
+
+export function intentView(intent: Intent) {
+  return {
+    id: intent.id,
+    runId: intent.runId,
+    planId: intent.planId ?? null,
+    action: intent.action,
+    target: intent.target,
+    settings: intent.settings,
+    undo: intent.undo,
+    mode: intent.mode,
+    approved: intent.approved,
+    status: intent.status,
+    outcome: intent.outcome ?? null,
+    note: intent.note ?? null,
+    attempts: intent.attempts,
+    doubtRetries: intent.doubtRetries,
+    createdAt: isoTime(intent.createdAt),
+    sentAt: isoOrNull(intent.sentAt),
+    settledAt: isoOrNull(intent.settledAt),
+    basis: intent.basis,
+    effect: intent.effect,
+  };
+}
+
+export function claimView(claim: Claim) {
+  return { ...claim, openedAt: isoTime(claim.openedAt), endedAt: isoOrNull(claim.endedAt) };
+}

@@ -1,0 +1,185 @@
+// report: the shape of a run's report (design, section 7), as JSON says it and as the other writers read it.
+// Times are ISO 8601 in UTC; integers over 2^53 are strings of digits; what does not apply is null, never left out.
+import type { ActionName } from '../domain/action.ts';
+import type { DecisionName, Effect, Outcome, ReasonCode } from '../domain/decision.ts';
+import type { Fact } from '../domain/facts.ts';
+import type { IntentStatus } from '../domain/intent.ts';
+import type { Mode } from '../domain/mode.ts';
+import type { PlanStatus } from '../domain/plan.ts';
+import type { RunStatus, RunTrigger } from '../domain/run.ts';
+import type { SourceReading, TrustReason } from '../domain/snapshot.ts';
+import type { Source, SubjectKind } from '../domain/subjects.ts';
+import type { VerdictName } from '../domain/verdict.ts';
+
+export interface Report {
+  run: ReportRun;
+  snapshot: ReportSnapshot;
+  plan: ReportPlan;
+  rules: ReportRule[];
+  decisions: RunDecision[];
+  summary: ReportSummary;
+  steering: ReportSteering;
+}
+
+/** What the run saw of people's steering. */
+export interface ReportSteering {
+  /** Everything was stopped when it began. */
+  stopped: { at: string; by: string; reason: string } | null;
+  /** Exemptions whose end comes soon. */
+  exemptionsEnding: { id: string; about: string; owner: string; expiresAt: string }[];
+  /** Exemptions that never stood in the way of anything. */
+  exemptionsUnused: { id: string; about: string; owner: string; createdAt: string }[];
+  /** Readings that a person took as they are; `refused` says why one did not apply. */
+  accepted: { source: Source; by: string; reason: string; overrode: TrustReason[]; refused: string | null }[];
+}
+
+export interface ReportRun {
+  id: string;
+  seq: number;
+  mode: Mode;
+  /** The most that the daemon allowed. */
+  daemonMode: Mode;
+  trigger: RunTrigger;
+  startedAt: string;
+  finishedAt: string | null;
+  status: RunStatus;
+  /** Why it was aborted. */
+  error: string | null;
+  /** True when it ran against the embedded console. */
+  demo: boolean;
+  rules: string[];
+  ruleSetHash: string;
+}
+
+export interface ReportSource {
+  state: SourceReading['state'];
+  form: SourceReading['form'];
+  count: number;
+  startedAt: string;
+  finishedAt: string;
+  trusted: boolean;
+  reasons: TrustReason[];
+  unreadable: { count: number; examples: string[] };
+  /** Names of secrets that were dropped before anything was kept. */
+  dropped: string[];
+}
+
+export interface ReportSnapshot {
+  /** Null when the run broke off before it had one; all counts are 0 then. */
+  id: string | null;
+  at: string | null;
+  devices: number;
+  users: number;
+  services: number;
+  events: number;
+  /** Every source that was asked for is trusted; one that this edition does not have (403) does not count. */
+  trusted: boolean;
+  reasons: TrustReason[];
+  sources: Partial<Record<Source, ReportSource>>;
+}
+
+export interface ReportPlan {
+  /** Null when nothing was planned. */
+  id: string | null;
+  digest: string;
+  intents: number;
+  /** As it is now, not as it was when the run ended. */
+  status: PlanStatus | null;
+  createdAt: string | null;
+  expiresAt: string | null;
+  decidedAt: string | null;
+  decidedBy: string | null;
+  decidedReason: string | null;
+  /** Intents that wait for a person. */
+  held: ReportHeldIntent[];
+}
+
+export interface ReportHeldIntent {
+  action: ActionName;
+  target: string;
+  rules: string[];
+  subjects: string[];
+  reason: string;
+  reasonText: string;
+  effect: Effect;
+}
+
+export interface ReportRule {
+  id: string;
+  title: string;
+  mode: Mode;
+  hash: string;
+  /** False when a source that it needs could not be read. */
+  judged: boolean;
+  match: number;
+  no_match: number;
+  unknown: number;
+  error: number;
+  /** By the fact that was missing: how many subjects. */
+  missing: { [fact: string]: number };
+  /** At most 100 subjects whose verdict was unknown or error, with the reason. */
+  examples: { subject: string; verdict: 'unknown' | 'error'; reason: string }[];
+}
+
+export interface ReportDecision {
+  id: string;
+  rule: string;
+  ruleHash: string;
+  subject: { kind: SubjectKind; id: string; name: string };
+  verdict: VerdictName;
+  /** Since when the rule has matched this subject. */
+  since: string;
+  decision: DecisionName;
+  reason: ReasonCode;
+  reasonText: string;
+  action: ActionName;
+  target: string;
+  mode: Mode;
+  cappedBy: 'run' | 'daemon' | null;
+  outcome: Outcome | null;
+  outcomeText: string | null;
+  facts: { [path: string]: Fact };
+  effect: Effect;
+  /** The run that wrote it first. */
+  runId: string;
+  runSeq: number;
+  writtenAt: string;
+  episodeId: string | null;
+  intentId: string | null;
+}
+
+/** A decision within one run's report: with what only a run can say of it. */
+export interface RunDecision extends ReportDecision {
+  /** True when an earlier run wrote it, and it still stood in this one. */
+  standing: boolean;
+  /** True when the run's plan has an intent of it: of what waits, and in a dry run also of what would be done. */
+  inPlan: boolean;
+  intent: ReportIntent | null;
+}
+
+export interface ReportIntent {
+  id: string;
+  status: IntentStatus;
+  outcome: Outcome | null;
+  attempts: number;
+  createdAt: string;
+  sentAt: string | null;
+  settledAt: string | null;
+}
+
+/**
+ * Counted in decisions. `succeeded` includes what was confirmed by reading back; `unknown` and `parked` include what an
+ * earlier run left so, since it still waits.
+ */
+export interface ReportSummary {
+  act: number;
+  hold: number;
+  skip: number;
+  succeeded: number;
+  failed: number;
+  unknown: number;
+  parked: number;
+  dry_run: number;
+  /** To be acted on, without an outcome (yet). */
+  pending: number;
+}

@@ -1,0 +1,90 @@
+// report: a stored run → its part of a report: the run, its snapshot and its rules.
+import type { SourceReading } from '../domain/snapshot.ts';
+import type { RunRecord } from '../domain/store.ts';
+import { SOURCES, type Source } from '../domain/subjects.ts';
+import { isoTime } from '../domain/time-text.ts';
+import { isoOrNull } from './iso-or-null.ts';
+import type { ReportRule, ReportRun, ReportSnapshot, ReportSource } from './report.ts';
+
+export function runView(run: RunRecord): ReportRun {
+  return {
+    id: run.id,
+    seq: run.seq,
+    mode: run.mode,
+    daemonMode: run.daemonMode,
+    trigger: run.trigger,
+    startedAt: isoTime(run.startedAt),
+    finishedAt: isoOrNull(run.finishedAt),
+    status: run.status,
+    error: run.error ?? null,
+    demo: run.demo,
+    rules: run.rules,
+    ruleSetHash: run.ruleSetHash,
+  };
+}
+
+/** A run by itself: with its counts, and without its decisions. */
+export function runSummaryView(run: RunRecord) {
+  return { ...runView(run), snapshot: snapshotView(run), rulesJudged: ruleViews(run), planId: run.planId ?? null };
+}
+
+const NO_SNAPSHOT: ReportSnapshot = {
+  id: null,
+  at: null,
+  devices: 0,
+  users: 0,
+  services: 0,
+  events: 0,
+  trusted: false,
+  reasons: [],
+  sources: {},
+};
+
+export function snapshotView(run: RunRecord): ReportSnapshot {
+  const snapshot = run.findings?.snapshot;
+  if (!snapshot) return NO_SNAPSHOT;
+  const readings = SOURCES.map((source) => snapshot.sources[source]);
+  const count = (source: Source) => snapshot.sources[source].count;
+  return {
+    id: snapshot.id,
+    at: isoTime(snapshot.nowMs),
+    devices: count('devices'),
+    users: count('users'),
+    services: count('services'),
+    events: count('events'),
+    trusted: readings.every(({ state, trusted }) => trusted || state === 'skipped' || state === 'unavailable'),
+    reasons: readings.flatMap((reading) => reading.reasons),
+    sources: Object.fromEntries(readings.map((reading) => [reading.source, sourceView(reading)])),
+  };
+}
+
+function sourceView(reading: SourceReading): ReportSource {
+  const { state, form, count, trusted, reasons, unreadable, dropped } = reading;
+  return {
+    state,
+    form,
+    count,
+    startedAt: isoTime(reading.startedAt),
+    finishedAt: isoTime(reading.finishedAt),
+    trusted,
+    reasons,
+    unreadable,
+    dropped,
+  };
+}
+
+export function ruleViews(run: RunRecord): ReportRule[] {
+  return (run.findings?.tallies ?? []).map((tally) => ({
+    id: tally.rule,
+    title: tally.title,
+    mode: tally.mode,
+    hash: tally.hash,
+    judged: tally.judged,
+    match: tally.match,
+    no_match: tally.no_match,
+    unknown: tally.unknown,
+    error: tally.error,
+    missing: tally.missing,
+    examples: tally.examples,
+  }));
+}

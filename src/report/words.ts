@@ -1,0 +1,187 @@
+// report: a report in plain words, for Markdown and terminal alike: headline, summary, and what each reason means.
+// In: a report. Out: plain text that may hold hostile names: each writer escapes it for its own medium.
+import type { ReasonCode } from '../domain/decision.ts';
+import { formatDuration } from '../domain/duration.ts';
+import { type ActKind, actKindOf } from './act-kind.ts';
+import { summaryOf } from './decision-view.ts';
+import { countText, plural } from './fact-text.ts';
+import type { Report, ReportPlan, ReportSource, RunDecision } from './report.ts';
+import { steeringWords } from './steering-words.ts';
+
+const REASON_WORDS: Record<ReasonCode, string> = {
+  untrusted_source: 'the data that it rests on is not trusted',
+  exempt: 'a person exempted it for a time',
+  already_so: 'the target is in the wanted state already',
+  in_doubt: 'an earlier action on it is not resolved yet, or needs a person',
+  already_acted: 'it was acted on already in this episode',
+  rejected: 'a person rejected it for this episode',
+  overridden: 'a person reversed it: left alone until the trouble has cleared',
+  for_not_reached: 'it has not matched for long enough yet',
+  cooldown: 'the last attempt was too short a time ago',
+  impossible_target: 'the target cannot be acted on',
+  serial_shared: 'several devices that differ share the serial number',
+  conflict: 'another rule wants the opposite',
+  limits: "more targets at once than the rule's limit allows",
+  owners: 'several devices of one owner would be taken at once',
+  approval_needed: 'a person has to approve it',
+  trouble: 'the rule matches',
+  trouble_over: 'the trouble is over: what was done is undone',
+  ceiling: 'the ceiling of the action is reached',
+  drifted: 'the target changed before the call',
+  stopped: 'everything is stopped, or was before the call',
+};
+
+export function reasonWords(reason: ReasonCode): string {
+  return REASON_WORDS[reason];
+}
+
+/** `2026-11-21T09:37:02.123Z` → `2026-11-21 09:37:02 UTC`. */
+export function timeWords(iso: string): string {
+  return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
+}
+
+/** The same for a column, where it may be wrapped between date and time: `2026-11-21 09:37:02Z`. */
+export function timeCell(iso: string): string {
+  return `${iso.slice(0, 10)} ${iso.slice(11, 19)}Z`;
+}
+
+const MODE_WORDS = {
+  off: 'run of mode off',
+  'dry-run': 'dry run',
+  approve: 'run of mode approve',
+  enforce: 'enforcing run',
+};
+
+export function headline({ run }: Report): string {
+  return `Trustward: ${MODE_WORDS[run.mode]}, ${timeWords(run.startedAt)}${run.demo ? ' (DEMO)' : ''}`;
+}
+
+/** One paragraph: what was looked at, what was done or would be, what waits, and whether to trust it. */
+export function summaryWords(report: Report): string {
+  return [
+    ...beginningWords(report),
+    ...(report.snapshot.id === null ? [] : [lookedAtWords(report), ...doneWords(report), ...waitingWords(report)]),
+    ...capWords(report),
+    ...steeringWords(report.steering),
+    ...trustWords(report),
+  ].join(' ');
+}
+
+function beginningWords({ run }: Report): string[] {
+  if (run.status === 'aborted') return [`This run was aborted: ${run.error ?? 'no reason was recorded'}.`];
+  if (run.status === 'running') return ['This run is still under way.'];
+  return [];
+}
+
+function lookedAtWords({ snapshot, rules }: Report): string {
+  const { devices, users, services, events } = snapshot;
+  const looked = [
+    plural(devices, 'device'),
+    plural(users, 'user'),
+    plural(services, 'service'),
+    plural(events, 'event'),
+  ];
+  return `${plural(rules.length, 'rule')} looked at ${looked.join(', ')}.`;
+}
+
+function doneWords(report: Report): string[] {
+  const ofKind = (kind: ActKind) => report.decisions.filter((decision) => actKindOf(decision) === kind);
+  const would = ofKind('would').length;
+  return [...liveWords(ofKind('done')), ...wouldWords(report, would), ...reportingWords(ofKind('reported').length)];
+}
+
+function liveWords(acts: readonly RunDecision[]): string[] {
+  if (acts.length === 0) return ['Nothing was changed.'];
+  const done = summaryOf(acts);
+  const outcomes = (['succeeded', 'failed', 'unknown', 'parked', 'pending'] as const)
+    .filter((name) => done[name] > 0)
+    .map((name) => `${countText(done[name])} ${name}`);
+  return [`Acted on ${plural(acts.length, 'match', 'matches')}: ${outcomes.join(', ')}.`];
+}
+
+/** INVARIANT: a dry run tells the truth: a rule whose own mode is `dry-run` acts in no run, and is not counted here. */
+function wouldWords({ run }: Report, count: number): string[] {
+  const matches = plural(count, 'match', 'matches');
+  if (run.mode === 'dry-run') return [`A live run would act on ${matches}.`];
+  return count === 0 ? [] : [`${matches} would be acted on if the mode allowed it.`];
+}
+
+function reportingWords(count: number): string[] {
+  return count === 0
+    ? []
+    : [`${plural(count, 'match', 'matches')} of rules in mode dry-run ${count === 1 ? 'is' : 'are'} only reported.`];
+}
+
+function waitingWords({ summary, rules, decisions }: Report): string[] {
+  const unknown = rules.reduce((sum, rule) => sum + rule.unknown + rule.error, 0);
+  const inDoubt = decisions.filter(({ reason }) => reason === 'in_doubt').length;
+  return [
+    ...(inDoubt === 0
+      ? []
+      : [`${countText(inDoubt)} from earlier runs not resolved: see what is skipped as in doubt.`]),
+    `${countText(summary.hold)} held for a person, ${countText(summary.skip)} skipped, ${plural(unknown, 'verdict')} unknown.`,
+  ];
+}
+
+function capWords({ run }: Report): string[] {
+  if (run.mode === 'dry-run' || run.mode === run.daemonMode || run.daemonMode === 'enforce') return [];
+  return [`The daemon allows mode ${run.daemonMode} at most.`];
+}
+
+function trustWords({ snapshot }: Report): string[] {
+  if (snapshot.trusted || snapshot.id === null) return [];
+  return [`NOT TRUSTED, so nothing is done on it: ${snapshot.reasons.map((reason) => reason.text).join('; ')}.`];
+}
+
+/** How a source was read, and what is wrong with it, each as one text. */
+export function sourceWords({ state, form, count, unreadable, trusted, reasons, dropped }: ReportSource): {
+  read: string;
+  trust: string;
+  notes: string[];
+} {
+  const read = state === 'read' ? `${countText(count)}, ${form}` : STATE_WORDS[state];
+  const notes = reasons.map((reason) => reason.text);
+  if (unreadable.count > 0) {
+    const named = unreadable.examples.slice(0, 5).join('; ');
+    notes.push(`${plural(unreadable.count, 'unreadable record')} (${named}${unreadable.count > 5 ? '; …' : ''})`);
+  }
+  if (dropped.length > 0) notes.push(`secrets dropped: ${dropped.join(', ')}`);
+  return { read, trust: state === 'read' ? (trusted ? 'trusted' : 'NOT TRUSTED') : '—', notes };
+}
+
+const STATE_WORDS = {
+  skipped: 'not read: no rule needs it',
+  unavailable: 'not available (403)',
+  failed: 'could not be read',
+};
+
+const NOT_LIFTED: ReadonlySet<ReasonCode> = new Set(['conflict', 'stopped', 'ceiling']);
+
+/** Whether approving the run's plan lets a held decision go on. A dry run's plan may have what a ceiling then holds. */
+export function waitsInPlan({ decision, reason, inPlan }: RunDecision): boolean {
+  return decision === 'hold' && inPlan && !NOT_LIFTED.has(reason);
+}
+
+/** What a person can do about a held decision. */
+export function wayOutWords(decision: RunDecision, plan: ReportPlan): string {
+  if (waitsInPlan(decision) && plan.id !== null) return planWords(plan);
+  if (decision.reason === 'conflict') return 'No approval lifts this: change one of the rules, or end the other claim.';
+  if (decision.reason === 'stopped') return 'It goes on with the first run after `trustward resume`.';
+  if (decision.reason === 'ceiling')
+    return 'No approval lifts a ceiling: it comes back with a later run, or raise the ceiling in the configuration.';
+  return 'It comes back with the next run.';
+}
+
+function planWords(plan: ReportPlan): string {
+  if (plan.status !== 'pending') {
+    const by = plan.decidedBy === null ? '' : ` by ${plan.decidedBy}`;
+    const at = plan.decidedAt === null ? '' : ` at ${timeWords(plan.decidedAt)}`;
+    return `Plan ${plan.id} is ${plan.status}${by}${at}.`;
+  }
+  return `It waits in plan ${plan.id}, until ${timeWords(plan.expiresAt ?? '')}.`;
+}
+
+/** How long a run took; undefined while it has no end. */
+export function durationWords({ startedAt, finishedAt }: Report['run']): string | undefined {
+  return finishedAt === null ? undefined : formatDuration(Date.parse(finishedAt) - Date.parse(startedAt));
+}
