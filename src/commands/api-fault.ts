@@ -1,0 +1,17 @@
+// commands: a fault of the Management API as a person at the command line needs it: which address, and where the
+// credential came from. In: the error as the client tells it. Out: the same kind of error, one line. No secret is in it.
+import type { Config } from '../config.ts';
+import { AppError } from '../domain/errors.ts';
+
+/** Runs work that asks the API. Errors: as the work's; those of the API name its address. */
+export async function namingApi<T>({ api }: Config, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof AppError) || !api || !/^api_/.test(error.code)) throw error;
+    const { code, message, options } = error;
+    const setting = api.credential.kind === 'api_key' ? 'TRUSTWARD_API_KEY' : 'TRUSTWARD_REFRESH_TOKEN';
+    const hint = { api_refused: ` (${setting})`, api_unreachable: ' (TRUSTWARD_API_URL)' }[code as string] ?? '';
+    throw new AppError(code, `Management API at ${api.url}: ${message}${hint}`, options);
+  }
+}

@@ -1,0 +1,148 @@
+// commands: `audit …`: the record: to read, verify and export it (also while a daemon writes), and a person's changes of it,
+// which are entries of it themselves: archiving, accepting a restored backup, a new key (only without a daemon).
+import { closeSync, createReadStream, openSync, writeSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { archiveAudit, archiveFolderOf } from '../audit/archive.ts';
+import { exportAudit } from '../audit/export.ts';
+import { publicKeyFileOf, readPublicKeys } from '../audit/signing-key.ts';
+import { auditSourcesOf } from '../audit/sources.ts';
+import { verifyAudit } from '../audit/verify.ts';
+import { verifyExport } from '../audit/verify-export.ts';
+import { type AuditWriter, composeAuditWriter, composeReader, composeVerification } from '../compose.ts';
+import { AppError } from '../domain/errors.ts';
+import { auditJson, auditText } from '../report/index.ts';
+import { archiveBoundOf } from './audit-bound.ts';
+import { auditCheckJson, auditCheckText } from './audit-text.ts';
+import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
+
+export async function auditListCommand(
+  io: Io,
+  options: CommonOptions & { limit: string; kind?: string },
+): Promise<number> {
+  const format = outputOf(options, ['text', 'json'] as const, 'text');
+  const limit = countOf(options.limit, '--limit', 10_000);
+  const reader = composeReader(databaseOf(io, options));
+  try {
+    const entries = await reader.audit({ kind: options.kind, limit });
+    write(io, options, format === 'json' ? auditJson(entries) : auditText(entries, widthOf(options)));
+    return 0;
+  } finally {
+    await reader.close();
+  }
+}
+
+export interface AuditVerifyOptions extends CommonOptions {
+  /** An export, instead of the database. */
+  file?: string;
+  publicKey?: string;
+}
+
+/** Exit code 1 names the first bad entry or checkpoint. */
+export async function auditVerifyCommand(io: Io, options: AuditVerifyOptions): Promise<number> {
+  const format = outputOf(options, ['text', 'json'] as const, 'text');
+  const { file, publicKey } = options;
+  if (file !== undefined && publicKey === undefined) {
+    throw new AppError('usage', '--file needs --public-key FILE: an export is verified with the public key alone');
+  }
+  const check =
+    file === undefined
+      ? await composeVerification(databaseOf(io, options), { publicKey })
+      : await verifyExport(linesOf(file), readPublicKeys(publicKey as string));
+  write(io, options, format === 'json' ? auditCheckJson(check) : auditCheckText(check));
+  return check.ok ? 0 : 1;
+}
+
+async function* linesOf(file: string): AsyncIterable<string> {
+  try {
+    yield* createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY });
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    const code = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new AppError('usage', `--file: \`${file}\` cannot be read (${code})`);
+  }
+}
+
+export async function auditExportCommand(io: Io, options: CommonOptions & { from: string }): Promise<number> {
+  const from = countOf(options.from, '--from', Number.MAX_SAFE_INTEGER);
+  outputOf({ out: options.out }, ['ndjson'] as const, 'ndjson');
+  const reader = composeReader(databaseOf(io, options));
+  try {
+    const checkpointLines = (await reader.checkpointLines()) ?? [];
+    const pieces = exportAudit({ address: await reader.address(), entries: reader.auditFrom(from), checkpointLines });
+    await writePieces(io, options.out, pieces);
+    return 0;
+  } finally {
+    await reader.close();
+  }
+}
+
+/** In pieces: an export of years is larger than what a text can hold. 0600: it names people and devices. */
+async function writePieces(io: Io, out: string | undefined, pieces: AsyncIterable<string>): Promise<void> {
+  if (out === undefined) {
+    for await (const piece of pieces) io.out(piece);
+    return;
+  }
+  const handle = openSync(out, 'w', 0o600);
+  try {
+    for await (const piece of pieces) {
+      const bytes = Buffer.from(piece);
+      for (let at = 0; at < bytes.length; ) at += writeSync(handle, bytes, at);
+    }
+  } finally {
+    closeSync(handle);
+  }
+}
+
+export interface AuditChangeOptions extends CommonOptions {
+  reason: string;
+}
+
+export async function acceptRestoreCommand(io: Io, options: AuditChangeOptions): Promise<number> {
+  return changing(io, options, {}, async ({ checkpointer }) => {
+    const aside = await checkpointer.acceptRestore(options.reason);
+    return aside === undefined
+      ? 'nothing to accept: the checkpoints outside are those of this database'
+      : `accepted: the checkpoints outside are those of this database from now on; the former ones lie in ${aside}`;
+  });
+}
+
+export async function newKeyCommand(io: Io, options: AuditChangeOptions): Promise<number> {
+  const file = databaseOf(io, options);
+  return changing(io, options, { newKey: true }, async ({ store, checkpointer }) => {
+    const keyId = [...readPublicKeys(publicKeyFileOf(file)).keys()].at(-1);
+    await store.appendAudit([{ kind: 'audit.key_replaced', body: { keyId, reason: options.reason } }]);
+    await checkpointer.seal();
+    return `checkpoints are signed by key ${keyId} from now on: copy ${publicKeyFileOf(file)} to where you verify`;
+  });
+}
+
+export async function auditArchiveCommand(io: Io, options: AuditChangeOptions & { before: string }): Promise<number> {
+  const bound = archiveBoundOf(options.before);
+  const database = databaseOf(io, options);
+  return changing(io, options, {}, async ({ store, checkpointer, clock }) => {
+    const check = await verifyAudit(auditSourcesOf(database, store, clock));
+    if (!check.ok) throw new AppError('conflict', `nothing is archived: ${auditCheckText(check)}`);
+    const keys = readPublicKeys(publicKeyFileOf(database));
+    const segment = await archiveAudit({ store, keys, folder: archiveFolderOf(database) }, bound, options.reason);
+    await checkpointer.seal();
+    return segment
+      ? `archived: entries ${segment.from} to ${segment.to} lie in ${segment.file}, verified, and are out of the database`
+      : `nothing to archive: no checkpoint is over entries before ${options.before}`;
+  });
+}
+
+async function changing(
+  io: Io,
+  options: AuditChangeOptions,
+  writing: { newKey?: boolean },
+  work: (writer: AuditWriter) => Promise<string>,
+): Promise<number> {
+  if (options.reason.trim() === '') throw new AppError('usage', '--reason is empty: say why, for the audit');
+  const writer = await composeAuditWriter(databaseOf(io, options), writing);
+  try {
+    io.out(`${await work(writer)}\n`);
+    return 0;
+  } finally {
+    await writer.close();
+  }
+}

@@ -1,0 +1,103 @@
+// commands: `console`: the reference server of the Management API, alone, for other clients and for tests.
+// First start prints the credentials once, one a line, and each start the API keys that it made; always the address. They are
+// stored hashed.
+
+import { parseListen } from '../config.ts';
+import type { Edition } from '../console/app.ts';
+import { type Console, FIRST_KEY, startConsole } from '../console/console.ts';
+import { parseDuration } from '../domain/duration.ts';
+import { AppError } from '../domain/errors.ts';
+import { systemClock } from '../system/clock.ts';
+import { systemLog } from '../system/log.ts';
+import { type KeyWish, readKeyWishes } from './console-keys.ts';
+import type { Io } from './io.ts';
+
+export { EDITIONS } from '../console/app.ts';
+
+export interface ConsoleCommandOptions {
+  listen: string;
+  db: string;
+  seed?: string;
+  devices?: string;
+  users?: string;
+  services?: string;
+  events?: string;
+  compromised?: string;
+  live?: boolean;
+  faults?: boolean;
+  strictPages?: boolean;
+  tokenLifetime?: string;
+  apiKey?: string[];
+  edition?: Edition;
+}
+
+export async function consoleCommand(io: Io, options: ConsoleCommandOptions): Promise<number> {
+  const listen = parseListen(options.listen);
+  if (!listen)
+    throw new AppError('usage', `--listen is \`${options.listen}\`: expected host:port such as 127.0.0.1:8081`);
+  const keys = readKeyWishes(options.apiKey ?? [], FIRST_KEY);
+  const server = await startConsole({
+    listen,
+    dbFile: options.db,
+    seed: seedOf(options),
+    live: options.live ?? false,
+    faults: options.faults ?? false,
+    strictPages: options.strictPages ?? false,
+    tokenLifetimeMs: lifetimeOf(options.tokenLifetime),
+    edition: options.edition,
+    clock: systemClock,
+    log: systemLog({ level: 'info', form: process.stderr.isTTY ? 'plain' : 'json' }),
+  });
+  try {
+    tell(io, server, keys);
+    await io.untilStopped();
+  } finally {
+    await server.close();
+  }
+  return 0;
+}
+
+function tell(io: Io, server: Console, keys: KeyWish[]): void {
+  if (server.credentials) {
+    const { apiKey, refreshToken, adminToken } = server.credentials;
+    io.out(`API_KEY=${apiKey}\nREFRESH_TOKEN=${refreshToken}\nADMIN_TOKEN=${adminToken}\n`);
+  }
+  for (const { name, scope, label } of keys) {
+    const secret = server.keepApiKey(name, scope);
+    if (secret !== undefined) io.out(`${label}=${secret}\n`);
+  }
+  io.out(`LISTENING=${server.address}\n`);
+}
+
+const TOKEN_LIFETIME_MAX_MS = 365 * 86_400_000;
+
+/** Tokens tell whole seconds: one of less than a second would have expired when it is made. */
+function lifetimeOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms >= 1_000 && ms <= TOKEN_LIFETIME_MAX_MS) return ms;
+  throw new AppError('usage', `--token-lifetime is \`${text}\`: expected a duration from 1s to 365d such as 10m`);
+}
+
+const COUNTS_MAX = {
+  devices: 1_000_000,
+  users: 1_000_000,
+  services: 10_000,
+  events: 10_000,
+  compromised: 1_000_000,
+} as const;
+
+/** Any count alone seeds too, with seed 1. */
+function seedOf(options: ConsoleCommandOptions) {
+  const counts = Object.entries(COUNTS_MAX).flatMap(([name, most]) => {
+    const text = options[name as keyof typeof COUNTS_MAX];
+    return text === undefined ? [] : [[name, wholeNumber(`--${name}`, text, most)] as const];
+  });
+  if (options.seed === undefined && counts.length === 0) return undefined;
+  return { seed: wholeNumber('--seed', options.seed ?? '1', Number.MAX_SAFE_INTEGER), ...Object.fromEntries(counts) };
+}
+
+function wholeNumber(name: string, text: string, most: number): number {
+  if (/^\d+$/.test(text) && Number(text) <= most) return Number(text);
+  throw new AppError('usage', `${name} is \`${text}\`: expected a whole number from 0 to ${most}`);
+}

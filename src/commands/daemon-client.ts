@@ -1,0 +1,87 @@
+// commands: while a daemon runs it is the one writer, and writing commands go through its HTTP endpoint.
+import { existsSync, readFileSync } from 'node:fs';
+import type { Config } from '../config.ts';
+import { AppError, type ErrorCode } from '../domain/errors.ts';
+import { readDaemonAddress } from '../store/writer-lock.ts';
+
+export interface DaemonClient {
+  url: string;
+  /** Errors: AppError with the endpoint's own words. */
+  call(method: 'GET' | 'POST', path: string, body?: unknown): Promise<string>;
+}
+
+/** The daemon that is active on this database, or undefined when none announced itself or it does not answer. */
+export async function findDaemon(config: Pick<Config, 'db' | 'token'>): Promise<DaemonClient | undefined> {
+  const address = readDaemonAddress(config.db);
+  if (!address) return undefined;
+  if (!(await isTrustward(address.url))) return undefined; // its file outlived it
+  const token = config.token ?? readTokenFile(`${config.db}.token`);
+  return { url: address.url, call: (method, path, body) => call(address.url, token, method, path, body) };
+}
+
+/** Whoever listens there now may be somebody else: nobody else is sent the token. */
+async function isTrustward(url: string): Promise<boolean> {
+  try {
+    const answer = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(5_000), redirect: 'error' });
+    const health = (await answer.json()) as { status?: unknown };
+    return answer.ok && health.status === 'ok';
+  } catch {
+    return false;
+  }
+}
+
+async function call(url: string, token: string, method: string, path: string, body: unknown): Promise<string> {
+  const headers: Record<string, string> = { authorization: `Bearer ${token}` };
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  const answer = await fetch(`${url}${path}`, {
+    method,
+    redirect: 'error',
+    headers,
+    body: body === undefined ? undefined : JSON.stringify(body),
+  }).catch((error) => {
+    throw new AppError('api_unreachable', `the daemon at ${url} does not answer any more: ${(error as Error).message}`);
+  });
+  const text = await answer.text();
+  if (!answer.ok)
+    throw new AppError(
+      codeOf(answer.status),
+      `the daemon at ${url} says: ${detailOf(text) ?? `HTTP ${answer.status}`}`,
+    );
+  return text;
+}
+
+const CODES: Record<number, ErrorCode> = {
+  400: 'usage',
+  401: 'config',
+  403: 'config',
+  404: 'not_found',
+  409: 'conflict',
+  422: 'usage',
+};
+
+function codeOf(status: number): ErrorCode {
+  return CODES[status] ?? 'internal';
+}
+
+function detailOf(text: string): string | undefined {
+  try {
+    const problem = JSON.parse(text) as { detail?: unknown; title?: unknown };
+    return typeof problem.detail === 'string'
+      ? problem.detail
+      : typeof problem.title === 'string'
+        ? problem.title
+        : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function readTokenFile(file: string): string {
+  if (!existsSync(file)) {
+    throw new AppError(
+      'config',
+      `the daemon's token is not in \`${file}\`: set TRUSTWARD_TOKEN to the one that it was started with`,
+    );
+  }
+  return readFileSync(file, 'utf8').trim();
+}

@@ -1,0 +1,41 @@
+// commands: `explain RULE SUBJECT`: the tree, the facts, the flip, and what decide says. Through the daemon when one is active.
+import { composeEngine } from '../compose.ts';
+import type { Config } from '../config.ts';
+import { type ExplainedSubject, explainSubject } from '../cycle/explain-subject.ts';
+import { plainJson } from '../domain/canonical.ts';
+import { explanationText } from '../evaluate/index.ts';
+import { showHidden } from '../report/index.ts';
+import { namingApi } from './api-fault.ts';
+import { findDaemon } from './daemon-client.ts';
+import { type CommonOptions, configOf, type Io, outputOf, write } from './io.ts';
+
+export async function explainCommand(io: Io, rule: string, subject: string, options: CommonOptions): Promise<number> {
+  const format = outputOf(options, ['text', 'json'] as const, 'text');
+  const config = configOf(io, options);
+  const daemon = await findDaemon(config);
+  const path = `/api/rules/${encodeURIComponent(rule)}/explain`;
+  const explained = daemon
+    ? (JSON.parse(await daemon.call('POST', path, { subject })) as ExplainedSubject)
+    : await explainHere(config, rule, subject);
+  write(io, options, format === 'json' ? JSON.stringify(plainJson(explained), null, 2) : textOf(explained));
+  return 0;
+}
+
+async function explainHere(config: Config, rule: string, subject: string): Promise<ExplainedSubject> {
+  const { explaining, close } = await composeEngine(config, config.mode);
+  try {
+    return await namingApi(config, () => explainSubject(explaining(), rule, subject));
+  } finally {
+    await close();
+  }
+}
+
+function textOf({ explanation, decisions }: ExplainedSubject): string {
+  const lines = decisions.map(
+    ({ action, target, decision, reason, reasonText, mode, effect }) =>
+      `  ${decision} (${reason}): ${reasonText}\n    ${action} ${target}, mode ${mode}: ${effect.text}`,
+  );
+  const none = ['  nothing: only a match, or a trouble of ours that is over, leads to a decision'];
+  const text = `${explanationText(explanation)}\ndecide would say\n${(lines.length > 0 ? lines : none).join('\n')}`;
+  return text.split('\n').map(showHidden).join('\n');
+}

@@ -1,0 +1,93 @@
+// commands: what every command is handed, and how it writes. Standard output carries the result alone; all else goes to
+// standard error. A command answers its exit code; failures are thrown and become one line and a code in main.ts.
+import { accessSync, constants, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type Config, type Environment, type Flags, readConfig, readDatabasePath } from '../config.ts';
+import { AppError } from '../domain/errors.ts';
+
+export interface Io {
+  env: Environment;
+  out(text: string): void;
+  err(text: string): void;
+  /** Resolves when the process is asked to end (SIGINT, SIGTERM). */
+  untilStopped(): Promise<void>;
+}
+
+/** Options that most commands share, as commander gives them. */
+export interface CommonOptions extends Flags {
+  format?: string;
+  out?: string;
+}
+
+export function configOf(io: Io, options: Flags): Config {
+  return readConfig(io.env, flagsOf(options));
+}
+
+export function databaseOf(io: Io, options: Flags): string {
+  return readDatabasePath(io.env, flagsOf(options));
+}
+
+function flagsOf({ apiUrl, db, rules, schedule, mode, listen }: Flags): Flags {
+  return { apiUrl, db, rules, schedule, mode, listen };
+}
+
+/**
+ * The format that was asked for. Called before a command does anything: what was done for a result that cannot be written
+ * would be done in vain, or be done and not be told.
+ */
+export function outputOf<T extends string>(options: CommonOptions, allowed: readonly T[], fallback: T): T {
+  const format = options.format ?? fallback;
+  if (!(allowed as readonly string[]).includes(format))
+    throw new AppError('usage', `--format is \`${format}\`: expected ${allowed.join(', ')}`);
+  if (options.out !== undefined) refuseUnwritable(options.out);
+  return format as T;
+}
+
+function refuseUnwritable(file: string): void {
+  try {
+    const found = statSync(file, { throwIfNoEntry: false });
+    if (found?.isDirectory()) throw unwritable(file, 'EISDIR');
+    accessSync(found ? file : dirname(file), constants.W_OK);
+  } catch (error) {
+    throw unwritable(file, error);
+  }
+}
+
+function unwritable(file: string, error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  const code = typeof error === 'string' ? error : (error as NodeJS.ErrnoException).code;
+  return new AppError('usage', `--out: \`${file}\` cannot be written (${code}): give a file in a folder that can be`);
+}
+
+/** Writes a result to standard output, or to `--out`, whole or not at all (0600: reports name people and devices). */
+export function write(io: Io, options: Pick<CommonOptions, 'out'>, text: string): void {
+  const whole = text.endsWith('\n') ? text : `${text}\n`;
+  if (options.out === undefined) io.out(whole);
+  else writeOut(options.out, whole);
+}
+
+function writeOut(file: string, text: string): void {
+  const isPlace = statSync(file, { throwIfNoEntry: false })?.isFile() === false; // a pipe or a device
+  const written = isPlace ? file : `${file}.${process.pid}.new`;
+  try {
+    writeFileSync(written, text, { mode: 0o600 });
+    if (!isPlace) renameSync(written, file);
+  } catch (error) {
+    if (!isPlace) rmSync(written, { force: true });
+    throw unwritable(file, error);
+  }
+}
+
+export function countOf(text: string, name: string, most: number): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > most) {
+    throw new AppError('usage', `${name} is \`${text}\`: expected a whole number from 1 to ${most}`);
+  }
+  return value;
+}
+
+/** How wide a text may be: the terminal's, or 100 columns in pipes and files. */
+export function widthOf({ out }: Pick<CommonOptions, 'out'>): { width: number } {
+  const columns = out === undefined && process.stdout.isTTY ? process.stdout.columns : 100;
+  return { width: Math.max(columns || 100, 60) };
+}

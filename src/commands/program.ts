@@ -1,0 +1,247 @@
+// commands: the command line's grammar: names, options and their help, each bound to one command file.
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError, Option } from 'commander';
+import { AppError } from '../domain/errors.ts';
+import { MODES } from '../domain/mode.ts';
+import {
+  acceptRestoreCommand,
+  auditArchiveCommand,
+  auditExportCommand,
+  auditListCommand,
+  auditVerifyCommand,
+  newKeyCommand,
+} from './audit.ts';
+import { consoleCommand, EDITIONS } from './console.ts';
+import { explainCommand } from './explain.ts';
+import type { Io } from './io.ts';
+import { answerCommand, applyCommand, planCommand } from './plans.ts';
+import { decisionsCommand, reportCommand } from './reading.ts';
+import { rulesCheckCommand, rulesListCommand, rulesSchemaCommand, rulesTestCommand } from './rules.ts';
+import { runCommand } from './run.ts';
+import { serveCommand } from './serve.ts';
+import { addSteering } from './steering-grammar.ts';
+
+type Action = (...args: never[]) => Promise<number>;
+
+/** Answers a function from arguments to an exit code. Errors: AppError `usage` for what the grammar refuses. */
+export function buildProgram(io: Io): (args: string[]) => Promise<number> {
+  return async (args) => {
+    let code = 0;
+    const bind =
+      (action: Action) =>
+      async (...values: unknown[]) => {
+        code = await (action as (...all: unknown[]) => Promise<number>)(...values);
+      };
+    const program = grammar(io, bind);
+    try {
+      await program.parseAsync(args, { from: 'user' });
+      return code;
+    } catch (error) {
+      if (!(error instanceof CommanderError)) throw error;
+      if (error.exitCode === 0) return 0; // help and version
+      if (error.code === 'commander.help') return 2; // no command given: help was shown, on standard error
+      const mistake = error.message.replace(/^error: |\.$/g, '').replace(/\s*\n\s*/g, ' ');
+      throw new AppError('usage', `${mistake}; \`trustward --help\` lists what there is`);
+    }
+  };
+}
+
+const AFTERWORD = `
+Exit codes:
+  0  done; a dry run that could be done, whatever it found
+  1  failed
+  2  wrong usage, configuration or rules
+  3  done in mode approve or enforce, but something waits for a person or a source was untrusted
+
+The first look changes nothing: \`trustward run --mode dry-run\`. Without TRUSTWARD_API_URL an
+embedded, made-up organization is used. \`trustward COMMAND --help\` tells a command's options;
+README.md has every setting.`;
+
+/** Mistakes are told in one line by whoever catches them; only help that nobody asked for goes to standard error here. */
+function outputTo(io: Io) {
+  const width = () => process.stdout.columns ?? 100;
+  return {
+    writeOut: io.out,
+    writeErr: io.err,
+    outputError: () => undefined,
+    getOutHelpWidth: width,
+    getErrHelpWidth: width,
+  };
+}
+
+type Bind = (action: Action) => (...values: unknown[]) => Promise<void>;
+
+function grammar(io: Io, bind: Bind): Command {
+  const program = new Command('trustward')
+    .description('Watches trust data of devices, users and services, judges it by rules, and acts.')
+    .version(versionOf())
+    .exitOverride()
+    .configureOutput(outputTo(io))
+    .showHelpAfterError(false)
+    .showSuggestionAfterError(true);
+  addActing(program, io, bind);
+  addReading(program, io, bind);
+  addSteering(program, io, bind, { engine: engineOptions, database: databaseOption, output: outputOptions });
+  addAudit(program, io, bind);
+  addRules(program, io, bind);
+  addConsole(program, io, bind);
+  for (const group of program.commands.filter(({ commands }) => commands.length > 0))
+    group.description(`${group.description()}: ${group.commands.map((child) => child.name()).join(', ')}`);
+  program.addHelpText('after', AFTERWORD);
+  for (const command of allCommands(program)) command.exitOverride().configureOutput(outputTo(io));
+  return program;
+}
+
+function addActing(program: Command, io: Io, bind: Bind): void {
+  engineOptions(program.command('serve').description('the daemon: schedule and HTTP endpoint'))
+    .addOption(new Option('--listen <host:port>', 'address of the HTTP endpoint (TRUSTWARD_LISTEN)'))
+    .addOption(new Option('--schedule <cron>', 'when runs happen (TRUSTWARD_SCHEDULE)'))
+    .addOption(modeOption('the most that any rule may do (TRUSTWARD_MODE)'))
+    .action(bind((options: never) => serveCommand(io, options)));
+  outputOptions(engineOptions(program.command('run').description('one run, and its report')), 'text, json, md')
+    .addOption(modeOption('how far this run may go'))
+    .option('--rule <id...>', 'only these rules')
+    .action(bind((options: never) => runCommand(io, options)));
+  outputOptions(
+    engineOptions(program.command('plan').description('a dry run that seals what a live run would do')),
+    'text, json, md',
+  )
+    .option('--rule <id...>', 'only these rules')
+    .action(bind((options: never) => planCommand(io, options)));
+  for (const answer of ['approve', 'reject'] as const) {
+    outputOptions(
+      engineOptions(
+        program.command(`${answer} <plan>`).description(`${answer} a plan, by its id or the beginning of it`),
+      ),
+      'text, json',
+    )
+      .option('--reason <text>', 'why, for the audit')
+      .action(bind((plan: never, options: never) => answerCommand(io, plan, answer, options)));
+  }
+  outputOptions(
+    engineOptions(program.command('apply <plan>').description('apply an approved plan: exactly it or less')),
+    'text, json',
+  ).action(bind((plan: never, options: never) => applyCommand(io, plan, options)));
+}
+
+function addReading(program: Command, io: Io, bind: Bind): void {
+  outputOptions(
+    databaseOption(program.command('report [run]').description('the report of a run; the latest when none is named')),
+    'text, json, md',
+  ).action(bind((run: never, options: never) => reportCommand(io, run, options)));
+  outputOptions(
+    databaseOption(program.command('decisions').description('what was decided, newest first')),
+    'text, json',
+  )
+    .option('--rule <id>', 'of this rule')
+    .option('--subject <id>', 'about this device (DeviceID), user (e-mail) or service (ServiceID)')
+    .option('--target <target>', 'for this serial number or service')
+    .option('--limit <n>', 'at most so many', '50')
+    .action(bind((options: never) => decisionsCommand(io, options)));
+}
+
+function addAudit(program: Command, io: Io, bind: Bind): void {
+  const audit = program.command('audit').description('the hash-chained record');
+  const add = (name: string, text: string) => databaseOption(audit.command(name).description(text));
+  outputOptions(add('list', 'entries, newest first'), 'text, json')
+    .option('--kind <kind>', 'of this kind, such as intent.sent')
+    .option('--limit <n>', 'at most so many', '50')
+    .action(bind((options: never) => auditListCommand(io, options)));
+  outputOptions(add('verify', 'whether the record is whole; names the first bad entry or checkpoint'), 'text, json')
+    .option('--file <export>', 'verify this export instead, on any machine')
+    .option('--public-key <file>', 'a copy of the public key')
+    .action(bind((options: never) => auditVerifyCommand(io, options)));
+  add('export', 'entries and checkpoints as NDJSON, to be verified elsewhere')
+    .option('--from <seq>', 'from this entry on', '1')
+    .option('--out <file>', 'write there instead of to standard output')
+    .action(bind((options: never) => auditExportCommand(io, options)));
+  const why = '--reason <text>';
+  add('archive', 'move the oldest entries to a verified file beside the database')
+    .requiredOption('--before <seq|date>', 'entries before this one, or before this date (UTC)')
+    .requiredOption(why, 'why, for the audit')
+    .action(bind((options: never) => auditArchiveCommand(io, options)));
+  add('accept-restore', 'go on with a database that is older than its checkpoints outside')
+    .requiredOption(why, 'why, for the audit')
+    .action(bind((options: never) => acceptRestoreCommand(io, options)));
+  add('new-key', 'sign checkpoints with a new key from now on')
+    .requiredOption(why, 'why, for the audit')
+    .action(bind((options: never) => newKeyCommand(io, options)));
+}
+
+function addRules(program: Command, io: Io, bind: Bind): void {
+  const rules = program.command('rules').description('rule files');
+  const add = (name: string, text: string, formats: string) =>
+    outputOptions(rules.command(name).description(text), formats).addOption(rulesOption());
+  outputOptions(
+    engineOptions(
+      program.command('explain <rule> <subject>').description('why a rule says what it says about one subject'),
+    ),
+    'text, json',
+  ).action(bind((rule: never, subject: never, options: never) => explainCommand(io, rule, subject, options)));
+  add('check', 'whether all can be loaded; file, line and column of what is wrong', 'text, json').action(
+    bind((options: never) => rulesCheckCommand(io, options)),
+  );
+  add('test', 'run the tests inside the rules, with coverage of conditions', 'text, json, junit')
+    .option('--mutate', 'also tell which changes of a rule no test notices')
+    .action(bind((options: never) => rulesTestCommand(io, options)));
+  add('schema', 'JSON Schema of a rule file, for editors', 'json').action(
+    bind((options: never) => rulesSchemaCommand(io, options)),
+  );
+  add('list', 'the rules of the folder', 'text, json').action(bind((options: never) => rulesListCommand(io, options)));
+}
+
+function addConsole(program: Command, io: Io, bind: Bind): void {
+  program
+    .command('console')
+    .description('the reference server of the Management API')
+    .option('--listen <host:port>', 'where it listens', '127.0.0.1:8081')
+    .option('--db <file>', 'its database', 'data/console.db')
+    .option('--seed <n>', 'make an organization; the same one from the same number')
+    .option('--devices <n>', 'how many devices')
+    .option('--users <n>', 'how many users')
+    .option('--services <n>', 'how many services')
+    .option('--events <n>', 'how many past events')
+    .option('--compromised <n>', 'how many compromised devices')
+    .option('--live', 'let the organization live')
+    .option('--token-lifetime <duration>', 'how long access tokens are good', '10m')
+    .option('--api-key <name:scope...>', 'an API key of this scope, told once; may be repeated')
+    .addOption(
+      new Option('--edition <edition>', 'basic has no events and no services').choices(EDITIONS).default('full'),
+    )
+    .option('--strict-pages', 'pages carry no logins, as the specification says')
+    .option('--faults', 'allow faults to be set at /faults')
+    .action(bind((options: never) => consoleCommand(io, options)));
+}
+
+function engineOptions(command: Command): Command {
+  return databaseOption(command)
+    .option('--api-url <url>', 'base address of the Management API (TRUSTWARD_API_URL)')
+    .addOption(rulesOption());
+}
+
+function databaseOption(command: Command): Command {
+  return command.option('--db <file>', 'the database (TRUSTWARD_DB)');
+}
+
+function rulesOption(): Option {
+  return new Option('--rules <folder>', 'the rules folder (TRUSTWARD_RULES)');
+}
+
+function modeOption(text: string): Option {
+  return new Option('--mode <mode>', text).choices(MODES.filter((mode) => mode !== 'off'));
+}
+
+function outputOptions(command: Command, formats: string): Command {
+  return command
+    .option('--format <format>', formats)
+    .option('--out <file>', 'write there instead of to standard output');
+}
+
+function allCommands(command: Command): Command[] {
+  return command.commands.flatMap((child) => [child, ...allCommands(child)]);
+}
+
+function versionOf(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}

@@ -1,0 +1,64 @@
+// commands: `rules check`, `rules test`, `rules schema`, `rules list`: about rule files alone; no database, no API.
+import { ACTIONS } from '../act/actions.ts';
+import { formatTestReport, type LoadedRule, rulesJsonSchema, runRuleTests } from '../evaluate/index.ts';
+import { loadRuleFolder } from '../rule-holder.ts';
+import { type CommonOptions, type Io, outputOf, write } from './io.ts';
+
+function rulesDirOf(io: Io, options: CommonOptions): string {
+  return options.rules ?? (io.env.TRUSTWARD_RULES?.trim() || 'rules');
+}
+
+/** Errors: as loadRuleFolder. */
+async function load(io: Io, options: CommonOptions): Promise<readonly LoadedRule[]> {
+  return (await loadRuleFolder(rulesDirOf(io, options), ACTIONS)).rules;
+}
+
+export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise<number> {
+  const format = outputOf(options, ['text', 'json'] as const, 'text');
+  const rules = await load(io, options);
+  const ids = rules.map(({ id }) => id);
+  write(
+    io,
+    options,
+    format === 'json'
+      ? JSON.stringify({ ok: true, rules: ids })
+      : `${ids.length} rule${ids.length === 1 ? '' : 's'} can be loaded`,
+  );
+  return 0;
+}
+
+export async function rulesListCommand(io: Io, options: CommonOptions): Promise<number> {
+  const format = outputOf(options, ['text', 'json'] as const, 'text');
+  const rules = await load(io, options);
+  const rows = rules.map(({ id, title, severity, subject, mode, then, hash, file, sources }) => ({
+    id,
+    title,
+    severity,
+    subject,
+    mode,
+    then: then.map(({ action }) => action),
+    sources,
+    file,
+    hash,
+  }));
+  const lines = rows.map(
+    (row) =>
+      `${row.mode.padEnd(8)} ${row.severity.padEnd(9)} ${row.subject.padEnd(8)} ${row.id}: ${row.title} (${row.then.join(', ')})`,
+  );
+  write(io, options, format === 'json' ? JSON.stringify(rows, null, 2) : lines.join('\n'));
+  return 0;
+}
+
+/** Exit code 1: a test failed, a rule has none, or (with `--mutate`) a change of a rule goes unnoticed. */
+export async function rulesTestCommand(io: Io, options: CommonOptions & { mutate?: boolean }): Promise<number> {
+  const format = outputOf(options, ['text', 'json', 'junit'] as const, 'text');
+  const report = runRuleTests(await load(io, options), { mutate: options.mutate ?? false });
+  write(io, options, formatTestReport(report, format));
+  return report.ok ? 0 : 1;
+}
+
+export async function rulesSchemaCommand(io: Io, options: CommonOptions): Promise<number> {
+  outputOf(options, ['json'] as const, 'json');
+  write(io, options, JSON.stringify(rulesJsonSchema(), null, 2));
+  return 0;
+}

@@ -1,0 +1,66 @@
+// commands: `run`: one run, and its report. Through the daemon when one is active, else by itself.
+import { composeEngine } from '../compose.ts';
+import type { Config } from '../config.ts';
+import { runCycle } from '../cycle.ts';
+import { AppError } from '../domain/errors.ts';
+import type { StoreReader } from '../domain/store.ts';
+import { buildReport, type Report } from '../report/index.ts';
+import { namingApi } from './api-fault.ts';
+import { type DaemonClient, findDaemon } from './daemon-client.ts';
+import { type CommonOptions, configOf, type Io, outputOf, widthOf, write } from './io.ts';
+import { renderReport } from './render.ts';
+
+export const REPORT_FORMATS = ['text', 'json', 'md'] as const;
+
+export interface RunOptions extends CommonOptions {
+  rule?: string[];
+}
+
+export async function runCommand(io: Io, options: RunOptions): Promise<number> {
+  const format = outputOf(options, REPORT_FORMATS, 'text');
+  const config = configOf(io, options);
+  const daemon = await findDaemon(config);
+  const report = daemon ? await runThrough(daemon, config, options) : await runHere(io, config, options);
+  write(io, options, renderReport(report, format, widthOf(options)));
+  return exitCodeOfReport(report);
+}
+
+/** 3: done in mode `approve` or `enforce`, but something waits for a person or a source was untrusted. */
+export function exitCodeOfReport(report: Report): number {
+  if (report.run.status !== 'completed') return 1;
+  if (report.run.mode === 'dry-run') return 0;
+  const { hold, failed, unknown, parked } = report.summary;
+  return hold + failed + unknown + parked > 0 || !report.snapshot.trusted ? 3 : 0;
+}
+
+/**
+ * Without a daemon, `--mode` says how far this run goes and TRUSTWARD_MODE, when somebody set it, how far any may go.
+ * Errors: as composeEngine and runCycle.
+ */
+async function runHere(io: Io, config: Config, options: RunOptions): Promise<Report> {
+  const allowed = config.modeCap ?? (options.mode ? 'enforce' : config.mode);
+  const composition = await composeEngine(config, allowed, options.rule);
+  const { engine, stopping, close } = composition;
+  void io.untilStopped().then(() => stopping.abort());
+  try {
+    const request = { mode: config.mode, trigger: 'command', rules: options.rule, waitForDoubts: true } as const;
+    const run = await namingApi(config, () => runCycle(engine, request));
+    return await reportOf(engine.store, run.id);
+  } finally {
+    await close();
+  }
+}
+
+async function reportOf(reader: StoreReader, runId: string): Promise<Report> {
+  const run = await reader.run(runId);
+  return buildReport(reader, run as NonNullable<typeof run>);
+}
+
+async function runThrough(daemon: DaemonClient, config: Config, options: RunOptions): Promise<Report> {
+  const body = { mode: config.mode, rules: options.rule, wait: true };
+  const { id } = JSON.parse(await daemon.call('POST', '/api/runs', body)) as { id: string };
+  const report = JSON.parse(await daemon.call('GET', `/api/runs/${id}/report?format=json`)) as Report;
+  if (report.run.status === 'completed') return report;
+  // The same as without a daemon: a run that broke off is one line, and `report` tells how far it came.
+  throw new AppError('api_answer', `run ${report.run.seq} was aborted: ${report.run.error ?? 'the daemon has more'}`);
+}

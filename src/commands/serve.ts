@@ -1,0 +1,54 @@
+// commands: `serve`: the daemon: schedule, HTTP endpoint, rules reloaded when they change.
+// It ends on SIGTERM or SIGINT: nothing new is begun, what is under way is finished, within 20 seconds.
+import { existsSync } from 'node:fs';
+import { type Composition, composeEngine } from '../compose.ts';
+import { startDaemon } from '../daemon.ts';
+import { demandFree } from '../http/index.ts';
+import type { CommonOptions, Io } from './io.ts';
+import { configOf } from './io.ts';
+
+export async function serveCommand(io: Io, options: CommonOptions): Promise<number> {
+  const config = configOf(io, options);
+  // A first start that cannot listen leaves nothing behind; later ones say first who holds the database.
+  if (!existsSync(config.db)) await demandFree(config.listen);
+  const composition = await composeEngine(config);
+  try {
+    const daemon = await startDaemon(composition);
+    io.out(welcome(composition, daemon.url, daemon.tokenPlace));
+    await io.untilStopped();
+    await daemon.stop();
+  } finally {
+    await composition.close();
+  }
+  return 0;
+}
+
+function welcome({ config, engine, embedded, rules }: Composition, url: string, tokenPlace: string): string {
+  const demo = embedded !== undefined;
+  const token = tokenPlace.startsWith('TRUSTWARD') ? '$TRUSTWARD_TOKEN' : `$(cat ${tokenPlace})`;
+  const lines = [
+    '',
+    `Trustward${demo ? ' DEMO' : ''} is running.`,
+    '',
+    `  HTTP endpoint   ${url}`,
+    `  Token           ${tokenPlace}`,
+    `  Mode            ${engine.daemonMode}${engine.daemonMode === 'dry-run' ? ' (nothing is changed)' : ''}`,
+    `  Schedule        ${config.schedule}`,
+    `  Rules           ${rules.all().length} in ${config.rulesDir}`,
+    `  Database        ${config.db}`,
+    `  Management API  ${demo ? `${embedded} (embedded console, a made-up organization that lives)` : config.api?.url}`,
+    '',
+    'What to do next, in another terminal:',
+    '',
+    '  npx trustward report                    what the last run found, did and why',
+    '  npx trustward run --mode dry-run        one more run that changes nothing',
+    '  npx trustward decisions                 what was decided, newest first',
+    '  npx trustward audit verify              that the record is whole',
+    `  curl -H "Authorization: Bearer ${token}" '${url}/api/runs/latest/report?format=md'`,
+    '',
+    ...(demo ? ['To watch a real organization, set TRUSTWARD_API_URL and TRUSTWARD_API_KEY (see README).', ''] : []),
+    'Ctrl-C ends it.',
+    '',
+  ];
+  return lines.join('\n');
+}

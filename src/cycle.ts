@@ -1,0 +1,64 @@
+// The whole flow, readable on one screen: pull → evaluate → decide → approve → act; the audit is written along the way.
+// In: a request. Out: a finished run, in the store. It never asks whether a run is dry: only act/gate does.
+import { carryOut } from './act/carry-out.ts';
+import { openAgain, openIntent } from './act/gate.ts';
+import { resolveDoubts, resolveLeftovers, settleDoubtsOnce } from './act/resolve.ts';
+import { sealPlan } from './approve/plans.ts';
+import { actContext, afterPull, decideInput, type Engine, rulesOfRun } from './cycle/engine.ts';
+import { pullSnapshot } from './cycle/pull-snapshot.ts';
+import { wasReached } from './cycle/pulled-snapshot.ts';
+import { commitOf } from './cycle/run-commit.ts';
+import { abortRun, beginRun, completeRun } from './cycle/run-life.ts';
+import { steeringSeen, tellSteering } from './cycle/run-steering.ts';
+import { decide } from './decide/decide.ts';
+import { leastMode } from './domain/mode.ts';
+import type { Run, RunRequest } from './domain/run.ts';
+
+/**
+ * One run; `begun` is told when it has its id. Errors: what kept it from judging anything (AppError `api_unreachable`, `api_refused`, `store_failed` …) is
+ * thrown after the run is recorded as aborted; what it had decided until then stays decided.
+ */
+export async function runCycle(engine: Engine, request: RunRequest, begun?: (run: Run) => void): Promise<Run> {
+  const rules = await rulesOfRun(engine, request);
+  const run = await beginRun(engine, request, rules);
+  begun?.(run);
+  const { store, ids, settings, log } = engine;
+  try {
+    const before = await actContext(engine, run, rules, run.mode);
+    await resolveLeftovers(before);
+
+    const standing = await store.standing(run.startedAt);
+    const pulled = await pullSnapshot(engine, run, rules, standing);
+    if (wasReached(pulled)) await store.bind(engine.bindTo);
+    const decided = decide(decideInput(engine, run, rules, pulled, standing));
+    const sealed = sealPlan({
+      id: ids.next(),
+      runId: run.id,
+      mode: leastMode(run.mode, run.daemonMode),
+      nowMs: run.startedAt,
+      ttlMs: settings.planTtlMs,
+      planned: decided.planned,
+      isWhole: request.rules === undefined,
+      pending: await store.plans({ status: 'pending' }, 100),
+    });
+    const intents = decided.acts
+      .filter((act) => !act.carried && act.retryOf === undefined)
+      .map((act) => openIntent(act.draft, act.mode, { id: ids.next(), runId: run.id, nowMs: run.startedAt }));
+    const seen = steeringSeen(run, standing, pulled, settings.exemptions);
+    await store.commitRun(commitOf(run, rules, pulled, decided, sealed, intents, seen));
+    tellSteering(log, run, seen);
+
+    // By what wishes it now: a rule that was taken away or set to dry-run since has no part in it, and gains no claim.
+    const retries = decided.acts.flatMap(({ retryOf, mode, draft: { basis } }) =>
+      standing.intents.filter(({ id }) => id === retryOf).map((intent) => openAgain({ ...intent, basis }, mode)),
+    );
+    const acting = afterPull(before, engine, rules, pulled);
+    await carryOut(acting, [...intents, ...retries]);
+    await resolveDoubts(acting);
+    if (request.waitForDoubts) await settleDoubtsOnce(acting);
+    return await completeRun(engine, run, pulled);
+  } catch (error) {
+    await abortRun(engine, run, error);
+    throw error;
+  }
+}

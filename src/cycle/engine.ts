@@ -1,0 +1,194 @@
+// cycle: what one run is handed, and how each stage's input is made of it.
+import type { ActContext, ActSettings, SubjectCounts } from '../act/context.ts';
+import type { DecideInput, DecideSettings } from '../decide/input.ts';
+import type { Action, ActionName } from '../domain/action.ts';
+import type { Checkpointer } from '../domain/checkpoint.ts';
+import { AppError } from '../domain/errors.ts';
+import { leastMode, type Mode } from '../domain/mode.ts';
+import type { Api, Clock, Ids, Log } from '../domain/ports.ts';
+import type { Rule } from '../domain/rule.ts';
+import type { Run, RunRequest } from '../domain/run.ts';
+import type { Standing, Store } from '../domain/store.ts';
+import { SOURCE_OF, type Source, SUBJECT_KINDS } from '../domain/subjects.ts';
+import type { Evaluator } from '../domain/verdict.ts';
+import type { EventPullSettings } from '../pull/pull-events.ts';
+import { dropSecrets } from '../pull/secrets.ts';
+import type { TrustSettings } from '../pull/trust-gate.ts';
+import { exemptionOf } from './exemption-of.ts';
+import type { JudgeView, PulledSnapshot } from './pulled-snapshot.ts';
+
+export interface EngineSettings {
+  decide: DecideSettings;
+  act: ActSettings;
+  trust: TrustSettings;
+  events: EventPullSettings;
+  planTtlMs: number;
+  /** A day before the end, and after 30 days without use, unless said otherwise. */
+  exemptions?: ExemptionSettings;
+}
+
+export interface ExemptionSettings {
+  /** So long before its end it is told. */
+  warnMs: number;
+  /** One that never matched anything for so long is told. */
+  unusedMs: number;
+}
+
+/** The rule set that is judged: loaded whole, or not at all. */
+export interface ActiveRules {
+  /** All loaded rules but those of mode `off`. */
+  rules: readonly Rule[];
+  hash: string;
+  evaluator: Evaluator;
+  /** An evaluator over some of them, for a run over chosen rules. */
+  only(ids: readonly string[]): Evaluator;
+}
+
+export interface Engine {
+  api: Api;
+  store: Store;
+  /** Seals the audit at the end of every run; absent for a database in memory, which has nothing outside. */
+  checkpointer?: Checkpointer;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  actions: ReadonlyMap<ActionName, Action>;
+  active(): ActiveRules;
+  daemonMode: Mode;
+  settings: EngineSettings;
+  demo: boolean;
+  /** What the database is bound to, once a run has read from it. */
+  bindTo: string;
+  /** Aborted when the process is to end: nothing new is begun. */
+  signal: AbortSignal;
+  /** Event windows that this process has filled already, and how far back it has reached. */
+  feed: EventFeed;
+  /** Called when a run or a plan is over: tells people what needs them. Never throws; nothing that is done waits for it. */
+  afterwards?(): Promise<void>;
+}
+
+export interface EventFeed {
+  primed: WeakSet<Evaluator>;
+  triedMs: number;
+}
+
+/** The rules of one run with their evaluator. */
+export interface RunRules {
+  rules: readonly Rule[];
+  evaluator: Evaluator;
+  hash: string;
+  activeIds: ReadonlySet<string>;
+}
+
+/** Errors: AppError `usage` for a rule that is not active. */
+export async function rulesOfRun(engine: Engine, request: RunRequest): Promise<RunRules> {
+  const active = engine.active();
+  const activeIds = new Set(active.rules.map((rule) => rule.id));
+  if (!request.rules) return { rules: active.rules, evaluator: active.evaluator, hash: active.hash, activeIds };
+  demandActive(active, request.rules);
+  const rules = active.rules.filter((rule) => request.rules?.includes(rule.id));
+  return { rules, evaluator: active.only(rules.map((rule) => rule.id)), hash: active.hash, activeIds };
+}
+
+/** Errors: AppError `usage` that names the first rule that is not active. */
+export function demandActive(active: ActiveRules, ids: readonly string[]): void {
+  const known = active.rules.map((rule) => rule.id);
+  const unknown = ids.find((id) => !known.includes(id));
+  if (unknown === undefined) return;
+  throw new AppError(
+    'usage',
+    `there is no active rule \`${unknown}\`: active are ${known.sort().join(', ') || 'none'}`,
+  );
+}
+
+export function decideInput(
+  engine: Engine,
+  run: Run,
+  own: RunRules,
+  pulled: PulledSnapshot,
+  standing: Standing,
+): DecideInput {
+  const unjudged = new Set(pulled.unjudged);
+  return {
+    runMode: run.mode,
+    daemonMode: run.daemonMode,
+    nowMs: run.startedAt,
+    judged: own.rules.filter((rule) => !unjudged.has(rule.id)),
+    unjudged: own.rules.filter((rule) => unjudged.has(rule.id)),
+    activeRules: own.activeIds,
+    traits: engine.actions,
+    judgements: pulled.judgements,
+    sources: pulled.snapshot.sources,
+    fleet: pulled.fleet,
+    standing,
+    exemptOwners: pulled.exemptOwners,
+    ids: engine.ids,
+    settings: engine.settings.decide,
+  };
+}
+
+/** For resolving what earlier runs left, before anything of this run is known. `mode`: the most that may be done now. */
+export async function actContext(engine: Engine, run: Run, own: RunRules, mode: Mode): Promise<ActContext> {
+  const { api, store, clock, ids, log, actions, settings, signal } = engine;
+  const view: JudgeView = {
+    joins: { users: new Map(), devices: new Map() },
+    coverage: await store.coverage(),
+    unavailable: new Set(),
+  };
+  // Asked anew each time: rules may be loaded again while a run acts.
+  const ruleNow = (id: string) => engine.active().rules.find((rule) => rule.id === id);
+  const judged = new Set(own.rules.map((rule) => rule.id));
+  return {
+    runId: run.id,
+    mode: leastMode(mode, engine.daemonMode),
+    ruleMode: (rule) => ruleNow(rule)?.mode,
+    ruleHash: (rule) => ruleNow(rule)?.hash,
+    canJudge: (rule) => judged.has(rule) || ruleNow(rule) === undefined,
+    api,
+    store,
+    clock,
+    ids,
+    log,
+    actions,
+    settings: settings.act,
+    signal,
+    counts: { attempts: new Map(), failures: 0 },
+    subjects: await countsOfBaselines(store),
+    recheck: recheckWith(engine, own, view),
+    withoutSecrets: (record) => dropSecrets(record, new Set()),
+    exemptionOf: (intent, records) => exemptionOf(engine, intent, records),
+  };
+}
+
+/** The same, with what this run's snapshot says. */
+export function afterPull(acting: ActContext, engine: Engine, own: RunRules, pulled: PulledSnapshot): ActContext {
+  const sources = new Map(own.rules.map((rule) => [rule.id, rule.sources]));
+  const canRead = (source: Source) => pulled.snapshot.sources[source].trusted;
+  return {
+    ...acting,
+    subjects: pulled.subjects,
+    recheck: recheckWith(engine, own, pulled.view),
+    canJudge: (rule) => acting.canJudge(rule) && (sources.get(rule)?.every(canRead) ?? true),
+  };
+}
+
+async function countsOfBaselines(store: Store): Promise<SubjectCounts> {
+  const counts = { device: 0, user: 0, service: 0 };
+  for (const kind of SUBJECT_KINDS) counts[kind] = (await store.baseline(SOURCE_OF[kind]))?.count ?? 0;
+  return counts;
+}
+
+/** Judges one fresh record by one rule, with windows, coverage and joined records as they are now. */
+function recheckWith(engine: Engine, own: RunRules, view: JudgeView): ActContext['recheck'] {
+  const rules = new Map(own.rules.map((rule) => [rule.id, rule]));
+  return (ruleId, record) => {
+    const rule = rules.get(ruleId);
+    if (!rule) return undefined;
+    const isStanding = (id: string) => id === ruleId;
+    const judge = own.evaluator.judge(rule.subject, { ...view, nowMs: engine.clock.nowMs(), isStanding });
+    judge.accept(record);
+    const judgement = judge.finish();
+    if (judgement.matches.some((match) => match.rule === ruleId)) return 'match';
+    return judgement.standing.find((verdict) => verdict.rule === ruleId)?.verdict;
+  };
+}

@@ -1,0 +1,23 @@
+// The daemon's half of people's steering: what the HTTP endpoint is handed. A stop is heard at once; what calls something, or
+// changes what a run under way rests on, waits for its turn among the runs.
+import type { Engine } from './cycle/engine.ts';
+import { exempt } from './cycle/exempt.ts';
+import { releaseClaims } from './cycle/release-claims.ts';
+import { resolveIntent } from './cycle/resolve-intent.ts';
+import { acceptSnapshot, endExemption, resumeEverything, stopEverything } from './cycle/steer.ts';
+import type { SteeringPort } from './http/index.ts';
+import type { RunQueue } from './schedule/run-queue.ts';
+
+export function steeringPort(engine: Engine, queue: RunQueue): SteeringPort {
+  return {
+    stop: (person) => stopEverything(engine, person),
+    resume: (person) => resumeEverything(engine, person),
+    // Without a release it calls nothing, and counts from the next call on.
+    exempt: (request, by) =>
+      request.release ? queue.inTurn(() => exempt(engine, request, by)) : exempt(engine, request, by),
+    endExemption: (id, person) => endExemption(engine, id, person),
+    accept: (source, person) => acceptSnapshot(engine, source, person),
+    resolve: (id, as, person) => queue.inTurn(() => resolveIntent(engine, id, as, person)),
+    release: (target, person) => queue.inTurn(() => releaseClaims(engine, target, person)),
+  };
+}

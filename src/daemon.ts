@@ -1,0 +1,226 @@
+// The daemon: an engine with a schedule, an HTTP endpoint and a watch on the rules folder.
+// In: a composition. Out: something that can be asked where it is, and stopped.
+import type { Composition } from './compose.ts';
+import { answerPlan } from './cycle/answer-plan.ts';
+import { applyPlan } from './cycle/apply-plan.ts';
+import { explainSubject } from './cycle/explain-subject.ts';
+import { runCycle } from './cycle.ts';
+import { steeringPort } from './daemon-steering.ts';
+import { AppError, lineOf } from './domain/errors.ts';
+import { isAtLeast } from './domain/mode.ts';
+import type { Run, RunRequest } from './domain/run.ts';
+import { isoTime } from './domain/time-text.ts';
+import {
+  createHttpApp,
+  type HttpDeps,
+  listen,
+  loadOrCreateToken,
+  type PlanAnswer,
+  type ReadyCheck,
+  type StartedRun,
+  tokenHash,
+  tokenVerifier,
+} from './http/index.ts';
+import { views } from './report/index.ts';
+import { watchRules } from './rule-watch.ts';
+import { RunQueue } from './schedule/run-queue.ts';
+import { startSchedule } from './schedule/schedule.ts';
+
+export interface Daemon {
+  url: string;
+  /** Where the bearer token lies, for people. */
+  tokenPlace: string;
+  stop(): Promise<void>;
+}
+
+/** Errors: AppError `port_busy`, `config`. A first run begins at once. */
+export async function startDaemon(composition: Composition): Promise<Daemon> {
+  const { config, engine, lock, log, stopping } = composition;
+  const state = new DaemonState(composition);
+  const token = config.token === undefined ? loadOrCreateToken(config.db) : undefined;
+  const tokenPlace = token ? token.file : 'TRUSTWARD_TOKEN';
+  const listening = await listen(
+    createHttpApp(httpDeps(composition, state, token?.token ?? (config.token as string))),
+    config.listen,
+  );
+  lock.announce({ pid: process.pid, url: listening.url });
+  const schedule = startSchedule(config.schedule, () => void state.scheduledRun());
+  const telling = composition.telling.start(stopping.signal);
+  // Times that came while no daemon ran are missed runs: they become one, now.
+  void state.scheduledRun();
+  const watch = watchRules(
+    config.rulesDir,
+    engine.clock,
+    () => reloadRules(composition),
+    (error) => log.error({}, `the rules could not be loaded again: ${lineOf(error)}`),
+  );
+  log.info({ url: listening.url, schedule: config.schedule, mode: config.mode }, `listening on ${listening.url}`);
+  return {
+    url: listening.url,
+    tokenPlace,
+    stop: async () => {
+      schedule.stop();
+      stopping.abort();
+      await Promise.all([listening.close(), state.queue.stop(), watch.stop(), telling]);
+    },
+  };
+}
+
+/** A good set replaces the active one, a bad one leaves it; either is in the audit, once, when something changed. */
+async function reloadRules({ config, engine, rules }: Composition): Promise<void> {
+  const before = { hash: rules.active().hash, refusal: rules.refusal?.join('\n') };
+  const refused = await rules.reload();
+  const { hash } = rules.active();
+  if (hash === before.hash && refused === before.refusal) return;
+  const kind = refused === undefined ? 'rules.loaded' : 'rules.rejected';
+  await engine.store.appendAudit([{ kind, body: { rulesDir: config.rulesDir, hash, refused } }]);
+}
+
+/** What the daemon knows of its own doings. */
+class DaemonState {
+  readonly queue = new RunQueue();
+  /** What the last run ended with; undefined before the first. */
+  last: { error: unknown; text: string } | undefined;
+
+  constructor(private readonly composition: Composition) {}
+
+  /** A failing run is reported, and the next one comes. */
+  async scheduledRun(): Promise<void> {
+    const { engine, log, config } = this.composition;
+    try {
+      await this.queue.scheduled(() =>
+        this.perform({ mode: config.mode, trigger: 'schedule', rules: undefined, waitForDoubts: false }),
+      );
+    } catch (error) {
+      if (!engine.signal.aborted) log.error({}, `a scheduled run failed: ${lineOf(error)}`);
+    }
+  }
+
+  /** Resolves when the run has begun. */
+  trigger(request: RunRequest): Promise<StartedRun> {
+    return new Promise((resolve, reject) => {
+      const finished = this.queue.inTurn(() => this.perform(request, (run) => resolve({ run, finished })));
+      finished.catch(reject);
+    });
+  }
+
+  private async perform(request: RunRequest, begun?: (run: Run) => void): Promise<Run> {
+    const { engine, log } = this.composition;
+    try {
+      const run = await runCycle(engine, request, begun);
+      this.last = { error: undefined, text: `run ${run.seq} completed` };
+      log.info({ run: run.id, seq: run.seq, mode: run.mode }, `run ${run.seq} (${run.mode}) is done`);
+      return run;
+    } catch (error) {
+      // A request that names no rule says nothing about the daemon; a run that could not even be recorded says much.
+      const isAskersFault = error instanceof AppError && error.code === 'usage';
+      if (!isAskersFault) this.last = { error, text: lineOf(error) };
+      throw error;
+    }
+  }
+}
+
+function httpDeps(composition: Composition, state: DaemonState, token: string): HttpDeps {
+  const { config, engine, rules, log } = composition;
+  const { store, clock } = engine;
+  const known = [{ name: 'admin', scope: 'admin' as const, hash: tokenHash(token) }];
+  return {
+    reader: store,
+    views,
+    trigger: (request) => state.trigger(request),
+    readiness: () => readiness(composition, state),
+    plans: {
+      approve: (plan, by, reason) => approveAndApply(composition, state, plan, by, reason),
+      reject: async (plan, by, reason) => ({
+        plan: await state.queue.inTurn(() => answerPlan(engine, plan, 'reject', by, reason)),
+      }),
+      apply: (plan) => state.queue.inTurn(() => apply(composition, plan)),
+    },
+    steering: steeringPort(engine, state.queue),
+    rules: () => rules.all(),
+    explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
+    verifyAudit: () => composition.verifyAudit(),
+    verifyToken: tokenVerifier(known),
+    hosts: { listenHost: config.listen.host, allowed: config.allowedHosts },
+    clock,
+    log,
+    demo: engine.demo,
+  };
+}
+
+/** A daemon of mode `approve` or `enforce` applies an approved plan at once. */
+async function approveAndApply(
+  composition: Composition,
+  state: DaemonState,
+  planId: string,
+  by: string,
+  reason: string | undefined,
+): Promise<PlanAnswer> {
+  return state.queue.inTurn(async () => {
+    const plan = await answerPlan(composition.engine, planId, 'approve', by, reason);
+    const isHeld =
+      !isAtLeast(composition.engine.daemonMode, 'approve') || (await composition.engine.store.stop()) !== undefined;
+    return isHeld ? { plan } : apply(composition, plan.id);
+  });
+}
+
+async function apply({ engine }: Composition, planId: string): Promise<PlanAnswer> {
+  const { plan, intents, refused } = await applyPlan(engine, planId);
+  return { plan, applied: { intents, refused } };
+}
+
+async function readiness({ engine, rules }: Composition, state: DaemonState): Promise<ReadyCheck[]> {
+  const { last } = state;
+  return [
+    await databaseCheck(engine.store),
+    rulesCheck(rules),
+    { name: 'last run', ok: last?.error === undefined, text: last ? last.text : 'none yet since the start' },
+    ...auditChecks(engine),
+    ...(await stopChecks(engine.store)),
+    { name: 'mode', ok: true, text: `${engine.daemonMode}${engine.demo ? ', DEMO: the embedded console' : ''}` },
+  ];
+}
+
+/** Anybody may read this: it tells how much is wrong, not what; that is in the log and in the audit. */
+function rulesCheck(rules: Composition['rules']): ReadyCheck {
+  const wrong = rules.refusal?.length;
+  const text = `${rules.all().length} rules`;
+  if (wrong === undefined) return { name: 'rules', ok: true, text };
+  const problems = `${wrong} problem${wrong === 1 ? '' : 's'}`;
+  return {
+    name: 'rules',
+    ok: false,
+    text: `the folder was refused (${problems}); the last good set of ${text} goes on`,
+  };
+}
+
+/** Open to anybody: what is wrong is told, the files' places are in the log. */
+function auditChecks({ checkpointer }: Composition['engine']): ReadyCheck[] {
+  if (!checkpointer) return [];
+  const restored = checkpointer.restored();
+  const isBehind = checkpointer.fault() !== undefined;
+  const text = isBehind
+    ? 'the file outside the database cannot be written; see the log'
+    : 'sealed outside the database';
+  const accept = 'an older database was restored; nothing is changed until `trustward audit accept-restore`';
+  return [
+    { name: 'checkpoints', ok: !isBehind, text },
+    ...(restored === undefined ? [] : [{ name: 'restored database', ok: false, text: accept }]),
+  ];
+}
+
+/** A stop is a person's wish, no fault; open to anybody, so that who and why are left to the log and the report. */
+async function stopChecks(store: HttpDeps['reader']): Promise<ReadyCheck[]> {
+  const stop = await store.stop().catch(() => undefined); // what is wrong with the database has a check of its own
+  const text = stop && `since ${isoTime(stop.at)}: runs judge, and nothing is called until it is resumed`;
+  return text === undefined ? [] : [{ name: 'stopped', ok: true, text }];
+}
+
+async function databaseCheck(store: HttpDeps['reader']): Promise<ReadyCheck> {
+  try {
+    const { seq } = await store.auditHead();
+    return { name: 'database', ok: true, text: `${seq} audit entries` };
+  } catch (error) {
+    return { name: 'database', ok: false, text: lineOf(error) };
+  }
+}

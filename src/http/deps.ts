@@ -1,0 +1,134 @@
+// http: the ports of the endpoint: all it knows of the rest of the product. compose.ts fills them.
+
+import type { ActionName } from '../domain/action.ts';
+import type { AuditEntry } from '../domain/audit-entry.ts';
+import type { Claim } from '../domain/claim.ts';
+import type { StoredDecision } from '../domain/decision.ts';
+import type { Exemption } from '../domain/exemption.ts';
+import type { Intent } from '../domain/intent.ts';
+import type { Plan } from '../domain/plan.ts';
+import type { Clock, Log } from '../domain/ports.ts';
+import type { Rule } from '../domain/rule.ts';
+import type { Run, RunRequest } from '../domain/run.ts';
+import type { Acceptance, Stop } from '../domain/steering.ts';
+import type { RunRecord, StoreReader } from '../domain/store.ts';
+import type { Caller } from './tokens.ts';
+
+/** A run that has its turn and its id. `finished` rejects with what broke it off, after that is recorded. */
+export interface StartedRun {
+  run: Run;
+  finished: Promise<Run>;
+}
+
+/** One thing that must be so for the daemon to do its work; `text` is for people and is shown to anybody. */
+export interface ReadyCheck {
+  name: string;
+  ok: boolean;
+  text: string;
+}
+
+/** What became of a plan. `applied` when its intents were carried out at once. */
+export interface PlanAnswer {
+  plan: Plan;
+  applied?: { intents: readonly Intent[]; refused: readonly { action: string; target: string; reason: string }[] };
+}
+
+export interface AuditVerdict {
+  ok: boolean;
+  /** Entries verified before the first bad one. */
+  entries: number;
+  head: string;
+  bad: { seq: number; reason: string } | undefined;
+}
+
+export const REPORT_FORMATS = ['json', 'md', 'text'] as const;
+export type ReportFormat = (typeof REPORT_FORMATS)[number];
+
+/** How stored nouns are shown: report/ has the words. */
+export interface Views {
+  report(reader: StoreReader, run: RunRecord, format: ReportFormat): Promise<string>;
+  run(run: RunRecord): object;
+  decision(decision: StoredDecision): object;
+  plan(plan: Plan): object;
+  intent(intent: Intent): object;
+  claim(claim: Claim): object;
+  auditEntry(entry: AuditEntry): object;
+  exemption(exemption: Exemption, nowMs: number): object;
+  stop(stop: Stop): object;
+  acceptance(acceptance: Acceptance): object;
+  released(released: Released): object;
+}
+
+/** Who says it (the token's name), and why. */
+export interface Person {
+  by: string;
+  reason: string;
+}
+
+/** What became of a target that a person let go of. */
+export interface Released {
+  target: string;
+  action: ActionName;
+  state: 'released' | 'dry_run' | 'standing';
+  text: string;
+  intent: Intent | undefined;
+}
+
+export interface ExemptionRequest {
+  subject?: { kind: string; id: string } | undefined;
+  selector?: { field: string; value: string } | undefined;
+  owner: string;
+  reason: string;
+  until: string;
+  release: boolean;
+}
+
+/** Errors of all: AppError `usage`, `not_found`, `conflict`; where something is called also those of the API. */
+export interface SteeringPort {
+  /** Heard at once, also while a run is under way. */
+  stop(person: Person): Promise<Stop>;
+  /** Answers the stop that was lifted. */
+  resume(person: Person): Promise<Stop>;
+  exempt(request: ExemptionRequest, by: string): Promise<{ exemption: Exemption; released: readonly Released[] }>;
+  endExemption(id: string, person: Person): Promise<Exemption>;
+  accept(source: string, person: Person): Promise<Acceptance>;
+  resolve(intent: string, as: 'done' | 'not-done' | 'retry', person: Person): Promise<Intent>;
+  release(target: string, person: Person): Promise<readonly Released[]>;
+}
+
+export interface HttpDeps {
+  reader: StoreReader;
+  views: Views;
+  /**
+   * Asks for a run, one at a time; resolves when it has begun, which may be after the ones before it.
+   * Errors: AppError `usage` (a rule that is not active), `conflict` (too many wait), `stopped`.
+   */
+  trigger(request: RunRequest): Promise<StartedRun>;
+  /** Every check must be ok for `/readyz` to answer 200. */
+  readiness(): Promise<readonly ReadyCheck[]>;
+  /** Errors of all three: AppError `not_found`, `usage` (an ambiguous prefix), `conflict` (not in the state for it). */
+  plans: {
+    approve(plan: string, by: string, reason: string | undefined): Promise<PlanAnswer>;
+    reject(plan: string, by: string, reason: string | undefined): Promise<PlanAnswer>;
+    apply(plan: string, by: string): Promise<PlanAnswer>;
+  };
+  steering: SteeringPort;
+  /** All loaded rules, those of mode `off` too. */
+  rules(): readonly Rule[];
+  /** Errors: AppError `not_found` for a rule or a subject, and those of reading the API. */
+  explain(rule: string, subject: string): Promise<object>;
+  verifyAudit(): Promise<AuditVerdict>;
+  /** Who a bearer token belongs to; undefined for one that is not known. */
+  verifyToken(token: string): Caller | undefined;
+  hosts: HostPolicy;
+  clock: Clock;
+  log: Log;
+  demo: boolean;
+}
+
+export interface HostPolicy {
+  /** The address that is listened on: `127.0.0.1`, `0.0.0.0`, `::`, or a name. */
+  listenHost: string;
+  /** Further names by which the endpoint is called, such as that of a proxy. */
+  allowed: readonly string[];
+}

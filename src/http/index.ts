@@ -1,0 +1,15 @@
+// http: what the rest of the product may use of the endpoint.
+export { createHttpApp } from './app.ts';
+export type {
+  AuditVerdict,
+  HostPolicy,
+  HttpDeps,
+  PlanAnswer,
+  ReadyCheck,
+  StartedRun,
+  SteeringPort,
+  Views,
+} from './deps.ts';
+export { demandFree, type Listening, listen } from './listen.ts';
+export { loadOrCreateToken, type TokenFile } from './token-file.ts';
+export { type Caller, type KnownToken, type Scope, tokenHash, tokenVerifier } from './tokens.ts';

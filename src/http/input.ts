@@ -1,0 +1,60 @@
+// http: bodies and queries, checked by zod at the edge. In: a request and a schema. Out: its value, or 400 that lists every fault.
+import { z } from 'zod';
+import { readBodyText } from './body.ts';
+import { type FieldError, Problem } from './problem.ts';
+import type { Ctx } from './route.ts';
+
+/** An empty body is taken for `{}`. The content type is not asked for: tokens, not cookies, say who asks. */
+export async function readBody<T>(context: Ctx, schema: z.ZodType<T>): Promise<T> {
+  const text = await readBodyText(context);
+  return check(schema, text.trim() === '' ? {} : parse(text), 'body');
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Problem(400, 'malformed-json', 'The body is not JSON', 'the body must be one JSON object');
+  }
+}
+
+export function readQuery<T>(context: Ctx, schema: z.ZodType<T>): T {
+  const repeated = Object.entries(context.req.queries()).find(([, values]) => values.length > 1);
+  if (repeated) throw badInput('query', [{ path: repeated[0], message: 'is given more than once' }]);
+  return check(schema, context.req.query(), 'query');
+}
+
+function check<T>(schema: z.ZodType<T>, value: unknown, where: 'body' | 'query'): T {
+  const checked = schema.safeParse(value);
+  if (checked.success) return checked.data;
+  throw badInput(
+    where,
+    checked.error.issues.map(({ path, message }) => ({ path: path.join('.'), message })),
+  );
+}
+
+function badInput(where: 'body' | 'query', errors: FieldError[]): Problem {
+  const named = errors.map(({ path, message }) => (path === '' ? message : `\`${path}\`: ${message}`));
+  return new Problem(400, 'bad-request', 'The request is wrong', `the ${where} is wrong: ${named.join('; ')}`, {
+    errors,
+  });
+}
+
+const MORE_MAX = 1_000;
+
+/** `limit` of a list: 1 to 1,000; 50 unless told otherwise. */
+export const limitField = z
+  .string()
+  .regex(/^\d{1,4}$/, `must be a whole number from 1 to ${MORE_MAX}`)
+  .transform(Number)
+  .pipe(z.number().min(1).max(MORE_MAX))
+  .default(50);
+
+/** A position in a list that is counted from 1. */
+export const positionField = z
+  .string()
+  .regex(/^\d{1,15}$/, 'must be a whole number')
+  .transform(Number);
+
+/** A name or id to look for. */
+export const nameField = z.string().min(1).max(1_000);

@@ -1,0 +1,76 @@
+// http: the app on a TCP port. In: an app, host and port (0: any). Out: its address, and a close that ends what is open.
+import type { Server } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import type { Hono } from 'hono';
+import { AppError } from '../domain/errors.ts';
+import type { Env } from './route.ts';
+
+export interface Listening {
+  /** `http://host:port` */
+  url: string;
+  /** Takes no new request, lets those under way be answered for at most `drainMs` (5 s), then cuts them off. */
+  close(drainMs?: number): Promise<void>;
+}
+
+const SERVER_OPTIONS = { headersTimeout: 15_000, requestTimeout: 30_000, keepAliveTimeout: 5_000 };
+const DRAIN_MS = 5_000;
+
+/** Errors: AppError `port_busy` when the address is taken, `config` when it cannot be listened on at all. */
+export async function listen(app: Hono<Env>, at: { host: string; port: number }): Promise<Listening> {
+  const server = createAdaptorServer({
+    fetch: app.fetch,
+    overrideGlobalObjects: false,
+    serverOptions: SERVER_OPTIONS,
+  }) as Server;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(refusal(error, at)));
+    server.listen(at.port, at.host, resolve);
+  });
+  return { url: urlOf(server.address() as AddressInfo), close: (drainMs = DRAIN_MS) => close(server, drainMs) };
+}
+
+/** Whether the address could be listened on now. Errors: as `listen`. */
+export async function demandFree(at: { host: string; port: number }): Promise<void> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(refusal(error, at)));
+    server.listen(at.port, at.host, () => server.close(() => resolve()));
+  });
+}
+
+function urlOf({ address, family, port }: AddressInfo): string {
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
+
+function close(server: Server, drainMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const cutOff = setTimeout(() => server.closeAllConnections(), drainMs);
+    server.close(() => {
+      clearTimeout(cutOff);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
+
+function refusal(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): AppError {
+  const where = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return new AppError(
+        'port_busy',
+        `the HTTP endpoint cannot listen on ${where}: another process does; end it, or set TRUSTWARD_LISTEN to a free port`,
+      );
+    case 'EACCES':
+      return new AppError(
+        'config',
+        `the HTTP endpoint may not listen on ${where}: ports under 1024 need more rights; set TRUSTWARD_LISTEN to a higher one`,
+      );
+    default:
+      return new AppError(
+        'config',
+        `the HTTP endpoint cannot listen on ${where} (${error.code ?? error.message}): set TRUSTWARD_LISTEN to an address of this machine`,
+      );
+  }
+}

@@ -1,0 +1,73 @@
+// http: errors as problem details (RFC 9457). In: anything thrown. Out: a status and a body that says what, where and
+// what to do. It never shows a stack trace, or the text of an error that was not written for people.
+import { AppError, type ErrorCode } from '../domain/errors.ts';
+
+export interface FieldError {
+  /** Where in the body or query: `rules.0`; empty for the whole. */
+  path: string;
+  message: string;
+}
+
+/** A refusal by the endpoint itself. `slug` is stable: clients tell problems apart by `urn:trustward:problem:<slug>`. */
+export class Problem extends Error {
+  override readonly name = 'Problem';
+  constructor(
+    readonly status: number,
+    readonly slug: string,
+    readonly title: string,
+    readonly problemDetail: string,
+    readonly more: { errors?: FieldError[]; headers?: Record<string, string> } = {},
+  ) {
+    super(problemDetail);
+  }
+}
+
+const OF_CODE: Record<ErrorCode, [status: number, slug: string, title: string]> = {
+  usage: [400, 'bad-request', 'The request is wrong'],
+  config: [500, 'configuration', 'The configuration is wrong'],
+  rules: [409, 'rules', 'The rules cannot be loaded'],
+  bound_elsewhere: [409, 'bound-elsewhere', 'The database belongs to another address'],
+  api_unreachable: [502, 'api-unreachable', 'The Management API cannot be reached'],
+  api_refused: [502, 'api-refused', 'The Management API refuses the credential'],
+  api_forbidden: [502, 'api-forbidden', 'The Management API forbids this'],
+  api_answer: [502, 'api-answer', 'The Management API gave an answer that cannot be used'],
+  store_locked: [503, 'store-locked', 'The database is in use by another process'],
+  store_failed: [503, 'store-failed', 'The database does not work'],
+  port_busy: [500, 'port-busy', 'An address is taken'],
+  not_found: [404, 'not-found', 'There is no such thing'],
+  conflict: [409, 'conflict', 'The present state forbids this'],
+  stopped: [503, 'stopping', 'The daemon is shutting down'],
+  internal: [500, 'internal', 'Something went wrong inside'],
+};
+
+/** What is said of any error; undefined for one that nobody foresaw, which is for the log alone. */
+export function problemOf(error: unknown): Problem | undefined {
+  if (error instanceof Problem) return error;
+  if (!(error instanceof AppError)) return undefined;
+  const [status, slug, title] = OF_CODE[error.code];
+  return new Problem(status, slug, title, error.message);
+}
+
+export const UNFORESEEN = new Problem(
+  500,
+  'internal',
+  'Something went wrong inside',
+  'the request could not be answered: the log says why',
+);
+
+/** @param instance the path of the request. */
+export function problemResponse(problem: Problem, instance: string): Response {
+  const { status, slug, title, problemDetail, more } = problem;
+  const body = {
+    type: `urn:trustward:problem:${slug}`,
+    title,
+    status,
+    detail: problemDetail,
+    instance,
+    ...(more.errors ? { errors: more.errors } : {}),
+  };
+  return new Response(`${JSON.stringify(body)}\n`, {
+    status,
+    headers: { 'Content-Type': 'application/problem+json', ...more.headers },
+  });
+}

@@ -1,0 +1,49 @@
+// http: the audit chain: to read its entries, and to have it verified.
+import { z } from 'zod';
+import type { HttpDeps } from '../deps.ts';
+import { limitField, nameField, positionField, readBody, readQuery } from '../input.ts';
+import { json, type Route } from '../route.ts';
+
+const auditQuery = z
+  .strictObject({
+    /** Entries after this number, oldest first. */
+    after: positionField.optional(),
+    /** Entries before this number, newest first. */
+    before: positionField.optional(),
+    kind: nameField.optional(),
+    limit: limitField,
+  })
+  .refine((query) => query.after === undefined || query.before === undefined, {
+    message: 'give `after` or `before`, not both',
+  });
+
+export function auditRoutes({ reader, views, verifyAudit }: HttpDeps): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/audit',
+      scope: 'read',
+      handle: async (context) => {
+        const { after, before, kind, limit } = readQuery(context, auditQuery);
+        const entries = await reader.audit({
+          limit,
+          ...(after !== undefined && { afterSeq: after }),
+          ...(before !== undefined && { beforeSeq: before }),
+          ...(kind !== undefined && { kind }),
+        });
+        const next = entries.length < limit ? null : (entries.at(-1)?.seq ?? null);
+        return json({ entries: entries.map(views.auditEntry), head: await reader.auditHead(), next });
+      },
+    },
+    {
+      method: 'POST',
+      path: '/api/audit/verify',
+      scope: 'read',
+      handle: async (context) => {
+        await readBody(context, z.strictObject({}));
+        const { ok, entries, head, bad } = await verifyAudit();
+        return json({ ok, entries, head, bad: bad ?? null });
+      },
+    },
+  ];
+}

@@ -1,0 +1,31 @@
+// http: what is open to anybody: whether the process lives, whether it can do its work, and where to go from here.
+import type { HttpDeps } from '../deps.ts';
+import { json, type Route } from '../route.ts';
+
+export function healthRoutes(deps: HttpDeps): Route[] {
+  const open = (path: string, handle: Route['handle']): Route => ({ method: 'GET', path, scope: undefined, handle });
+  return [
+    open('/healthz', () => json({ status: 'ok' })),
+    open('/readyz', () => tellReadiness(deps)),
+    open('/', () => new Response(pointer(deps.demo), { headers: { 'Content-Type': 'text/plain; charset=utf-8' } })),
+  ];
+}
+
+async function tellReadiness(deps: HttpDeps): Promise<Response> {
+  const checks = await deps.readiness();
+  const ready = checks.every((check) => check.ok);
+  return json({ status: ready ? 'ready' : 'not ready', demo: deps.demo, checks }, ready ? 200 : 503);
+}
+
+function pointer(demo: boolean): string {
+  return `Trustward${demo ? ' (DEMO: against its own embedded console)' : ''}
+
+  GET  /readyz                          whether it can do its work
+  GET  /api/runs                        what it did
+  GET  /api/runs/latest/report?format=md  the last report (json, md, text)
+  POST /api/runs {"mode": "dry-run"}    a run now
+  GET  /api/decisions                   what it decided, and why
+
+All under /api needs \`Authorization: Bearer TOKEN\`.
+`;
+}

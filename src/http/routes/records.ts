@@ -1,0 +1,108 @@
+// http: what was decided, and what stands: decisions, one subject's history, intents, claims, rules.
+// In: requests with filters. Out: JSON lists, newest first, with `next` when there may be more.
+import { z } from 'zod';
+import { AppError } from '../../domain/errors.ts';
+import type { DecisionQuery } from '../../domain/store.ts';
+import { SUBJECT_KINDS } from '../../domain/subjects.ts';
+import type { HttpDeps } from '../deps.ts';
+import { limitField, nameField, readQuery } from '../input.ts';
+import { type Ctx, json, param, type Route } from '../route.ts';
+import { ruleView } from '../rule-view.ts';
+import { runOf } from './runs.ts';
+
+const decisionQuery = z.strictObject({
+  /** Decisions that this run wrote: its id, or `latest`. */
+  run: nameField.optional(),
+  rule: nameField.optional(),
+  subject: nameField.optional(),
+  target: nameField.optional(),
+  decision: z.enum(['act', 'hold', 'skip']).optional(),
+  limit: limitField,
+  /** The id of the last decision of the page before. */
+  before: nameField.optional(),
+});
+const pageQuery = decisionQuery.pick({ limit: true, before: true });
+const intentQuery = z.strictObject({
+  status: z.enum(['planned', 'sent', 'settled', 'withdrawn']).optional(),
+  outcome: z.enum(['succeeded', 'failed', 'unknown', 'confirmed', 'parked', 'dry_run']).optional(),
+  limit: limitField,
+});
+const claimQuery = z.strictObject({
+  status: z.enum(['standing', 'orphaned', 'ended', 'overridden', 'released']).optional(),
+  limit: limitField,
+});
+
+export function recordRoutes(deps: HttpDeps): Route[] {
+  const { reader, views } = deps;
+  const get = (path: string, handle: Route['handle']): Route => ({ method: 'GET', path, scope: 'read', handle });
+  return [
+    get('/api/decisions', (context) => listDecisions(deps, context)),
+    get('/api/subjects/:kind/:id', (context) => tellSubject(deps, context)),
+    get('/api/intents', async (context) => {
+      const { status, outcome, limit } = readQuery(context, intentQuery);
+      const found = await reader.intents({ ...(status && { status }), ...(outcome && { outcome }) });
+      return json({ intents: newest(found, limit).map(views.intent), total: found.length });
+    }),
+    get('/api/claims', async (context) => {
+      const { status, limit } = readQuery(context, claimQuery);
+      const found = await reader.claims(status === undefined ? {} : { status });
+      return json({ claims: newest(found, limit).map(views.claim), total: found.length });
+    }),
+    get('/api/rules', () => json({ rules: deps.rules().map(ruleView) })),
+    get('/api/rules/:id', (context) => {
+      const id = param(context, 'id');
+      const rule = deps.rules().find((one) => one.id === id);
+      if (!rule) throw new AppError('not_found', `there is no rule \`${id}\``);
+      return json(ruleView(rule));
+    }),
+  ];
+}
+
+/** The store gives the oldest first. */
+function newest<T>(rows: readonly T[], limit: number): T[] {
+  return rows.slice(-limit).reverse();
+}
+
+async function listDecisions({ reader, views }: HttpDeps, context: Ctx): Promise<Response> {
+  const { run, rule, subject, target, decision, limit, before } = readQuery(context, decisionQuery);
+  const query: DecisionQuery = { limit };
+  if (run !== undefined) query.runSeq = (await runOf(reader, run)).seq;
+  if (rule !== undefined) query.rule = rule;
+  if (subject !== undefined) query.subjectId = subject;
+  if (target !== undefined) query.target = target;
+  if (decision !== undefined) query.decision = decision;
+  if (before !== undefined) query.before = before;
+  const found = await reader.decisions(query);
+  return json({ decisions: found.map(views.decision), next: nextOf(found, limit) });
+}
+
+/** A full page may have another one after it: `before` is then its last row. */
+function nextOf(rows: readonly { id: string }[], limit: number): string | null {
+  return rows.length < limit ? null : (rows.at(-1)?.id ?? null);
+}
+
+/** All that is known of one subject. Errors: AppError `not_found` when nothing was ever decided about it. */
+async function tellSubject({ reader, views }: HttpDeps, context: Ctx): Promise<Response> {
+  const kind = SUBJECT_KINDS.find((known) => known === param(context, 'kind'));
+  const id = param(context, 'id');
+  if (!kind) {
+    const kinds = SUBJECT_KINDS.join(', ');
+    throw new AppError('not_found', `there is no kind of subject \`${param(context, 'kind')}\`: ${kinds}`);
+  }
+  const { limit, before } = readQuery(context, pageQuery);
+  const found = await reader.decisions({ subjectId: id, limit, ...(before !== undefined && { before }) });
+  const own = found.filter((decision) => decision.subject.kind === kind);
+  if (own.length === 0 && before === undefined) {
+    throw new AppError('not_found', `nothing is known of ${kind} \`${id}\`: no rule has matched it`);
+  }
+  const intentIds = [...new Set(own.flatMap((decision) => decision.intentId ?? []))];
+  const intents = intentIds.length === 0 ? [] : await reader.intents({ ids: intentIds });
+  const claims = [...(await reader.claims({ status: 'standing' })), ...(await reader.claims({ status: 'orphaned' }))];
+  return json({
+    subject: { kind, id, name: own[0]?.subjectName ?? null },
+    decisions: own.map((decision) => ({ ...views.decision(decision), standing: decision.endedSeq === undefined })),
+    intents: intents.map(views.intent),
+    claims: claims.filter((claim) => claim.subjectId === id).map(views.claim),
+    next: nextOf(found, limit),
+  });
+}

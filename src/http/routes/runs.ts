@@ -1,0 +1,89 @@
+// http: runs: to trigger one, to list them, to read one and its report.
+// In: requests. Out: runs as JSON, reports as JSON, Markdown or text.
+import { z } from 'zod';
+import { AppError, lineOf } from '../../domain/errors.ts';
+import type { RunRecord, StoreReader } from '../../domain/store.ts';
+import { type HttpDeps, REPORT_FORMATS, type ReportFormat } from '../deps.ts';
+import { limitField, nameField, positionField, readBody, readQuery } from '../input.ts';
+import { type Ctx, json, param, type Route } from '../route.ts';
+
+const runBody = z.strictObject({
+  mode: z.enum(['dry-run', 'approve', 'enforce']),
+  /** Only these rules; left out: the whole active set. */
+  rules: z.array(nameField).min(1).max(1_000).optional(),
+  /** Answer when it has finished, not when it has begun. */
+  wait: z.boolean().default(false),
+});
+const listQuery = z.strictObject({ limit: limitField, before: positionField.optional() });
+const reportQuery = z.strictObject({ format: z.enum(REPORT_FORMATS).default('json') });
+
+const CONTENT_TYPES: Record<ReportFormat, string> = {
+  json: 'application/json',
+  md: 'text/markdown; charset=utf-8',
+  text: 'text/plain; charset=utf-8',
+};
+
+export function runRoutes(deps: HttpDeps): Route[] {
+  const { reader, views } = deps;
+  return [
+    { method: 'POST', path: '/api/runs', scope: 'trigger', handle: (context) => triggerRun(deps, context) },
+    {
+      method: 'GET',
+      path: '/api/runs',
+      scope: 'read',
+      handle: async (context) => {
+        const { limit, before } = readQuery(context, listQuery);
+        const runs = await reader.runs(limit, before);
+        return json({ runs: runs.map(views.run), next: runs.length < limit ? null : (runs.at(-1)?.seq ?? null) });
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/runs/:id',
+      scope: 'read',
+      handle: async (context) => json(views.run(await runOf(reader, param(context, 'id')))),
+    },
+    {
+      method: 'GET',
+      path: '/api/runs/:id/report',
+      scope: 'read',
+      handle: async (context) => {
+        const { format } = readQuery(context, reportQuery);
+        const run = await runOf(reader, param(context, 'id'));
+        return new Response(await views.report(reader, run, format), {
+          headers: { 'Content-Type': CONTENT_TYPES[format] },
+        });
+      },
+    },
+  ];
+}
+
+/** 202 when it has begun, or 200 when it has finished; one that was aborted says so in its status. */
+async function triggerRun(deps: HttpDeps, context: Ctx): Promise<Response> {
+  const { mode, rules, wait } = await readBody(context, runBody);
+  const unique = rules && [...new Set(rules)];
+  const { run, finished } = await deps.trigger({ mode, rules: unique, trigger: 'http', waitForDoubts: false });
+  const ended = finished.catch((error: unknown) => {
+    deps.log.warn({ run: run.id, by: context.var.caller.name }, `a run was aborted: ${lineOf(error)}`);
+  });
+  if (wait) await ended;
+  const record = await runOf(deps.reader, run.id);
+  const location = `/api/runs/${encodeURIComponent(run.id)}`;
+  const body = { id: run.id, status: record.status, location, run: deps.views.run(record) };
+  return json(body, wait ? 200 : 202, { Location: location });
+}
+
+const RECENT = 20;
+
+/** `latest`: the last one that has ended, or else the one under way. Errors: AppError `not_found`. */
+export async function runOf(reader: StoreReader, id: string): Promise<RunRecord> {
+  if (id === 'latest') {
+    const recent = await reader.runs(RECENT);
+    const latest = recent.find((run) => run.status !== 'running') ?? recent[0];
+    if (latest) return latest;
+    throw new AppError('not_found', 'there is no run yet: POST /api/runs makes one');
+  }
+  const run = await reader.run(id);
+  if (!run) throw new AppError('not_found', `there is no run \`${id}\``);
+  return run;
+}

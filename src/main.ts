@@ -1,0 +1,50 @@
+#!/usr/bin/env node
+// The process: arguments, signals, exit codes. A failure is one line (or a few) on standard error, never a stack trace
+// for a user's mistake or a fault of the API.
+
+import type { Io } from './commands/io.ts';
+import { buildProgram } from './commands/program.ts';
+import { AppError, exitCodeOf, lineOf } from './domain/errors.ts';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** Design: what is under way is finished within 20 s; then the process ends all the same, and intents stay `sent`. */
+const END_WITHIN_MS = 20_000;
+
+const stopped = new Promise<void>((resolve) => {
+  for (const signal of SIGNALS) {
+    process.once(signal, () => {
+      setTimeout(() => process.exit(1), END_WITHIN_MS).unref();
+      resolve();
+    });
+  }
+});
+
+const io: Io = {
+  env: process.env,
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  untilStopped: () => stopped,
+};
+
+// A reader that closes its end (`| head`) is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+
+function report(error: unknown): void {
+  if (error instanceof AppError) io.err(`trustward: ${lineOf(error)}\n`);
+  else
+    io.err(
+      `trustward: this is a fault of Trustward itself: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    );
+  process.exitCode = exitCodeOf(error);
+}
+
+process.on('unhandledRejection', (error) => {
+  report(error);
+  process.exit(1);
+});
+
+try {
+  process.exitCode = await buildProgram(io)(process.argv.slice(2));
+} catch (error) {
+  report(error);
+}

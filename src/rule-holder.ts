@@ -1,0 +1,112 @@
+// The active rule set: loaded whole or not at all. A changed folder that cannot be loaded leaves the last good set active.
+import type { ActiveRules } from './cycle/engine.ts';
+import type { ActionName, ActionTraits } from './domain/action.ts';
+import { AppError } from './domain/errors.ts';
+import type { Log } from './domain/ports.ts';
+import type { Evaluator } from './domain/verdict.ts';
+import { compileRules, type LoadedRule, loadRules, problemLine } from './evaluate/index.ts';
+
+export class RuleHolder {
+  private current: ActiveRules | undefined;
+  private loaded: readonly LoadedRule[] = [];
+  /** What was wrong with the folder at the last look, a line each; undefined when the active set is what it says. */
+  refusal: readonly string[] | undefined;
+
+  constructor(
+    private readonly dir: string,
+    private readonly traits: ReadonlyMap<ActionName, ActionTraits>,
+    private readonly log: Log,
+  ) {}
+
+  active(): ActiveRules {
+    if (!this.current) throw new AppError('internal', 'rules were used before they were loaded');
+    return this.current;
+  }
+
+  all(): readonly LoadedRule[] {
+    return this.loaded;
+  }
+
+  /** Errors: as loadRuleFolder. Rules that mean the same go on as they are, with their event windows. */
+  async load(): Promise<void> {
+    const before = this.current?.hash;
+    try {
+      const { rules, hash } = await loadRuleFolder(this.dir, this.traits);
+      this.refusal = undefined;
+      this.loaded = rules;
+      if (hash === before) return;
+      this.current = activate(rules, hash);
+      if (before !== undefined) this.log.info({ rules: rules.length, hash }, `rules loaded: ${rules.length}`);
+    } catch (error) {
+      if (error instanceof AppError) this.refusal = error.message.split('\n');
+      throw error;
+    }
+  }
+
+  /** Loads again; answers what was wrong, in which case the last good set goes on. */
+  async reload(): Promise<string | undefined> {
+    try {
+      await this.load();
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      const said = error.message.replaceAll('\n', '; ');
+      this.log.error({ rulesDir: this.dir }, `rules were refused, the last good set goes on: ${said}`);
+      return error.message;
+    }
+  }
+}
+
+/** Compiles a loaded set. Those of mode `off` are not active. */
+export function activate(loaded: readonly LoadedRule[], hash: string): ActiveRules {
+  const rules = loaded.filter((rule) => rule.mode !== 'off');
+  const compile = sharingEvents();
+  const chosen = new Map<string, Evaluator>();
+  return {
+    rules,
+    hash,
+    evaluator: compile(rules),
+    only: (ids) => {
+      const key = [...ids].sort().join(' ');
+      const known = chosen.get(key) ?? compile(rules.filter((rule) => ids.includes(rule.id)));
+      chosen.set(key, known);
+      return known;
+    },
+  };
+}
+
+/**
+ * INVARIANT: what one evaluator of a set observes, all of them do. The log is read once: events that came with a run over
+ * chosen rules would be missing in the windows of the next whole run, which would call a count complete that is not.
+ */
+function sharingEvents(): (rules: readonly LoadedRule[]) => Evaluator {
+  const all: Evaluator[] = [];
+  return (rules) => {
+    const own = compileRules(rules);
+    all.push(own);
+    return {
+      ...own,
+      observe: (events) => {
+        for (const each of all) each.observe(events);
+      },
+    };
+  };
+}
+
+/** Errors: AppError `rules`, with every problem of every file, one a line; also for a folder without any rule. */
+export async function loadRuleFolder(
+  dir: string,
+  traits: ReadonlyMap<ActionName, ActionTraits>,
+): Promise<{ rules: readonly LoadedRule[]; hash: string }> {
+  const set = await loadRules(dir, { traits }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === undefined) throw error;
+    const where = `the rules folder \`${dir}\` cannot be read (${error.code})`;
+    throw new AppError('rules', `${where}: give a folder of rule files in TRUSTWARD_RULES or --rules`);
+  });
+  if (set.problems.length > 0) throw new AppError('rules', set.problems.map(problemLine).join('\n'));
+  if (set.rules.length === 0) {
+    const what = `there is no rule in \`${dir}\`: nothing can be judged, and nothing is undone`;
+    throw new AppError('rules', `${what}; add a rule file, or give its folder in TRUSTWARD_RULES or --rules`);
+  }
+  return set;
+}
