@@ -1,0 +1,95 @@
+// test: a plan's digest, and when a waiting plan is carried, superseded, expired or decided.
+import { describe, expect, it } from 'vitest';
+import { decidePlan, planDigest, type SealInput, sealPlan } from '../../src/approve/plans.ts';
+import type { Plan, PlannedIntent } from '../../src/domain/plan.ts';
+import { intent, plan } from '../store/stored-nouns.ts';
+
+const { action, target, settings, undo, basis, effect } = intent;
+const planned: PlannedIntent = {
+  action,
+  target,
+  settings,
+  undo,
+  basis,
+  effect,
+  key: 'k1',
+  held: true,
+  reason: 'limits',
+  reasonText: '3 targets',
+};
+const other: PlannedIntent = { ...planned, key: 'k2', target: 'S-2' };
+const [fact] = basis as [PlannedIntent['basis'][number]];
+
+function sealed(fields: Partial<SealInput> = {}) {
+  return sealPlan({
+    id: 'new',
+    runId: 'r1',
+    mode: 'enforce',
+    nowMs: 100,
+    ttlMs: 1_000,
+    isWhole: true,
+    planned: [planned],
+    pending: [],
+    ...fields,
+  });
+}
+
+const pending: Plan = { ...plan, id: 'old', digest: planDigest([planned]), intents: [planned], expiresAt: 1_000 };
+
+describe('a digest', () => {
+  it.each<[string, PlannedIntent]>([
+    ['a rule', { ...planned, basis: [{ ...fact, ruleHash: 'edited' }] }],
+    ['a fact', { ...planned, basis: [{ ...fact, facts: { 'MdmData.Timestamp': '1234567890123456788' } }] }],
+    ['a setting', { ...planned, settings: { depth: 2 } }],
+    ['the devices of the serial number', { ...planned, effect: { ...effect, devices: [] } }],
+    ['whether it waits', { ...planned, held: false }],
+  ])('changes with %s', (_, changed) => {
+    expect(planDigest([changed])).not.toBe(planDigest([planned]));
+  });
+
+  it('does not change with the order, the wording, or with windows and ages that move by themselves', () => {
+    expect(planDigest([other, planned])).toBe(planDigest([planned, other]));
+    expect(planDigest([{ ...planned, reasonText: '4 targets' }])).toBe(planDigest([planned]));
+    const moving = { ...fact.facts, 'event_count(severity=ERROR, within=10m)': 7, $now: 5 };
+    expect(planDigest([{ ...planned, basis: [{ ...fact, facts: moving }] }])).toBe(planDigest([planned]));
+  });
+});
+
+describe('a waiting plan', () => {
+  it('is carried while its digest is unchanged, and nothing is told again', () => {
+    expect(sealed({ pending: [pending] })).toMatchObject({ plan: pending, superseded: [], notes: [] });
+  });
+
+  it('is superseded by another content, and by nothing to do', () => {
+    expect(sealed({ planned: [other], pending: [pending] })).toMatchObject({
+      plan: { id: 'new' },
+      superseded: ['old'],
+    });
+    expect(sealed({ planned: [], pending: [pending] })).toMatchObject({ plan: undefined, superseded: ['old'] });
+  });
+
+  it('that expired returns as a new one', () => {
+    expect(sealed({ pending: [pending], nowMs: 1_000 })).toMatchObject({
+      plan: { id: 'new', expiresAt: 2_000 },
+      superseded: ['old'],
+    });
+  });
+
+  it('of a live run is left alone by a dry one', () => {
+    expect(sealed({ mode: 'dry-run', planned: [other], pending: [pending] })).toMatchObject({ superseded: [] });
+  });
+});
+
+describe('a person', () => {
+  it('decides once, with who and why', () => {
+    const decided = decidePlan(pending, 'approved', 'ann', 'seen', 500);
+    expect(decided).toMatchObject({ status: 'approved', decidedAt: 500, decidedBy: 'ann', decidedReason: 'seen' });
+    expect(() => decidePlan(decided, 'rejected', 'bob', undefined, 501)).toThrow('only a pending plan can be rejected');
+  });
+
+  it('cannot decide what expired', () => {
+    expect(() => decidePlan(pending, 'approved', 'ann', undefined, 1_000)).toThrow(
+      'expired at 1970-01-01T00:00:01.000Z',
+    );
+  });
+});

@@ -1,0 +1,148 @@
+// test: a real database in a folder of its own with a sealed audit chain, and everything beside it.
+import { appendFileSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { linkEntry } from '../../src/audit/chain.ts';
+import { sealWith } from '../../src/audit/checkpoint.ts';
+import { CheckpointFile, checkpointFileOf } from '../../src/audit/checkpoint-file.ts';
+import { type FileCheckpointer, openCheckpointer } from '../../src/audit/checkpointer.ts';
+import { loadOrCreateKey } from '../../src/audit/signing-key.ts';
+import { auditSourcesOf } from '../../src/audit/sources.ts';
+import type { AuditCheck } from '../../src/audit/verdict.ts';
+import { verifyAudit } from '../../src/audit/verify.ts';
+import type { AuditNote } from '../../src/domain/audit-entry.ts';
+import type { Clock, Log } from '../../src/domain/ports.ts';
+import { type Db, openDatabase } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { SqliteReader } from '../../src/store/reader.ts';
+import { SqliteStore } from '../../src/store/sqlite-store.ts';
+
+const TRIGGERS = ['audit_no_update', 'audit_no_delete', 'checkpoints_no_update', 'checkpoints_no_delete'];
+
+export function steppingClock(): Clock {
+  let now = 1_800_000_000_000;
+  const step = () => (now += 1_000);
+  return { nowMs: step, monotonicMs: step, sleep: async () => undefined };
+}
+
+export function noteOf(number: number): AuditNote {
+  const body = { intent: `intent-${number}`, action: 'ban_device', target: `SN-${number}`, at: '1750000000000000001' };
+  return { kind: 'intent.planned', body };
+}
+
+export interface OpenChain {
+  store: SqliteStore;
+  checkpointer: FileCheckpointer;
+  /** What was logged, a line each. */
+  logged: string[];
+  close(): Promise<void>;
+}
+
+/** A folder with one database; it can be opened again and again, as by one process after another. */
+export class ChainFolder {
+  readonly folder: string;
+  readonly file: string;
+  readonly clock = steppingClock();
+
+  /** Of this database, or of a new one in a folder of its own. */
+  constructor(file = join(mkdtempSync(join(tmpdir(), 'trustward-audit-')), 'trustward.db')) {
+    this.file = file;
+    this.folder = dirname(file);
+  }
+
+  get checkpoints(): string {
+    return checkpointFileOf(this.file);
+  }
+
+  async open(): Promise<OpenChain> {
+    const db = openDatabase(this.file);
+    migrate(db);
+    const file = new CheckpointFile(this.checkpoints);
+    const hasSigned = Boolean((await new SqliteReader(db).checkpointLines())?.length || file.lines()?.length);
+    const logged: string[] = [];
+    const note = (_: object, message: string) => void logged.push(message);
+    const log: Log = { debug: note, info: note, warn: note, error: note };
+    let checkpointer: FileCheckpointer | undefined;
+    const seal = sealWith(loadOrCreateKey(this.file, hasSigned));
+    const store = new SqliteStore(db, linkEntry, this.clock, { seal, sealed: () => void checkpointer?.publish() });
+    checkpointer = await openCheckpointer({ store, file, clock: this.clock, log });
+    const published = checkpointer;
+    const close = async () => {
+      await published.publish();
+      await store.close();
+    };
+    return { store, checkpointer, logged, close };
+  }
+
+  /** As many runs as it takes, each of `perRun` entries and a checkpoint. */
+  async fill(entries: number, perRun: number): Promise<void> {
+    const chain = await this.open();
+    await append(chain, entries, perRun);
+    await chain.close();
+  }
+
+  /** Over a connection of its own, which sees what it changed and has not committed. */
+  reading(): { db: Db; verify(): Promise<AuditCheck>; allow(): void } {
+    const db = openDatabase(this.file);
+    const reader = new SqliteReader(db);
+    return {
+      db,
+      verify: () => verifyAudit(auditSourcesOf(this.file, reader, this.clock)),
+      allow: () => TRIGGERS.forEach((name) => void db.exec(`DROP TRIGGER IF EXISTS ${name}`)),
+    };
+  }
+
+  async verify(): Promise<AuditCheck> {
+    const { db, verify } = this.reading();
+    try {
+      return await verify();
+    } finally {
+      db.close();
+    }
+  }
+
+  /** As an intruder who may write to the database would: triggers dropped, then changed. */
+  tamper(work: (db: Db) => void): void {
+    const { db, allow } = this.reading();
+    allow();
+    db.transaction(() => work(db));
+    db.close();
+  }
+
+  backUp(to: string): void {
+    const db = openDatabase(this.file);
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    db.close();
+    copyFileSync(this.file, to);
+  }
+
+  restore(from: string): void {
+    for (const suffix of ['-wal', '-shm']) rmSync(`${this.file}${suffix}`, { force: true });
+    copyFileSync(from, this.file);
+  }
+
+  lines(): string[] {
+    return new CheckpointFile(this.checkpoints).lines() ?? [];
+  }
+
+  writeLines(lines: readonly string[]): void {
+    writeFileSync(this.checkpoints, lines.map((line) => `${line}\n`).join(''));
+  }
+
+  addTorn(text: string): void {
+    appendFileSync(this.checkpoints, text);
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+export async function append({ store, checkpointer }: OpenChain, entries: number, perRun: number): Promise<void> {
+  const { seq } = await store.auditHead();
+  for (let done = 0; done < entries; done += perRun) {
+    const count = Math.min(perRun, entries - done);
+    await store.appendAudit(Array.from({ length: count }, (_, index) => noteOf(seq + done + index + 1)));
+    await checkpointer.seal();
+  }
+}

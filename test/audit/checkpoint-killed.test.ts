@@ -1,0 +1,42 @@
+// test: a process that seals its audit is killed (kill -9) at any moment, again and again on the same database.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ChainFolder } from './checkpoint-chain.ts';
+
+const WRITER = new URL('./checkpoint-writer.ts', import.meta.url).pathname;
+let folder: ChainFolder;
+beforeAll(() => {
+  folder = new ChainFolder();
+});
+afterAll(() => folder.remove());
+
+/** Kills the writer when it has told of so many runs, wherever it is by then. */
+async function killAfter(runs: number): Promise<void> {
+  const child = spawn(process.execPath, ['--import', 'tsx', WRITER, folder.file], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  let told = 0;
+  for await (const dots of child.stdout) {
+    told += (dots as Buffer).length;
+    if (told >= runs) child.kill('SIGKILL');
+  }
+  const [, signal] = await exited;
+  expect(signal).toBe('SIGKILL');
+}
+
+it.each([1, 2, 5, 11, 40])(
+  'is killed after %i runs, and the next start finds a file that it cannot complete',
+  async (runs) => {
+    await killAfter(runs);
+    const { checkpointer, logged, close } = await folder.open();
+    expect(checkpointer.restored()).toBeUndefined();
+    expect(logged).toEqual([]);
+    await close();
+    const check = await folder.verify();
+    expect(check).toMatchObject({ ok: true, bad: undefined });
+    expect(check.sealed).toBe(check.entries);
+    expect(folder.lines()).toHaveLength(check.checkpoints);
+  },
+);

@@ -1,0 +1,101 @@
+// test: an engine on a restored older database: what it does to devices, what it says, and how a person lets it go on.
+import { copyFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { buildProgram } from '../../src/commands/program.ts';
+import { startDaemon } from '../../src/daemon.ts';
+import { type Organization, startOrganization } from '../scenarios/organization.ts';
+
+let org: Organization;
+beforeEach(async () => {
+  org = await startOrganization({
+    devices: 60,
+    env: { TRUSTWARD_LISTEN: '127.0.0.1:0', TRUSTWARD_SCHEDULE: '0 0 1 1 *' },
+  });
+});
+afterEach(() => org.close());
+
+async function command(...args: string[]): Promise<{ code: number; out: string }> {
+  const written: string[] = [];
+  const io = {
+    env: org.env,
+    out: (text: string) => void written.push(text),
+    err: () => {},
+    untilStopped: () => new Promise<void>(() => {}),
+  };
+  const code = await buildProgram(io)(args);
+  return { code, out: written.join('') };
+}
+
+async function restoreOlder(): Promise<void> {
+  const backup = join(org.dir, 'backup.db');
+  await org.run('enforce');
+  await org.composition.close(); // what is in the log of changes goes to the database itself
+  copyFileSync(org.dbFile, backup);
+  await org.restart();
+  org.console.fleet.addDevice({ serial: 'LATER-1', mdm_compromised: 'TRUE' });
+  await org.run('enforce');
+  expect(org.effects('device_banned')).toHaveLength(1);
+  await org.composition.close();
+  for (const suffix of ['-wal', '-shm']) rmSync(`${org.dbFile}${suffix}`, { force: true });
+  copyFileSync(backup, org.dbFile);
+  await org.restart();
+}
+
+describe('each run', () => {
+  it('ends without a signed checkpoint over all that it recorded', async () => {
+    const { run } = await org.run('dry-run');
+    const check = await org.composition.verifyAudit();
+    expect(run.status).toBe('completed');
+    expect(check).toMatchObject({ ok: true, notes: [] });
+    expect(check.sealed).toBe(check.entries);
+    await org.run('dry-run');
+    const later = await org.composition.verifyAudit();
+    expect(later.checkpoints).toBe(check.checkpoints + 1);
+    expect(later.sealed).toBe(later.entries);
+  });
+});
+
+describe('an engine on a restored older database', () => {
+  it('bans on the strength of what it has forgotten', async () => {
+    await restoreOlder();
+    org.console.fleet.addDevice({ serial: 'LATER-2', mdm_compromised: 'TRUE' });
+    const { run, of } = await org.run('enforce');
+    expect(run.daemonMode).toBe('dry-run');
+    expect(org.effects('device_banned')).toHaveLength(1);
+    expect(of('act').map(({ outcome }) => outcome)).toContain('dry_run');
+  });
+
+  it('is called ready', async () => {
+    await restoreOlder();
+    const daemon = await startDaemon(org.composition);
+    const answer = await fetch(`${daemon.url}/readyz`);
+    const { checks } = (await answer.json()) as { checks: { name: string; ok: boolean; text: string }[] };
+    await daemon.stop();
+    expect(answer.status).toBe(503);
+    expect(checks).toContainEqual({
+      name: 'restored database',
+      ok: false,
+      text: expect.stringContaining('accept-restore'),
+    });
+    expect(checks.find(({ name }) => name === 'mode')?.text).toBe('dry-run');
+  });
+
+  it('is accepted by a person, and still changes nothing after a restart', async () => {
+    await restoreOlder();
+    await expect(command('audit', 'accept-restore', '--reason', 'the disk died')).rejects.toThrow(
+      /has an active writer/,
+    );
+    await org.composition.close();
+    expect(await command('audit', 'accept-restore', '--reason', 'the disk died')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('the former ones lie in'),
+    });
+    await org.restart();
+    org.console.fleet.addDevice({ serial: 'LATER-3', mdm_compromised: 'TRUE' });
+    const { run } = await org.run('enforce');
+    expect(run.daemonMode).toBe('enforce');
+    expect(org.effects('device_banned')).toHaveLength(2);
+    expect(await org.composition.verifyAudit()).toMatchObject({ ok: true });
+  });
+});

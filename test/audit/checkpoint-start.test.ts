@@ -1,0 +1,214 @@
+// test: what a start makes of the checkpoints outside: left behind by a crash, ahead of a restored database, or gone.
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { privateKeyFileOf, publicKeyFileOf, readPublicKeys } from '../../src/audit/signing-key.ts';
+import { auditSourcesOf } from '../../src/audit/sources.ts';
+import { verifyAudit } from '../../src/audit/verify.ts';
+import { append, ChainFolder } from './checkpoint-chain.ts';
+
+let folder: ChainFolder;
+beforeEach(async () => {
+  folder = new ChainFolder();
+  await folder.fill(200, 50);
+});
+afterEach(() => folder.remove());
+
+async function kindsFrom(seq: number): Promise<string[]> {
+  const { store, close } = await folder.open();
+  const kinds = (await store.audit({ afterSeq: seq, limit: 1_000 })).map(({ kind }) => kind);
+  await close();
+  return kinds;
+}
+
+describe('files beside the database', () => {
+  it('can be read by others, but for the public key', () => {
+    const modeOf = (file: string) => statSync(file).mode & 0o777;
+    expect(modeOf(folder.checkpoints)).toBe(0o600);
+    expect(modeOf(privateKeyFileOf(folder.file))).toBe(0o600);
+    expect(modeOf(publicKeyFileOf(folder.file))).toBe(0o644);
+    expect(readdirSync(folder.folder).filter((name) => name.endsWith('.new'))).toEqual([]);
+  });
+
+  it('are signed by another key after a restart', async () => {
+    const before = [...readPublicKeys(publicKeyFileOf(folder.file)).keys()];
+    await folder.fill(10, 10);
+    expect([...readPublicKeys(publicKeyFileOf(folder.file)).keys()]).toEqual(before);
+    expect(await folder.verify()).toMatchObject({ ok: true, checkpoints: 5 });
+  });
+
+  it('lose the private key, and a new one is made silently', async () => {
+    rmSync(privateKeyFileOf(folder.file));
+    await expect(folder.open()).rejects.toThrow(/the key that signs the audit, .* is gone/);
+  });
+});
+
+describe('a process that ended between commit and file', () => {
+  it.each([1, 2, 3])('leaves the file %i lines behind, and the next start does not complete it', async (behind) => {
+    const lines = folder.lines();
+    folder.writeLines(lines.slice(0, -behind));
+    const { logged, checkpointer, close } = await folder.open();
+    expect(checkpointer.restored()).toBeUndefined();
+    expect(logged).toEqual([]);
+    await close();
+    expect(folder.lines()).toEqual(lines);
+    expect(await folder.verify()).toMatchObject({ ok: true });
+  });
+
+  it.each([1, 20, 150, 10_000])(
+    'leaves %i bytes of a line torn off, and the next line is written behind them',
+    async (bytes) => {
+      const lines = folder.lines();
+      folder.writeLines(lines.slice(0, -1));
+      folder.addTorn((lines.at(-1) as string).slice(0, bytes));
+      await (await folder.open()).close();
+      expect(folder.lines()).toEqual(lines);
+      expect(await folder.verify()).toMatchObject({ ok: true });
+    },
+  );
+
+  it('leaves entries without a checkpoint, and the next start does not seal them', async () => {
+    const chain = await folder.open();
+    await chain.store.appendAudit([{ kind: 'notice', body: { text: 'the last words' } }]);
+    await chain.store.close(); // as if it were killed: nothing is sealed
+    expect(await folder.verify()).toMatchObject({ ok: true, sealed: 200, entries: 201 });
+    await (await folder.open()).close();
+    expect(await folder.verify()).toMatchObject({ ok: true, sealed: 201, entries: 201 });
+  });
+});
+
+describe('a restored older backup', () => {
+  const backup = () => join(folder.folder, 'backup.db');
+
+  it('is taken for the newest state', async () => {
+    folder.backUp(backup());
+    await folder.fill(100, 50);
+    folder.restore(backup());
+    expect(await folder.verify()).toMatchObject({ ok: false, bad: { seq: 201, checkpoint: 250 } });
+    const { checkpointer, logged, close } = await folder.open();
+    expect(checkpointer.restored()).toMatch(/reach to entry 300 .*its last one: entry 200.*older backup was restored/);
+    expect(logged).toEqual([checkpointer.restored()]);
+    await close();
+    expect(await kindsFrom(200)).toEqual(['database.restored', 'database.restored']);
+  });
+
+  it('goes on writing, and the file that tells of it is overwritten', async () => {
+    folder.backUp(backup());
+    await folder.fill(100, 50);
+    const outside = folder.lines();
+    folder.restore(backup());
+    const chain = await folder.open();
+    await append(chain, 500, 50);
+    await chain.close();
+    expect(folder.lines()).toEqual(outside);
+    const { checkpointer, close } = await folder.open();
+    expect(checkpointer.restored()).toBeDefined();
+    await close();
+  });
+
+  it('is accepted by a person, and is still called restored after that', async () => {
+    folder.backUp(backup());
+    await folder.fill(100, 50);
+    const outside = folder.lines();
+    folder.restore(backup());
+    const { checkpointer, close } = await folder.open();
+    const aside = await checkpointer.acceptRestore('the disk died');
+    expect(checkpointer.restored()).toBeUndefined();
+    await close();
+    expect(existsSync(aside as string)).toBe(true);
+    expect(folder.lines().slice(0, 4)).toEqual(outside.slice(0, 4));
+    expect(await folder.verify()).toMatchObject({ ok: true });
+    const again = await folder.open();
+    expect(again.checkpointer.restored()).toBeUndefined();
+    await again.close();
+    expect(await kindsFrom(200)).toEqual(['database.restored', 'restore.accepted']);
+  });
+
+  it('is told from nothing restored at all when a person accepts it', async () => {
+    const { checkpointer, close } = await folder.open();
+    expect(await checkpointer.acceptRestore('to be sure')).toBeUndefined();
+    await close();
+  });
+});
+
+describe('a file of checkpoints', () => {
+  it('went missing, and is made anew without a word', async () => {
+    const lines = folder.lines();
+    rmSync(folder.checkpoints);
+    const { logged, close } = await folder.open();
+    expect(logged).toEqual([expect.stringMatching(/were missing and have been written anew/)]);
+    await close();
+    expect(folder.lines().slice(0, 4)).toEqual(lines);
+    expect(await kindsFrom(200)).toEqual(['audit.checkpoints_lost']);
+    expect(await folder.verify()).toMatchObject({ ok: true });
+  });
+
+  it('had its last line edited, and the next start goes on as if nothing were', async () => {
+    const lines = folder.lines();
+    folder.writeLines(lines.with(-1, (lines.at(-1) as string).replace('"at":1', '"at":2')));
+    const { checkpointer, close } = await folder.open();
+    expect(checkpointer.restored()).toBeDefined();
+    await close();
+  });
+
+  it('cannot be written, and what was committed is taken back, or the next seal does not write it', async () => {
+    const { store, checkpointer, logged, close } = await folder.open();
+    const lines = folder.lines();
+    rmSync(folder.checkpoints);
+    mkdirSync(folder.checkpoints); // a folder in its place
+    await store.appendAudit([{ kind: 'notice', body: { text: 'while the disk is away' } }]);
+    await checkpointer.seal();
+    expect(checkpointer.fault()).toMatch(/cannot be written|cannot be read/);
+    expect(logged).toHaveLength(1);
+    expect((await store.auditHead()).seq).toBe(201);
+    rmSync(folder.checkpoints, { recursive: true });
+    folder.writeLines(lines);
+    await checkpointer.seal();
+    expect(checkpointer.fault()).toBeUndefined();
+    await close();
+    expect(folder.lines()).toHaveLength(5);
+    expect(await folder.verify()).toMatchObject({ ok: true });
+  });
+});
+
+it('a file of checkpoints is deleted under a running engine, and only what comes later is in the new one', async () => {
+  const chain = await folder.open();
+  rmSync(folder.checkpoints);
+  await append(chain, 100, 50);
+  await chain.close();
+  expect(await folder.verify()).toMatchObject({ ok: true });
+  expect(folder.lines().length).toBeGreaterThanOrEqual(6);
+  expect(await kindsFrom(200)).toContain('audit.checkpoints_lost');
+});
+
+it('a daemon writes between any two steps of a verification, and the record is called broken', async () => {
+  const chain = await folder.open();
+  const sources = auditSourcesOf(folder.file, chain.store, folder.clock);
+  const thenMore = async <T>(answer: Promise<T>): Promise<T> => {
+    const given = await answer;
+    await append(chain, 20, 5);
+    return given;
+  };
+  const check = await verifyAudit({
+    ...sources,
+    headSeq: () => thenMore(sources.headSeq()),
+    tableLines: async () => {
+      await append(chain, 20, 5); // after the file was read: it is behind now
+      return thenMore(sources.tableLines());
+    },
+    pause: () => thenMore(Promise.resolve()),
+  });
+  await chain.close();
+  expect(check).toMatchObject({ ok: true, entries: 280, checkpoints: 12 });
+});
+
+it('a verification keeps the process from everything else until its end', async () => {
+  const { db, verify } = folder.reading();
+  let hadTurn = false;
+  setImmediate(() => {
+    hadTurn = true;
+  });
+  await verify();
+  db.close();
+  expect(hadTurn).toBe(true);
+});

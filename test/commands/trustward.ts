@@ -1,0 +1,56 @@
+// test commands: the program as a process of its own, and what it said when it ended.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+const ROOT = new URL('../..', import.meta.url).pathname;
+
+export interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  out: string;
+  err: string;
+}
+
+export interface Started {
+  child: ChildProcess;
+  /** What it wrote until now. */
+  said(): { out: string; err: string };
+  /** Resolves when standard output holds `text`; rejects with all that was said when it ends before. */
+  says(text: string): Promise<void>;
+  ended: Promise<Ended>;
+}
+
+export interface StartOptions {
+  /** Runs as this user; the tests may run as root, whom no file's mode stops. */
+  uid?: number;
+}
+
+export function startTrustward(args: string[], env: Record<string, string>, options: StartOptions = {}): Started {
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', ...args], {
+    cwd: ROOT,
+    env: { PATH, HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
+  });
+  const heard = { out: '', err: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    heard.out += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    heard.err += text;
+  });
+  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, ...heard }) as Ended);
+  const says = (text: string) =>
+    new Promise<void>((resolve, reject) => {
+      const look = () => heard.out.includes(text) && resolve();
+      child.stdout.on('data', look);
+      void ended.then(({ out, err }) => reject(new Error(`it ended before it said ${text}: ${out}${err}`)));
+      look();
+    });
+  return { child, said: () => ({ ...heard }), says, ended };
+}
+
+export function trustward(args: string[], env: Record<string, string>, options?: StartOptions): Promise<Ended> {
+  return startTrustward(args, env, options).ended;
+}

@@ -1,0 +1,102 @@
+// test console: the command `console`: what its options make of the server, and what is told at which start.
+// In: command lines within the process, on port 0. Out: tests; each start is stopped by the test that made it.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { buildProgram } from '../../src/commands/program.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'console-command-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+type Told = Record<string, string>;
+
+/** Runs the command until `work` is done with the lines that it told. */
+async function started(args: string[], work: (told: Told) => Promise<void>): Promise<void> {
+  let out = '';
+  const run = buildProgram({
+    env: {},
+    out: (text) => {
+      out += text;
+    },
+    err: () => undefined,
+    untilStopped: () => work(Object.fromEntries(out.split('\n').map((line) => line.split(/=(.*)/s).slice(0, 2)))),
+  });
+  const common = ['--listen', '127.0.0.1:0', '--db', join(folder, 'console.db')];
+  expect(await run(['console', ...common, ...args])).toBe(0);
+}
+
+async function get(told: Told, path: string, secret: string | undefined): Promise<number> {
+  const response = await fetch(`${told.LISTENING}${path}`, { headers: { Authorization: `Bearer ${secret}` } });
+  await response.text();
+  return response.status;
+}
+
+describe('--api-key', () => {
+  it('makes keys of their scopes, tells each once, and keeps them at later starts', async () => {
+    const keys = ['--api-key', 'audit:ReadOnly', '--api-key', 'log-shipper:EventWriter'];
+    let first: Told = {};
+    await started(keys, async (told) => {
+      first = told;
+      expect(await get(told, '/api/v1/devices', told.API_KEY_AUDIT)).toBe(200);
+      expect(await get(told, '/api/v1/devices', told.API_KEY_LOG_SHIPPER)).toBe(403);
+      expect(await get(told, '/api/v1/devices', told.API_KEY)).toBe(200);
+    });
+    await started(keys, async (told) => {
+      expect(Object.keys(told).filter((name) => name !== '')).toEqual(['LISTENING']);
+      expect(await get(told, '/api/v1/devices', first.API_KEY_AUDIT)).toBe(200);
+    });
+  });
+
+  it('of another scope replaces the key of the same name', async () => {
+    let first: Told = {};
+    await started(['--api-key', 'audit:ReadOnly'], async (told) => {
+      first = told;
+    });
+    await started(['--api-key', 'audit:read_logs'], async (told) => {
+      expect(await get(told, '/api/v1/events', told.API_KEY_AUDIT)).toBe(200);
+      expect(await get(told, '/api/v1/events', first.API_KEY_AUDIT)).toBe(401);
+    });
+  });
+});
+
+describe('--token-lifetime', () => {
+  it('is how long access tokens are good', async () => {
+    await started(['--token-lifetime', '1.5h'], async (told) => {
+      const headers = { Authorization: `Bearer ${told.REFRESH_TOKEN}` };
+      const response = await fetch(`${told.LISTENING}/api/v1/refresh_token`, { method: 'POST', headers });
+      const { Message } = (await response.json()) as { Message: string };
+      const { iat, exp } = JSON.parse(Buffer.from(Message.split('.')[1] ?? '', 'base64url').toString());
+      expect(exp - iat).toBe(5_400);
+    });
+  });
+});
+
+describe('--edition basic', () => {
+  it('has no services', async () => {
+    await started(['--edition', 'basic'], async (told) => {
+      expect(await get(told, '/api/v1/registered_services', told.API_KEY)).toBe(403);
+      expect(await get(told, '/api/v1/devices', told.API_KEY)).toBe(200);
+    });
+  });
+});
+
+describe('a mistake in an option', () => {
+  it.each([
+    [['--api-key', 'audit'], /--api-key is `audit`: expected NAME:SCOPE/],
+    [['--api-key', 'audit:Root'], /`audit:Root`: expected one of the scopes Admin, ReadOnly/],
+    [['--api-key', 'first-key:ReadOnly'], /give another one/],
+    [['--api-key', 'a-b:Admin', '--api-key', 'a_b:Admin'], /`a_b:Admin`: `a-b` would be told as API_KEY_A_B too/],
+    [['--token-lifetime', '0s'], /--token-lifetime is `0s`: expected a duration from 1s to 365d/],
+    [['--token-lifetime', 'soon'], /`soon`/],
+    [['--edition', 'gold'], /full, basic/],
+  ])('%j is one clear line, and nothing is started', async (args, line) => {
+    await expect(started(args, async () => undefined)).rejects.toMatchObject({
+      code: 'usage',
+      message: expect.stringMatching(line),
+    });
+  });
+});

@@ -1,0 +1,221 @@
+// test: the questions that are asked about one match, each with its reason; the first that applies is recorded.
+import { describe, expect, it } from 'vitest';
+import { HOUR, MINUTE, rule } from './builders.ts';
+import { Scene } from './scene.ts';
+
+function troubled(...rules: Parameters<typeof rule>[1][]): Scene {
+  const scene = new Scene(...(rules.length > 0 ? rules : [{}]).map((fields, index) => rule(`r${index + 1}`, fields)));
+  scene.device('d1');
+  for (const { id } of scene.rules) scene.sees('d1', 'match', id);
+  return scene;
+}
+
+describe('a match', () => {
+  it('that nothing speaks against is acted on, once', () => {
+    const scene = troubled();
+    expect(scene.run().acts).toMatchObject([{ mode: 'enforce', draft: { action: 'ban_device', target: 'S-d1' } }]);
+    expect(scene.run().acts).toEqual([]);
+    expect(scene.answers()).toEqual(['d1: skip already_so']);
+  });
+
+  it('on an untrusted source is skipped, and opens no episode', () => {
+    const scene = troubled();
+    scene.untrusted();
+    const { inForce, acts } = scene.run();
+    expect(acts).toEqual([]);
+    expect(inForce).toMatchObject([
+      { reason: 'untrusted_source', reasonText: expect.stringContaining('a fifth is missing') },
+    ]);
+    expect(scene.episodes.size).toBe(0);
+  });
+
+  it('on a source that another rule reads and that is untrusted goes on', () => {
+    const scene = troubled();
+    scene.untrusted('services');
+    expect(scene.run().acts).toHaveLength(1);
+  });
+
+  it('whose target is so already is skipped', () => {
+    const scene = troubled();
+    scene.byHand('S-d1', 'TRUE');
+    scene.run();
+    expect(scene.answers()).toEqual(['d1: skip already_so']);
+    expect(scene.openClaims()).toEqual([]);
+  });
+
+  it.each(['unknown', 'parked'] as const)('whose intent is %s is left in doubt', (outcome) => {
+    const scene = troubled();
+    scene.outcomes.set('S-d1', outcome);
+    scene.run();
+    expect(scene.run().acts).toEqual([]);
+    expect(scene.answers()).toEqual(['d1: skip in_doubt']);
+  });
+
+  it('of one rule is not sent while the call of another rule to the same target is in doubt', () => {
+    const scene = troubled({}, {});
+    scene.sees('d1', 'no_match', 'r2');
+    scene.outcomes.set('S-d1', 'unknown');
+    scene.run();
+    scene.sees('d1', 'match', 'r2');
+    const { acts, inForce } = scene.run();
+    expect(acts).toEqual([]);
+    expect(inForce.find((item) => item.rule === 'r2')).toMatchObject({ decision: 'skip', reason: 'in_doubt' });
+  });
+
+  it('that a person rejected is skipped for as long as the trouble lasts, and comes back with new trouble', () => {
+    const scene = troubled({ mode: 'approve' });
+    scene.reject(scene.run(), 'S-d1');
+    expect(scene.run().planned).toEqual([]);
+    expect(scene.answers()).toEqual(['d1: skip rejected']);
+    scene.sees('d1', 'no_match');
+    scene.run();
+    scene.sees('d1', 'match');
+    expect(scene.run().planned).toHaveLength(1);
+  });
+
+  it('that two rules wished and a person rejected is skipped for both', () => {
+    const scene = troubled({ mode: 'approve' }, { mode: 'approve' });
+    scene.reject(scene.run(), 'S-d1');
+    scene.run();
+    expect(scene.answers()).toEqual(['d1: skip rejected', 'd1: skip rejected']);
+  });
+
+  it('that was acted on stays so when another device of the serial number joins later', () => {
+    const scene = troubled();
+    scene.run();
+    scene.device('d2', { serial: 'S-d1' });
+    expect(scene.run().acts).toEqual([]);
+    expect(scene.answers()).toEqual(['d1: skip already_acted']);
+  });
+
+  it('waits for `for`, and acts when it is reached', () => {
+    const scene = troubled({ forMs: 10 * MINUTE });
+    scene.run();
+    expect(scene.answers()).toEqual(['d1: skip for_not_reached']);
+    scene.pass(10 * MINUTE - 1);
+    expect(scene.run().acts).toEqual([]);
+    scene.pass(1);
+    expect(scene.run().acts).toHaveLength(1);
+  });
+
+  it('without `for` and `cooldown` acts also after the clock was set back', () => {
+    const scene = troubled();
+    scene.outcomes.set('S-d1', 'failed');
+    scene.run();
+    scene.pass(-HOUR);
+    expect(scene.run().acts).toHaveLength(1);
+  });
+
+  it('that failed waits for its cooldown, then continues the same intent', () => {
+    const scene = troubled({ cooldownMs: HOUR });
+    scene.outcomes.set('S-d1', 'failed');
+    scene.run();
+    scene.pass(HOUR - 1).run();
+    expect(scene.answers()).toEqual(['d1: skip cooldown']);
+    const { acts } = scene.pass(1).run();
+    expect(acts).toMatchObject([{ retryOf: [...scene.intents.keys()][0] }]);
+    expect(scene.intents.size).toBe(1);
+  });
+
+  it.each(['', '  ', '0', 'To Be Filled By O.E.M.', 'DEFAULT STRING', 'none', 'N/A', '0000000', 'xxxx'])(
+    'on a device with the serial number "%s" is impossible',
+    (serial) => {
+      const scene = new Scene(rule('r1'));
+      scene.device('d1', { serial, verdicts: { r1: 'match' } });
+      expect(scene.run().acts).toEqual([]);
+      expect(scene.answers()).toEqual(['d1: skip impossible_target']);
+    },
+  );
+
+  it('on a user without known devices wishes nothing, and with them one deletion each, none for a placeholder', () => {
+    const scene = new Scene(rule('r1', { subject: 'user', does: 'delete_device' }));
+    scene.device('a@example.com', { kind: 'user', serials: ['A1', 'none', 'B2'], verdicts: { r1: 'match' } });
+    scene.device('b@example.com', { kind: 'user', verdicts: { r1: 'match' } });
+    const { inForce, planned } = scene.run();
+    expect(inForce.map(({ target, reason }) => [target, reason]).sort()).toEqual([
+      ['A1 a@example.com', 'approval_needed'],
+      ['B2 a@example.com', 'approval_needed'],
+      ['none a@example.com', 'impossible_target'],
+    ]);
+    expect(planned).toHaveLength(2);
+  });
+
+  it('on a serial number of several alike devices is one act that names them all', () => {
+    const scene = troubled();
+    scene.device('d2', { serial: 'S-d1' });
+    const { acts } = scene.run();
+    expect(acts).toHaveLength(1);
+    expect(acts[0]?.draft.effect.devices.map(({ id }) => id)).toEqual(['d1', 'd2']);
+    expect(acts[0]?.draft.effect.text).toContain('2 devices');
+  });
+
+  it.each([
+    ['platform', { platform: 'Windows' }, 'differ in platform'],
+    ['model', { model: 'M2' }, 'differ in model'],
+  ])('on devices of one serial number that differ in %s waits for a person', (_, fields, text) => {
+    const scene = troubled();
+    scene.device('d2', { serial: 'S-d1', ...fields });
+    const { inForce, planned } = scene.run();
+    expect(inForce).toMatchObject([
+      { decision: 'hold', reason: 'serial_shared', reasonText: expect.stringContaining(text) },
+    ]);
+    expect(planned).toMatchObject([{ held: true, reason: 'serial_shared' }]);
+  });
+
+  it('on five devices of one serial number acts, on six it waits for a person', () => {
+    const scene = troubled();
+    for (let count = 2; count <= 5; count += 1) scene.device(`d${count}`, { serial: 'S-d1' });
+    expect(scene.decide().acts).toHaveLength(1);
+    scene.device('d6', { serial: 'S-d1' });
+    expect(scene.decide().decisions).toMatchObject([{ decision: 'hold', reason: 'serial_shared' }]);
+  });
+
+  it('of a rule in mode approve waits, and so does one that cannot be undone', () => {
+    expect(troubled({ mode: 'approve' }).run().inForce).toMatchObject([
+      { decision: 'hold', reason: 'approval_needed' },
+    ]);
+    const { inForce } = troubled({ does: 'delete_device' }).run();
+    expect(inForce).toMatchObject([{ reason: 'approval_needed', reasonText: 'delete_device cannot be undone' }]);
+  });
+
+  it('that several questions speak against has the first one as its reason', () => {
+    const scene = troubled({ mode: 'approve', limits: { max: 0, percent: 0 }, forMs: HOUR });
+    scene.of('d1').serial = 'none';
+    expect(scene.decide().decisions).toMatchObject([{ reason: 'for_not_reached' }]);
+    scene.rules = [rule('r1', { mode: 'approve', limits: { max: 0, percent: 0 } })];
+    expect(scene.decide().decisions).toMatchObject([{ reason: 'impossible_target' }]);
+    scene.of('d1').serial = 'S-d1';
+    expect(scene.decide().decisions).toMatchObject([{ reason: 'limits' }]);
+    scene.of('d1').state = 'TRUE';
+    expect(scene.decide().decisions).toMatchObject([{ reason: 'already_so' }]);
+    scene.untrusted();
+    expect(scene.decide().decisions).toMatchObject([{ reason: 'untrusted_source' }]);
+  });
+});
+
+describe('verdicts that are no match', () => {
+  it.each(['unknown', 'error', 'no_match'] as const)('%s becomes no decision', (verdict) => {
+    const scene = troubled();
+    scene.sees('d1', verdict);
+    expect(scene.run()).toMatchObject({ decisions: [], acts: [], planned: [], episodes: [] });
+  });
+});
+
+describe('modes', () => {
+  it.each([
+    ['enforce', 'enforce', 'enforce', 'enforce', undefined],
+    ['enforce', 'dry-run', 'enforce', 'dry-run', 'run'],
+    ['enforce', 'enforce', 'dry-run', 'dry-run', 'daemon'],
+    ['dry-run', 'enforce', 'enforce', 'dry-run', undefined],
+    ['enforce', 'approve', 'enforce', 'approve', 'run'],
+  ] as const)('of rule %s, run %s and daemon %s make %s, capped by %s', (own, run, daemon, mode, cappedBy) => {
+    const scene = troubled({ mode: own });
+    expect(scene.run(run, daemon).inForce).toMatchObject([{ mode, cappedBy }]);
+  });
+
+  it('a run of mode approve holds what would be enforced', () => {
+    const { acts, planned } = troubled().run('approve');
+    expect(acts).toEqual([]);
+    expect(planned).toMatchObject([{ held: true, reason: 'approval_needed' }]);
+  });
+});

@@ -1,0 +1,127 @@
+// test: what a person did: seen, named in the audit, and left alone; and what only looks like it.
+import { describe, expect, it } from 'vitest';
+import { HOUR, MINUTE, rule } from './builders.ts';
+import { Scene } from './scene.ts';
+
+/** Rules a, b … and device d1; those named match at first, and one round was run. */
+function scene(fields: Record<string, Parameters<typeof rule>[1]>, ...matching: string[]): Scene {
+  const made = new Scene(...Object.entries(fields).map(([id, more]) => rule(id, more)));
+  made.device('d1', { verdicts: Object.fromEntries(matching.map((id) => [id, 'match'])) });
+  made.run();
+  return made;
+}
+
+describe('what a person did', () => {
+  it('banning a device by hand is not undone when the trouble ends', () => {
+    const one = new Scene(rule('a'));
+    one.device('d1', { state: 'TRUE', verdicts: { a: 'match' } });
+    one.run();
+    one.sees('d1', 'no_match');
+    expect(one.run().acts).toEqual([]);
+    expect(one.of('d1').state).toBe('TRUE');
+  });
+
+  it('lifting our ban overrides the episode until the trouble has cleared', () => {
+    const one = scene({ a: {} }, 'a');
+    one.byHand('S-d1', 'FALSE');
+    for (let round = 0; round < 3; round += 1) expect(one.pass(HOUR).run().acts).toEqual([]);
+    expect(one.answers()).toEqual(['d1: skip overridden']);
+    expect([...one.claims.values()].map(({ status }) => status)).toEqual(['overridden']);
+    one.sees('d1', 'no_match');
+    one.run();
+    one.sees('d1', 'match');
+    expect(one.run().acts).toMatchObject([{ draft: { action: 'ban_device' } }]);
+  });
+
+  it('lifting a ban that was theirs overrides it as well', () => {
+    const one = new Scene(rule('a'));
+    one.device('d1', { state: 'TRUE', verdicts: { a: 'match' } });
+    one.run();
+    one.byHand('S-d1', 'FALSE');
+    expect(one.pass(HOUR).run().acts).toEqual([]);
+    expect(one.answers()).toEqual(['d1: skip overridden']);
+  });
+
+  it('lifting our ban and banning it themselves is not undone when the trouble ends', () => {
+    const one = scene({ a: {} }, 'a');
+    one.byHand('S-d1', 'FALSE');
+    one.pass(HOUR).run();
+    one.byHand('S-d1', 'TRUE');
+    one.pass(HOUR).run();
+    one.sees('d1', 'no_match');
+    expect(one.pass(HOUR).run().acts).toEqual([]);
+    expect(one.of('d1').state).toBe('TRUE');
+  });
+
+  it.each(['unknown', 'no_match'] as const)(
+    'lifting our ban and banning it themselves is told apart also while the rule says %s',
+    (verdict) => {
+      const one = scene({ a: { clearForMs: HOUR } }, 'a');
+      one.sees('d1', verdict);
+      one.byHand('S-d1', 'FALSE');
+      one.pass(MINUTE).run();
+      one.byHand('S-d1', 'TRUE');
+      one.pass(MINUTE).run();
+      one.sees('d1', 'no_match');
+      one.pass(MINUTE).run();
+      expect(one.pass(2 * HOUR).run().acts).toEqual([]);
+      expect(one.of('d1').state).toBe('TRUE');
+    },
+  );
+
+  it('is not what our own unban in doubt did', () => {
+    const one = scene({ a: {} }, 'a');
+    one.sees('d1', 'no_match');
+    one.outcomes.set('S-d1', 'unknown');
+    one.run();
+    one.byHand('S-d1', 'FALSE'); // its effect, late
+    one.sees('d1', 'match');
+    one.pass(HOUR).run();
+    expect([...one.episodes.values()].some(({ overriddenAt }) => overriddenAt !== undefined)).toBe(false);
+  });
+
+  it('lifting our ban after the trouble ended leaves nothing to undo', () => {
+    const one = scene({ a: {} }, 'a');
+    one.sees('d1', 'no_match');
+    one.byHand('S-d1', 'FALSE');
+    expect(one.pass(one.quietMs).run().acts).toEqual([]);
+    expect(one.openClaims()).toEqual([]);
+  });
+
+  it('is not seen in a read that follows an attempt within the quiet period', () => {
+    const one = scene({ a: {} }, 'a');
+    one.byHand('S-d1', 'FALSE'); // a stale read looks the same
+    one.pass(one.quietMs - 1).run();
+    expect(one.answers()).toEqual(['d1: skip already_acted']);
+    one.pass(1).run();
+    expect(one.answers()).toEqual(['d1: skip overridden']);
+  });
+
+  it('is not told from a field that is missing', () => {
+    const one = scene({ a: {} }, 'a');
+    one.of('d1').state = undefined;
+    one.pass(HOUR).run();
+    expect(one.episodeOf('d1')?.overriddenAt).toBeUndefined();
+    expect(one.openClaims()).toHaveLength(1);
+  });
+
+  it('is named in the audit with the field and both values', () => {
+    const one = scene({ a: {} }, 'a');
+    one.byHand('S-d1', 'FALSE');
+    const note = one
+      .pass(HOUR)
+      .run()
+      .notes.find(({ kind }) => kind === 'episode.overridden');
+    expect(note?.body).toMatchObject({ target: 'S-d1', drift: { field: 'Banned', expected: 'TRUE', found: 'FALSE' } });
+  });
+
+  it('enabling a service that was disabled is left alone as well', () => {
+    const one = new Scene(rule('a', { subject: 'service', does: 'disable_service' }));
+    one.service('web', { verdicts: { a: 'match' } });
+    one.run();
+    expect(one.of('web').state).toBe('FALSE');
+    one.of('web').state = 'TRUE';
+    expect(one.pass(HOUR).run().acts).toEqual([]);
+    expect(one.answers()).toEqual(['web: skip overridden']);
+  });
+});

@@ -1,0 +1,243 @@
+// docs: what the documentation says is so: its commands run, its names exist, its links lead somewhere.
+// In: README.md and docs/. Out: tests. It never reaches further than loopback.
+import { execFile } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildProgram } from '../src/commands/program.ts';
+import { type Environment, readConfig } from '../src/config.ts';
+import { type Console, startConsole } from '../src/console/console.ts';
+import { systemClock } from '../src/system/clock.ts';
+import { openEndpoint } from './http/endpoint.ts';
+import { silentLog } from './scenarios/organization.ts';
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const TSX = import.meta.resolve('tsx');
+const README = read('README.md');
+const PAGES = ['README.md', 'CHANGELOG.md', 'AGENTS.md', ...foldersOf('docs'), ...foldersOf('docs/decisions')];
+
+function read(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8');
+}
+
+function foldersOf(folder: string): string[] {
+  return readdirSync(join(ROOT, folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `${folder}/${name}`);
+}
+
+function section(text: string, heading: string): string {
+  return text.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
+}
+
+function all(text: string, pattern: RegExp): string[] {
+  return [...text.matchAll(pattern)].map((match) => match[1] as string);
+}
+
+const sorted = (names: Iterable<string>) => [...new Set(names)].sort();
+
+describe('the first ten minutes of the README', () => {
+  let dir: string;
+  let server: Console;
+  beforeAll(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'trustward-docs-'));
+    cpSync(join(ROOT, 'rules'), join(dir, 'rules'), { recursive: true });
+    server = await startConsole({
+      listen: { host: '127.0.0.1', port: 0 },
+      dbFile: join(dir, 'console.db'),
+      seed: { seed: 3, devices: 200, users: 120, services: 6, events: 50, compromised: 2 },
+      clock: systemClock,
+      log: silentLog,
+    });
+    writeFileSync(join(dir, 'trustward.key'), `${server.credentials?.apiKey}\n`, { mode: 0o600 });
+  });
+  afterAll(async () => {
+    await server.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  /** One shell for all, as a person has one; a command that ends with 0 or 3 went well. */
+  function shell(script: string, env: Record<string, string> = {}) {
+    const main = `"${process.execPath}" --import "${TSX}" "${join(ROOT, 'src/main.ts')}"`;
+    const whole = `npx() { shift; ${main} "$@"; }\ntrap 'rc=$?; [ $rc -eq 3 ] || exit $rc' ERR\n${script}`;
+    const address = { TRUSTWARD_API_URL: server.address, TRUSTWARD_API_KEY_FILE: join(dir, 'trustward.key') };
+    const { PATH, HOME, TMPDIR } = process.env;
+    return run('bash', ['-c', whole], { cwd: dir, env: { PATH, HOME, TMPDIR, ...address, ...env } });
+  }
+
+  const walk = all(README, /```sh walk\n([\s\S]*?)```/g);
+
+  it('lead from a dry run to a plan that is applied, and to an audit that is whole', { timeout: 120_000 }, async () => {
+    const { stdout } = await shell(walk.join('\n'));
+    expect(stdout).toContain('rules can be loaded');
+    expect(stdout).toContain('Trustward: dry run');
+    expect(stdout).toMatch(/plan \w{26} is applied\n( {2}ban_device \S+: succeeded \(Success\)\n){2}/);
+    expect(stdout).toContain('Trustward: enforcing run');
+    expect(stdout).toContain('the audit is whole');
+    expect(readFileSync(join(dir, 'dry-run.md'), 'utf8')).toContain('MdmData.CompromisedStatus');
+    expect(server.effects().filter((effect) => effect.kind === 'device_banned')).toHaveLength(2);
+  });
+
+  it('need no more than a key that reads until something is approved', { timeout: 120_000 }, async () => {
+    const key = join(dir, 'read-only.key');
+    writeFileSync(key, server.issueApiKey('reads', 'ReadOnly'));
+    const reading = walk.filter((block) => !block.includes('apply') && !block.includes('enforce'));
+    const env = { TRUSTWARD_API_KEY_FILE: key, TRUSTWARD_DB: join(dir, 'reading.db') };
+    const { stdout } = await shell(reading.join('\n'), env);
+    expect(stdout).toContain('Nothing was changed.');
+    expect(stdout).not.toContain('not available (403)');
+  });
+
+  it('end with exit code 2 and one line where NODE_ENV=production has no API address', async () => {
+    const failure = await shell('npx trustward serve', {
+      TRUSTWARD_API_URL: '',
+      TRUSTWARD_API_KEY_FILE: '',
+      NODE_ENV: 'production',
+    }).catch((error) => error);
+    expect(failure).toMatchObject({ code: 2, stdout: '' });
+    expect(failure.stderr.trim().split('\n')).toEqual([expect.stringContaining('TRUSTWARD_API_URL is not set')]);
+  });
+});
+
+describe('the library example of the README', () => {
+  it('reads pages of a real server', { timeout: 60_000 }, async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'trustward-docs-'));
+    const server = await startConsole({
+      listen: { host: '127.0.0.1', port: 0 },
+      dbFile: join(dir, 'console.db'),
+      seed: { seed: 1, devices: 30, users: 20 },
+      clock: systemClock,
+      log: silentLog,
+    });
+    const example = README.match(/```ts\n([\s\S]*?)```/)?.[1] ?? '';
+    const file = join(dir, 'example.mts');
+    writeFileSync(file, example.replace("'trustward'", `'${join(ROOT, 'src/index.ts')}'`));
+    const env = { ...process.env, API_URL: server.address, API_KEY: server.credentials?.apiKey };
+    const { stdout } = await run(process.execPath, ['--import', TSX, file], { env });
+    expect(stdout).toBe('30 of 30 devices\n');
+    await server.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+});
+
+describe('names in the README', () => {
+  const configured = namesRead();
+
+  it('of configuration are those that are read, each once in the table', () => {
+    const rows = section(README, 'Configuration')
+      .split('\n')
+      .filter((line) => line.startsWith('| `'));
+    const named = rows.flatMap((row) => all(row.split('|')[1] ?? '', /`(TRUSTWARD_\w+)`/g));
+    expect([...named].sort()).toEqual(configured);
+  });
+
+  it('of configuration are the only ones in any page', () => {
+    for (const page of PAGES)
+      expect(configured, page).toEqual(
+        expect.arrayContaining(sorted(all(read(page), /\b(TRUSTWARD_[A-Z_]*[A-Z])\b/g))),
+      );
+  });
+
+  it('of HTTP routes are those that are served', () => {
+    const rows = all(section(README, 'HTTP endpoint'), /\| `((?:GET|POST|PUT|DELETE) [^`]+)` \|/g);
+    const served = openEndpoint().app.routes.filter(({ method, path }) => method !== 'ALL' && !path.includes('*'));
+    expect([...rows].sort()).toEqual(sorted(served.map(({ method, path }) => `${method} ${path}`)));
+  });
+
+  it('of commands are those that there are', async () => {
+    const cells = section(README, 'Commands')
+      .split('\n')
+      .map((line) => (line.startsWith('| `') ? line.split(' | ')[0] : ''));
+    const named = all(cells.join('\n'), /`([a-z]+(?: [a-z-]+)*)[^`]*`/g);
+    const names = await commandsOf();
+    const nested = await Promise.all(names.map(async (name) => [name, await commandsOf(name)] as const));
+    const known = nested.flatMap(([name, children]) =>
+      children.length > 0 ? children.map((child) => `${name} ${child}`) : [name],
+    );
+    expect(sorted(named)).toEqual(sorted(known));
+  });
+
+  it('of shipped rules are the files of the rules folder', () => {
+    const shipped = readdirSync(join(ROOT, 'rules')).filter((name) => name.endsWith('.yaml'));
+    const rows = all(section(README, 'Rules'), /\| `([a-z-]+)` \| `/g);
+    expect(sorted(rows)).toEqual(sorted(shipped.map((name) => name.replace('.yaml', ''))));
+  });
+});
+
+/** Every name that reading the configuration asks the environment for. */
+function namesRead(): string[] {
+  const names = new Set<string>();
+  const given: Environment = { TRUSTWARD_API_URL: 'http://127.0.0.1', TRUSTWARD_API_KEY: 'key' };
+  const get = (_: Environment, name: string) => {
+    names.add(name);
+    return given[name];
+  };
+  readConfig(new Proxy<Environment>({}, { get: (env, name) => get(env, String(name)) }));
+  return sorted([...names].filter((name) => name.startsWith('TRUSTWARD_')));
+}
+
+/** The commands, or those within one, as the help lists them. */
+async function commandsOf(...within: string[]): Promise<string[]> {
+  const parts: string[] = [];
+  const out = (text: string) => {
+    parts.push(text);
+  };
+  await buildProgram({ env: {}, out, err: () => {}, untilStopped: async () => {} })([...within, '--help']);
+  const listed = all(parts.join('').split('Commands:')[1] ?? '', /^ {2}([a-z-]+)/gm);
+  return listed.filter((name) => name !== 'help');
+}
+
+describe('pages', () => {
+  it('lead somewhere that is not there', () => {
+    const broken = PAGES.flatMap((page) => {
+      const links = all(withoutExamples(read(page)), /\]\(([^)\s]+)\)/g).filter((link) => !/^https?:/.test(link));
+      return links.filter((link) => !leadsSomewhere(page, link)).map((link) => `${page}: ${link}`);
+    });
+    expect(broken).toEqual([]);
+  });
+
+  it('name a file that is not there', () => {
+    const missing = PAGES.flatMap((page) => {
+      const files = all(read(page), /`((?:src|test|docs|rules|bench)\/[\w./-]+)`/g);
+      return files.filter((file) => !existsSync(join(ROOT, file))).map((file) => `${page}: ${file}`);
+    });
+    expect(missing).toEqual([]);
+  });
+
+  it('of failure modes name a test that is not there', () => {
+    const cells = [...read('docs/failure-modes.md').matchAll(/`(test\/[\w./-]+)`: ((?:\*[^*]+\*(?:, )?)+)/g)];
+    const missing = cells.flatMap(([, file = '', titles = '']) => {
+      const source = existsSync(join(ROOT, file)) ? read(file).replaceAll("\\'", "'") : '';
+      return all(titles, /\*([^*]+)\*/g)
+        .filter((title) => !source.includes(title))
+        .map((title) => `${file}: ${title}`);
+    });
+    expect(cells.length).toBeGreaterThan(20);
+    expect(missing).toEqual([]);
+  });
+});
+
+function withoutExamples(text: string): string {
+  return text.replace(/```[\s\S]*?```/g, '');
+}
+
+/** A file that exists, and in it a heading for what stands behind `#`. */
+function leadsSomewhere(page: string, link: string): boolean {
+  const [path = '', anchor] = link.split('#');
+  const file = path === '' ? join(ROOT, page) : resolve(ROOT, dirname(page), path);
+  if (!existsSync(file)) return false;
+  if (anchor === undefined || !file.endsWith('.md')) return true;
+  const headings = all(withoutExamples(readFileSync(file, 'utf8')), /^#+ (.+)$/gm);
+  return headings
+    .map((text) =>
+      text
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    )
+    .includes(anchor);
+}

@@ -1,0 +1,14 @@
+// test: on complete data the rule language says what json-logic-js says. A few thousand pairs; agreement.long.test.ts has more.
+import { describe, expect, it } from 'vitest';
+import { compareWithJsonLogic } from './agreement.ts';
+
+describe('on complete data', () => {
+  it.each([1, 2, 3])('a rule means something else than json-logic-js takes it for (seed %i)', (seed) => {
+    const { compared, matches, refused } = compareWithJsonLogic(seed, 3_000);
+    expect(compared).toBeGreaterThanOrEqual(3_000);
+    // The comparison must not be idle: both answers, and few rules refused.
+    expect(matches).toBeGreaterThan(compared / 10);
+    expect(compared - matches).toBeGreaterThan(compared / 10);
+    expect(refused * 20).toBeLessThan(compared);
+  });
+});

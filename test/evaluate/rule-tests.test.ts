@@ -1,0 +1,132 @@
+// test: rule tests inside rule files: the shipped rules, coverage, mutants, tests that could not fail, formats.
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { formatTestReport, loadRules, runRuleTests, type TestReport } from '../../src/evaluate/index.ts';
+import { ruleOf, TRAITS } from './sample-traits.ts';
+
+const SHIPPED = fileURLToPath(new URL('../../rules', import.meta.url));
+const compromised = { '==': [{ var: 'MdmData.CompromisedStatus' }, 'TRUE'] };
+
+function run(tests: unknown[], when: unknown = compromised, more: object = {}, mutate = false): TestReport {
+  return runRuleTests([ruleOf(when, { tests, ...more })], { mutate });
+}
+
+describe('the shipped rules', () => {
+  it('are refused, fail their tests, leave a condition unseen or a mutant unnoticed', async () => {
+    const { rules, problems } = await loadRules(SHIPPED, { traits: TRAITS });
+    expect(problems).toEqual([]);
+    expect(rules.map((rule) => rule.id)).toEqual([
+      'ban-compromised-device',
+      'ban-denied-corporate-device',
+      'ban-device-unauthorized-access',
+      'disable-failing-service',
+      'notify-user-unauthorized-access',
+      'report-idle-device',
+    ]);
+    const report = runRuleTests(rules, { mutate: true });
+    expect(formatTestReport(report, 'text')).not.toContain('FAIL');
+    expect(formatTestReport(report, 'text')).toMatch(/: all well\n$/);
+    for (const rule of report.rules) {
+      expect([rule.rule, rule.coveredPercent, rule.mutants?.survivors]).toEqual([rule.rule, 100, []]);
+      expect(rule.mutants?.tried).toBeGreaterThan(0);
+    }
+  });
+});
+
+describe('a test', () => {
+  it('that fails is passed over', () => {
+    const report = run([{ name: 'clean', given: { MdmData: { CompromisedStatus: 'TRUE' } }, expect: 'no_match' }]);
+    expect(report).toMatchObject({ ok: false, passed: 0, failed: 1 });
+    expect(report.rules[0]?.tests[0]?.message).toBe('expected no_match, got match');
+  });
+
+  it('of an unknown with another reason passes', () => {
+    const given = { MdmData: { CompromisedStatus: null } };
+    const right = run([{ name: 'a', given, expect: { verdict: 'unknown', reasons: ['MdmData.CompromisedStatus'] } }]);
+    expect(right.rules[0]?.tests[0]?.ok).toBe(true);
+    const report = run([{ name: 'a', given, expect: { verdict: 'unknown', reasons: ['OS'] } }]);
+    expect(report.rules[0]?.tests[0]?.message).toBe('expected the reason `OS`, got `MdmData.CompromisedStatus`');
+  });
+
+  it('that could not fail, or is not there at all, is passed over', () => {
+    expect(run([]).rules[0]?.problems).toEqual(['the rule has no tests']);
+    const idle = { or: [{ missing: ['OS'] }, { '!': [{ missing: ['OS'] }] }] };
+    expect(run([{ name: 'a', expect: 'match' }], idle).rules[0]?.problems).toEqual([
+      'its tests could not fail: whatever the facts, the rule seems to say match',
+    ]);
+  });
+
+  it('never expects a match, or leaves mutants unnoticed, and all is said to be well', () => {
+    const never = run([{ name: 'clean', expect: 'no_match' }]);
+    expect(never.ok).toBe(false);
+    expect(formatTestReport(never, 'text')).toContain('FAIL no test expects `match`');
+    const one = [{ name: 'a', given: { TrustData: { EntityTrustscore: 10 } }, expect: 'match' }];
+    const when = { '<': [{ var: 'TrustData.EntityTrustscore' }, 50] };
+    const unseen = run(one, when);
+    expect(unseen.ok).toBe(true);
+    expect(formatTestReport(unseen, 'text')).toMatch(/: conditions not all covered: a-rule \(33 %\)\n$/);
+    const mutated = run(one, when, {}, true);
+    expect(mutated.ok).toBe(false);
+    expect(mutated.rules[0]?.problems).toEqual([
+      'no test notices: < → <=',
+      'no test notices: 50 → 51',
+      'no test notices: 50 → 49',
+    ]);
+    expect(formatTestReport(mutated, 'text')).toMatch(/: not well: a-rule\n$/);
+  });
+
+  it('misses a condition that was never unknown, or a mutant', () => {
+    const report = run(
+      [{ name: 'a', given: { TrustData: { EntityTrustscore: 10 } }, expect: 'match' }],
+      { '<': [{ var: 'TrustData.EntityTrustscore' }, 50] },
+      {},
+      true,
+    );
+    expect(report.rules[0]?.coverage).toMatchObject([
+      { text: 'TrustData.EntityTrustscore < 50', seenTrue: true, seenFalse: false, seenUnknown: false },
+    ]);
+    expect(report.rules[0]?.mutants?.survivors).toEqual(['< → <=', '50 → 51', '50 → 49']);
+    expect(formatTestReport(report, 'text')).toContain(
+      'never false or unknown in a test: TrustData.EntityTrustscore < 50',
+    );
+  });
+
+  it('cannot say who owns a device, what the spec of a service is, or how old a time is', () => {
+    const owners = run(
+      [
+        { name: 'a', owners: [{ Groups: 'Contractors' }], expect: 'match' },
+        { name: 'b', owners: [{}, { Groups: 'Staff' }], expect: 'no_match' },
+        { name: 'c', given: { Emails: null }, expect: 'unknown' },
+      ],
+      { some: [{ var: '$owners' }, { in_group: 'Contractors' }] },
+    );
+    expect(owners.ok, formatTestReport(owners, 'text')).toBe(true);
+    const service = ruleOf(
+      { '==': [{ var: '$spec.spec.backend.target.tls' }, false] },
+      { tests: [{ name: 'a', given: { $spec: { spec: { backend: { target: { tls: false } } } } }, expect: 'match' }] },
+      'service',
+    );
+    expect(runRuleTests([service]).ok).toBe(true);
+    expect(
+      run([{ name: 'a', given: { LastLogin: { ago: '91d' } }, expect: 'match' }], {
+        '>': [{ age: { var: 'LastLogin' } }, '90d'],
+      }).ok,
+    ).toBe(true);
+  });
+});
+
+describe('a report', () => {
+  const report = run([
+    { name: 'a <b> & "c"', expect: 'match' },
+    { name: 'd', given: { MdmData: { CompromisedStatus: 'TRUE' } }, expect: 'match' },
+  ]);
+  it('in JUnit form breaks on names, or loses a failure', () => {
+    const xml = formatTestReport(report, 'junit');
+    expect(xml).toContain('<testsuite name="a-rule" tests="2" failures="1">');
+    expect(xml).toContain('name="a &lt;b&gt; &amp; &quot;c&quot;"');
+    expect(xml).toContain('<failure message="expected match, got no_match"/>');
+  });
+  it('in JSON form is no JSON', () => {
+    expect(JSON.parse(formatTestReport(report, 'json'))).toMatchObject({ ok: false, passed: 1, failed: 1 });
+  });
+});

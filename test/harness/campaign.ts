@@ -1,0 +1,78 @@
+// harness: many simulations in a row, and their figures. In: seeds. Out: sums, and each failing seed with how to replay it.
+import type { PlantedBug } from './planted-bugs.ts';
+import { type SimulationResult, simulate } from './simulation.ts';
+
+export interface CampaignFigures {
+  seeds: number;
+  crashPoints: number;
+  requests: number;
+  lost: number;
+  doubled: number;
+  unaudited: number;
+  /** Violations of any other kind. */
+  other: number;
+  parked: number;
+  confirmed: number;
+  permittedRetries: number;
+  /** One line for each failing seed. */
+  failures: string[];
+}
+
+export function noFigures(): CampaignFigures {
+  const counts = { seeds: 0, crashPoints: 0, requests: 0, lost: 0, doubled: 0, unaudited: 0, other: 0 };
+  return { ...counts, parked: 0, confirmed: 0, permittedRetries: 0, failures: [] };
+}
+
+/** Plays seeds from `from` on until so many crash points are reached, or no seed is left. */
+export async function runCampaign(from: number, seedsMax: number, crashPointsMin: number): Promise<CampaignFigures> {
+  const figures = noFigures();
+  for (let seed = from; seed < from + seedsMax && figures.crashPoints < crashPointsMin; seed += 1) {
+    addResult(figures, await simulate(seed));
+  }
+  return figures;
+}
+
+export function addResult(figures: CampaignFigures, result: SimulationResult): void {
+  figures.seeds += 1;
+  figures.crashPoints += result.crashes;
+  figures.requests += result.requests;
+  figures.parked += result.parked;
+  figures.confirmed += result.confirmed;
+  figures.permittedRetries += result.retries;
+  for (const { kind } of result.violations) {
+    if (kind === 'lost' || kind === 'doubled' || kind === 'unaudited') figures[kind] += 1;
+    else figures.other += 1;
+  }
+  if (result.violations.length > 0) figures.failures.push(failureLine(result));
+}
+
+export function addFigures(sum: CampaignFigures, more: CampaignFigures): void {
+  const { failures, ...counts } = more;
+  for (const name of Object.keys(counts) as (keyof typeof counts)[]) sum[name] += counts[name];
+  sum.failures.push(...failures);
+}
+
+/** What went wrong, and how to see it again. */
+export function failureLine({ seed, violations }: SimulationResult): string {
+  const said = violations.map(({ kind, text }) => `${kind}: ${text}`).join('; ');
+  return `seed ${seed}: ${said} (replay: SIM_SEED=${seed} npx vitest run test/harness/simulation.test.ts)`;
+}
+
+export function figuresLine(figures: CampaignFigures, seconds: number): string {
+  const { crashPoints, lost, doubled, unaudited, other, parked, confirmed, permittedRetries, requests, seeds } =
+    figures;
+  return [
+    `${crashPoints} crash points, ${lost} lost, ${doubled} doubled, ${unaudited} unaudited, ${other} other violations`,
+    `${requests} requests, ${confirmed} doubts confirmed, ${parked} parked, ${permittedRetries} permitted retries`,
+    `${seeds} seeds, ${seconds.toFixed(0)} s`,
+  ].join('; ');
+}
+
+/** The first seed at which the checker finds a planted bug; undefined: none of so many. */
+export async function firstSeedThatFinds(bug: PlantedBug, seedsMax: number): Promise<SimulationResult | undefined> {
+  for (let seed = 1; seed <= seedsMax; seed += 1) {
+    const result = await simulate(seed, { bug });
+    if (result.violations.length > 0) return result;
+  }
+  return undefined;
+}

@@ -1,0 +1,108 @@
+// harness: what happens to the world by itself: troubles come and go, services fail, people act, clocks jump, rules change.
+// In: dice and the world. Out: happenings put on the clock, at moments that may fall between any two awaits of a run.
+import type { LoadedRule } from '../../src/evaluate/index.ts';
+import type { Dice } from './dice.ts';
+import type { Profile } from './profile.ts';
+import { inDryRun, type TroubleField } from './rules.ts';
+import type { SimClock } from './sim-clock.ts';
+import type { Trouble, World } from './world.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** The rule set in force, as people change it. */
+export class RuleShelf {
+  current: readonly LoadedRule[];
+
+  constructor(private readonly all: readonly LoadedRule[]) {
+    this.current = all;
+  }
+
+  get isWhole(): boolean {
+    return this.current === this.all;
+  }
+
+  restore(): void {
+    this.current = this.all;
+  }
+
+  /** Takes a rule away, sets one to dry-run, or puts all back. */
+  change(dice: Dice): void {
+    if (this.current !== this.all && dice.chance(0.6)) {
+      this.restore();
+      return;
+    }
+    const chosen = dice.pick(this.all);
+    const dry = dice.chance(0.4);
+    this.current = this.all.flatMap((rule) => (rule !== chosen ? [rule] : dry ? [inDryRun(rule)] : []));
+  }
+}
+
+export interface Stage {
+  world: World;
+  clock: SimClock;
+  shelf: RuleShelf;
+  profile: Profile;
+  dice: Dice;
+}
+
+/** Puts a round's happenings on the clock, within so many ms from now. */
+export function scheduleHappenings(stage: Stage, withinMs: number): void {
+  const { dice, clock, profile } = stage;
+  const at = (happen: () => void) => clock.after(dice.whole(0, withinMs), happen);
+  for (let count = dice.whole(0, 2); count > 0; count -= 1) at(troubleChange(stage));
+  if (dice.chance(profile.edit)) at(personEdit(stage));
+  if (profile.services > 0 && dice.chance(0.3)) at(outage(stage));
+  if (dice.chance(profile.jump)) at(clockJump(stage));
+  if (dice.chance(profile.ruleChange)) {
+    const chance = dice;
+    at(() => stage.shelf.change(chance));
+  }
+}
+
+function troubleChange({ world, dice }: Stage): () => void {
+  const { id } = dice.pick(world.now.devices);
+  const field = dice.weighted<TroubleField>({ CompromisedStatus: 45, Second: 30, Third: 17, Fourth: 8 });
+  const told = dice.weighted({ TRUE: 45, FALSE: 45, untold: 10 });
+  const value: Trouble = told === 'untold' ? undefined : told;
+  return () => world.setTrouble(id, field, value);
+}
+
+/** Somebody bans, unbans, disables or enables by hand. */
+function personEdit({ world, dice, profile }: Stage): () => void {
+  if (profile.services > 0 && dice.chance(0.25)) {
+    const { id } = dice.pick(world.now.services);
+    return () =>
+      world.take(
+        world.now.services.find((service) => service.id === id)?.enabled === 'TRUE' ? 'disable' : 'enable',
+        id,
+        undefined,
+      );
+  }
+  const banned = world.now.devices.filter((device) => device.banned === 'TRUE');
+  const { serial } = dice.pick(banned.length > 0 && dice.chance(0.7) ? banned : world.now.devices);
+  return () =>
+    world.take(
+      world.now.devices.find((device) => device.serial === serial)?.banned === 'TRUE' ? 'unban' : 'ban',
+      serial,
+      undefined,
+    );
+}
+
+function outage({ world, dice }: Stage): () => void {
+  const { id } = dice.pick(world.now.services);
+  const errors = dice.whole(1, 4);
+  return () => {
+    for (let count = 0; count < errors; count += 1) world.fail(id);
+  };
+}
+
+/** The engine's wall clock is set wrong, or right again. */
+function clockJump({ clock, dice }: Stage): () => void {
+  const offsetMs =
+    clock.offsetMs !== 0 && dice.chance(0.6)
+      ? 0
+      : dice.pick([-HOUR_MS, HOUR_MS, -120_000, 120_000, 3 * HOUR_MS, -20_000]);
+  return () => {
+    clock.jump(offsetMs);
+  };
+}

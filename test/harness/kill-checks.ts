@@ -1,0 +1,146 @@
+// harness: what is left after a daemon was killed again and again: the console's true effects and writes against the audit.
+// In: a killed life. Out: figures, and what is wrong in words.
+import { verifyChain } from '../../src/audit/chain.ts';
+import { composeReader } from '../../src/compose.ts';
+import type { AuditEntry } from '../../src/domain/audit-entry.ts';
+import type { StoreReader } from '../../src/domain/store.ts';
+import type { KilledLife } from './kill-life.ts';
+
+export interface KillFigures {
+  kills: number;
+  requests: number;
+  effects: number;
+  lost: number;
+  doubled: number;
+  unaudited: number;
+  unresolved: number;
+  parked: number;
+  confirmed: number;
+  permittedRetries: number;
+  faults: string[];
+}
+
+interface IntentEntry {
+  at: number;
+  kind: string;
+  intent: string;
+  action: string;
+  target: string;
+  outcome: string | undefined;
+  retry: boolean | undefined;
+}
+
+export async function checkKilled(life: KilledLife): Promise<KillFigures> {
+  const reader = composeReader(life.org.dbFile);
+  try {
+    const entries = await intentEntries(reader);
+    const { org } = life;
+    const figures: KillFigures = {
+      kills: life.kills,
+      requests: org.console.writes().length,
+      effects: org.effects('device_banned').length + org.effects('device_unbanned').length,
+      lost: 0,
+      doubled: 0,
+      unaudited: 0,
+      unresolved: 0,
+      parked: (await reader.intents({ outcome: 'parked' })).length,
+      confirmed: (await reader.intents({ outcome: 'confirmed' })).length,
+      permittedRetries: entries.filter(({ kind, retry }) => kind === 'intent.sent' && retry).length,
+      faults: [],
+    };
+    checkWrites(life, entries, figures);
+    checkIntents(life, entries, figures);
+    await checkEnd(life, reader, figures);
+    const chain = await verifyChain(reader.auditFrom(1));
+    if (!chain.ok) figures.faults.push(`the chain is broken at ${chain.bad?.seq}: ${chain.bad?.reason}`);
+    return figures;
+  } finally {
+    await reader.close();
+  }
+}
+
+/** The n-th request for a target and state has at least n entries of being sent, all committed before it arrived. */
+function checkWrites({ org }: KilledLife, entries: readonly IntentEntry[], figures: KillFigures): void {
+  const seen = new Map<string, number>();
+  for (const { address, body, atMs } of org.console.writes()) {
+    const target = /serialnumber=([^&]+)/i.exec(address)?.[1] ?? address;
+    const action = body.includes('"Banned":"TRUE"') ? 'ban_device' : 'unban_device';
+    const key = `${action} ${target}`;
+    const count = (seen.get(key) ?? 0) + 1;
+    seen.set(key, count);
+    const sent = entries.filter(
+      (entry) => entry.kind === 'intent.sent' && `${entry.action} ${entry.target}` === key && entry.at <= atMs,
+    );
+    if (sent.length >= count) continue;
+    figures.unaudited += 1;
+    figures.faults.push(`request ${count} for ${key} came with ${sent.length} entries before it`);
+  }
+}
+
+/** One request for an intent, one more after a doubt; and no more intents than there were troubles, or ends of them. */
+function checkIntents({ troubles }: KilledLife, entries: readonly IntentEntry[], figures: KillFigures): void {
+  const intents = new Map<string, IntentEntry[]>();
+  for (const entry of entries) intents.set(entry.intent, [...(intents.get(entry.intent) ?? []), entry]);
+  const sentIntents = new Map<string, number>();
+  const doubled = (text: string) => {
+    figures.doubled += 1;
+    figures.faults.push(text);
+  };
+  for (const [id, own] of intents) {
+    const sent = own.filter(({ kind }) => kind === 'intent.sent');
+    const refused = own.filter(({ outcome }) => outcome === 'failed').length;
+    if (sent.length === 0) continue;
+    const { action, target } = sent[0] as IntentEntry;
+    if (sent.length - refused > 2) doubled(`intent ${id} (${action} ${target}) was sent ${sent.length} times`);
+    if (sent.filter(({ retry }) => retry).length > 1) doubled(`intent ${id} (${action} ${target}) was retried twice`);
+    if (own.every(({ outcome }) => outcome === undefined || outcome === 'failed')) continue;
+    sentIntents.set(`${action} ${target}`, (sentIntents.get(`${action} ${target}`) ?? 0) + 1);
+  }
+  for (const [serial, { begun, ended }] of troubles) {
+    if ((sentIntents.get(`ban_device ${serial}`) ?? 0) > begun)
+      doubled(`${serial} was banned more often than it had troubles`);
+    if ((sentIntents.get(`unban_device ${serial}`) ?? 0) > ended)
+      doubled(`${serial} was unbanned more often than troubles ended`);
+  }
+}
+
+/** Every device is as its trouble says, but those with a parked doubt; and nothing is left half-done. */
+async function checkEnd({ org, troubles }: KilledLife, reader: StoreReader, figures: KillFigures): Promise<void> {
+  const parked = new Set((await reader.intents({ outcome: 'parked' })).map(({ target }) => target));
+  const open = [...(await reader.intents({ status: 'sent' })), ...(await reader.intents({ outcome: 'unknown' }))];
+  figures.unresolved = open.length;
+  for (const { id, action, target } of open) figures.faults.push(`intent ${id} (${action} ${target}) is still open`);
+  for (const [serial, { id, isTroubled }] of troubles) {
+    const last = org.console
+      .effects()
+      .findLast(({ kind, target }) => target === id && (kind === 'device_banned' || kind === 'device_unbanned'));
+    const isBanned = last?.kind === 'device_banned';
+    if (isBanned === isTroubled || parked.has(serial)) continue;
+    figures.lost += 1;
+    figures.faults.push(
+      `${serial} is ${isTroubled ? 'in trouble' : 'clean'} and ${isBanned ? 'banned' : 'not banned'}`,
+    );
+  }
+}
+
+async function intentEntries(reader: StoreReader): Promise<IntentEntry[]> {
+  const entries: IntentEntry[] = [];
+  for await (const batch of reader.auditFrom(1))
+    entries.push(...batch.filter(({ kind }) => kind.startsWith('intent.')).map(entryOf));
+  return entries;
+}
+
+function entryOf({ at, kind, bytes }: AuditEntry): IntentEntry {
+  const { body } = JSON.parse(bytes) as { body: Omit<IntentEntry, 'at' | 'kind'> };
+  return { ...body, at, kind };
+}
+
+export function killLine(all: readonly KillFigures[], seconds: number): string {
+  const sum = (field: Exclude<keyof KillFigures, 'faults'>) =>
+    all.reduce((total, figures) => total + figures[field], 0);
+  return [
+    `${sum('kills')} kills, ${sum('lost')} lost, ${sum('doubled')} doubled, ${sum('unaudited')} unaudited, ${sum('unresolved')} unresolved`,
+    `${sum('requests')} requests, ${sum('effects')} effects, ${sum('confirmed')} doubts confirmed, ${sum('parked')} parked, ${sum('permittedRetries')} permitted retries`,
+    `${seconds.toFixed(0)} s`,
+  ].join('; ');
+}

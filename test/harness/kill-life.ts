@@ -1,0 +1,135 @@
+// harness: a daemon in a process of its own, against a console whose faults are set, killed (kill -9) at moments that a seed
+// chooses. In: a seed and a number of kills. Out: the database, the console's true effects and writes, and what was so when.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { composeReader } from '../../src/compose.ts';
+import type { FaultInput } from '../../src/console/console.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import { type Organization, startOrganization } from '../scenarios/organization.ts';
+import { Dice } from './dice.ts';
+
+export const CAST = ['KILL-1', 'KILL-2', 'KILL-3', 'KILL-4', 'KILL-5', 'KILL-6', 'KILL-7', 'KILL-8'] as const;
+
+const RULE = `
+id: ban-compromised-device
+title: Ban devices that MDM reports as compromised
+severity: critical
+subject: device
+when:
+  "==": [{ var: MdmData.CompromisedStatus }, "TRUE"]
+then: ban_device
+mode: enforce
+cooldown: 0s
+limits: { max: 1000, percent: 100 }
+owners: all
+revert: true
+tests:
+  - { name: compromised, given: { MdmData: { CompromisedStatus: "TRUE" } }, expect: match }
+`;
+
+const ENV = {
+  TRUSTWARD_SCHEDULE: '* * * * * *',
+  TRUSTWARD_LISTEN: '127.0.0.1:0',
+  TRUSTWARD_TOKEN: 'a-token-for-nobody-long-enough',
+  TRUSTWARD_QUIET_PERIOD: '1500ms',
+  TRUSTWARD_REQUEST_TIMEOUT: '1s',
+  TRUSTWARD_CEILING_RUN: '10000,100%',
+  TRUSTWARD_CEILING_DAY: '100000,100%',
+};
+const LATE_MS = 250;
+const WRITES = { method: 'POST', path: '/api/v1/mdm/update_device' } as const;
+
+export interface KilledLife {
+  org: Organization;
+  kills: number;
+  /** How often each serial number's device came into trouble and out of it. */
+  troubles: Map<string, { begun: number; ended: number; isTroubled: boolean; id: string }>;
+}
+
+/** `main`: the program, as arguments of node. */
+export async function liveAndDie(seed: number, kills: number, main: readonly string[]): Promise<KilledLife> {
+  const org = await startOrganization({ devices: 60, rules: { ban: RULE }, env: ENV });
+  await org.composition.close(); // the engine lives in processes of its own
+  const dice = new Dice(seed, 'kills');
+  const life: KilledLife = { org, kills: 0, troubles: new Map() };
+  for (const serial of CAST) {
+    const id = org.console.fleet.addDevice({ serial, mdm_compromised: 'FALSE' });
+    life.troubles.set(serial, { begun: 0, ended: 0, isTroubled: false, id });
+  }
+  for (let attempt = 0; life.kills < kills && attempt < kills * 2; attempt += 1) {
+    for (let changes = dice.whole(2, 4); changes > 0; changes -= 1) changeTrouble(life, dice.pick(CAST));
+    org.console.faults?.set({ seed: dice.whole(1, 1_000_000), faults: faultsOf(dice) });
+    if (await killAfter(start(org, main), dice.whole(600, 2_600))) life.kills += 1;
+  }
+  org.console.faults?.clear();
+  await settle(life, main);
+  return life;
+}
+
+function changeTrouble({ org, troubles }: KilledLife, serial: string): void {
+  const trouble = troubles.get(serial);
+  if (!trouble) return;
+  trouble.isTroubled = !trouble.isTroubled;
+  if (trouble.isTroubled) trouble.begun += 1;
+  else trouble.ended += 1;
+  org.console.fleet.patchDevice(trouble.id, { mdm_compromised: trouble.isTroubled ? 'TRUE' : 'FALSE' });
+}
+
+function faultsOf(dice: Dice): FaultInput[] {
+  return [
+    { kind: 'latency', ms: dice.whole(5, 60) },
+    {
+      kind: 'late_effect',
+      match: WRITES,
+      rate: 0.2,
+      ms: dice.whole(20, LATE_MS),
+      answer: dice.pick(['reset', 'error', 'silence']),
+    },
+    { kind: 'reset_after', match: WRITES, rate: 0.15 },
+    { kind: 'reset_before', match: WRITES, rate: 0.1 },
+    { kind: 'error', match: WRITES, rate: 0.1, status: 503, effect: dice.chance(0.5) },
+    { kind: 'rate_limited', match: WRITES, rate: 0.05, retryAfterS: 0 },
+    { kind: 'reset_before', match: { method: 'GET' }, rate: 0.03 },
+  ];
+}
+
+function start(org: Organization, main: readonly string[]): ChildProcess {
+  return spawn(process.execPath, [...main, 'serve'], { env: { ...process.env, ...org.env }, stdio: 'ignore' });
+}
+
+/** Kills it after so many ms; false when it had ended by itself. */
+async function killAfter(child: ChildProcess, ms: number): Promise<boolean> {
+  const exited = once(child, 'exit');
+  await systemClock.sleep(ms);
+  const lived = child.exitCode === null;
+  child.kill('SIGKILL');
+  await exited;
+  return lived;
+}
+
+/** One more life without faults, until nothing is open any more; it ends when it is asked to. */
+async function settle({ org }: KilledLife, main: readonly string[]): Promise<void> {
+  const child = start(org, main);
+  const exited = once(child, 'exit');
+  let quiet = 0;
+  for (let look = 0; look < 240 && quiet < 12; look += 1) {
+    await systemClock.sleep(500);
+    quiet = (await isOpen(org)) ? 0 : quiet + 1;
+  }
+  child.kill('SIGTERM');
+  await exited;
+}
+
+async function isOpen(org: Organization): Promise<boolean> {
+  const reader = composeReader(org.dbFile);
+  try {
+    const open = [
+      ...(await reader.intents({ status: 'planned' })),
+      ...(await reader.intents({ status: 'sent' })),
+      ...(await reader.intents({ outcome: 'unknown' })),
+    ];
+    return open.length > 0 || (await reader.runs(1))[0]?.status !== 'completed';
+  } finally {
+    await reader.close();
+  }
+}

@@ -1,0 +1,126 @@
+// harness: what the database had committed, and when in true time: read from the audit chain after each commit and before
+// each request is judged. It sees the store from below, past any wrapper, and changes nothing.
+import type { AuditEntry } from '../../src/domain/audit-entry.ts';
+import type { Claim } from '../../src/domain/claim.ts';
+import type { Outcome } from '../../src/domain/decision.ts';
+import type { Intent } from '../../src/domain/intent.ts';
+import type { Db, Row } from '../../src/store/database.ts';
+import { claimOfRow, intentOfRow } from '../../src/store/rows.ts';
+import type { PlatformRequest } from './platform.ts';
+import type { SimClock } from './sim-clock.ts';
+
+/** One intent's life as the audit and the platform tell it. */
+export interface IntentLife {
+  id: string;
+  action: string;
+  target: string;
+  /** True times of its `intent.sent` entries. */
+  sent: number[];
+  /** The rules that the latest of them names. */
+  rules: string[];
+  requests: PlatformRequest[];
+  settled: { atMs: number; outcome: Outcome }[];
+}
+
+interface EntryBody {
+  intent?: string;
+  action?: string;
+  target?: string;
+  outcome?: Outcome;
+  rules?: string[];
+}
+
+export class Ledger {
+  readonly intents = new Map<string, IntentLife>();
+  private seq = 0;
+
+  constructor(
+    private readonly db: Db,
+    private readonly clock: SimClock,
+  ) {}
+
+  /** Reads what was committed since; answers the intents that were settled by it. */
+  follow(): IntentLife[] {
+    const settled: IntentLife[] = [];
+    for (const entry of this.db.all('SELECT * FROM audit WHERE seq > ? ORDER BY seq', this.seq)) {
+      const { seq, kind, bytes } = entry as unknown as AuditEntry;
+      this.seq = seq;
+      if (kind !== 'intent.sent' && kind !== 'intent.settled') continue;
+      const { body } = JSON.parse(bytes) as { body: EntryBody };
+      const life = this.lifeOf(body);
+      if (kind === 'intent.sent') {
+        life.sent.push(this.clock.trueMs);
+        life.rules = body.rules ?? [];
+      }
+      if (kind === 'intent.settled' && body.outcome) {
+        life.settled.push({ atMs: this.clock.trueMs, outcome: body.outcome });
+        settled.push(life);
+      }
+    }
+    return settled;
+  }
+
+  /** The intent that is committed as under way for this action and target: the latest, if several. */
+  underWay(action: string, target: string): Intent | undefined {
+    const sql =
+      "SELECT * FROM intents WHERE status = 'sent' AND action = ? AND target = ? ORDER BY sent_at DESC, id DESC";
+    const row = this.db.get(sql, action, target);
+    return row && intentOfRow(row);
+  }
+
+  intent(id: string): Intent | undefined {
+    const row = this.db.get('SELECT * FROM intents WHERE id = ?', id);
+    return row && intentOfRow(row);
+  }
+
+  unsettled(): Intent[] {
+    return this.db.all("SELECT * FROM intents WHERE status IN ('planned', 'sent')").map(intentOfRow);
+  }
+
+  withOutcome(outcome: Outcome): Intent[] {
+    return this.db.all('SELECT * FROM intents WHERE outcome = ?', outcome).map(intentOfRow);
+  }
+
+  openClaims(target: string): Claim[] {
+    return this.db
+      .all("SELECT * FROM claims WHERE target = ? AND status IN ('standing', 'orphaned')", target)
+      .map(claimOfRow);
+  }
+
+  /** The open episode of a rule and subject, as stored. */
+  openEpisode(rule: string, subject: string): Row | undefined {
+    return this.db.get("SELECT * FROM episodes WHERE rule = ? AND subject = ? AND state <> 'closed'", rule, subject);
+  }
+
+  /** The live intents of an episode. */
+  liveIntents(episode: string): Intent[] {
+    return this.db
+      .all(
+        'SELECT * FROM intents WHERE id IN (SELECT intent_id FROM intent_episodes WHERE episode_id = ? AND live = 1)',
+        episode,
+      )
+      .map(intentOfRow);
+  }
+
+  isRejected(episode: string): boolean {
+    return this.db.get('SELECT 1 AS found FROM rejected_intents WHERE episode_id = ?', episode) !== undefined;
+  }
+
+  baselineCount(source: string): number | undefined {
+    return this.db.get<{ count: number }>('SELECT count FROM baselines WHERE source = ?', source)?.count;
+  }
+
+  /** Attempts that the audit tells of, of one action, since a time of the engine's wall clock. */
+  attemptsSince(action: string, wallMs: number): number {
+    const sql = 'SELECT count(*) AS n FROM attempts WHERE action = ? AND sent_at >= ?';
+    return Number(this.db.get<{ n: number }>(sql, action, wallMs)?.n);
+  }
+
+  private lifeOf({ intent = '', action = '', target = '' }: EntryBody): IntentLife {
+    const known = this.intents.get(intent);
+    if (known) return known;
+    const life: IntentLife = { id: intent, action, target, sent: [], rules: [], requests: [], settled: [] };
+    this.intents.set(intent, life);
+    return life;
+  }
+}

@@ -1,0 +1,235 @@
+// harness: bugs planted on purpose, by wrappers around the engine's ports and parts; the checker must find each of them.
+// In: the parts of a healthy engine. Out: the parts of a sick one. Nothing in the product knows of these.
+
+import type { ActiveRules, EngineSettings } from '../../src/cycle/engine.ts';
+import type { Action, ActionName } from '../../src/domain/action.ts';
+import type { Claim } from '../../src/domain/claim.ts';
+import type { Facts } from '../../src/domain/facts.ts';
+import type { Api, WriteAnswer } from '../../src/domain/ports.ts';
+import type { IntentChange, Store } from '../../src/domain/store.ts';
+import type { Judge } from '../../src/domain/verdict.ts';
+
+export const PLANTED_BUGS = [
+  'no_verification',
+  'call_before_commit',
+  'blind_retry',
+  'sent_counts_as_planned',
+  'sent_is_forgotten',
+  'server_error_is_success',
+  'other_claims_are_skipped',
+  'override_is_forgotten',
+  'unknown_is_trouble',
+  'unknown_is_clear',
+  'ceiling_is_ignored',
+  'outcome_is_lost',
+  'claim_is_lost',
+  'filter_is_unverified',
+  'dry_run_acts',
+  'trust_is_ignored',
+  'quiet_period_is_skipped',
+] as const;
+export type PlantedBug = (typeof PLANTED_BUGS)[number];
+
+/** The port with some of its methods replaced. */
+function replaced<Port extends object>(port: Port, methods: Partial<Port>): Port {
+  return new Proxy(port, {
+    get(target, name) {
+      if (Object.hasOwn(methods, name)) return (methods as Record<PropertyKey, unknown>)[name];
+      const value = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+export function sickApi(api: Api, bug: PlantedBug | undefined): Api {
+  const everywhere = (change: (send: () => Promise<WriteAnswer>) => Promise<WriteAnswer>) =>
+    replaced(api, {
+      updateDevices: (serial, devices) => change(() => api.updateDevices(serial, devices)),
+      enableService: (id) => change(() => api.enableService(id)),
+      disableService: (id) => change(() => api.disableService(id)),
+    });
+  switch (bug) {
+    case 'blind_retry':
+      return everywhere(async (send) => {
+        const answer = await send();
+        return answer.kind === 'doubtful' ? send() : answer;
+      });
+    case 'server_error_is_success':
+      return everywhere(async (send) => {
+        const answer = await send();
+        return answer.status === 500 ? { kind: 'done', status: 200, text: 'Success' } : answer;
+      });
+    case 'filter_is_unverified':
+      return replaced(api, { devicesOfSerial: () => allDevices(api) });
+    case 'trust_is_ignored':
+      return replaced(api, { pages: (source) => untilBroken(api.pages(source)) });
+    default:
+      return api;
+  }
+}
+
+async function allDevices(api: Api): Promise<Facts[]> {
+  const all: Facts[] = [];
+  for await (const { records } of api.pages('devices')) all.push(...(records as Facts[]));
+  return all;
+}
+
+/** Takes what came before a list broke for the whole list. */
+async function* untilBroken<T>(items: AsyncIterable<T>): AsyncIterable<T> {
+  try {
+    yield* items;
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'api_answer') throw error;
+  }
+}
+
+export function sickStore(store: Store, bug: PlantedBug | undefined): Store {
+  const changing = (change: (given: IntentChange) => Promise<void>) => replaced(store, { changeIntent: change });
+  switch (bug) {
+    case 'call_before_commit':
+      return commitsLate(store);
+    case 'sent_counts_as_planned':
+      return replaced(store, {
+        intents: async (filter: Parameters<Store['intents']>[0]) => {
+          const found = await store.intents(filter);
+          if (filter.status === 'planned') return [...found, ...(await store.intents({ status: 'sent' }))];
+          return found;
+        },
+      });
+    case 'sent_is_forgotten':
+      return replaced(store, {
+        intents: async (filter: Parameters<Store['intents']>[0]) =>
+          filter.status === 'sent' ? [] : store.intents(filter),
+      });
+    case 'other_claims_are_skipped':
+      return claimingOnce(store);
+    case 'override_is_forgotten':
+      return replaced(store, {
+        commitRun: (commit) =>
+          store.commitRun({
+            ...commit,
+            episodes: commit.episodes.map((episode) =>
+              episode.overriddenAt === undefined || episode.state === 'closed'
+                ? episode
+                : {
+                    ...episode,
+                    overriddenAt: undefined,
+                    state: 'closed',
+                    closedAt: episode.stateSince,
+                    closeReason: 'cleared',
+                  },
+            ),
+          }),
+      });
+    case 'outcome_is_lost':
+      return changing(async (given) => {
+        if (given.outcome !== 'succeeded') await store.changeIntent(given);
+      });
+    case 'claim_is_lost':
+      return changing((given) =>
+        store.changeIntent({ ...given, claims: given.claims?.filter(({ status }) => status !== 'standing') }),
+      );
+    default:
+      return store;
+  }
+}
+
+/** As if only the latest claim on a target counted: the others are not seen, and none is made beside one that is there. */
+function claimingOnce(store: Store): Store {
+  return replaced(store, {
+    standing: async (nowMs) => {
+      const found = await store.standing(nowMs);
+      return { ...found, claims: oneForEachTarget(found.claims) };
+    },
+    claims: async (filter) => oneForEachTarget(await store.claims(filter)),
+    commitRun: (commit) =>
+      store.commitRun({ ...commit, claims: commit.claims.filter(({ endedAt }) => endedAt !== undefined) }),
+  });
+}
+
+function oneForEachTarget(claims: readonly Claim[]): Claim[] {
+  return [...new Map(claims.map((claim) => [claim.target, claim])).values()];
+}
+
+/** Holds each `sent` back until whatever comes next. */
+function commitsLate(store: Store): Store {
+  let held: IntentChange | undefined;
+  return replaced(store, {
+    changeIntent: async (given) => {
+      const before = held;
+      held = undefined;
+      if (before) await store.changeIntent(before);
+      if (given.status === 'sent') held = given;
+      else await store.changeIntent(given);
+    },
+  });
+}
+
+export function sickActions(
+  actions: ReadonlyMap<ActionName, Action>,
+  bug: PlantedBug | undefined,
+): ReadonlyMap<ActionName, Action> {
+  if (bug !== 'no_verification') return actions;
+  return new Map([...actions].map(([name, action]) => [name, believing(action)]));
+}
+
+/** Takes what was answered as done for done, without looking. */
+function believing(action: Action): Action {
+  const done = new Set<string>();
+  return {
+    ...action,
+    readBack: async (...given) => {
+      const [, target] = given;
+      const back = await action.readBack(...given);
+      return done.delete(target) ? { ...back, state: 'as_wished' } : back;
+    },
+    perform: async (...given) => {
+      const [, target] = given;
+      const answer = await action.perform(...given);
+      if (answer.kind === 'done') done.add(target);
+      return answer;
+    },
+  };
+}
+
+export function sickSettings(settings: EngineSettings, bug: PlantedBug | undefined): EngineSettings {
+  const unbound = { run: { max: 10_000, percent: 100 }, day: { max: 10_000, percent: 100 } };
+  switch (bug) {
+    case 'ceiling_is_ignored':
+      return {
+        ...settings,
+        decide: { ...settings.decide, ceilings: unbound },
+        act: { ...settings.act, ceilings: unbound },
+      };
+    case 'quiet_period_is_skipped':
+      return { ...settings, act: { ...settings.act, quietMs: 0, rereadMs: 0 } };
+    case 'trust_is_ignored':
+      return { ...settings, trust: { ...settings.trust, shrunkPercent: 100, unreadablePercent: 100 } };
+    default:
+      return settings;
+  }
+}
+
+export function sickRules(active: ActiveRules, bug: PlantedBug | undefined): ActiveRules {
+  if (bug !== 'unknown_is_trouble' && bug !== 'unknown_is_clear') return active;
+  const value = bug === 'unknown_is_trouble' ? 'TRUE' : 'FALSE';
+  const evaluator = replaced(active.evaluator, {
+    judge: (kind, context) => assuming(active.evaluator.judge(kind, context), value),
+  });
+  return { ...active, evaluator };
+}
+
+/** Fills what is not told. */
+function assuming(judge: Judge, value: string): Judge {
+  return {
+    accept: (record) => {
+      const told = record.MdmData as Facts | undefined;
+      judge.accept(
+        told
+          ? { ...record, MdmData: { CompromisedStatus: value, Second: value, Third: value, Fourth: value, ...told } }
+          : record,
+      );
+    },
+    finish: () => judge.finish(),
+  };
+}

@@ -1,0 +1,219 @@
+// harness: the platform's Management API in memory, over the true world, with nemeses on every request.
+// In: calls of the engine. Out: answers that may be lost, late, stale, shifted or false. Each writing request is told to the
+// witness at the moment at which it reaches the platform, before it has any effect.
+import { AppError } from '../../src/domain/errors.ts';
+import type { Facts } from '../../src/domain/facts.ts';
+import type { Api, EventQuery, Page, WriteAnswer } from '../../src/domain/ports.ts';
+import type { Dice } from './dice.ts';
+import {
+  LATE_MAX_MS,
+  LATENCY_MAX_MS,
+  type ListFate,
+  type Profile,
+  type ReadFate,
+  STALE_MAX_MS,
+  type WriteFate,
+} from './profile.ts';
+import type { SimClock } from './sim-clock.ts';
+import { deviceRecord, eventRecord, serviceRecord, type Verb, type Version, type World } from './world.ts';
+
+export interface PlatformRequest {
+  number: number;
+  /** True time at which it reached the platform. */
+  atMs: number;
+  /** The engine's wall clock then. */
+  wallMs: number;
+  verb: Verb;
+  target: string;
+  fate: WriteFate;
+  /** What the platform answered; whether the engine lived to hear it is another matter. */
+  answer: WriteAnswer['kind'];
+}
+
+export interface Witness {
+  onRequest(request: PlatformRequest): void;
+  onList(source: 'devices' | 'services' | 'events', fate: ListFate, count: number): void;
+}
+
+const PAGE = 4;
+const CALM_LISTS = { fresh: 1 } as Profile['lists'];
+
+export class SimPlatform implements Api {
+  readonly address = 'http://platform.test';
+  readonly requests: PlatformRequest[] = [];
+  /** No nemesis comes any more. */
+  isCalm = false;
+
+  constructor(
+    private readonly world: World,
+    private readonly clock: SimClock,
+    private readonly profile: Profile,
+    private readonly dice: Dice,
+    private readonly witness: Witness,
+  ) {}
+
+  async *pages(source: 'devices' | 'users'): AsyncIterable<Page> {
+    if (source === 'users') return;
+    const fate = this.listFate();
+    this.refuse(fate);
+    const version = this.versionFor(fate);
+    const records = spoilt(version.devices.map(deviceRecord), fate);
+    this.witness.onList('devices', fate, records.length);
+    for (let from = 0; from === 0 || from < records.length; from += PAGE) {
+      this.takeTime();
+      yield { records: records.slice(from, from + PAGE), total: records.length };
+      if (fate === 'shifted') throw new AppError('api_answer', 'the list changed', { detail: { cause: 'shifted' } });
+      if (fate === 'truncated') throw new AppError('api_answer', 'the answer is cut');
+    }
+  }
+
+  async *stream(source: 'devices' | 'users' | 'services'): AsyncIterable<unknown[]> {
+    if (source === 'users') return;
+    if (source === 'devices') {
+      for await (const { records } of this.pages('devices')) yield records;
+      return;
+    }
+    const fate = this.listFate();
+    this.refuse(fate);
+    const records = spoilt(this.versionFor(fate).services.map(serviceRecord), fate);
+    this.witness.onList('services', fate, records.length);
+    this.takeTime();
+    yield records;
+    if (fate === 'shifted' || fate === 'truncated') throw new AppError('api_answer', 'the answer is cut');
+  }
+
+  async devicesOfSerial(serialNumber: string): Promise<Facts[]> {
+    return this.read()
+      .devices.filter((device) => device.serial === serialNumber)
+      .map(deviceRecord);
+  }
+
+  async service(serviceId: string): Promise<Facts | undefined> {
+    const found = this.read().services.find((service) => service.id === serviceId);
+    return found && serviceRecord(found);
+  }
+
+  async user(): Promise<Facts | undefined> {
+    return undefined;
+  }
+
+  async events({
+    afterMs = 0,
+    beforeMs = Number.MAX_SAFE_INTEGER,
+    skip = 0,
+    limit = 10,
+  }: EventQuery): Promise<unknown[]> {
+    const fate = this.isCalm ? 'fresh' : this.dice.weighted(this.profile.reads);
+    if (fate === 'broken') this.witness.onList('events', fate, 0);
+    this.refuse(fate);
+    this.takeTime();
+    const until = this.clock.trueMs - (fate === 'stale' ? this.dice.whole(1, STALE_MAX_MS) : 0);
+    const told = this.world.events.filter(({ atMs }) => atMs >= afterMs && atMs <= Math.min(beforeMs, until));
+    return told.slice(skip, skip + limit).map(eventRecord);
+  }
+
+  async countEvents(): Promise<number> {
+    return this.world.events.length;
+  }
+
+  skewMs(): number | undefined {
+    return this.profile.hasDate ? Math.round(-this.clock.offsetMs / 1_000) * 1_000 : undefined;
+  }
+
+  async updateDevices(serialNumber: string, devices: Facts[]): Promise<WriteAnswer> {
+    return this.write(devices.every((device) => device.Banned === 'TRUE') ? 'ban' : 'unban', serialNumber);
+  }
+
+  deleteDevice = neverAsked;
+  insertService = neverAsked;
+  deleteService = neverAsked;
+  addServiceToBundle = neverAsked;
+  removeServiceFromBundle = neverAsked;
+
+  async listBundles(): Promise<undefined> {
+    return undefined;
+  }
+
+  async enableService(serviceId: string): Promise<WriteAnswer> {
+    return this.write('enable', serviceId);
+  }
+
+  async disableService(serviceId: string): Promise<WriteAnswer> {
+    return this.write('disable', serviceId);
+  }
+
+  async close(): Promise<void> {}
+
+  private async write(verb: Verb, target: string): Promise<WriteAnswer> {
+    this.takeTime();
+    const fate = this.isCalm ? 'done' : this.dice.weighted(this.profile.writes);
+    const answer = ANSWERS[fate];
+    const number = this.requests.length + 1;
+    const { trueMs: atMs } = this.clock;
+    const request = { number, atMs, wallMs: this.clock.nowMs(), verb, target, fate, answer: answer.kind };
+    this.witness.onRequest(request);
+    this.requests.push(request);
+    if (AT_ONCE.has(fate)) this.world.take(verb, target, number);
+    if (fate === 'late' || fate === 'lying_late') {
+      this.clock.after(this.dice.whole(1, LATE_MAX_MS), () => this.world.take(verb, target, number));
+    }
+    this.takeTime();
+    return answer;
+  }
+
+  private read(): Version {
+    const fate: ReadFate = this.isCalm ? 'fresh' : this.dice.weighted(this.profile.reads);
+    this.refuse(fate);
+    this.takeTime();
+    return this.versionFor(fate);
+  }
+
+  private listFate(): ListFate {
+    return this.dice.weighted(this.isCalm ? CALM_LISTS : this.profile.lists);
+  }
+
+  private versionFor(fate: ListFate): Version {
+    return fate === 'stale' ? this.world.before(this.dice.whole(1, STALE_MAX_MS)) : this.world.now;
+  }
+
+  private refuse(fate: ListFate): void {
+    if (fate === 'broken') throw new AppError('api_unreachable', 'the connection broke');
+    if (fate === 'unauthorized') throw new AppError('api_refused', 'the credential is refused (401)');
+  }
+
+  private takeTime(): void {
+    this.clock.pass(this.isCalm ? 1 : this.dice.whole(0, LATENCY_MAX_MS / 2));
+  }
+}
+
+async function neverAsked(): Promise<WriteAnswer> {
+  throw new AppError('internal', 'no rule of a simulation does this');
+}
+
+/** Lists that lie: a record twice, none at all, or a good part left out with a total that agrees. */
+function spoilt(records: Facts[], fate: ListFate): Facts[] {
+  if (fate === 'repeated') return [...records, records[0] as Facts];
+  if (fate === 'emptied') return [];
+  if (fate === 'short') return records.slice(0, Math.ceil(records.length * 0.6));
+  return records;
+}
+
+const AT_ONCE: ReadonlySet<WriteFate> = new Set(['done', 'lost_reply', 'error_after']);
+
+const doubtful = (text: string, status?: number): WriteAnswer => ({ kind: 'doubtful', status, text });
+const failed = (text: string, status: number): WriteAnswer => ({ kind: 'failed', status, text });
+const DONE: WriteAnswer = { kind: 'done', status: 200, text: 'Success' };
+
+const ANSWERS: { readonly [fate in WriteFate]: WriteAnswer } = {
+  done: DONE,
+  lost_request: doubtful('the connection was reset'),
+  lost_reply: doubtful('the connection was reset'),
+  late: doubtful('no answer in time'),
+  error_before: doubtful('500 Internal Server Error', 500),
+  error_after: doubtful('500 Internal Server Error', 500),
+  limited: failed('429 Too Many Requests', 429),
+  refused: failed('400 Bad Request', 400),
+  unauthorized: failed('401 Unauthorized', 401),
+  lying_late: DONE,
+  lying: DONE,
+};

@@ -1,0 +1,111 @@
+// harness: one life of the engine's process: the real cycle on the surviving store, with ports that may end it at any await.
+// In: what outlives a process. Out: a fresh engine. What it held in memory is gone with it.
+import { ACTIONS } from '../../src/act/actions.ts';
+import { linkEntry } from '../../src/audit/chain.ts';
+import type { ActiveRules, Engine } from '../../src/cycle/engine.ts';
+import { PLACEHOLDER_SERIALS } from '../../src/decide/serials.ts';
+import type { Mode } from '../../src/domain/mode.ts';
+import type { Api, Ids, Log } from '../../src/domain/ports.ts';
+import type { LoadedRule } from '../../src/evaluate/index.ts';
+import { EVENT_PULL_DEFAULT } from '../../src/pull/pull-events.ts';
+import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
+import { activate } from '../../src/rule-holder.ts';
+import type { Db } from '../../src/store/database.ts';
+import { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { type Life, mortal } from './crash.ts';
+import { type PlantedBug, sickActions, sickApi, sickRules, sickSettings, sickStore } from './planted-bugs.ts';
+import { type Profile, QUIET_MS, REREAD_MS } from './profile.ts';
+import type { SimClock } from './sim-clock.ts';
+
+export interface Surroundings {
+  db: Db;
+  clock: SimClock;
+  api: Api;
+  ids: Ids;
+  profile: Profile;
+  bug: PlantedBug | undefined;
+  /** Told after each commit. */
+  onCommit(): void;
+  rules(): readonly LoadedRule[];
+}
+
+const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+export function startProcess(around: Surroundings, life: Life, daemonMode: Mode): Engine {
+  const { db, clock, profile, bug } = around;
+  const store = watched(new SqliteStore(db, linkEntry, clock), around.onCommit);
+  return {
+    api: sickApi(mortal(around.api, life), bug),
+    store: sickStore(mortal(store, life), bug),
+    clock: mortal(clock, life),
+    ids: around.ids,
+    log: silent,
+    actions: sickActions(ACTIONS, bug),
+    active: activeRules(around),
+    daemonMode,
+    settings: sickSettings(settingsOf(profile), bug),
+    demo: false,
+    bindTo: around.api.address,
+    signal: new AbortController().signal,
+    feed: { primed: new WeakSet(), triedMs: 0 },
+  };
+}
+
+/** The rules as they are whenever the engine asks; compiled once for each set in a life. */
+function activeRules({ rules, bug }: Surroundings): () => ActiveRules {
+  let known: readonly LoadedRule[] | undefined;
+  let active: ActiveRules | undefined;
+  return () => {
+    const now = rules();
+    if (active === undefined || now !== known) active = sickRules(activate(now, hashOf(now)), bug);
+    known = now;
+    return active;
+  };
+}
+
+function hashOf(rules: readonly LoadedRule[]): string {
+  return rules.map((rule) => `${rule.hash} ${rule.mode}`).join(' ');
+}
+
+const WRITING = [
+  'bind',
+  'beginRun',
+  'finishRun',
+  'abortStaleRuns',
+  'commitRun',
+  'changeIntent',
+  'changePlan',
+  'observeEvents',
+  'appendAudit',
+] as const;
+
+/** Tells after each commit; below the wrapper that may end the process, so that a commit is seen even when nobody hears of it. */
+function watched(store: SqliteStore, onCommit: () => void): SqliteStore {
+  for (const name of WRITING) {
+    const method = store[name].bind(store) as (...given: unknown[]) => Promise<unknown>;
+    const telling = async (...given: unknown[]) => {
+      const answer = await method(...given);
+      onCommit();
+      return answer;
+    };
+    Object.defineProperty(store, name, { value: telling, configurable: true, writable: true });
+  }
+  return store;
+}
+
+function settingsOf({ runCeiling, dayCeiling }: Profile): Engine['settings'] {
+  const ceilings = { run: { max: runCeiling, percent: 0 }, day: { max: dayCeiling, percent: 0 } };
+  return {
+    decide: {
+      ceilings,
+      goneAfterMs: 30 * 86_400_000,
+      quietMs: QUIET_MS,
+      serialDevicesMax: 5,
+      placeholderSerials: PLACEHOLDER_SERIALS,
+    },
+    act: { ceilings, attemptsMax: 3, runFailuresMax: 5, quietMs: QUIET_MS, rereadMs: REREAD_MS },
+    trust: { ...TRUST_DEFAULT, shrunkRecords: 0, movedPoints: 100 },
+    events: EVENT_PULL_DEFAULT,
+    planTtlMs: 86_400_000,
+  };
+}

@@ -1,0 +1,107 @@
+// harness: what kind of life one simulation leads: its fleet, its rules and how often each nemesis comes.
+// In: a seed. Out: plain data, so that a failing seed can be read.
+import { Dice } from './dice.ts';
+
+/** What becomes of one writing request. `lying`: answered as done, and its effect is late or never comes. */
+export type WriteFate =
+  | 'done'
+  | 'lost_request'
+  | 'lost_reply'
+  | 'late'
+  | 'error_before'
+  | 'error_after'
+  | 'limited'
+  | 'refused'
+  | 'unauthorized'
+  | 'lying_late'
+  | 'lying';
+
+export type ReadFate = 'fresh' | 'stale' | 'broken' | 'unauthorized';
+export type ListFate = ReadFate | 'shifted' | 'truncated' | 'repeated' | 'emptied' | 'short';
+
+export interface Profile {
+  seed: number;
+  devices: number;
+  /** Two devices have one serial number. */
+  sharesSerial: boolean;
+  services: number;
+  forMs: number;
+  clearForMs: number;
+  cooldownMs: number;
+  /** Of the first rule: targets at once. */
+  limit: number;
+  runCeiling: number;
+  dayCeiling: number;
+  rounds: number;
+  /** Of a process's life: the chance that it ends before its time. */
+  crashShare: number;
+  /** Steps within which it then ends. */
+  crashWithin: number;
+  writes: { [fate in WriteFate]: number };
+  reads: { [fate in ReadFate]: number };
+  lists: { [fate in ListFate]: number };
+  /** Chances in a round. */
+  edit: number;
+  jump: number;
+  ruleChange: number;
+  /** The server tells its time. */
+  hasDate: boolean;
+}
+
+export const QUIET_MS = 15_000;
+export const REREAD_MS = 2_000;
+/** A late effect comes within this, and a stale read is not older: together less than the quiet period. */
+export const LATE_MAX_MS = 7_000;
+export const STALE_MAX_MS = 5_000;
+/** What one request may take at most. */
+export const LATENCY_MAX_MS = 400;
+
+export function drawProfile(seed: number): Profile {
+  const dice = new Dice(seed, 'profile');
+  const calm = dice.chance(0.1);
+  const trouble = (weight: number) => (calm || dice.chance(0.35) ? 0 : weight * (0.3 + dice.share()));
+  return {
+    seed,
+    devices: dice.whole(5, 10),
+    sharesSerial: dice.chance(0.3),
+    services: dice.chance(0.4) ? dice.whole(1, 2) : 0,
+    forMs: dice.chance(0.3) ? dice.pick([20_000, 90_000]) : 0,
+    clearForMs: dice.chance(0.3) ? dice.pick([20_000, 90_000]) : 0,
+    cooldownMs: dice.chance(0.25) ? 300_000 : 0,
+    limit: dice.chance(0.2) ? 2 : 100,
+    runCeiling: dice.chance(0.25) ? dice.whole(1, 2) : 50,
+    dayCeiling: dice.chance(0.2) ? dice.whole(3, 8) : 1_000,
+    rounds: dice.whole(24, 48),
+    crashShare: dice.pick([0.6, 0.85, 0.97]),
+    crashWithin: dice.pick([40, 90, 160]),
+    writes: {
+      done: 6,
+      lost_request: trouble(1.5),
+      lost_reply: trouble(1.5),
+      late: trouble(1.5),
+      error_before: trouble(0.7),
+      error_after: trouble(0.7),
+      limited: trouble(0.8),
+      refused: trouble(0.4),
+      unauthorized: trouble(0.3),
+      lying_late: trouble(0.7),
+      lying: trouble(0.4),
+    },
+    reads: { fresh: 10, stale: trouble(2), broken: trouble(0.5), unauthorized: trouble(0.1) },
+    lists: {
+      fresh: 10,
+      stale: trouble(2),
+      broken: trouble(0.4),
+      unauthorized: trouble(0.1),
+      shifted: trouble(0.5),
+      truncated: trouble(0.4),
+      repeated: trouble(0.4),
+      emptied: trouble(0.3),
+      short: trouble(0.4),
+    },
+    edit: trouble(0.35),
+    jump: trouble(0.12),
+    ruleChange: trouble(0.2),
+    hasDate: dice.chance(0.7),
+  };
+}

@@ -1,0 +1,63 @@
+// harness: simulated time. True time only moves when something waits or answers; the engine's wall clock is true time plus
+// an offset that jumps. What is due happens on the way, in order, so that the world changes between two awaits.
+import { AppError } from '../../src/domain/errors.ts';
+import type { Clock } from '../../src/domain/ports.ts';
+
+export const START_MS = 1_800_000_000_000;
+
+interface Due {
+  atMs: number;
+  order: number;
+  happen: () => void;
+}
+
+export class SimClock implements Clock {
+  trueMs = START_MS;
+  /** How far the engine's wall clock is from true time. */
+  offsetMs = 0;
+  /** The furthest that it has ever been. */
+  offsetMaxMs = 0;
+  /** True time at which it last jumped. */
+  jumpedAtMs = 0;
+  private due: Due[] = [];
+  private scheduled = 0;
+
+  nowMs(): number {
+    return this.trueMs + this.offsetMs;
+  }
+
+  monotonicMs(): number {
+    return this.trueMs;
+  }
+
+  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted) throw new AppError('stopped', 'stopped while waiting');
+    this.pass(ms);
+  }
+
+  /** Lets true time pass; what is due on the way happens at its own moment. */
+  pass(ms: number): void {
+    const end = this.trueMs + ms;
+    for (;;) {
+      const next = this.due[0];
+      if (next === undefined || next.atMs > end) break;
+      this.due.shift();
+      this.trueMs = Math.max(this.trueMs, next.atMs);
+      next.happen();
+    }
+    this.trueMs = end;
+  }
+
+  /** Sets the engine's wall clock so far from true time. */
+  jump(offsetMs: number): void {
+    if (offsetMs !== this.offsetMs) this.jumpedAtMs = this.trueMs;
+    this.offsetMs = offsetMs;
+    this.offsetMaxMs = Math.max(this.offsetMaxMs, Math.abs(offsetMs));
+  }
+
+  after(ms: number, happen: () => void): void {
+    this.scheduled += 1;
+    this.due.push({ atMs: this.trueMs + ms, order: this.scheduled, happen });
+    this.due.sort((a, b) => a.atMs - b.atMs || a.order - b.order);
+  }
+}

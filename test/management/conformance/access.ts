@@ -1,0 +1,198 @@
+// conformance: authentication, status codes, limits and versions.
+// In: the specification's table of status codes. Out: a line for each endpoint and code. A refused request changes nothing.
+import { deepEqual, equal, match, ok } from 'node:assert/strict';
+import { PATHS } from './fleet.ts';
+import { type Answer, type As, NotChecked, query, type Rule, type Target } from './target.ts';
+
+interface EndpointTable {
+  number: number;
+  method: string;
+  /** An address that is refused for what is in it. */
+  bad: string;
+  body?: unknown;
+  codes: number[];
+}
+
+const BUNDLE_CODES = [200, 400, 401, 403, 500];
+
+const ENDPOINTS: EndpointTable[] = [
+  { number: 1, method: 'GET', bad: `${PATHS.endusers}?Skip=x`, codes: [200, 400, 500] },
+  { number: 2, method: 'GET', bad: `${PATHS.devices}?Skip=x`, codes: [200, 400, 500] },
+  { number: 3, method: 'DELETE', bad: PATHS.deleteDevice, codes: [200, 400, 500] },
+  { number: 4, method: 'POST', bad: PATHS.updateDevice, body: [], codes: [200, 400, 500] },
+  { number: 5, method: 'GET', bad: `${PATHS.events}?limit=x`, codes: [200, 401, 403, 500] },
+  { number: 6, method: 'GET', bad: `${PATHS.countEvents}?before=x`, codes: [200, 401, 403, 500] },
+  { number: 7, method: 'GET', bad: `${PATHS.feed}?after=x`, codes: [200] },
+  { number: 8, method: 'GET', bad: `${PATHS.services}?DefaultServices=x`, codes: [200] },
+  { number: 9, method: 'POST', bad: PATHS.insertService, body: {}, codes: [200, 400, 500] },
+  { number: 10, method: 'DELETE', bad: PATHS.deleteService, codes: [200] },
+  { number: 11, method: 'POST', bad: PATHS.enableService, codes: [200, 400, 401, 500] },
+  { number: 12, method: 'POST', bad: PATHS.disableService, codes: [200, 400, 401, 500] },
+  { number: 13, method: 'POST', bad: PATHS.bundle, body: {}, codes: BUNDLE_CODES },
+  { number: 14, method: 'POST', bad: `${PATHS.bundle}/x/service`, body: {}, codes: BUNDLE_CODES },
+  { number: 15, method: 'PUT', bad: `${PATHS.bundle}/x`, body: {}, codes: BUNDLE_CODES },
+  { number: 16, method: 'DELETE', bad: `${PATHS.bundle}/x`, body: {}, codes: BUNDLE_CODES },
+  { number: 17, method: 'DELETE', bad: `${PATHS.bundle}/x/service`, body: {}, codes: BUNDLE_CODES },
+  { number: 18, method: 'POST', bad: PATHS.serviceBundle, body: {}, codes: BUNDLE_CODES },
+  { number: 19, method: 'DELETE', bad: `${PATHS.serviceBundle}/x`, body: {}, codes: BUNDLE_CODES },
+];
+
+const ERRORS = 'Errors';
+
+function sentence(number: number, answer: Answer): string {
+  if (number < 13) return answer.json.Message;
+  ok(Number.isInteger(answer.json.error_code) && answer.json.error_code !== 0);
+  ok(typeof answer.json.request_id === 'string' && answer.json.request_id !== '');
+  return answer.json.error_description;
+}
+
+function statusRules({ number, method, bad, body, codes }: EndpointTable): Rule[] {
+  // Even a request that must be refused is not sent to a server that nothing may be written to.
+  const rule = (line: string, check: Rule['check'], writes = method !== 'GET'): Rule => ({
+    section: ERRORS,
+    line: `${number}: ${line}`,
+    writes,
+    check,
+  });
+  const refused = async (target: Target, status: number, as?: As) => {
+    const answer = await target.call(method, bad, body, as);
+    equal(answer.status, status, answer.text);
+    ok(sentence(number, answer).length > 0);
+  };
+  const shape = number < 13 ? 'a Message' : 'the envelope';
+  return [
+    rule(`a bad value is 400 with ${shape}`, (target) => refused(target, 400)),
+    rule(`a missing credential is 401 with ${shape}`, (target) => refused(target, 401, 'nobody')),
+    rule(`a wrong credential is 401 with ${shape}`, (target) => refused(target, 401, 'wrong')),
+    ...(codes.includes(403)
+      ? [rule(`a scope that does not permit it is 403 with ${shape}`, (target) => refused(target, 403, 'limited'))]
+      : []),
+    ...(codes.includes(500)
+      ? [rule(`500 comes with ${shape}`, (target) => failing(target, { number, method, bad, body, codes }), true)]
+      : []),
+  ];
+}
+
+/** A failure can't be provoked from outside, unless the server takes faults. */
+async function failing(target: Target, { number, method, bad, body }: EndpointTable): Promise<void> {
+  const path = bad.split('?')[0] as string;
+  const plan = [{ kind: 'error', status: 500, times: 1, match: { method, path } }];
+  if ((await target.call('PUT', '/faults', plan)).status !== 200) throw new NotChecked('a failure cannot be provoked');
+  try {
+    const answer = await target.call(method, bad, body);
+    equal(answer.status, 500);
+    ok(sentence(number, answer).length > 0);
+  } finally {
+    await target.call('DELETE', '/faults');
+  }
+}
+
+const AUTH = 'Authentication';
+const auth = (line: string, check: Rule['check'], section = AUTH): Rule => ({ section, line, check });
+
+async function exchange(target: Target, as: As): Promise<string> {
+  const answer = await target.call('POST', PATHS.refreshToken, undefined, as);
+  equal(answer.status, 200, answer.text);
+  return answer.json.Message;
+}
+
+const AUTH_RULES: Rule[] = [
+  auth('a refresh token is exchanged for an access token in `Message`', async (target) => {
+    ok((await exchange(target, 'refresh')).length > 0);
+  }),
+  auth('the access token is a JSON Web Token that says when it expires', async (target) => {
+    const [, payload] = (await exchange(target, 'refresh')).split('.');
+    const claims = JSON.parse(Buffer.from(payload ?? '', 'base64url').toString());
+    ok(Number.isInteger(claims.iat) && Number.isInteger(claims.exp), 'times are whole seconds');
+    ok(claims.exp > claims.iat);
+  }),
+  auth('the access token is sent as `Authorization: Bearer`', async (target) => {
+    const authorization = `Bearer ${await exchange(target, 'refresh')}`;
+    equal((await target.get(`${PATHS.devices}?Limit=1`, { authorization })).status, 200);
+  }),
+  auth('an API key is sent as `Authorization: Bearer`', async (target) => {
+    equal((await target.get(`${PATHS.devices}?Limit=1`)).status, 200);
+  }),
+  auth('an API key posted as a refresh token is exchanged too', async (target) => {
+    const authorization = `Bearer ${await exchange(target, 'key')}`;
+    equal((await target.get(`${PATHS.devices}?Limit=1`, { authorization })).status, 200);
+  }),
+  auth('a wrong refresh token is 401', async (target) => {
+    equal((await target.call('POST', PATHS.refreshToken, undefined, 'wrong')).status, 401);
+  }),
+  auth('a refresh token is no access token: 401', async (target) => {
+    equal((await target.get(PATHS.devices, 'refresh')).status, 401);
+  }),
+  auth('a changed access token is 401', async (target) => {
+    const token = await exchange(target, 'refresh');
+    const changed = `${token.slice(0, -6)}AAAAAA`;
+    equal((await target.get(PATHS.devices, { authorization: `Bearer ${changed}` })).status, 401);
+  }),
+  auth('an API key has the privilege level of its scope', async (target) => {
+    equal((await target.get(PATHS.events, 'limited')).status, 403);
+  }),
+  auth('bundles take an admin token, with and without the scheme word', async (target) => {
+    const token = target.credentials.adminToken;
+    if (!token) throw new NotChecked('needs an admin token');
+    for (const authorization of [token, `Bearer ${token}`]) {
+      equal((await target.get(PATHS.bundle, { authorization })).status, 200);
+    }
+  }),
+];
+
+const OTHER_RULES: Rule[] = [
+  auth(
+    'an unknown path is 404',
+    async (target) => {
+      equal((await target.get('/api/v1/no_such_endpoint')).status, 404);
+    },
+    ERRORS,
+  ),
+  auth(
+    'a wrong method is 405, and `Allow` tells the right ones',
+    async (target) => {
+      const answer = await target.call('PUT', PATHS.devices, {});
+      equal(answer.status, 405);
+      match(answer.headers.get('allow') ?? '', /GET/);
+    },
+    ERRORS,
+  ),
+  auth(
+    'payloads are JSON',
+    async (target) => {
+      match((await target.get(`${PATHS.devices}?Limit=1`)).headers.get('content-type') ?? '', /application\/json/);
+    },
+    'Versioning',
+  ),
+  auth(
+    'everything outside bundles is served under `/api/v1/`',
+    async (target) => {
+      for (const path of [PATHS.endusers, PATHS.devices, PATHS.events, PATHS.services]) {
+        equal((await target.get(path)).status, 200, path);
+      }
+    },
+    'Versioning',
+  ),
+  auth(
+    'the event list gives 10 events unless asked for more',
+    async (target) => {
+      deepEqual(
+        (await target.get(PATHS.events)).json.data.length,
+        Math.min(10, (await target.get(PATHS.countEvents)).json.data),
+      );
+    },
+    'Limits',
+  ),
+  auth(
+    'sending Skip and Limit changes the shape of the answer',
+    async (target) => {
+      for (const path of [PATHS.endusers, PATHS.devices]) {
+        equal(Array.isArray((await target.get(path)).json), true);
+        equal(Array.isArray((await target.get(path + query({ Skip: 0, Limit: 1 }))).json), false);
+      }
+    },
+    'Limits',
+  ),
+];
+
+export const ACCESS_RULES: Rule[] = [...AUTH_RULES, ...ENDPOINTS.flatMap(statusRules), ...OTHER_RULES];

@@ -1,0 +1,53 @@
+// test: the webhooks' configuration: every mistake is one clear line, and no secret is repeated.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+
+const SECRET = 'canary-secret-of-a-webhook';
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'trustward-'));
+  writeFileSync(join(dir, 'secret'), `${SECRET}\n`);
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+function read(text: string, env: Record<string, string> = {}, name = 'webhooks.yaml') {
+  const file = join(dir, name);
+  writeFileSync(file, text);
+  const base = { TRUSTWARD_WEBHOOKS: file, TRUSTWARD_WEBHOOK_HOSTS: 'hooks.example.com, 10.0.0.1', OPS_SECRET: SECRET };
+  return readConfig({ ...base, ...env }).notify;
+}
+
+describe('the webhooks', () => {
+  it('are read from YAML and from JSON, with secrets from a file or the environment', () => {
+    const yaml = `ops: { url: "https://hooks.example.com/a", secretFile: ${join(dir, 'secret')}, timeout: 3s, attempts: 4 }`;
+    expect(read(yaml).webhooks.get('ops')).toMatchObject({ secret: SECRET, timeoutMs: 3_000, attemptsMax: 4 });
+    const json = '{ "ops": { "url": "https://hooks.example.com:8443/a", "secretEnv": "OPS_SECRET" } }';
+    const { webhooks, alertsTo, silenceMs } = read(json, { TRUSTWARD_ALERTS_TO: 'ops' }, 'webhooks.json');
+    expect(webhooks.get('ops')).toMatchObject({ secret: SECRET, timeoutMs: 10_000, allowPrivate: false });
+    expect(alertsTo).toEqual(['ops']);
+    expect(silenceMs).toBe(1_800_000);
+  });
+
+  it.each([
+    ['ops: { url: "http://hooks.example.com/x", secretEnv: OPS_SECRET }', 'begins with https://'],
+    ['ops: { url: "https://evil.example.com/x", secretEnv: OPS_SECRET }', 'not among TRUSTWARD_WEBHOOK_HOSTS'],
+    ['ops: { url: "https://10.0.0.1/x", secretEnv: OPS_SECRET }', '10.0.0.1 is not a public address'],
+    ['ops: { url: "https://a:b@hooks.example.com/x", secretEnv: OPS_SECRET }', 'holds a user name or password'],
+    ['ops: { url: "https://hooks.example.com/x" }', 'secretFile or in secretEnv'],
+    ['ops: { url: "https://hooks.example.com/x", secretEnv: NONE }', 'NONE is not set'],
+    ['ops: { url: "https://hooks.example.com/x", secretFile: /nowhere }', 'cannot be read (ENOENT)'],
+    ['ops: { url: "https://hooks.example.com/x", secretEnv: OPS_SECRET, timeout: 1h }', 'at most 60s'],
+    ['ops: { url: "https://hooks.example.com/x", secretEnv: OPS_SECRET, more: 1 }', 'ops'],
+    ['ops: [', 'is not valid YAML'],
+  ])('of %s are refused', (text, problem) => {
+    expect(() => read(text)).toThrow(problem);
+    expect(() => read(text)).not.toThrow(SECRET);
+  });
+
+  it('that alerts are to go to must exist', () => {
+    expect(() => readConfig({ TRUSTWARD_ALERTS_TO: 'ops' })).toThrow('TRUSTWARD_ALERTS_TO names `ops`');
+  });
+});

@@ -1,0 +1,132 @@
+// report, terminal: readable in 100 columns, and no name steers the terminal.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { buildReport } from '../../src/report/build-report.ts';
+import { auditText, decisionsText } from '../../src/report/lists-text.ts';
+import { terminalTable, textWidth } from '../../src/report/terminal-table.ts';
+import { reportText } from '../../src/report/text.ts';
+import { addRun, decision, openStore, plan, type RunFill, tally } from './filled-store.ts';
+import { hostileText } from './hostile.ts';
+
+async function textOf(fill: RunFill, width?: number): Promise<string> {
+  const store = openStore();
+  return reportText(await buildReport(store, await addRun(store, fill)), width === undefined ? {} : { width });
+}
+
+function widest(text: string): number {
+  return Math.max(...text.split('\n').map(textWidth));
+}
+
+describe('the terminal report', () => {
+  it('answers why a laptop would be banned, since when and by which rule', async () => {
+    const text = await textOf({ decisions: [decision()] });
+    expect(text).toContain('WOULD BE DONE (1)  ban_device by rule ban-compromised-device');
+    expect(text).toMatch(/│ Ana laptop .*\n│ device-1 /);
+    expect(text).toContain('MdmData.CompromisedStatus = "TRUE"');
+    expect(text).toMatch(/2026-11-21 08:59:00Z/);
+  });
+
+  it('does not say that what a rule of mode dry-run matches would be done', async () => {
+    const text = await textOf({
+      mode: 'enforce',
+      decisions: [decision({ cappedBy: undefined })],
+      tallies: [tally({ mode: 'dry-run' })],
+    });
+    expect(text).toContain('ONLY REPORTED (RULES OF MODE DRY-RUN) (1)  ban_device by rule ban-compromised-device');
+    expect(text).not.toContain('WOULD BE DONE');
+  });
+
+  it('prints the command that decides on a plan on a line of its own', async () => {
+    const held = decision({ decision: 'hold', reason: 'approval_needed', reasonText: 'ask', outcome: undefined });
+    const text = await textOf({ mode: 'enforce', decisions: [held], plan: plan(held) });
+    expect(text).toContain('HELD FOR A PERSON (1)');
+    expect(text).toContain('\n  trustward approve plan1\n  trustward reject plan1\n');
+  });
+
+  it('fits into 100 columns, and into the width that it is told', async () => {
+    const id = '7d2f3a54-1111-2222-3333-444455556666';
+    const long = decision({
+      subject: { kind: 'device', id },
+      subjectName: 'A rather long name of a laptop',
+      facts: { 'event_count({"action":"Unauthorized","severity":"ERROR","within":"10m"})': 5 },
+    });
+    const tallies = [tally({ unknown: 1, missing: { 'TrustData.Factors.0.Something.Long': 1 } })];
+    for (const width of [72, 100, 140]) {
+      expect(widest(await textOf({ mode: 'enforce', decisions: [long], tallies }, width))).toBeLessThanOrEqual(width);
+    }
+  });
+
+  it('never cuts an identifier short: it breaks it', () => {
+    const id = 'x'.repeat(90);
+    const table = terminalTable(['Who', 'Why'], [[id, 'because of this and that']], { width: 60 });
+    expect(table.match(/x/g)).toHaveLength(90);
+    expect(widest(table)).toBeLessThanOrEqual(60);
+  });
+
+  it('uses no color: it is read in pipes and tickets too', () => {
+    expect(terminalTable(['Who'], [['a']])).not.toContain('\u001b');
+  });
+
+  it('lets no name steer the terminal', async () => {
+    await fc.assert(
+      fc.asyncProperty(hostileText, async (name) => {
+        const store = openStore();
+        const hostile = decision({
+          subject: { kind: 'device', id: name },
+          subjectName: name,
+          target: name,
+          reasonText: name,
+          facts: { [name]: name },
+          effect: { text: name, devices: [{ id: `${name}x`, name, platform: name, model: name }] },
+        });
+        const run = await addRun(store, {
+          decisions: [
+            hostile,
+            { ...hostile, id: 'b', decision: 'skip', reason: 'already_so' },
+            { ...hostile, id: 'c', decision: 'hold', reason: 'owners' },
+          ],
+          tallies: [
+            tally({
+              unknown: 1,
+              missing: { [name]: 1 },
+              examples: [{ subject: name, verdict: 'error', reason: name }],
+            }),
+          ],
+        });
+        const printed = [
+          reportText(await buildReport(store, run)),
+          decisionsText(await store.decisions({ limit: 10 })),
+          auditText(await store.audit({ limit: 10 })),
+        ].join('');
+        expect(printed.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069\u2028\u2029]/u);
+        expect(printed).not.toMatch(/\p{Cs}/u);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe('decisions and audit entries in a terminal', () => {
+  it('show each decision with its rule, reason and facts', async () => {
+    const store = openStore();
+    await addRun(store, { decisions: [decision()] });
+    const text = decisionsText(await store.decisions({ limit: 10 }));
+    expect(text).toMatch(/Ana laptop/);
+    expect(text).toContain('ban_device SERIAL-1');
+    expect(text).toContain('act: the rule matches');
+    expect(widest(text)).toBeLessThanOrEqual(100);
+  });
+
+  it('show each audit entry with its number and what it says', async () => {
+    const store = openStore();
+    await addRun(store, { decisions: [decision()] });
+    const text = auditText(await store.audit({ limit: 10 }));
+    expect(text).toContain('decision.made');
+    expect(text).toContain('decision = "decision1"');
+  });
+
+  it('say so when there are none', () => {
+    expect(decisionsText([])).toBe('no decisions\n');
+    expect(auditText([])).toBe('no audit entries\n');
+  });
+});

@@ -1,0 +1,114 @@
+// scenario: a held plan is approved by a person: exactly it or less is applied, and the decision says so afterwards.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { answerPlan } from '../../src/cycle/answer-plan.ts';
+import { applyPlan } from '../../src/cycle/apply-plan.ts';
+import { BAN_COMPROMISED, type Organization, type RunResult, startOrganization } from './organization.ts';
+
+const APPROVE = BAN_COMPROMISED.replace('mode: enforce', 'mode: approve');
+
+let org: Organization;
+let ids: string[];
+let held: RunResult;
+
+beforeEach(async () => {
+  org = await startOrganization({ devices: 80, rules: { ban: APPROVE } });
+  ids = ['HELD-1', 'HELD-2', 'HELD-3'].map((serial) =>
+    org.console.fleet.addDevice({ serial, mdm_compromised: 'TRUE' }),
+  );
+  held = await org.run('enforce');
+});
+afterEach(() => org.close());
+
+async function approve(): Promise<Awaited<ReturnType<typeof applyPlan>>> {
+  const { engine } = org.composition;
+  await answerPlan(engine, held.run.planId as string, 'approve', 'ada', 'looked at each');
+  return applyPlan(engine, held.run.planId as string);
+}
+
+describe('a plan that waits', () => {
+  it('holds all three, and nothing was called', () => {
+    expect(
+      held
+        .of('hold', 'approval_needed')
+        .map((item) => item.target)
+        .sort(),
+    ).toEqual(['HELD-1', 'HELD-2', 'HELD-3']);
+    expect(org.console.writes()).toEqual([]);
+  });
+
+  it('is applied exactly as approved, and its decisions have the outcome', async () => {
+    await org.run('dry-run'); // a run in between rewrites nothing that is held
+    const { plan, intents, refused } = await approve();
+    expect(plan.status).toBe('applied');
+    expect(intents.map((intent) => intent.outcome)).toEqual(['succeeded', 'succeeded', 'succeeded']);
+    expect(refused).toEqual([]);
+    expect(org.effects('device_banned').sort()).toEqual([...ids].sort());
+    const decisions = await org.composition.engine.store.decisions({ limit: 10 });
+    expect(decisions).toHaveLength(3);
+    for (const decision of decisions) expect(decision).toMatchObject({ decision: 'hold', outcome: 'succeeded' });
+  });
+
+  it('is not applied to a target whose record drifted: the field is named, and the rest goes on', async () => {
+    org.console.fleet.patchDevice(ids[1] as string, { mdm_compromised: 'FALSE' });
+    const { intents } = await approve();
+    expect(org.effects('device_banned').sort()).toEqual([ids[0], ids[2]].sort());
+    const drifted = intents.find((intent) => intent.target === 'HELD-2');
+    expect(drifted?.status).toBe('withdrawn');
+    expect(drifted?.note).toContain('MdmData.CompromisedStatus was "TRUE" and is "FALSE"');
+  });
+
+  it('is refused when what is stored is not what was sealed', async () => {
+    const db = new Database(org.dbFile);
+    const row = db.prepare('SELECT intents FROM plans WHERE id = ?').get(held.run.planId) as { intents: string };
+    const forged = row.intents.replaceAll('HELD-1', 'SOMEBODY-ELSE');
+    db.prepare('UPDATE plans SET intents = ? WHERE id = ?').run(forged, held.run.planId);
+    db.close();
+    await expect(approve()).rejects.toThrow('is not what was sealed');
+    expect(org.console.writes()).toEqual([]);
+  });
+
+  it('stops at a rule that is set to dry-run while it is applied', async () => {
+    const { engine, rules } = org.composition;
+    const { api } = engine;
+    const update = api.updateDevices.bind(api);
+    api.updateDevices = async (serial, devices) => {
+      const answer = await update(serial, devices);
+      writeFileSync(join(org.rulesDir, 'ban.yaml'), APPROVE.replace('mode: approve', 'mode: dry-run'));
+      await rules.reload();
+      return answer;
+    };
+    const { intents } = await approve();
+    expect(org.console.writes()).toHaveLength(1);
+    expect(intents.map((intent) => intent.status).sort()).toEqual(['settled', 'withdrawn', 'withdrawn']);
+  });
+
+  it('can be used once', async () => {
+    await approve();
+    await expect(approve()).rejects.toThrow('is applied: only a pending plan can be approved');
+    await expect(applyPlan(org.composition.engine, held.run.planId as string)).rejects.toThrow('only an approved plan');
+    expect(org.console.writes()).toHaveLength(3);
+  });
+
+  it('is carried while nothing changes, and superseded when something does', async () => {
+    expect((await org.run('enforce')).run.planId).toBe(held.run.planId);
+    org.console.fleet.addDevice({ serial: 'HELD-4', mdm_compromised: 'TRUE' });
+    const { run } = await org.run('enforce');
+    expect(run.planId).not.toBe(held.run.planId);
+    await expect(approve()).rejects.toThrow('is superseded');
+  });
+
+  it('once rejected, is not asked for again while the trouble lasts', async () => {
+    const { engine } = org.composition;
+    await answerPlan(engine, held.run.planId as string, 'reject', 'ada', 'known false alarm');
+    const { of, run } = await org.run('enforce');
+    expect(of('skip', 'rejected')).toHaveLength(3);
+    expect(run.planId).toBeUndefined();
+    for (const id of ids) org.console.fleet.patchDevice(id, { mdm_compromised: 'FALSE' });
+    await org.run('enforce');
+    org.console.fleet.patchDevice(ids[0] as string, { mdm_compromised: 'TRUE' });
+    expect((await org.run('enforce')).of('hold', 'approval_needed')).toHaveLength(1);
+  });
+});

@@ -1,0 +1,8 @@
+// test: preloaded into a run (`--import`): the process kills itself at the very seam between the commit of `sent` and the call.
+import { ManagementClient } from '../../src/management/client.ts';
+
+const ban = ManagementClient.prototype.updateDevices;
+ManagementClient.prototype.updateDevices = function (serialNumber, devices) {
+  if (serialNumber === process.env.KILL_BEFORE) process.kill(process.pid, 'SIGKILL');
+  return ban.call(this, serialNumber, devices);
+};

@@ -1,0 +1,116 @@
+// scenario: the process is killed (kill -9) around the call: after a restart each device is banned once, and the audit tells.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { verifyChain } from '../../src/audit/chain.ts';
+import type { FaultInput } from '../../src/console/console.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import { type Organization, startOrganization } from './organization.ts';
+
+const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
+const SEAM = new URL('./kill-before-call.ts', import.meta.url).href;
+const SERIALS = ['KILL-1', 'KILL-2', 'KILL-3'];
+
+let org: Organization;
+let ids: string[];
+
+beforeEach(async () => {
+  org = await startOrganization({ devices: 60, env: { TRUSTWARD_QUIET_PERIOD: '100ms' } });
+  ids = SERIALS.map((serial) => org.console.fleet.addDevice({ serial, mdm_compromised: 'TRUE' }));
+  await org.composition.close(); // the engine runs in a process of its own here
+});
+afterEach(() => org.close());
+
+function startRun(): ChildProcess {
+  const args = ['--import', 'tsx', MAIN, 'run', '--mode', 'enforce', '--format', 'json'];
+  return spawn(process.execPath, args, { env: { ...process.env, ...org.env }, stdio: 'ignore' });
+}
+
+/** Starts a run, kills it with SIGKILL once `isThere` holds, and waits until it is gone. */
+async function killWhen(fault: FaultInput, isThere: () => boolean): Promise<void> {
+  org.console.faults?.set([fault]);
+  const child = startRun();
+  const exited = once(child, 'exit');
+  while (!isThere() && child.exitCode === null) await systemClock.sleep(5);
+  expect(child.exitCode).toBeNull();
+  child.kill('SIGKILL');
+  await exited;
+  org.console.faults?.clear();
+}
+
+/** Waits out the quiet period, then runs until nothing is in doubt any more. */
+async function restartAndSettle(): Promise<void> {
+  for (let round = 0; round < 2; round += 1) {
+    await systemClock.sleep(150);
+    const child = startRun();
+    await once(child, 'exit');
+  }
+}
+
+async function auditOf(target: string): Promise<string[]> {
+  await org.restart();
+  const { store } = org.composition.engine;
+  const lines: string[] = [];
+  for await (const batch of store.auditFrom(1)) {
+    for (const entry of batch) {
+      const { body } = JSON.parse(entry.bytes) as { body: { target?: string; outcome?: string } };
+      if (body.target === target && entry.kind.startsWith('intent.'))
+        lines.push(`${entry.kind} ${body.outcome ?? ''}`.trim());
+    }
+  }
+  expect(await verifyChain(store.auditFrom(1))).toMatchObject({ ok: true });
+  return lines;
+}
+
+const READ_BACK = '^/api/v1/devices\\?.*[Ss]erial[Nn]umber=KILL-2';
+const BAN = '^/api/v1/mdm/update_device\\?.*KILL-2';
+
+describe('a process that is killed around its call', () => {
+  it('between intent and call: nothing was called, and the next run bans each device once', async () => {
+    const reached = () => org.console.faults?.status().some((status) => status.fired > 0) ?? false;
+    await killWhen({ kind: 'latency', match: { path: READ_BACK }, ms: 60_000 }, reached);
+    expect(org.effects('device_banned')).toEqual([ids[0]]);
+    await restartAndSettle();
+    expect(org.effects('device_banned').sort()).toEqual([...ids].sort());
+    expect(org.console.writes()).toHaveLength(3);
+    expect(await auditOf('KILL-2')).toEqual([
+      'intent.planned',
+      'intent.withdrawn',
+      'intent.planned',
+      'intent.sent',
+      'intent.settled succeeded',
+    ]);
+  });
+
+  it('between commit and call: the request never arrived, so it is read back twice and sent once', async () => {
+    const args = ['--import', 'tsx', '--import', SEAM, MAIN, 'run', '--mode', 'enforce'];
+    const env = { ...process.env, ...org.env, KILL_BEFORE: 'KILL-2' };
+    const [, signal] = await once(spawn(process.execPath, args, { env, stdio: 'ignore' }), 'exit');
+    expect(signal).toBe('SIGKILL');
+    expect(org.effects('device_banned')).toEqual([ids[0]]);
+    await restartAndSettle();
+    expect(org.effects('device_banned').sort()).toEqual([...ids].sort());
+    expect(org.console.writes()).toHaveLength(3);
+    expect(await auditOf('KILL-2')).toEqual([
+      'intent.planned',
+      'intent.sent',
+      'intent.settled unknown',
+      'intent.sent',
+      'intent.settled succeeded',
+    ]);
+  });
+
+  it('between call and outcome: it is found done by reading back, and never sent again', async () => {
+    const banned = () => org.effects('device_banned').includes(ids[1] as string);
+    await killWhen({ kind: 'late_effect', match: { method: 'POST', path: BAN }, ms: 50, answer: 'silence' }, banned);
+    await restartAndSettle();
+    expect(org.effects('device_banned').sort()).toEqual([...ids].sort());
+    expect(org.console.writes().filter((write) => write.address.includes('KILL-2'))).toHaveLength(1);
+    expect(await auditOf('KILL-2')).toEqual([
+      'intent.planned',
+      'intent.sent',
+      'intent.settled unknown',
+      'intent.settled confirmed',
+    ]);
+  });
+});

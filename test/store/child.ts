@@ -1,0 +1,39 @@
+// test: a process of its own, for what only another process can show: holding the writer's lock, migrating at the same time,
+// and writing until the disk is full. Arguments: what to do, and the database. Answers on standard output, one JSON a line.
+import { writeSync } from 'node:fs';
+import { linkEntry } from '../../src/audit/chain.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { takeWriterLock } from '../../src/store/writer-lock.ts';
+import { FakeClock } from '../act/platform.ts';
+
+const ROUNDS_MAX = 100_000;
+const [, , what, file] = process.argv as [string, string, string, string];
+
+function say(value: object): void {
+  writeSync(1, `${JSON.stringify(value)}\n`);
+}
+
+if (what === 'hold') {
+  takeWriterLock(file).announce({ pid: process.pid, url: 'http://127.0.0.1:1' });
+  say({ held: true });
+  setInterval(() => {}, 60_000); // until it is killed
+} else if (what === 'migrate') {
+  const db = openDatabase(file);
+  say({ version: migrate(db) });
+  db.close();
+} else if (what === 'fill') {
+  const db = openDatabase(file);
+  migrate(db);
+  const store = new SqliteStore(db, linkEntry, new FakeClock());
+  let acknowledged = 0;
+  try {
+    for (; acknowledged < ROUNDS_MAX; acknowledged += 1)
+      await store.appendAudit([{ kind: 'notice', body: { text: 'x'.repeat(2_000) } }]);
+    say({ acknowledged });
+  } catch (error) {
+    const { name, code, message } = error as { name: string; code: string; message: string };
+    say({ acknowledged, name, code, message });
+  }
+}
