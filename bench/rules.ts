@@ -1,0 +1,259 @@
+// bench: what judging costs, beside json-logic-js, its compiled peer, json-rules-engine and hand-written predicates,
+// over the same 20,000 devices and 50 rules in one process. In: nothing. Out: a table of ratios. Ratios, since machines differ.
+
+import { LogicEngine } from 'json-logic-engine';
+import jsonLogic, { type RulesLogic } from 'json-logic-js';
+import { Engine } from 'json-rules-engine';
+import type { ActionTraits } from '../src/domain/action.ts';
+import type { Facts } from '../src/domain/facts.ts';
+import type { JudgeContext } from '../src/domain/verdict.ts';
+import { compileRules, type LoadedRule, parseRule } from '../src/evaluate/index.ts';
+import { type BenchDevice, CONDITIONS } from './rule-conditions.ts';
+
+const DEVICES = 20_000;
+const ROUNDS = 15;
+const NOW_MS = 1_768_478_400_000;
+
+/** A small generator of its own, so that every run sees the same fleet (mulberry32). */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+function fleet(count: number): BenchDevice[] {
+  const random = seeded(42);
+  const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
+  const flag = (share: number): string => (random() < share ? 'TRUE' : 'FALSE');
+  // As JSON.parse gives them: json-logic-engine cannot compare big integers.
+  const time = (): number => 1_768_000_000_000_000_000 - Math.floor(random() ** 4 * 1.85e7) * 1_000_000_000;
+  return Array.from({ length: count }, (_, index) => ({
+    DeviceID: `device-${index}`,
+    SerialNumber: `SN${index}`,
+    DeviceFriendlyName: `Device ${index}`,
+    Ownership: pick(['Corporate Dedicated', 'Corporate Shared', 'Employee Owned', 'Other']),
+    Platform: pick(['Windows', 'macOS', 'Linux', 'iOS', 'Android']),
+    Model: pick(['A', 'B', 'C']),
+    RegisteredStatus: flag(0.95),
+    LoginCount: Math.floor(random() * 2_000),
+    LastLogin: time(),
+    Roles: random() < 0.005 ? ['employee', 'contractor'] : ['employee'],
+    MdmData: {
+      Timestamp: random() < 0.005 ? 0 : time(),
+      Source: 'mdm',
+      CompromisedStatus: flag(0.002),
+      CompliantStatus: flag(0.995),
+    },
+    TrustData: {
+      EntityTrustscore: 100 - Math.floor(random() ** 16 * 101),
+      AccessTrustscore: Math.floor(random() * 101),
+      OverrideActive: flag(0.02),
+      Level: random() < 0.005 ? pick(['AlwaysDeny', 'Low']) : pick(['Medium', 'High', 'AlwaysAllow']),
+      Factors: [
+        { Name: 'disk', Value: random() < 0.002 ? 'FAIL' : 'OK' },
+        { Name: 'firewall', Value: random() < 0.002 ? 'FAIL' : 'OK' },
+      ],
+    },
+  }));
+}
+
+const NOTIFY: ActionTraits = {
+  name: 'notify',
+  subjects: ['device', 'user', 'service'],
+  inverse: undefined,
+  fieldWritten: undefined,
+  valueWritten: undefined,
+  changesFleet: false,
+  refuseSettings: () => undefined,
+  effect: () => '',
+};
+
+function ruleOf(id: string, when: string): LoadedRule {
+  const parsed = parseRule(`{"id":"${id}","subject":"device","when":${when},"then":"notify"}`, `${id}.json`, {
+    traits: new Map([['notify', NOTIFY]]),
+  });
+  if ('problems' in parsed) throw new Error(parsed.problems.map((problem) => problem.message).join('; '));
+  return parsed.rule;
+}
+
+const CONTEXT: JudgeContext = {
+  nowMs: NOW_MS,
+  joins: { users: new Map(), devices: new Map() },
+  coverage: [],
+  unavailable: new Set(),
+  isStanding: () => false,
+  hasStanding: () => false,
+};
+
+/** Judges all devices; answers how often some rule matched. */
+function judging(rules: LoadedRule[]): (devices: readonly BenchDevice[]) => number {
+  const evaluator = compileRules(rules);
+  return (devices) => {
+    const judge = evaluator.judge('device', CONTEXT);
+    for (const device of devices) judge.accept(device as unknown as Facts);
+    return judge.finish().tallies.reduce((sum, tally) => sum + tally.match, 0);
+  };
+}
+
+/** Calls every predicate for every device. */
+function asking(predicates: ((device: BenchDevice) => unknown)[]): (devices: readonly BenchDevice[]) => number {
+  return (devices) => {
+    let matches = 0;
+    for (const device of devices) {
+      for (const predicate of predicates) if (jsonLogic.truthy(predicate(device))) matches++;
+    }
+    return matches;
+  };
+}
+
+function handWritten(): (devices: readonly BenchDevice[]) => number {
+  const predicates = CONDITIONS.map(({ byHand }) => byHand);
+  return (devices) => {
+    let matches = 0;
+    for (const device of devices) {
+      for (const predicate of predicates) if (predicate(device)) matches++;
+    }
+    return matches;
+  };
+}
+
+const OPERATORS: Record<string, string> = {
+  '==': 'equal',
+  '!=': 'notEqual',
+  '<': 'below',
+  '>=': 'atLeast',
+  in: 'in',
+  some: 'someFail',
+};
+
+/** The same condition in json-rules-engine's own format. */
+function engineCondition(node: RulesLogic): object {
+  const [name, args] = Object.entries(node as object)[0] as [string, RulesLogic[]];
+  if (name === 'and') return { all: args.map(engineCondition) };
+  if (name === 'or') return { any: args.map(engineCondition) };
+  if (name === '!') return { not: engineCondition(args[0] as RulesLogic) };
+  const [a, b] = args as [unknown, unknown];
+  const listIsFact = name === 'in' && typeof a === 'string';
+  const path = ((listIsFact ? b : a) as { var: string }).var;
+  const fact = { fact: 'device', path: `$.${path}` };
+  if (name === 'some') return { ...fact, operator: 'someFail', value: 'FAIL' };
+  return { ...fact, operator: listIsFact ? 'contains' : OPERATORS[name], value: listIsFact ? a : b };
+}
+
+async function rulesEngine(devices: readonly BenchDevice[]): Promise<number> {
+  const engine = new Engine([], {
+    pathResolver: (value: object, path: string) =>
+      path
+        .slice(2)
+        .split('.')
+        .reduce<unknown>((part, key) => (part as Record<string, unknown>)[key], value),
+  });
+  engine.addOperator('below', (a: number, b: number) => a < b);
+  engine.addOperator('atLeast', (a: number, b: number) => a >= b);
+  engine.addOperator('someFail', (list: { Value: string }[], value: string) =>
+    list.some((item) => item.Value === value),
+  );
+  CONDITIONS.forEach(({ when }, index) => {
+    const condition = engineCondition(JSON.parse(when));
+    const conditions = 'all' in condition || 'any' in condition ? condition : { all: [condition] };
+    engine.addRule({ conditions: conditions as never, event: { type: `rule-${index}` } });
+  });
+  let matches = 0;
+  for (const device of devices) matches += (await engine.run({ device })).events.length;
+  return matches;
+}
+
+interface Contender {
+  name: string;
+  /** What it does for the time it takes: not all do as much. */
+  does: string;
+  /** Over the part of the devices given by `share`; answers how often some rule matched. */
+  run: () => number | Promise<number>;
+  share: number;
+  matches: number;
+  /** One a round, scaled to all devices. */
+  tookMs: number[];
+}
+
+const PREDICATES = 'whether each condition holds; no unknown, no facts, no counts';
+const VERDICTS =
+  'three-valued verdicts, tallies, the facts of every match, each value of each fact counted for the trust gate';
+/** json-rules-engine would take minutes over all of them. */
+const PART = 1 / 20;
+
+/** Lets all run in turn, round after round: what disturbs the machine disturbs all. The first round is for warming up. */
+async function race(contenders: readonly Contender[]): Promise<void> {
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const contender of contenders) {
+      const start = performance.now();
+      contender.matches = await contender.run();
+      if (round > 0) contender.tookMs.push((performance.now() - start) / contender.share);
+    }
+  }
+}
+
+/** The middle one of some numbers, and the ones a quarter from either end. */
+function quartiles(values: readonly number[]): [low: number, middle: number, high: number] {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] as number;
+  return [at(0.25), at(0.5), at(0.75)];
+}
+
+/** Ratios are taken within each round, between neighbours in time; their median is told, with the quartiles. */
+function row(contender: Contender, ours: Contender): string {
+  const [low, middle, high] = quartiles(contender.tookMs.map((ms, round) => ms / (ours.tookMs[round] as number)));
+  const us = (quartiles(contender.tookMs)[1] * 1_000) / DEVICES;
+  const ratio = contender === ours ? '1' : `${middle.toFixed(2)} (${low.toFixed(2)} to ${high.toFixed(2)})`;
+  return `| ${contender.name} | ${us.toFixed(2)} | ${ratio} | ${contender.does} |`;
+}
+
+async function main(): Promise<void> {
+  const devices = fleet(DEVICES);
+  const part = devices.slice(0, DEVICES * PART);
+  const logics = CONDITIONS.map(({ when }) => JSON.parse(when) as RulesLogic);
+  const engine = new LogicEngine();
+  const fifty = judging(CONDITIONS.map(({ when }, index) => ruleOf(`rule-${index}`, when)));
+  // 1,000 rules that share predicates: pairs of the fifty.
+  const thousand = judging(Array.from({ length: 1_000 }, (_, index) => ruleOf(`rule-${index}`, pairOf(index))));
+  const byHand = handWritten();
+  const interpreted = asking(logics.map((logic) => (device) => jsonLogic.apply(logic, device)));
+  const compiled = asking(logics.map((logic) => engine.build(logic) as (device: BenchDevice) => unknown));
+  const contender = (name: string, does: string, run: Contender['run'], share = 1): Contender => {
+    return { name, does, run, share, matches: 0, tookMs: [] };
+  };
+
+  const ours = contender('trustward', VERDICTS, () => fifty(devices));
+  const hand = contender('hand-written predicates', PREDICATES, () => byHand(devices));
+  const peer = contender('json-logic-engine, compiled', PREDICATES, () => compiled(devices));
+  const oracle = contender('json-logic-js', PREDICATES, () => interpreted(devices));
+  const events = contender('json-rules-engine', 'an event for each match', () => rulesEngine(part), PART);
+  const many = contender('trustward, 1,000 rules that share predicates', VERDICTS, () => thousand(devices));
+  const all = [ours, hand, peer, many, oracle, events];
+  await race(all);
+
+  for (const { name, matches } of [hand, peer, oracle]) {
+    if (matches !== ours.matches) throw new Error(`${name} finds ${matches} matches, trustward ${ours.matches}`);
+  }
+  if (events.matches !== byHand(part))
+    throw new Error(`${events.name} finds ${events.matches} matches of ${byHand(part)}`);
+  const lines = [
+    `${DEVICES} devices, ${CONDITIONS.length} rules, ${ours.matches} matches, ${ROUNDS} rounds by turns, Node ${process.version}`,
+    '',
+    '| engine | µs a device | ratio to trustward: median (quartiles) | what it does |',
+    '|---|---|---|---|',
+    ...all.map((each) => row(each, ours)),
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+function pairOf(index: number): string {
+  const first = CONDITIONS[index % CONDITIONS.length]?.when;
+  const second = CONDITIONS[(index * 7 + Math.floor(index / CONDITIONS.length)) % CONDITIONS.length]?.when;
+  return `{"and":[${first},${second}]}`;
+}
+
+await main();
