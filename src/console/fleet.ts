@@ -1,6 +1,6 @@
 // console: the organization by hand: what administrators do in the web page, what MDM reports, and what tests arrange.
 // In: patches by the record's own field names. Out: changed rows with their effects. It goes past the API, not past its rules.
-import type { Flag, Severity, TrustLevel } from '../management/contract.ts';
+import type { EventSeverity, Flag, TrustLevel } from '../management/contract.ts';
 import { ServiceSpec } from '../management/contract.ts';
 import { deviceRow } from './seed/fleet.ts';
 import { personRow } from './seed/people.ts';
@@ -22,7 +22,7 @@ export interface HandEvent {
   type: string;
   subType: string;
   action: string;
-  severity: Severity;
+  severity: EventSeverity;
   message?: string;
   createdAtMs?: number;
   deviceId?: string;

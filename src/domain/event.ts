@@ -1,9 +1,6 @@
 // domain: one event of the log, with the fields that windows count by. `body` is the event as it came.
 import type { Facts } from './facts.ts';
 
-export const EVENT_SEVERITIES = ['DEBUG', 'INFO', 'WARN', 'ERROR'] as const;
-export type EventSeverity = (typeof EVENT_SEVERITIES)[number];
-
 export interface TrustEvent {
   id: string;
   createdAtMs: number;

@@ -2,8 +2,14 @@
 import { RE2JS } from 're2js';
 import semver from 'semver';
 import { formatDuration, parseDuration } from '../domain/duration.ts';
-import { EVENT_SEVERITIES, type EventSeverity } from '../domain/event.ts';
 import { type Fact, isFacts } from '../domain/facts.ts';
+import {
+  EVENT_ACTION_NAMES,
+  EVENT_SEVERITIES,
+  EVENT_SUB_TYPES,
+  EVENT_TYPES,
+  type EventSeverity,
+} from '../domain/platform-values.ts';
 import { check, checkCondition, isTextual, settle } from './check-expression.ts';
 import { factAt, resolvePath } from './check-facts.ts';
 import { nameOf, type Operands, refuse, refused, type Scope, showLiteral } from './check-scope.ts';
@@ -11,7 +17,6 @@ import { durationFault } from './check-units.ts';
 import { type EventCount, type Expression, keyOf } from './expression.ts';
 import { didYouMean, nearestName } from './nearest-name.ts';
 import type { Place } from './problem.ts';
-import { EVENT_ACTIONS, EVENT_SUB_TYPES, EVENT_TYPES } from './record-types/event.ts';
 import {
   BOOLEAN,
   fieldAt,
@@ -160,9 +165,9 @@ export function checkEventCount({ name, args, place, placeOf }: Operands, scope:
   const count: EventCount = {
     what: name as EventCount['what'],
     subject: scope.subject,
-    types: texts('type', EVENT_TYPES.kind === 'text' ? (EVENT_TYPES.values ?? []) : []),
-    subTypes: texts('sub_type', EVENT_SUB_TYPES.kind === 'text' ? (EVENT_SUB_TYPES.values ?? []) : []),
-    actions: texts('action', EVENT_ACTIONS.kind === 'text' ? (EVENT_ACTIONS.values ?? []) : []),
+    types: texts('type', EVENT_TYPES),
+    subTypes: texts('sub_type', EVENT_SUB_TYPES),
+    actions: texts('action', EVENT_ACTION_NAMES),
     results: texts('result', []),
     severityMin: checkSeverity(filter.severity, fault),
     where: filter.where === undefined ? undefined : checkWhere(filter.where, [...at, 'where'], scope),

@@ -1,6 +1,7 @@
 // evaluate: one event operator's filter: which events it counts. In: an event. Out: no, surely or perhaps, and the value
 // that event_distinct tells apart. Perhaps: `where` or the value cannot be told for this event.
-import { EVENT_SEVERITIES, type TrustEvent } from '../domain/event.ts';
+import type { TrustEvent } from '../domain/event.ts';
+import { EVENT_SEVERITIES } from '../domain/platform-values.ts';
 import { compileCondition } from './compile-conditions.ts';
 import { compileValue } from './compile-values.ts';
 import { newCompiler } from './compiler.ts';

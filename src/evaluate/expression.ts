@@ -1,6 +1,7 @@
 // evaluate: a rule's condition after checking: a tree whose every node has a type. Made by check-*, read by compile-* and explain.
-import type { EventSeverity } from '../domain/event.ts';
+
 import type { Fact } from '../domain/facts.ts';
+import type { EventSeverity } from '../domain/platform-values.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import type { Comparison } from './numbers.ts';
 import type { Place } from './problem.ts';

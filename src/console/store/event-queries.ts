@@ -1,7 +1,7 @@
 // console store: reading the event log: list, count and feed.
 // In: checked filters. Out: events as JSON text, or how many. Bounds of time are inclusive; what retention has passed is
 // not seen, even while it is still stored.
-import { SEVERITIES, type Severity } from '../../management/contract.ts';
+import { EVENT_SEVERITIES, type EventSeverity } from '../../management/contract.ts';
 import type { SqlValue } from './sql.ts';
 import type { ConsoleStore } from './store.ts';
 
@@ -9,7 +9,7 @@ export interface EventFilter {
   before?: number | undefined;
   after?: number | undefined;
   /** A minimum. */
-  severity?: Severity | undefined;
+  severity?: EventSeverity | undefined;
   type?: string[] | undefined;
   sub_type?: string | undefined;
   user_email?: string[] | undefined;
@@ -74,7 +74,7 @@ function conditionsOf(store: ConsoleStore, filter: EventFilter): { where: string
   addRetention(store, add);
   for (const upper of [filter.before, filter.end_time]) if (upper !== undefined) add('created_at <= ?', upper);
   for (const lower of [filter.after, filter.start_time]) if (lower !== undefined) add('created_at >= ?', lower);
-  if (filter.severity) add('severity >= ?', SEVERITIES.indexOf(filter.severity));
+  if (filter.severity) add('severity >= ?', EVENT_SEVERITIES.indexOf(filter.severity));
   anyOf('type', filter.type);
   anyOf('email', filter.user_email);
   anyOf('serial', filter.serialnumber);

@@ -1,7 +1,7 @@
 // console store: writing the event log, and its retention.
 // In: what happened, inside the transaction of the change. Out: a row whose body is the event's JSON. Nothing older than
 // the retention, and nothing beyond the last 10,000, is ever given out.
-import { SEVERITIES, type Severity } from '../../management/contract.ts';
+import { EVENT_SEVERITIES, type EventSeverity } from '../../management/contract.ts';
 import type { EnduserRow } from './endusers.ts';
 import { EVENT_DEVICE_JSON } from './records.ts';
 import { type ConsoleStore, newUuid } from './store.ts';
@@ -13,7 +13,7 @@ export interface EventDraft {
   type: string;
   subType: string;
   action: string;
-  severity: Severity;
+  severity: EventSeverity;
   message: string;
   /** Defaults: the severity, empty for Access. */
   result?: string;
@@ -50,7 +50,7 @@ export function writeEvent(store: ConsoleStore, draft: EventDraft): string {
     id,
     draft.externalId ?? '',
     createdAtMs,
-    SEVERITIES.indexOf(draft.severity),
+    EVENT_SEVERITIES.indexOf(draft.severity),
     draft.type,
     draft.subType,
     draft.action,

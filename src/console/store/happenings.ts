@@ -1,6 +1,6 @@
 // console store: what happens in an organization all day, as events of the log.
 // In: a device, its person, a service. Out: event drafts with everything that real ones carry.
-import type { Severity } from '../../management/contract.ts';
+import type { EventSeverity } from '../../management/contract.ts';
 import type { DeviceRow } from './devices.ts';
 import type { EnduserRow } from './endusers.ts';
 import type { EventDraft, EventMembers } from './events.ts';
@@ -89,7 +89,12 @@ export function mdmEvent(device: DeviceRow): EventDraft {
 }
 
 /** `score` is the new one; `atNs` when it was found. */
-export function trustEvent(device: DeviceRow, score: number, atNs: bigint, severity: Severity = 'INFO'): EventDraft {
+export function trustEvent(
+  device: DeviceRow,
+  score: number,
+  atNs: bigint,
+  severity: EventSeverity = 'INFO',
+): EventDraft {
   return {
     type: 'TrustScoring',
     subType: 'Device',

@@ -1,16 +1,9 @@
 // evaluate: the schema of a device record (management-api.md, "Device" and "MdmData"; field-notes.md).
+import { OWNERSHIPS } from '../../domain/platform-values.ts';
 import type { Field, ValueType } from './field-types.ts';
 import { FLAG, fieldsOf, listOf, NUMBER, recordOf, TEXT, TIME_NS, textOf } from './field-types.ts';
 import { TRUST_DATA } from './trust-data.ts';
 
-export const OWNERSHIP = textOf(
-  'Corporate Dedicated',
-  'Corporate Shared',
-  'Employee Owned',
-  'Other',
-  'UNKNOWN',
-  'Undefined',
-);
 const VERSION: ValueType = { kind: 'text', style: 'version' };
 
 const UNPAGED: [string, Field][] = [
@@ -26,7 +19,7 @@ export const DEVICE: ValueType & { kind: 'record' } = {
       DeviceID: TEXT,
       SerialNumber: TEXT,
       DeviceFriendlyName: TEXT,
-      Ownership: OWNERSHIP,
+      Ownership: textOf(...OWNERSHIPS),
       Platform: TEXT,
       Model: TEXT,
       Architecture: TEXT,

@@ -1,37 +1,9 @@
 // evaluate: the schema of one event, which `where` and `of` read (management-api.md, "Event"; field-notes.md, "Events carry
 // more than the example"). Any of it can be absent.
-import { EVENT_SEVERITIES } from '../../domain/event.ts';
+import { EVENT_ACTION_NAMES, EVENT_SEVERITIES, EVENT_SUB_TYPES, EVENT_TYPES } from '../../domain/platform-values.ts';
 import type { ValueType } from './field-types.ts';
 import { BOOLEAN, listOf, recordOf, SCORE, TEXT, textOf } from './field-types.ts';
 
-export const EVENT_TYPES = textOf(
-  'Registration',
-  'Identity',
-  'Access',
-  'TrustScoring',
-  'Audit',
-  'AdminLogin',
-  'Threat',
-  'Compliance',
-  'NetagentRestart',
-  'ITPStatus',
-);
-export const EVENT_SUB_TYPES = textOf('Device', 'UserPrincipal', 'Connection', 'Resource', 'Kubernetes', 'Local');
-export const EVENT_ACTIONS = textOf(
-  'Register',
-  'Register Failed',
-  'Unregister',
-  'Unregister Failed',
-  'Grant',
-  'Deny',
-  'OCSP',
-  'MDM',
-  'IDP',
-  'Authorized',
-  'Unauthorized',
-  'TrustScoreCalculate',
-);
-const SEVERITY = textOf(...EVENT_SEVERITIES);
 const TEXTS = listOf(TEXT);
 const ENDPOINT = recordOf({ service_name: TEXT, container_id: TEXT });
 
@@ -64,10 +36,10 @@ export const EVENT: ValueType & { kind: 'record' } = recordOf({
   org_id: TEXT,
   org_name: TEXT,
   group_id: TEXT,
-  severity: SEVERITY,
-  action: EVENT_ACTIONS,
-  type: EVENT_TYPES,
-  sub_type: EVENT_SUB_TYPES,
+  severity: textOf(...EVENT_SEVERITIES),
+  action: textOf(...EVENT_ACTION_NAMES),
+  type: textOf(...EVENT_TYPES),
+  sub_type: textOf(...EVENT_SUB_TYPES),
   message: TEXT,
   messages: TEXT,
   result: TEXT,

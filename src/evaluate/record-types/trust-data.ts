@@ -1,8 +1,7 @@
 // evaluate: the parts that device and user records share (management-api.md, "TrustData" and "Factor").
 // Known values are from field-notes.md, "Values".
+import { TRUST_LEVELS } from '../../domain/platform-values.ts';
 import { FLAG, listOf, recordOf, SCORE, TEXT, TIME_NS, textOf } from './field-types.ts';
-
-export const TRUST_LEVEL = textOf('AlwaysDeny', 'Low', 'Medium', 'High', 'AlwaysAllow');
 
 export const FACTOR = recordOf({
   Name: TEXT,
@@ -19,7 +18,7 @@ export const TRUST_DATA = recordOf({
   OverrideTrustscore: SCORE,
   AccessTrustscore: SCORE,
   OverrideActive: FLAG,
-  Level: TRUST_LEVEL,
+  Level: textOf(...TRUST_LEVELS),
   UpdatedAt: TIME_NS,
   Factors: listOf(FACTOR),
 });

@@ -1,8 +1,8 @@
 // evaluate: small changes to a rule's condition, each of which some test of the rule should notice.
 // In: a rule. Out: changed rules that still check, with a sentence each. What cannot be meant is left out.
 import { formatDuration, parseDuration } from '../../domain/duration.ts';
-import { EVENT_SEVERITIES } from '../../domain/event.ts';
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
+import { EVENT_SEVERITIES } from '../../domain/platform-values.ts';
 import type { LoadedRule } from '../loaded-rule.ts';
 import { withChanges } from '../read-rule.ts';
 

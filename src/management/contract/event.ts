@@ -3,7 +3,7 @@
 // every part of it is absent somewhere.
 import { z } from 'zod';
 import { bool, Integer, integer, list, namedSchemas, text } from './shapes.ts';
-import { SEVERITIES } from './values.ts';
+import { EVENT_SEVERITIES } from './values.ts';
 
 export const EventDevice = z
   .looseObject({
@@ -78,7 +78,7 @@ export const EventInput = z
     id: z.string().min(1).optional(),
     created_at: Integer.optional(),
     type: z.string().min(1),
-    severity: z.enum(SEVERITIES).optional(),
+    severity: z.enum(EVENT_SEVERITIES).optional(),
     message: text,
   })
   .register(namedSchemas, { id: 'EventInput' });

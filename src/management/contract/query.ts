@@ -2,7 +2,7 @@
 // In: text by parameter name. Out: checked values under the specification's names. It must never take a bad value of a
 // known parameter for a missing one where that would widen what is deleted.
 import { z } from 'zod';
-import { SEVERITIES, type Severity } from './values.ts';
+import { EVENT_SEVERITIES, type EventSeverity } from './values.ts';
 
 /** A filter: an empty text is no filter. */
 const filter = z
@@ -120,7 +120,7 @@ const eventFilters = {
   id: filter,
   external_id: filter,
   /** A minimum. */
-  severity: oneOf(SEVERITIES).transform((value): Severity | undefined => value),
+  severity: oneOf(EVENT_SEVERITIES).transform((value): EventSeverity | undefined => value),
   service_account_name: filter,
   start_time: epochMs,
   end_time: epochMs,
