@@ -2,9 +2,9 @@
 // In: checked queries. Out: records. A page is asked for with Skip, with Limit, or with both.
 import { type Answer, listAnswer, textAnswer } from '../answer.ts';
 import { envelope } from '../refusal.ts';
-import { allDevices, DEVICE_ORDER_COLUMNS, deviceCriteria, pageOfDevices } from '../store/devices.ts';
-import { allEndusers, ENDUSER_ORDER_COLUMNS, enduserCriteria, pageOfEndusers } from '../store/endusers.ts';
-import type { Order, RecordPage } from '../store/listing.ts';
+import { DEVICE_ORDER_COLUMNS, DEVICES, deviceCriteria } from '../store/devices.ts';
+import { ENDUSER_ORDER_COLUMNS, ENDUSERS, enduserCriteria } from '../store/endusers.ts';
+import { type Order, type RecordPage, readAll, readPage } from '../store/listing.ts';
 import type { Call } from './call.ts';
 
 /** What clients ask for; a page asked for by Skip alone has as many. */
@@ -58,17 +58,17 @@ function newestFirst<C extends Record<string, string>>(query: Ordering, columns:
 export function listDevices({ store, query, pageForm }: Call<'list_devices'>): Answer {
   const criteria = devicesAsked(query);
   if (query.Skip === undefined && query.Limit === undefined) {
-    return listAnswer(allDevices(store, criteria, orderOf(query, DEVICE_ORDER_COLUMNS, undefined), 'unpaged'));
+    return listAnswer(readAll(store, DEVICES, criteria, orderOf(query, DEVICE_ORDER_COLUMNS, undefined), 'unpaged'));
   }
   const order = orderOf(query, DEVICE_ORDER_COLUMNS, 'serialnumber');
-  const read: Reader = (skip, limit) => pageOfDevices(store, criteria, order, skip, limit, pageForm);
+  const read: Reader = (skip, limit) => readPage(store, DEVICES, criteria, order, skip, limit, pageForm);
   return pageAnswer('devices', read, query.Skip ?? 0, query.Limit ?? LIMIT_DEFAULT, plain);
 }
 
 export function listDevicesV2({ store, query, pageForm, requestId }: Call<'list_devices_v2'>): Answer {
   const criteria = devicesAsked(query);
   const order = newestFirst(query, DEVICE_ORDER_COLUMNS);
-  const read: Reader = (skip, limit) => pageOfDevices(store, criteria, order, skip, limit, pageForm);
+  const read: Reader = (skip, limit) => readPage(store, DEVICES, criteria, order, skip, limit, pageForm);
   return pageAnswer('devices', read, query.Skip ?? 0, query.Limit ?? 10, enveloped(requestId));
 }
 
@@ -87,17 +87,17 @@ function devicesAsked(query: Call<'list_devices'>['query']) {
 export function listEndusers({ store, query, pageForm }: Call<'list_endusers'>): Answer {
   const criteria = endusersAsked(query);
   if (query.Skip === undefined && query.Limit === undefined) {
-    return listAnswer(allEndusers(store, criteria, orderOf(query, ENDUSER_ORDER_COLUMNS, undefined), 'unpaged'));
+    return listAnswer(readAll(store, ENDUSERS, criteria, orderOf(query, ENDUSER_ORDER_COLUMNS, undefined), 'unpaged'));
   }
   const order = orderOf(query, ENDUSER_ORDER_COLUMNS, 'email');
-  const read: Reader = (skip, limit) => pageOfEndusers(store, criteria, order, skip, limit, pageForm);
+  const read: Reader = (skip, limit) => readPage(store, ENDUSERS, criteria, order, skip, limit, pageForm);
   return pageAnswer('endusers', read, query.Skip ?? 0, query.Limit ?? LIMIT_DEFAULT, plain);
 }
 
 export function listEndusersV2({ store, query, pageForm, requestId }: Call<'list_endusers_v2'>): Answer {
   const criteria = endusersAsked(query);
   const order = newestFirst(query, ENDUSER_ORDER_COLUMNS);
-  const read: Reader = (skip, limit) => pageOfEndusers(store, criteria, order, skip, limit, pageForm);
+  const read: Reader = (skip, limit) => readPage(store, ENDUSERS, criteria, order, skip, limit, pageForm);
   return pageAnswer('endusers', read, query.Skip ?? 0, query.Limit ?? 100, enveloped(requestId));
 }
 

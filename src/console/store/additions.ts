@@ -2,112 +2,77 @@
 // In: whole rows. Out: their keys. No events and no effects here: the caller knows what happened.
 import type { ConsoleStore } from './store.ts';
 
-export interface DeviceColumns {
-  device_id: string;
-  serial: string;
-  friendly_name: string;
-  ownership: string;
-  platform: string;
-  model: string;
-  architecture: string;
-  registered: string;
-  banned: string;
-  os: string;
-  app_version: string;
-  /** JSON array, as `factors`. */
-  roles: string;
-  /** Nanoseconds, as all times here. */
-  last_login: bigint;
-  login_count: number;
-  created_at: bigint;
-  mdm_timestamp: bigint;
-  mdm_source: string;
-  mdm_compromised: string;
-  mdm_compliant: string;
-  trust_entity: number;
-  trust_override: number;
-  trust_access: number;
-  override_active: string;
-  trust_level: string;
-  trust_updated: bigint;
-  factors: string;
+interface SqlTypes {
+  text: string;
+  /** JSON array. */
+  list: string;
+  number: number;
+  /** Nanoseconds. */
+  time: bigint;
 }
 
-export const DEVICE_COLUMNS = [
-  'device_id',
-  'serial',
-  'friendly_name',
-  'ownership',
-  'platform',
-  'model',
-  'architecture',
-  'registered',
-  'banned',
-  'os',
-  'app_version',
-  'roles',
-  'last_login',
-  'login_count',
-  'created_at',
-  'mdm_timestamp',
-  'mdm_source',
-  'mdm_compromised',
-  'mdm_compliant',
-  'trust_entity',
-  'trust_override',
-  'trust_access',
-  'override_active',
-  'trust_level',
-  'trust_updated',
-  'factors',
-] as const satisfies readonly (keyof DeviceColumns)[];
+type RowOf<Columns extends Record<string, keyof SqlTypes>> = {
+  -readonly [Name in keyof Columns]: SqlTypes[Columns[Name]];
+};
 
-const INSERT_DEVICE = `INSERT INTO device (${DEVICE_COLUMNS.join(', ')}) VALUES (${DEVICE_COLUMNS.map(() => '?').join(', ')})`;
+const TRUST = {
+  trust_entity: 'number',
+  trust_override: 'number',
+  trust_access: 'number',
+  override_active: 'text',
+  trust_level: 'text',
+  trust_updated: 'time',
+  factors: 'list',
+} as const;
 
-export function insertDevice(store: ConsoleStore, row: DeviceColumns): number {
-  const result = store.sql.exact(INSERT_DEVICE).run(...DEVICE_COLUMNS.map((name) => row[name]));
-  return Number(result.lastInsertRowid);
-}
+const DEVICE = {
+  device_id: 'text',
+  serial: 'text',
+  friendly_name: 'text',
+  ownership: 'text',
+  platform: 'text',
+  model: 'text',
+  architecture: 'text',
+  registered: 'text',
+  banned: 'text',
+  os: 'text',
+  app_version: 'text',
+  roles: 'list',
+  last_login: 'time',
+  login_count: 'number',
+  created_at: 'time',
+  mdm_timestamp: 'time',
+  mdm_source: 'text',
+  mdm_compromised: 'text',
+  mdm_compliant: 'text',
+  ...TRUST,
+} as const;
 
-export interface EnduserColumns {
-  email: string;
-  name: string;
-  groups: string;
-  roles: string;
-  last_login: bigint;
-  login_count: number;
-  created_at: bigint;
-  trust_entity: number;
-  trust_override: number;
-  trust_access: number;
-  override_active: string;
-  trust_level: string;
-  trust_updated: bigint;
-  factors: string;
-}
+const ENDUSER = {
+  email: 'text',
+  name: 'text',
+  groups: 'list',
+  roles: 'list',
+  last_login: 'time',
+  login_count: 'number',
+  created_at: 'time',
+  ...TRUST,
+} as const;
 
-const ENDUSER_COLUMNS = [
-  'email',
-  'name',
-  'groups',
-  'roles',
-  'last_login',
-  'login_count',
-  'created_at',
-  'trust_entity',
-  'trust_override',
-  'trust_access',
-  'override_active',
-  'trust_level',
-  'trust_updated',
-  'factors',
-] as const satisfies readonly (keyof EnduserColumns)[];
+export const DEVICE_COLUMNS = Object.keys(DEVICE) as (keyof DeviceColumns)[];
+export type DeviceColumns = RowOf<typeof DEVICE>;
+export type EnduserColumns = RowOf<typeof ENDUSER>;
 
-const INSERT_ENDUSER = `INSERT INTO enduser (${ENDUSER_COLUMNS.join(', ')}) VALUES (${ENDUSER_COLUMNS.map(() => '?').join(', ')})`;
+export const insertDevice = inserter<DeviceColumns>('device', DEVICE);
+export const insertEnduser = inserter<EnduserColumns>('enduser', ENDUSER);
 
-export function insertEnduser(store: ConsoleStore, row: EnduserColumns): number {
-  const result = store.sql.exact(INSERT_ENDUSER).run(...ENDUSER_COLUMNS.map((name) => row[name]));
-  return Number(result.lastInsertRowid);
+function inserter<Row extends object>(table: string, columns: Record<keyof Row, unknown>) {
+  const names = Object.keys(columns) as (keyof Row & string)[];
+  const insert = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
+  return (store: ConsoleStore, row: Row): number => {
+    const result = store.sql.exact(insert).run(...names.map((name) => row[name]));
+    return Number(result.lastInsertRowid);
+  };
 }
 
 export function insertMapping(

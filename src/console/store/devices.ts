@@ -1,7 +1,7 @@
 // console store: what devices are looked for by, and reading them.
 // In: a filter. Out: criteria for a listing, or single rows. It changes nothing (see device-changes).
-import { type Criteria, type ListSource, type Order, type RecordPage, readAll, readPage } from './listing.ts';
-import { DEVICE_JSON, type RecordForm } from './records.ts';
+import { type Criteria, criteriaOf, type ListSource } from './listing.ts';
+import { DEVICE_JSON } from './records.ts';
 import type { ConsoleStore } from './store.ts';
 
 /** All compare exactly; an e-mail address in any case. */
@@ -12,7 +12,7 @@ export interface DeviceFilter {
   friendlyName?: string | undefined;
 }
 
-const SOURCE: ListSource = { table: 'device', json: DEVICE_JSON };
+export const DEVICES: ListSource = { table: 'device', json: DEVICE_JSON };
 
 /** Columns by the name that `OrderBy` gives them. */
 export const DEVICE_ORDER_COLUMNS = {
@@ -29,42 +29,17 @@ export const DEVICE_ORDER_COLUMNS = {
 } as const;
 
 export function deviceCriteria(...filters: DeviceFilter[]): Criteria {
-  const criteria: Criteria = { conditions: [], values: [] };
-  const add = (condition: string, value: string | undefined): void => {
-    if (value === undefined) return;
-    criteria.conditions.push(condition);
-    criteria.values.push(value);
-  };
-  for (const filter of filters) {
-    add('serial = ?', filter.serial);
-    add(
-      'pk IN (SELECT device_pk FROM mapping WHERE enduser_pk IN (SELECT pk FROM enduser WHERE email = ?))',
-      filter.email,
-    );
-    add('model = ?', filter.model);
-    add('friendly_name = ?', filter.friendlyName);
-  }
-  return criteria;
-}
-
-export function pageOfDevices(
-  store: ConsoleStore,
-  criteria: Criteria,
-  order: Order,
-  skip: number,
-  limit: number,
-  form: RecordForm,
-): RecordPage {
-  return readPage(store, SOURCE, criteria, order, skip, limit, form);
-}
-
-export function allDevices(
-  store: ConsoleStore,
-  criteria: Criteria,
-  order: Order,
-  form: RecordForm,
-): Generator<string[]> {
-  return readAll(store, SOURCE, criteria, order, form);
+  return criteriaOf(
+    filters.flatMap((filter) => [
+      ['serial = ?', filter.serial],
+      [
+        'pk IN (SELECT device_pk FROM mapping WHERE enduser_pk IN (SELECT pk FROM enduser WHERE email = ?))',
+        filter.email,
+      ],
+      ['model = ?', filter.model],
+      ['friendly_name = ?', filter.friendlyName],
+    ]),
+  );
 }
 
 export interface DeviceRow {

@@ -1,7 +1,7 @@
 // console store: what end users are looked for by, and reading them.
 // In: a filter. Out: criteria for a listing, or single rows. It changes nothing.
-import { type Criteria, type ListSource, type Order, type RecordPage, readAll, readPage } from './listing.ts';
-import { ENDUSER_JSON, type RecordForm } from './records.ts';
+import { type Criteria, criteriaOf, type ListSource } from './listing.ts';
+import { ENDUSER_JSON } from './records.ts';
 import type { ConsoleStore } from './store.ts';
 
 /** All compare exactly; an e-mail address in any case. */
@@ -11,7 +11,7 @@ export interface EnduserFilter {
   name?: string | undefined;
 }
 
-const SOURCE: ListSource = { table: 'enduser', json: ENDUSER_JSON };
+export const ENDUSERS: ListSource = { table: 'enduser', json: ENDUSER_JSON };
 
 /** Columns by the name that `OrderBy` gives them. */
 export const ENDUSER_ORDER_COLUMNS = {
@@ -24,41 +24,16 @@ export const ENDUSER_ORDER_COLUMNS = {
 } as const;
 
 export function enduserCriteria(...filters: EnduserFilter[]): Criteria {
-  const criteria: Criteria = { conditions: [], values: [] };
-  const add = (condition: string, value: string | undefined): void => {
-    if (value === undefined) return;
-    criteria.conditions.push(condition);
-    criteria.values.push(value);
-  };
-  for (const filter of filters) {
-    add(
-      'pk IN (SELECT enduser_pk FROM mapping WHERE device_pk IN (SELECT pk FROM device WHERE serial = ?))',
-      filter.serial,
-    );
-    add('email = ?', filter.email);
-    add('name = ?', filter.name);
-  }
-  return criteria;
-}
-
-export function pageOfEndusers(
-  store: ConsoleStore,
-  criteria: Criteria,
-  order: Order,
-  skip: number,
-  limit: number,
-  form: RecordForm,
-): RecordPage {
-  return readPage(store, SOURCE, criteria, order, skip, limit, form);
-}
-
-export function allEndusers(
-  store: ConsoleStore,
-  criteria: Criteria,
-  order: Order,
-  form: RecordForm,
-): Generator<string[]> {
-  return readAll(store, SOURCE, criteria, order, form);
+  return criteriaOf(
+    filters.flatMap((filter) => [
+      [
+        'pk IN (SELECT enduser_pk FROM mapping WHERE device_pk IN (SELECT pk FROM device WHERE serial = ?))',
+        filter.serial,
+      ],
+      ['email = ?', filter.email],
+      ['name = ?', filter.name],
+    ]),
+  );
 }
 
 export interface EnduserRow {

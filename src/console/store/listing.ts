@@ -16,6 +16,12 @@ export interface Criteria {
   values: SqlValue[];
 }
 
+/** Conditions joined by AND; a value that was not asked for asks nothing. */
+export function criteriaOf(asked: readonly (readonly [condition: string, value: string | undefined])[]): Criteria {
+  const given = asked.filter(([, value]) => value !== undefined);
+  return { conditions: given.map(([condition]) => condition), values: given.map(([, value]) => value as string) };
+}
+
 /** `column` undefined: as registered. */
 export interface Order {
   column: string | undefined;
