@@ -1,19 +1,8 @@
 // Credentials of the client: one renewal for however many callers, one replay, and no secret where people read.
 import { inspect } from 'node:util';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { expiryOf } from '../../src/management/client/credentials.ts';
-import { clientOf, errorOf, type Handler, HastyClock, json, KEY, type Loopback, listen } from './loopback.ts';
-
-let server: Loopback | undefined;
-afterEach(async () => {
-  await server?.close();
-  server = undefined;
-});
-
-async function serve(handler: Handler): Promise<Loopback> {
-  server = await listen(handler);
-  return server;
-}
+import { clientOf, errorOf, type Handler, HastyClock, json, KEY, serve } from './loopback.ts';
 
 function jwt(claims: object): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');

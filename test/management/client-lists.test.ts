@@ -1,32 +1,11 @@
 // Lists of the client: pages that overlap, and unpaged lists cut into elements as they come.
 import { createGzip, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ElementSplitter } from '../../src/management/client/element-splitter.ts';
 import { causeOf } from '../../src/management/client/fault.ts';
 import { parseExact, stringifyExact } from '../../src/management/contract.ts';
-import {
-  clientOf,
-  DrivenClock,
-  devicesOf,
-  errorOf,
-  gather,
-  type Handler,
-  json,
-  type Loopback,
-  listen,
-} from './loopback.ts';
-
-let server: Loopback | undefined;
-afterEach(async () => {
-  await server?.close();
-  server = undefined;
-});
-
-async function serve(handler: Handler): Promise<Loopback> {
-  server = await listen(handler);
-  return server;
-}
+import { clientOf, DrivenClock, devicesOf, errorOf, gather, type Handler, json, listen, serve } from './loopback.ts';
 
 type Fleet = ReturnType<typeof devicesOf>;
 

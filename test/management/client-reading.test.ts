@@ -1,30 +1,8 @@
 // Reads of the client against hand-made servers that answer well, badly, slowly, or not at all.
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { causeOf } from '../../src/management/client/fault.ts';
-import {
-  clientOf,
-  DrivenClock,
-  devicesOf,
-  errorOf,
-  type Handler,
-  HastyClock,
-  json,
-  KEY,
-  type Loopback,
-  listen,
-} from './loopback.ts';
-
-let server: Loopback | undefined;
-afterEach(async () => {
-  await server?.close();
-  server = undefined;
-});
-
-async function serve(handler: Handler): Promise<Loopback> {
-  server = await listen(handler);
-  return server;
-}
+import { clientOf, DrivenClock, devicesOf, errorOf, HastyClock, json, KEY, serve } from './loopback.ts';
 
 const DEVICES = '[{"DeviceID":"d","SerialNumber":"s","LastLogin":1763700000123456789}]';
 
@@ -243,11 +221,11 @@ describe('one page', () => {
 
   test('is ended by the signal, while it waits for the answer', async () => {
     const stop = new AbortController();
-    const { address } = await serve(() => stop.abort());
+    const { address, seen } = await serve(() => stop.abort());
     const client = clientOf(address, { signal: stop.signal });
     expect((await errorOf(client.page('devices', 0, 10))).code).toBe('stopped');
     expect((await errorOf(client.page('devices', 0, 10))).code).toBe('stopped');
-    expect(server?.seen).toHaveLength(1);
+    expect(seen).toHaveLength(1);
     await client.close();
   });
 });

@@ -3,19 +3,8 @@
 import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { afterEach, describe, expect, test } from 'vitest';
-import { clientOf, DrivenClock, errorOf, type Handler, json, type Loopback, listen } from './loopback.ts';
-
-let server: Loopback | undefined;
-afterEach(async () => {
-  await server?.close();
-  server = undefined;
-});
-
-async function serve(handler: Handler): Promise<Loopback> {
-  server = await listen(handler);
-  return server;
-}
+import { describe, expect, test } from 'vitest';
+import { clientOf, DrivenClock, errorOf, json, serve } from './loopback.ts';
 
 const ban = [{ Model: 'm', Ownership: 'o', Platform: 'p', Architecture: 'a', Banned: 'TRUE' }];
 

@@ -1,6 +1,7 @@
 // test support: a hand-made HTTP server on loopback, and a client of it with a clock that tests drive.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Clock } from '../../src/domain/ports.ts';
 import type { ClientOptions } from '../../src/management/client/options.ts';
@@ -51,6 +52,13 @@ export async function listen(handler: Handler): Promise<Loopback> {
         server.close(() => resolve());
       }),
   };
+}
+
+/** A server that is closed when the test that asked for it is over. */
+export async function serve(handler: Handler): Promise<Loopback> {
+  const server = await listen(handler);
+  onTestFinished(() => server.close());
+  return server;
 }
 
 export function json(
