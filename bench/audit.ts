@@ -71,7 +71,7 @@ async function plainHashes(reader: SqliteReader): Promise<{ seconds: number; meg
 
 try {
   await fill();
-  const reader = new SqliteReader(openReadOnly(file));
+  const reader = new SqliteReader(openReadOnly(file), systemClock);
   const plain = await plainHashes(reader);
   const start = systemClock.monotonicMs();
   const check = await verifyAudit(auditSourcesOf(file, reader, systemClock));

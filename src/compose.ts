@@ -136,7 +136,7 @@ export async function composeEngine(
 const GRACE_MS = 15_000;
 
 export function composeReader(databaseFile: string): StoreReader & CheckpointReader {
-  return new SqliteReader(openReadOnly(databaseFile));
+  return new SqliteReader(openReadOnly(databaseFile), systemClock);
 }
 
 /** Verifies the record of a database, also while a daemon writes to it. Errors: AppError `not_found`, `store_failed`. */

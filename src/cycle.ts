@@ -26,6 +26,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
   try {
     const before = await actContext(engine, run, rules, run.mode);
     await resolveLeftovers(before);
+    await store.expirePlans();
 
     const standing = await store.standing(run.startedAt);
     const pulled = await pullSnapshot(engine, run, rules, standing);

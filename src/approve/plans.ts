@@ -5,7 +5,7 @@ import { digestOf } from '../domain/canonical.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Mode } from '../domain/mode.ts';
-import type { Plan, PlannedIntent } from '../domain/plan.ts';
+import { type Plan, type PlannedIntent, statusAt } from '../domain/plan.ts';
 import { isoTime } from '../domain/time-text.ts';
 
 export interface SealInput {
@@ -98,6 +98,16 @@ export function demandSealed(plan: Plan): void {
   );
 }
 
+/** Expiry denies. Errors: AppError `conflict` for a plan that is over, approved or not. */
+export function demandInTime(plan: Plan, nowMs: number): void {
+  if (statusAt(plan, nowMs) !== 'expired') return;
+  const ttl = formatDuration(plan.expiresAt - plan.createdAt);
+  throw new AppError(
+    'conflict',
+    `plan ${plan.id} expired at ${isoTime(plan.expiresAt)} (${ttl} after it was made): the next run makes a new one`,
+  );
+}
+
 /** A person's yes or no. Single use: only a pending plan that has not expired can be decided. */
 export function decidePlan(
   plan: Plan,
@@ -106,15 +116,9 @@ export function decidePlan(
   reason: string | undefined,
   nowMs: number,
 ): Plan {
+  demandInTime(plan, nowMs);
   if (plan.status !== 'pending')
     throw new AppError('conflict', `plan ${plan.id} is ${plan.status}: only a pending plan can be ${answer}`);
   if (answer === 'approved') demandSealed(plan);
-  if (plan.expiresAt <= nowMs) {
-    const ttl = formatDuration(plan.expiresAt - plan.createdAt);
-    throw new AppError(
-      'conflict',
-      `plan ${plan.id} expired at ${isoTime(plan.expiresAt)} (${ttl} after it was made): the next run makes a new one`,
-    );
-  }
   return { ...plan, status: answer, decidedAt: nowMs, decidedBy: by, decidedReason: reason };
 }

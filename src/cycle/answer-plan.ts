@@ -12,6 +12,7 @@ export async function answerPlan(
   by: string,
   reason: string | undefined,
 ): Promise<Plan> {
+  await engine.store.expirePlans();
   const plan = await engine.store.plan(planId);
   if (!plan) throw new AppError('not_found', `there is no plan \`${planId}\``);
   const decided = decidePlan(plan, answer === 'approve' ? 'approved' : 'rejected', by, reason, engine.clock.nowMs());

@@ -2,14 +2,13 @@
 // run that made it. A target whose record fields drifted is refused with the field named, and the rest goes on.
 import { carryOut } from '../act/carry-out.ts';
 import { openAgain, openIntent } from '../act/gate.ts';
-import { demandSealed } from '../approve/plans.ts';
+import { demandInTime, demandSealed } from '../approve/plans.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
 import { isAtLeast, leastMode, type Mode } from '../domain/mode.ts';
 import type { Plan, PlannedIntent } from '../domain/plan.ts';
 import type { Rule } from '../domain/rule.ts';
 import { stopText } from '../domain/steering.ts';
-import { isoTime } from '../domain/time-text.ts';
 import { actContext, type Engine, rulesOfRun } from './engine.ts';
 import { failedBefore, refusalOf, type StandingView, standingView } from './plan-refusal.ts';
 
@@ -44,14 +43,12 @@ export async function applyPlan(engine: Engine, planId: string): Promise<Applied
 }
 
 async function applicablePlan(engine: Engine, planId: string): Promise<Plan> {
+  await engine.store.expirePlans();
   const plan = await engine.store.plan(planId);
   if (!plan) throw new AppError('not_found', `there is no plan \`${planId}\``);
+  demandInTime(plan, engine.clock.nowMs());
   if (plan.status !== 'approved') {
     throw new AppError('conflict', `plan ${plan.id} is ${plan.status}: only an approved plan can be applied`);
-  }
-  if (plan.expiresAt <= engine.clock.nowMs()) {
-    const when = isoTime(plan.expiresAt);
-    throw new AppError('conflict', `plan ${plan.id} expired at ${when}: the next run makes a new one to approve`);
   }
   demandSealed(plan);
   const stop = await engine.store.stop();

@@ -18,6 +18,7 @@ export type AuditKind =
   | 'plan.approved'
   | 'plan.rejected'
   | 'plan.superseded'
+  | 'plan.expired'
   | 'plan.applying'
   | 'plan.applied'
   | 'intent.planned'

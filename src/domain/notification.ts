@@ -34,7 +34,15 @@ export interface Alert {
   about: Facts;
 }
 
-export type AlertCode = 'plan_waits' | 'parked' | 'limit' | 'ceiling' | 'untrusted' | 'silence';
+export type AlertCode =
+  | 'plan_waits'
+  | 'plan_expired'
+  | 'parked'
+  | 'limit'
+  | 'ceiling'
+  | 'untrusted'
+  | 'silence'
+  | 'database';
 
 /** What the store keeps of notifications and alerts. Each method is one unit of work. Errors: AppError `store_failed`. */
 export interface Outbox {

@@ -13,6 +13,14 @@ export interface PlannedIntent extends IntentDraft {
   reasonText: string;
 }
 
+/**
+ * What a stored status means now: a plan that nobody answered, or that was approved and not applied, is over at its end,
+ * whether or not somebody has written that down yet. The store asks here whenever it reads one.
+ */
+export function statusAt({ status, expiresAt }: Pick<Plan, 'status' | 'expiresAt'>, nowMs: number): PlanStatus {
+  return (status === 'pending' || status === 'approved') && expiresAt <= nowMs ? 'expired' : status;
+}
+
 export interface Plan {
   id: string;
   /** SHA-256 over rule hashes, intents and the record facts they are based on. */
@@ -20,6 +28,7 @@ export interface Plan {
   runId: string;
   /** The run's mode: a dry run's plan and a live run's plan do not supersede each other. */
   mode: Mode;
+  /** As of when it was read. */
   status: PlanStatus;
   intents: PlannedIntent[];
   createdAt: number;

@@ -132,6 +132,7 @@ export interface StoreReader {
   /** `liveFor`: those that hold for one of these episodes; dry and withdrawn ones do not. */
   intents(filter: { status?: IntentStatus; outcome?: Outcome; ids?: string[]; liveFor?: string[] }): Promise<Intent[]>;
   claims(filter: { status?: Claim['status'] }): Promise<Claim[]>;
+  /** Plans have the status that they have at this moment: `expired` from their end on. */
   plan(idOrPrefix: string): Promise<Plan | undefined>;
   plans(filter: { status?: PlanStatus }, limit: number): Promise<Plan[]>;
   audit(query: { afterSeq?: number; beforeSeq?: number; kind?: string; limit: number }): Promise<AuditEntry[]>;
@@ -162,6 +163,8 @@ export interface Store extends StoreReader {
   abortStaleRuns(at: number): Promise<number>;
   commitRun(commit: RunCommit): Promise<void>;
   changeIntent(change: IntentChange): Promise<void>;
+  /** Writes down and audits, once, that plans are over which waited until their end; answers how many. */
+  expirePlans(): Promise<number>;
   changePlan(plan: Plan, intents: Intent[], notes: AuditNote[]): Promise<void>;
   /** Attempts of an action since a time, for the 24 h ceilings. */
   attemptsSince(action: ActionName, sinceMs: number): Promise<number>;

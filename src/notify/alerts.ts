@@ -18,6 +18,8 @@ export interface AlertDeps {
 /** How far back a trusted snapshot is looked for, in runs. */
 const RUNS_BACK = 20;
 const PLANS_MAX = 100;
+/** What happened and is over is told for so long, should nobody have looked since. */
+const RECENT_MS = 86_400_000;
 const LOOK_EVERY_MS = 60_000;
 
 export class Alerts {
@@ -62,6 +64,7 @@ export class Alerts {
     const latest = (await reader.runs(RUNS_BACK)).filter(({ findings }) => findings !== undefined);
     return [
       ...(await this.waitingPlans()),
+      ...(await this.expiredPlans()),
       ...(await this.parked()),
       ...(await this.heldByBounds()),
       ...untrustedNow(latest),
@@ -70,12 +73,24 @@ export class Alerts {
   }
 
   private async waitingPlans(): Promise<Alert[]> {
-    const plans = await this.deps.reader.plans({ status: 'pending' }, PLANS_MAX);
-    const waiting = plans.filter(({ expiresAt }) => expiresAt > this.deps.clock.nowMs());
+    const waiting = await this.deps.reader.plans({ status: 'pending' }, PLANS_MAX);
     return waiting.map(({ id, digest, intents, mode, expiresAt }) => ({
       key: `plan ${id}`,
       code: 'plan_waits',
       text: `plan ${id} waits for a person: ${intents.length} action${intents.length === 1 ? '' : 's'}, until ${isoTime(expiresAt)}`,
+      about: { plan: id, digest, mode, intents: intents.length, expiresAt: isoTime(expiresAt) },
+    }));
+  }
+
+  /** Expiry denies: what nobody answered in time, or approved and did not apply, was not done. */
+  private async expiredPlans(): Promise<Alert[]> {
+    const since = this.deps.clock.nowMs() - RECENT_MS;
+    const expired = await this.deps.reader.plans({ status: 'expired' }, PLANS_MAX);
+    const recent = expired.filter(({ expiresAt }) => expiresAt > since);
+    return recent.map(({ id, digest, intents, mode, expiresAt, decidedBy }) => ({
+      key: `expired ${id}`,
+      code: 'plan_expired',
+      text: `plan ${id} expired at ${isoTime(expiresAt)}, ${decidedBy === undefined ? 'nobody answered it' : `${decidedBy} approved it and it was not applied`}: nothing of it is done`,
       about: { plan: id, digest, mode, intents: intents.length, expiresAt: isoTime(expiresAt) },
     }));
   }

@@ -173,6 +173,9 @@ export function wayOutWords(decision: RunDecision, plan: ReportPlan): string {
 }
 
 function planWords(plan: ReportPlan): string {
+  if (plan.status === 'expired') {
+    return `Plan ${plan.id} expired at ${timeWords(plan.expiresAt ?? '')}: the next run makes a new one.`;
+  }
   if (plan.status !== 'pending') {
     const by = plan.decidedBy === null ? '' : ` by ${plan.decidedBy}`;
     const at = plan.decidedAt === null ? '' : ` at ${timeWords(plan.decidedAt)}`;

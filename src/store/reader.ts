@@ -7,14 +7,15 @@ import { AppError } from '../domain/errors.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Intent } from '../domain/intent.ts';
-import type { Plan, PlanStatus } from '../domain/plan.ts';
+import { type Plan, type PlanStatus, statusAt } from '../domain/plan.ts';
+import type { Clock } from '../domain/ports.ts';
 import type { Baseline, Coverage } from '../domain/snapshot.ts';
 import type { Acceptance, Stop } from '../domain/steering.ts';
 import type { DecisionQuery, RunRecord, Standing, StoreReader } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
 import { entriesFrom, entryOfRow, headOf } from './audit-log.ts';
 import { allCheckpointLines } from './checkpoint-table.ts';
-import type { Db } from './database.ts';
+import type { Db, Row } from './database.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
 import { claimOfRow, decisionOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
 import { readStanding } from './standing.ts';
@@ -23,7 +24,10 @@ import { readAcceptances, readExemption, readExemptions, readStop } from './stee
 type Value = string | number;
 
 export class SqliteReader implements StoreReader, CheckpointReader {
-  constructor(protected readonly db: Db) {}
+  constructor(
+    protected readonly db: Db,
+    protected readonly clock: Clock,
+  ) {}
 
   async address(): Promise<string | undefined> {
     return this.db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'address'")?.value;
@@ -96,17 +100,29 @@ export class SqliteReader implements StoreReader, CheckpointReader {
 
   async plan(idOrPrefix: string): Promise<Plan | undefined> {
     const exact = this.db.get('SELECT * FROM plans WHERE id = ?', idOrPrefix);
-    if (exact) return planOfRow(exact);
+    if (exact) return this.planNow(exact);
     const rows = this.db.all('SELECT * FROM plans WHERE substr(id, 1, length(?)) = ? LIMIT 2', idOrPrefix, idOrPrefix);
     if (rows.length > 1) throw new AppError('usage', `plan \`${idOrPrefix}\` is ambiguous: give more of its id`);
-    return rows[0] && planOfRow(rows[0]);
+    return rows[0] && this.planNow(rows[0]);
   }
 
   async plans(filter: { status?: PlanStatus }, limit: number): Promise<Plan[]> {
     const where = new Where();
-    where.add('status = ?', filter.status);
+    const { status } = filter;
+    // Stored as one of these, and over or not: what `statusAt` makes of it is the status that is asked for.
+    if (status === 'expired') {
+      where.add("(status = 'expired' OR status IN ('pending', 'approved') AND expires_at <= ?)", this.clock.nowMs());
+    } else {
+      where.add('status = ?', status);
+      if (status === 'pending' || status === 'approved') where.add('expires_at > ?', this.clock.nowMs());
+    }
     const sql = `SELECT * FROM plans ${where.text} ORDER BY created_at DESC, id DESC LIMIT ?`;
-    return this.db.all(sql, ...where.values, limit).map(planOfRow);
+    return this.db.all(sql, ...where.values, limit).map((row) => this.planNow(row));
+  }
+
+  private planNow(row: Row): Plan {
+    const plan = planOfRow(row);
+    return { ...plan, status: statusAt(plan, this.clock.nowMs()) };
   }
 
   async audit(query: { afterSeq?: number; beforeSeq?: number; kind?: string; limit: number }): Promise<AuditEntry[]> {

@@ -31,11 +31,11 @@ export class SqliteStore extends SqliteReader implements Store, CheckpointStore 
   constructor(
     db: Db,
     link: LinkEntry,
-    private readonly clock: Clock,
+    clock: Clock,
     /** Without it there are no checkpoints. `sealed` is told after a commit that made one. */
     private readonly sealing?: { seal: SealCheckpoint; sealed(): void },
   ) {
-    super(db);
+    super(db, clock);
     this.audits = new AuditLog(db, link, clock, sealing?.seal);
   }
 
@@ -74,7 +74,7 @@ export class SqliteStore extends SqliteReader implements Store, CheckpointStore 
   async abortStaleRuns(at: number): Promise<number> {
     return this.unit(() => {
       const stale = this.db.all<{ id: string }>("SELECT id FROM runs WHERE status = 'running'");
-      const error = 'the process ended before the run did';
+      const error = 'its end was not recorded: the process ended before it, or the database could not be written';
       this.db.run("UPDATE runs SET status = 'aborted', finished_at = ?, error = ? WHERE status = 'running'", at, error);
       // A plan is used up by its beginning, however far it came: what was not begun comes back in the next one.
       const applying = this.db.all<{ id: string }>("SELECT id FROM plans WHERE status = 'applying'");
@@ -124,6 +124,23 @@ export class SqliteStore extends SqliteReader implements Store, CheckpointStore 
       this.saveClaims(change.claims ?? []);
       for (const notification of change.notifications ?? []) addNotification(this.db, notification);
       this.audits.append(change.notes);
+    });
+  }
+
+  async expirePlans(): Promise<number> {
+    return this.unit(() => {
+      const over = this.db.all<{ id: string; status: string; expires_at: number }>(
+        "SELECT id, status, expires_at FROM plans WHERE status IN ('pending', 'approved') AND expires_at <= ?",
+        this.clock.nowMs(),
+      );
+      for (const { id } of over) this.db.run("UPDATE plans SET status = 'expired' WHERE id = ?", id);
+      this.audits.append(
+        over.map(({ id, status, expires_at }) => ({
+          kind: 'plan.expired',
+          body: { plan: id, was: status, expiresAt: expires_at },
+        })),
+      );
+      return over.length;
     });
   }
 

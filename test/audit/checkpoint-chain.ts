@@ -58,7 +58,9 @@ export class ChainFolder {
     const db = openDatabase(this.file);
     migrate(db);
     const file = new CheckpointFile(this.checkpoints);
-    const hasSigned = Boolean((await new SqliteReader(db).checkpointLines())?.length || file.lines()?.length);
+    const hasSigned = Boolean(
+      (await new SqliteReader(db, this.clock).checkpointLines())?.length || file.lines()?.length,
+    );
     const logged: string[] = [];
     const note = (_: object, message: string) => void logged.push(message);
     const log: Log = { debug: note, info: note, warn: note, error: note };
@@ -84,7 +86,7 @@ export class ChainFolder {
   /** Over a connection of its own, which sees what it changed and has not committed. */
   reading(): { db: Db; verify(): Promise<AuditCheck>; allow(): void } {
     const db = openDatabase(this.file);
-    const reader = new SqliteReader(db);
+    const reader = new SqliteReader(db, this.clock);
     return {
       db,
       verify: () => verifyAudit(auditSourcesOf(this.file, reader, this.clock)),

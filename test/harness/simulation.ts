@@ -294,7 +294,7 @@ class Simulation {
   }
 
   private async checkChain(): Promise<void> {
-    const { ok, bad } = await verifyChain(new SqliteReader(this.db).auditFrom(1));
+    const { ok, bad } = await verifyChain(new SqliteReader(this.db, this.clock).auditFrom(1));
     if (!ok) this.checker.report('broken_chain', `entry ${bad?.seq}: ${bad?.reason}`);
   }
 

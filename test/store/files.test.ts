@@ -12,6 +12,7 @@ import { openDatabase, openReadOnly } from '../../src/store/database.ts';
 import { migrate, readMigrations } from '../../src/store/migrate.ts';
 import { SqliteReader } from '../../src/store/reader.ts';
 import { readDaemonAddress, takeWriterLock } from '../../src/store/writer-lock.ts';
+import { systemClock } from '../../src/system/clock.ts';
 import { openStore } from './stored-nouns.ts';
 
 const CHILD = new URL('./child.ts', import.meta.url).pathname;
@@ -161,7 +162,7 @@ describe('a file that is not as it should be', () => {
     const middle = bytes.indexOf('"kind":"notice"', Math.floor(bytes.length / 2));
     bytes.fill(0xff, middle, middle + 8_192);
     writeFileSync(file, bytes);
-    const reader = new SqliteReader(openReadOnly(file));
+    const reader = new SqliteReader(openReadOnly(file), systemClock);
     const verdict = await verifyChain(reader.auditFrom(1)).catch((error: unknown) => error);
     if (verdict instanceof AppError) expect(verdict.message).toContain('damaged');
     else expect(verdict).toMatchObject({ ok: false });
@@ -206,7 +207,7 @@ describe('a disk that is full', () => {
     const [, answer] = await child('fill', 'ulimit -f 600;');
     expect(answer).toMatchObject({ name: 'AppError', code: 'store_failed' });
     expect(answer.message).toMatch(/the disk (is full|does not answer as it should)/);
-    const reader = new SqliteReader(openReadOnly(file));
+    const reader = new SqliteReader(openReadOnly(file), systemClock);
     const verdict = await verifyChain(reader.auditFrom(1));
     expect(verdict.ok).toBe(true);
     expect(verdict.entries).toBe(answer.acknowledged);

@@ -10,7 +10,7 @@ import type { RunCommit } from '../../src/domain/store.ts';
 import { type Db, openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
-import { FakeClock } from '../act/platform.ts';
+import { FakeClock, START_MS } from '../act/platform.ts';
 
 export interface OpenStore {
   db: Db;
@@ -116,7 +116,7 @@ export const plan: Plan = {
   status: 'pending',
   intents: [],
   createdAt: 30,
-  expiresAt: 40,
+  expiresAt: START_MS + 86_400_000,
   decidedAt: undefined,
   decidedBy: undefined,
   decidedReason: undefined,
