@@ -31,6 +31,7 @@ import { takeWriterLock, type WriterLock } from './store/writer-lock.ts';
 import { systemClock } from './system/clock.ts';
 import { systemIds, systemRandom } from './system/ids.ts';
 import { systemLog } from './system/log.ts';
+import { steadyTime } from './system/steady-time.ts';
 import { composeTelling, type Telling } from './telling.ts';
 
 export interface Composition {
@@ -93,6 +94,7 @@ export async function composeEngine(
       store,
       checkpointer,
       clock,
+      steady: steadyTime(clock),
       ids: systemIds(clock),
       log,
       actions,

@@ -70,6 +70,8 @@ async function send(
   doubtRetry: boolean,
 ): Promise<WriteAnswer> {
   const { id, target, basis } = intent;
+  // A jump before it is seen now: also one that is taken back before anybody waits for this attempt.
+  context.steady.read();
   context.counts.attempts.set(action.name, (context.counts.attempts.get(action.name) ?? 0) + 1);
   await context.store.changeIntent({
     intentId: id,

@@ -6,6 +6,7 @@ import type { Facts } from '../domain/facts.ts';
 import type { Intent, IntentBasis } from '../domain/intent.ts';
 import type { Mode } from '../domain/mode.ts';
 import type { Api, Clock, Ids, Log } from '../domain/ports.ts';
+import type { SteadyTime } from '../domain/steady-time.ts';
 import type { Store } from '../domain/store.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import type { VerdictName } from '../domain/verdict.ts';
@@ -37,6 +38,7 @@ export interface ActContext {
   api: Api;
   store: Store;
   clock: Clock;
+  steady: SteadyTime;
   ids: Ids;
   log: Log;
   actions: ReadonlyMap<ActionName, Action>;

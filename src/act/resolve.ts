@@ -4,6 +4,7 @@ import type { Action, ReadBack } from '../domain/action.ts';
 import { lineOf } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
 import { isAtLeast } from '../domain/mode.ts';
+import { elapsedMs } from '../domain/steady-time.ts';
 import { sendAndSettle } from './carry-out.ts';
 import { type ActContext, asRulesSee, recordOf } from './context.ts';
 import { mayStillAct } from './gate.ts';
@@ -58,8 +59,12 @@ async function quietDoubts(context: ActContext): Promise<Intent[]> {
 }
 
 function isQuietOver(context: ActContext, intent: Intent): boolean {
-  const waited = context.clock.nowMs() - (intent.sentAt ?? intent.createdAt);
-  return waited >= context.settings.quietMs || waited < 0;
+  return waitedMs(context, intent) >= context.settings.quietMs;
+}
+
+/** At the least: after a jump of the wall clock the quiet period is waited for anew. */
+function waitedMs({ steady }: ActContext, { sentAt, createdAt }: Intent): number {
+  return elapsedMs(steady.read(), sentAt ?? createdAt);
 }
 
 async function confirmIfDone(context: ActContext, intent: Intent): Promise<void> {
@@ -155,8 +160,7 @@ async function wasSeenDone(context: ActContext, intent: Intent): Promise<boolean
 export async function settleDoubtsOnce(context: ActContext): Promise<void> {
   const doubts = await context.store.intents({ outcome: 'unknown' });
   if (doubts.length === 0) return;
-  const youngest = Math.max(...doubts.map((intent) => intent.sentAt ?? intent.createdAt));
-  const waitMs = youngest + context.settings.quietMs - context.clock.nowMs();
+  const waitMs = context.settings.quietMs - Math.min(...doubts.map((intent) => waitedMs(context, intent)));
   context.log.info({ doubts: doubts.length, waitMs }, 'waiting for the quiet period, to read back what is in doubt');
   await context.clock.sleep(Math.min(Math.max(waitMs, 0), context.settings.quietMs), context.signal);
   await resolveDoubts(context);

@@ -8,6 +8,7 @@ import { leastMode, type Mode } from '../domain/mode.ts';
 import type { Api, Clock, Ids, Log } from '../domain/ports.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
+import type { SteadyTime } from '../domain/steady-time.ts';
 import type { Standing, Store } from '../domain/store.ts';
 import { SOURCE_OF, type Source, SUBJECT_KINDS } from '../domain/subjects.ts';
 import type { Evaluator } from '../domain/verdict.ts';
@@ -50,6 +51,7 @@ export interface Engine {
   /** Seals the audit at the end of every run; absent for a database in memory, which has nothing outside. */
   checkpointer?: Checkpointer;
   clock: Clock;
+  steady: SteadyTime;
   ids: Ids;
   log: Log;
   actions: ReadonlyMap<ActionName, Action>;
@@ -113,6 +115,7 @@ export function decideInput(
     runMode: run.mode,
     daemonMode: run.daemonMode,
     nowMs: run.startedAt,
+    steady: pulled.steady,
     judged: own.rules.filter((rule) => !unjudged.has(rule.id)),
     unjudged: own.rules.filter((rule) => unjudged.has(rule.id)),
     activeRules: own.activeIds,
@@ -129,7 +132,7 @@ export function decideInput(
 
 /** For resolving what earlier runs left, before anything of this run is known. `mode`: the most that may be done now. */
 export async function actContext(engine: Engine, run: Run, own: RunRules, mode: Mode): Promise<ActContext> {
-  const { api, store, clock, ids, log, actions, settings, signal } = engine;
+  const { api, store, clock, steady, ids, log, actions, settings, signal } = engine;
   const view: JudgeView = {
     joins: { users: new Map(), devices: new Map() },
     coverage: await store.coverage(),
@@ -147,6 +150,7 @@ export async function actContext(engine: Engine, run: Run, own: RunRules, mode: 
     api,
     store,
     clock,
+    steady,
     ids,
     log,
     actions,

@@ -118,6 +118,8 @@ async function wouldDecide(
     runMode: deps.daemonMode,
     daemonMode: deps.daemonMode,
     nowMs,
+    // It asks nobody for how long: the wall clock's word is enough to explain.
+    steady: { nowMs, sinceMs: Number.NEGATIVE_INFINITY, forMs: 0 },
     judged: [rule],
     unjudged: [],
     activeRules: new Set(deps.rules.map(({ id }) => id)),

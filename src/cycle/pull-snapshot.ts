@@ -4,6 +4,7 @@ import { Exemptions } from '../decide/exemptions.ts';
 import { type Facts, own } from '../domain/facts.ts';
 import type { Run } from '../domain/run.ts';
 import type { Baseline, SourceReading } from '../domain/snapshot.ts';
+import { type SteadyReading, throughout } from '../domain/steady-time.ts';
 import type { UsedAcceptance } from '../domain/steering.ts';
 import type { Standing } from '../domain/store.ts';
 import { SOURCES, type Source, type SubjectKind } from '../domain/subjects.ts';
@@ -59,6 +60,7 @@ class SnapshotPull {
 
   async pull(): Promise<PulledSnapshot> {
     const { needs } = this.rules.evaluator;
+    const begun = this.engine.steady.read();
     if (needs.sources.has('events')) await this.pullEvents(needs.windowMs);
     this.rules.evaluator.advance(this.run.startedAt);
     if (needs.owners && needs.devices) await this.pullSubjects('users', undefined);
@@ -67,7 +69,7 @@ class SnapshotPull {
     if (needs.sources.has('devices')) await this.pullSubjects('devices', 'device');
     if (needs.sources.has('users') && needs.devices) await this.pullSubjects('users', 'user');
     if (needs.sources.has('services')) await this.pullSubjects('services', 'service');
-    return this.result();
+    return this.result(throughout(begun, this.engine.steady.read()));
   }
 
   /** No rule reads users, but who owns a device decides whether it is exempt. */
@@ -205,13 +207,14 @@ class SnapshotPull {
     };
   }
 
-  private result(): PulledSnapshot {
+  private result(steady: SteadyReading): PulledSnapshot {
     const failed = new Set(SOURCES.filter((source) => this.sources[source].state === 'failed'));
     const unjudged = this.rules.rules
       .filter((rule) => rule.sources.some((source) => failed.has(source)))
       .map(({ id }) => id);
     return {
       snapshot: { id: this.engine.ids.next(), nowMs: this.run.startedAt, sources: this.sources },
+      steady,
       judgements: this.judgements.map((judgement) => withoutRules(judgement, new Set(unjudged))),
       fleet: this.fleet,
       unjudged,

@@ -3,6 +3,7 @@ import type { SubjectCounts } from '../act/context.ts';
 import type { OwnerFacts } from '../decide/exemptions.ts';
 import type { Fleet } from '../domain/fleet.ts';
 import type { Baseline, Snapshot } from '../domain/snapshot.ts';
+import type { SteadyReading } from '../domain/steady-time.ts';
 import type { UsedAcceptance } from '../domain/steering.ts';
 import type { JudgeContext, Judgement } from '../domain/verdict.ts';
 
@@ -11,6 +12,8 @@ export type JudgeView = Pick<JudgeContext, 'joins' | 'coverage' | 'unavailable'>
 
 export interface PulledSnapshot {
   snapshot: Snapshot;
+  /** As of its beginning. */
+  steady: SteadyReading;
   judgements: Judgement[];
   fleet: Fleet;
   /** Rules that could not be judged, a source that they need being unreadable. */

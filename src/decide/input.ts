@@ -12,6 +12,7 @@ import type { PlannedIntent } from '../domain/plan.ts';
 import type { Ids } from '../domain/ports.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { SourceReading } from '../domain/snapshot.ts';
+import type { SteadyReading } from '../domain/steady-time.ts';
 import type { Standing } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
 import type { Judgement } from '../domain/verdict.ts';
@@ -33,6 +34,8 @@ export interface DecideInput {
   runMode: Mode;
   daemonMode: Mode;
   nowMs: number;
+  /** As of when this run began to read. */
+  steady: SteadyReading;
   /** Rules judged in this run. */
   judged: readonly Rule[];
   /** Rules of this run that could not be judged, a source they need being unreadable. */

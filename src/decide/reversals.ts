@@ -1,6 +1,7 @@
 // decide: reversals. Whether the target of a claim, as a trusted snapshot shows it, is not in the claimed state any more.
 // In: a claim and what was pulled. Out: the value found, or undefined when nothing speaks of a person. Pure.
 import type { Claim } from '../domain/claim.ts';
+import { elapsedMs } from '../domain/steady-time.ts';
 import { SOURCE_OF } from '../domain/subjects.ts';
 import { type FollowedEpisodes, subjectKey } from './episodes.ts';
 import type { DecideInput } from './input.ts';
@@ -37,12 +38,7 @@ function cardStateOf(claim: Claim, followed: FollowedEpisodes, field: string): s
   return followed.others.get(subjectKey(claim.rule, claim.subjectId))?.card.state[field];
 }
 
-/** What a run settles before it reads is a little later than its own time; anything later than that is a clock set back. */
-const SETTLED_AHEAD_MAX_MS = 300_000;
-
-/** Whether what is read now may be older than an attempt of then. A clock that was set back since tells nothing of it. */
-export function mayBeStale(settledAt: number | undefined, { nowMs, settings }: DecideInput): boolean {
-  if (settledAt === undefined) return false;
-  const sinceMs = nowMs - settledAt;
-  return sinceMs > -SETTLED_AHEAD_MAX_MS && sinceMs < settings.quietMs;
+/** Whether what this run read may be older than what was written down then. */
+export function mayBeStale(atMs: number | undefined, { steady, settings }: DecideInput): boolean {
+  return atMs !== undefined && elapsedMs(steady, atMs) < settings.quietMs;
 }

@@ -11,6 +11,13 @@ beforeEach(() => {
 });
 afterEach(() => on.close());
 
+/** The wall clock is set by so much; the monotonic one goes on. */
+function jump(ms: number): void {
+  const { clock } = on;
+  const nowMs = clock.nowMs.bind(clock);
+  clock.nowMs = () => nowMs() + ms;
+}
+
 const outcomes = async () => (await on.intents()).map(({ outcome }) => outcome);
 
 describe('a call whose answer never came', () => {
@@ -63,6 +70,31 @@ describe('a call whose answer never came', () => {
     }
     expect(on.platform.sent).toHaveLength(2);
     expect(await outcomes()).toEqual(['parked']);
+  });
+
+  it.each([3_600_000, -3_600_000])('is sent again early when the wall clock jumps by %i ms', async (ms) => {
+    on.platform.answer('S-d1', 'lost');
+    await on.run();
+    on.clock.pass(1_000);
+    jump(ms);
+    await on.run();
+    on.clock.pass(QUIET_MS - 1);
+    await on.run();
+    expect(on.platform.sent).toHaveLength(1);
+    on.clock.pass(1);
+    await on.run();
+    expect(on.platform.sent).toHaveLength(2);
+  });
+
+  it('waits in a one-shot run for what is left of the quiet period, also after the clock was set back', async () => {
+    on.platform.answer('S-d1', 'lost');
+    await on.run();
+    on.clock.pass(5_000);
+    jump(-3_600_000);
+    const beforeMs = on.clock.now;
+    await runCycle(on.engine, { mode: 'enforce', trigger: 'command', rules: undefined, waitForDoubts: true });
+    expect(on.platform.sent).toHaveLength(2);
+    expect(on.clock.now - beforeMs).toBeLessThanOrEqual(QUIET_MS + 2_000);
   });
 
   it('stays in doubt while the target cannot be read', async () => {
@@ -144,6 +176,24 @@ describe('a call whose answer never came', () => {
     await on.run();
     expect(new Set(await outcomes())).not.toContain('unknown');
     expect(on.platform.isBanned('S-d1')).toBe(true);
+  });
+});
+
+describe('a ban that was sent while the wall clock was wrong', () => {
+  it('is taken for reversed by a stale read right after it was set right', async () => {
+    on.clock.pass(3_600_000);
+    const { devicesOfSerial } = on.platform;
+    on.platform.devicesOfSerial = async (serial) => {
+      on.platform.devicesOfSerial = devicesOfSerial;
+      jump(3_600_000);
+      return devicesOfSerial.call(on.platform, serial);
+    };
+    await on.run();
+    jump(-3_600_000);
+    on.clock.pass(1_000);
+    on.platform.patch('d1', { Banned: 'FALSE' }); // a stale read looks the same
+    const { decisions } = await on.run();
+    expect(decisions.map(({ reason }) => reason)).toEqual(['already_acted']);
   });
 });
 

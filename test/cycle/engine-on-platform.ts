@@ -20,6 +20,7 @@ import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { steadyTime } from '../../src/system/steady-time.ts';
 import { FakeClock, Platform } from '../act/platform.ts';
 
 export const QUIET_MS = 15_000;
@@ -107,6 +108,7 @@ export function startOnPlatform({
     api: platform,
     store,
     clock,
+    steady: steadyTime(clock),
     ids: countingIds(),
     log: silent,
     actions: ACTIONS,

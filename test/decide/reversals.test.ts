@@ -97,6 +97,18 @@ describe('what a person did', () => {
     expect(one.answers()).toEqual(['d1: skip overridden']);
   });
 
+  it.each([HOUR, -HOUR])('is seen in a read right after an attempt when the clock jumps by %i ms', (ms) => {
+    const one = scene({ a: {} }, 'a');
+    one.byHand('S-d1', 'FALSE'); // a stale read looks the same
+    one.pass(ms);
+    one.jumpedAtMs = one.nowMs;
+    one.run();
+    expect(one.answers()).toEqual(['d1: skip already_acted']);
+    one.agreedForMs = one.quietMs;
+    one.pass(one.quietMs).run();
+    expect(one.answers()).toEqual(['d1: skip overridden']);
+  });
+
   it('is not told from a field that is missing', () => {
     const one = scene({ a: {} }, 'a');
     one.of('d1').state = undefined;

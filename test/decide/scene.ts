@@ -37,6 +37,9 @@ export class Scene {
   unjudged: string[] = [];
   ceilings: CeilingSettings = CEILINGS_DEFAULT;
   quietMs = 15_000;
+  /** The wall clock was seen to jump then, and runs with the monotonic one for so long. */
+  jumpedAtMs = Number.NEGATIVE_INFINITY;
+  agreedForMs = 0;
   /** What becomes of the acts on a target: `succeeded` when nothing is said. */
   readonly outcomes = new Map<string, Outcome>();
   private readonly ids = countingIds();
@@ -138,6 +141,7 @@ export class Scene {
       runMode,
       daemonMode,
       nowMs: this.nowMs,
+      steady: { nowMs: this.nowMs, sinceMs: this.jumpedAtMs, forMs: this.agreedForMs },
       judged: this.rules.filter((item) => !unjudged.includes(item)),
       unjudged,
       activeRules: new Set(this.rules.filter(({ mode }) => mode !== 'off').map(({ id }) => id)),

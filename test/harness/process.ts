@@ -12,6 +12,7 @@ import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
 import { activate } from '../../src/rule-holder.ts';
 import type { Db } from '../../src/store/database.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { steadyTime } from '../../src/system/steady-time.ts';
 import { type Life, mortal } from './crash.ts';
 import { type PlantedBug, sickActions, sickApi, sickRules, sickSettings, sickStore } from './planted-bugs.ts';
 import { type Profile, QUIET_MS, REREAD_MS } from './profile.ts';
@@ -38,6 +39,7 @@ export function startProcess(around: Surroundings, life: Life, daemonMode: Mode)
     api: sickApi(mortal(around.api, life), bug),
     store: sickStore(mortal(store, life), bug),
     clock: mortal(clock, life),
+    steady: steadyTime(clock),
     ids: around.ids,
     log: silent,
     actions: sickActions(ACTIONS, bug),
