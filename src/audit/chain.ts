@@ -62,6 +62,7 @@ export async function verifyChain(batches: AsyncIterable<AuditEntry[]>): Promise
 }
 
 function faultOf(entry: AuditEntry, seq: number, prev: string): string | undefined {
+  if (typeof entry.bytes !== 'string' || typeof entry.kind !== 'string') return 'its content is not text';
   if (entry.seq !== seq) return `entry ${seq} is missing (the next one is ${entry.seq})`;
   if (entry.prev !== prev) return 'it does not follow the entry before it';
   if (entry.hash !== linkEntry(prev, seq, entry.bytes)) return 'its content does not have the hash that it states';

@@ -3,6 +3,7 @@
 // It reads only, and holds one batch of entries at a time.
 import { type AuditEntry, GENESIS } from '../domain/audit-entry.ts';
 import { CHECKPOINT_EVERY } from '../domain/checkpoint.ts';
+import { AppError } from '../domain/errors.ts';
 import { ChainWalk } from './chain.ts';
 import type { PublicKeys } from './checkpoint.ts';
 import { type ComparedLists, compareLists } from './checkpoint-lists.ts';
@@ -28,15 +29,29 @@ export interface AuditSources {
 /** Errors: AppError of reading the sources. What is wrong with the record is in the answer. */
 export async function verifyAudit(sources: AuditSources): Promise<AuditCheck> {
   // INVARIANT: the head is read before the lists, and these before the entries: what is committed meanwhile only adds.
-  const headSeq = await sources.headSeq();
+  const headSeq = await unlessDamaged(sources.headSeq());
   const { lists, notes, isSealed } = await readLists(sources);
   const walked = await walkEntries(sources.entries(), lists);
-  const due = isSealed ? overdue(headSeq, lists, walked.hasEndedRun) : undefined;
+  const due = isSealed ? overdue(headSeq ?? walked.last, lists, walked.hasEndedRun) : undefined;
   const listFault = lists.fault && faultOfCheckpoint(lists.fault);
   const bad = [walked.bad, listFault, due].filter((fault) => fault !== undefined).sort((a, b) => a.seq - b.seq)[0];
   const sealed = lists.expected.findLast(({ checkpoint }) => checkpoint.size <= walked.last)?.checkpoint.size ?? 0;
   const { first, entries, head, checkpoints } = walked;
   return { ok: bad === undefined, first, entries, head, checkpoints, sealed, bad, notes: bad ? [] : notes };
+}
+
+/** A damaged end is named by walking there. */
+async function unlessDamaged(headSeq: Promise<number>): Promise<number | undefined> {
+  try {
+    return await headSeq;
+  } catch (error) {
+    if (isDamage(error)) return undefined;
+    throw error;
+  }
+}
+
+function isDamage(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'store_damaged';
 }
 
 interface ReadLists {
@@ -91,7 +106,9 @@ async function walkEntries(batches: AsyncIterable<AuditEntry[]>, { expected }: C
     const last = walk?.seq ?? 0;
     return { first: base + 1, last, entries: last - base, head: walk?.head ?? GENESIS, checkpoints, hasEndedRun, bad };
   };
-  for await (const batch of batches) {
+  for await (const batch of readable(batches)) {
+    if (batch === DAMAGED)
+      return answer({ seq: (walk?.seq ?? 0) + 1, reason: 'it cannot be read: the database is damaged there' });
     for (const entry of batch) {
       if (!walk) {
         walk = beginAt(entry.seq, expected);
@@ -113,6 +130,18 @@ async function walkEntries(batches: AsyncIterable<AuditEntry[]>, { expected }: C
   const beyond = expected[next];
   if (beyond) return answer(missingEnd((walk?.seq ?? 0) + 1, beyond));
   return answer(base > archivedTo ? unrecorded(base) : undefined);
+}
+
+const DAMAGED = Symbol('damaged');
+
+/** The batches up to where the database is damaged, and then word of that. */
+async function* readable(batches: AsyncIterable<AuditEntry[]>): AsyncIterable<AuditEntry[] | typeof DAMAGED> {
+  try {
+    yield* batches;
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    yield DAMAGED;
+  }
 }
 
 /** A chain may begin after archived entries: where a checkpoint tells the hash of the last of them. */

@@ -32,6 +32,7 @@ const OF_CODE: Record<ErrorCode, [status: number, slug: string, title: string]> 
   api_forbidden: [502, 'api-forbidden', 'The Management API forbids this'],
   api_answer: [502, 'api-answer', 'The Management API gave an answer that cannot be used'],
   store_locked: [503, 'store-locked', 'The database is in use by another process'],
+  store_damaged: [503, 'store-damaged', 'The database is damaged'],
   store_failed: [503, 'store-failed', 'The database does not work'],
   port_busy: [500, 'port-busy', 'An address is taken'],
   not_found: [404, 'not-found', 'There is no such thing'],

@@ -5,6 +5,7 @@ import type { AuditEntry, AuditNote, LinkEntry } from '../domain/audit-entry.ts'
 import { GENESIS } from '../domain/audit-entry.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import { CHECKPOINT_EVERY, type Checkpoint, type SealCheckpoint } from '../domain/checkpoint.ts';
+import { AppError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import { insertCheckpoint, lastCheckpoint } from './checkpoint-table.ts';
 import type { Db, Row } from './database.ts';
@@ -73,11 +74,22 @@ export function entryOfRow(row: Row): AuditEntry {
   return row as unknown as AuditEntry; // the columns have the noun's names
 }
 
-/** All entries from a sequence number on, in order, in batches. */
+/**
+ * All entries from a sequence number on, in order, in batches. Errors: AppError `store_damaged`, after all entries before the
+ * first that cannot be read.
+ */
 export async function* entriesFrom(db: Db, seq: number): AsyncIterable<AuditEntry[]> {
   let next = seq;
+  let limit = BATCH;
   for (;;) {
-    const rows = db.all('SELECT * FROM audit WHERE seq >= ? ORDER BY seq LIMIT ?', next, BATCH);
+    let rows: Row[];
+    try {
+      rows = db.all('SELECT * FROM audit WHERE seq >= ? ORDER BY seq LIMIT ?', next, limit);
+    } catch (error) {
+      if (limit === 1 || !(error instanceof AppError) || error.code !== 'store_damaged') throw error;
+      limit = 1; // one by one up to the damage: whoever verifies is to name it
+      continue;
+    }
     if (rows.length === 0) return;
     yield rows.map(entryOfRow);
     next = Number(rows.at(-1)?.seq) + 1;

@@ -5,21 +5,30 @@ import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { AppError } from '../domain/errors.ts';
 import { refuseOtherTables } from './migrate.ts';
+import { meaningOf, storeError } from './store-fault.ts';
+import type { StoreWatch } from './store-health.ts';
 
 type Value = string | number | bigint | null;
 export type Row = { [column: string]: Value };
 
-/** A connection. Every method throws AppError `store_failed` or `store_locked`, which name the file. */
+/** A connection. Every method throws AppError `store_failed`, `store_damaged` or `store_locked`, which name the file. */
 export class Db {
   private readonly statements = new Map<string, Database.Statement>();
+  private hasChanged = false;
 
   constructor(
     private readonly connection: Database.Database,
     readonly file: string,
+    private readonly watch?: StoreWatch,
   ) {}
 
   run(sql: string, ...values: Value[]): number {
-    return this.guard(() => this.statement(sql).run(...values).changes);
+    return this.guard(() => {
+      const { changes } = this.statement(sql).run(...values);
+      if (changes > 0) this.hasChanged = true;
+      this.tellWritten();
+      return changes;
+    });
   }
 
   all<T = Row>(sql: string, ...values: Value[]): T[] {
@@ -48,7 +57,13 @@ export class Db {
 
   /** One immediate transaction: a deferred one that upgrades fails at once, whatever the busy timeout. */
   transaction<T>(work: () => T): T {
-    return this.guard(() => this.connection.transaction(work).immediate());
+    return this.guard(() => {
+      // INVARIANT: inside another one it would be a mere savepoint, and what a caller takes for committed would not be.
+      if (this.connection.inTransaction) throw new AppError('internal', 'a transaction was begun within another one');
+      const answer = this.connection.transaction(work).immediate();
+      this.tellWritten();
+      return answer;
+    });
   }
 
   /** Several reads of one state of the database; works on a read-only connection too. */
@@ -73,17 +88,28 @@ export class Db {
     return prepared;
   }
 
+  /** Only what is committed counts: a transaction that changed nothing wrote nothing either. */
+  private tellWritten(): void {
+    if (!this.hasChanged || this.connection.inTransaction) return;
+    this.hasChanged = false;
+    this.watch?.wrote();
+  }
+
   private guard<T>(work: () => T): T {
     try {
       return work();
     } catch (error) {
-      throw storeError(error, this.file);
+      this.hasChanged = false;
+      const told = storeError(error, this.file);
+      const meaning = told === error ? undefined : meaningOf(told);
+      if (meaning) this.watch?.failed(meaning);
+      throw told;
     }
   }
 }
 
-/** Opens a database for writing; makes the folder and the file (0600) when they are not there. */
-export function openDatabase(file: string): Db {
+/** Opens a database for writing; makes the folder and the file (0600) when they are not there. `watch` is told how it fares. */
+export function openDatabase(file: string, watch?: StoreWatch): Db {
   try {
     if (file !== ':memory:') prepareFile(file);
     const connection = new Database(file, { timeout: 5_000 });
@@ -92,7 +118,7 @@ export function openDatabase(file: string): Db {
     connection.pragma('synchronous = FULL');
     connection.pragma('foreign_keys = ON');
     connection.pragma('trusted_schema = OFF');
-    return new Db(connection, file);
+    return new Db(connection, file, watch);
   } catch (error) {
     throw storeError(error, file);
   }
@@ -124,25 +150,4 @@ function prepareFile(file: string): void {
   if (existsSync(file)) return;
   closeSync(openSync(file, 'a', 0o600));
   chmodSync(file, 0o600);
-}
-
-const ADVICE: [RegExp, string][] = [
-  [/^SQLITE_BUSY|^SQLITE_LOCKED/, 'another process is writing to it: wait, or end that process'],
-  [/^SQLITE_FULL/, 'the disk is full: make room, nothing was called without a record'],
-  [
-    /^SQLITE_READONLY|^SQLITE_PERM|^EACCES|^EROFS/,
-    'it cannot be written: check the owner and mode of the file and its folder',
-  ],
-  [/^SQLITE_CORRUPT|^SQLITE_NOTADB/, 'it is damaged or not a database: restore a backup'],
-  [/^SQLITE_CANTOPEN|^ENOENT|^ENOTDIR|^EISDIR/, 'it cannot be opened: check the path'],
-  [/^SQLITE_IOERR/, 'the disk does not answer as it should: check it'],
-];
-
-function storeError(error: unknown, file: string): unknown {
-  if (error instanceof AppError) return error;
-  const code = String((error as { code?: unknown }).code ?? '');
-  if (!/^SQLITE_|^E[A-Z]+$/.test(code)) return error;
-  const advice = ADVICE.find(([pattern]) => pattern.test(code))?.[1] ?? (error as Error).message;
-  const kind = /^SQLITE_(BUSY|LOCKED)/.test(code) ? 'store_locked' : 'store_failed';
-  return new AppError(kind, `database \`${file}\` (${code}): ${advice}`, { cause: error });
 }

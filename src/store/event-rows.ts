@@ -2,6 +2,7 @@
 import { canonicalJson } from '../domain/canonical.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import type { Row } from './database.ts';
+import { storedJson } from './stored-json.ts';
 
 const orNull = (value: string | undefined): string | null => value ?? null;
 const orUndefined = (value: unknown): string | undefined => (value === null ? undefined : (value as string));
@@ -38,6 +39,6 @@ export function eventOfRow(row: Row): TrustEvent {
     action: row.action as string,
     severity: row.severity as string,
     result: row.result as string,
-    body: JSON.parse(row.body as string) as TrustEvent['body'],
+    body: storedJson<TrustEvent['body']>(row.body),
   };
 }

@@ -5,6 +5,7 @@ import { canonicalJson } from '../domain/canonical.ts';
 import type { Alert, DeliveryEnd, Notification, Outbox, WaitingNotification } from '../domain/notification.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Db, Row } from './database.ts';
+import { storedJson } from './stored-json.ts';
 
 /** Ended ones are kept so long, for looking back; the audit keeps that they were. */
 const KEPT_MS = 30 * 86_400_000;
@@ -86,7 +87,7 @@ function notificationOfRow(row: Row): WaitingNotification {
     kind: row.kind as Notification['kind'],
     at: row.at as number,
     text: row.text as string,
-    about: JSON.parse(row.about as string) as Notification['about'],
+    about: storedJson<Notification['about']>(row.about),
     attempts: row.attempts as number,
   };
 }

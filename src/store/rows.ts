@@ -9,11 +9,11 @@ import type { Run } from '../domain/run.ts';
 import type { RunSteering } from '../domain/steering.ts';
 import type { RunRecord } from '../domain/store.ts';
 import type { Row } from './database.ts';
+import { storedJson } from './stored-json.ts';
 
 const orNull = <T extends string | number>(value: T | undefined): T | null => value ?? null;
 const orUndefined = <T>(value: unknown): T | undefined => (value === null ? undefined : (value as T));
 const flag = (value: boolean): number => (value ? 1 : 0);
-const parse = <T>(text: unknown): T => JSON.parse(text as string) as T;
 
 export function rowOfRun(run: Run): Row {
   return {
@@ -39,7 +39,7 @@ export function runOfRow(row: Row): RunRecord {
     mode: row.mode as Run['mode'],
     daemonMode: row.daemon_mode as Run['mode'],
     trigger: row.run_trigger as Run['trigger'],
-    rules: parse(row.rules),
+    rules: storedJson(row.rules),
     ruleSetHash: row.rule_set_hash as string,
     startedAt: row.started_at as number,
     finishedAt: orUndefined(row.finished_at),
@@ -50,8 +50,8 @@ export function runOfRow(row: Row): RunRecord {
       row.snapshot === null
         ? undefined
         : {
-            snapshot: parse(row.snapshot),
-            tallies: parse(row.tallies),
+            snapshot: storedJson(row.snapshot),
+            tallies: storedJson(row.tallies),
             planDigest: row.plan_digest as string,
             ...steeringOf(row),
           },
@@ -60,7 +60,7 @@ export function runOfRow(row: Row): RunRecord {
 }
 
 function steeringOf(row: Row): { steering?: RunSteering } {
-  return row.steering === null || row.steering === undefined ? {} : { steering: parse(row.steering) };
+  return row.steering === null || row.steering === undefined ? {} : { steering: storedJson(row.steering) };
 }
 
 export function rowOfEpisode(episode: Episode): Row {
@@ -174,8 +174,8 @@ export function decisionOfRow(row: Row): StoredDecision {
     target: row.target as string,
     mode: row.mode as StoredDecision['mode'],
     cappedBy: orUndefined(row.capped_by),
-    facts: parse(row.facts),
-    effect: parse(row.effect),
+    facts: storedJson(row.facts),
+    effect: storedJson(row.effect),
     episodeId: orUndefined(row.episode_id),
     intentId: orUndefined(row.intent_id),
     outcome: orUndefined(row.outcome),
@@ -216,12 +216,12 @@ export function intentOfRow(row: Row): Intent {
     planId: orUndefined(row.plan_id),
     action: row.action as Intent['action'],
     target: row.target as string,
-    settings: parse(row.settings),
+    settings: storedJson(row.settings),
     undo: row.undo === 1,
     approved: row.approved === 1,
     released: row.released === 1,
-    basis: parse(row.basis),
-    effect: parse(row.effect),
+    basis: storedJson(row.basis),
+    effect: storedJson(row.effect),
     status: row.status as Intent['status'],
     outcome: orUndefined(row.outcome),
     attempts: row.attempts as number,
@@ -256,7 +256,7 @@ export function planOfRow(row: Row): Plan {
     runId: row.run_id as string,
     mode: row.mode as Plan['mode'],
     status: row.status as Plan['status'],
-    intents: parse(row.intents),
+    intents: storedJson(row.intents),
     createdAt: row.created_at as number,
     expiresAt: row.expires_at as number,
     decidedAt: orUndefined(row.decided_at),

@@ -5,6 +5,7 @@ import { AppError } from '../domain/errors.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Acceptance, RunSteering, Stop } from '../domain/steering.ts';
 import type { Db, Row } from './database.ts';
+import { storedJson } from './stored-json.ts';
 
 export function readExemptions(db: Db, inForceAt: number | undefined): Exemption[] {
   const rows =
@@ -85,7 +86,7 @@ export function readAcceptances(db: Db): Acceptance[] {
     by: row.accepted_by as string,
     reason: row.reason as string,
     run: row.run_id as string,
-    causes: JSON.parse(row.causes as string) as Acceptance['causes'],
+    causes: storedJson<Acceptance['causes']>(row.causes),
     count: row.count as number,
   }));
 }

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'n
 import Database from 'better-sqlite3';
 import { AppError } from '../domain/errors.ts';
 import { openDatabase } from './database.ts';
+import { storeError } from './store-fault.ts';
 
 /** Where the active daemon can be reached: written once it listens, for commands that must go through it. */
 export interface DaemonAddress {
@@ -19,28 +20,53 @@ export interface WriterLock {
 /** Takes the lock, or throws AppError `store_locked` at once: nobody waits behind a daemon. */
 export function takeWriterLock(databaseFile: string): WriterLock {
   openDatabase(databaseFile).close(); // makes the folder, and says clearly when it cannot be written
-  const file = `${oneName(databaseFile)}.lock`;
-  const connection = new Database(file, { timeout: 0 });
+  const connection = lockedFile(databaseFile);
+  const addressFile = addressFileOf(databaseFile);
   try {
-    connection.pragma('journal_mode = DELETE');
-    connection.exec('BEGIN EXCLUSIVE');
+    rmSync(addressFile, { force: true });
   } catch (error) {
     connection.close();
+    throw storeError(error, addressFile);
+  }
+  return {
+    announce: (address) => {
+      try {
+        writeFileSync(addressFile, `${JSON.stringify(address)}\n`, { mode: 0o600 });
+      } catch (error) {
+        throw storeError(error, addressFile);
+      }
+    },
+    release: () => {
+      try {
+        rmSync(addressFile, { force: true });
+      } catch {
+        // A disk that turned read-only keeps it: whoever finds it asks whether that daemon lives.
+      } finally {
+        connection.close();
+      }
+    },
+  };
+}
+
+/** An open file that holds the lock. Errors: AppError `store_locked`, `store_failed`. */
+function lockedFile(databaseFile: string): Database.Database {
+  const file = `${oneName(databaseFile)}.lock`;
+  let connection: Database.Database | undefined;
+  try {
+    connection = new Database(file, { timeout: 0 });
+    connection.pragma('journal_mode = DELETE');
+    connection.exec('BEGIN EXCLUSIVE');
+    return connection;
+  } catch (error) {
+    connection?.close();
+    const told = storeError(error, file);
+    if (!(told instanceof AppError) || told.code !== 'store_locked') throw told;
     throw new AppError(
       'store_locked',
       `database \`${databaseFile}\` has an active writer${whoHoldsIt(databaseFile)}: stop it first, or use another TRUSTWARD_DB`,
       { cause: error },
     );
   }
-  const addressFile = addressFileOf(databaseFile);
-  rmSync(addressFile, { force: true });
-  return {
-    announce: (address) => writeFileSync(addressFile, `${JSON.stringify(address)}\n`, { mode: 0o600 }),
-    release: () => {
-      rmSync(addressFile, { force: true });
-      connection.close();
-    },
-  };
 }
 
 /** The active daemon's address, or undefined when none announced itself. A dead daemon's file may remain: ask it. */

@@ -1,0 +1,70 @@
+// store: what a failure of SQLite or of the disk means. In: what was thrown. Out: an AppError that names the file and says what
+// to do, and the same without the file, for those who may not know where it lies. It decides nothing.
+import { accessSync, constants, statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { AppError, type ErrorCode } from '../domain/errors.ts';
+import type { StoreFault, StoreFaultKind } from '../domain/store-fault.ts';
+
+type Meaning = Pick<StoreFault, 'kind' | 'text'>;
+
+const TEXTS: Record<StoreFaultKind, string> = {
+  busy: 'another process is writing to it: wait, or end that process',
+  full: 'the disk is full: make room, nothing was called without a record',
+  read_only:
+    'it cannot be written: check the owner and mode of the file and its folder, and whether the disk is read-only',
+  corrupt: 'it is damaged or not a database: restore a backup',
+  io: 'the disk does not answer as it should: check it, its quota and the limit on the size of files',
+};
+
+const KINDS: [RegExp, StoreFaultKind][] = [
+  [/^SQLITE_BUSY|^SQLITE_LOCKED/, 'busy'],
+  [/^SQLITE_FULL|^ENOSPC/, 'full'],
+  [/^SQLITE_READONLY|^SQLITE_PERM|^EACCES|^EPERM|^EROFS/, 'read_only'],
+  [/^SQLITE_CORRUPT|^SQLITE_NOTADB/, 'corrupt'],
+  [/^SQLITE_IOERR|^EIO|^EDQUOT|^EFBIG/, 'io'],
+];
+
+const CODES: Partial<Record<StoreFaultKind, ErrorCode>> = { busy: 'store_locked', corrupt: 'store_damaged' };
+
+/** Anything but a failure of SQLite or of the file system comes back as it is. */
+export function storeError(error: unknown, file: string): unknown {
+  if (error instanceof AppError) return error;
+  const code = codeOf(error);
+  if (!/^SQLITE_|^E[A-Z]+$/.test(code)) return error;
+  const kind = kindOf(code, file);
+  const advice = kind ? TEXTS[kind] : (unopened(code) ?? (error as Error).message);
+  return new AppError((kind && CODES[kind]) ?? 'store_failed', `database \`${file}\` (${code}): ${advice}`, {
+    cause: error,
+    detail: kind,
+  });
+}
+
+/** What an error says of the disk; undefined when it is about something else. */
+export function meaningOf(error: unknown): Meaning | undefined {
+  if (!(error instanceof AppError) || !error.code.startsWith('store_')) return undefined;
+  const kind = error.detail as StoreFaultKind | undefined;
+  return kind && { kind, text: TEXTS[kind] };
+}
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown }).code ?? '');
+}
+
+function unopened(code: string): string | undefined {
+  return /^SQLITE_CANTOPEN|^ENOENT|^ENOTDIR|^EISDIR/.test(code) ? 'it cannot be opened: check the path' : undefined;
+}
+
+function kindOf(code: string, file: string): StoreFaultKind | undefined {
+  const kind = KINDS.find(([pattern]) => pattern.test(code))?.[1];
+  return kind === 'io' ? causeOfIo(file) : kind;
+}
+
+/** A disk that turned read-only under an open file, and some that are full, are a mere I/O error to SQLite: the disk is asked. */
+function causeOfIo(file: string): StoreFaultKind {
+  try {
+    accessSync(file, constants.W_OK);
+    return statfsSync(dirname(file)).bavail === 0 ? 'full' : 'io';
+  } catch (error) {
+    return codeOf(error) === 'EROFS' ? 'read_only' : 'io';
+  }
+}

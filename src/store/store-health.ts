@@ -1,0 +1,40 @@
+// store: remembers how the database failed last, until it can be written again. In: each failure, and each change that was
+// committed. Out: the standing fault; one line in the log when it begins and one when it is over.
+import type { Clock, Log } from '../domain/ports.ts';
+import type { StoreFault } from '../domain/store-fault.ts';
+import { isoTime } from '../domain/time-text.ts';
+
+/** What a connection tells of itself. */
+export interface StoreWatch {
+  failed(meaning: Pick<StoreFault, 'kind' | 'text'>): void;
+  /** Something was changed, and is committed. */
+  wrote(): void;
+}
+
+export class StoreHealth implements StoreWatch {
+  private standing: StoreFault | undefined;
+
+  constructor(
+    private readonly clock: Pick<Clock, 'nowMs'>,
+    private readonly log: Log,
+  ) {}
+
+  fault(): StoreFault | undefined {
+    return this.standing;
+  }
+
+  failed({ kind, text }: Pick<StoreFault, 'kind' | 'text'>): void {
+    const before = this.standing;
+    if (before?.kind === kind || before?.kind === 'corrupt') return;
+    this.standing = { kind, text, since: before?.since ?? this.clock.nowMs() };
+    this.log.error({ kind }, `the database fails: ${text}`);
+  }
+
+  /** INVARIANT: damage does not mend itself: that another page could be written says nothing about it. */
+  wrote(): void {
+    if (!this.standing || this.standing.kind === 'corrupt') return;
+    const { kind, since } = this.standing;
+    this.standing = undefined;
+    this.log.warn({ kind }, `the database can be written again; it could not since ${isoTime(since)}`);
+  }
+}
