@@ -16,6 +16,7 @@ import { demandActive, type Engine, type EngineSettings } from './cycle/engine.t
 import type { ExplainDeps } from './cycle/explain-subject.ts';
 import { PLACEHOLDER_SERIALS } from './decide/serials.ts';
 import type { CheckpointReader } from './domain/checkpoint.ts';
+import type { TokenStore } from './domain/endpoint-token.ts';
 import { leastMode, type Mode } from './domain/mode.ts';
 import type { Api, Clock, Log } from './domain/ports.ts';
 import type { StoreReader } from './domain/store.ts';
@@ -46,6 +47,8 @@ export interface Composition {
   telling: Telling;
   /** The embedded console's address; undefined with a real API. */
   embedded: string | undefined;
+  /** Of the HTTP endpoint. */
+  tokens: TokenStore;
   /** What explaining needs, with the rules as they are now. */
   explaining(): ExplainDeps;
   verifyAudit(): Promise<AuditCheck>;
@@ -124,6 +127,7 @@ export async function composeEngine(
       stopping,
       embedded,
       telling,
+      tokens: store.tokens(),
       explaining,
       verifyAudit: verify,
       close,

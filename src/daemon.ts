@@ -6,6 +6,7 @@ import { applyPlan } from './cycle/apply-plan.ts';
 import { explainSubject } from './cycle/explain-subject.ts';
 import { runCycle } from './cycle.ts';
 import { steeringPort } from './daemon-steering.ts';
+import { tokenRegister, tokensPort } from './daemon-tokens.ts';
 import { AppError, lineOf } from './domain/errors.ts';
 import { isAtLeast } from './domain/mode.ts';
 import type { Run, RunRequest } from './domain/run.ts';
@@ -18,8 +19,7 @@ import {
   type PlanAnswer,
   type ReadyCheck,
   type StartedRun,
-  tokenHash,
-  tokenVerifier,
+  type TokenRegister,
 } from './http/index.ts';
 import { views } from './report/index.ts';
 import { watchRules } from './rule-watch.ts';
@@ -39,10 +39,8 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const state = new DaemonState(composition);
   const token = config.token === undefined ? loadOrCreateToken(config.db) : undefined;
   const tokenPlace = token ? token.file : 'TRUSTWARD_TOKEN';
-  const listening = await listen(
-    createHttpApp(httpDeps(composition, state, token?.token ?? (config.token as string))),
-    config.listen,
-  );
+  const register = await tokenRegister(composition, token?.token ?? (config.token as string));
+  const listening = await listen(createHttpApp(httpDeps(composition, state, register)), config.listen);
   lock.announce({ pid: process.pid, url: listening.url });
   const schedule = startSchedule(config.schedule, () => void state.scheduledRun());
   const telling = composition.telling.start(stopping.signal);
@@ -120,10 +118,9 @@ class DaemonState {
   }
 }
 
-function httpDeps(composition: Composition, state: DaemonState, token: string): HttpDeps {
+function httpDeps(composition: Composition, state: DaemonState, register: TokenRegister): HttpDeps {
   const { config, engine, rules, log } = composition;
   const { store, clock } = engine;
-  const known = [{ name: 'admin', scope: 'admin' as const, hash: tokenHash(token) }];
   return {
     reader: store,
     views,
@@ -134,13 +131,14 @@ function httpDeps(composition: Composition, state: DaemonState, token: string): 
       reject: async (plan, by, reason) => ({
         plan: await state.queue.inTurn(() => answerPlan(engine, plan, 'reject', by, reason)),
       }),
-      apply: (plan) => state.queue.inTurn(() => apply(composition, plan)),
+      apply: (plan, by) => state.queue.inTurn(() => apply(composition, plan, by)),
     },
     steering: steeringPort(engine, state.queue),
     rules: () => rules.all(),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
     verifyAudit: () => composition.verifyAudit(),
-    verifyToken: tokenVerifier(known),
+    tokens: tokensPort(composition, register),
+    verifyToken: (token) => register.verify(token),
     hosts: { listenHost: config.listen.host, allowed: config.allowedHosts },
     clock,
     log,
@@ -160,12 +158,12 @@ async function approveAndApply(
     const plan = await answerPlan(composition.engine, planId, 'approve', by, reason);
     const isHeld =
       !isAtLeast(composition.engine.daemonMode, 'approve') || (await composition.engine.store.stop()) !== undefined;
-    return isHeld ? { plan } : apply(composition, plan.id);
+    return isHeld ? { plan } : apply(composition, plan.id, by);
   });
 }
 
-async function apply({ engine }: Composition, planId: string): Promise<PlanAnswer> {
-  const { plan, intents, refused } = await applyPlan(engine, planId);
+async function apply({ engine }: Composition, planId: string, by: string): Promise<PlanAnswer> {
+  const { plan, intents, refused } = await applyPlan(engine, planId, by);
   return { plan, applied: { intents, refused } };
 }
 

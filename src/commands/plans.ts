@@ -43,7 +43,7 @@ export async function answerCommand(
 export async function applyCommand(io: Io, planId: string, options: CommonOptions): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
   const answered = await throughDaemonOr(io, options, `${planId}/apply`, {}, async ({ engine }) => {
-    const { plan, intents, refused } = await applyPlan(engine, planId);
+    const { plan, intents, refused } = await applyPlan(engine, planId, 'command line');
     return { plan, applied: { intents: intents.map(views.intent), refused } };
   });
   return writeAnswer(io, options, format, answered);

@@ -20,7 +20,7 @@ export interface Applied {
 }
 
 /** Errors: AppError `not_found`, `conflict` when the plan is not approved, is too old, or nothing may be done. Single use. */
-export async function applyPlan(engine: Engine, planId: string): Promise<Applied> {
+export async function applyPlan(engine: Engine, planId: string, by: string): Promise<Applied> {
   const plan = await applicablePlan(engine, planId);
   const run = await engine.store.run(plan.runId);
   if (!run) throw new AppError('not_found', `the run of plan ${plan.id} is not in this database`);
@@ -29,7 +29,7 @@ export async function applyPlan(engine: Engine, planId: string): Promise<Applied
   const applying: Plan = { ...plan, status: 'applying' };
   const ids = [...opened.fresh, ...opened.again].map(({ id }) => id);
   await engine.store.changePlan(applying, opened.fresh, [
-    { kind: 'plan.applying', body: { plan: plan.id, digest: plan.digest, intents: ids, refused: opened.refused } },
+    { kind: 'plan.applying', body: { plan: plan.id, digest: plan.digest, by, intents: ids, refused: opened.refused } },
   ]);
   const applied: Plan = { ...applying, status: 'applied' };
   try {

@@ -20,7 +20,10 @@ export async function beginRun(engine: Engine, request: RunRequest, rules: RunRu
   };
   const { id, mode, daemonMode, trigger } = run;
   return engine.store.beginRun(run, [
-    { kind: 'run.started', body: { run: id, mode, daemonMode, trigger, rules: run.rules, ruleSet: rules.hash } },
+    {
+      kind: 'run.started',
+      body: { run: id, mode, daemonMode, trigger, by: request.by, rules: run.rules, ruleSet: rules.hash },
+    },
   ]);
 }
 

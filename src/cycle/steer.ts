@@ -58,7 +58,7 @@ export async function addExemption(
     ...aboutOf(request),
     owner: filled(request.owner, 'owner', 'name who answers for it'),
     reason: filled(request.reason, 'reason', 'say why'),
-    expiresAt: timeOf(request.until, nowMs),
+    expiresAt: futureTimeOf(request.until, 'until', nowMs),
     createdAt: nowMs,
     createdBy: by,
     endedAt: undefined,
@@ -156,13 +156,13 @@ function aboutOf({ subject, selector }: ExemptionRequest): Pick<Exemption, 'subj
 const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
 /** Epoch ms of `30d` from now, of `2026-12-01` (its first moment in UTC) or of `2026-12-01T18:00Z`. */
-function timeOf(until: string, nowMs: number): number {
-  const text = until.trim();
+export function futureTimeOf(given: string, name: string, nowMs: number): number {
+  const text = given.trim();
   const durationMs = parseDuration(text);
   const time = durationMs === undefined ? (DATE.test(text) ? Date.parse(text) : Number.NaN) : nowMs + durationMs;
   if (!Number.isSafeInteger(Math.round(time)) || time > TIME_MAX)
-    throw new AppError('usage', `until \`${until}\`: expected a duration such as 30d, or a date such as 2027-01-31`);
-  if (time <= nowMs) throw new AppError('usage', `until \`${until}\` is over already: an exemption ends in the future`);
+    throw new AppError('usage', `${name} \`${given}\`: expected a duration such as 30d, or a date such as 2027-01-31`);
+  if (time <= nowMs) throw new AppError('usage', `${name} \`${given}\` is over already: give a time in the future`);
   return Math.round(time);
 }
 

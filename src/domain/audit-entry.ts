@@ -45,6 +45,8 @@ export type AuditKind =
   | 'notification.delivered'
   | 'notification.given_up'
   | 'alert.raised'
+  | 'token.added'
+  | 'token.revoked'
   | 'notice';
 
 /** What is to be recorded; `at` and the links are added when it is appended. */

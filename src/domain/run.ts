@@ -14,6 +14,8 @@ export interface RunRequest {
   rules: string[] | undefined;
   /** A one-shot run waits once for the quiet period when something is in doubt; a daemon's next run comes anyway. */
   waitForDoubts: boolean;
+  /** The name of the token that asked for it; undefined when none did. */
+  by?: string;
 }
 
 export interface Run {

@@ -4,6 +4,7 @@ import type { ActionName } from './action.ts';
 import type { AuditEntry, AuditNote } from './audit-entry.ts';
 import type { Claim } from './claim.ts';
 import type { Decision, Outcome, StoredDecision } from './decision.ts';
+import type { EndpointToken } from './endpoint-token.ts';
 import type { Episode } from './episode.ts';
 import type { TrustEvent } from './event.ts';
 import type { Exemption } from './exemption.ts';
@@ -151,6 +152,8 @@ export interface StoreReader {
   stop(): Promise<Stop | undefined>;
   /** Readings that a person took as they are, not used yet. */
   acceptances(): Promise<Acceptance[]>;
+  /** Tokens of the HTTP endpoint, the newest first, revoked ones too. */
+  endpointTokens(): Promise<EndpointToken[]>;
   close(): Promise<void>;
 }
 

@@ -15,6 +15,7 @@ import { planRoutes } from './routes/plans.ts';
 import { recordRoutes } from './routes/records.ts';
 import { runRoutes } from './routes/runs.ts';
 import { steeringRoutes } from './routes/steering.ts';
+import { tokenRoutes } from './routes/tokens.ts';
 
 const HEADERS = {
   'X-Content-Type-Options': 'nosniff',
@@ -36,6 +37,7 @@ export function createHttpApp(deps: HttpDeps): Hono<Env> {
     ...auditRoutes(deps),
     ...explainRoutes(deps),
     ...steeringRoutes(deps),
+    ...tokenRoutes(deps),
   ];
   app.use(async (context, next) => {
     const startedMs = deps.clock.monotonicMs();

@@ -4,6 +4,7 @@ import type { ActionName } from '../domain/action.ts';
 import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
+import type { EndpointToken } from '../domain/endpoint-token.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { Plan } from '../domain/plan.ts';
@@ -57,6 +58,7 @@ export interface Views {
   stop(stop: Stop): object;
   acceptance(acceptance: Acceptance): object;
   released(released: Released): object;
+  token(token: EndpointToken, nowMs: number): object;
 }
 
 /** Who says it (the token's name), and why. */
@@ -96,6 +98,16 @@ export interface SteeringPort {
   release(target: string, person: Person): Promise<readonly Released[]>;
 }
 
+/** Errors: AppError `usage`, `not_found`, `conflict`. What is changed counts from the next request on. */
+export interface TokensPort {
+  /** `text` is the token itself, which is kept nowhere. */
+  add(
+    request: { name: string; scope: string; expires?: string | undefined },
+    by: string,
+  ): Promise<{ token: EndpointToken; text: string }>;
+  revoke(name: string, by: string): Promise<EndpointToken>;
+}
+
 export interface HttpDeps {
   reader: StoreReader;
   views: Views;
@@ -113,6 +125,7 @@ export interface HttpDeps {
     apply(plan: string, by: string): Promise<PlanAnswer>;
   };
   steering: SteeringPort;
+  tokens: TokensPort;
   /** All loaded rules, those of mode `off` too. */
   rules(): readonly Rule[];
   /** Errors: AppError `not_found` for a rule or a subject, and those of reading the API. */

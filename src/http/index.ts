@@ -8,8 +8,10 @@ export type {
   ReadyCheck,
   StartedRun,
   SteeringPort,
+  TokensPort,
   Views,
 } from './deps.ts';
 export { demandFree, type Listening, listen } from './listen.ts';
 export { loadOrCreateToken, type TokenFile } from './token-file.ts';
-export { type Caller, type KnownToken, type Scope, tokenHash, tokenVerifier } from './tokens.ts';
+export { TokenRegister } from './token-register.ts';
+export { type Caller, type KnownToken, type Scope, tokenHash } from './tokens.ts';

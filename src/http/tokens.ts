@@ -1,10 +1,9 @@
 // http: bearer tokens and their scopes. Tokens are kept as SHA-256 and compared in constant time.
 // In: a token. Out: whose it is. It never logs, shows or stores a token.
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
+import { hashOfToken, SCOPES, type Scope } from '../domain/endpoint-token.ts';
 
-/** Each scope includes the ones before it. */
-export const SCOPES = ['read', 'trigger', 'approve', 'admin'] as const;
-export type Scope = (typeof SCOPES)[number];
+export { SCOPES, type Scope };
 
 /** Who asks: the name is recorded with what they approve, reject or apply. */
 export interface Caller {
@@ -18,7 +17,7 @@ export interface KnownToken extends Caller {
 }
 
 export function tokenHash(token: string): Buffer {
-  return createHash('sha256').update(token, 'utf8').digest();
+  return Buffer.from(hashOfToken(token), 'hex');
 }
 
 export function includesScope(held: Scope, needed: Scope): boolean {

@@ -9,6 +9,7 @@ import { claimView, intentView, planView } from './plan-view.ts';
 import { runSummaryView } from './run-view.ts';
 import { acceptanceView, exemptionView, releasedView, stopView } from './steering-view.ts';
 import { reportText, type TextOptions } from './text.ts';
+import { tokenView } from './token-view.ts';
 
 export { buildReport } from './build-report.ts';
 export { showHidden } from './hostile-text.ts';
@@ -53,4 +54,5 @@ export const views = {
   stop: stopView,
   acceptance: acceptanceView,
   released: releasedView,
+  token: tokenView,
 };

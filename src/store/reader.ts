@@ -3,6 +3,7 @@ import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { CheckpointReader } from '../domain/checkpoint.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
+import type { EndpointToken } from '../domain/endpoint-token.ts';
 import { AppError } from '../domain/errors.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import type { Exemption } from '../domain/exemption.ts';
@@ -20,6 +21,7 @@ import { eventsFrom, readCoverage } from './event-log.ts';
 import { claimOfRow, decisionOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
 import { readStanding } from './standing.ts';
 import { readAcceptances, readExemption, readExemptions, readStop } from './steering.ts';
+import { readTokens } from './token-table.ts';
 
 type Value = string | number;
 
@@ -180,6 +182,10 @@ export class SqliteReader implements StoreReader, CheckpointReader {
 
   async acceptances(): Promise<Acceptance[]> {
     return readAcceptances(this.db);
+  }
+
+  async endpointTokens(): Promise<EndpointToken[]> {
+    return readTokens(this.db);
   }
 
   async close(): Promise<void> {

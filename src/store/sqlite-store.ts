@@ -24,6 +24,7 @@ import { addNotification, SqliteOutbox } from './outbox.ts';
 import { SqliteReader } from './reader.ts';
 import { rowOfClaim, rowOfDecision, rowOfEpisode, rowOfPlan, rowOfRun } from './rows.ts';
 import { saveAcceptance, saveExemption, saveRunSteering, saveStop } from './steering.ts';
+import { SqliteTokens } from './token-table.ts';
 
 export class SqliteStore extends SqliteReader implements Store, CheckpointStore {
   private readonly audits: AuditLog;
@@ -194,6 +195,12 @@ export class SqliteStore extends SqliteReader implements Store, CheckpointStore 
   outbox(): SqliteOutbox {
     const append = (notes: AuditNote[]) => this.audits.append(notes);
     return new SqliteOutbox(this.db, { run: (work) => this.unit(work), append }, this.clock);
+  }
+
+  /** Tokens of the HTTP endpoint; that one is added or revoked is audited as all else is. */
+  tokens(): SqliteTokens {
+    const append = (notes: AuditNote[]) => this.audits.append(notes);
+    return new SqliteTokens(this.db, { run: (work) => this.unit(work), append });
   }
 
   private unit<T>(work: () => T): T {

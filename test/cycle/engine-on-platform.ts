@@ -130,7 +130,7 @@ export function startOnPlatform({
     },
     run: (mode = 'enforce', chosen) => runOnce(engine, mode, chosen),
     approve: (plan) => answerPlan(engine, idOf(plan), 'approve', 'a person', undefined),
-    apply: (plan) => applyPlan(engine, idOf(plan)),
+    apply: (plan) => applyPlan(engine, idOf(plan), 'ana'),
     intents: async () =>
       (await store.intents({})).map(({ action, target, status, outcome }) => ({ action, target, status, outcome })),
     openStore,

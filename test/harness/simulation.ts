@@ -233,7 +233,7 @@ class Simulation {
     if (decided.status !== 'approved') return;
     this.checker.approvedPlans.add(plan.id);
     this.begin(engine, 'apply', 'enforce');
-    await applyPlan(engine, plan.id);
+    await applyPlan(engine, plan.id, 'ana');
   }
 
   private async newestPlan(engine: Engine, statuses: readonly Plan['status'][]): Promise<Plan | undefined> {

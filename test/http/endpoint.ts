@@ -3,6 +3,7 @@
 import { ACTIONS } from '../../src/act/actions.ts';
 import { decidePlan } from '../../src/approve/plans.ts';
 import { verifyChain } from '../../src/audit/chain.ts';
+import { addToken, revokeToken } from '../../src/cycle/endpoint-tokens.ts';
 import { resolveIntent } from '../../src/cycle/resolve-intent.ts';
 import { acceptSnapshot, addExemption, endExemption, resumeEverything, stopEverything } from '../../src/cycle/steer.ts';
 import { AppError } from '../../src/domain/errors.ts';
@@ -69,6 +70,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
   const requests: RunRequest[] = [];
   const complaints: Endpoint['complaints'] = [];
   const complain = (fields: object, message: string) => complaints.push({ fields, message });
+  const tokenParts = { tokens: store.tokens(), clock, ids: countingIds() };
   const deps: HttpDeps = {
     reader: store,
     views,
@@ -103,6 +105,10 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
       release: async (target) => {
         throw new AppError('not_found', `no claim on \`${target}\` is open`);
       },
+    },
+    tokens: {
+      add: (request, by) => addToken({ ...tokenParts, secret: () => 'tw_made-0123456789' }, request, by),
+      revoke: (name, by) => revokeToken(tokenParts, name, by),
     },
     rules: () => [RULE],
     explain: async (rule, subject) => ({ explanation: { rule, subject }, decisions: [] }),

@@ -11,7 +11,9 @@ describe('POST /api/runs', () => {
     expect(answer.status).toBe(202);
     expect(answer.headers.get('location')).toBe('/api/runs/http1');
     expect(await answer.json()).toMatchObject({ id: 'http1', location: '/api/runs/http1', run: { mode: 'dry-run' } });
-    expect(requests).toEqual([{ mode: 'dry-run', rules: undefined, trigger: 'http', waitForDoubts: false }]);
+    expect(requests).toEqual([
+      { mode: 'dry-run', rules: undefined, trigger: 'http', waitForDoubts: false, by: 'triggerer' },
+    ]);
   });
 
   it('answers 200 with the finished run when asked to wait', async () => {

@@ -56,7 +56,7 @@ async function addService(description: string): Promise<string> {
 async function approveAndApply(planId: string | undefined) {
   const { engine } = org.composition;
   await answerPlan(engine, planId as string, 'approve', 'ada', 'looked at it');
-  return applyPlan(engine, planId as string);
+  return applyPlan(engine, planId as string, 'ana');
 }
 
 describe('a service that is to be deleted', () => {

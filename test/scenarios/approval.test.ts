@@ -25,7 +25,7 @@ afterEach(() => org.close());
 async function approve(): Promise<Awaited<ReturnType<typeof applyPlan>>> {
   const { engine } = org.composition;
   await answerPlan(engine, held.run.planId as string, 'approve', 'ada', 'looked at each');
-  return applyPlan(engine, held.run.planId as string);
+  return applyPlan(engine, held.run.planId as string, 'ana');
 }
 
 describe('a plan that waits', () => {
@@ -88,7 +88,9 @@ describe('a plan that waits', () => {
   it('can be used once', async () => {
     await approve();
     await expect(approve()).rejects.toThrow('is applied: only a pending plan can be approved');
-    await expect(applyPlan(org.composition.engine, held.run.planId as string)).rejects.toThrow('only an approved plan');
+    await expect(applyPlan(org.composition.engine, held.run.planId as string, 'ana')).rejects.toThrow(
+      'only an approved plan',
+    );
     expect(org.console.writes()).toHaveLength(3);
   });
 

@@ -62,9 +62,10 @@ export function runRoutes(deps: HttpDeps): Route[] {
 async function triggerRun(deps: HttpDeps, context: Ctx): Promise<Response> {
   const { mode, rules, wait } = await readBody(context, runBody);
   const unique = rules && [...new Set(rules)];
-  const { run, finished } = await deps.trigger({ mode, rules: unique, trigger: 'http', waitForDoubts: false });
+  const by = context.var.caller.name;
+  const { run, finished } = await deps.trigger({ mode, rules: unique, trigger: 'http', waitForDoubts: false, by });
   const ended = finished.catch((error: unknown) => {
-    deps.log.warn({ run: run.id, by: context.var.caller.name }, `a run was aborted: ${lineOf(error)}`);
+    deps.log.warn({ run: run.id, by }, `a run was aborted: ${lineOf(error)}`);
   });
   if (wait) await ended;
   const record = await runOf(deps.reader, run.id);

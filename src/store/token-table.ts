@@ -1,0 +1,63 @@
+// store: tokens of the HTTP endpoint, in their table: hashes, never a token. Rows to nouns and back.
+// In: a connection, and for writing the store's unit of work. Out: the port of domain/endpoint-token.ts.
+import type { AuditNote } from '../domain/audit-entry.ts';
+import type { EndpointToken, TokenStore } from '../domain/endpoint-token.ts';
+import type { Db, Row } from './database.ts';
+import type { Unit } from './outbox.ts';
+
+/** The newest first. */
+export function readTokens(db: Db): EndpointToken[] {
+  return db.all('SELECT * FROM endpoint_tokens ORDER BY created_at DESC, id DESC').map(tokenOfRow);
+}
+
+export class SqliteTokens implements TokenStore {
+  constructor(
+    private readonly db: Db,
+    private readonly unit: Unit,
+  ) {}
+
+  async standing(): Promise<EndpointToken[]> {
+    return this.db.all('SELECT * FROM endpoint_tokens WHERE revoked_at IS NULL').map(tokenOfRow);
+  }
+
+  async save(token: EndpointToken, notes: AuditNote[]): Promise<void> {
+    this.unit.run(() => {
+      this.db.upsert('endpoint_tokens', rowOfToken(token), 'id');
+      this.unit.append(notes);
+    });
+  }
+
+  async noteUse(id: string, at: number): Promise<void> {
+    this.unit.run(() => this.db.run('UPDATE endpoint_tokens SET used_at = ? WHERE id = ?', at, id));
+  }
+}
+
+function rowOfToken(token: EndpointToken): Row {
+  return {
+    id: token.id,
+    name: token.name,
+    scope: token.scope,
+    hash: token.hash,
+    created_at: token.createdAt,
+    created_by: token.createdBy,
+    expires_at: token.expiresAt ?? null,
+    revoked_at: token.revokedAt ?? null,
+    revoked_by: token.revokedBy ?? null,
+    used_at: token.usedAt ?? null,
+  };
+}
+
+function tokenOfRow(row: Row): EndpointToken {
+  return {
+    id: row.id as string,
+    name: row.name as string,
+    scope: row.scope as EndpointToken['scope'],
+    hash: row.hash as string,
+    createdAt: row.created_at as number,
+    createdBy: row.created_by as string,
+    expiresAt: (row.expires_at as number | null) ?? undefined,
+    revokedAt: (row.revoked_at as number | null) ?? undefined,
+    revokedBy: (row.revoked_by as string | null) ?? undefined,
+    usedAt: (row.used_at as number | null) ?? undefined,
+  };
+}
