@@ -9,9 +9,15 @@ import type { SteeringPort } from './http/index.ts';
 import type { RunQueue } from './schedule/run-queue.ts';
 
 export function steeringPort(engine: Engine, queue: RunQueue): SteeringPort {
+  /** It is committed, and counts; people are told of it now, not when a run is over. */
+  const told = async <T>(said: Promise<T>): Promise<T> => {
+    const answer = await said;
+    await engine.afterwards?.();
+    return answer;
+  };
   return {
-    stop: (person) => stopEverything(engine, person),
-    resume: (person) => resumeEverything(engine, person),
+    stop: (person) => told(stopEverything(engine, person)),
+    resume: (person) => told(resumeEverything(engine, person)),
     // Without a release it calls nothing, and counts from the next call on.
     exempt: (request, by) =>
       request.release ? queue.inTurn(() => exempt(engine, request, by)) : exempt(engine, request, by),

@@ -25,7 +25,8 @@ export function composeTelling(parts: { config: Config; store: SqliteStore; cloc
   const { webhooks, alertsTo, silenceMs } = parts.config.notify;
   const outbox = store.outbox();
   const deliveries = new Deliveries({ outbox, webhooks, clock, random: systemRandom, log });
-  const alerts = new Alerts({ reader: store, outbox, ids: systemIds(clock), clock, to: alertsTo });
+  const exemptions = { warnMs: parts.config.timing.exemptionWarnMs, unusedMs: parts.config.timing.exemptionUnusedMs };
+  const alerts = new Alerts({ reader: store, outbox, ids: systemIds(clock), clock, to: alertsTo, exemptions });
   const failed = (error: unknown) => log.error({}, `people could not be alerted: ${lineOf(error)}`);
   return {
     afterwards: async () => {

@@ -4,6 +4,7 @@ import type { DecideInput, DecideSettings } from '../decide/input.ts';
 import type { Action, ActionName } from '../domain/action.ts';
 import type { Checkpointer } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
+import type { ExemptionSettings } from '../domain/exemption.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { Api, Clock, Ids, Log } from '../domain/ports.ts';
 import type { Rule } from '../domain/rule.ts';
@@ -26,13 +27,6 @@ export interface EngineSettings {
   planTtlMs: number;
   /** A day before the end, and after 30 days without use, unless said otherwise. */
   exemptions?: ExemptionSettings;
-}
-
-export interface ExemptionSettings {
-  /** So long before its end it is told. */
-  warnMs: number;
-  /** One that never matched anything for so long is told. */
-  unusedMs: number;
 }
 
 /** The rule set that is judged: loaded whole, or not at all. */

@@ -1,13 +1,12 @@
 // cycle: what a run sees of people's steering, for its report, its audit and its log: the stop switch, exemptions that end
 // soon or were never used, readings that a person took as they are. It decides nothing: decide/ and act/ do.
 import type { AuditNote } from '../domain/audit-entry.ts';
-import { aboutText, type Exemption } from '../domain/exemption.ts';
+import { aboutText, type Exemption, type ExemptionSettings, isEnding, isUnused } from '../domain/exemption.ts';
 import type { Log } from '../domain/ports.ts';
 import type { Run } from '../domain/run.ts';
 import { type RunSteering, stopText, type UsedAcceptance } from '../domain/steering.ts';
 import type { Standing } from '../domain/store.ts';
 import { isoTime } from '../domain/time-text.ts';
-import type { ExemptionSettings } from './engine.ts';
 import type { PulledSnapshot } from './pulled-snapshot.ts';
 
 export const EXEMPTIONS_DEFAULT: ExemptionSettings = { warnMs: 86_400_000, unusedMs: 30 * 86_400_000 };
@@ -27,8 +26,8 @@ export function steeringSeen(
 ): SteeringSeen {
   const now = run.startedAt;
   const all = standing.exemptions ?? [];
-  const ending = all.filter(({ expiresAt }) => expiresAt - now <= settings.warnMs);
-  const unused = all.filter(({ usedAt, createdAt }) => usedAt === undefined && now - createdAt >= settings.unusedMs);
+  const ending = all.filter((exemption) => isEnding(exemption, settings, now));
+  const unused = all.filter((exemption) => isUnused(exemption, settings, now));
   const fresh = ending.filter(({ warnedAt }) => warnedAt === undefined);
   return {
     steering: {

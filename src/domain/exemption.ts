@@ -50,6 +50,22 @@ export function isInForce({ endedAt, expiresAt }: Exemption, nowMs: number): boo
   return endedAt === undefined && nowMs < expiresAt;
 }
 
+/** When people are reminded of one: in reports, and outside. */
+export interface ExemptionSettings {
+  /** So long before its end it is told. */
+  warnMs: number;
+  /** One that never matched anything for so long is told. */
+  unusedMs: number;
+}
+
+export function isEnding({ expiresAt }: Exemption, { warnMs }: ExemptionSettings, nowMs: number): boolean {
+  return expiresAt - nowMs <= warnMs;
+}
+
+export function isUnused({ usedAt, createdAt }: Exemption, { unusedMs }: ExemptionSettings, nowMs: number): boolean {
+  return usedAt === undefined && nowMs - createdAt >= unusedMs;
+}
+
 /** `device 4f1c…` or `Platform = macOS`: what an exemption is about, for people. */
 export function aboutText({ subject, selector }: Pick<Exemption, 'subject' | 'selector'>): string {
   if (subject) return `${subject.kind} ${subject.id}`;

@@ -42,6 +42,10 @@ export type AlertCode =
   | 'ceiling'
   | 'untrusted'
   | 'silence'
+  | 'stopped'
+  | 'resumed'
+  | 'exemption_ending'
+  | 'exemption_unused'
   | 'database';
 
 /** What the store keeps of notifications and alerts. Each method is one unit of work. Errors: AppError `store_failed`. */

@@ -1,10 +1,12 @@
 // notify: alerts: what there is now that needs a person. In: the store, as the last run left it. Out: one notification for each
 // condition that is new. A condition that lasts is not told again; one that comes back is.
+import type { ExemptionSettings } from '../domain/exemption.ts';
 import type { Alert, Outbox } from '../domain/notification.ts';
 import type { Clock, Ids } from '../domain/ports.ts';
 import type { RunRecord, StoreReader } from '../domain/store.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
 import { isoTime } from '../domain/time-text.ts';
+import { RECENT_MS, steeringAlerts } from './steering-alerts.ts';
 
 export interface AlertDeps {
   reader: StoreReader;
@@ -13,13 +15,12 @@ export interface AlertDeps {
   clock: Clock;
   /** Names of webhooks. */
   to: readonly string[];
+  exemptions: ExemptionSettings;
 }
 
 /** How far back a trusted snapshot is looked for, in runs. */
 const RUNS_BACK = 20;
 const PLANS_MAX = 100;
-/** What happened and is over is told for so long, should nobody have looked since. */
-const RECENT_MS = 86_400_000;
 const LOOK_EVERY_MS = 60_000;
 
 export class Alerts {
@@ -69,6 +70,7 @@ export class Alerts {
       ...(await this.heldByBounds()),
       ...untrustedNow(latest),
       ...this.silence(latest),
+      ...(await steeringAlerts(reader, this.deps.exemptions, this.deps.clock.nowMs())),
     ];
   }
 

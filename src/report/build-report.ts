@@ -20,6 +20,6 @@ export async function buildReport(reader: StoreReader, run: RunRecord): Promise<
     rules: ruleViews(run),
     decisions,
     summary: summaryOf(decisions),
-    steering: steeringView(run),
+    steering: steeringView(run, await reader.stop()),
   };
 }

@@ -25,6 +25,8 @@ export interface Report {
 export interface ReportSteering {
   /** Everything was stopped when it began. */
   stopped: { at: string; by: string; reason: string } | null;
+  /** Everything is stopped now, when the report is read. */
+  stoppedNow: { at: string; by: string; reason: string } | null;
   /** Exemptions whose end comes soon. */
   exemptionsEnding: { id: string; about: string; owner: string; expiresAt: string }[];
   /** Exemptions that never stood in the way of anything. */

@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { answerPlan } from '../../src/cycle/answer-plan.ts';
 import type { Plan } from '../../src/domain/plan.ts';
-import { Alerts } from '../../src/notify/alerts.ts';
 import { buildReport, reportText } from '../../src/report/index.ts';
+import { alertsOf } from '../notify/alerts-of.ts';
 import { banRule, type OnPlatform, startOnPlatform } from './engine-on-platform.ts';
 
 const DAY_MS = 86_400_000;
@@ -73,8 +73,7 @@ describe('a plan that nobody answered', () => {
   });
 
   it('is told outside as waiting, and then, once, as expired', async () => {
-    const { store, engine, clock } = on;
-    const alerts = new Alerts({ reader: store, outbox: store.outbox(), ids: engine.ids, clock, to: ['ops'] });
+    const alerts = alertsOf(on);
     const told = async () => (await alerts.look()).map(({ code, text }) => [code, text]);
     expect(await told()).toEqual([['plan_waits', expect.stringContaining(plan.id)]]);
     on.clock.pass(DAY_MS);
@@ -97,8 +96,7 @@ describe('a plan that was approved and not applied in its time', () => {
     expect([await statusOf('approved'), await statusOf('expired')]).toEqual([[], [plan.id]]);
     await expect(on.apply(plan)).rejects.toMatchObject({ message: expect.stringContaining('expired at') });
     expect(await audited()).toEqual([{ plan: plan.id, was: 'approved', expiresAt: plan.expiresAt }]);
-    const { store, engine, clock } = on;
-    const alerts = new Alerts({ reader: store, outbox: store.outbox(), ids: engine.ids, clock, to: ['ops'] });
+    const alerts = alertsOf(on);
     expect((await alerts.look()).map(({ text }) => text)).toEqual([
       expect.stringContaining('a person approved it and it was not applied'),
     ]);

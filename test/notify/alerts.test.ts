@@ -1,21 +1,16 @@
 // test: alerts: people are told when something begins to need them, once; again when it comes back; by nobody else's doing.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { Alerts } from '../../src/notify/alerts.ts';
+import type { Alerts } from '../../src/notify/alerts.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../cycle/engine-on-platform.ts';
+import { alertsOf } from './alerts-of.ts';
 
 let on: OnPlatform;
 let alerts: Alerts;
 
 function start(...rules: Parameters<typeof banRule>[0][]): void {
   on = startOnPlatform({ rules: rules.map((options) => banRule(options)) });
-  alerts = new Alerts({
-    reader: on.store,
-    outbox: on.store.outbox(),
-    ids: on.engine.ids,
-    clock: on.clock,
-    to: ['ops'],
-  });
+  alerts = alertsOf(on);
   for (const id of ['d1', 'd2', 'd3']) on.platform.addDevice(id, { MdmData: { CompromisedStatus: 'TRUE' } });
 }
 
@@ -82,17 +77,13 @@ describe('people are told', () => {
     on.rules(banRule({ mode: 'approve' }));
     await on.run();
     await told();
-    const { store, engine, clock } = on;
-    const restarted = new Alerts({ reader: store, outbox: store.outbox(), ids: engine.ids, clock, to: ['ops'] });
-    expect(await restarted.look()).toEqual([]);
+    expect(await alertsOf(on).look()).toEqual([]);
   });
 
   it('of nothing, and nothing is kept, when no webhook is named', async () => {
     on.rules(banRule({ mode: 'approve' }));
     await on.run();
-    const { store, engine, clock } = on;
-    const silent = new Alerts({ reader: store, outbox: store.outbox(), ids: engine.ids, clock, to: [] });
-    expect(await silent.look()).toEqual([]);
+    expect(await alertsOf(on, []).look()).toEqual([]);
     expect(await told()).toEqual(['plan_waits']);
   });
 });
