@@ -126,7 +126,11 @@ function addActing(program: Command, io: Io, bind: Bind): void {
 
 function addReading(program: Command, io: Io, bind: Bind): void {
   outputOptions(
-    databaseOption(program.command('report [run]').description('the report of a run; the latest when none is named')),
+    databaseOption(
+      program
+        .command('report [run]')
+        .description('the report of a run, by its id or the beginning of it; the latest when none is named'),
+    ),
     'text, json, md',
   ).action(bind((run: never, options: never) => reportCommand(io, run, options)));
   outputOptions(

@@ -57,7 +57,9 @@ export function addSteering(program: Command, io: Io, bind: Bind, shared: Shared
     .option('--state <state>', 'of this state or outcome instead')
     .action(bind((options: never) => intentListCommand(io, options)));
   withReason(
-    intents.command('resolve <id>').description('say what one in doubt or parked did, or let it be tried again'),
+    intents
+      .command('resolve <id>')
+      .description('say what one in doubt or parked did (its id or the beginning of it), or let it be tried again'),
   )
     .requiredOption('--as <done|not-done|retry>', 'what it did')
     .action(bind((id: never, options: never) => intentResolveCommand(io, id, options)));

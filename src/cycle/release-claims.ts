@@ -35,8 +35,7 @@ export async function releaseClaims(engine: Engine, target: string, person: Pers
   const who = checked(person);
   const standing = await engine.store.standing(engine.clock.nowMs());
   const open = standing.claims.filter((claim) => claim.target === target);
-  if (open.length === 0)
-    throw new AppError('not_found', `no claim on \`${target}\` is open: \`claims list\` shows those that are`);
+  if (open.length === 0) throw noClaimOn(target, standing.claims);
   if (standing.stop) throw new AppError('conflict', `${stopText(standing.stop)}; \`resume\` comes first`);
   const released: Released[] = [];
   for (const action of new Set(open.map((claim) => claim.action))) {
@@ -44,6 +43,19 @@ export async function releaseClaims(engine: Engine, target: string, person: Pers
     released.push(await new Release(engine, standing, action, claims, who).perform());
   }
   return released;
+}
+
+/** A target is a name that the platform gave: half of it may be all of another's, so that none is taken for it. */
+function noClaimOn(target: string, claims: readonly Claim[]): AppError {
+  const alike = new Set(
+    claims.flatMap((claim) => (target !== '' && claim.target.startsWith(target) ? claim.target : [])),
+  );
+  const named = [...alike].slice(0, 5).map((name) => `\`${name}\``);
+  const hint = alike.size > 0 ? `give the whole target; such claims are on ${named.join(', ')}` : '';
+  return new AppError(
+    'not_found',
+    `no claim on \`${target}\` is open: ${hint || '`claims list` shows those that are'}`,
+  );
 }
 
 class Release {

@@ -16,7 +16,8 @@ type Resolving = Pick<Engine, 'store' | 'clock' | 'ids' | 'actions'>;
 
 /**
  * done: `confirmed`, with its claims. not-done: `failed`, and suppressed for its episodes. retry: read back by the next run,
- * and if it is not done sent once more, under all checks. Errors: AppError `not_found`, `conflict` when it is not in doubt.
+ * and if it is not done sent once more, under all checks. Errors: AppError `not_found`, `usage` for an ambiguous beginning of
+ * its id, `conflict` when it is not in doubt.
  */
 export async function resolveIntent(engine: Resolving, id: string, as: Resolution, person: Person): Promise<Intent> {
   const who = checked(person);
@@ -31,7 +32,7 @@ export async function resolveIntent(engine: Resolving, id: string, as: Resolutio
 }
 
 async function intentOf({ store }: Resolving, id: string): Promise<Intent> {
-  const [intent] = await store.intents({ ids: [id] });
+  const intent = await store.intent(id);
   if (!intent) throw new AppError('not_found', `there is no intent \`${id}\``);
   return intent;
 }

@@ -124,7 +124,8 @@ export interface DecisionQuery {
 /** Reading: what report/, http/ and the reading commands use. */
 export interface StoreReader {
   address(): Promise<string | undefined>;
-  run(id: string): Promise<RunRecord | undefined>;
+  /** Where `idOrPrefix` is asked for, a beginning that several ids have is AppError `usage`, which names them. */
+  run(idOrPrefix: string): Promise<RunRecord | undefined>;
   latestRun(): Promise<RunRecord | undefined>;
   runs(limit: number, before?: number): Promise<RunRecord[]>;
   /** Decisions in force in a run: those that it wrote and those that it carried. */
@@ -132,6 +133,7 @@ export interface StoreReader {
   decisions(query: DecisionQuery): Promise<StoredDecision[]>;
   /** `liveFor`: those that hold for one of these episodes; dry and withdrawn ones do not. */
   intents(filter: { status?: IntentStatus; outcome?: Outcome; ids?: string[]; liveFor?: string[] }): Promise<Intent[]>;
+  intent(idOrPrefix: string): Promise<Intent | undefined>;
   claims(filter: { status?: Claim['status'] }): Promise<Claim[]>;
   /** Plans have the status that they have at this moment: `expired` from their end on. */
   plan(idOrPrefix: string): Promise<Plan | undefined>;

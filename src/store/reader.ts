@@ -4,7 +4,6 @@ import type { CheckpointReader } from '../domain/checkpoint.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import type { EndpointToken } from '../domain/endpoint-token.ts';
-import { AppError } from '../domain/errors.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Intent } from '../domain/intent.ts';
@@ -15,6 +14,7 @@ import type { Acceptance, Stop } from '../domain/steering.ts';
 import type { DecisionQuery, RunRecord, Standing, StoreReader } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
 import { entriesFrom, entryOfRow, headOf } from './audit-log.ts';
+import { rowByPrefix } from './by-prefix.ts';
 import { allCheckpointLines } from './checkpoint-table.ts';
 import type { Db, Row } from './database.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
@@ -35,8 +35,8 @@ export class SqliteReader implements StoreReader, CheckpointReader {
     return this.db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'address'")?.value;
   }
 
-  async run(id: string): Promise<RunRecord | undefined> {
-    const row = this.db.get('SELECT * FROM runs WHERE id = ?', id);
+  async run(idOrPrefix: string): Promise<RunRecord | undefined> {
+    const row = rowByPrefix(this.db, 'runs', idOrPrefix);
     return row && runOfRow(row);
   }
 
@@ -94,6 +94,11 @@ export class SqliteReader implements StoreReader, CheckpointReader {
     return this.db.all(`SELECT * FROM intents ${where.text} ORDER BY created_at, id`, ...where.values).map(intentOfRow);
   }
 
+  async intent(idOrPrefix: string): Promise<Intent | undefined> {
+    const row = rowByPrefix(this.db, 'intents', idOrPrefix);
+    return row && intentOfRow(row);
+  }
+
   async claims(filter: { status?: Claim['status'] }): Promise<Claim[]> {
     const where = new Where();
     where.add('status = ?', filter.status);
@@ -101,11 +106,8 @@ export class SqliteReader implements StoreReader, CheckpointReader {
   }
 
   async plan(idOrPrefix: string): Promise<Plan | undefined> {
-    const exact = this.db.get('SELECT * FROM plans WHERE id = ?', idOrPrefix);
-    if (exact) return this.planNow(exact);
-    const rows = this.db.all('SELECT * FROM plans WHERE substr(id, 1, length(?)) = ? LIMIT 2', idOrPrefix, idOrPrefix);
-    if (rows.length > 1) throw new AppError('usage', `plan \`${idOrPrefix}\` is ambiguous: give more of its id`);
-    return rows[0] && this.planNow(rows[0]);
+    const row = rowByPrefix(this.db, 'plans', idOrPrefix);
+    return row && this.planNow(row);
   }
 
   async plans(filter: { status?: PlanStatus }, limit: number): Promise<Plan[]> {

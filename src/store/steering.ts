@@ -1,9 +1,9 @@
 // store: what people say to the engine: exemptions, the stop switch, accepted readings. Rows to nouns and back.
 // INVARIANT: the writing functions are called inside a transaction that appends their audit entries too.
 import { canonicalJson } from '../domain/canonical.ts';
-import { AppError } from '../domain/errors.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Acceptance, RunSteering, Stop } from '../domain/steering.ts';
+import { rowByPrefix } from './by-prefix.ts';
 import type { Db, Row } from './database.ts';
 import { storedJson } from './stored-json.ts';
 
@@ -17,9 +17,8 @@ export function readExemptions(db: Db, inForceAt: number | undefined): Exemption
 
 /** Errors: AppError `usage` for a beginning that fits several. */
 export function readExemption(db: Db, idOrPrefix: string): Exemption | undefined {
-  const rows = db.all('SELECT * FROM exemptions WHERE substr(id, 1, length(?)) = ? LIMIT 2', idOrPrefix, idOrPrefix);
-  if (rows.length > 1) throw new AppError('usage', `exemption \`${idOrPrefix}\` is ambiguous: give more of its id`);
-  return rows[0] && exemptionOfRow(rows[0]);
+  const row = rowByPrefix(db, 'exemptions', idOrPrefix);
+  return row && exemptionOfRow(row);
 }
 
 export function saveExemption(db: Db, exemption: Exemption): void {
