@@ -28,6 +28,7 @@ import { openDatabase, openReadOnly } from './store/database.ts';
 import { migrate } from './store/migrate.ts';
 import { SqliteReader } from './store/reader.ts';
 import { SqliteStore } from './store/sqlite-store.ts';
+import { StoreHealth } from './store/store-health.ts';
 import { takeWriterLock, type WriterLock } from './store/writer-lock.ts';
 import { systemClock } from './system/clock.ts';
 import { systemIds, systemRandom } from './system/ids.ts';
@@ -45,6 +46,8 @@ export interface Composition {
   /** Aborting it: nothing new is begun. */
   stopping: AbortController;
   telling: Telling;
+  /** How the database fares. */
+  health: StoreHealth;
   /** The embedded console's address; undefined with a real API. */
   embedded: string | undefined;
   /** Of the HTTP endpoint. */
@@ -78,12 +81,12 @@ export async function composeEngine(
   try {
     const lock = takeWriterLock(config.db);
     closing.push(() => lock.release());
-    const { store, openCheckpoints } = await openStore(config.db, clock, log);
+    const { store, health, openCheckpoints } = await openStore(config.db, clock, log);
     closing.push(() => store.close());
     await refuseOtherAddress(store, bindingOf(config));
     const checkpointer = await openCheckpoints();
     closing.push(() => checkpointer.publish());
-    const telling = composeTelling({ config, store, clock, log });
+    const telling = composeTelling({ config, store, health, clock, log });
     closing.push(() => telling.deliverDue());
     const stopping = new AbortController();
     const hardStop = new AbortController();
@@ -102,8 +105,12 @@ export async function composeEngine(
       log,
       actions,
       active: () => rules.active(),
-      // A restored database has forgotten what was done since: nothing is changed until a person accepts it.
-      daemonMode: checkpointer.restored() === undefined ? daemonMode : leastMode(daemonMode, 'dry-run'),
+      // A restored database has forgotten what was done since, and one with damage may say what never was: nothing is changed
+      // until a person has looked.
+      get daemonMode() {
+        const isDoubtful = checkpointer.restored() !== undefined || health.fault()?.kind === 'corrupt';
+        return isDoubtful ? leastMode(daemonMode, 'dry-run') : daemonMode;
+      },
       settings: settingsOf(config),
       demo: config.api === undefined,
       bindTo: bindingOf(config),
@@ -127,6 +134,7 @@ export async function composeEngine(
       stopping,
       embedded,
       telling,
+      health,
       tokens: store.tokens(),
       explaining,
       verifyAudit: verify,
@@ -188,11 +196,13 @@ export async function composeAuditWriter(databaseFile: string, { newKey = false 
 
 interface OpenedStore {
   store: SqliteStore;
+  health: StoreHealth;
   openCheckpoints(): Promise<FileCheckpointer>;
 }
 
 async function openStore(databaseFile: string, clock: Clock, log: Log): Promise<OpenedStore> {
-  const db = openDatabase(databaseFile);
+  const health = new StoreHealth(clock, log);
+  const db = openDatabase(databaseFile, health);
   try {
     migrate(db);
     const file = new CheckpointFile(checkpointFileOf(databaseFile));
@@ -205,7 +215,7 @@ async function openStore(databaseFile: string, clock: Clock, log: Log): Promise<
       checkpointer = await openCheckpointer({ store, file, clock, log });
       return checkpointer;
     };
-    return { store, openCheckpoints };
+    return { store, health, openCheckpoints };
   } catch (error) {
     db.close();
     throw error;

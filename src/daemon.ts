@@ -5,19 +5,18 @@ import { answerPlan } from './cycle/answer-plan.ts';
 import { applyPlan } from './cycle/apply-plan.ts';
 import { explainSubject } from './cycle/explain-subject.ts';
 import { runCycle } from './cycle.ts';
+import { type LastRun, readiness } from './daemon-readiness.ts';
 import { steeringPort } from './daemon-steering.ts';
 import { tokenRegister, tokensPort } from './daemon-tokens.ts';
 import { AppError, lineOf } from './domain/errors.ts';
 import { isAtLeast } from './domain/mode.ts';
 import type { Run, RunRequest } from './domain/run.ts';
-import { isoTime } from './domain/time-text.ts';
 import {
   createHttpApp,
   type HttpDeps,
   listen,
   loadOrCreateToken,
   type PlanAnswer,
-  type ReadyCheck,
   type StartedRun,
   type TokenRegister,
 } from './http/index.ts';
@@ -25,6 +24,7 @@ import { views } from './report/index.ts';
 import { watchRules } from './rule-watch.ts';
 import { RunQueue } from './schedule/run-queue.ts';
 import { startSchedule } from './schedule/schedule.ts';
+import { meaningOf } from './store/store-fault.ts';
 
 export interface Daemon {
   url: string;
@@ -33,7 +33,7 @@ export interface Daemon {
   stop(): Promise<void>;
 }
 
-/** Errors: AppError `port_busy`, `config`. A first run begins at once. */
+/** Errors: AppError `port_busy`, `config`, `store_failed`. A first run begins at once. */
 export async function startDaemon(composition: Composition): Promise<Daemon> {
   const { config, engine, lock, log, stopping } = composition;
   const state = new DaemonState(composition);
@@ -41,7 +41,12 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const tokenPlace = token ? token.file : 'TRUSTWARD_TOKEN';
   const register = await tokenRegister(composition, token?.token ?? (config.token as string));
   const listening = await listen(createHttpApp(httpDeps(composition, state, register)), config.listen);
-  lock.announce({ pid: process.pid, url: listening.url });
+  try {
+    lock.announce({ pid: process.pid, url: listening.url });
+  } catch (error) {
+    await listening.close();
+    throw error;
+  }
   const schedule = startSchedule(config.schedule, () => void state.scheduledRun());
   const telling = composition.telling.start(stopping.signal);
   // Times that came while no daemon ran are missed runs: they become one, now.
@@ -77,8 +82,8 @@ async function reloadRules({ config, engine, rules }: Composition): Promise<void
 /** What the daemon knows of its own doings. */
 class DaemonState {
   readonly queue = new RunQueue();
-  /** What the last run ended with; undefined before the first. */
-  last: { error: unknown; text: string } | undefined;
+  /** Undefined before the first. */
+  last: LastRun | undefined;
 
   constructor(private readonly composition: Composition) {}
 
@@ -103,16 +108,20 @@ class DaemonState {
   }
 
   private async perform(request: RunRequest, begun?: (run: Run) => void): Promise<Run> {
-    const { engine, log } = this.composition;
+    const { engine, log, telling } = this.composition;
     try {
+      // Nothing else is under way at its turn: what still says so is what a failing disk kept from being recorded.
+      await engine.store.abortStaleRuns(engine.clock.nowMs());
       const run = await runCycle(engine, request, begun);
-      this.last = { error: undefined, text: `run ${run.seq} completed` };
+      this.last = { seq: run.seq, error: undefined };
       log.info({ run: run.id, seq: run.seq, mode: run.mode }, `run ${run.seq} (${run.mode}) is done`);
       return run;
     } catch (error) {
       // A request that names no rule says nothing about the daemon; a run that could not even be recorded says much.
       const isAskersFault = error instanceof AppError && error.code === 'usage';
-      if (!isAskersFault) this.last = { error, text: lineOf(error) };
+      if (!isAskersFault) this.last = { seq: undefined, error };
+      // A run that could not even be begun has no end at which people are told.
+      if (meaningOf(error)) await telling.afterwards();
       throw error;
     }
   }
@@ -125,7 +134,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     reader: store,
     views,
     trigger: (request) => state.trigger(request),
-    readiness: () => readiness(composition, state),
+    readiness: () => readiness(composition, state.last),
     plans: {
       approve: (plan, by, reason) => approveAndApply(composition, state, plan, by, reason),
       reject: async (plan, by, reason) => ({
@@ -165,60 +174,4 @@ async function approveAndApply(
 async function apply({ engine }: Composition, planId: string, by: string): Promise<PlanAnswer> {
   const { plan, intents, refused } = await applyPlan(engine, planId, by);
   return { plan, applied: { intents, refused } };
-}
-
-async function readiness({ engine, rules }: Composition, state: DaemonState): Promise<ReadyCheck[]> {
-  const { last } = state;
-  return [
-    await databaseCheck(engine.store),
-    rulesCheck(rules),
-    { name: 'last run', ok: last?.error === undefined, text: last ? last.text : 'none yet since the start' },
-    ...auditChecks(engine),
-    ...(await stopChecks(engine.store)),
-    { name: 'mode', ok: true, text: `${engine.daemonMode}${engine.demo ? ', DEMO: the embedded console' : ''}` },
-  ];
-}
-
-/** Anybody may read this: it tells how much is wrong, not what; that is in the log and in the audit. */
-function rulesCheck(rules: Composition['rules']): ReadyCheck {
-  const wrong = rules.refusal?.length;
-  const text = `${rules.all().length} rules`;
-  if (wrong === undefined) return { name: 'rules', ok: true, text };
-  const problems = `${wrong} problem${wrong === 1 ? '' : 's'}`;
-  return {
-    name: 'rules',
-    ok: false,
-    text: `the folder was refused (${problems}); the last good set of ${text} goes on`,
-  };
-}
-
-/** Open to anybody: what is wrong is told, the files' places are in the log. */
-function auditChecks({ checkpointer }: Composition['engine']): ReadyCheck[] {
-  if (!checkpointer) return [];
-  const restored = checkpointer.restored();
-  const isBehind = checkpointer.fault() !== undefined;
-  const text = isBehind
-    ? 'the file outside the database cannot be written; see the log'
-    : 'sealed outside the database';
-  const accept = 'an older database was restored; nothing is changed until `trustward audit accept-restore`';
-  return [
-    { name: 'checkpoints', ok: !isBehind, text },
-    ...(restored === undefined ? [] : [{ name: 'restored database', ok: false, text: accept }]),
-  ];
-}
-
-/** A stop is a person's wish, no fault; open to anybody, so that who and why are left to the log and the report. */
-async function stopChecks(store: HttpDeps['reader']): Promise<ReadyCheck[]> {
-  const stop = await store.stop().catch(() => undefined); // what is wrong with the database has a check of its own
-  const text = stop && `since ${isoTime(stop.at)}: runs judge, and nothing is called until it is resumed`;
-  return text === undefined ? [] : [{ name: 'stopped', ok: true, text }];
-}
-
-async function databaseCheck(store: HttpDeps['reader']): Promise<ReadyCheck> {
-  try {
-    const { seq } = await store.auditHead();
-    return { name: 'database', ok: true, text: `${seq} audit entries` };
-  } catch (error) {
-    return { name: 'database', ok: false, text: lineOf(error) };
-  }
 }

@@ -4,8 +4,10 @@ import type { Config } from './config.ts';
 import { lineOf } from './domain/errors.ts';
 import type { Clock, Log } from './domain/ports.ts';
 import { Alerts } from './notify/alerts.ts';
+import { DatabaseAlert } from './notify/database-alert.ts';
 import { Deliveries } from './notify/delivery.ts';
 import type { SqliteStore } from './store/sqlite-store.ts';
+import type { StoreHealth } from './store/store-health.ts';
 import { systemIds, systemRandom } from './system/ids.ts';
 
 /** A command that ends waits so long at most for what is due; the rest is delivered by the next process. */
@@ -20,13 +22,24 @@ export interface Telling {
   deliverDue(): Promise<void>;
 }
 
-export function composeTelling(parts: { config: Config; store: SqliteStore; clock: Clock; log: Log }): Telling {
-  const { store, clock, log } = parts;
+export interface TellingParts {
+  config: Config;
+  store: SqliteStore;
+  health: StoreHealth;
+  clock: Clock;
+  log: Log;
+}
+
+export function composeTelling(parts: TellingParts): Telling {
+  const { store, health, clock, log } = parts;
   const { webhooks, alertsTo, silenceMs } = parts.config.notify;
   const outbox = store.outbox();
   const deliveries = new Deliveries({ outbox, webhooks, clock, random: systemRandom, log });
+  const ids = systemIds(clock);
+  const ending = new AbortController();
+  const database = new DatabaseAlert({ fault: () => health.fault(), webhooks, ids, clock, log, signal: ending.signal });
   const exemptions = { warnMs: parts.config.timing.exemptionWarnMs, unusedMs: parts.config.timing.exemptionUnusedMs };
-  const alerts = new Alerts({ reader: store, outbox, ids: systemIds(clock), clock, to: alertsTo, exemptions });
+  const alerts = new Alerts({ reader: store, outbox, ids, clock, to: alertsTo, exemptions, database });
   const failed = (error: unknown) => log.error({}, `people could not be alerted: ${lineOf(error)}`);
   return {
     afterwards: async () => {
@@ -34,6 +47,7 @@ export function composeTelling(parts: { config: Config; store: SqliteStore; cloc
       deliveries.poke();
     },
     start: async (signal) => {
+      signal.addEventListener('abort', () => ending.abort(), { once: true });
       await Promise.all([deliveries.run(signal), alerts.watchSilence(silenceMs, signal, failed)]);
     },
     deliverDue: async () => {

@@ -21,16 +21,16 @@ export async function resolveLeftovers(context: ActContext): Promise<void> {
     await withdraw(context, intent, {
       decision: 'skip',
       reason: 'stopped',
-      reasonText: 'the process ended before it was sent; nothing was called',
+      reasonText: 'its run broke off before it was sent; nothing was called',
     });
   }
   for (const intent of await context.store.intents({ status: 'sent' })) await doubtSent(context, intent);
   for (const intent of await quietDoubts(context)) await confirmIfDone(context, intent);
 }
 
-/** INVARIANT: a `sent` intent found here was under way when its process ended: it may have had its effect. */
+/** INVARIANT: a `sent` intent found here was under way when its process ended or its disk failed: it may have had its effect. */
 async function doubtSent(context: ActContext, intent: Intent): Promise<void> {
-  const note = 'the process ended between the call and its outcome';
+  const note = 'its run broke off between the call and the record of its outcome';
   const { id, action, target } = intent;
   await context.store.changeIntent({
     intentId: id,

@@ -50,6 +50,7 @@ export interface Engine {
   log: Log;
   actions: ReadonlyMap<ActionName, Action>;
   active(): ActiveRules;
+  /** The most that may be done now: it falls when the database turns out to be doubtful. */
   daemonMode: Mode;
   settings: EngineSettings;
   demo: boolean;

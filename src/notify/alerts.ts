@@ -6,6 +6,7 @@ import type { Clock, Ids } from '../domain/ports.ts';
 import type { RunRecord, StoreReader } from '../domain/store.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
 import { isoTime } from '../domain/time-text.ts';
+import type { DatabaseAlert } from './database-alert.ts';
 import { RECENT_MS, steeringAlerts } from './steering-alerts.ts';
 
 export interface AlertDeps {
@@ -16,6 +17,8 @@ export interface AlertDeps {
   /** Names of webhooks. */
   to: readonly string[];
   exemptions: ExemptionSettings;
+  /** Absent for a database in memory, which has no disk to fail. */
+  database?: Pick<DatabaseAlert, 'condition' | 'tellPast'>;
 }
 
 /** How far back a trusted snapshot is looked for, in runs. */
@@ -57,10 +60,16 @@ export class Alerts {
   private async lookOnce(): Promise<Alert[]> {
     const { outbox, to, ids } = this.deps;
     if (to.length === 0) return [];
-    return outbox.raise(await this.conditions(), to, () => ids.next());
+    try {
+      return await outbox.raise(await this.conditions(), to, () => ids.next());
+    } catch (error) {
+      if (await this.deps.database?.tellPast(to)) return [];
+      throw error;
+    }
   }
 
   private async conditions(): Promise<Alert[]> {
+    const failing = this.deps.database?.condition();
     const { reader } = this.deps;
     const latest = (await reader.runs(RUNS_BACK)).filter(({ findings }) => findings !== undefined);
     return [
@@ -71,6 +80,7 @@ export class Alerts {
       ...untrustedNow(latest),
       ...this.silence(latest),
       ...(await steeringAlerts(reader, this.deps.exemptions, this.deps.clock.nowMs())),
+      ...(failing ? [failing] : []),
     ];
   }
 

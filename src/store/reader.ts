@@ -21,6 +21,7 @@ import { eventsFrom, readCoverage } from './event-log.ts';
 import { claimOfRow, decisionOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
 import { readStanding } from './standing.ts';
 import { readAcceptances, readExemption, readExemptions, readStop } from './steering.ts';
+import { storedJson } from './stored-json.ts';
 import { readTokens } from './token-table.ts';
 
 type Value = string | number;
@@ -166,7 +167,7 @@ export class SqliteReader implements StoreReader, CheckpointReader {
   async baseline(source: Source): Promise<Baseline | undefined> {
     const row = this.db.get('SELECT * FROM baselines WHERE source = ?', source);
     if (!row) return undefined;
-    const values = JSON.parse(row.fact_values as string) as Baseline['values'];
+    const values = storedJson<Baseline['values']>(row.fact_values);
     return { source, takenAt: row.taken_at as number, count: row.count as number, values };
   }
 

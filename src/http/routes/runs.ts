@@ -64,11 +64,17 @@ async function triggerRun(deps: HttpDeps, context: Ctx): Promise<Response> {
   const unique = rules && [...new Set(rules)];
   const by = context.var.caller.name;
   const { run, finished } = await deps.trigger({ mode, rules: unique, trigger: 'http', waitForDoubts: false, by });
-  const ended = finished.catch((error: unknown) => {
-    deps.log.warn({ run: run.id, by }, `a run was aborted: ${lineOf(error)}`);
-  });
-  if (wait) await ended;
+  const ended = finished.then(
+    () => undefined,
+    (error: unknown) => {
+      deps.log.warn({ run: run.id, by }, `a run was aborted: ${lineOf(error)}`);
+      return error;
+    },
+  );
+  const failure = wait ? await ended : undefined;
   const record = await runOf(deps.reader, run.id);
+  // Its end could not be recorded: whoever waited for it is not told that it is still under way.
+  if (failure !== undefined && record.status === 'running') throw failure;
   const location = `/api/runs/${encodeURIComponent(run.id)}`;
   const body = { id: run.id, status: record.status, location, run: deps.views.run(record) };
   return json(body, wait ? 200 : 202, { Location: location });

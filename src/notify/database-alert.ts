@@ -1,0 +1,65 @@
+// notify: the one alert that cannot wait in the outbox: that the database fails, in which the outbox is. In: the standing fault.
+// Out: one delivery to each webhook, past the outbox, tried again at each look until it is taken. It never throws, and
+// leaves no entry in the audit, which cannot be written either.
+import { lineOf } from '../domain/errors.ts';
+import type { Alert } from '../domain/notification.ts';
+import type { Clock, Ids, Log } from '../domain/ports.ts';
+import type { StoreFault } from '../domain/store-fault.ts';
+import { isoTime } from '../domain/time-text.ts';
+import type { Webhook } from './settings.ts';
+import { deliver } from './webhook.ts';
+
+export interface DatabaseAlertDeps {
+  fault(): StoreFault | undefined;
+  webhooks: ReadonlyMap<string, Webhook>;
+  ids: Ids;
+  clock: Clock;
+  log: Log;
+  /** Aborted when the process is to end. */
+  signal: AbortSignal;
+  send?: typeof deliver;
+}
+
+export class DatabaseAlert {
+  private toldOf: StoreFault | undefined;
+  private readonly taken = new Set<string>();
+
+  constructor(private readonly deps: DatabaseAlertDeps) {}
+
+  /** While it fails. */
+  condition(): Alert | undefined {
+    const fault = this.deps.fault();
+    if (!fault) return undefined;
+    const { kind, since, text } = fault;
+    return {
+      key: 'database',
+      code: 'database',
+      text: `the database fails since ${isoTime(since)}: ${text}`,
+      about: { fault: kind, since: isoTime(since) },
+    };
+  }
+
+  /** When the outbox failed. Answers false when that has nothing to do with the disk: then it is not told here. */
+  async tellPast(names: readonly string[]): Promise<boolean> {
+    const { fault, webhooks, ids, clock, log, signal, send = deliver } = this.deps;
+    const alert = this.condition();
+    if (!alert) return false;
+    // The same outage may change its kind: it is told once.
+    if (this.toldOf?.since !== fault()?.since) this.taken.clear();
+    this.toldOf = fault();
+    for (const name of names.filter((one) => !this.taken.has(one))) {
+      const webhook = webhooks.get(name);
+      if (!webhook) continue;
+      const { key, code, text, about } = alert;
+      const notification = { id: ids.next(), to: name, kind: 'alert', at: clock.nowMs(), text } as const;
+      const full = { ...notification, about: { ...about, alert: code, key } };
+      const { ok, note } = await send(webhook, full, clock.nowMs(), signal).catch((error: unknown) => ({
+        ok: false,
+        note: lineOf(error),
+      }));
+      if (ok) this.taken.add(name);
+      else log.warn({ to: name }, `${name} could not be told that the database fails: ${note}`);
+    }
+    return true;
+  }
+}
