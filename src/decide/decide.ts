@@ -80,18 +80,24 @@ function plannedIntents(wishes: readonly Wish[], idOf: (wish: Wish) => string, i
     if (!answer || !isAtLeast(ownMode, 'approve')) return false;
     return answer.decision === 'hold' ? APPROVABLE.has(answer.reason) : answer.decision === 'act' && !live;
   });
-  return merged(sealed).map((group) => {
+  // What one rule would do by itself does not wait because another rule's equal wish does: a live run has two intents too.
+  const [held, acting] = [sealed.filter(isHeld), sealed.filter((wish) => !isHeld(wish))];
+  return [...merged(held), ...merged(acting)].map((group) => {
     const draft = draftOf(group, idOf);
-    const held = group.find((wish) => wish.answer?.decision === 'hold');
-    const answer = (held ?? group[0])?.answer;
+    const first = group[0] as Wish;
+    const { answer } = first;
     return {
       ...draft,
       key: intentKey(draft),
-      held: held !== undefined,
+      held: isHeld(first),
       reason: answer?.reason ?? '',
       reasonText: answer?.text ?? '',
     };
   });
+}
+
+function isHeld({ answer }: Wish): boolean {
+  return answer?.decision === 'hold';
 }
 
 /** Equal wishes (one action, one target) of several rules or subjects are one intent. */

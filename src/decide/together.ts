@@ -98,13 +98,14 @@ function ownersOf(wish: Wish): string[] {
   return [...new Set(wish.devices.flatMap((device) => device.owners ?? []).map((owner) => owner.toLowerCase()))];
 }
 
+/** A daemon of mode `approve` holds what any run of it would do: a dry run says so too. */
 function holdForApproval(wishes: readonly Wish[], input: DecideInput): void {
-  const most = leastMode(input.runMode, input.daemonMode);
+  const capped = leastMode(input.runMode, input.daemonMode) === 'approve' || input.daemonMode === 'approve';
   for (const wish of open(wishes)) {
     if (wish.ownMode === 'approve') wish.answer = hold('approval_needed', 'the rule has mode `approve`');
     else if (wish.traits.changesFleet && wish.traits.inverse === undefined) {
       wish.answer = hold('approval_needed', `${wish.traits.name} cannot be undone`);
-    } else if (most === 'approve' && wish.mode === 'approve') {
+    } else if (capped && isAtLeast(wish.ownMode, 'approve')) {
       wish.answer = hold(
         'approval_needed',
         `the ${input.daemonMode === 'approve' ? 'daemon' : 'run'} has mode \`approve\``,

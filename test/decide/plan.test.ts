@@ -1,5 +1,6 @@
 // test: what a plan holds, and that nothing is written again for what stands unchanged.
 import { describe, expect, it } from 'vitest';
+import type { Mode } from '../../src/domain/mode.ts';
 import { rule } from './builders.ts';
 import { Scene } from './scene.ts';
 
@@ -29,6 +30,31 @@ describe('what is planned', () => {
   it('in a run that the daemon caps to a dry one is what a dry run plans', () => {
     expect(targets(scene().decide('enforce', 'dry-run').planned)).toEqual([
       ['S-d1', false],
+      ['S-d2', true],
+    ]);
+  });
+
+  it('in a dry run of a daemon that holds everything is held too, as in its live runs', () => {
+    const planned = (mode: Mode) => scene().decide(mode, 'approve').planned;
+    expect(targets(planned('dry-run'))).toEqual([
+      ['S-d1', true],
+      ['S-d2', true],
+    ]);
+    expect(targets(planned('dry-run'))).toEqual(targets(planned('enforce')));
+  });
+
+  it('by one rule alone does not wait in a dry run because another rule wishes the same with approval', () => {
+    const made = scene();
+    made.sees('d1', 'match', 'held');
+    const planned = made.decide('dry-run').planned.filter(({ target }) => target === 'S-d1');
+    expect(planned.map(({ held, basis }) => [held, basis.map((item) => item.rule)])).toEqual([
+      [true, ['held']],
+      [false, ['enforced']],
+    ]);
+    const { acts, planned: waiting } = made.decide('enforce');
+    expect(acts.filter(({ mode }) => mode === 'enforce').map(({ draft }) => draft.target)).toEqual(['S-d1']);
+    expect(targets(waiting)).toEqual([
+      ['S-d1', true],
       ['S-d2', true],
     ]);
   });
