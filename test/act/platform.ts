@@ -2,7 +2,15 @@
 // effect; and reads that can be stale or refused. It keeps the true list of what was sent and of what took effect.
 import { AppError } from '../../src/domain/errors.ts';
 import { type Facts, ownText } from '../../src/domain/facts.ts';
-import type { Api, BundleFacts, Clock, Page, ServiceSpecFacts, WriteAnswer } from '../../src/domain/ports.ts';
+import type {
+  Api,
+  BundleFacts,
+  Clock,
+  EventQuery,
+  Page,
+  ServiceSpecFacts,
+  WriteAnswer,
+} from '../../src/domain/ports.ts';
 
 /**
  * failed: refused, no effect. lost: doubtful, no effect. hidden: doubtful, with effect. late: doubtful, its effect comes
@@ -30,7 +38,7 @@ export class FakeClock implements Clock {
   }
 }
 
-interface Call {
+export interface Call {
   action: 'ban' | 'unban' | 'delete' | 'enable' | 'disable' | 'drop' | 'write' | 'bundle' | 'unbundle';
   target: string;
   /** Of `write`. */
@@ -41,6 +49,10 @@ export class Platform implements Api {
   readonly address = 'http://platform.test';
   readonly devices = new Map<string, Facts>();
   readonly services = new Map<string, Facts>();
+  /** By e-mail. */
+  readonly users = new Map<string, Facts>();
+  /** The event log, oldest first. */
+  readonly eventLog: Facts[] = [];
   /** Services by bundle. */
   readonly bundles = new Map<string, Set<string>>();
   /** False: an older server, which has no list of bundles. */
@@ -58,6 +70,8 @@ export class Platform implements Api {
   lateMs = 5_000;
   /** Called within every writing request, before its effect. */
   onWrite: (call: Call) => void = () => {};
+  /** Called before every read of a list, or of a single target. */
+  onRead: (what: 'devices' | 'users' | 'services' | 'target') => void = () => {};
   private pending: { atMs: number; call: Call }[] = [];
 
   constructor(private readonly clock: Clock) {}
@@ -104,14 +118,12 @@ export class Platform implements Api {
   }
 
   async *pages(source: 'devices' | 'users'): AsyncIterable<Page> {
-    this.settleLate();
-    const records = source === 'devices' ? [...this.devices.values()] : [];
+    const records = this.listOf(source);
     yield { records, total: records.length };
   }
 
   async *stream(source: 'devices' | 'users' | 'services'): AsyncIterable<unknown[]> {
-    this.settleLate();
-    yield source === 'devices' ? [...this.devices.values()] : source === 'services' ? [...this.services.values()] : [];
+    yield this.listOf(source);
   }
 
   async devicesOfSerial(serial: string): Promise<Facts[]> {
@@ -125,14 +137,16 @@ export class Platform implements Api {
     return this.services.get(id);
   }
 
-  async user(): Promise<Facts | undefined> {
-    return undefined;
+  async user(email: string): Promise<Facts | undefined> {
+    this.beforeRead();
+    return this.users.get(email);
   }
-  async events(): Promise<unknown[]> {
-    return [];
+  async events({ afterMs = 0, beforeMs = Infinity, skip = 0, limit = 10 }: EventQuery): Promise<unknown[]> {
+    const told = this.eventLog.filter(({ created_at: at }) => Number(at) >= afterMs && Number(at) <= beforeMs);
+    return told.slice(skip, skip + limit);
   }
   async countEvents(): Promise<number> {
-    return 0;
+    return this.eventLog.length;
   }
   skewMs(): number | undefined {
     return 0;
@@ -142,8 +156,8 @@ export class Platform implements Api {
     const banned = devices.every((device) => device.Banned === 'TRUE');
     return this.write({ action: banned ? 'ban' : 'unban', target: serial });
   }
-  async deleteDevice(serial: string): Promise<WriteAnswer> {
-    return this.write({ action: 'delete', target: serial });
+  async deleteDevice(serial: string, email?: string): Promise<WriteAnswer> {
+    return this.write({ action: 'delete', target: email === undefined ? serial : `${serial} ${email}` });
   }
   async enableService(id: string): Promise<WriteAnswer> {
     return this.write({ action: 'enable', target: id });
@@ -190,6 +204,7 @@ export class Platform implements Api {
     const [member, bundle] = target.split(' ') as [string, string];
     if (action === 'bundle') this.bundles.get(bundle)?.add(member);
     if (action === 'unbundle') this.bundles.get(bundle)?.delete(member);
+    if (action === 'delete') this.unmap(target);
     if (action === 'delete')
       for (const device of this.of(target)) this.devices.delete(ownText(device, 'DeviceID') ?? '');
     for (const device of this.of(target)) {
@@ -199,6 +214,21 @@ export class Platform implements Api {
     const service = this.services.get(target);
     if (service && (action === 'enable' || action === 'disable'))
       this.services.set(target, { ...service, Enabled: action === 'enable' ? 'TRUE' : 'FALSE' });
+  }
+
+  /** One user's device, as `SERIAL EMAIL`. */
+  private unmap(target: string): void {
+    for (const [email, user] of this.users) {
+      if (!target.endsWith(` ${email}`)) continue;
+      const serials = (user.SerialNumbers as string[]).filter((serial) => `${serial} ${email}` !== target);
+      this.users.set(email, { ...user, SerialNumbers: serials });
+    }
+  }
+
+  private listOf(source: 'devices' | 'users' | 'services'): Facts[] {
+    this.onRead(source);
+    this.settleLate();
+    return [...this[source].values()];
   }
 
   private takeSpec(id: string, spec: Facts): void {
@@ -212,6 +242,7 @@ export class Platform implements Api {
   }
 
   private beforeRead(): void {
+    this.onRead('target');
     if (this.readFault) throw this.readFault;
     this.settleLate();
   }

@@ -17,7 +17,7 @@ import type { RunRecord } from '../../src/domain/store.ts';
 import { compileRules, type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
 import { EVENT_PULL_DEFAULT } from '../../src/pull/pull-events.ts';
 import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
-import { openDatabase } from '../../src/store/database.ts';
+import { type Db, openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { steadyTime } from '../../src/system/steady-time.ts';
@@ -85,6 +85,8 @@ export interface OnPlatform {
 export interface Options {
   rules?: LoadedRule[];
   file?: string;
+  /** Instead of a file: a database that is there already. */
+  db?: Db;
   daemonMode?: Mode;
   settings?: (settings: EngineSettings) => EngineSettings;
 }
@@ -92,6 +94,7 @@ export interface Options {
 export function startOnPlatform({
   rules = [banRule()],
   file = ':memory:',
+  db: given,
   daemonMode,
   settings,
 }: Options = {}): OnPlatform {
@@ -99,8 +102,8 @@ export function startOnPlatform({
   const platform = new Platform(clock);
   let active = activate(rules);
   const openStore = () => {
-    const db = openDatabase(file);
-    migrate(db);
+    const db = given ?? openDatabase(file);
+    if (!given) migrate(db);
     return new SqliteStore(db, linkEntry, clock);
   };
   const store = openStore();
