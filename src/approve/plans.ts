@@ -89,13 +89,22 @@ function newPlan(input: SealInput, digest: string): Plan {
   };
 }
 
-/** Errors: AppError `conflict` for a plan whose intents are not those that were sealed: a stored row was changed. */
-export function demandSealed(plan: Plan): void {
-  if (planDigest(plan.intents) === plan.digest) return;
-  throw new AppError(
-    'conflict',
-    `plan ${plan.id} is not what was sealed: its intents do not have its digest; nothing of it is done`,
-  );
+/**
+ * `audited`: the digest that the audit has for this plan, under the kind of entry that there must be: sealed before it is
+ * approved, approved before it is applied. Who edits a stored plan, digest, status and all, has to forge the chain too.
+ * Errors: AppError `conflict` for a plan that is not so.
+ */
+export function demandAudited(plan: Plan, kind: 'plan.sealed' | 'plan.approved', audited: string | undefined): void {
+  const wrong = whyNotAudited(plan, kind, audited);
+  if (wrong === undefined) return;
+  const advice = 'nothing of it is done, and `audit verify` tells whether the record is whole';
+  throw new AppError('conflict', `plan ${plan.id} is not what was ${kind.slice('plan.'.length)}: ${wrong}; ${advice}`);
+}
+
+function whyNotAudited(plan: Plan, kind: string, audited: string | undefined): string | undefined {
+  if (planDigest(plan.intents) !== plan.digest) return 'its intents do not have its digest';
+  if (audited === undefined) return `the audit has no entry \`${kind}\` for it, or that one was archived`;
+  return audited === plan.digest ? undefined : `the audit's entry \`${kind}\` has another digest for it`;
 }
 
 /** Expiry denies. Errors: AppError `conflict` for a plan that is over, approved or not. */
@@ -108,7 +117,7 @@ export function demandInTime(plan: Plan, nowMs: number): void {
   );
 }
 
-/** A person's yes or no. Single use: only a pending plan that has not expired can be decided. */
+/** A person's yes or no. Single use: only a pending plan that has not expired can be decided. A yes needs `demandAudited` too. */
 export function decidePlan(
   plan: Plan,
   answer: 'approved' | 'rejected',
@@ -119,6 +128,5 @@ export function decidePlan(
   demandInTime(plan, nowMs);
   if (plan.status !== 'pending')
     throw new AppError('conflict', `plan ${plan.id} is ${plan.status}: only a pending plan can be ${answer}`);
-  if (answer === 'approved') demandSealed(plan);
   return { ...plan, status: answer, decidedAt: nowMs, decidedBy: by, decidedReason: reason };
 }

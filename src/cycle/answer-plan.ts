@@ -1,5 +1,5 @@
 // cycle: a person's yes or no to a plan, recorded with who and why. It changes nothing outside: applying does.
-import { decidePlan } from '../approve/plans.ts';
+import { decidePlan, demandAudited } from '../approve/plans.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Plan } from '../domain/plan.ts';
 import type { Engine } from './engine.ts';
@@ -16,6 +16,8 @@ export async function answerPlan(
   const plan = await engine.store.plan(planId);
   if (!plan) throw new AppError('not_found', `there is no plan \`${planId}\``);
   const decided = decidePlan(plan, answer === 'approve' ? 'approved' : 'rejected', by, reason, engine.clock.nowMs());
+  if (answer === 'approve')
+    demandAudited(plan, 'plan.sealed', await engine.store.auditedDigest('plan.sealed', plan.id));
   const kind = answer === 'approve' ? 'plan.approved' : 'plan.rejected';
   await engine.store.changePlan(decided, [], [{ kind, body: { plan: plan.id, digest: plan.digest, by, reason } }]);
   return decided;

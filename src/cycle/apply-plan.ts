@@ -2,7 +2,7 @@
 // run that made it. A target whose record fields drifted is refused with the field named, and the rest goes on.
 import { carryOut } from '../act/carry-out.ts';
 import { openAgain, openIntent } from '../act/gate.ts';
-import { demandInTime, demandSealed } from '../approve/plans.ts';
+import { demandAudited, demandInTime } from '../approve/plans.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
 import { isAtLeast, leastMode, type Mode } from '../domain/mode.ts';
@@ -50,7 +50,8 @@ async function applicablePlan(engine: Engine, planId: string): Promise<Plan> {
   if (plan.status !== 'approved') {
     throw new AppError('conflict', `plan ${plan.id} is ${plan.status}: only an approved plan can be applied`);
   }
-  demandSealed(plan);
+  for (const kind of ['plan.sealed', 'plan.approved'] as const)
+    demandAudited(plan, kind, await engine.store.auditedDigest(kind, plan.id));
   const stop = await engine.store.stop();
   if (stop) throw new AppError('conflict', `${stopText(stop)}; plan ${plan.id} stays approved: \`resume\` comes first`);
   if (!isAtLeast(engine.daemonMode, 'approve')) {

@@ -138,6 +138,8 @@ export interface StoreReader {
   /** Plans have the status that they have at this moment: `expired` from their end on. */
   plan(idOrPrefix: string): Promise<Plan | undefined>;
   plans(filter: { status?: PlanStatus }, limit: number): Promise<Plan[]>;
+  /** The digest that the audit has for this plan: of its first entry of the kind, should there be several. */
+  auditedDigest(kind: 'plan.sealed' | 'plan.approved', planId: string): Promise<string | undefined>;
   audit(query: { afterSeq?: number; beforeSeq?: number; kind?: string; limit: number }): Promise<AuditEntry[]>;
   auditHead(): Promise<{ seq: number; hash: string }>;
   /** All entries in order, in batches, for verification. */

@@ -95,3 +95,24 @@ export async function* entriesFrom(db: Db, seq: number): AsyncIterable<AuditEntr
     next = Number(rows.at(-1)?.seq) + 1;
   }
 }
+
+/**
+ * What the audit says that a plan was sealed or approved with. The first entry counts: a later one could be appended by whoever can write
+ * the file, without breaking a link. One whose bytes are no JSON was tampered with, and says nothing.
+ */
+export function auditedDigest(db: Db, kind: 'plan.sealed' | 'plan.approved', planId: string): string | undefined {
+  const sql = 'SELECT bytes FROM audit WHERE kind = ? AND instr(bytes, ?) > 0 ORDER BY seq';
+  for (const { bytes } of db.all<{ bytes: string }>(sql, kind, JSON.stringify(planId))) {
+    const { plan, digest } = bodyOf(bytes);
+    if (plan === planId) return typeof digest === 'string' ? digest : undefined;
+  }
+  return undefined;
+}
+
+function bodyOf(bytes: string): { plan?: unknown; digest?: unknown } {
+  try {
+    return (JSON.parse(bytes) as { body?: object }).body ?? {};
+  } catch {
+    return {};
+  }
+}

@@ -13,7 +13,7 @@ import type { Baseline, Coverage } from '../domain/snapshot.ts';
 import type { Acceptance, Stop } from '../domain/steering.ts';
 import type { DecisionQuery, RunRecord, Standing, StoreReader } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
-import { entriesFrom, entryOfRow, headOf } from './audit-log.ts';
+import { auditedDigest, entriesFrom, entryOfRow, headOf } from './audit-log.ts';
 import { rowByPrefix } from './by-prefix.ts';
 import { allCheckpointLines } from './checkpoint-table.ts';
 import type { Db, Row } from './database.ts';
@@ -123,6 +123,10 @@ export class SqliteReader implements StoreReader, CheckpointReader {
     }
     const sql = `SELECT * FROM plans ${where.text} ORDER BY created_at DESC, id DESC LIMIT ?`;
     return this.db.all(sql, ...where.values, limit).map((row) => this.planNow(row));
+  }
+
+  async auditedDigest(kind: 'plan.sealed' | 'plan.approved', planId: string): Promise<string | undefined> {
+    return auditedDigest(this.db, kind, planId);
   }
 
   private planNow(row: Row): Plan {

@@ -1,0 +1,110 @@
+// scenario: somebody with a hand on the database file changes a plan, and its digest, and the audit: each is refused or found.
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { planDigest } from '../../src/approve/plans.ts';
+import { answerPlan } from '../../src/cycle/answer-plan.ts';
+import { applyPlan } from '../../src/cycle/apply-plan.ts';
+import type { Plan } from '../../src/domain/plan.ts';
+import { BAN_COMPROMISED, type Organization, startOrganization } from './organization.ts';
+
+let org: Organization;
+let planId: string;
+
+beforeEach(async () => {
+  org = await startOrganization({
+    devices: 80,
+    rules: { ban: BAN_COMPROMISED.replace('mode: enforce', 'mode: approve') },
+  });
+  org.console.fleet.addDevice({ serial: 'HELD-1', mdm_compromised: 'TRUE' });
+  planId = (await org.run('enforce')).run.planId as string;
+});
+afterEach(() => org.close());
+
+const approve = () => answerPlan(org.composition.engine, planId, 'approve', 'ada', 'looked at it');
+const apply = () => applyPlan(org.composition.engine, planId, 'ada');
+
+function byHand<T>(work: (db: Database.Database) => T): T {
+  const db = new Database(org.dbFile);
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** Another target under the same plan; with `whole` its digest is made to fit. */
+function forge({ whole }: { whole: boolean }): string {
+  return byHand((db) => {
+    const row = db.prepare('SELECT intents, digest FROM plans WHERE id = ?').get(planId) as Record<string, string>;
+    const forged = (row.intents as string).replaceAll('HELD-1', 'SOMEBODY-ELSE');
+    const digest = whole ? planDigest(JSON.parse(forged) as Plan['intents']) : (row.digest as string);
+    db.prepare('UPDATE plans SET intents = ?, digest = ? WHERE id = ?').run(forged, digest, planId);
+    return digest;
+  });
+}
+
+async function expectRefused(answer: Promise<unknown>, why: string, what = 'sealed'): Promise<void> {
+  await expect(answer).rejects.toMatchObject({
+    code: 'conflict',
+    message: `plan ${planId} is not what was ${what}: ${why}; nothing of it is done, and \`audit verify\` tells whether the record is whole`,
+  });
+  expect(org.console.writes()).toEqual([]);
+}
+
+describe('a plan whose row was edited', () => {
+  it('does not fit its own digest, and is refused', async () => {
+    forge({ whole: false });
+    await expectRefused(approve(), 'its intents do not have its digest');
+  });
+
+  it('together with its digest does not fit the audit, and is refused', async () => {
+    forge({ whole: true });
+    await expectRefused(approve(), "the audit's entry `plan.sealed` has another digest for it");
+    expect((await org.composition.engine.store.plan(planId))?.status).toBe('pending');
+  });
+
+  it('after it was approved is not applied', async () => {
+    await approve();
+    forge({ whole: true });
+    await expectRefused(apply(), "the audit's entry `plan.sealed` has another digest for it");
+    expect((await org.composition.engine.store.plan(planId))?.status).toBe('approved');
+  });
+
+  it('to say that it was approved is not applied, since nobody is in the audit for it', async () => {
+    byHand((db) => db.prepare("UPDATE plans SET status = 'approved' WHERE id = ?").run(planId));
+    await expectRefused(apply(), 'the audit has no entry `plan.approved` for it, or that one was archived', 'approved');
+  });
+
+  it('is not helped by a second entry that is appended to the audit for it', async () => {
+    const digest = forge({ whole: true });
+    await org.composition.engine.store.appendAudit([{ kind: 'plan.sealed', body: { plan: planId, digest } }]);
+    expect(await org.composition.verifyAudit()).toMatchObject({ ok: true });
+    await expectRefused(approve(), "the audit's entry `plan.sealed` has another digest for it");
+  });
+
+  it('together with the audit breaks the chain, which names the entry', async () => {
+    const { digest } = (await org.composition.engine.store.plan(planId)) as Plan;
+    const forged = forge({ whole: true });
+    const seq = byHand((db) => {
+      db.exec('DROP TRIGGER audit_no_update');
+      const sealed = "kind = 'plan.sealed'";
+      db.prepare(`UPDATE audit SET bytes = replace(bytes, ?, ?) WHERE ${sealed}`).run(digest, forged);
+      return (db.prepare(`SELECT seq FROM audit WHERE ${sealed}`).get() as { seq: number }).seq;
+    });
+    expect(await org.composition.verifyAudit()).toMatchObject({ ok: false, bad: { seq } });
+  });
+});
+
+describe('a plan that no run sealed', () => {
+  it('is refused, since the audit does not know it', async () => {
+    byHand((db) => db.prepare("UPDATE plans SET id = 'made-by-hand' WHERE id = ?").run(planId));
+    planId = 'made-by-hand';
+    await expectRefused(approve(), 'the audit has no entry `plan.sealed` for it, or that one was archived');
+  });
+
+  it('can still be rejected', async () => {
+    byHand((db) => db.prepare("UPDATE plans SET id = 'made-by-hand' WHERE id = ?").run(planId));
+    const { engine } = org.composition;
+    expect((await answerPlan(engine, 'made-by-hand', 'reject', 'ada', undefined)).status).toBe('rejected');
+  });
+});
