@@ -60,12 +60,17 @@ export function startLife(
   const tick = openLife(store, clock, options.seed ?? seed);
   const ending = new AbortController();
   const running = (async () => {
+    // A full disk fails every moment: its beginning and its end are told, not each second.
+    let failing = false;
     while (!ending.signal.aborted) {
       await clock.sleep(options.tickMs ?? 1_000, ending.signal);
       try {
         tick();
+        if (failing) log.info({}, 'the living organization goes on');
+        failing = false;
       } catch (error) {
-        log.error({ error: String(error) }, 'a moment of the living organization failed');
+        if (!failing) log.error({ error: String(error) }, 'a moment of the living organization failed');
+        failing = true;
       }
     }
   })().catch((error: unknown) => {
