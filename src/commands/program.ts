@@ -14,6 +14,7 @@ import {
 import { consoleCommand, EDITIONS } from './console.ts';
 import { explainCommand } from './explain.ts';
 import type { Io } from './io.ts';
+import { addOperating } from './operating-grammar.ts';
 import { answerCommand, applyCommand, planCommand } from './plans.ts';
 import { decisionsCommand, reportCommand } from './reading.ts';
 import { rulesCheckCommand, rulesListCommand, rulesSchemaCommand, rulesTestCommand } from './rules.ts';
@@ -81,7 +82,9 @@ function grammar(io: Io, bind: Bind): Command {
     .showSuggestionAfterError(true);
   addActing(program, io, bind);
   addReading(program, io, bind);
-  addSteering(program, io, bind, { engine: engineOptions, database: databaseOption, output: outputOptions });
+  const shared = { engine: engineOptions, database: databaseOption, output: outputOptions };
+  addSteering(program, io, bind, shared);
+  addOperating(program, io, bind, shared);
   addAudit(program, io, bind);
   addRules(program, io, bind);
   addConsole(program, io, bind);

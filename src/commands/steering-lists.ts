@@ -17,7 +17,7 @@ interface Listing<T extends object> {
   cells(row: T): string[];
 }
 
-async function list<T extends object>(
+export async function list<T extends object>(
   io: Io,
   options: CommonOptions,
   read: (reader: StoreReader) => Promise<Listing<T>>,
@@ -56,7 +56,7 @@ export async function exemptListCommand(io: Io, options: CommonOptions & { all?:
 }
 
 /** `2026-11-21T09:37:02.123Z` → `2026-11-21 09:37Z`: tables are narrow, and the JSON has it all. */
-function minuteOf(iso: string): string {
+export function minuteOf(iso: string): string {
   return `${iso.slice(0, 10)} ${iso.slice(11, 16)}Z`;
 }
 

@@ -1,7 +1,5 @@
 // commands: `exempt add|end`, `stop`, `resume`, `snapshot accept`, `intents resolve`, `claims release`: a person's ways in and
-// out. Through the daemon's HTTP endpoint while one is active; else here, with the writer's lock.
-import { composeAuditWriter, composeEngine } from '../compose.ts';
-import type { Engine } from '../cycle/engine.ts';
+// out. Each says what the endpoint is asked, what is done without a daemon, and what is told of it.
 import { exempt } from '../cycle/exempt.ts';
 import { releaseClaims } from '../cycle/release-claims.ts';
 import { RESOLUTIONS, type Resolution, resolveIntent } from '../cycle/resolve-intent.ts';
@@ -9,78 +7,18 @@ import {
   acceptSnapshot,
   type ExemptionRequest,
   endExemption,
-  type Person,
   resumeEverything,
-  type Steered,
   stopEverything,
 } from '../cycle/steer.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Mode } from '../domain/mode.ts';
-import { showHidden, views } from '../report/index.ts';
-import { namingApi } from './api-fault.ts';
-import { findDaemon } from './daemon-client.ts';
-import { type CommonOptions, configOf, type Io, outputOf, write } from './io.ts';
-
-export interface ReasonOptions extends CommonOptions {
-  reason: string;
-}
-
-const FORMATS = ['text', 'json'] as const;
-const COMMAND_LINE = 'command line';
+import { views } from '../report/index.ts';
+import type { Io } from './io.ts';
+import { COMMAND_LINE, perform, personOf, type ReasonOptions } from './persons-act.ts';
 
 type Views = typeof views;
 type StopShown = ReturnType<Views['stop']>;
 type ExemptionShown = ReturnType<Views['exemption']>;
 type ReleasedShown = ReturnType<Views['released']>;
-
-/** One act of a person: what the endpoint is asked, and what is done without one. Both answer the same JSON. */
-interface PersonsAct<T> {
-  path: string;
-  body: object;
-  /** Needs rules and the API. */
-  withEngine?(engine: Engine): Promise<T>;
-  /** Needs the database alone. */
-  withStore?(steered: Steered): Promise<T>;
-  text(answer: T): string[];
-  exitCode?(answer: T): number;
-}
-
-async function perform<T>(io: Io, options: CommonOptions, act: PersonsAct<T>): Promise<number> {
-  const format = outputOf(options, FORMATS, 'text');
-  const config = configOf(io, options);
-  const daemon = await findDaemon(config);
-  const answer = daemon
-    ? (JSON.parse(await daemon.call('POST', act.path, act.body)) as T)
-    : await performHere(io, options, act);
-  const text = format === 'json' ? JSON.stringify(answer, null, 2) : act.text(answer).map(showHidden).join('\n');
-  write(io, options, text);
-  return act.exitCode?.(answer) ?? 0;
-}
-
-/** Without a daemon nothing but TRUSTWARD_MODE, when somebody set it, caps what a person undoes. */
-async function performHere<T>(io: Io, options: CommonOptions, act: PersonsAct<T>): Promise<T> {
-  const config = configOf(io, options);
-  const { withStore, withEngine } = act;
-  if (withStore) {
-    const writer = await composeAuditWriter(config.db);
-    try {
-      return await withStore({ store: writer.store, clock: writer.clock });
-    } finally {
-      await writer.checkpointer.publish();
-      await writer.close();
-    }
-  }
-  const composition = await composeEngine(config, (io.env.TRUSTWARD_MODE?.trim() as Mode) || 'enforce');
-  try {
-    return await namingApi(config, () => (withEngine as (engine: Engine) => Promise<T>)(composition.engine));
-  } finally {
-    await composition.close();
-  }
-}
-
-function personOf({ reason }: ReasonOptions): Person {
-  return { by: COMMAND_LINE, reason };
-}
 
 export async function stopCommand(io: Io, options: ReasonOptions): Promise<number> {
   return perform<{ stopped: StopShown }>(io, options, {
