@@ -118,6 +118,7 @@ export function decideInput(
     judgements: pulled.judgements,
     sources: pulled.snapshot.sources,
     fleet: pulled.fleet,
+    bundles: pulled.bundles,
     standing,
     exemptOwners: pulled.exemptOwners,
     ids: engine.ids,

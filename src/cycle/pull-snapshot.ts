@@ -1,6 +1,9 @@
 // cycle: pull and evaluate in one pass: each record is judged as it comes, so that the fleet is never whole in memory.
 // Order: events first (they fill the windows), users before devices when `$owners` is read, devices before users for `$devices`.
+import { readBundles } from '../act/actions/bundle-membership.ts';
 import { Exemptions } from '../decide/exemptions.ts';
+import { type Bundles, MEMBERSHIP } from '../domain/bundles.ts';
+import { AppError, lineOf } from '../domain/errors.ts';
 import { type Facts, own } from '../domain/facts.ts';
 import type { Run } from '../domain/run.ts';
 import type { Baseline, SourceReading } from '../domain/snapshot.ts';
@@ -46,12 +49,13 @@ class SnapshotPull {
   private readonly accepted: UsedAcceptance[] = [];
   private fleet = new FleetIndex();
   private coverage: JudgeView['coverage'] = [];
+  private bundles: Bundles | undefined;
 
   constructor(
     private readonly engine: Engine,
     private readonly run: Run,
     private readonly rules: RunRules,
-    standing: Standing,
+    private readonly standing: Standing,
   ) {
     this.watched = watchedSubjects(standing);
     this.exemptions = new Exemptions(standing.exemptions ?? [], run.startedAt);
@@ -69,6 +73,7 @@ class SnapshotPull {
     if (needs.sources.has('devices')) await this.pullSubjects('devices', 'device');
     if (needs.sources.has('users') && needs.devices) await this.pullSubjects('users', 'user');
     if (needs.sources.has('services')) await this.pullSubjects('services', 'service');
+    if (this.asksForBundles()) this.bundles = await this.pullBundles();
     return this.result(throughout(begun, this.engine.steady.read()));
   }
 
@@ -76,6 +81,25 @@ class SnapshotPull {
   private asksForExemptOwners(): boolean {
     const { sources } = this.rules.evaluator.needs;
     return this.exemptions.asksForOwnerRecords && sources.has('devices') && !sources.has('users');
+  }
+
+  /** A target already so is skipped, and a person's reversal is seen, for bundles too: asked when an action is about one. */
+  private asksForBundles(): boolean {
+    const named = [...this.rules.rules.flatMap((rule) => rule.then), ...this.standing.claims];
+    const writing = named.some(({ action }) => this.engine.actions.get(action)?.fieldWritten === MEMBERSHIP);
+    return writing && this.sources.services.state === 'read';
+  }
+
+  /** What cannot be read is not told, as on servers without such a list: the last look before each call reads again. */
+  private async pullBundles(): Promise<Bundles | undefined> {
+    const { api, log } = this.engine;
+    try {
+      return await readBundles(api);
+    } catch (error) {
+      if (error instanceof AppError && (error.code === 'api_refused' || error.code === 'stopped')) throw error;
+      log.warn({ run: this.run.id }, `bundles could not be read: ${lineOf(error)}`);
+      return undefined;
+    }
   }
 
   /** Reads what is new and fills the windows; those of a fresh process are filled from the store first. */
@@ -225,6 +249,7 @@ class SnapshotPull {
         service: this.sources.services.count,
       },
       view: this.view(),
+      bundles: this.bundles,
       exemptOwners: this.exemptOwners,
       accepted: this.accepted,
     };

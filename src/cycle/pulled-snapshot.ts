@@ -1,6 +1,7 @@
 // cycle: what a pass over the sources gives to the later stages.
 import type { SubjectCounts } from '../act/context.ts';
 import type { OwnerFacts } from '../decide/exemptions.ts';
+import type { Bundles } from '../domain/bundles.ts';
 import type { Fleet } from '../domain/fleet.ts';
 import type { Baseline, Snapshot } from '../domain/snapshot.ts';
 import type { SteadyReading } from '../domain/steady-time.ts';
@@ -21,6 +22,8 @@ export interface PulledSnapshot {
   baselines: Baseline[];
   subjects: SubjectCounts;
   view: JudgeView;
+  /** Which services are in which bundles, when an action of some rule or claim asks for it and the server tells. */
+  bundles: Bundles | undefined;
   /** Owners whom some exemption is about, by lower-case e-mail. */
   exemptOwners: OwnerFacts;
   /** Readings that a person took as they are, and what became of that. */

@@ -2,6 +2,7 @@
 // did is undone by Trustward, only when the last claim on it ends, and only when every claiming rule says `revert`.
 import type { ActionTraits } from '../domain/action.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
+import { cardOfTarget } from '../domain/bundles.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { Episode } from '../domain/episode.ts';
 import { isAtLeast, leastMode } from '../domain/mode.ts';
@@ -216,7 +217,7 @@ export class Claims {
       traits,
       settings: {},
       target: claim.target,
-      card: seen.card,
+      card: cardOfTarget(seen.card, traits, claim.target, this.input.bundles),
       facts: seen.facts,
       episode: this.followed.episodes.get(claim.episodeId),
       devices: seen.card.kind === 'device' ? this.input.fleet.devicesOf(claim.target) : [],

@@ -1,6 +1,7 @@
 // decide: what comes in and what goes out. Everything here is data; deciding calls nothing and reads no clock.
 import type { ActionName, ActionTraits } from '../domain/action.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
+import type { Bundles } from '../domain/bundles.ts';
 import type { CeilingSettings } from '../domain/ceiling.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { Decision } from '../domain/decision.ts';
@@ -46,6 +47,8 @@ export interface DecideInput {
   judgements: readonly Judgement[];
   sources: Record<Source, SourceReading>;
   fleet: Fleet;
+  /** Undefined when nothing asks for them, or the server does not list them. */
+  bundles?: Bundles | undefined;
   standing: Standing;
   /** Owners whom some exemption is about, for selectors of more than their e-mail address. */
   exemptOwners?: OwnerFacts;

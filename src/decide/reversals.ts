@@ -1,5 +1,6 @@
 // decide: reversals. Whether the target of a claim, as a trusted snapshot shows it, is not in the claimed state any more.
 // In: a claim and what was pulled. Out: the value found, or undefined when nothing speaks of a person. Pure.
+import { MEMBERSHIP, membershipOf } from '../domain/bundles.ts';
 import type { Claim } from '../domain/claim.ts';
 import { elapsedMs } from '../domain/steady-time.ts';
 import { SOURCE_OF } from '../domain/subjects.ts';
@@ -25,7 +26,7 @@ export function foundReversed(
   if (traits.inverse && known.of(traits.inverse, claim.target, claim.episodeId)) return undefined;
   const settledAt = known.byId(claim.intentId)?.settledAt;
   if (mayBeStale(settledAt, input)) return undefined;
-  const found = kind === 'device' ? bannedOf(claim, input) : cardStateOf(claim, followed, traits.fieldWritten);
+  const found = kind === 'device' ? bannedOf(claim, input) : cardStateOf(claim, input, followed, traits.fieldWritten);
   return found === traits.valueWritten ? undefined : found;
 }
 
@@ -34,7 +35,14 @@ function bannedOf(claim: Claim, input: DecideInput): string | undefined {
   return input.fleet.devicesOf(claim.target).find((device) => device.id === claim.subjectId)?.banned;
 }
 
-function cardStateOf(claim: Claim, followed: FollowedEpisodes, field: string): string | undefined {
+/** Bundles are listed whole, so that a claim whose rule is missing is seen there as well. */
+function cardStateOf(
+  claim: Claim,
+  { bundles }: DecideInput,
+  followed: FollowedEpisodes,
+  field: string,
+): string | undefined {
+  if (field === MEMBERSHIP) return membershipOf(bundles, claim.target);
   return followed.others.get(subjectKey(claim.rule, claim.subjectId))?.card.state[field];
 }
 

@@ -1,5 +1,6 @@
 // decide, second step: matches → wishes: one for each action of the rule and each target of the subject.
 import type { ActionName } from '../domain/action.ts';
+import { cardOfTarget } from '../domain/bundles.ts';
 import { type Facts, ownText } from '../domain/facts.ts';
 import type { Intent } from '../domain/intent.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
@@ -54,7 +55,7 @@ export function wishesOf(input: DecideInput, matches: readonly FollowedMatch[], 
           traits,
           settings,
           target,
-          card: match.card,
+          card: cardOfTarget(match.card, traits, target, input.bundles),
           facts: match.facts,
           episode,
           devices: match.card.kind === 'device' ? input.fleet.devicesOf(match.card.serial) : [],

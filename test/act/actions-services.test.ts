@@ -6,7 +6,6 @@ import { type LoadedRule, parseRule, problemLine } from '../../src/evaluate/inde
 import { type OnPlatform, QUIET_MS, startOnPlatform } from '../cycle/engine-on-platform.ts';
 
 const SERVICE = 'shop.east';
-const BUNDLE = '9007199254740993001';
 
 function parse(then: string, more = '') {
   const text = `
@@ -121,7 +120,7 @@ describe('updating a service', () => {
     const { decisions } = await on.run();
     expect(decisions[0]).toMatchObject({ decision: 'hold', reason: 'approval_needed' });
     expect(decisions[0]?.effect.text).toBe(
-      `update service ${SERVICE}: set \`spec.backend.target.port\` to "8443", take \`spec.client_cidrs\` away`,
+      `update service ${SERVICE}: set \`spec.backend.target.port\` from "80" to "8443", take \`spec.client_cidrs\` away (it is ["10.0.0.0/8"])`,
     );
     expect(await approved()).toMatchObject({ outcome: 'succeeded' });
     expect(on.platform.sent).toEqual([`write ${SERVICE}`]);
@@ -244,74 +243,6 @@ describe('updating a service', () => {
     ['{ action: update_service, with: { patch: { spec: { oidc: { client_secret: s } } } } }', 'is a secret'],
     ['{ action: update_service, with: { spec: {} } }', 'takes `patch` alone'],
   ])('is refused at load as %s', (then, problem) => {
-    expect(problemsOf(then)).toContain(problem);
-  });
-});
-
-describe('bundles', () => {
-  const rule = () => ruleOf(`{ action: add_to_bundle, with: { bundle: "${BUNDLE}" } }`);
-  const startWithBundle = () => {
-    start(rule());
-    on.platform.bundles.set(BUNDLE, new Set());
-  };
-
-  it('get the service, and lose it when the trouble is over', async () => {
-    startWithBundle();
-    const { decisions } = await on.run();
-    expect(decisions).toMatchObject([{ decision: 'act', target: `${SERVICE} ${BUNDLE}` }]);
-    expect([...(on.platform.bundles.get(BUNDLE) ?? [])]).toEqual([SERVICE]);
-    addService({ Description: 'fine' });
-    await on.run();
-    expect(on.platform.sent).toEqual([`bundle ${SERVICE} ${BUNDLE}`, `unbundle ${SERVICE} ${BUNDLE}`]);
-    expect(await on.store.claims({ status: 'standing' })).toEqual([]);
-  });
-
-  it('keep a service that a person put there, before and after the trouble', async () => {
-    startWithBundle();
-    on.platform.bundles.get(BUNDLE)?.add(SERVICE);
-    await on.run();
-    expect((await on.run()).decisions).toMatchObject([{ decision: 'skip', reason: 'already_acted' }]);
-    addService({ Description: 'fine' });
-    await on.run();
-    expect(on.platform.sent).toEqual([]);
-    expect(await on.intents()).toMatchObject([{ outcome: 'confirmed' }]);
-  });
-
-  it('of a server that does not list them: a definite answer is believed', async () => {
-    startWithBundle();
-    on.platform.listsBundles = false;
-    await on.run();
-    expect(await on.intents()).toMatchObject([{ outcome: 'succeeded' }]);
-  });
-
-  it('of a server that does not list them: a doubt is parked at once, and nothing is sent again', async () => {
-    startWithBundle();
-    on.platform.listsBundles = false;
-    on.platform.answer(`${SERVICE} ${BUNDLE}`, 'hidden');
-    await on.run();
-    on.clock.pass(QUIET_MS);
-    const { decisions } = await on.run();
-    expect(await on.intents()).toMatchObject([{ outcome: 'parked' }]);
-    expect(decisions).toMatchObject([{ decision: 'skip', reason: 'in_doubt' }]);
-    expect(on.platform.sent).toHaveLength(1);
-  });
-
-  it('of a server that lists them: a doubt is resolved by reading back', async () => {
-    startWithBundle();
-    on.platform.answer(`${SERVICE} ${BUNDLE}`, 'hidden');
-    await on.run();
-    on.clock.pass(QUIET_MS);
-    await on.run();
-    expect(await on.intents()).toMatchObject([{ outcome: 'confirmed' }]);
-    expect(on.platform.sent).toHaveLength(1);
-  });
-
-  it.each([
-    ['add_to_bundle', 'needs `with: { bundle: ID }`'],
-    ['{ action: add_to_bundle, with: { bundle: 9007199254740993 } }', 'write it in quotes'],
-    ['{ action: remove_from_bundle, with: { bundle: "a b" } }', 'without spaces'],
-    ['{ action: remove_from_bundle, with: { bundle: "a", and: 1 } }', '`and` is given'],
-  ])('are refused at load as %s', (then, problem) => {
     expect(problemsOf(then)).toContain(problem);
   });
 });

@@ -1,6 +1,7 @@
 // act: what adding to and removing from a bundle share. The target is `SERVICE BUNDLE`, so that undoing knows the bundle.
 // Bundles can be read on newer servers only; on others a definite answer is believed, and a doubt is parked.
 import type { Action, ReadBack } from '../../domain/action.ts';
+import { type Bundles, bundleParts, MEMBERSHIP, membershipOf } from '../../domain/bundles.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Facts, isFacts, own } from '../../domain/facts.ts';
 import type { Api, BundleFacts } from '../../domain/ports.ts';
@@ -12,19 +13,19 @@ export function bundleMembership(name: Name, isMember: boolean): Action {
     name,
     subjects: ['service'],
     inverse: isMember ? 'remove_from_bundle' : 'add_to_bundle',
-    fieldWritten: undefined,
-    valueWritten: undefined,
+    fieldWritten: MEMBERSHIP,
+    valueWritten: isMember ? 'TRUE' : 'FALSE',
     changesFleet: true,
     refuseSettings: (settings) => refuseSettings(name, settings),
     effect: (target) => {
-      const { serviceId, bundleId } = partsOf(target);
+      const { serviceId, bundleId } = bundleParts(target);
       return isMember
         ? `add service ${serviceId} to bundle ${bundleId}`
         : `remove service ${serviceId} from bundle ${bundleId}`;
     },
     readBack: (api, target) => readBack(api, target, isMember),
     perform: (api, target) => {
-      const { serviceId, bundleId } = partsOf(target);
+      const { serviceId, bundleId } = bundleParts(target);
       return isMember ? api.addServiceToBundle(bundleId, serviceId) : api.removeServiceFromBundle(bundleId, serviceId);
     },
   };
@@ -40,33 +41,33 @@ function refuseSettings(name: Name, settings: Facts): string | undefined {
   return /^[^\s/]+$/.test(bundle) ? undefined : `\`bundle\` is a bundle's id, without spaces, but is \`${bundle}\``;
 }
 
-/** A bundle's id holds no space; `refuseSettings` sees to it. */
-function partsOf(target: string): { serviceId: string; bundleId: string } {
-  const space = target.lastIndexOf(' ');
-  return { serviceId: target.slice(0, space), bundleId: target.slice(space + 1) };
-}
-
 async function readBack(api: Api, target: string, isMember: boolean): Promise<ReadBack> {
-  const { serviceId, bundleId } = partsOf(target);
+  const { serviceId, bundleId } = bundleParts(target);
   const record = await api.service(serviceId);
   const evidence = { ServiceID: serviceId, bundle: bundleId };
   if (!record) return { state: 'absent', records: [], evidence: { ...evidence, found: false } };
-  const found = (await readBundles(api))?.find((bundle) => textOf(bundle.id) === bundleId);
   // A bundle that is not listed may be on a page that the server kept: that says nothing.
-  if (!Array.isArray(found?.service_ids)) return { state: 'unreadable', records: [record], evidence };
-  const member = found.service_ids.some((id) => textOf(id) === serviceId);
-  const state = member === isMember ? 'as_wished' : 'otherwise';
-  return { state, records: [record], evidence: { ...evidence, member } };
+  const member = membershipOf(await readBundles(api), target);
+  if (member === undefined) return { state: 'unreadable', records: [record], evidence };
+  const state = (member === 'TRUE') === isMember ? 'as_wished' : 'otherwise';
+  return { state, records: [record], evidence: { ...evidence, member: member === 'TRUE' } };
 }
 
 /** Undefined on servers that have no such list: they answer 404, or refuse what they do not know with 400 or 403. */
-async function readBundles(api: Api): Promise<readonly BundleFacts[] | undefined> {
+export async function readBundles(api: Pick<Api, 'listBundles'>): Promise<Bundles | undefined> {
   try {
-    return await api.listBundles();
+    const listed = await api.listBundles();
+    return listed && new Map(listed.flatMap(membersOf));
   } catch (error) {
     if (error instanceof AppError && (error.code === 'api_forbidden' || statusOf(error) === 400)) return undefined;
     throw error;
   }
+}
+
+function membersOf({ id, service_ids: members }: BundleFacts): [string, ReadonlySet<string>][] {
+  const bundleId = textOf(id);
+  if (bundleId === undefined || !Array.isArray(members)) return [];
+  return [[bundleId, new Set(members.flatMap((member) => textOf(member) ?? []))]];
 }
 
 function statusOf({ detail }: AppError): unknown {
