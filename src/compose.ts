@@ -235,6 +235,13 @@ async function refuseOtherAddress(store: SqliteStore, address: string): Promise<
   if ((await store.address()) !== undefined) await store.bind(address);
 }
 
+/** The Management API alone, for a look at it; undefined for the embedded console, which is not started for that. */
+export function composeClient({ api, timing }: Config): ManagementClient | undefined {
+  const { requestTimeoutMs, progressTimeoutMs } = timing;
+  const common = { requestTimeoutMs, progressTimeoutMs, clock: systemClock, random: systemRandom, retries: 1 };
+  return api && new ManagementClient({ ...common, address: api.url, credential: api.credential });
+}
+
 interface Connection {
   api: Api;
   embedded: string | undefined;

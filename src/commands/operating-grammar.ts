@@ -1,5 +1,7 @@
 // commands: the grammar of what an operator needs: names, options and their help, each bound to its command.
 import type { Command } from 'commander';
+import { dbBackupCommand } from './db-backup.ts';
+import { doctorCommand } from './doctor.ts';
 import type { Io } from './io.ts';
 import type { SharedOptions } from './steering-grammar.ts';
 import { tokensAddCommand, tokensListCommand, tokensRevokeCommand } from './tokens.ts';
@@ -19,5 +21,19 @@ export function addOperating(program: Command, io: Io, bind: Bind, shared: Share
     .action(bind((options: never) => tokensListCommand(io, options)));
   onDatabase(tokens.command('revoke <name>').description('refuse it from the next request on')).action(
     bind((name: never, options: never) => tokensRevokeCommand(io, name, options)),
+  );
+
+  shared
+    .output(
+      shared.engine(
+        program.command('doctor').description('whether all is well here, and what to do; it changes nothing'),
+      ),
+      'text, json',
+    )
+    .action(bind((options: never) => doctorCommand(io, options)));
+
+  const db = program.command('db').description('the database');
+  onDatabase(db.command('backup <file>').description('a verified copy, also while a daemon runs')).action(
+    bind((file: never, options: never) => dbBackupCommand(io, file, options)),
   );
 }

@@ -17,7 +17,7 @@ export { auditJson, decisionsJson, reportJson } from './json.ts';
 export { auditText, decisionsText } from './lists-text.ts';
 export { type MarkdownOptions, reportMarkdown } from './markdown.ts';
 export type { Report, ReportDecision, ReportSummary } from './report.ts';
-export { type TerminalOptions, terminalTable } from './terminal-table.ts';
+export { paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
 export { reportText, type TextOptions } from './text.ts';
 
 export const REPORT_FORMATS = ['json', 'md', 'text'] as const;

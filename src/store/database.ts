@@ -75,6 +75,15 @@ export class Db {
     this.guard(() => this.connection.exec(sql));
   }
 
+  /** Into a file that is empty or not there, in one step: as the database is at this moment, whoever writes meanwhile. */
+  async copyTo(file: string): Promise<void> {
+    await this.connection
+      .backup(file, { progress: ({ remainingPages }) => Math.max(1, remainingPages) })
+      .catch((error) => {
+        throw storeError(error, file);
+      });
+  }
+
   close(): void {
     this.statements.clear();
     this.connection.close();

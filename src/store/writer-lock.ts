@@ -1,6 +1,6 @@
 // store: one writer at a time. The lock is an exclusive transaction on a database file of its own beside the main one:
 // the kernel frees it the moment its process dies, however it dies.
-import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { AppError } from '../domain/errors.ts';
 import { openDatabase } from './database.ts';
@@ -78,6 +78,37 @@ export function readDaemonAddress(databaseFile: string): DaemonAddress | undefin
     return typeof address.url === 'string' && typeof address.pid === 'number' ? (address as DaemonAddress) : undefined;
   } catch {
     return undefined; // half-written or foreign: the same as none
+  }
+}
+
+export interface LockLook {
+  /** Somebody writes now: a daemon, or a command. */
+  isHeld: boolean;
+  /** What a daemon said of itself when it began to listen; of a dead one when the lock is not held. */
+  daemon: (DaemonAddress & { sinceMs: number }) | undefined;
+}
+
+/** Who writes, without taking the lock. Errors: AppError `store_failed` when the lock's file cannot be read. */
+export function lookAtLock(databaseFile: string): LockLook {
+  const address = readDaemonAddress(databaseFile);
+  const sinceMs = address && statSync(addressFileOf(databaseFile), { throwIfNoEntry: false })?.mtimeMs;
+  const daemon = address && sinceMs !== undefined ? { ...address, sinceMs } : undefined;
+  return { isHeld: isHeld(`${oneName(databaseFile)}.lock`), daemon };
+}
+
+/** A reader meets the lock as a writer does, and holds nothing itself for longer than it looks. */
+function isHeld(file: string): boolean {
+  if (!existsSync(file)) return false;
+  let connection: Database.Database | undefined;
+  try {
+    connection = new Database(file, { readonly: true, timeout: 0 });
+    connection.prepare('SELECT count(*) FROM sqlite_master').get();
+    return false;
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'SQLITE_BUSY') return true;
+    throw storeError(error, file);
+  } finally {
+    connection?.close();
   }
 }
 

@@ -1,0 +1,55 @@
+// commands: `db backup FILE`: a copy of the database, also while a daemon runs: one file, verified, with the way back told.
+// It reads only, so that it works whoever writes, and when nobody can; that it was taken is told by the copy's own head.
+
+import { privateKeyFileOf } from '../audit/signing-key.ts';
+import { auditSourcesOf } from '../audit/sources.ts';
+import type { AuditCheck } from '../audit/verdict.ts';
+import { verifyAudit } from '../audit/verify.ts';
+import { backupDatabase } from '../store/backup.ts';
+import type { SqliteReader } from '../store/reader.ts';
+import { systemClock } from '../system/clock.ts';
+import { auditCheckText } from './audit-text.ts';
+import { type CommonOptions, databaseOf, type Io, outputOf, write } from './io.ts';
+import { shellWord } from './shell-word.ts';
+import { sizeText } from './size-text.ts';
+
+/** Exit code 1: the copy is there and equals the database, whose audit is broken. */
+export async function dbBackupCommand(io: Io, file: string, options: CommonOptions): Promise<number> {
+  const format = outputOf(options, ['text', 'json'] as const, 'text');
+  const database = databaseOf(io, options);
+  const { bytes, tables, checked } = await backupDatabase(database, file, systemClock, (copy) =>
+    verifyCopy(database, copy),
+  );
+  const { ok, entries, head, bad } = checked;
+  const restore = wayBack(database, file);
+  const told = { file, bytes, tables, audit: { ok, entries, head, bad: bad ?? null }, restore };
+  const lines = [
+    `${file}: ${sizeText(bytes)}, whole (integrity check)`,
+    auditCheckText(checked),
+    '',
+    'To restore it, with the daemon stopped:',
+    ...restore.map((line) => `  ${line}`),
+    'The third is for a look at its report: nothing is changed before the fourth.',
+    `Keep ${privateKeyFileOf(database)} elsewhere too: without it a restored database signs nothing.`,
+  ];
+  write(io, options, format === 'json' ? JSON.stringify(told, null, 2) : lines.join('\n'));
+  return ok ? 0 : 1;
+}
+
+/** Against the checkpoints beside the database, no further than the copy goes: a daemon may have sealed more since. */
+async function verifyCopy(database: string, copy: SqliteReader): Promise<AuditCheck> {
+  const sources = auditSourcesOf(database, copy, systemClock);
+  const reach = (await copy.checkpointLines())?.length;
+  return verifyAudit({ ...sources, fileLines: () => sources.fileLines()?.slice(0, reach) });
+}
+
+/** A `-wal` of the database that was would be taken for one of the database that is. */
+function wayBack(database: string, file: string): string[] {
+  const place = shellWord(database);
+  return [
+    `rm -f ${shellWord(`${database}-wal`)} ${shellWord(`${database}-shm`)}`,
+    `install -m 600 ${shellWord(file)} ${place}`,
+    `trustward run --mode dry-run --db ${place}`,
+    `trustward audit accept-restore --db ${place} --reason "…"`,
+  ];
+}

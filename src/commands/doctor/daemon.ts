@@ -1,0 +1,70 @@
+// commands: `doctor`: who writes to the database, and the daemon's endpoint: whether it answers, is ready, and takes our token.
+import type { Config } from '../../config.ts';
+import { lineOf } from '../../domain/errors.ts';
+import { isoTime } from '../../domain/time-text.ts';
+import { demandFree } from '../../http/index.ts';
+import { type LockLook, lookAtLock } from '../../store/writer-lock.ts';
+import { findDaemon } from '../daemon-client.ts';
+import { type Check, ok, problem, warning } from './check.ts';
+
+const ANSWER_WITHIN_MS = 5_000;
+
+export async function daemonChecks(config: Config): Promise<Check[]> {
+  const look = lookAtLock(config.db);
+  const { isHeld, daemon } = look;
+  if (isHeld && daemon) {
+    const since = `runs since ${isoTime(daemon.sinceMs)}`;
+    return [ok('daemon', `${since} (process ${daemon.pid}, ${daemon.url})`), ...(await endpointChecks(config, daemon))];
+  }
+  if (isHeld) return [ok('daemon', 'none listens; a command, or a daemon that starts, writes to the database now')];
+  return [idle(look), await freePlace(config)];
+}
+
+function idle({ daemon }: LockLook): Check {
+  if (!daemon) return ok('daemon', 'none runs on this database');
+  const text = `process ${daemon.pid}, which listened on ${daemon.url}, ended without taking leave`;
+  return warning('daemon', text, 'look into its log; `trustward serve` starts a new one');
+}
+
+async function freePlace({ listen }: Config): Promise<Check> {
+  try {
+    await demandFree(listen);
+    return ok('endpoint', `${listen.host}:${listen.port} is free for \`trustward serve\``);
+  } catch (error) {
+    return problem('endpoint', lineOf(error), 'TRUSTWARD_LISTEN says where it listens');
+  }
+}
+
+interface Readiness {
+  checks?: { name: string; ok: boolean; text: string }[];
+}
+
+async function endpointChecks(config: Config, { url }: { url: string }): Promise<Check[]> {
+  let readiness: Readiness;
+  try {
+    const answer = await fetch(`${url}/readyz`, { redirect: 'error', signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+    readiness = (await answer.json()) as Readiness;
+  } catch (error) {
+    const text = `${url} does not answer (${lineOf(error)})`;
+    return [problem('endpoint', text, 'look into the log of the daemon; it may have to be started again')];
+  }
+  const unwell = (readiness.checks ?? []).filter((check) => !check.ok);
+  const told = unwell.map(({ name, text }) =>
+    problem('endpoint', `${name}: ${text}`, 'docs/operating.md, under Health'),
+  );
+  const ready = ok('endpoint', `${url} answers, and is ready`);
+  return [...(unwell.length === 0 ? [ready] : told), ...(await tokenChecks(config))];
+}
+
+/** The token that commands send: one that is refused is found out now, not when something has to be stopped. */
+async function tokenChecks(config: Config): Promise<Check[]> {
+  const daemon = await findDaemon(config).catch((error) => error as Error);
+  if (daemon === undefined) return [];
+  if (daemon instanceof Error) return [problem('token', lineOf(daemon), 'read it as the daemon’s user')];
+  try {
+    await daemon.call('GET', '/api/runs?limit=1');
+    return [ok('token', 'the endpoint takes the one that commands send')];
+  } catch (error) {
+    return [problem('token', lineOf(error), 'set TRUSTWARD_TOKEN to one that is good')];
+  }
+}

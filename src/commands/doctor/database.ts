@@ -1,0 +1,128 @@
+// commands: `doctor`: the database and its audit: whether they are whole, of this version and this address, and can be written.
+// It opens them for reading alone; that they can be written is asked of the file system, not tried.
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { privateKeyFileOf } from '../../audit/signing-key.ts';
+import type { AuditCheck } from '../../audit/verdict.ts';
+import { composeReader, composeVerification } from '../../compose.ts';
+import type { Config } from '../../config.ts';
+import { AppError, lineOf } from '../../domain/errors.ts';
+import { stopText } from '../../domain/steering.ts';
+import type { StoreReader } from '../../domain/store.ts';
+import { isoTime } from '../../domain/time-text.ts';
+import { inspectDatabase } from '../../store/inspect.ts';
+import { auditCheckText } from '../audit-text.ts';
+import { sizeText } from '../size-text.ts';
+import { type Check, ok, problem, warning } from './check.ts';
+
+const NAME = 'database';
+
+export async function databaseChecks(config: Config): Promise<Check[]> {
+  const { db: file } = config;
+  try {
+    if (!existsSync(file)) return [missing(file)];
+    // First: who may not write beside a database cannot even read it as it is now.
+    const closed = unwritable(file);
+    if (closed) return [closed, ...openToOthers(file)];
+    const { tables, latest, damage } = inspectDatabase(file, 'quick');
+    if (damage.length > 0)
+      return [
+        problem(NAME, `${file} is damaged: ${damage[0]}`, 'stop the daemon and restore a backup (docs/operating.md)'),
+      ];
+    const size = sizeText(sizeOf(file) + sizeOf(`${file}-wal`));
+    const whole = `${file}: whole (quick check), ${size}, tables ${tables} of ${latest}`;
+    if (tables > latest) return [problem(NAME, `${whole}: a newer version wrote it`, 'update Trustward')];
+    if (tables < latest) {
+      const back = '`trustward db backup FILE` first: there is no other way back';
+      return [warning(NAME, `${whole}: the next start brings them up`, back), ...openToOthers(file)];
+    }
+    return [...(await contentChecks(config, whole)), ...openToOthers(file), ...(await auditChecks(file))];
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return [problem(NAME, lineOf(error), 'see the section on backups of docs/operating.md')];
+  }
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function missing(file: string): Check {
+  const folder = existingFolder(dirname(resolve(file)));
+  const text = `there is none yet at ${file}: the first run makes it`;
+  return canWrite(folder)
+    ? ok(NAME, text)
+    : problem(NAME, `${text}, and ${folder} cannot be written`, 'change its owner or mode, or set TRUSTWARD_DB');
+}
+
+/** The folder itself, or the nearest above it that is there. */
+export function existingFolder(folder: string): string {
+  return existsSync(folder) ? folder : existingFolder(dirname(folder));
+}
+
+function unwritable(file: string): Check | undefined {
+  const closed = [file, dirname(resolve(file))].find((place) => !canWrite(place));
+  if (closed === undefined) return undefined;
+  return problem(NAME, `${closed} cannot be written by this user`, 'change its owner or mode, or be the daemon’s user');
+}
+
+function canWrite(place: string): boolean {
+  try {
+    accessSync(place, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function openToOthers(file: string): Check[] {
+  if ((statSync(file).mode & 0o077) === 0) return [];
+  return [warning(NAME, `${file} can be read by others, and it names people and devices`, `chmod 600 ${file}`)];
+}
+
+async function contentChecks({ db, api }: Config, whole: string): Promise<Check[]> {
+  const reader = composeReader(db);
+  try {
+    const address = await reader.address();
+    if (api && address !== undefined && address !== api.url)
+      return [problem(NAME, `${db} belongs to ${address}, not to ${api.url}`, 'set TRUSTWARD_DB to another file')];
+    const stop = await reader.stop();
+    return [
+      ok(NAME, `${whole}, ${await lastRunText(reader)}`),
+      ...(stop ? [warning('stop', stopText(stop), '`trustward resume --reason …` when it is over')] : []),
+    ];
+  } finally {
+    await reader.close();
+  }
+}
+
+async function lastRunText(reader: StoreReader): Promise<string> {
+  const run = await reader.latestRun();
+  return run ? `run ${run.seq} ${run.status} (began ${isoTime(run.startedAt)})` : 'no run yet';
+}
+
+/** As `audit verify` says it, but for the head: it says something to programs alone. */
+function wholeText(check: AuditCheck): string {
+  return auditCheckText(check).replace(`, head ${check.head}`, '').replaceAll('\n', '; ');
+}
+
+/** The checkpoints outside against the chain; and the key, without which nothing starts. */
+async function auditChecks(file: string): Promise<Check[]> {
+  const name = 'audit';
+  const key = privateKeyFileOf(file);
+  const check = await composeVerification(file, {});
+  const found = check.ok
+    ? ok(name, wholeText(check))
+    : problem(
+        name,
+        auditCheckText(check),
+        'docs/audit.md tells what it may be; if a backup was restored: `audit accept-restore`',
+      );
+  if (!existsSync(key)) {
+    if (check.checkpoints === 0) return [found];
+    const advice = 'restore it from your backup, or `trustward audit new-key --reason …`';
+    return [found, problem(name, `${key}, which signs checkpoints, is gone: the daemon does not start`, advice)];
+  }
+  if ((statSync(key).mode & 0o077) === 0) return [found];
+  return [found, problem(name, `${key} can be read by others: the daemon does not start`, `chmod 600 ${key}`)];
+}

@@ -1,0 +1,42 @@
+// commands: `doctor`: the rules: whether they can be loaded, and whether their own tests pass.
+import { actionsWith } from '../../act/actions.ts';
+import type { Config } from '../../config.ts';
+import { AppError } from '../../domain/errors.ts';
+import { MODES } from '../../domain/mode.ts';
+import { type LoadedRule, runRuleTests } from '../../evaluate/index.ts';
+import { loadRuleFolder } from '../../rule-holder.ts';
+import { type Check, countOfWords, ok, problem, warning } from './check.ts';
+
+const NAME = 'rules';
+
+/** Answers the rules too; none when they cannot be loaded. */
+export async function rulesChecks(config: Config): Promise<{ checks: Check[]; rules: readonly LoadedRule[] }> {
+  try {
+    const { rules } = await loadRuleFolder(config.rulesDir, actionsWith([...config.notify.webhooks.keys()]));
+    return { checks: checksOf(rules, config.rulesDir), rules };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const [first = '', ...more] = error.message.split('\n');
+    const others = more.length === 0 ? '' : `, and ${countOfWords(more.length, 'more problem')}`;
+    return { checks: [problem(NAME, `${first}${others}`, '`trustward rules check` names them all')], rules: [] };
+  }
+}
+
+function checksOf(rules: readonly LoadedRule[], dir: string): Check[] {
+  const report = runRuleTests(rules, { mutate: false });
+  const modes = [...MODES]
+    .reverse()
+    .map((mode) => [mode, rules.filter((rule) => rule.mode === mode).length] as const)
+    .flatMap(([mode, count]) => (count === 0 ? [] : [`${count} ${mode}`]));
+  const loaded = `${countOfWords(rules.length, 'rule')} in ${dir} (${modes.join(', ')})`;
+  if (report.failed > 0) {
+    const failing = report.rules.filter(({ tests }) => tests.some((test) => !test.ok)).map(({ rule }) => rule);
+    const text = `${loaded}: ${countOfWords(report.failed, 'test')} of ${failing.join(', ')} failed`;
+    return [problem(NAME, text, '`trustward rules test` tells what was expected')];
+  }
+  const thin = report.rules.filter((rule) => !rule.ok).map(({ rule }) => rule);
+  const passed = ok(NAME, `${loaded}; ${countOfWords(report.passed, 'test')} passed`);
+  if (thin.length === 0) return [passed];
+  const text = `the tests of ${thin.join(', ')} would not notice a mistake`;
+  return [passed, warning(NAME, text, '`trustward rules test` tells what they lack')];
+}

@@ -1,0 +1,43 @@
+// commands: `doctor`: what lies around: where webhooks lead to, and room on the disk.
+import { statfsSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type { Config } from '../../config.ts';
+import { lineOf } from '../../domain/errors.ts';
+import { publicAddressesOf } from '../../notify/addresses.ts';
+import type { Webhook } from '../../notify/settings.ts';
+import { sizeText } from '../size-text.ts';
+import { type Check, ok, problem, warning } from './check.ts';
+import { existingFolder } from './database.ts';
+
+const ROOM_NEEDED = 100e6;
+const ROOM_WISHED = 1e9;
+
+/** The address that a name leads to now; nothing is sent there. */
+export async function webhookChecks({ notify }: Config): Promise<Check[]> {
+  if (notify.webhooks.size === 0) return [ok('webhooks', 'none are set: nobody is told outside')];
+  return Promise.all([...notify.webhooks.values()].map((webhook) => webhookCheck(webhook, notify.alertsTo)));
+}
+
+async function webhookCheck({ name, url, allowPrivate }: Webhook, alertsTo: readonly string[]): Promise<Check> {
+  try {
+    const [first, ...more] = await publicAddressesOf(url.hostname, allowPrivate);
+    const others = more.length === 0 ? '' : ` and ${more.length} more`;
+    const alerted = alertsTo.includes(name) ? '; alerts go there' : '';
+    return ok('webhooks', `\`${name}\`: ${url.host} leads to ${first?.address}${others}, which is allowed${alerted}`);
+  } catch (error) {
+    const advice = 'correct its url, or the name service; `allowPrivate: true` lets a receiver of your own be reached';
+    return problem('webhooks', `\`${name}\`: ${lineOf(error)}`, advice);
+  }
+}
+
+export function diskCheck({ db }: Config): Check {
+  const folder = existingFolder(dirname(resolve(db)));
+  const { bavail, bsize } = statfsSync(folder);
+  const free = bavail * bsize;
+  const size = statSync(db, { throwIfNoEntry: false })?.size ?? 0;
+  const text = `${sizeText(free)} free in ${folder}`;
+  const advice = 'make room: on a full disk nothing is recorded, and so nothing is done';
+  if (free < ROOM_NEEDED) return problem('disk', text, advice);
+  if (free < Math.max(ROOM_WISHED, size)) return warning('disk', `${text}; the database has ${sizeText(size)}`, advice);
+  return ok('disk', text);
+}

@@ -1,0 +1,98 @@
+// store: a copy of a database as it was at one moment, also while a daemon writes to it, by SQLite's own backup. In: two file
+// names, and what the copy must pass. Out: one whole file (0600), or none. It never overwrites, and writes nothing to the source.
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { AppError } from '../domain/errors.ts';
+import type { Clock } from '../domain/ports.ts';
+import { type Inspection, inspectDatabase, openAsItIs } from './inspect.ts';
+import { SqliteReader } from './reader.ts';
+import { storeError } from './store-fault.ts';
+
+export interface Backup<T> {
+  bytes: number;
+  tables: Inspection['tables'];
+  /** What the check answered. */
+  checked: T;
+}
+
+/**
+ * Copies `source` to `target`. Errors: AppError `not_found` (no source), `usage` (the target is there), `store_failed` when the
+ * source holds nothing of Trustward or the disk fails, `store_damaged` when the copy is not whole; what `check` throws.
+ */
+export async function backupDatabase<T>(
+  source: string,
+  target: string,
+  clock: Clock,
+  check: (copy: SqliteReader) => Promise<T>,
+): Promise<Backup<T>> {
+  if (!existsSync(source)) throw new AppError('not_found', `there is no database at \`${source}\`: set TRUSTWARD_DB`);
+  if (existsSync(target)) throw taken(target);
+  const aside = `${target}.${process.pid}.new`;
+  try {
+    closeSync(openSync(aside, 'wx', 0o600));
+    await copy(source, aside);
+    const { tables, damage } = inspectDatabase(aside, 'whole');
+    if (damage.length > 0) throw damaged(source, damage[0] as string);
+    if (tables === 0)
+      throw new AppError('store_failed', `database \`${source}\` holds nothing of Trustward: there is nothing to keep`);
+    const reader = new SqliteReader(openAsItIs(aside), clock);
+    const checked = await check(reader).finally(() => reader.close());
+    const { size: bytes } = statSync(aside);
+    sync(aside);
+    giveName(aside, target);
+    return { bytes, tables, checked };
+  } catch (error) {
+    throw storeError(error, target);
+  } finally {
+    for (const end of ['', '-journal', '-wal', '-shm']) rmSync(`${aside}${end}`, { force: true });
+  }
+}
+
+async function copy(source: string, target: string): Promise<void> {
+  const from = openAsItIs(source);
+  try {
+    // All pages in one step: in several, each write of a daemon would begin the copy anew. Its writes go on meanwhile.
+    await from.copyTo(target);
+  } finally {
+    from.close();
+  }
+  // One file, whole in itself: without this, opening it would need a `-wal` beside it.
+  const made = new Database(target);
+  try {
+    made.pragma('journal_mode = DELETE');
+  } finally {
+    made.close();
+  }
+}
+
+function sync(file: string): void {
+  const handle = openSync(file, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** A link refuses a name that is taken, which a renaming does not; some file systems have no links. */
+function giveName(aside: string, target: string): void {
+  try {
+    linkSync(aside, target);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' || existsSync(target)) throw taken(target);
+    if (!/^(EPERM|ENOTSUP|EOPNOTSUPP|ENOSYS)$/.test(code ?? '')) throw error;
+    renameSync(aside, target);
+  }
+  sync(dirname(target));
+}
+
+function taken(target: string): AppError {
+  return new AppError('usage', `\`${target}\` is there already, and a backup never overwrites: give another name`);
+}
+
+function damaged(source: string, what: string): AppError {
+  const advice = 'keep the backups that you have, and restore one';
+  return new AppError('store_damaged', `database \`${source}\` is damaged, and no copy was kept (${what}): ${advice}`);
+}

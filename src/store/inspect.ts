@@ -1,0 +1,39 @@
+// store: a look at a database file as it is, whichever version wrote it. Reading only.
+// In: a file name. Out: whether it is whole, and which tables it has.
+import Database from 'better-sqlite3';
+import { Db } from './database.ts';
+import { readMigrations } from './migrate.ts';
+import { storeError } from './store-fault.ts';
+
+export interface Inspection {
+  /** The version of its tables, and the one that this program knows. */
+  tables: number;
+  latest: number;
+  /** What SQLite finds wrong, a line each; empty when nothing is. */
+  damage: string[];
+}
+
+/** Errors: AppError `store_failed`, `store_damaged`, `store_locked`. */
+export function openAsItIs(file: string): Db {
+  try {
+    return new Db(new Database(file, { readonly: true, fileMustExist: true, timeout: 5_000 }), file);
+  } catch (error) {
+    throw storeError(error, file);
+  }
+}
+
+/** `quick` leaves out that indexes agree with their tables. Errors: as openAsItIs. */
+export function inspectDatabase(file: string, check: 'quick' | 'whole'): Inspection {
+  const db = openAsItIs(file);
+  try {
+    const pragma = check === 'quick' ? 'quick_check' : 'integrity_check';
+    const lines = db.all<Record<string, string>>(`PRAGMA ${pragma}`).flatMap((row) => Object.values(row));
+    return {
+      tables: Number(db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0),
+      latest: readMigrations().at(-1)?.version ?? 0,
+      damage: lines.filter((line) => line !== 'ok'),
+    };
+  } finally {
+    db.close();
+  }
+}

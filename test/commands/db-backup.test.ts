@@ -1,0 +1,143 @@
+// commands: `db backup`: a copy that is whole, taken while a daemon writes; never over another file, never half.
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Daemon, startDaemon } from '../../src/daemon.ts';
+import { type Organization, startOrganization } from '../scenarios/organization.ts';
+import { command } from './in-process.ts';
+
+let org: Organization;
+let kept: string;
+let file: string;
+
+beforeEach(async () => {
+  org = await startOrganization({
+    devices: 30,
+    compromised: 2,
+    env: { TRUSTWARD_LISTEN: '127.0.0.1:0', TRUSTWARD_SCHEDULE: '0 0 1 1 *' },
+  });
+  await org.run('enforce');
+  kept = join(org.dir, 'kept');
+  mkdirSync(kept);
+  file = join(kept, 'monday.db');
+});
+afterEach(() => org.close());
+
+const backup = (...more: string[]) => command(['db', 'backup', file, ...more], org.env);
+
+function rowsOf(database: string, table: string): unknown[] {
+  const db = new Database(database, { readonly: true });
+  try {
+    return db.prepare(`SELECT * FROM ${table}`).all();
+  } finally {
+    db.close();
+  }
+}
+
+describe('a backup', () => {
+  it('is one whole file for its owner alone, with every row, and nothing beside it', async () => {
+    const { code, out } = await backup('--format', 'json');
+    expect(code).toBe(0);
+    const { seq, hash } = await org.composition.engine.store.auditHead();
+    expect(JSON.parse(out)).toMatchObject({ file, audit: { ok: true, entries: seq, head: hash, bad: null } });
+    expect(readdirSync(kept)).toEqual(['monday.db']);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    for (const table of ['runs', 'claims', 'audit', 'checkpoints', 'intents'])
+      expect(rowsOf(file, table), table).toEqual(rowsOf(org.dbFile, table));
+    expect(rowsOf(file, 'claims')).toHaveLength(2);
+  });
+
+  it('leaves the database as it is, without an entry in its audit', async () => {
+    const before = await org.composition.engine.store.auditHead();
+    await backup();
+    expect(await org.composition.engine.store.auditHead()).toEqual(before);
+  });
+
+  it('is taken and whole while a daemon runs one run after the other', async () => {
+    const daemon: Daemon = await startDaemon(org.composition);
+    let isDone = false;
+    const runs = (async () => {
+      while (!isDone) await org.run('dry-run');
+    })();
+    for (let turn = 0; turn < 5; turn += 1) {
+      const { code, out } = await command(['db', 'backup', `${file}.${turn}`, '--format', 'json'], org.env);
+      expect(code).toBe(0);
+      expect(JSON.parse(out).audit).toMatchObject({ ok: true, bad: null });
+    }
+    isDone = true;
+    await runs;
+    await daemon.stop();
+  });
+
+  it('never takes the place of another file', async () => {
+    writeFileSync(file, 'a letter');
+    const { code, out, err } = await backup();
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain(`\`${file}\` is there already`);
+    expect(readFileSync(file, 'utf8')).toBe('a letter');
+    expect(readdirSync(kept)).toEqual(['monday.db']);
+  });
+
+  it('that cannot be made leaves nothing half', async () => {
+    file = join(kept, 'no', 'folder.db');
+    expect(await backup()).toMatchObject({ code: 1, out: '' });
+    file = join(kept, 'monday.db');
+    const none = await command(['db', 'backup', file, '--db', join(org.dir, 'none.db')], org.env);
+    expect(none).toMatchObject({ code: 1, err: expect.stringContaining('there is no database') });
+    expect(readdirSync(kept)).toEqual([]);
+  });
+
+  it('of a damaged database is refused, and named as such', async () => {
+    await org.composition.close();
+    const db = new Database(org.dbFile);
+    db.pragma('journal_mode = DELETE');
+    db.close();
+    const bytes = readFileSync(org.dbFile);
+    bytes.fill(0x5a, 4096 * 3, 4096 * 20);
+    writeFileSync(org.dbFile, bytes);
+    const { code, err } = await backup();
+    expect(code).toBe(1);
+    expect(err).toContain('damaged');
+    expect(readdirSync(kept)).toEqual([]);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('of a database whose audit was edited is kept, and ends with 1 and the entry', async () => {
+    await org.composition.close();
+    const db = new Database(org.dbFile);
+    db.exec('DROP TRIGGER audit_no_update');
+    db.exec("UPDATE audit SET bytes = replace(bytes, 'enforce', 'dry-run') WHERE seq = 3");
+    db.close();
+    const { code, out } = await backup();
+    expect(code).toBe(1);
+    expect(out).toContain('the audit is broken at entry 3');
+    expect(rowsOf(file, 'claims')).toHaveLength(2);
+  });
+
+  it('is restored as it says, is noticed by the engine, and goes on after it was accepted', async () => {
+    const { out } = await backup('--format', 'json');
+    await org.run('dry-run');
+    await org.composition.close();
+    const [remove, , , accept] = JSON.parse(out).restore as string[];
+    expect(remove).toBe(`rm -f ${org.dbFile}-wal ${org.dbFile}-shm`);
+    for (const end of ['-wal', '-shm']) rmSync(`${org.dbFile}${end}`, { force: true });
+    copyFileSync(file, org.dbFile);
+    await org.restart();
+    expect(org.composition.engine.daemonMode).toBe('dry-run');
+    await org.composition.close();
+    expect(accept).toContain('audit accept-restore');
+    await command(['audit', 'accept-restore', '--reason', 'the disk died'], org.env);
+    await org.restart();
+    expect(org.composition.engine.daemonMode).toBe('enforce');
+  });
+});

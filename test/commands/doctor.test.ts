@@ -1,0 +1,279 @@
+// commands: `doctor`: what is wrong is found, each in a line of its own with what to do; what is well is not called wrong; and
+// looking changes nothing.
+import { appendFileSync, chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Daemon, startDaemon } from '../../src/daemon.ts';
+import { BAN_COMPROMISED, DISABLE_FAILING, type Organization, startOrganization } from '../scenarios/organization.ts';
+import { command } from './in-process.ts';
+import { trustward } from './trustward.ts';
+
+interface Shown {
+  name: string;
+  state: 'ok' | 'warning' | 'problem';
+  text: string;
+  advice: string | null;
+}
+
+let org: Organization;
+
+beforeEach(async () => {
+  org = await startOrganization({
+    devices: 20,
+    rules: { ban: BAN_COMPROMISED, service: DISABLE_FAILING },
+    env: { TRUSTWARD_LISTEN: '127.0.0.1:0', TRUSTWARD_SCHEDULE: '0 0 1 1 *', TRUSTWARD_QUIET_PERIOD: '15s' },
+  });
+  await org.run('dry-run');
+});
+afterEach(() => org.close());
+
+async function doctor(wrong: Record<string, string> = {}): Promise<{ code: number; checks: Shown[]; bad: Shown[] }> {
+  const { code, out, err } = await command(['doctor', '--format', 'json'], { ...org.env, ...wrong });
+  expect(err).toBe('');
+  const { checks, problems, warnings, ok } = JSON.parse(out);
+  const bad = checks.filter(({ state }: Shown) => state !== 'ok');
+  expect(bad).toHaveLength(problems + warnings);
+  expect(ok).toBe(code === 0);
+  for (const { advice } of bad) expect(advice).toMatch(/\w/);
+  return { code, checks, bad };
+}
+
+/** The only thing that is not well. */
+async function theOne(code: number, wrong?: Record<string, string>): Promise<Shown> {
+  const found = await doctor(wrong);
+  expect(found.bad, JSON.stringify(found.bad)).toHaveLength(1);
+  expect(found.code).toBe(code);
+  return found.bad[0] as Shown;
+}
+
+describe('a whole installation', () => {
+  it('is well, without a daemon', async () => {
+    await org.composition.close();
+    const { code, checks, bad } = await doctor();
+    expect(bad).toEqual([]);
+    expect(code).toBe(0);
+    const textOf = (name: string) => checks.find((check) => check.name === name)?.text;
+    expect(textOf('API')).toMatch(/takes TRUSTWARD_API_KEY \(20 devices, \d+ services\); clocks agree/);
+    expect(textOf('database')).toMatch(/whole \(quick check\).*run 1 completed/);
+    expect(textOf('audit')).toMatch(/the audit is whole: \d+ entries.*signed checkpoints agree/);
+    expect(textOf('rules')).toMatch(/2 rules in .* \(1 enforce, 1 approve\); 2 tests passed/);
+    expect(textOf('daemon')).toBe('none runs on this database');
+    expect(checks.map(({ name }) => name)).toEqual(expect.arrayContaining(['endpoint', 'webhooks', 'disk']));
+  });
+
+  it('is well with a daemon, and it is told since when that runs, that it is ready and takes the token', async () => {
+    const daemon: Daemon = await startDaemon(org.composition);
+    const { code, checks } = await doctor();
+    await daemon.stop();
+    expect(code).toBe(0);
+    const texts = checks.map(({ name, text }) => `${name}: ${text}`);
+    expect(texts).toContainEqual(
+      expect.stringMatching(new RegExp(`^daemon: runs since \\d{4}-\\S+ \\(process ${process.pid}, ${daemon.url}\\)`)),
+    );
+    expect(texts).toContain(`endpoint: ${daemon.url} answers, and is ready`);
+    expect(texts).toContain('token: the endpoint takes the one that commands send');
+  });
+
+  it('is not changed by the look: no writing request, no row, no file but the working files of SQLite', async () => {
+    await org.composition.close();
+    const writing = ['POST', 'PUT', 'DELETE'] as const;
+    org.console.faults?.set(writing.map((method) => ({ kind: 'error', match: { method } })));
+    const effects = org.console.effects().length;
+    const files = () =>
+      readdirSync(org.dir, { recursive: true, encoding: 'utf8' }).filter((name) => !/-(wal|shm)$/.test(name));
+    const before = { files: files(), bytes: readFileSync(org.dbFile) };
+    await doctor();
+    expect(org.console.faults?.status().map(({ fired }) => fired)).toEqual([0, 0, 0]);
+    expect(org.console.effects()).toHaveLength(effects);
+    expect({ files: files(), bytes: readFileSync(org.dbFile) }).toEqual(before);
+  });
+
+  it('that has not run yet is well, and nothing is made', async () => {
+    const db = join(org.dir, 'new', 'trustward.db');
+    expect(await doctor({ TRUSTWARD_DB: db })).toMatchObject({ code: 0, bad: [] });
+    expect(() => statSync(join(org.dir, 'new'))).toThrow('ENOENT');
+  });
+
+  it('fits into the columns of a terminal, and no secret is in it', async () => {
+    const { out } = await command(['doctor'], org.env);
+    expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
+    expect(out).toContain('\nall is well\n');
+    expect(out).not.toContain(org.env.TRUSTWARD_API_KEY);
+  });
+});
+
+describe('the configuration', () => {
+  it('that is wrong is told line by line, with exit code 2', async () => {
+    const { code, checks } = await doctor({ TRUSTWARD_MODE: 'all', TRUSTWARD_SCHEDULE: 'x' });
+    expect(code).toBe(2);
+    expect(checks).toMatchObject([
+      { name: 'configuration', state: 'problem', text: expect.stringContaining('TRUSTWARD_') },
+      { name: 'configuration', state: 'problem', text: expect.stringContaining('TRUSTWARD_') },
+    ]);
+  });
+
+  it.each<[Record<string, string>, RegExp]>([
+    [
+      { TRUSTWARD_SCHEDUL: '* * * * *' },
+      /TRUSTWARD_SCHEDUL is set, and nothing reads it; did you mean `TRUSTWARD_SCHEDULE`/,
+    ],
+    [{ TRUSTWARD_QUIET_PERIOD: '1s' }, /quiet period \(1s\) is shorter than the request timeout \(10s\)/],
+    [{ TRUSTWARD_LISTEN: '0.0.0.0:0' }, /listens on 0\.0\.0\.0/],
+  ])('that is unwise is a warning: %j', async (wrong, words) => {
+    expect(await theOne(0, wrong)).toMatchObject({
+      name: 'configuration',
+      state: 'warning',
+      text: expect.stringMatching(words),
+    });
+  });
+
+  it('with a key that everybody can read is a warning', async () => {
+    const file = join(org.dir, 'key');
+    writeFileSync(file, org.env.TRUSTWARD_API_KEY as string);
+    chmodSync(file, 0o644);
+    const wrong = { TRUSTWARD_API_KEY: '', TRUSTWARD_API_KEY_FILE: file };
+    expect(await theOne(0, wrong)).toMatchObject({ state: 'warning', advice: `chmod 600 ${file}` });
+    chmodSync(file, 0o600);
+    expect(await doctor(wrong)).toMatchObject({ code: 0, bad: [] });
+  });
+});
+
+describe('the API', () => {
+  it('that refuses the credential is a problem, and the credential is not told', async () => {
+    const found = await theOne(1, { TRUSTWARD_API_KEY: 'canary-key-5512' });
+    expect(found).toMatchObject({ name: 'API', state: 'problem', text: expect.stringContaining('401') });
+    expect(JSON.stringify(found)).not.toContain('canary');
+  });
+
+  it('that lets a source not be read is a warning that names the rules', async () => {
+    org.console.faults?.set([{ kind: 'error', status: 403, match: { path: '/api/v1/events' } }]);
+    expect((await theOne(0)).text).toMatch(
+      /^events answers 403: always unknown are the rules disable-failing-service$/,
+    );
+  });
+
+  it('whose clock differs by more than is trusted is a problem', async () => {
+    const server = createServer((_, response) => {
+      response.setHeader('Date', 'Thu, 01 Jan 2015 00:00:00 GMT');
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"devices":[],"count":0}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { code, bad } = await doctor({ TRUSTWARD_API_URL: url, TRUSTWARD_DB: join(org.dir, 'other.db') });
+    await new Promise((resolve) => server.close(resolve));
+    expect(code).toBe(1);
+    expect(bad[0]?.text).toMatch(/our clock is \S+ ahead of the server's: no source is trusted/);
+  });
+});
+
+describe('the database and its audit', () => {
+  beforeEach(() => org.composition.close());
+
+  it('of another address is a problem', async () => {
+    const { bad } = await doctor({ TRUSTWARD_API_URL: 'http://127.0.0.1:9' });
+    expect(bad.map(({ name }) => name)).toEqual(['API', 'database']);
+    expect(bad[1]?.text).toContain(`belongs to ${org.console.address}`);
+  });
+
+  it('with an edited entry is a problem that names the entry', async () => {
+    const db = new Database(org.dbFile);
+    db.exec('DROP TRIGGER audit_no_update');
+    db.exec("UPDATE audit SET bytes = replace(bytes, 'kind', 'kinds') WHERE seq = 2");
+    db.close();
+    expect(await theOne(1)).toMatchObject({ name: 'audit', text: expect.stringContaining('broken at entry 2') });
+  });
+
+  it('older than the checkpoints outside is a problem', async () => {
+    const db = new Database(org.dbFile);
+    db.exec('DROP TRIGGER audit_no_delete; DROP TRIGGER checkpoints_no_delete');
+    db.exec('DELETE FROM checkpoints WHERE size = (SELECT max(size) FROM checkpoints)');
+    db.close();
+    expect(await theOne(1)).toMatchObject({ name: 'audit', state: 'problem' });
+  });
+
+  it('without the key that signs it is a problem, before a start finds out', async () => {
+    rmSync(`${org.dbFile}.audit-key`);
+    expect(await theOne(1)).toMatchObject({ name: 'audit', advice: expect.stringContaining('audit new-key') });
+  });
+
+  it('that is damaged is a problem, and everything else is looked at all the same', async () => {
+    writeFileSync(org.dbFile, 'Dear Sir, this is no database at all. '.repeat(100));
+    rmSync(`${org.dbFile}-wal`, { force: true });
+    const { code, bad, checks } = await doctor();
+    expect(code).toBe(1);
+    expect(bad).toMatchObject([{ name: 'database', text: expect.stringContaining('SQLITE_NOTADB') }]);
+    expect(checks.map(({ name }) => name)).toEqual(expect.arrayContaining(['API', 'rules', 'disk']));
+  });
+
+  it('that others can read is a warning', async () => {
+    chmodSync(org.dbFile, 0o644);
+    expect(await theOne(0)).toMatchObject({ name: 'database', advice: `chmod 600 ${org.dbFile}` });
+  });
+
+  it.skipIf(process.getuid?.() !== 0)('that this user cannot write is a problem', async () => {
+    chmodSync(org.dir, 0o755);
+    chmodSync(org.dbFile, 0o644);
+    const { code, out } = await trustward(
+      ['doctor', '--format', 'json'],
+      { ...org.env, HOME: org.dir },
+      { uid: 65_534 },
+    );
+    expect(code).toBe(1);
+    const texts = JSON.parse(out).checks.map(({ text }: Shown) => text);
+    expect(texts).toContain(`${org.dbFile} cannot be written by this user`);
+  });
+});
+
+describe('what lies around', () => {
+  it('a rule that cannot be loaded, or whose test fails, is a problem that names it', async () => {
+    const file = join(org.rulesDir, 'ban.yaml');
+    writeFileSync(file, BAN_COMPROMISED.replace('expect: match', 'expect: no_match'));
+    expect((await theOne(1)).text).toContain('1 test of ban-compromised-device failed');
+    appendFileSync(file, 'sujbect: device\n');
+    expect(await theOne(1)).toMatchObject({ name: 'rules', text: expect.stringMatching(/^ban\.yaml:\d+:\d+: /) });
+  });
+
+  it('a daemon that died is a warning, and what it left is not taken for one that runs', async () => {
+    await org.composition.close();
+    writeFileSync(`${org.dbFile}.daemon.json`, JSON.stringify({ pid: 99, url: 'http://127.0.0.1:9' }));
+    expect(await theOne(0)).toMatchObject({ name: 'daemon', text: expect.stringContaining('process 99') });
+  });
+
+  it('a daemon that is not ready, and a token that it does not take, are problems', async () => {
+    const daemon = await startDaemon(org.composition);
+    writeFileSync(join(org.rulesDir, 'ban.yaml'), 'id: [\n');
+    await org.composition.rules.reload();
+    const { code, bad } = await doctor({ TRUSTWARD_TOKEN: 'not-the-one-0123456789' });
+    await daemon.stop();
+    expect(code).toBe(1);
+    expect(bad.map(({ name }) => name)).toEqual(['rules', 'endpoint', 'token']);
+  });
+
+  it('an endpoint’s port that is taken is a problem before the start', async () => {
+    await org.composition.close();
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const found = await theOne(1, { TRUSTWARD_LISTEN: `127.0.0.1:${port}` });
+    await new Promise((resolve) => server.close(resolve));
+    expect(found).toMatchObject({ name: 'endpoint', text: expect.stringContaining(`:${port}`) });
+  });
+
+  it('a webhook whose name leads to a private address is a problem', async () => {
+    const file = join(org.dir, 'webhooks.yaml');
+    writeFileSync(file, 'ops: { url: "https://localhost/x", secretEnv: OPS_SECRET }');
+    const wrong = { TRUSTWARD_WEBHOOKS: file, TRUSTWARD_WEBHOOK_HOSTS: 'localhost', OPS_SECRET: 'a-secret-of-its-own' };
+    expect(await theOne(1, wrong)).toMatchObject({
+      name: 'webhooks',
+      text: expect.stringContaining('not a public address'),
+    });
+  });
+
+  it('a stop that stands is a warning, so that nobody wonders why nothing is done', async () => {
+    await org.composition.engine.store.setStop({ at: 0, by: 'ana', reason: 'the MDM reports nonsense' }, []);
+    expect(await theOne(0)).toMatchObject({ name: 'stop', text: expect.stringContaining('the MDM reports nonsense') });
+  });
+});
