@@ -1,7 +1,7 @@
 // act: what undoing means to the episodes that go on: it was Trustward's own doing, and no person's reversal.
 // In: an undo that is done. Out: the episodes that it changes, for the commit of its outcome. It calls nothing.
 import type { Action } from '../domain/action.ts';
-import type { Episode } from '../domain/episode.ts';
+import { type Episode, seenKey } from '../domain/episode.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { ActContext } from './context.ts';
 
@@ -22,11 +22,13 @@ export async function episodesAfterUndo(context: ActContext, action: Action, int
     ...intent.basis.map(({ subjectId }) => subjectId),
     ...intent.effect.devices.map(({ id }) => id),
   ]);
+  const undone = action.inverse && seenKey(action.inverse, intent.target);
   return episodes.flatMap((episode): Episode[] => {
     if (episode.state === 'closed' || episode.overriddenAt !== undefined) return [];
     if (ended.has(episode.id))
       return [{ ...episode, state: 'closed', stateSince: nowMs, closedAt: nowMs, closeReason: 'adopted' }];
-    return episode.seenSo && subjects.has(episode.subject.id) ? [{ ...episode, seenSo: false }] : [];
+    if (undone === undefined || !subjects.has(episode.subject.id) || !episode.seenSo.includes(undone)) return [];
+    return [{ ...episode, seenSo: episode.seenSo.filter((key) => key !== undone) }];
   });
 }
 

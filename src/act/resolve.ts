@@ -1,6 +1,7 @@
 // act: what earlier runs left: intents planned but never sent, sent without an outcome, and doubts.
 // A doubt is resolved by reading back after the quiet period; at most one retry, and only after two agreeing reads.
 import type { Action, ReadBack } from '../domain/action.ts';
+import { seenKey } from '../domain/episode.ts';
 import { lineOf } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
 import { isAtLeast } from '../domain/mode.ts';
@@ -153,7 +154,10 @@ async function wasSeenDone(context: ActContext, intent: Intent): Promise<boolean
   if (intent.undo) return false;
   const { episodes } = await context.store.standing(context.clock.nowMs());
   const ids = new Set(intent.basis.map((basis) => basis.episodeId));
-  return episodes.some(({ id, seenSo, overriddenAt }) => ids.has(id) && (seenSo || overriddenAt !== undefined));
+  const key = seenKey(intent.action, intent.target);
+  return episodes.some(
+    ({ id, seenSo, overriddenAt }) => ids.has(id) && (seenSo.includes(key) || overriddenAt !== undefined),
+  );
 }
 
 /** A one-shot run has no next run to leave a doubt to: it waits for the quiet period once. */

@@ -4,7 +4,7 @@ import type { ActionTraits } from '../domain/action.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
 import { cardOfTarget } from '../domain/bundles.ts';
 import type { Claim } from '../domain/claim.ts';
-import type { Episode } from '../domain/episode.ts';
+import { type Episode, seenKey } from '../domain/episode.ts';
 import { isAtLeast, leastMode } from '../domain/mode.ts';
 import type { Rule } from '../domain/rule.ts';
 import { amendEpisode, type FollowedEpisodes, isTrusted, subjectKey } from './episodes.ts';
@@ -68,13 +68,20 @@ export class Claims {
     else if (!isOwnStateSo(wish)) this.observeReversal(wish);
   }
 
+  /** As it is after what other wishes of the episode have told. */
+  episodeNow({ episode }: Wish): Episode | undefined {
+    return episode && (this.followed.episodes.get(episode.id) ?? episode);
+  }
+
   private observeSo(wish: Wish): void {
-    const episode = wish.episode as NonNullable<Wish['episode']>;
+    const episode = this.episodeNow(wish) as Episode;
     const claims = this.openOn(wish.target).filter((claim) => claim.action === wish.traits.name);
     const first = claims[0];
     if (first === undefined) {
       // A person's doing: nothing to claim, but a later change back is a person's reversal.
-      if (!episode.seenSo && !this.isUndoneJustNow(wish)) amendEpisode(this.followed, { ...episode, seenSo: true });
+      const key = seenKey(wish.traits.name, wish.target);
+      if (!episode.seenSo.includes(key) && !this.isUndoneJustNow(wish))
+        amendEpisode(this.followed, { ...episode, seenSo: [...episode.seenSo, key] });
       return;
     }
     if (!isAtLeast(wish.ownMode, 'approve') || episode.overriddenAt !== undefined) return;
@@ -112,7 +119,8 @@ export class Claims {
 
   /** INVARIANT: a state that changes right after an attempt may be a stale read; after the quiet period it is somebody's doing. */
   private observeReversal(wish: Wish): void {
-    const { episode, intent } = wish;
+    const { intent } = wish;
+    const episode = this.episodeNow(wish);
     if (!episode || episode.overriddenAt !== undefined || wish.doubt !== undefined) return;
     // A field that is missing says nothing of what anybody did.
     if (wish.card.state[wish.traits.fieldWritten as string] === undefined) return;
@@ -120,9 +128,9 @@ export class Claims {
       (claim) => claim.episodeId === episode.id && claim.action === wish.traits.name,
     );
     if (mayBeStale(intent?.settledAt, this.input)) return;
-    if (own.length > 0 || episode.seenSo) {
+    if (own.length > 0 || episode.seenSo.includes(seenKey(wish.traits.name, wish.target))) {
       const found = wish.card.state[wish.traits.fieldWritten as string];
-      wish.episode = this.override(episode, wish.traits, wish.target, found);
+      this.override(episode, wish.traits, wish.target, found);
     }
     // Also those of earlier episodes that only wait for their undoing: there is nothing of ours left to undo.
     const waiting = this.openOn(wish.target).filter(
@@ -146,14 +154,12 @@ export class Claims {
     }
   }
 
-  private override(episode: Episode, traits: ActionTraits, target: string, found: string | undefined): Episode {
-    const after = { ...episode, overriddenAt: this.input.nowMs };
-    amendEpisode(this.followed, after);
+  private override(episode: Episode, traits: ActionTraits, target: string, found: string | undefined): void {
+    amendEpisode(this.followed, { ...episode, overriddenAt: this.input.nowMs });
     const drift = { field: traits.fieldWritten ?? '', expected: traits.valueWritten ?? null, found: found ?? null };
     const { id, rule, subject } = episode;
     const body = { episode: id, rule, subject: subject.id, action: traits.name, target, drift };
     this.notes.push({ kind: 'episode.overridden', body });
-    return after;
   }
 
   /** Wishes to undo: targets all of whose claims are over, with the trouble seen gone in this very run. */

@@ -133,7 +133,7 @@ function opened(input: DecideInput, rule: Rule, match: Match): Episode {
     state: 'matching',
     stateSince: now,
     absentSince: undefined,
-    seenSo: false,
+    seenSo: [],
     overriddenAt: undefined,
     closedAt: undefined,
     closeReason: undefined,

@@ -1,4 +1,5 @@
 // domain: one unbroken time in which a rule matches a subject; acting happens once an episode.
+import type { ActionName } from './action.ts';
 import type { SubjectRef } from './subjects.ts';
 
 /**
@@ -20,11 +21,16 @@ export interface Episode {
   stateSince: number;
   /** Absent from trusted snapshots since then; undefined while it is there. */
   absentSince: number | undefined;
-  /** The target was once seen in the wanted state: a later change back is somebody's reversal. */
-  seenSo: boolean;
+  /** What was once seen in the wanted state, as `seenKey`: a later change back is somebody's reversal. */
+  seenSo: readonly string[];
   /** A person reversed what stood: it acts no more until the trouble itself has cleared. */
   overriddenAt: number | undefined;
   closedAt: number | undefined;
   /** `adopted`: its rule was missing or off, and another rule took over what it claimed, and it was undone. */
   closeReason: 'cleared' | 'gone' | 'adopted' | undefined;
+}
+
+/** One action on one target: a rule may wish several. */
+export function seenKey(action: ActionName, target: string): string {
+  return `${action} ${target}`;
 }

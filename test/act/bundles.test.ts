@@ -31,8 +31,10 @@ function problemsOf(then: string): string {
   return 'problems' in parsed ? parsed.problems.map(problemLine).join('\n') : '';
 }
 
-function rule(): LoadedRule {
-  const parsed = parse(`{ action: add_to_bundle, with: { bundle: "${BUNDLE}" } }`);
+const ADDING = `{ action: add_to_bundle, with: { bundle: "${BUNDLE}" } }`;
+
+function rule(then = ADDING): LoadedRule {
+  const parsed = parse(then);
   if ('problems' in parsed) throw new Error(parsed.problems.map(problemLine).join('\n'));
   return parsed.rule;
 }
@@ -41,8 +43,8 @@ function described(Description: string): void {
   on.platform.services.set(SERVICE, { ServiceID: SERVICE, ServiceName: 'shop', Enabled: 'TRUE', Description });
 }
 
-function startWithBundle(): void {
-  on = startOnPlatform({ rules: [rule()] });
+function startWithBundle(then?: string): void {
+  on = startOnPlatform({ rules: [rule(then)] });
   described('trouble');
   on.platform.bundles.set(BUNDLE, new Set());
 }
@@ -93,6 +95,24 @@ describe('bundles', () => {
     members().delete(SERVICE);
     expect(reasons(await on.run())).toEqual(['overridden']);
     expect(on.platform.sent).toEqual([]);
+  });
+
+  it('get a service that its rule had found switched off already, run after run', async () => {
+    startWithBundle(`[disable_service, ${ADDING}]`);
+    on.platform.services.set(SERVICE, { ...on.platform.services.get(SERVICE), Enabled: 'FALSE' });
+    await on.run('dry-run');
+    await on.run();
+    expect(on.platform.sent).toEqual([`bundle ${SERVICE} ${BUNDLE}`]);
+  });
+
+  it('do not get a service that a person has just switched on again', async () => {
+    startWithBundle(`[${ADDING}, disable_service]`);
+    on.platform.answer(`${SERVICE} ${BUNDLE}`, 'failed');
+    await on.run();
+    on.platform.services.set(SERVICE, { ...on.platform.services.get(SERVICE), Enabled: 'TRUE' });
+    on.clock.pass(QUIET_MS);
+    expect(reasons(await on.run())).toEqual(['overridden', 'overridden']);
+    expect(on.platform.sent).toEqual([`bundle ${SERVICE} ${BUNDLE}`, `disable ${SERVICE}`]);
   });
 
   it('that cannot be read are taken for untold: the last look before the call reads them again', async () => {

@@ -105,7 +105,7 @@ function episodesOf(intents: readonly Intent[]): Episode[] {
       state: 'matching',
       stateSince: START_MS,
       absentSince: undefined,
-      seenSo: false,
+      seenSo: [],
       overriddenAt: undefined,
       closedAt: undefined,
       closeReason: undefined,

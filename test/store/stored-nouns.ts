@@ -34,7 +34,7 @@ export const episode: Episode = {
   state: 'frozen',
   stateSince: 3,
   absentSince: 4,
-  seenSo: true,
+  seenSo: ['ban_device S-1'],
   overriddenAt: 5,
   closedAt: undefined,
   closeReason: undefined,
