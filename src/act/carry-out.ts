@@ -80,6 +80,7 @@ async function send(
     note: undefined,
     attempt: { begun: true },
     settings: intent.settings,
+    effect: intent.effect,
     doubtRetry,
     notes: [
       {

@@ -1,5 +1,5 @@
 // act: the last look before a call: the target as just read, the rule, the ceilings. Answers why not to call, or nothing.
-import type { ReadBack } from '../domain/action.ts';
+import type { Action, ReadBack } from '../domain/action.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import { attemptsAllowed } from '../domain/ceiling.ts';
 import type { Decision } from '../domain/decision.ts';
@@ -33,7 +33,7 @@ export async function lastLook(context: ActContext, intent: Intent, fresh: ReadB
   if (refusal) return refusal;
   // A person who lets go of it knows that the trouble lasts.
   if (intent.released) return beyondCeiling(context, intent);
-  const drift = intent.approved ? driftOfApproved(intent, fresh) : driftOf(context, intent, fresh);
+  const drift = intent.approved ? driftOfApproved(action, intent, fresh) : driftOf(context, intent, fresh);
   return drift ?? (await beyondCeiling(context, intent));
 }
 
@@ -83,12 +83,28 @@ export function newcomers(intent: Intent, fresh: ReadBack): Refusal | undefined 
 }
 
 /** A person approved these very facts: a record field that changed since is refused by name. */
-function driftOfApproved(intent: Intent, fresh: ReadBack): Refusal | undefined {
-  const changed = intent.basis.flatMap((basis) => {
+function driftOfApproved(action: Action, intent: Intent, fresh: ReadBack): Refusal | undefined {
+  const facts = intent.basis.flatMap((basis) => {
     const record = recordOf(fresh.records, basis);
     return record ? changedFacts(basis, record) : [`${basis.subjectId} is gone`];
   });
+  const changed = [...facts, ...otherChanges(action, intent, fresh)];
   return changed.length === 0 ? undefined : skipped('drifted', `changed since it was approved: ${changed.join(', ')}`);
+}
+
+/** What would be changed is part of what was approved: from another value, or to another document, it is not the same. */
+function otherChanges(action: Action, { effect, settings }: Intent, { records }: ReadBack): string[] {
+  if (!action.changes || effect.changes === undefined) return [];
+  const now = action.changes(records[0] && own(records[0], 'ServiceSpec'), settings) ?? [];
+  const then = new Map(effect.changes.map((change) => [change.path, change]));
+  const paths = new Set([...then.keys(), ...now.map(({ path }) => path)]);
+  return [...paths].flatMap((path) => {
+    const [before, after] = [then.get(path), now.find((change) => change.path === path)];
+    if (canonicalJson(before ?? null) === canonicalJson(after ?? null)) return [];
+    // What needs no change has the value that it would be set to.
+    const was = canonicalJson((before ? before.from : after?.to) ?? null);
+    return [`${path} was ${was} and is ${canonicalJson((after ? after.from : before?.to) ?? null)}`];
+  });
 }
 
 /** INVARIANT: at least one rule that wished it still does (or, undoing, none of them wishes it again). */

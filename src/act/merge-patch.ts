@@ -1,6 +1,7 @@
 // act: JSON merge patches (RFC 7386): a patch onto a document, and what that changes, as people and the audit see it.
 // In: JSON values, hostile. Out: new values. It never changes its input, touches a prototype, or shows a secret's value.
 import { canonicalJson } from '../domain/canonical.ts';
+import type { Change } from '../domain/decision.ts';
 import { type Fact, type Facts, isFacts, own } from '../domain/facts.ts';
 
 /** Services' specs lie a handful of levels deep. */
@@ -32,15 +33,6 @@ function withoutNulls(value: Fact): Fact {
   return Object.fromEntries(kept.map(([key, member]) => [key, withoutNulls(member)]));
 }
 
-export interface Change {
-  /** Such as `spec.backend.target.port`. */
-  path: string;
-  /** Undefined: it was not there. */
-  from: Fact | undefined;
-  /** Undefined: it is taken away. */
-  to: Fact | undefined;
-}
-
 /** What differs, member by member; lists are compared whole. Secret values show as `[dropped]`. */
 export function changesBetween(before: Fact | undefined, after: Fact | undefined, path: string[] = []): Change[] {
   if (isFacts(before) && isFacts(after)) {
@@ -48,7 +40,7 @@ export function changesBetween(before: Fact | undefined, after: Fact | undefined
     return keys.flatMap((key) => changesBetween(own(before, key), own(after, key), [...path, key]));
   }
   if (canonicalJson(before ?? null) === canonicalJson(after ?? null)) return [];
-  return [{ path: path.join('.'), from: shown(before, path), to: shown(after, path) }];
+  return [{ path: path.join('.'), from: shown(before, path) ?? null, to: shown(after, path) ?? null }];
 }
 
 function shown(value: Fact | undefined, path: string[]): Fact | undefined {

@@ -7,7 +7,11 @@ const TEXT_MAX = 1_000_000;
 
 /** Undefined when the record has none that can be read. */
 export function specOfRecord(record: Facts): Facts | undefined {
-  const text = own(record, 'ServiceSpec');
+  return specOf(own(record, 'ServiceSpec'));
+}
+
+/** The same of the field's value alone. */
+export function specOf(text: Fact | undefined): Facts | undefined {
   if (isFacts(text)) return text;
   if (typeof text !== 'string' || text.length > TEXT_MAX) return undefined;
   // What parses as it is may hold `&amp;` of its own: only text that does not parse was escaped as a whole.

@@ -58,6 +58,7 @@ export function planDigest(planned: readonly PlannedIntent[]): string {
     settings,
     held,
     devices: effect.devices.map((device) => device.id).sort(),
+    changes: effect.changes,
     basis: basis.map(({ rule, ruleHash, subjectId, facts }) => ({
       rule,
       ruleHash,

@@ -72,12 +72,12 @@ function openIntents(engine: Engine, plan: Plan, active: readonly Rule[], view: 
   const rules = new Map(active.map((rule) => [rule.id, rule]));
   const opened: OpenedIntents = { fresh: [], again: [], refused: [] };
   for (const planned of plan.intents) {
-    const { action, target, basis, settings } = planned;
+    const { action, target, basis, settings, effect } = planned;
     const reason = refusalOf(planned, rules, view);
     const failed = failedBefore(planned, view);
     const mode = leastMode(...basis.map((item) => rules.get(item.rule)?.mode ?? 'off'), engine.daemonMode);
     if (reason) opened.refused.push({ action, target, reason });
-    else if (failed) opened.again.push(openAgain({ ...failed, basis, settings, approved: true }, mode));
+    else if (failed) opened.again.push(openAgain({ ...failed, basis, settings, effect, approved: true }, mode));
     else opened.fresh.push(intentOf(engine, plan, planned, mode));
   }
   return opened;

@@ -1,9 +1,10 @@
 // decide, last step: wishes with answers → decisions. One is written when it is new or changed; a standing one is
 // carried, so that a thousand standing matches do not write a thousand rows a run.
+import { canonicalJson } from '../domain/canonical.ts';
 import type { Decision, StoredDecision } from '../domain/decision.ts';
 import { isAtLeast } from '../domain/mode.ts';
 import type { DecideInput } from './input.ts';
-import { type Answer, devicesOf, type Wish } from './wish.ts';
+import { type Answer, effectOf, type Wish } from './wish.ts';
 
 /** Of a rule whose source is untrusted, so many decisions are written; the tallies count all of its matches. */
 const UNTRUSTED_MAX = 100;
@@ -59,8 +60,15 @@ function isSame(before: StoredDecision, wish: Wish): boolean {
     // A dry run between live ones changes nothing about what is held or skipped.
     (before.mode === wish.mode || answer.decision !== 'act') &&
     before.ruleHash === wish.rule.hash &&
-    before.episodeId === wish.episode?.id
+    before.episodeId === wish.episode?.id &&
+    changesSame(before, wish)
   );
+}
+
+/** What a person reads before approving must be what is there now: somebody may have edited the document meanwhile. */
+function changesSame({ effect }: StoredDecision, wish: Wish): boolean {
+  if (wish.traits.changes === undefined) return true;
+  return canonicalJson(effect.changes ?? null) === canonicalJson(effectOf(wish).changes ?? null);
 }
 
 /** A live act whose intent is no longer there (withdrawn, or lost with a crash) is a new decision. */
@@ -93,7 +101,7 @@ function decisionOf(wish: Wish, input: DecideInput): Decision {
     mode: wish.mode,
     cappedBy: wish.cappedBy,
     facts: wish.facts,
-    effect: { text: wish.traits.effect(wish.target, wish.devices, wish.settings), devices: devicesOf(wish) },
+    effect: effectOf(wish),
     episodeId: wish.episode?.id,
     intentId: wish.intent?.id,
     outcome: undefined,

@@ -13,7 +13,7 @@ import { Exemptions, partiesOfCard } from './exemptions.ts';
 import type { Decided, DecideInput, DraftToAct } from './input.ts';
 import { answerAlone } from './steps.ts';
 import { answerTogether } from './together.ts';
-import { devicesOf, type Wish, wishKey } from './wish.ts';
+import { effectOf, type Wish, wishKey } from './wish.ts';
 import { KnownIntents, wishesOf } from './wishes.ts';
 
 /** Held for a reason that a person's approval answers. */
@@ -129,7 +129,7 @@ function draftOf(group: readonly Wish[], idOf: (wish: Wish) => string): IntentDr
       decisionId: idOf(wish),
       facts: wish.facts,
     })),
-    effect: { text: first.traits.effect(first.target, first.devices, first.settings), devices: devicesOf(first) },
+    effect: effectOf(first),
   };
 }
 

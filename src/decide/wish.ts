@@ -79,6 +79,12 @@ export function isOwnStateSo(wish: Wish): boolean {
   return fieldWritten !== undefined && wish.card.state[fieldWritten] === valueWritten;
 }
 
-export function devicesOf(wish: Wish): Effect['devices'] {
-  return wish.devices.map(({ id, name, platform, model }) => ({ id, name, platform, model }));
+/** What the action would do to the target as it was read. */
+export function effectOf({ traits, target, devices, settings, card }: Wish): Effect {
+  const changes = traits.changes?.(card.spec, settings);
+  return {
+    text: traits.effect(target, devices, settings, changes),
+    devices: devices.map(({ id, name, platform, model }) => ({ id, name, platform, model })),
+    ...(changes && { changes }),
+  };
 }

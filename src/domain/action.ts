@@ -1,5 +1,6 @@
 // domain: the contract that each file in act/actions/ fulfils. Other stages see only the traits.
-import type { Facts } from './facts.ts';
+import type { Change } from './decision.ts';
+import type { Fact, Facts } from './facts.ts';
 import type { Api, WriteAnswer } from './ports.ts';
 import type { SubjectKind } from './subjects.ts';
 
@@ -37,8 +38,18 @@ export interface ActionTraits {
   changesFleet: boolean;
   /** Checks the settings a rule gives in `with`; answers what is wrong with them, or undefined. */
   refuseSettings(settings: Facts): string | undefined;
+  /**
+   * What it would change in the document that it rewrites (a service's spec, as in its record), without secrets; undefined when
+   * that cannot be read. Only of an action that rewrites one.
+   */
+  changes?(spec: Fact | undefined, settings: Facts): Change[] | undefined;
   /** One sentence for people: what happens to whom. `settings` is what the rule gives in `with`; undoing has none. */
-  effect(target: string, devices: readonly { id: string; name: string }[], settings: Facts): string;
+  effect(
+    target: string,
+    devices: readonly { id: string; name: string }[],
+    settings: Facts,
+    changes?: readonly Change[],
+  ): string;
 }
 
 /** What a target reads back as. `evidence` is kept in the audit. */

@@ -35,10 +35,21 @@ export type ReasonCode = (typeof REASONS)[number];
 
 export type Outcome = 'succeeded' | 'failed' | 'unknown' | 'confirmed' | 'parked' | 'dry_run';
 
+/** One value of a document that differs, such as `spec.backend.target.port`. A secret shows as `[dropped]`. */
+export interface Change {
+  path: string;
+  /** Null: it was not there. */
+  from: Fact;
+  /** Null: it is taken away. */
+  to: Fact;
+}
+
 /** What an action really touches. */
 export interface Effect {
   text: string;
   devices: { id: string; name: string; platform: string; model: string }[];
+  /** Of an action that rewrites a document: what it changes in it, as read for the snapshot. Absent where that cannot be told. */
+  changes?: Change[];
 }
 
 export interface Decision {

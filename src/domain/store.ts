@@ -3,7 +3,7 @@
 import type { ActionName } from './action.ts';
 import type { AuditEntry, AuditNote } from './audit-entry.ts';
 import type { Claim } from './claim.ts';
-import type { Decision, Outcome, StoredDecision } from './decision.ts';
+import type { Decision, Effect, Outcome, StoredDecision } from './decision.ts';
 import type { EndpointToken } from './endpoint-token.ts';
 import type { Episode } from './episode.ts';
 import type { TrustEvent } from './event.ts';
@@ -87,6 +87,8 @@ export interface IntentChange {
   episodes?: Episode[];
   /** What is sent now: the rule may have been edited since an earlier attempt. */
   settings?: Facts;
+  /** What it does now to what was read. */
+  effect?: Effect;
   /** Put into the outbox with it. */
   notifications?: Notification[];
   /** The decision rows of this intent say the same. */

@@ -1,5 +1,5 @@
 // domain: what deciding and acting need of a matched record: small, so that the fleet is never kept whole.
-import { type Facts, own, ownText, ownTexts } from './facts.ts';
+import { type Fact, type Facts, own, ownText, ownTexts } from './facts.ts';
 import type { SubjectKind } from './subjects.ts';
 
 export interface SubjectCard {
@@ -19,6 +19,8 @@ export interface SubjectCard {
   state: { [field: string]: string | undefined };
   model: string;
   platform: string;
+  /** A service's `ServiceSpec` as read, without secrets: what an action would change in it is told by it. */
+  spec?: Fact | undefined;
 }
 
 export function cardOf(kind: SubjectKind, record: Facts): SubjectCard {
@@ -51,6 +53,7 @@ export function cardOf(kind: SubjectKind, record: Facts): SubjectCard {
         id: ownText(record, 'ServiceID') ?? '',
         name: ownText(record, 'ServiceName') ?? '',
         state: { Enabled: flagText(record, 'Enabled') },
+        spec: own(record, 'ServiceSpec'),
       };
   }
 }

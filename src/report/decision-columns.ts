@@ -1,7 +1,7 @@
 // report: what a table of decisions has in its columns, for Markdown and terminal alike.
 // In: decisions of one group. Out: columns of plain lines that may hold hostile names: each writer escapes them.
 import { alsoTouched, outcomeWords, standingWords, subjectLines, targetNoun } from './decision-words.ts';
-import { factTexts } from './fact-text.ts';
+import { changeTexts, factTexts } from './fact-text.ts';
 import type { RunDecision } from './report.ts';
 import { timeCell } from './words.ts';
 
@@ -14,18 +14,25 @@ const ALSO_MAX = 5;
 
 const WHO: DecisionColumn = { head: 'Who', lines: (decision) => [...subjectLines(decision), ...alsoHit(decision)] };
 const WHY: DecisionColumn = { head: 'Why', lines: whyLines };
+/** What is changed from what to what: a person approves just that. */
+const CHANGE: DecisionColumn = {
+  head: 'Change',
+  lines: ({ effect }) =>
+    effect.changes?.length === 0 ? ['nothing: it is so already'] : changeTexts(effect.changes ?? []),
+};
 const SINCE: DecisionColumn = { head: 'Since', lines: ({ since }) => [timeCell(since)] };
 export const OUTCOME: DecisionColumn = { head: 'Outcome', lines: (decision) => [outcomeWords(decision)] };
 export const HELD_BECAUSE: DecisionColumn = { head: 'Held because', lines: ({ reasonText }) => [reasonText] };
 
-/** Who, the target where it is not the subject itself, why, since when; and what is wanted beside. */
+/** Who, the target where it is not the subject itself, what is changed where an action rewrites a document, why, since when; and what is wanted beside. */
 export function decisionColumns(decisions: readonly RunDecision[], more: readonly DecisionColumn[]): DecisionColumn[] {
   const target: DecisionColumn = {
     head: targetNoun(decisions[0] as RunDecision),
     lines: (decision) => [decision.target],
   };
   const isSubject = decisions.every(({ subject, target: own }) => subject.id === own);
-  return [WHO, ...(isSubject ? [] : [target]), WHY, SINCE, ...more];
+  const change = decisions.some(({ effect }) => effect.changes !== undefined) ? [CHANGE] : [];
+  return [WHO, ...(isSubject ? [] : [target]), ...change, WHY, SINCE, ...more];
 }
 
 /** A serial number may be that of several devices: all are hit. */

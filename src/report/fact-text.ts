@@ -1,4 +1,5 @@
 // report: fact values for people: what a decision rests on, one by one.
+import type { Change } from '../domain/decision.ts';
 import type { Fact } from '../domain/facts.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { epochMsOf } from '../domain/timestamp.ts';
@@ -9,6 +10,12 @@ const VALUE_MAX = 200;
 /** `MdmData.CompromisedStatus = "TRUE"`, one text a fact. Time stamps are told as times too. */
 export function factTexts(facts: { [path: string]: Fact }): string[] {
   return Object.entries(facts).map(([path, value]) => `${path} = ${clip(valueText(value), VALUE_MAX)}`);
+}
+
+/** `spec.backend.target.port: "80" → "8443"`, one text a change. */
+export function changeTexts(changes: readonly Change[]): string[] {
+  const side = (value: Fact) => (value === null ? '(none)' : clip(valueText(value), VALUE_MAX));
+  return changes.map(({ path, from, to }) => `${path}: ${side(from)} → ${side(to)}`);
 }
 
 /** An integer over 2^53 was stored as a string of digits; it is shown as the number that it is. */

@@ -6,7 +6,7 @@ import { type Fact, isFacts } from '../domain/facts.ts';
 import { auditView } from './audit-view.ts';
 import { decisionView } from './decision-view.ts';
 import { subjectLines } from './decision-words.ts';
-import { factTexts } from './fact-text.ts';
+import { changeTexts, factTexts } from './fact-text.ts';
 import { clip, showHidden } from './hostile-text.ts';
 import { type TerminalOptions, terminalTable } from './terminal-table.ts';
 import { timeCell } from './words.ts';
@@ -18,7 +18,11 @@ export function decisionsText(decisions: readonly StoredDecision[], options: Ter
     .map(decisionView)
     .map((decision) => [
       lines([timeCell(decision.writtenAt), `run ${decision.runSeq}`]),
-      lines([...subjectLines(decision), `${decision.action} ${decision.target}`]),
+      lines([
+        ...subjectLines(decision),
+        `${decision.action} ${decision.target}`,
+        ...changeTexts(decision.effect.changes ?? []),
+      ]),
       lines([
         decision.rule,
         `${decision.decision}: ${decision.reasonText}`,

@@ -47,6 +47,7 @@ export function applyIntentChange(db: Db, change: IntentChange, at: number): voi
   );
   if (change.settings)
     db.run('UPDATE intents SET settings = ? WHERE id = ?', canonicalJson(change.settings), intent.id);
+  if (change.effect) db.run('UPDATE intents SET effect = ? WHERE id = ?', canonicalJson(change.effect), intent.id);
   if (change.status === 'withdrawn') db.run('UPDATE intent_episodes SET live = 0 WHERE intent_id = ?', intent.id);
   if (change.suppress) suppressIntent(db, intent, intent.planId ?? '');
   recordAttempt(db, intent, change, at);

@@ -84,7 +84,7 @@ describe('a service that is to be changed', () => {
     const id = await addService('insecure');
     const before = (await client.listServices()).length;
     const { run, of } = await org.run('enforce');
-    expect(of('hold')[0]?.effect.text).toContain('set `spec.backend.target.port` to "8443"');
+    expect(of('hold')[0]?.effect.text).toContain('set `spec.backend.target.port` from "80" to "8443"');
     const { intents } = await approveAndApply(run.planId);
     expect(intents).toMatchObject([{ outcome: 'succeeded', note: expect.stringContaining('version 2') }]);
     const record = await client.service(id);

@@ -3,11 +3,12 @@
 // INVARIANT: it never creates a service: the spec that is sent names the very service that was read.
 import type { Action, ReadBack } from '../../domain/action.ts';
 import { canonicalJson } from '../../domain/canonical.ts';
+import type { Change } from '../../domain/decision.ts';
 import { AppError } from '../../domain/errors.ts';
-import { type Facts, isFacts, own } from '../../domain/facts.ts';
+import { type Fact, type Facts, isFacts, own } from '../../domain/facts.ts';
 import type { Api, ServiceSpecFacts } from '../../domain/ports.ts';
-import { changesBetween, isPatched, mergePatch, settingsOfPatch } from '../merge-patch.ts';
-import { specOfRecord } from '../service-spec.ts';
+import { changesBetween, isPatched, isSecretName, mergePatch, settingsOfPatch } from '../merge-patch.ts';
+import { specOf, specOfRecord } from '../service-spec.ts';
 import { refusePatch } from './service-patch.ts';
 
 const VALUE_MAX = 120;
@@ -21,7 +22,9 @@ export const updateService: Action = {
   alsoWrites: (settings) => pathsWritten(patchOf(settings)),
   changesFleet: true,
   refuseSettings: refusePatch,
-  effect: (target, _devices, settings) => `update service ${target}: ${patchWords(patchOf(settings))}`,
+  changes: (spec, settings) => changesOf(specOf(spec), patchOf(settings)),
+  effect: (target, _devices, settings, changes) =>
+    `update service ${target}: ${changes ? changeWords(changes) : patchWords(patchOf(settings))}`,
   readBack: (api, target, settings) => readBack(api, target, patchOf(settings)),
   refuse: (fresh) => fresh.records.map(whyNotWritable).find((why) => why !== undefined),
   perform: (api, target, fresh, settings) => {
@@ -59,14 +62,42 @@ function pathsWritten(patch: Facts): string[] {
   return [...STAMPS, ...paths, ...MIRRORS.filter((places) => places.some(touched)).flat()];
 }
 
-function patchWords(patch: Facts): string {
-  const parts = settingsOfPatch(patch).map(({ path, value }) => {
-    const name = path.join('.');
-    if (value === null) return `take \`${name}\` away`;
-    const text = canonicalJson(value);
-    return `set \`${name}\` to ${text.length > VALUE_MAX ? `${text.slice(0, VALUE_MAX)}…` : text}`;
+/** What a spec that can be read would be changed in, member by member. */
+function changesOf(spec: Facts | undefined, patch: Facts): Change[] | undefined {
+  if (spec === undefined) return undefined;
+  const changes = changesBetween(spec, mergePatch(spec, patch));
+  // A secret was dropped before anything was kept: that it may be there, and would be taken away, must not go untold.
+  const secrets = settingsOfPatch(patch).filter(({ path, value }) => value === null && path.some(isSecretName));
+  const known = new Set(changes.map(({ path }) => path));
+  return [
+    ...changes,
+    ...secrets
+      .map(({ path }) => path.join('.'))
+      .filter((path) => !known.has(path))
+      .map((path) => ({ path, from: '[dropped]', to: null })),
+  ];
+}
+
+function changeWords(changes: readonly Change[]): string {
+  if (changes.length === 0) return 'nothing to change, it is so already';
+  const parts = changes.map(({ path, from, to }) => {
+    if (to === null) return `take \`${path}\` away (it is ${valueWords(from)})`;
+    return `set \`${path}\` ${from === null ? '' : `from ${valueWords(from)} `}to ${valueWords(to)}`;
   });
   return parts.join(', ');
+}
+
+/** Without the spec only what would be set can be said. */
+function patchWords(patch: Facts): string {
+  const parts = settingsOfPatch(patch).map(({ path, value }) =>
+    value === null ? `take \`${path.join('.')}\` away` : `set \`${path.join('.')}\` to ${valueWords(value)}`,
+  );
+  return parts.join(', ');
+}
+
+function valueWords(value: Fact): string {
+  const text = canonicalJson(value);
+  return text.length > VALUE_MAX ? `${text.slice(0, VALUE_MAX)}…` : text;
 }
 
 async function readBack(api: Api, serviceId: string, patch: Facts): Promise<ReadBack> {
@@ -79,11 +110,7 @@ async function readBack(api: Api, serviceId: string, patch: Facts): Promise<Read
     return { state: 'otherwise', records: [record], evidence };
   }
   // Of the spec, only what the patch changes is evidence: the rest may hold secrets.
-  const changes = changesBetween(spec, mergePatch(spec, patch)).map(({ path, from, to }) => ({
-    path,
-    from: from ?? null,
-    to: to ?? null,
-  }));
+  const changes = changesBetween(spec, mergePatch(spec, patch)).map((change): Facts => ({ ...change }));
   const evidence = { ServiceID: serviceId, ServiceVersion: version, changes };
   return { state: isPatched(spec, patch) ? 'as_wished' : 'otherwise', records: [record], evidence };
 }
