@@ -1,5 +1,6 @@
 // console: reads a request's body up to a limit.
-// In: a request. Out: its text, or a Refusal (413). It must never hold more than the limit.
+// In: a request. Out: its text, or a Refusal (413; 400 for bytes that are no UTF-8: kept as they are, they could not be
+// given back byte for byte). It must never hold more than the limit.
 import { Refusal } from './refusal.ts';
 
 export const BODY_BYTES_MAX = 4 * 1_048_576;
@@ -15,7 +16,11 @@ export async function readLimitedText(request: Request): Promise<string> {
     if (size > BODY_BYTES_MAX) throw tooLarge();
     parts.push(part);
   }
-  return Buffer.concat(parts).toString('utf8');
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(parts));
+  } catch {
+    throw new Refusal(400, 'the body is not UTF-8');
+  }
 }
 
 function tooLarge(): Refusal {

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/console/store/database.ts';
+import { openDatabase as openEngineDatabase } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
 import { openOrganization } from './organization.ts';
 
 let folder: string;
@@ -43,6 +45,11 @@ describe('the console database', () => {
     db.exec('CREATE TABLE notes (text TEXT)');
     db.close();
     expect(() => openDatabase(other)).toThrow(/not a database of the console/);
+    const engine = openEngineDatabase(join(folder, 'engine.db'));
+    migrate(engine);
+    engine.exec('PRAGMA user_version = 99'); // whatever version it is of
+    engine.close();
+    expect(() => openDatabase(join(folder, 'engine.db'))).toThrow(/not a database of the console/);
   });
 
   it('that is no database at all is refused with its name', () => {

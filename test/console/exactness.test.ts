@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseExact } from '../../src/management/contract.ts';
-import { type Organization, openOrganization } from './organization.ts';
+import { type Organization, openOrganization, readAnswer } from './organization.ts';
 
 let org: Organization;
 beforeEach(async () => {
@@ -94,5 +94,27 @@ describe('a service spec', () => {
     const text = ' {"metadata": {"name":"exact","cluster":"c","n":1790000000123456789},\n "spec":{}} ';
     const created = (await org.call('POST', '/api/v1/insert_registered_service', text)).json;
     expect(created.ServiceSpec).toBe(text.trim());
+  });
+});
+
+describe('text that could not be given back as it came', () => {
+  const service = (name: string) => JSON.stringify({ metadata: { name, cluster: 'c' } });
+
+  it.each([
+    ['a body that is not UTF-8', Buffer.concat([Buffer.from(service('a').slice(0, 22)), Buffer.of(0xff, 0xfe)])],
+    ['half a character in a name', service('\ud800x')],
+    ['half a character in a key', '{"metadata":{"name":"a","cluster":"c","tags":{"\\udc00":"x"}}}'],
+  ])('%s is refused, and nothing is made of it', async (_, body) => {
+    const before = (await org.call('GET', '/api/v1/registered_services')).text;
+    const answer = await readAnswer(
+      await org.console.app.request('/api/v1/insert_registered_service', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${org.apiKey}` },
+        body,
+      }),
+    );
+    expect(answer.status).toBe(400);
+    expect(answer.json.Message).toMatch(/UTF-8|half a character/);
+    expect((await org.call('GET', '/api/v1/registered_services')).text).toBe(before);
   });
 });

@@ -54,3 +54,17 @@ describe('two weeks', () => {
     expect(await count()).toBe(0);
   });
 });
+
+describe('an event that says it happened', () => {
+  const DAY_MS = 86_400_000;
+
+  it('more than a day ahead is refused: who reads from the newest time on would see no other', async () => {
+    const answer = await submit(1, { created_at: START_MS + DAY_MS + 1 });
+    expect([answer.status, answer.json.Message]).toEqual([400, expect.stringContaining('`created_at` of event 0')]);
+    expect(await count()).toBe(0);
+  });
+
+  it('a little ahead is taken: clocks differ', async () => {
+    expect((await submit(1, { created_at: START_MS + DAY_MS })).status).toBe(200);
+  });
+});

@@ -48,8 +48,9 @@ export function listEventTypes(): Answer {
 /** All events of the body are written, or none. An id that is already in the log is not written again. */
 export function submitEvents({ store, actor, body }: Call<'submit_events'>): Answer {
   const inputs = Array.isArray(body) ? body : [body];
+  const latestMs = store.clock.nowMs() + AHEAD_MAX_MS;
   const ids = store.sql.atomically(() => {
-    const written = inputs.map((input, index) => writeEvent(store, draftOf(input, index)));
+    const written = inputs.map((input, index) => writeEvent(store, draftOf(input, index, latestMs)));
     writeEffect(store, actor, 'events_submitted', '', { count: written.length });
     return written;
   });
@@ -63,12 +64,14 @@ const OWN_MEMBERS = new Set([
   'org_id', 'org_name', 'group_id',
 ]);
 
-const CREATED_AT_MAX = 8_640_000_000_000_000;
+/** Clocks differ; an event from further ahead would hide all later ones from who reads the log from its newest time on. */
+const AHEAD_MAX_MS = 86_400_000;
 
-function draftOf(input: EventInput, index: number) {
+function draftOf(input: EventInput, index: number, latestMs: number) {
   const createdAtMs = input.created_at === undefined ? undefined : Number(input.created_at);
-  if (createdAtMs !== undefined && (createdAtMs < 0 || createdAtMs > CREATED_AT_MAX)) {
-    throw new Refusal(400, `\`created_at\` of event ${index} must be a time in milliseconds since 1970`);
+  if (createdAtMs !== undefined && (createdAtMs < 0 || createdAtMs > latestMs)) {
+    const what = 'must be a time in milliseconds since 1970, at most a day ahead';
+    throw new Refusal(400, `\`created_at\` of event ${index} ${what}`);
   }
   const { device, user } = input.user_principal ?? {};
   const end = input.link?.destination ?? input.link?.source;

@@ -13,7 +13,6 @@ const MIGRATIONS = new URL('../migrations/', import.meta.url);
  * isn't a database of the console.
  */
 export function openDatabase(file: string): Database.Database {
-  const isFresh = file === ':memory:' || !existsSync(file);
   try {
     if (file !== ':memory:') prepareFile(file);
     const db = new Database(file, { timeout: 5_000 });
@@ -23,7 +22,7 @@ export function openDatabase(file: string): Database.Database {
       db.pragma('synchronous = NORMAL');
       db.pragma('foreign_keys = ON');
       db.pragma('cache_size = -65536');
-      migrate(db, file, isFresh);
+      migrate(db, file);
       return db;
     } catch (error) {
       db.close();
@@ -53,17 +52,17 @@ export function copyDatabase(db: Database.Database): Database.Database {
   return new Database(bytes);
 }
 
-function migrate(db: Database.Database, file: string, isFresh: boolean): void {
+function migrate(db: Database.Database, file: string): void {
   const steps = readdirSync(MIGRATIONS)
     .filter((name) => /^\d{4}-.*\.sql$/.test(name))
     .sort();
+  const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all();
+  if (tables.length > 0 && !tables.includes('enduser')) {
+    throw new AppError('store_failed', `\`${file}\` is not a database of the console: give another file`);
+  }
   const version = db.pragma('user_version', { simple: true }) as number;
   if (version > steps.length) {
     throw new AppError('store_failed', `\`${file}\` was written by a newer version: use that version, or another file`);
-  }
-  const tables = db.prepare("SELECT count(*) FROM sqlite_master WHERE type = 'table'").pluck().get() as number;
-  if (version === 0 && tables > 0 && !isFresh) {
-    throw new AppError('store_failed', `\`${file}\` is not a database of the console: give another file`);
   }
   for (const [index, name] of steps.entries()) {
     if (index < version) continue;

@@ -28,12 +28,11 @@ const epochMs = z
 const order = oneOf(['asc', 'desc'] as const);
 const flagFilter = oneOf(['true', 'false'] as const).transform((value) => value && value === 'true');
 
-/** One of a closed set in any case; empty is none. Out: as the set spells it. */
+/** One of a closed set in any case; empty is none of them. Out: as the set spells it. */
 function oneOf<const T extends readonly string[]>(values: T) {
   return z
     .string()
     .transform((value, context): T[number] | undefined => {
-      if (value === '') return undefined;
       const found = values.find((each) => each.toLowerCase() === value.toLowerCase());
       if (!found) context.addIssue(`must be one of ${values.map((each) => `\`${each}\``).join(', ')}`);
       return found;

@@ -23,9 +23,33 @@ export function readQuery<T extends z.ZodObject>(schema: T, params: Iterable<[st
   return read(schema, given, 'the query');
 }
 
-/** Reads a parsed body (undefined when there is none); the message names the field, such as `metadata.name`. */
+/**
+ * Reads a parsed body (undefined when there is none); the message names the field, such as `metadata.name`. Text with half
+ * a character in it is refused: no answer could give it back as it came.
+ */
 export function readBody<T extends z.ZodType>(schema: T, body: unknown): Reading<z.output<T>> {
-  return read(schema, body, 'the body');
+  const reading = read(schema, body, 'the body');
+  if (!reading.ok) return reading;
+  const path = illFormed(body);
+  if (!path) return reading;
+  const name = pathText(path);
+  return { ok: false, name, message: `\`${name.toWellFormed()}\` holds half a character (a lone surrogate)` };
+}
+
+/** Where the first text that is not well-formed is, an object's keys included. */
+function illFormed(value: unknown): PropertyKey[] | undefined {
+  const open: { value: unknown; path: PropertyKey[] }[] = [{ value, path: [] }];
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { path } = next;
+    if (typeof next.value === 'string' && !next.value.isWellFormed()) return path;
+    if (typeof next.value !== 'object' || next.value === null) continue;
+    const members = Array.isArray(next.value) ? next.value.entries() : Object.entries(next.value);
+    for (const [key, member] of members) {
+      if (typeof key === 'string' && !key.isWellFormed()) return [...path, key];
+      open.push({ value: member, path: [...path, key] });
+    }
+  }
+  return undefined;
 }
 
 function read<T extends z.ZodType>(schema: T, input: unknown, whole: string): Reading<z.output<T>> {

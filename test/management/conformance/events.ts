@@ -171,12 +171,13 @@ const LIST_RULES: Rule[] = [
       );
     },
   },
-  ...['severity=LOUD', 'order=UP', 'limit=-1', 'skip=many', 'before=yesterday', 'after=1.5'].map((bad) =>
-    rule(LIST, `\`${bad}\` is 400, and the Message names it`, async (target) => {
-      const answer = await target.get(`${PATHS.events}?${bad}`);
-      equal(answer.status, 400);
-      match(answer.json.Message, new RegExp(bad.split('=')[0] as string));
-    }),
+  ...['severity=LOUD', 'severity=', 'order=UP', 'order=', 'limit=-1', 'skip=many', 'before=yesterday', 'after=1.5'].map(
+    (bad) =>
+      rule(LIST, `\`${bad}\` is 400, and the Message names it`, async (target) => {
+        const answer = await target.get(`${PATHS.events}?${bad}`);
+        equal(answer.status, 400);
+        match(answer.json.Message, new RegExp(bad.split('=')[0] as string));
+      }),
   ),
 ];
 
