@@ -32,9 +32,13 @@ export class RuleHolder {
     const before = this.current?.hash;
     try {
       const { rules, hash } = await loadRuleFolder(this.dir, this.traits);
+      const wasRefused = this.refusal !== undefined;
       this.refusal = undefined;
       this.loaded = rules;
-      if (hash === before) return;
+      if (hash === before) {
+        if (wasRefused) this.log.info({ rules: rules.length, hash }, 'rules are in order again, as they were');
+        return;
+      }
       this.current = activate(rules, hash);
       if (before !== undefined) this.log.info({ rules: rules.length, hash }, `rules loaded: ${rules.length}`);
     } catch (error) {
@@ -100,7 +104,8 @@ export async function loadRuleFolder(
 ): Promise<{ rules: readonly LoadedRule[]; hash: string }> {
   const set = await loadRules(dir, { traits }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === undefined) throw error;
-    const where = `the rules folder \`${dir}\` cannot be read (${error.code})`;
+    const what = error.code === 'ENOENT' ? 'is not there' : `cannot be read (${error.code})`;
+    const where = `the rules folder \`${dir}\` ${what}`;
     throw new AppError('rules', `${where}: give a folder of rule files in TRUSTWARD_RULES or --rules`);
   });
   if (set.problems.length > 0) throw new AppError('rules', set.problems.map(problemLine).join('\n'));

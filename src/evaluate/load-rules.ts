@@ -66,7 +66,8 @@ function duplicate(rule: LoadedRule, first: LoadedRule, text: string): RuleProbl
 async function ruleFiles(dir: string, below: string, depth: number): Promise<string[]> {
   if (depth > FOLDERS_DEEP_MAX) return [];
   const entries = await readdir(join(dir, below), { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
+    // A folder within it that went away meanwhile is as an empty one; without the whole folder nothing is known.
+    if (error.code === 'ENOENT' && below !== '') return [];
     throw error;
   });
   const files: string[] = [];
