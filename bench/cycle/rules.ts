@@ -16,6 +16,8 @@ function ruleText(index: number): string {
     when: conditionOf(index),
     then: index % 5 === 0 ? 'ban_device' : 'notify',
     mode: 'approve',
+    // Who owns what it takes would be asked of the unpaged list: the floor reads pages.
+    owners: 'all',
     limits: { max: 100_000, percent: 100 },
     tests: [{ name: 'sample', given: {}, expect: 'no_match' }],
   });

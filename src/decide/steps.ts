@@ -8,6 +8,7 @@ import { isoTime } from '../domain/time-text.ts';
 import type { DecideInput } from './input.ts';
 import { disagreement, isPlaceholder } from './serials.ts';
 import { type Answer, hold, isAlreadySo, isOwnStateSo, skip, type Wish } from './wish.ts';
+import { hasNoKnownDevice } from './wishes.ts';
 
 type Step = (wish: Wish, input: DecideInput) => Answer | undefined;
 
@@ -45,6 +46,8 @@ function exempt({ exemption }: Wish): Answer | undefined {
 }
 
 function alreadySo(wish: Wish): Answer | undefined {
+  if (isWithoutDevices(wish) && wish.card.serials !== undefined)
+    return skip('already_so', 'no device of theirs is left');
   if (!isAlreadySo(wish)) return undefined;
   return skip('already_so', `${wish.traits.fieldWritten} is already ${wish.traits.valueWritten}`);
 }
@@ -100,6 +103,7 @@ function cooldown({ rule, traits, target, undo }: Wish, input: DecideInput): Ans
 
 function impossibleTarget(wish: Wish, input: DecideInput): Answer | undefined {
   if (!namesSerial(wish)) return undefined;
+  if (isWithoutDevices(wish)) return skip('impossible_target', 'the server does not say which devices are theirs');
   const serial = serialOf(wish);
   if (!isPlaceholder(serial, input.settings.placeholderSerials)) return undefined;
   const what =
@@ -115,6 +119,11 @@ function serialShared(wish: Wish, input: DecideInput): Answer | undefined {
 
 function namesSerial({ traits, card }: Wish): boolean {
   return traits.changesFleet && card.kind !== 'service';
+}
+
+/** A deletion of a user's devices of which none is known: it has no serial number. */
+function isWithoutDevices(wish: Wish): boolean {
+  return namesSerial(wish) && wish.card.kind === 'user' && hasNoKnownDevice(wish.card);
 }
 
 function serialOf(wish: Wish): string {

@@ -3,6 +3,7 @@
 import type { ActionName } from '../domain/action.ts';
 import { attemptsAllowed, share } from '../domain/ceiling.ts';
 import { isAtLeast, leastMode } from '../domain/mode.ts';
+import { takesDevice } from '../domain/rule.ts';
 import { stopText } from '../domain/steering.ts';
 import { SEVERITIES, SOURCE_OF } from '../domain/subjects.ts';
 import type { Claims } from './claims.ts';
@@ -73,9 +74,7 @@ function mostTargetsOfOneAction(wishes: readonly Wish[]): number {
 
 /** Two or more devices of one owner in one run: somebody would be left with nothing. */
 function holdOwners(wishes: readonly Wish[]): void {
-  const taking = open(wishes).filter(
-    (wish) => !wish.undo && (wish.traits.name === 'ban_device' || wish.traits.name === 'delete_device'),
-  );
+  const taking = open(wishes).filter((wish) => !wish.undo && takesDevice(wish.traits.name));
   const ofOwner = new Map<string, Wish[]>();
   for (const wish of taking) {
     for (const owner of ownersOf(wish)) ofOwner.set(owner, [...(ofOwner.get(owner) ?? []), wish]);

@@ -72,7 +72,7 @@ export function wishesOf(input: DecideInput, matches: readonly FollowedMatch[], 
 
 /**
  * A ban's target is a serial number, a user's deletion one for each of its devices, a bundle's a service and the bundle, all
- * else the subject itself.
+ * else the subject itself. A user of whom no device is known is the target too, so that this is told and not passed over.
  */
 function targetsOf(action: ActionName, card: SubjectCard, settings: Facts): string[] {
   if (action === 'add_to_bundle' || action === 'remove_from_bundle') {
@@ -80,7 +80,13 @@ function targetsOf(action: ActionName, card: SubjectCard, settings: Facts): stri
   }
   if (action === 'notify' || card.kind === 'service') return [card.id];
   if (card.kind === 'device') return [card.serial];
+  if (hasNoKnownDevice(card)) return [card.id];
   return (card.serials ?? []).map((serial) => `${serial} ${card.id}`);
+}
+
+/** A user without devices, or one of whom the server does not tell. */
+export function hasNoKnownDevice({ serials }: SubjectCard): boolean {
+  return serials === undefined || serials.length === 0;
 }
 
 /** The least of the rules', the run's and the daemon's mode, and what made it less than the rules' own. */

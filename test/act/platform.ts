@@ -118,7 +118,7 @@ export class Platform implements Api {
   }
 
   async *pages(source: 'devices' | 'users'): AsyncIterable<Page> {
-    const records = this.listOf(source);
+    const records = this.listOf(source).map(withoutUnpagedFields);
     yield { records, total: records.length };
   }
 
@@ -252,4 +252,10 @@ export class Platform implements Api {
     this.pending = this.pending.filter((late) => !due.includes(late));
     for (const late of due) this.take(late.call);
   }
+}
+
+/** What the specification gives in the unpaged lists only. */
+function withoutUnpagedFields(record: Facts): Facts {
+  const { Emails, SerialNumbers, LastLogin, LoginCount, ...rest } = record;
+  return rest;
 }

@@ -31,14 +31,16 @@ export interface RuleOptions {
   mode?: Mode;
   /** The field of MdmData that this rule calls trouble when it is TRUE. */
   field?: string;
+  does?: 'ban_device' | 'unban_device' | 'notify';
   more?: string;
 }
 
-/** A rule over devices that bans. Rules of different fields can match one device together. */
+/** A rule over devices, which bans unless told otherwise. Rules of different fields can match one device together. */
 export function banRule({
   id = 'ban',
   mode = 'enforce',
   field = 'CompromisedStatus',
+  does = 'ban_device',
   more = '',
 }: RuleOptions = {}): LoadedRule {
   const text = `
@@ -47,7 +49,7 @@ title: Ban
 severity: critical
 subject: device
 when: { "==": [{ var: MdmData.${field} }, "TRUE"] }
-then: ban_device
+then: ${does}
 mode: ${mode}
 cooldown: 0s
 revert: true

@@ -127,14 +127,17 @@ describe('a match', () => {
     },
   );
 
-  it('on a user without known devices wishes nothing, and with them one deletion each, none for a placeholder', () => {
+  it('on a user is one deletion for each device, none for a placeholder, and is told where no device is known', () => {
     const scene = new Scene(rule('r1', { subject: 'user', does: 'delete_device' }));
     scene.device('a@example.com', { kind: 'user', serials: ['A1', 'none', 'B2'], verdicts: { r1: 'match' } });
     scene.device('b@example.com', { kind: 'user', verdicts: { r1: 'match' } });
+    scene.device('c@example.com', { kind: 'user', serials: [], verdicts: { r1: 'match' } });
     const { inForce, planned } = scene.run();
     expect(inForce.map(({ target, reason }) => [target, reason]).sort()).toEqual([
       ['A1 a@example.com', 'approval_needed'],
       ['B2 a@example.com', 'approval_needed'],
+      ['b@example.com', 'impossible_target'],
+      ['c@example.com', 'already_so'],
       ['none a@example.com', 'impossible_target'],
     ]);
     expect(planned).toHaveLength(2);

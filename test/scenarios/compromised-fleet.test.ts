@@ -22,7 +22,7 @@ describe('a fleet of 2,000 devices with 7 compromised ones', () => {
   it('a dry run sends no writing request and reports exactly those 7 with their facts', async () => {
     const { run, of } = await org.run('dry-run');
     expect(org.console.writes()).toEqual([]);
-    expect(run.findings?.snapshot.sources.devices).toMatchObject({ count: 2_007, trusted: true, form: 'paged' });
+    expect(run.findings?.snapshot.sources.devices).toMatchObject({ count: 2_007, trusted: true, form: 'unpaged' });
     const acts = of('act');
     expect(acts.map((item) => item.target).sort()).toEqual(serials);
     expect(acts.map((item) => item.subject.id).sort()).toEqual([...ids].sort());

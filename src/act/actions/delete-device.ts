@@ -17,6 +17,7 @@ export const deleteDevice: Action = {
   effect: (target, devices) => {
     const { serial, email } = partsOf(target);
     if (email) return `delete the mapping of ${email} to serial number ${serial}, and revoke its certificates`;
+    if (devices.length === 0) return `delete the devices of ${target}: none is known`;
     return `delete serial number ${serial} (${devices.length} device${devices.length === 1 ? '' : 's'}), its mappings and certificates, and users left without a device`;
   },
   readBack: (api, target) => {
