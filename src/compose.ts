@@ -121,7 +121,7 @@ export async function composeEngine(
     await store.abortStaleRuns(clock.nowMs());
     const explaining = (): ExplainDeps => {
       const { ids, actions, settings, daemonMode } = engine;
-      return { api, reader: store, clock, ids, actions, rules: rules.all(), daemonMode, settings: settings.decide };
+      return { api, reader: store, clock, ids, actions, rules: rules.all(), daemonMode, settings };
     };
     const verify = () => verifyAudit(auditSourcesOf(config.db, store, clock));
     return {

@@ -3,10 +3,9 @@ import { composeEngine } from '../compose.ts';
 import type { Config } from '../config.ts';
 import { type ExplainedSubject, explainSubject } from '../cycle/explain-subject.ts';
 import { plainJson } from '../domain/canonical.ts';
-import { explanationText } from '../evaluate/index.ts';
-import { showHidden } from '../report/index.ts';
 import { namingApi } from './api-fault.ts';
 import { findDaemon } from './daemon-client.ts';
+import { explainedText } from './explained-text.ts';
 import { type CommonOptions, configOf, type Io, outputOf, write } from './io.ts';
 
 export async function explainCommand(io: Io, rule: string, subject: string, options: CommonOptions): Promise<number> {
@@ -17,7 +16,7 @@ export async function explainCommand(io: Io, rule: string, subject: string, opti
   const explained = daemon
     ? (JSON.parse(await daemon.call('POST', path, { subject })) as ExplainedSubject)
     : await explainHere(config, rule, subject);
-  write(io, options, format === 'json' ? JSON.stringify(plainJson(explained), null, 2) : textOf(explained));
+  write(io, options, format === 'json' ? JSON.stringify(plainJson(explained), null, 2) : explainedText(explained));
   return 0;
 }
 
@@ -28,14 +27,4 @@ async function explainHere(config: Config, rule: string, subject: string): Promi
   } finally {
     await close();
   }
-}
-
-function textOf({ explanation, decisions }: ExplainedSubject): string {
-  const lines = decisions.map(
-    ({ action, target, decision, reason, reasonText, mode, effect }) =>
-      `  ${decision} (${reason}): ${reasonText}\n    ${action} ${target}, mode ${mode}: ${effect.text}`,
-  );
-  const none = ['  nothing: only a match, or a trouble of ours that is over, leads to a decision'];
-  const text = `${explanationText(explanation)}\ndecide would say\n${(lines.length > 0 ? lines : none).join('\n')}`;
-  return text.split('\n').map(showHidden).join('\n');
 }

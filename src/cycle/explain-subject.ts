@@ -1,25 +1,30 @@
 // cycle: why a rule says what it says about one subject, read now, and what decide would do about it. Changes nothing.
-// In: a rule and a subject's id (a device's serial number is understood too). Out: the explanation and decide's answer.
+// In: a rule and a subject's id (a device's serial number is understood too). Out: the explanation and decide's answer, and as
+// of which run it knows what one subject alone cannot tell: whether its list is trusted, and who else matches.
+import { readBundles } from '../act/actions/bundle-membership.ts';
 import { decide } from '../decide/decide.ts';
 import { Exemptions } from '../decide/exemptions.ts';
-import type { DecideSettings } from '../decide/input.ts';
 import type { Action, ActionName } from '../domain/action.ts';
+import { type Bundles, MEMBERSHIP } from '../domain/bundles.ts';
 import type { Decision } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
-import type { TrustEvent } from '../domain/event.ts';
 import { type Facts, ownText, ownTexts } from '../domain/facts.ts';
 import type { Mode } from '../domain/mode.ts';
 import type { Api, Clock, Ids } from '../domain/ports.ts';
 import type { SourceReading } from '../domain/snapshot.ts';
 import type { Standing, StoreReader } from '../domain/store.ts';
-import { SOURCES, type Source } from '../domain/subjects.ts';
+import type { Source } from '../domain/subjects.ts';
 import { cardOf } from '../domain/target.ts';
 import { compileRules, type Explanation, explain, type LoadedRule } from '../evaluate/index.ts';
 import { FleetIndex } from '../pull/fleet-index.ts';
-import { skippedReading } from '../pull/pull-source.ts';
 import { dropSecrets } from '../pull/secrets.ts';
+import type { EngineSettings } from './engine.ts';
+import { deletesMappings } from './exemption-needs.ts';
 import { ownersOf } from './exemption-of.ts';
+import { type ExplainBasis, lastWord } from './explain-basis.ts';
 import type { JudgeView } from './pulled-snapshot.ts';
+import { type ReadEvents, readEvents } from './read-events.ts';
+import { joinedFleet, judgementsAmong, type StandingMatches, standingMatches } from './standing-matches.ts';
 
 export interface ExplainDeps {
   api: Api;
@@ -29,7 +34,7 @@ export interface ExplainDeps {
   actions: ReadonlyMap<ActionName, Action>;
   rules: readonly LoadedRule[];
   daemonMode: Mode;
-  settings: DecideSettings;
+  settings: Pick<EngineSettings, 'decide' | 'trust' | 'events'>;
 }
 
 /** What decide would say of a match, or of a trouble that is over: one for each action and target. */
@@ -41,6 +46,17 @@ export type WouldDecide = Pick<
 export interface ExplainedSubject {
   explanation: Explanation;
   decisions: WouldDecide[];
+  basis: ExplainBasis;
+}
+
+/** What was read for one answer. */
+interface Look {
+  rule: LoadedRule;
+  record: Facts;
+  nowMs: number;
+  view: JudgeView & { windowsAtMs: number | undefined };
+  events: ReadEvents | undefined;
+  sources: Record<Source, SourceReading>;
 }
 
 /** Errors: AppError `not_found` for a rule or subject that is not there, and those of reading the API. */
@@ -52,11 +68,12 @@ export async function explainSubject(deps: ExplainDeps, ruleId: string, subjectI
   }
   const record = await readSubject(deps.api, rule, subjectId);
   const nowMs = deps.clock.nowMs();
-  const view = await viewOf(deps, rule, record);
-  const events = await eventsOf(deps.reader, nowMs - compileRules([rule]).needs.windowMs);
-  const readAtMs = Object.fromEntries(SOURCES.map((source) => [source, source === 'events' ? undefined : nowMs]));
-  const explanation = explain(rule, record, { ...view, nowMs, events, readAtMs });
-  return { explanation, decisions: await wouldDecide(deps, rule, record, view, events, nowMs) };
+  const events = rule.sources.includes('events') ? await eventsNow(deps, rule, nowMs) : undefined;
+  const view = { ...(await viewOf(deps, rule, record, events)), windowsAtMs: events?.atMs };
+  const { basis, sources } = await lastWord(deps.reader, rule, events, nowMs);
+  const readAtMs = { devices: nowMs, users: nowMs, services: nowMs, events: events?.atMs };
+  const explanation = explain(rule, record, { ...view, nowMs, events: events?.events ?? [], readAtMs });
+  return { explanation, decisions: await wouldDecide(deps, { rule, record, nowMs, view, events, sources }), basis };
 }
 
 async function readSubject(api: Api, rule: LoadedRule, id: string): Promise<Facts> {
@@ -78,95 +95,134 @@ async function readRecord(api: Api, rule: LoadedRule, id: string): Promise<Facts
   return undefined;
 }
 
-async function viewOf({ api, reader }: ExplainDeps, rule: LoadedRule, record: Facts): Promise<JudgeView> {
-  const { owners, devices } = compileRules([rule]).needs;
-  const users = new Map<string, Facts>();
-  for (const email of owners ? (ownTexts(record, 'Emails') ?? []) : []) {
-    const user = await api.user(email);
-    if (user) users.set(email.toLowerCase(), user);
-  }
-  const bySerial = new Map<string, Facts[]>();
-  for (const serial of devices ? (ownTexts(record, 'SerialNumbers') ?? []) : []) {
-    bySerial.set(serial, await api.devicesOfSerial(serial));
-  }
-  return { joins: { users, devices: bySerial }, coverage: await reader.coverage(), unavailable: new Set() };
+function eventsNow(deps: ExplainDeps, rule: LoadedRule, nowMs: number): Promise<ReadEvents> {
+  const { windowMs } = compileRules([rule]).needs;
+  return readEvents({ ...deps, nowMs, windowMs, asksForServices: rule.subject === 'service' });
 }
 
-async function eventsOf(reader: StoreReader, fromMs: number): Promise<TrustEvent[]> {
-  const events: TrustEvent[] = [];
-  for await (const batch of reader.events(fromMs)) events.push(...batch);
-  return events;
-}
-
-/** The same pure pipeline as a run, over a snapshot of this subject alone; nothing standing is carried, so that it answers. */
-async function wouldDecide(
-  deps: ExplainDeps,
+/** What judging needs beside the record; a source that answers 403 is unavailable here as it is to a run. */
+async function viewOf(
+  { api }: ExplainDeps,
   rule: LoadedRule,
   record: Facts,
-  view: JudgeView,
-  events: TrustEvent[],
-  nowMs: number,
-): Promise<WouldDecide[]> {
-  const evaluator = compileRules([rule]);
-  evaluator.observe(events);
-  evaluator.advance(nowMs);
-  const judge = evaluator.judge(rule.subject, { ...view, nowMs, isStanding: () => true });
-  judge.accept(record);
+  events: ReadEvents | undefined,
+): Promise<JudgeView> {
+  const { owners, devices } = compileRules([rule]).needs;
+  const unavailable = new Set<Source>(events?.reading.state === 'unavailable' ? ['events'] : []);
+  const users = new Map<string, Facts>();
+  const bySerial = new Map<string, Facts[]>();
+  await noting(unavailable, 'users', async () => {
+    for (const email of owners ? (ownTexts(record, 'Emails') ?? []) : []) {
+      const user = await api.user(email);
+      if (user) users.set(email.toLowerCase(), user);
+    }
+  });
+  await noting(unavailable, 'devices', async () => {
+    for (const serial of devices ? (ownTexts(record, 'SerialNumbers') ?? []) : [])
+      bySerial.set(serial, await api.devicesOfSerial(serial));
+  });
+  return { joins: { users, devices: bySerial }, coverage: events?.coverage ?? [], unavailable };
+}
+
+async function noting(unavailable: Set<Source>, source: Source, read: () => Promise<void>): Promise<void> {
+  try {
+    await read();
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'api_forbidden') throw error;
+    unavailable.add(source);
+  }
+}
+
+/**
+ * The same pure pipeline as a run: this subject as it was judged now, among the others as the last runs decided about them.
+ * Nothing standing is carried, so that it answers.
+ */
+async function wouldDecide(deps: ExplainDeps, look: Look): Promise<WouldDecide[]> {
+  const { rule, record, nowMs } = look;
   const standing = await deps.reader.standing(nowMs);
+  const { id } = cardOf(rule.subject, record);
+  const isOwn = (one: { rule: string; subject: { id: string } }) => one.rule === rule.id && one.subject.id === id;
+  const judged = [rule, ...deps.rules.filter((other) => other.id !== rule.id && other.mode !== 'off')];
+  const known = new Set(judged.map((one) => one.id));
+  const inForce = standing.decisions.filter((decision) => known.has(decision.rule));
+  const among = standingMatches(inForce, deps.actions);
   const devices = await devicesOf(deps.api, rule, record);
+  await markOwners(deps.api, among, devices);
   const decided = decide({
     runMode: deps.daemonMode,
     daemonMode: deps.daemonMode,
     nowMs,
     // It asks nobody for how long: the wall clock's word is enough to explain.
     steady: { nowMs, sinceMs: Number.NEGATIVE_INFINITY, forMs: 0 },
-    judged: [rule],
+    judged,
     unjudged: [],
-    activeRules: new Set(deps.rules.map(({ id }) => id)),
+    activeRules: new Set(deps.rules.map((one) => one.id)),
     traits: deps.actions,
-    judgements: [judge.finish()],
-    sources: await readings(deps.reader, nowMs),
-    fleet: fleetOf(devices),
+    judgements: judgementsAmong(judgeNow(look), among.matches, id),
+    sources: look.sources,
+    fleet: joinedFleet(fleetOf(devices), among.devices),
+    bundles: await bundlesOf(deps, rule),
     standing: { ...standing, decisions: [] },
     exemptOwners: await exemptOwnersOf(deps, standing, devices, nowMs),
     ids: deps.ids,
-    settings: deps.settings,
+    settings: deps.settings.decide,
   });
-  const { id } = cardOf(rule.subject, record);
-  return decided.decisions
-    .filter((decision) => decision.rule === rule.id && decision.subject.id === id)
-    .map(({ action, target, decision, reason, reasonText, mode, effect }) => ({
-      action,
-      target,
-      decision,
-      reason,
-      reasonText,
-      mode,
-      effect,
-    }));
+  return decided.decisions.filter(isOwn).map(({ action, target, decision, reason, reasonText, mode, effect }) => ({
+    action,
+    target,
+    decision,
+    reason,
+    reasonText,
+    mode,
+    effect,
+  }));
 }
 
-/** Counts as of the last trusted reading, for percentages. */
-async function readings(reader: StoreReader, nowMs: number): Promise<Record<Source, SourceReading>> {
-  const entries = SOURCES.map(async (source) => {
-    const baseline = await reader.baseline(source);
-    const reading: SourceReading = { ...skippedReading(source, nowMs), state: 'read', count: baseline?.count ?? 1 };
-    return [source, reading] as const;
-  });
-  return Object.fromEntries(await Promise.all(entries)) as Record<Source, SourceReading>;
+function judgeNow({ rule, record, nowMs, view, events }: Look) {
+  const evaluator = compileRules([rule]);
+  evaluator.observe(events?.events ?? []);
+  const judge = evaluator.judge(rule.subject, { ...view, nowMs, isStanding: () => true });
+  judge.accept(record);
+  return judge.finish();
 }
 
 /** All devices that an action on this subject would touch, or names. */
 async function devicesOf(api: Api, rule: LoadedRule, record: Facts): Promise<readonly Facts[]> {
+  if (rule.subject === 'user') return deletesMappings(rule) ? devicesOfUser(api, record) : [];
   if (rule.subject !== 'device') return [];
   const devices = await api.devicesOfSerial(ownText(record, 'SerialNumber') ?? '');
   return devices.length > 0 ? devices : [record];
+}
+
+async function devicesOfUser(api: Api, record: Facts): Promise<Facts[]> {
+  const devices: Facts[] = [];
+  for (const serial of ownTexts(record, 'SerialNumbers') ?? []) devices.push(...(await api.devicesOfSerial(serial)));
+  return devices;
 }
 
 function fleetOf(devices: readonly Facts[]): FleetIndex {
   const fleet = new FleetIndex();
   for (const device of devices) fleet.add(device);
   return fleet;
+}
+
+/**
+ * No decision tells whose a device is: those who own this subject's say which of the others are theirs. Where users cannot be
+ * read at all, it is asked of nobody.
+ */
+async function markOwners(api: Api, { devices: others }: StandingMatches, devices: readonly Facts[]): Promise<void> {
+  if (others.size === 0) return;
+  await noting(new Set(), 'users', async () => {
+    for (const [email, owner] of await ownersOf(api, devices)) {
+      for (const serial of ownTexts(owner, 'SerialNumbers') ?? [])
+        for (const device of others.get(serial) ?? []) device.owners = [...(device.owners ?? []), email];
+    }
+  });
+}
+
+async function bundlesOf({ api, actions }: ExplainDeps, rule: LoadedRule): Promise<Bundles | undefined> {
+  const asks = rule.then.some(({ action }) => actions.get(action)?.fieldWritten === MEMBERSHIP);
+  return asks ? readBundles(api) : undefined;
 }
 
 /** Who owns a device decides whether it is exempt: owners' records are read when some exemption is about more than an address. */

@@ -50,11 +50,11 @@ export interface Judgement {
   values: Record<string, Record<string, number>>;
 }
 
-/** What a rule set needs to be judged: pull/ asks for no more. */
+/** What a rule set needs to be judged, and its matches to be decided: pull/ asks for no more. */
 export interface Needs {
   /** Sources that some rule reads, subjects' own and joined ones. */
   sources: ReadonlySet<Source>;
-  /** Sources that must be read in the unpaged form, since a rule reads a fact given only there. */
+  /** Sources that must be read in the unpaged form: a rule reads a fact given only there, or who owns what it takes is told there. */
   unpaged: ReadonlySet<'devices' | 'users'>;
   /** `$owners` of a device is read: users must be known before devices. */
   owners: boolean;
@@ -77,6 +77,8 @@ export interface JudgeContext {
   joins: Joins;
   /** Stretches of time the event log is known for; empty when events are unavailable. */
   coverage: readonly Coverage[];
+  /** When the event log was last read, where that is not now: windows end then. */
+  windowsAtMs?: number | undefined;
   /** Sources that answered 403: what reads them is unknown. */
   unavailable: ReadonlySet<Source>;
   /** Whether this subject has an open episode of this rule, so that its verdict is wanted even if it is no match. */

@@ -42,15 +42,25 @@ function factLine(fact: ExplainedFact): string {
   return `  ${fact.fact} = ${value}  [${fact.source}${age}${vouched.join('')}]`;
 }
 
-function flipLines({ flips, verdict }: Explanation): string[] {
+function flipLines({ flips, verdict, facts }: Explanation): string[] {
   if (flips.length === 0) return [`no change of at most two facts was found that would change ${verdict}`];
+  const counted = new Set(facts.filter(({ source }) => source === 'events').map(({ fact }) => fact));
   return flips.map((flip) => {
-    const changes = flip.changes.map(
-      ({ fact, from, to }) =>
-        `${fact} were ${to === undefined ? 'absent' : showLiteral(to)} (now ${from === undefined ? 'absent' : showLiteral(from as Fact)})`,
-    );
+    const changes = flip.changes.map(({ fact, from, to }) => {
+      const now = counted.has(fact) ? countWords(from) : fieldWords(from);
+      return `${fact} were ${fieldWords(to)} (now ${now})`;
+    });
     return `would be ${flip.verdict} if ${changes.join(' and ')}`;
   });
+}
+
+function fieldWords(value: Fact | undefined): string {
+  return value === undefined ? 'absent' : showLiteral(value);
+}
+
+/** A count is a number, a bound in words such as `at least 0`, or not known; no record has it as a field. */
+function countWords(value: Fact | undefined): string {
+  return value === undefined ? 'unknown' : String(value);
 }
 
 const UNITS = [

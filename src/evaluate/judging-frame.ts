@@ -9,10 +9,10 @@ import { ownPart } from './typed-value.ts';
 import { virtualReader } from './virtual-facts.ts';
 import { keysOf, type Windows } from './windows.ts';
 
-export type FactsContext = Pick<JudgeContext, 'nowMs' | 'joins' | 'coverage' | 'unavailable'>;
+export type FactsContext = Pick<JudgeContext, 'nowMs' | 'windowsAtMs' | 'joins' | 'coverage' | 'unavailable'>;
 
 export function frameFor(kind: SubjectKind, program: Program, windows: Windows, context: FactsContext): Frame {
-  windows.advance(context.nowMs);
+  windows.advance(context.windowsAtMs ?? context.nowMs);
   const readers = program.slots.map(({ fact }): { window: EventWindow; view: WindowView } | undefined =>
     fact.kind === 'events'
       ? { window: windows.register(fact.key, fact.count), view: windows.view(fact.count.withinMs, context.coverage) }

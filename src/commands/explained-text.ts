@@ -1,0 +1,50 @@
+// commands: an explanation of one subject for the terminal: the tree and the facts, what decide would say, and as of when it knows
+// what it did not read now. In: what explaining answered. Out: text; hidden characters of hostile names are shown.
+import type { ExplainBasis } from '../cycle/explain-basis.ts';
+import type { ExplainedSubject } from '../cycle/explain-subject.ts';
+import { SOURCE_OF, type Source } from '../domain/subjects.ts';
+import { isoTime } from '../domain/time-text.ts';
+import { explanationText } from '../evaluate/index.ts';
+import { showHidden } from '../report/index.ts';
+
+export function explainedText({ explanation, decisions, basis }: ExplainedSubject): string {
+  const lines = decisions.map(
+    ({ action, target, decision, reason, reasonText, mode, effect }) =>
+      `  ${decision} (${reason}): ${reasonText}\n    ${action} ${target}, mode ${mode}: ${effect.text}`,
+  );
+  const none = ['  nothing: only a match, or a trouble of ours that is over, leads to a decision'];
+  const text = [
+    `${explanationText(explanation)}\ndecide would say`,
+    ...(lines.length > 0 ? lines : none),
+    '',
+    ...basisLines(basis, SOURCE_OF[explanation.subject.kind]),
+  ].join('\n');
+  return text.split('\n').map(showHidden).join('\n');
+}
+
+function basisLines({ run, sources, events }: ExplainBasis, list: Source): string[] {
+  return [
+    'the subject is read now; the rest is as of the last run',
+    ...(run
+      ? [
+          `  run ${run.seq}, ${isoTime(run.atMs)}: ${run.match} of ${run.subjects} ${list} matched${run.wasEdited ? ', by the rule as it was before it was edited' : ''}`,
+        ]
+      : ['  no run has judged this rule yet: limits, owners and ceilings count this subject alone']),
+    ...sources.map((source) => `  ${sourceLine(source)}`),
+    ...(events ? eventLines(events) : []),
+  ];
+}
+
+function sourceLine({ source, seq, state, trusted, reasons }: ExplainBasis['sources'][number]): string {
+  if (state === 'read' && trusted) return `${source}: trusted in run ${seq}`;
+  const what = { read: 'NOT TRUSTED', unavailable: 'not available (403)', failed: 'could not be read', skipped: '' };
+  return `${source}: ${what[state]} in run ${seq}: ${reasons.join('; ')}`;
+}
+
+function eventLines({ state, trusted, atMs, reasons }: NonNullable<ExplainBasis['events']>): string[] {
+  const why = reasons.join('; ');
+  if (state === 'read') return trusted ? [] : [`  events: NOT TRUSTED: ${why}`];
+  if (state === 'unavailable') return [`  events: not available (403): ${why}`];
+  const known = atMs === undefined ? 'and never were' : `so windows end at ${isoTime(atMs)}, when they last were`;
+  return [`  events cannot be read now, ${known}: ${why}`];
+}

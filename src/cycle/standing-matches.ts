@@ -1,0 +1,114 @@
+// cycle: what the last runs decided about others, as matches again: so that limits, owners, conflicts and ceilings weigh one
+// explained subject among them. In: decisions in force. Out: matches and their devices, as far as decisions tell of them. Pure.
+import type { Action, ActionName } from '../domain/action.ts';
+import type { StoredDecision } from '../domain/decision.ts';
+import type { Fleet, FleetDevice } from '../domain/fleet.ts';
+import type { SubjectCard } from '../domain/target.ts';
+import type { Judgement, Match } from '../domain/verdict.ts';
+
+/** These ask for nothing more of a match; all other reasons are asked anew, by what stands now. */
+const NOTHING_WISHED: ReadonlySet<string> = new Set(['untrusted_source', 'exempt', 'already_so']);
+
+export interface StandingMatches {
+  matches: Match[];
+  /** By serial number. */
+  devices: Map<string, FleetDevice[]>;
+}
+
+export function standingMatches(
+  decisions: readonly StoredDecision[],
+  actions: ReadonlyMap<ActionName, Action>,
+): StandingMatches {
+  const groups = new Map<string, StoredDecision[]>();
+  for (const decision of decisions.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
+    if (decision.verdict !== 'match') continue;
+    const key = `${decision.rule}\u0000${decision.subject.id}`;
+    groups.set(key, [...(groups.get(key) ?? []), decision]);
+  }
+  const found: StandingMatches = { matches: [], devices: new Map() };
+  for (const group of groups.values()) {
+    if (group.every(isNothingWished)) continue;
+    const match = matchOf(group, actions);
+    found.matches.push(match);
+    if (match.card.kind === 'device') found.devices.set(match.card.serial, devicesOf(group, match.card));
+  }
+  return found;
+}
+
+/**
+ * One for each kind, as passes over the sources give them; `now` is a pass over one subject alone, and has the last word on it.
+ * It keeps its place among the others: of a ceiling, the first ones have the room.
+ */
+export function judgementsAmong(now: Judgement, matches: readonly Match[], subjectId: string): Judgement[] {
+  const isOwn = ({ rule, card }: Match) => card.id === subjectId && now.tallies.some((tally) => tally.rule === rule);
+  const own = matches.filter(({ card }) => card.kind === now.kind);
+  const place = own.findIndex(isOwn);
+  const others = own.filter((match) => !isOwn(match));
+  const among = place < 0 ? [...others, ...now.matches] : others.toSpliced(place, 0, ...now.matches);
+  const kinds = new Set(matches.map(({ card }) => card.kind).filter((kind) => kind !== now.kind));
+  return [
+    { ...now, matches: among },
+    ...[...kinds].map((kind): Judgement => {
+      const all = matches.filter(({ card }) => card.kind === kind);
+      return { kind, judged: all.length, tallies: [], matches: all, standing: [], values: {} };
+    }),
+  ];
+}
+
+/** Those read now, and else those that decisions tell of. */
+export function joinedFleet(read: Fleet, standing: StandingMatches['devices']): Fleet {
+  return {
+    devicesOf: (serial) => {
+      const now = read.devicesOf(serial);
+      return now.length > 0 ? now : (standing.get(serial) ?? []);
+    },
+  };
+}
+
+function isNothingWished({ reason }: StoredDecision): boolean {
+  return NOTHING_WISHED.has(reason);
+}
+
+function matchOf(group: readonly StoredDecision[], actions: ReadonlyMap<ActionName, Action>): Match {
+  const { rule, subject, subjectName, facts, effect } = group[0] as StoredDecision;
+  const own = effect.devices.find((device) => device.id === subject.id);
+  const card: SubjectCard = {
+    kind: subject.kind,
+    id: subject.id,
+    name: subjectName,
+    serial: subject.kind === 'device' ? (group.find(isOfSerial)?.target ?? '') : '',
+    serials: subject.kind === 'user' ? serialsOf(group) : undefined,
+    owners: undefined,
+    state: stateOf(group, actions),
+    model: own?.model ?? '',
+    platform: own?.platform ?? '',
+  };
+  return { rule, card, facts };
+}
+
+/** Every action on a device but a notification has its serial number as the target. */
+function isOfSerial({ action }: StoredDecision): boolean {
+  return action !== 'notify';
+}
+
+function serialsOf(group: readonly StoredDecision[]): string[] {
+  return group
+    .filter((decision) => decision.action === 'delete_device' && !isNothingWished(decision))
+    .map(({ target, subject }) => target.slice(0, -(subject.id.length + 1)));
+}
+
+/** Of several actions of a rule, some may be done already: their fields have the wished value. */
+function stateOf(group: readonly StoredDecision[], actions: ReadonlyMap<ActionName, Action>): SubjectCard['state'] {
+  const so = group.filter(({ reason }) => reason === 'already_so');
+  return Object.fromEntries(
+    so.flatMap(({ action }) => {
+      const { fieldWritten, valueWritten } = actions.get(action) ?? {};
+      return fieldWritten === undefined ? [] : [[fieldWritten, valueWritten]];
+    }),
+  );
+}
+
+function devicesOf(group: readonly StoredDecision[], card: SubjectCard): FleetDevice[] {
+  const { effect } = group.find(isOfSerial) ?? (group[0] as StoredDecision);
+  return effect.devices.map((device) => ({ ...device, banned: card.state.Banned, owners: undefined }));
+}
