@@ -1,7 +1,7 @@
 // docs: what the documentation says is so: its commands run, its names exist, its links lead somewhere.
 // In: README.md and docs/. Out: tests. It never reaches further than loopback.
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -45,7 +45,6 @@ describe('the first ten minutes of the README', () => {
   let server: Console;
   beforeAll(async () => {
     dir = mkdtempSync(join(tmpdir(), 'trustward-docs-'));
-    cpSync(join(ROOT, 'rules'), join(dir, 'rules'), { recursive: true });
     server = await startConsole({
       listen: { host: '127.0.0.1', port: 0 },
       dbFile: join(dir, 'console.db'),
@@ -64,16 +63,27 @@ describe('the first ten minutes of the README', () => {
   function shell(script: string, env: Record<string, string> = {}) {
     const main = `"${process.execPath}" --import "${TSX}" "${join(ROOT, 'src/main.ts')}"`;
     const whole = `npx() { shift; ${main} "$@"; }\ntrap 'rc=$?; [ $rc -eq 3 ] || exit $rc' ERR\n${script}`;
-    const address = { TRUSTWARD_API_URL: server.address, TRUSTWARD_API_KEY_FILE: join(dir, 'trustward.key') };
     const { PATH, HOME, TMPDIR } = process.env;
-    return run('bash', ['-c', whole], { cwd: dir, env: { PATH, HOME, TMPDIR, ...address, ...env } });
+    // Any port: another program on this machine may have the usual one.
+    const place = { TRUSTWARD_LISTEN: '127.0.0.1:0' };
+    return run('bash', ['-c', whole], { cwd: dir, env: { PATH, HOME, TMPDIR, ...place, ...env } });
   }
 
   const walk = all(README, /```sh walk\n([\s\S]*?)```/g);
 
-  it('lead from a dry run to a plan that is applied, and to an audit that is whole', { timeout: 120_000 }, async () => {
-    const { stdout } = await shell(walk.join('\n'));
-    expect(stdout).toContain('rules can be loaded');
+  /** The blocks as a person goes through them in a folder of this name: the key is put in after the first. */
+  function going(blocks: string[], folder: string, key: string): string {
+    const [init = '', ...rest] = blocks;
+    const script = [init, `cat "${key}" > trustward/api-key`, ...rest].join('\n');
+    return script
+      .replaceAll('https://console.example.com', server.address)
+      .replaceAll('trustward/', `${folder}/`)
+      .replace('init trustward', `init ${folder}`);
+  }
+
+  it('lead from a dry run to a plan that is applied, and to an audit that is whole', { timeout: 300_000 }, async () => {
+    const { stdout } = await shell(going(walk, 'trustward', join(dir, 'trustward.key')));
+    expect(stdout).toContain('all is well');
     expect(stdout).toContain('Trustward: dry run');
     expect(stdout).toMatch(/plan \w{26} is applied\n( {2}ban_device \S+: succeeded \(Success\)\n){2}/);
     expect(stdout).toContain('Trustward: enforcing run');
@@ -82,20 +92,17 @@ describe('the first ten minutes of the README', () => {
     expect(server.effects().filter((effect) => effect.kind === 'device_banned')).toHaveLength(2);
   });
 
-  it('need no more than a key that reads until something is approved', { timeout: 120_000 }, async () => {
+  it('need no more than a key that reads until something is approved', { timeout: 300_000 }, async () => {
     const key = join(dir, 'read-only.key');
     writeFileSync(key, server.issueApiKey('reads', 'ReadOnly'));
     const reading = walk.filter((block) => !block.includes('apply') && !block.includes('enforce'));
-    const env = { TRUSTWARD_API_KEY_FILE: key, TRUSTWARD_DB: join(dir, 'reading.db') };
-    const { stdout } = await shell(reading.join('\n'), env);
+    const { stdout } = await shell(going(reading, 'reading', key));
     expect(stdout).toContain('Nothing was changed.');
     expect(stdout).not.toContain('not available (403)');
   });
 
   it('end with exit code 2 and one line where NODE_ENV=production has no API address', async () => {
     const failure = await shell('npx trustward serve', {
-      TRUSTWARD_API_URL: '',
-      TRUSTWARD_API_KEY_FILE: '',
       NODE_ENV: 'production',
     }).catch((error) => error);
     expect(failure).toMatchObject({ code: 2, stdout: '' });

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { dbBackupCommand } from './db-backup.ts';
 import { doctorCommand } from './doctor.ts';
+import { initCommand } from './init.ts';
 import type { Io } from './io.ts';
 import type { SharedOptions } from './steering-grammar.ts';
 import { tokensAddCommand, tokensListCommand, tokensRevokeCommand } from './tokens.ts';
@@ -31,6 +32,12 @@ export function addOperating(program: Command, io: Io, bind: Bind, shared: Share
       'text, json',
     )
     .action(bind((options: never) => doctorCommand(io, options)));
+
+  program
+    .command('init [dir]')
+    .description('lay out a new installation; overwrites nothing')
+    .option('--api-url <url>', 'base address of the Management API, for its settings')
+    .action(bind((dir: never, options: never) => initCommand(io, dir, options)));
 
   const db = program.command('db').description('the database');
   onDatabase(db.command('backup <file>').description('a verified copy, also while a daemon runs')).action(

@@ -1,0 +1,107 @@
+// commands: `init [DIR]`: lays out a new installation: settings, a place for the API key, the shipped rules in mode dry-run, a
+// folder for data. In: a folder. Out: these, all or none; nothing that is there is overwritten. It asks no API and no database.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { ConfigReader } from '../config-reader.ts';
+import { AppError } from '../domain/errors.ts';
+import { environmentFile } from './environment-file.ts';
+import type { Io } from './io.ts';
+import { shellWord } from './shell-word.ts';
+
+const SHIPPED_RULES = new URL('../../rules/', import.meta.url);
+
+export interface InitOptions {
+  apiUrl?: string;
+}
+
+interface Laid {
+  env: string;
+  key: string;
+  rules: string;
+  data: string;
+}
+
+export async function initCommand(io: Io, folder: string | undefined, { apiUrl }: InitOptions): Promise<number> {
+  const address = addressOf(apiUrl);
+  const dir = resolve(folder ?? '.');
+  const at = { env: 'trustward.env', key: 'api-key', rules: 'rules', data: 'data' };
+  const laid = Object.fromEntries(Object.entries(at).map(([what, name]) => [what, join(dir, name)])) as unknown as Laid;
+  refuseTaken(laid);
+  const count = layOut(dir, laid, address);
+  io.out(`${told(laid, count, address).join('\n')}\n`);
+  return 0;
+}
+
+/** Errors: AppError `config` for what is no address. */
+function addressOf(apiUrl: string | undefined): string | undefined {
+  const reader = new ConfigReader({});
+  const address = reader.baseUrl(apiUrl);
+  reader.finish();
+  return address;
+}
+
+/** Before anything is made: a folder that is half an installation is worse than none. */
+function refuseTaken({ env, key, rules, data }: Laid): void {
+  const isFilled = (folder: string) => existsSync(folder) && readdirSync(folder).length > 0;
+  const taken = [env, key].find(existsSync) ?? [rules, data].find(isFilled);
+  if (taken === undefined) return;
+  throw new AppError('usage', `\`${taken}\` is there already, and nothing is overwritten: give another folder`);
+}
+
+function layOut(dir: string, laid: Laid, address: string | undefined): number {
+  const made: string[] = [];
+  const folder = (path: string, mode: number) => {
+    const first = mkdirSync(path, { recursive: true, mode });
+    if (first !== undefined) made.push(first);
+  };
+  const file = (path: string, text: string, mode: number) => {
+    writeFileSync(path, text, { flag: 'wx', mode });
+    made.push(path);
+  };
+  try {
+    folder(dir, 0o755);
+    folder(laid.data, 0o700);
+    folder(laid.rules, 0o755);
+    const shipped = readdirSync(SHIPPED_RULES);
+    for (const name of shipped) file(join(laid.rules, name), onTrial(name), 0o644);
+    file(laid.key, '', 0o600);
+    const database = join(laid.data, 'trustward.db');
+    file(laid.env, environmentFile({ address, key: laid.key, database, rules: laid.rules }), 0o600);
+    return shipped.filter((name) => name.endsWith('.yaml')).length;
+  } catch (error) {
+    for (const path of made.reverse()) rmSync(path, { recursive: true, force: true });
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw new AppError('usage', `\`${dir}\` cannot be laid out (${code}): give a folder that can be written`);
+  }
+}
+
+/** A shipped file; a rule in mode `dry-run`, whatever it is shipped as, and saying so. */
+function onTrial(name: string): string {
+  const text = readFileSync(new URL(name, SHIPPED_RULES), 'utf8');
+  return text.replace(/^mode: (approve|enforce)$/m, 'mode: dry-run # shipped as $1');
+}
+
+function told({ env, key, rules, data }: Laid, count: number, address: string | undefined): string[] {
+  const edit = [`\${EDITOR:-vi} ${shellWord(env)}`, 'give the address of your console in TRUSTWARD_API_URL'];
+  const paste = [`cat > ${shellWord(key)}`, 'paste the API key, Enter, Ctrl-D; one that may only read will do'];
+  const check = [
+    `set -a; . ${shellWord(env)}; set +a; npx trustward doctor`,
+    'take the settings, and have them checked',
+  ];
+  const run = ['npx trustward run --mode dry-run', 'see what the rules would say; nothing is changed'];
+  const next = address === undefined ? [edit, paste, check] : [paste, check, run];
+  return [
+    `${env}`,
+    '      settings, for you alone (0600)',
+    `${key}`,
+    '      for the API key (0600), empty yet',
+    `${rules}`,
+    `      ${count} rules in mode dry-run: they report, and change nothing`,
+    `${data}`,
+    '      for the database',
+    '',
+    'Next:',
+    ...next.flatMap(([command, purpose]) => [`  ${command}`, `      ${purpose}`]),
+  ];
+}
