@@ -23,11 +23,15 @@ export interface Started {
 export interface StartOptions {
   /** Runs as this user; the tests may run as root, whom no file's mode stops. */
   uid?: number;
+  /** No file may be written beyond so many bytes: a disk that is full from the start. */
+  fileBytesMax?: number;
 }
 
 export function startTrustward(args: string[], env: Record<string, string>, options: StartOptions = {}): Started {
   const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', ...args], {
+  const limit = options.fileBytesMax === undefined ? [] : ['prlimit', `--fsize=${options.fileBytesMax}:`];
+  const [program = '', ...rest] = [...limit, process.execPath, '--import', 'tsx', 'src/main.ts', ...args];
+  const child = spawn(program, rest, {
     cwd: ROOT,
     env: { PATH, HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,6 +1,7 @@
 // test console: a living organization: trouble comes and goes, gently, and the same for the same seed.
 // In: a seed and a clock that tests move. Out: tests over the list of effects and the API.
-import { afterEach, describe, expect, it } from 'vitest';
+import Database from 'better-sqlite3';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ConsoleOptions } from '../../src/console/console.ts';
 import { type Organization, openOrganization } from './organization.ts';
 
@@ -26,6 +27,19 @@ const tally = () => {
 };
 
 describe('life', () => {
+  it('on a disk that fails for a while tells its beginning and its end, not each second', async () => {
+    const lines: string[] = [];
+    const say = (_fields: object, message: string) => void lines.push(message);
+    await live(0, { log: { debug: () => {}, info: say, warn: say, error: say } });
+    const broken = vi.spyOn(Database.prototype, 'transaction').mockImplementation(() => {
+      throw new Error('the disk is full');
+    });
+    for (let second = 0; second < 5; second += 1) await org.clock.advance(1_000);
+    broken.mockRestore();
+    for (let second = 0; second < 5; second += 1) await org.clock.advance(1_000);
+    expect(lines).toEqual(['a moment of the living organization failed', 'the living organization goes on']);
+  });
+
   it('devices become compromised and recover within 40 seconds, never more than two percent at once', async () => {
     const since = new Map<string, number>();
     let most = 0;

@@ -21,7 +21,7 @@ beforeEach(async () => {
     await store.appendAudit(Array.from({ length: 5 }, () => ({ kind: 'notice', body: { text: 'x'.repeat(300) } })));
   await org.composition.close(); // the engine runs in a process of its own here
   env = { ...org.env, ...DAEMON_ENV };
-});
+}, 60_000);
 afterEach(async () => {
   daemon?.started.child.kill('SIGKILL');
   await daemon?.started.ended;

@@ -10,7 +10,9 @@ import {
   DAEMON_ENV,
   type FailingDisk,
   intentsOf,
+  limitedDisk,
   openDoor,
+  openScene,
   type RunningDaemon,
   readOnlyDisk,
   startDaemonProcess,
@@ -137,6 +139,38 @@ describe('a plan that a person approved', { timeout: 120_000 }, () => {
 });
 
 describe('a start', { timeout: 120_000 }, () => {
+  it('on a disk that still fails is refused in one line; on a mended one it reads back what the end before it left in doubt', async () => {
+    const scene = await openScene(limitedDisk);
+    daemon = scene.daemon;
+    disk = scene.disk;
+    try {
+      scene.org.console.fleet.addDevice({ serial: 'END-1', mdm_compromised: 'TRUE' });
+      scene.strikeWhen(
+        ({ method, address, isAnswered }) => method === 'POST' && isAnswered && address.includes('END-1'),
+      );
+      expect((await run()).status).toBe(503);
+      expect(await daemon.stop()).toBe(0);
+      expect(daemon.started.said().err).not.toMatch(/\n\s+at /);
+      const limited = await trustward(['serve'], scene.env, { fileBytesMax: 0 });
+      expect(limited).toMatchObject({ code: 1, out: '' });
+      expect(limited.err.match(/^trustward: .*$/gm)).toEqual([
+        expect.stringMatching(/the disk does not answer as it should/),
+      ]);
+      expect(limited.err).not.toMatch(/\n\s+at /);
+      daemon = await startDaemonProcess(scene.env);
+      expect(await run()).toMatchObject({ status: 200, json: { status: 'completed' } });
+      expect(intentsOf(scene.dbFile, 'END-1').slice(1)).toEqual([
+        'intent.sent',
+        'intent.settled unknown',
+        'intent.settled confirmed',
+      ]);
+      expect(scene.banned).toEqual(['END-1']);
+    } finally {
+      await scene.close();
+      disk = undefined;
+    }
+  });
+
   it('on files that may not be written is refused in one line, and changes nothing', async () => {
     const env = await startOrg();
     const dir = join(org.dir, 'kept');

@@ -34,7 +34,7 @@ const newFolder = () => mkdtempSync(join(tmpdir(), 'trustward-disk-'));
 const forget = (dir: string) => rmSync(dir, { recursive: true, force: true });
 
 /** The kernel refuses to let any file of the process grow or be written: no privilege is needed. */
-function limitedDisk(): FailingDisk {
+export function limitedDisk(): FailingDisk {
   const dir = newFolder();
   const limit = (pid: number, bytes: string) => execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:`]);
   const says = /the disk does not answer as it should/;
@@ -210,6 +210,8 @@ export interface FailingScene {
   org: Organization;
   disk: FailingDisk;
   daemon: RunningDaemon;
+  /** What the daemon was started with. */
+  env: Record<string, string>;
   dbFile: string;
   /** Serial numbers for which a call came, in order. */
   banned: string[];
@@ -249,11 +251,13 @@ async function openSceneOn(disk: FailingDisk): Promise<FailingScene> {
     disk.fail(daemon.pid);
   });
   const places = { TRUSTWARD_API_URL: door.url, TRUSTWARD_DB: dbFile };
-  const daemon = await startDaemonProcess({ ...org.env, ...disk.env, ...places, ...DAEMON_ENV });
+  const env = { ...org.env, ...disk.env, ...places, ...DAEMON_ENV };
+  const daemon = await startDaemonProcess(env);
   return {
     org,
     disk,
     daemon,
+    env,
     dbFile,
     banned,
     unaudited,
