@@ -1,5 +1,6 @@
 // http: bodies and queries, checked by zod at the edge. In: a request and a schema. Out: its value, or 400 that lists every fault.
 import { z } from 'zod';
+import { pathText, wordsOf } from '../domain/schema-words.ts';
 import { readBodyText } from './body.ts';
 import { type FieldError, Problem } from './problem.ts';
 import type { Ctx } from './route.ts';
@@ -29,12 +30,12 @@ function check<T>(schema: z.ZodType<T>, value: unknown, where: 'body' | 'query')
   if (checked.success) return checked.data;
   throw badInput(
     where,
-    checked.error.issues.map(({ path, message }) => ({ path: path.join('.'), message })),
+    checked.error.issues.map((issue) => ({ path: pathText(issue.path), message: wordsOf(issue, value) })),
   );
 }
 
 function badInput(where: 'body' | 'query', errors: FieldError[]): Problem {
-  const named = errors.map(({ path, message }) => (path === '' ? message : `\`${path}\`: ${message}`));
+  const named = errors.map(({ path, message }) => `${path === '' ? `the ${where}` : `\`${path}\``} ${message}`);
   return new Problem(400, 'bad-request', 'The request is wrong', `the ${where} is wrong: ${named.join('; ')}`, {
     errors,
   });

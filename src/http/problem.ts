@@ -3,7 +3,7 @@
 import { AppError, type ErrorCode } from '../domain/errors.ts';
 
 export interface FieldError {
-  /** Where in the body or query: `rules.0`; empty for the whole. */
+  /** Where in the body or query: `rules[0]`; empty for the whole. */
   path: string;
   message: string;
 }

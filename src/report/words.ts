@@ -2,6 +2,7 @@
 // In: a report. Out: plain text that may hold hostile names: each writer escapes it for its own medium.
 import type { ReasonCode } from '../domain/decision.ts';
 import { formatDuration } from '../domain/duration.ts';
+import { SOURCES } from '../domain/subjects.ts';
 import { type ActKind, actKindOf } from './act-kind.ts';
 import { summaryOf } from './decision-view.ts';
 import { countText, plural } from './fact-text.ts';
@@ -74,14 +75,10 @@ function beginningWords({ run }: Report): string[] {
 }
 
 function lookedAtWords({ snapshot, rules }: Report): string {
-  const { devices, users, services, events } = snapshot;
-  const looked = [
-    plural(devices, 'device'),
-    plural(users, 'user'),
-    plural(services, 'service'),
-    plural(events, 'event'),
-  ];
-  return `${plural(rules.length, 'rule')} looked at ${looked.join(', ')}.`;
+  const nouns = { devices: 'device', users: 'user', services: 'service', events: 'event' } as const;
+  const read = SOURCES.filter((source) => snapshot.sources[source]?.state === 'read');
+  if (read.length === 0) return `${plural(rules.length, 'rule')}, and no source was read.`;
+  return `${plural(rules.length, 'rule')} looked at ${read.map((source) => plural(snapshot[source], nouns[source])).join(', ')}.`;
 }
 
 function doneWords(report: Report): string[] {

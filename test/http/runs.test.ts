@@ -42,6 +42,21 @@ describe('POST /api/runs', () => {
     expect(requests).toMatchObject([{ rules: ['ban-compromised-device'] }]);
   });
 
+  it.each([
+    [{}, '`mode` must be one of `dry-run`, `approve`, `enforce`'],
+    [{ mode: 'dry-run', extra: 1 }, 'the body has a member that is not known: `extra`'],
+    [{ mode: 'dry-run', wait: 'yes' }, '`wait` must be a boolean'],
+    [{ mode: 'dry-run', rules: [] }, '`rules` must not be empty'],
+    [{ mode: 'dry-run', rules: ['a', 'x'.repeat(1_001)] }, '`rules[1]` must be at most 1000 characters long'],
+    [[], 'the body must be an object'],
+  ])('refuses %j with what is wrong with it, in plain words', async (body, words) => {
+    const { ask, requests } = openEndpoint();
+    const answer = await ask('POST', '/api/runs', { body });
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ detail: `the body is wrong: ${words}` });
+    expect(requests).toEqual([]);
+  });
+
   it('refuses a rule that is not active', async () => {
     const { ask } = openEndpoint();
     const answer = await ask('POST', '/api/runs', { body: { mode: 'dry-run', rules: ['no-such'] } });

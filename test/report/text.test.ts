@@ -26,6 +26,13 @@ describe('the terminal report', () => {
     expect(text).toMatch(/2026-11-21 08:59:00Z/);
   });
 
+  it('names no number of a source that was not read', async () => {
+    const unread = { state: 'skipped', count: 0 } as const;
+    const text = await textOf({ sources: { users: unread, services: unread, events: unread } });
+    expect(text).toMatch(/looked at \d+ devices\./);
+    expect(text).not.toContain('0 users');
+  });
+
   it('does not say that what a rule of mode dry-run matches would be done', async () => {
     const text = await textOf({
       mode: 'enforce',

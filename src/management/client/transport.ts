@@ -146,7 +146,7 @@ export class Transport {
     for (const each of signals) each.addEventListener('abort', stop);
     const done = new AbortController();
     this.clock.sleep(timeoutMs, done.signal).then(
-      () => done.signal.aborted || exchange.abort('too_slow', `no complete answer within ${timeoutMs} ms`),
+      () => done.signal.aborted || exchange.abort('too_slow', `no complete answer within ${Math.ceil(timeoutMs)} ms`),
       () => undefined, // the wait was over first
     );
     try {

@@ -2,6 +2,7 @@
 // In: query text or a parsed body. Out: checked values, or one sentence that names the parameter or field. It must
 // never throw on a request, and never repeat a whole body in its message.
 import type { z } from 'zod';
+import { deepest, pathText, wordsOf } from '../../domain/schema-words.ts';
 
 export type Reading<T> = { ok: true; value: T } | { ok: false; name: string; message: string };
 
@@ -59,52 +60,4 @@ function read<T extends z.ZodType>(schema: T, input: unknown, whole: string): Re
   const name = pathText(issue.path);
   const what = wordsOf(issue, input);
   return { ok: false, name, message: name === '' ? `${whole} ${what}` : `\`${name}\` ${what}` };
-}
-
-type Issue = z.core.$ZodIssue;
-
-/** The first issue; of a union's branches, the one that got furthest into the value. */
-function deepest(issues: readonly Issue[], prefix: PropertyKey[] = []): Issue {
-  const first = issues[0] as Issue;
-  let best: Issue = { ...first, path: [...prefix, ...first.path] };
-  if (first.code !== 'invalid_union') return best;
-  const outer = best.path;
-  for (const branch of first.errors) {
-    if (branch.length === 0) continue;
-    const inner = deepest(branch, outer);
-    if (inner.path.length > best.path.length) best = inner;
-  }
-  return best;
-}
-
-function pathText(path: readonly PropertyKey[]): string {
-  return path.reduce<string>((text, key) => {
-    const safe = String(key).slice(0, 100);
-    if (typeof key === 'number') return `${text}[${safe}]`;
-    return text === '' ? safe : `${text}.${safe}`;
-  }, '');
-}
-
-function wordsOf(issue: Issue, input: unknown): string {
-  if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input')) {
-    return valueAt(input, issue.path) === undefined ? 'is required' : `must be ${article(issue.expected)}`;
-  }
-  if (issue.code === 'invalid_value')
-    return `must be one of ${issue.values.map((each) => `\`${String(each)}\``).join(', ')}`;
-  if (issue.code === 'too_small' && issue.message.startsWith('Too small')) return 'must not be empty';
-  if (issue.code === 'invalid_union' && issue.message === 'Invalid input') return 'is not of the expected form';
-  return issue.message;
-}
-
-function article(type: string): string {
-  const noun = type === 'record' ? 'object' : type;
-  return /^[aeio]/.test(noun) ? `an ${noun}` : `a ${noun}`;
-}
-
-function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (value, key) =>
-      typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[key] : undefined,
-    input,
-  );
 }
