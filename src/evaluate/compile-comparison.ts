@@ -1,5 +1,5 @@
 // evaluate: comparisons → closures. The common shapes (a fact with a literal) are compiled to a single test.
-import type { Facts } from '../domain/facts.ts';
+import type { Fact, Facts } from '../domain/facts.ts';
 import { epochMsOf } from '../domain/timestamp.ts';
 import { type Compiler, slotOf } from './compiler.ts';
 import type { Expression, ExpressionOf } from './expression.ts';
@@ -7,6 +7,7 @@ import type { Condition } from './frame.ts';
 import { type Comparison, compareNumbers, type Exact, type Num } from './numbers.ts';
 import type { TimeUnit } from './record-types/field-types.ts';
 import { and, FALSE, TRUE, Unknown, type Value, worse } from './three-valued.ts';
+import { isPlain } from './typed-value.ts';
 
 export function compileComparison(expression: ExpressionOf<'compare'>, compiler: Compiler): Condition {
   const { by, args, units } = expression;
@@ -32,9 +33,7 @@ function compileItemText(by: Comparison, key: string, wanted: string, general: C
   if (key in Object.prototype) return general;
   return (frame) => {
     const element = frame.item;
-    // Only own properties: nothing but the common prototype, which does not have the key, stands behind the element.
-    if (typeof element !== 'object' || element === null || Object.getPrototypeOf(element) !== Object.prototype)
-      return general(frame);
+    if (!isPlain(element as Fact)) return general(frame);
     const found = (element as Facts)[key];
     if (found === wanted) return same;
     return typeof found === 'string' && wanted !== 'TRUE' && wanted !== 'FALSE' ? other : general(frame);

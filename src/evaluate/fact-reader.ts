@@ -1,13 +1,14 @@
 // evaluate: reads the facts of one record into its frame's slots, typed and fresh, and counts their values for the trust gate.
 // In: a record. Out: slots. INVARIANT: only own properties are read; the hot path checks an object's prototype once instead.
-import { type Fact, type Facts, isFacts } from '../domain/facts.ts';
+import type { Fact, Facts } from '../domain/facts.ts';
 import { epochMsOf } from '../domain/timestamp.ts';
 import { FUTURE_MAX_MS } from './compile-values.ts';
 import type { Slot } from './compiler.ts';
 import type { Freshness } from './expression.ts';
 import type { Frame } from './frame.ts';
+import { addAll } from './rule-set-bits.ts';
 import { RememberedVerdicts, type SlotVerdicts } from './slot-verdicts.ts';
-import { isOfType, ownAt, ownPart } from './typed-value.ts';
+import { isOfType, isPlain, ownAt, ownPart } from './typed-value.ts';
 import { hasFewValues, ValueCounts } from './value-counts.ts';
 
 /** One fact as one group of rules reads it: with its default and its freshness. */
@@ -21,14 +22,23 @@ interface Variant {
 
 interface Leaf {
   key: string;
-  only: Variant | undefined;
-  /** The slot of `only` when values of its type repeat; else -1. */
-  slot: number;
-  fewValues: boolean;
-  /** A plain list: nothing is decided by it as a whole. */
-  isList: boolean;
   variants: Variant[];
+  /** The variant when there is one alone, with neither default nor freshness. */
+  only: Variant | undefined;
+  fewValues: boolean;
   counts: ValueCounts;
+}
+
+/** A leaf that has one variant, as the hot path reads it. */
+interface HotLeaf {
+  leaf: Leaf;
+  key: string;
+  slot: number;
+  counts: ValueCounts;
+}
+
+interface NumberLeaf extends HotLeaf {
+  verdicts: RememberedVerdicts;
 }
 
 interface Parent {
@@ -38,6 +48,11 @@ interface Parent {
   /** No key is one that every object inherits. */
   plain: boolean;
   leaves: Leaf[];
+  /** The same leaves by the way they are read: a loop for each way sees values of few types, and is compiled for these. */
+  repeating: HotLeaf[];
+  numbers: NumberLeaf[];
+  lists: HotLeaf[];
+  others: Leaf[];
 }
 
 export class FactReader {
@@ -61,9 +76,8 @@ export class FactReader {
       leaf.variants.push(variant);
       const simple = leaf.variants.length === 1 && fact.fresh.length === 0 && fact.fallback === undefined;
       leaf.only = simple ? variant : undefined;
-      leaf.slot = simple && leaf.fewValues ? slot.index : -1;
-      leaf.isList = simple && fact.type.kind === 'list' && own === undefined;
     }
+    for (const parent of this.parents) for (const leaf of parent.leaves) sortIn(leaf, parent);
   }
 
   /** Fills the frame's slots, and rules out what single facts rule out. */
@@ -72,7 +86,7 @@ export class FactReader {
     frame.doubts = 0;
     for (let i = 0; i < this.timestamps.length; i++)
       this.isFresh[i] = isYoung(record, this.timestamps[i] as Freshness, frame.nowMs);
-    const safe = isSafe(record);
+    frame.isPlain = isPlain(record);
     for (let i = 0; i < this.parents.length; i++) {
       const parent = this.parents[i] as Parent;
       const { only } = parent;
@@ -81,10 +95,11 @@ export class FactReader {
           ? ownAt(record, parent.path)
           : only === ''
             ? record
-            : safe
+            : frame.isPlain
               ? record[only]
               : ownPart(record, only);
-      if (parent.plain && (only === '' ? safe : isSafe(holder))) this.readPlain(holder as Facts, parent.leaves, frame);
+      if (parent.plain && (only === '' ? frame.isPlain : isPlain(holder)))
+        this.readPlain(holder as Facts, parent, frame);
       else for (const leaf of parent.leaves) this.place(leaf, ownPart(holder, leaf.key), frame);
     }
   }
@@ -98,26 +113,42 @@ export class FactReader {
     return all;
   }
 
-  /** The hot path. Values repeat, and one that was seen before is of the right type. */
-  private readPlain(holder: Facts, leaves: readonly Leaf[], frame: Frame): void {
+  /** The hot path. A value whose verdicts are remembered is of the right type; all others go the long way. */
+  private readPlain(holder: Facts, { repeating, numbers, lists, others }: Parent, frame: Frame): void {
     const { slots, ruledOut } = frame;
-    for (let i = 0; i < leaves.length; i++) {
-      const leaf = leaves[i] as Leaf;
-      const value = holder[leaf.key];
-      const tally = leaf.slot < 0 ? undefined : leaf.counts.known(value);
-      if (tally === undefined) {
-        if (leaf.isList && Array.isArray(value)) {
-          leaf.counts.addSet(value);
-          slots[(leaf.only as Variant).slot.index] = value;
-        } else this.place(leaf, value, frame);
-        continue;
+    for (let i = 0; i < repeating.length; i++) {
+      const { key, slot, counts, leaf } = repeating[i] as HotLeaf;
+      const value = holder[key];
+      const tally = counts.known(value);
+      if (tally === undefined) this.place(leaf, value, frame);
+      else {
+        tally.count++;
+        slots[slot] = value;
+        if (tally.ruledOut !== undefined) addAll(ruledOut, tally.ruledOut);
       }
-      tally.count++;
-      slots[leaf.slot] = value;
-      const bits = tally.ruledOut;
-      if (bits !== undefined)
-        for (let word = 0; word < bits.length; word++)
-          ruledOut[word] = (ruledOut[word] as number) | (bits[word] as number);
+    }
+    for (let i = 0; i < numbers.length; i++) {
+      const { key, slot, counts, verdicts, leaf } = numbers[i] as NumberLeaf;
+      const value = holder[key];
+      const bits = isWhole(value) ? verdicts.remembered(value) : undefined;
+      if (bits === undefined) this.place(leaf, value, frame);
+      else {
+        counts.addNumber(value as number);
+        slots[slot] = value;
+        addAll(ruledOut, bits);
+      }
+    }
+    for (let i = 0; i < lists.length; i++) {
+      const { key, slot, counts, leaf } = lists[i] as HotLeaf;
+      const value = holder[key];
+      if (Array.isArray(value)) {
+        counts.addList(value);
+        slots[slot] = value;
+      } else this.place(leaf, value, frame);
+    }
+    for (let i = 0; i < others.length; i++) {
+      const leaf = others[i] as Leaf;
+      this.place(leaf, holder[leaf.key], frame);
     }
   }
 
@@ -175,19 +206,17 @@ export class FactReader {
     const key = path.at(-1) as string;
     let parent = this.parents.find((each) => each.path.join('\u0000') === parentPath.join('\u0000'));
     if (!parent) {
-      parent = { path: parentPath, only: onlyKey(parentPath), plain: true, leaves: [] };
+      const ways = { repeating: [], numbers: [], lists: [], others: [] };
+      parent = { path: parentPath, only: onlyKey(parentPath), plain: true, leaves: [], ...ways };
       this.parents.push(parent);
     }
     let leaf = parent.leaves.find((each) => each.key === key);
     if (!leaf) {
       leaf = {
         key,
-
-        only: undefined,
-        slot: -1,
-        isList: false,
-        fewValues: hasFewValues(slot.fact.type),
         variants: [],
+        only: undefined,
+        fewValues: hasFewValues(slot.fact.type),
         counts: new ValueCounts(),
       };
       parent.leaves.push(leaf);
@@ -207,11 +236,25 @@ function onlyKey(path: readonly string[]): string | undefined {
   return path.length > 1 || key in Object.prototype ? undefined : key;
 }
 
-/** A record whose prototype adds nothing: a key that it does not own and that objects do not inherit reads as undefined. */
-function isSafe(holder: Fact | undefined): holder is Facts {
-  if (!isFacts(holder as Fact)) return false;
-  const proto = Object.getPrototypeOf(holder);
-  return proto === Object.prototype || proto === null;
+/** Chooses the way that a leaf is read. */
+function sortIn(leaf: Leaf, parent: Parent): void {
+  const { key, only, counts } = leaf;
+  if (!only) {
+    parent.others.push(leaf);
+    return;
+  }
+  const { slot, verdicts } = only;
+  const { kind } = slot.fact.type;
+  const hot: HotLeaf = { leaf, key, slot: slot.index, counts };
+  if (leaf.fewValues) parent.repeating.push(hot);
+  else if ((kind === 'number' || kind === 'time') && verdicts?.isByBounds) parent.numbers.push({ ...hot, verdicts });
+  else if (kind === 'list' && !verdicts) parent.lists.push(hot);
+  else parent.others.push(leaf);
+}
+
+/** A number that is of the right type wherever numbers or times are. */
+function isWhole(value: Fact | undefined): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0;
 }
 
 /** Whether a timestamp is set, no older than allowed and not of the far future. */

@@ -11,6 +11,8 @@ export const TEXT_MAX = 100_000;
 
 export interface Frame {
   record: Facts;
+  /** Whether the present record's keys may be read without asking who owns them (`isPlain`). */
+  isPlain: boolean;
   /** Facts by slot; see fact-slots.ts. */
   slots: (Value | undefined)[];
   /** The element that a loop is at. */
@@ -54,6 +56,7 @@ export function newFrame(
 ): Frame {
   return {
     record: {},
+    isPlain: true,
     slots: new Array<Value | undefined>(size.slots).fill(undefined),
     item: null,
     nowMs,

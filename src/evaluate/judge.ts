@@ -56,8 +56,14 @@ export function judgeRecords(kind: SubjectKind, program: Program, windows: Windo
     });
   };
 
+  const keyField = KEY_FIELD[kind];
+  const keyOf = (record: Facts): string => {
+    const key = frame.isPlain ? record[keyField] : ownText(record, keyField);
+    return typeof key === 'string' ? key : '';
+  };
+
   const keepStanding = (record: Facts): void => {
-    if (context.hasStanding && !context.hasStanding(ownText(record, KEY_FIELD[kind]) ?? '')) return;
+    if (context.hasStanding && !context.hasStanding(keyOf(record))) return;
     const known = card ?? cardOf(kind, record);
     program.rules.forEach((rule, index) => {
       const truth = truths.get(index) ?? FALSE;

@@ -57,12 +57,19 @@ export class RememberedVerdicts {
   private readonly byValue = new Map<Fact, RuleBits>();
   private readonly byStretch: (RuleBits | undefined)[] = [];
   private readonly bounds: Exact[] | undefined;
+  /** The nearest number to each bound. A number that is none of these lies on the same side of both. */
+  private readonly near: number[];
   constructor(
     private readonly verdicts: SlotVerdicts,
     /** Texts and scores repeat; times do not. */
     private readonly repeats: boolean,
   ) {
     this.bounds = repeats ? undefined : verdicts.bounds();
+    this.near = (this.bounds ?? []).map(Number);
+  }
+
+  get isByBounds(): boolean {
+    return this.bounds !== undefined;
   }
 
   /** Rules out what the value, which stands in its slot already, rules out. */
@@ -78,6 +85,18 @@ export class RememberedVerdicts {
     const bits = this.verdicts.ruledOut(frame);
     if (this.byValue.size < REMEMBERED_MAX) this.byValue.set(value, bits);
     return bits;
+  }
+
+  /** What a number rules out when that is remembered and told by the nearest numbers; else ask `apply`. */
+  remembered(value: number): RuleBits | undefined {
+    const { near } = this;
+    let stretch = 0;
+    for (; stretch < near.length; stretch++) {
+      const bound = near[stretch] as number;
+      if (value < bound) break;
+      if (value === bound) return undefined;
+    }
+    return this.byStretch[stretch * 2];
   }
 
   /** Between two neighbouring bounds all values have the same verdicts; so has each bound itself. */

@@ -1,5 +1,5 @@
 // evaluate: does a value found in a record have the type that the schema says? What has not is an unknown fact.
-import type { Fact } from '../domain/facts.ts';
+import type { Fact, Facts } from '../domain/facts.ts';
 import type { ValueType } from './record-types/field-types.ts';
 
 /** Whether a value is of a type. Elements of lists are checked where they are used. */
@@ -33,6 +33,20 @@ export function ownPart(value: Fact | undefined, key: string): Fact | undefined 
   if (typeof value !== 'object' || value === null) return undefined;
   if (Array.isArray(value)) return /^\d{1,7}$/.test(key) ? value[Number(key)] : undefined;
   return Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
+/**
+ * Whether a key that the object does not own, and that not every object inherits, reads as undefined: then it may be read
+ * without asking who owns it. `__proto__` is the cheapest way to ask for the prototype; in an object that owns a key of
+ * that name, as JSON can have it, it is that key's value, which is never this one.
+ */
+export function isPlain(value: Fact | undefined): value is Facts {
+  // biome-ignore lint/suspicious/noProto: getPrototypeOf is a call, several times for each record; this is a look at its shape
+  return typeof value === 'object' && value !== null && (value as Prototyped).__proto__ === Object.prototype;
+}
+
+interface Prototyped {
+  __proto__?: unknown;
 }
 
 /** The value at a path, or undefined. */

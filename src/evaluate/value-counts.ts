@@ -19,11 +19,17 @@ export interface Tally {
 /** Whether a fact of this type has few values, so that they are counted and remembered as they are. */
 export const hasFewValues = (type: ValueType): boolean => ['text', 'flag', 'boolean', 'score'].includes(type.kind);
 
+function isWholeScore(value: Fact | undefined): value is number {
+  return typeof value === 'number' && value >= 0 && value <= 100 && Number.isInteger(value);
+}
+
 export class ValueCounts {
   private readonly byValue = new Map<Fact, Tally>();
-  /** Whole scores again, where looking up is cheaper. */
-  private readonly byNumber = new Array<Tally | undefined>(101).fill(undefined);
-  private readonly other: Tally = { count: 0, ruledOut: undefined };
+  /** Whole scores again, where looking up is cheaper: also those beyond the first 64 values. */
+  private readonly byScore = new Array<Tally | undefined>(101).fill(undefined);
+  /** What is counted together. */
+  private readonly others: Tally[] = [];
+  private other = 0;
   private none = 0;
   private zero = 0;
   private set = 0;
@@ -38,7 +44,7 @@ export class ValueCounts {
   /** The tally of a value that was added before; not counted yet. */
   known(value: Fact | undefined): Tally | undefined {
     if (value === this.lastValue) return this.last;
-    if (typeof value === 'number') return this.byNumber[value];
+    if (isWholeScore(value)) return this.byScore[value];
     const tally = this.byValue.get(value as Fact);
     if (tally !== undefined) {
       this.lastValue = value as Fact;
@@ -49,32 +55,46 @@ export class ValueCounts {
 
   /** Counts a value as it is. Undefined: one of too many, which are counted together. */
   add(value: Fact): Tally | undefined {
-    let tally = this.byValue.get(value);
-    if (tally === undefined) {
-      if (this.byValue.size >= VALUES_MAX) {
-        this.other.count++;
-        return undefined;
-      }
-      tally = { count: 0, ruledOut: undefined };
-      this.byValue.set(value, tally);
-      if (typeof value === 'number' && value >= 0 && value <= 100 && Number.isInteger(value))
-        this.byNumber[value] = tally;
-    }
-    tally.count++;
+    const tally = this.known(value) ?? this.begin(value);
+    if (tally) tally.count++;
+    else this.other++;
     return tally;
   }
 
   /** Counts a value by whether it is set. */
   addSet(value: Fact): void {
-    const isZero = value === 0 || value === 0n || (Array.isArray(value) && value.length === 0);
-    if (isZero) this.zero++;
+    if (typeof value === 'number') this.addNumber(value);
+    else if (Array.isArray(value)) this.addList(value);
+    else if (value === 0n) this.zero++;
     else this.set++;
+  }
+
+  addNumber(value: number): void {
+    if (value === 0) this.zero++;
+    else this.set++;
+  }
+
+  addList(value: readonly Fact[]): void {
+    if (value.length === 0) this.zero++;
+    else this.set++;
+  }
+
+  private begin(value: Fact): Tally | undefined {
+    const isScore = isWholeScore(value);
+    const isOneOfMany = this.byValue.size >= VALUES_MAX;
+    if (isOneOfMany && !isScore) return undefined;
+    const tally: Tally = { count: 0, ruledOut: undefined };
+    if (isOneOfMany) this.others.push(tally);
+    else this.byValue.set(value, tally);
+    if (isScore) this.byScore[value] = tally;
+    return tally;
   }
 
   result(): Record<string, number> {
     const result: Record<string, number> = Object.create(null);
     for (const [value, tally] of this.byValue) result[String(value)] = tally.count;
-    if (this.other.count > 0) result[OTHER] = this.other.count;
+    const other = this.others.reduce((sum, tally) => sum + tally.count, this.other);
+    if (other > 0) result[OTHER] = other;
     if (this.zero > 0) result.zero = this.zero;
     if (this.set > 0) result.set = this.set;
     if (this.none > 0) result[ABSENT] = this.none;
