@@ -1,6 +1,6 @@
 // decide: claims. An episode's wish that a target be in a state stands until the episode ends; only what Trustward
 // did is undone by Trustward, only when the last claim on it ends, and only when every claiming rule says `revert`.
-import type { ActionTraits } from '../domain/action.ts';
+import type { ActionName, ActionTraits } from '../domain/action.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
 import { cardOfTarget } from '../domain/bundles.ts';
 import type { Claim } from '../domain/claim.ts';
@@ -21,6 +21,8 @@ export class Claims {
   private readonly isLive: boolean;
   /** `rule action target` of attempts that reads may not show yet. */
   private readonly attemptedJustNow: readonly string[];
+  /** By action and target: what was found where a person reversed it, as this run saw. */
+  private readonly reversed = new Map<string, string>();
   readonly notes: AuditNote[] = [];
 
   constructor(
@@ -77,27 +79,34 @@ export class Claims {
     const episode = this.episodeNow(wish) as Episode;
     const claims = this.openOn(wish.target).filter((claim) => claim.action === wish.traits.name);
     const first = claims[0];
-    if (first === undefined) {
-      // A person's doing: nothing to claim, but a later change back is a person's reversal.
-      const key = seenKey(wish.traits.name, wish.target);
-      if (!episode.seenSo.includes(key) && !this.isUndoneJustNow(wish))
-        amendEpisode(this.followed, { ...episode, seenSo: [...episode.seenSo, key] });
-      return;
-    }
-    if (!isAtLeast(wish.ownMode, 'approve') || episode.overriddenAt !== undefined) return;
-    // What it protects is not held in its state any longer than who put it there wished.
-    if (wish.exemption !== undefined) return;
-    // It wishes nothing before it has matched for as long as its rule says.
-    if (wish.rule.forMs > 0 && this.input.nowMs - episode.matchingSince < wish.rule.forMs) return;
-    if (!claims.some((claim) => claim.episodeId === episode.id)) this.adopt(wish, first);
+    const isOwn = claims.some((claim) => claim.episodeId === episode.id);
+    const mayClaim = first !== undefined && this.wishesNow(wish, episode);
+    // Where no claim of its own will tell, it remembers what it saw: a later change back is a person's reversal all the same.
+    if (!isOwn && !(mayClaim && this.isLive)) this.remember(wish, episode);
+    if (!mayClaim) return;
+    if (!isOwn) this.adopt(wish, first);
     for (const orphan of claims.filter((claim) => claim.status === 'orphaned')) {
       this.change(orphan, 'ended', `adopted by rule ${wish.rule.id}`);
     }
   }
 
-  /** Right after an undoing of ours a stale read still shows what was undone: nobody else made it so. */
-  private isUndoneJustNow({ traits, target }: Wish): boolean {
-    return this.attemptedJustNow.some((key) => key.endsWith(` ${traits.inverse} ${target}`));
+  /** Whether the rule itself wishes it now: not one that is tried out, nor before it has matched for as long as it says. */
+  wishesNow(wish: Wish, episode = this.episodeNow(wish)): boolean {
+    if (!isAtLeast(wish.ownMode, 'approve') || !episode || episode.overriddenAt !== undefined) return false;
+    // What it protects is not held in its state any longer than who put it there wished.
+    if (wish.exemption !== undefined) return false;
+    return wish.rule.forMs === 0 || this.input.nowMs - episode.matchingSince >= wish.rule.forMs;
+  }
+
+  private remember({ traits, target }: Wish, episode: Episode): void {
+    const key = seenKey(traits.name, target);
+    // Right after an undoing of ours a stale read still shows what was undone: nobody else made it so.
+    if (episode.seenSo.includes(key) || this.wasAttemptedJustNow(traits.inverse, target)) return;
+    amendEpisode(this.followed, { ...episode, seenSo: [...episode.seenSo, key] });
+  }
+
+  private wasAttemptedJustNow(action: ActionName | undefined, target: string): boolean {
+    return action !== undefined && this.attemptedJustNow.some((key) => key.endsWith(` ${action} ${target}`));
   }
 
   private adopt(wish: Wish, from: Claim): void {
@@ -127,7 +136,8 @@ export class Claims {
     const own = this.openOn(wish.target).filter(
       (claim) => claim.episodeId === episode.id && claim.action === wish.traits.name,
     );
-    if (mayBeStale(intent?.settledAt, this.input)) return;
+    // Also after an attempt for another rule's episode.
+    if (mayBeStale(intent?.settledAt, this.input) || this.wasAttemptedJustNow(wish.traits.name, wish.target)) return;
     if (own.length > 0 || episode.seenSo.includes(seenKey(wish.traits.name, wish.target))) {
       const found = wish.card.state[wish.traits.fieldWritten as string];
       this.override(episode, wish.traits, wish.target, found);
@@ -154,7 +164,19 @@ export class Claims {
     }
   }
 
+  /** A person's word on a target holds for every episode that wishes the same, waiting ones too; what begins only now is new trouble. */
+  heedReversals(wishes: readonly Wish[]): void {
+    for (const wish of wishes) {
+      const episode = this.episodeNow(wish);
+      const found = this.reversed.get(seenKey(wish.traits.name, wish.target));
+      if (found === undefined || !wish.trusted || !episode || episode.overriddenAt !== undefined) continue;
+      if (!isOwnStateSo(wish) && episode.since < this.input.nowMs)
+        this.override(episode, wish.traits, wish.target, found);
+    }
+  }
+
   private override(episode: Episode, traits: ActionTraits, target: string, found: string | undefined): void {
+    if (found !== undefined) this.reversed.set(seenKey(traits.name, target), found);
     amendEpisode(this.followed, { ...episode, overriddenAt: this.input.nowMs });
     const drift = { field: traits.fieldWritten ?? '', expected: traits.valueWritten ?? null, found: found ?? null };
     const { id, rule, subject } = episode;

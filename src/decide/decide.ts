@@ -29,6 +29,7 @@ export function decide(input: DecideInput): Decided {
   markExempt(wishes, input);
   for (const wish of wishes) claims.observe(wish);
   claims.observeReversals(known);
+  claims.heedReversals(wishes);
   // What a person did to one target of an episode holds for all that it wishes.
   for (const wish of wishes) wish.episode = claims.episodeNow(wish);
   wishes.push(...claims.undoWishes(known));

@@ -42,6 +42,56 @@ describe('what a person did', () => {
     expect(one.answers()).toEqual(['d1: skip overridden']);
   });
 
+  it.each([
+    ['whose `for` is not reached', { forMs: 10 * MINUTE }, 'enforce'],
+    ['on trial, which enforces later', { mode: 'dry-run' }, 'enforce'],
+    ['that only dry runs have judged', {}, 'dry-run'],
+  ] as const)('lifting our ban is not reversed by another rule %s', (_, fields, runMode) => {
+    const two = scene({ a: {}, b: fields }, 'a');
+    two.sees('d1', 'match', 'b');
+    two.run(runMode);
+    two.sees('d1', 'unknown', 'b'); // it says nothing while the reversal is seen
+    two.byHand('S-d1', 'FALSE');
+    two.pass(HOUR).run();
+    two.sees('d1', 'match', 'b');
+    two.rules = [rule('a'), rule('b')];
+    expect(two.pass(HOUR).run().acts).toEqual([]);
+    expect(two.answers()).toEqual(['d1: skip overridden', 'd1: skip overridden']);
+  });
+
+  it('lifting our ban is not reversed by another rule that never saw the device banned', () => {
+    const two = scene({ a: {}, b: { forMs: 2 * HOUR } }, 'a', 'b');
+    two.byHand('S-d1', 'FALSE');
+    two.pass(HOUR).run();
+    expect(two.pass(2 * HOUR).run().acts).toEqual([]);
+    expect(two.answers()).toEqual(['d1: skip overridden', 'd1: skip overridden']);
+  });
+
+  it('lifting our ban does not stand against trouble that begins later', () => {
+    const two = scene({ a: {}, b: {} }, 'a');
+    two.byHand('S-d1', 'FALSE');
+    two.sees('d1', 'match', 'b');
+    expect(two.pass(HOUR).run().acts).toMatchObject([{ draft: { basis: [{ rule: 'b' }] } }]);
+  });
+
+  it('is not our own undoing: another rule that waited acts when its time has come', () => {
+    const two = scene({ a: {}, b: { forMs: 10 * MINUTE } }, 'a');
+    two.sees('d1', 'match', 'b');
+    two.pass(MINUTE).run();
+    two.sees('d1', 'no_match', 'a');
+    expect(two.pass(MINUTE).run().acts).toMatchObject([{ draft: { undo: true } }]);
+    two.pass(MINUTE).run();
+    expect(two.pass(10 * MINUTE).run().acts).toMatchObject([{ draft: { action: 'ban_device' } }]);
+  });
+
+  it('is not told from a stale read right after the ban, by a rule that did not ban it either', () => {
+    const two = scene({ a: {}, b: { forMs: HOUR } }, 'a', 'b');
+    two.pass(1).run();
+    two.byHand('S-d1', 'FALSE'); // a stale read looks the same
+    two.pass(1).run();
+    expect([...two.episodes.values()].map(({ overriddenAt }) => overriddenAt)).toEqual([undefined, undefined]);
+  });
+
   it('lifting our ban and banning it themselves is not undone when the trouble ends', () => {
     const one = scene({ a: {} }, 'a');
     one.byHand('S-d1', 'FALSE');

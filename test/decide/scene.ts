@@ -9,7 +9,7 @@ import type { ActionName } from '../../src/domain/action.ts';
 import { CEILINGS_DEFAULT, type CeilingSettings } from '../../src/domain/ceiling.ts';
 import type { Claim } from '../../src/domain/claim.ts';
 import type { Decision, Outcome, StoredDecision } from '../../src/domain/decision.ts';
-import type { Episode } from '../../src/domain/episode.ts';
+import { type Episode, seenKey } from '../../src/domain/episode.ts';
 import type { FleetDevice } from '../../src/domain/fleet.ts';
 import { type Intent, intentKey } from '../../src/domain/intent.ts';
 import { isAtLeast, type Mode } from '../../src/domain/mode.ts';
@@ -272,6 +272,9 @@ export class Scene {
     for (const [key, subject] of this.subjects) {
       if (subject.serial === target || key === target) subject.state = traits.valueWritten;
     }
+    const unseen = traits.inverse && seenKey(traits.inverse, target);
+    for (const episode of this.episodes.values())
+      this.episodes.set(episode.id, { ...episode, seenSo: episode.seenSo.filter((seen) => seen !== unseen) });
     if (undo) {
       for (const claim of this.claims.values()) {
         const isOpen = claim.status === 'standing' || claim.status === 'orphaned';
