@@ -17,6 +17,7 @@ import { pullEvents } from '../pull/pull-events.ts';
 import { type Consumer, pullSource, skippedReading } from '../pull/pull-source.ts';
 import { acceptReading } from './accept-reading.ts';
 import type { Engine, RunRules } from './engine.ts';
+import { needsExemptDevices, needsExemptOwners } from './exemption-needs.ts';
 import type { JudgeView, PulledSnapshot } from './pulled-snapshot.ts';
 
 /** What a pass over one source gives: its judgement, and the values that the trust gate compares. */
@@ -69,18 +70,14 @@ class SnapshotPull {
     this.rules.evaluator.advance(this.run.startedAt);
     if (needs.owners && needs.devices) await this.pullSubjects('users', undefined);
     else if (needs.sources.has('users') && !needs.devices) await this.pullSubjects('users', 'user');
-    else if (this.asksForExemptOwners()) await this.pullSubjects('users', undefined);
+    else if (needsExemptOwners(this.exemptions, needs.sources)) await this.pullSubjects('users', undefined);
     if (needs.sources.has('devices')) await this.pullSubjects('devices', 'device');
+    else if (needsExemptDevices(this.exemptions, this.rules.rules, needs.sources))
+      await this.pullSubjects('devices', undefined);
     if (needs.sources.has('users') && needs.devices) await this.pullSubjects('users', 'user');
     if (needs.sources.has('services')) await this.pullSubjects('services', 'service');
     if (this.asksForBundles()) this.bundles = await this.pullBundles();
     return this.result(throughout(begun, this.engine.steady.read()));
-  }
-
-  /** No rule reads users, but who owns a device decides whether it is exempt. */
-  private asksForExemptOwners(): boolean {
-    const { sources } = this.rules.evaluator.needs;
-    return this.exemptions.asksForOwnerRecords && sources.has('devices') && !sources.has('users');
   }
 
   /** A target already so is skipped, and a person's reversal is seen, for bundles too: asked when an action is about one. */
