@@ -1,10 +1,11 @@
 // The daemon's answer to `/readyz`: one check for each thing that must be so for it to do its work. In: the composition and what
-// the last run ended with. Out: checks. They are open to anybody: how much is wrong and what to do is told; where files lie, and
-// what is in them, is left to the log.
+// the last run ended with. Out: checks. They are open to anybody: how much is wrong and what to do is told, and which lines of which
+// rule files; where files lie, and what is in them, is left to the log.
 import type { Composition } from './compose.ts';
 import { lineOf } from './domain/errors.ts';
 import { isoTime } from './domain/time-text.ts';
 import type { HttpDeps, ReadyCheck } from './http/index.ts';
+import { clip, showHidden } from './report/index.ts';
 import { meaningOf } from './store/store-fault.ts';
 
 /** What a run ended with; `error` is undefined when it ended well. */
@@ -44,15 +45,30 @@ async function databaseCheck(store: HttpDeps['reader'], health: Composition['hea
 }
 
 function rulesCheck(rules: Composition['rules']): ReadyCheck {
-  const wrong = rules.refusal?.length;
+  const wrong = rules.refusal;
   const text = `${rules.all().length} rules`;
   if (wrong === undefined) return { name: 'rules', ok: true, text };
-  const problems = `${wrong} problem${wrong === 1 ? '' : 's'}`;
+  const problems = `${wrong.length} problem${wrong.length === 1 ? '' : 's'}${placesOf(wrong)}`;
+  const rest = '`trustward rules check`, the log and the audit (`rules.rejected`) say what';
   return {
     name: 'rules',
     ok: false,
-    text: `the folder was refused (${problems}); the last good set of ${text} goes on`,
+    text: `the folder was refused (${problems}); the last good set of ${text} goes on; ${rest}`,
   };
+}
+
+const PLACES_MAX = 5;
+const NAME_MAX = 80;
+
+/** `: a.yaml:3, b.yaml:7 and 2 more`. INVARIANT: where, never what: a problem's text quotes values, and this is open to anybody. */
+function placesOf(problems: readonly string[]): string {
+  const places = problems.flatMap((line) => {
+    const [, file, at] = /^(.+?):(\d+):\d+: /.exec(line) ?? [];
+    return file === undefined ? [] : `${showHidden(clip(file, NAME_MAX))}:${at}`;
+  });
+  const shown = [...new Set(places)].slice(0, PLACES_MAX);
+  const more = new Set(places).size - shown.length;
+  return shown.length === 0 ? '' : `: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 function lastRunCheck(last: LastRun | undefined): ReadyCheck {

@@ -73,7 +73,7 @@ describe('a daemon whose rules change', () => {
     expect(bodyOf((await auditOf('rules.rejected'))[0]).refused).toMatch(/^service\.yaml:\d+:\d+: /);
     expect(await ready('rules')).toMatchObject({ ok: false, status: 503, said: 'not ready' });
     expect((await ready('rules')).text).toBe(
-      'the folder was refused (1 problem); the last good set of 2 rules goes on',
+      'the folder was refused (1 problem: service.yaml:8); the last good set of 2 rules goes on; `trustward rules check`, the log and the audit (`rules.rejected`) say what',
     );
     const { json } = await ask('/api/runs', { mode: 'dry-run', wait: true });
     expect(json).toMatchObject({
@@ -84,6 +84,31 @@ describe('a daemon whose rules change', () => {
     rmSync(`${org.rulesDir}/service.yaml`);
     await until(async () => (await auditOf('rules.loaded')).length === 2);
     expect(await ready('rules')).toMatchObject({ ok: true, text: '1 rules', status: 200 });
+  });
+});
+
+describe('a rules folder that was refused', () => {
+  beforeEach(startAndRun);
+
+  it('is told at /readyz by the first five places, and by nothing that the files say', async () => {
+    const bad = (name: string) =>
+      `id: ${name}\nowner: ana.ruiz@example.com\nwhen: { "==": [{ var: Secret-Field }, 1] }\n`;
+    for (let index = 1; index <= 7; index += 1) writeFileSync(`${org.rulesDir}/bad${index}.yaml`, bad(`bad-${index}`));
+    await until(
+      async () => (await ready('rules')).text.includes('bad7') || (await ready('rules')).text.includes('more'),
+    );
+    const { text } = await ready('rules');
+    expect(text).toMatch(
+      /^the folder was refused \(\d+ problems: (bad\d\.yaml:\d+, ){4}bad\d\.yaml:\d+ and \d+ more\);/,
+    );
+    expect(text).not.toMatch(/ana\.ruiz|Secret-Field/);
+    expect(text).not.toContain(org.rulesDir);
+  });
+
+  it('that is not there any more is told without where it was', async () => {
+    rmSync(org.rulesDir, { recursive: true });
+    await until(async () => !(await ready('rules')).ok);
+    expect((await ready('rules')).text).toMatch(/^the folder was refused \(1 problem\);/);
   });
 });
 

@@ -12,7 +12,7 @@ import { reportText, type TextOptions } from './text.ts';
 import { tokenView } from './token-view.ts';
 
 export { buildReport } from './build-report.ts';
-export { showHidden } from './hostile-text.ts';
+export { clip, showHidden } from './hostile-text.ts';
 export { auditJson, decisionsJson, reportJson } from './json.ts';
 export { auditText, decisionsText } from './lists-text.ts';
 export { type MarkdownOptions, reportMarkdown } from './markdown.ts';
