@@ -37,7 +37,7 @@ export async function dbBackupCommand(io: Io, file: string, options: CommonOptio
 }
 
 /** Against the checkpoints beside the database, no further than the copy goes: a daemon may have sealed more since. */
-async function verifyCopy(database: string, copy: SqliteReader): Promise<AuditCheck> {
+export async function verifyCopy(database: string, copy: SqliteReader): Promise<AuditCheck> {
   const sources = auditSourcesOf(database, copy, systemClock);
   const reach = (await copy.checkpointLines())?.length;
   return verifyAudit({ ...sources, fileLines: () => sources.fileLines()?.slice(0, reach) });

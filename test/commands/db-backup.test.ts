@@ -12,7 +12,10 @@ import {
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { verifyCopy } from '../../src/commands/db-backup.ts';
 import { type Daemon, startDaemon } from '../../src/daemon.ts';
+import { backupDatabase } from '../../src/store/backup.ts';
+import { systemClock } from '../../src/system/clock.ts';
 import { type Organization, startOrganization } from '../scenarios/organization.ts';
 import { command } from './in-process.ts';
 
@@ -55,6 +58,8 @@ describe('a backup', () => {
     for (const table of ['runs', 'claims', 'audit', 'checkpoints', 'intents'])
       expect(rowsOf(file, table), table).toEqual(rowsOf(org.dbFile, table));
     expect(rowsOf(file, 'claims')).toHaveLength(2);
+    // Reading it needs no working files of SQLite: it can lie on a medium that cannot be written.
+    expect(readdirSync(kept)).toEqual(['monday.db']);
   });
 
   it('leaves the database as it is, without an entry in its audit', async () => {
@@ -86,6 +91,22 @@ describe('a backup', () => {
     expect(err).toContain(`\`${file}\` is there already`);
     expect(readFileSync(file, 'utf8')).toBe('a letter');
     expect(readdirSync(kept)).toEqual(['monday.db']);
+  });
+
+  it('does not take the place of a file that came while it was made', async () => {
+    const meanwhile = async () => writeFileSync(file, 'a letter');
+    await expect(backupDatabase(org.dbFile, file, systemClock, meanwhile)).rejects.toThrow('is there already');
+    expect(readFileSync(file, 'utf8')).toBe('a letter');
+    expect(readdirSync(kept)).toEqual(['monday.db']);
+  });
+
+  it('is not called broken because the daemon sealed more of the audit since', async () => {
+    const { checked } = await backupDatabase(org.dbFile, file, systemClock, async (copy) => {
+      await org.run('dry-run');
+      return verifyCopy(org.dbFile, copy);
+    });
+    expect(checked).toMatchObject({ ok: true, bad: undefined });
+    expect(checked.entries).toBeLessThan((await org.composition.engine.store.auditHead()).seq);
   });
 
   it('that cannot be made leaves nothing half', async () => {

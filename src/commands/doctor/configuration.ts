@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import type { Config, Environment } from '../../config.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { didYouMean } from '../../evaluate/index.ts';
+import { shellWord } from '../shell-word.ts';
 import { type Check, ok, warning } from './check.ts';
 
 const NAME = 'configuration';
@@ -45,7 +46,13 @@ function openFiles(env: Environment, asked: ReadonlySet<string>): Check[] {
     const file = /^TRUSTWARD_.*_FILE$/.test(name) ? env[name]?.trim() : undefined;
     const mode = file ? (statSync(file, { throwIfNoEntry: false })?.mode ?? 0) : 0;
     if ((mode & 0o004) === 0) return [];
-    return [warning(NAME, `${name}: \`${file}\` can be read by everybody on this machine`, `chmod 600 ${file}`)];
+    return [
+      warning(
+        NAME,
+        `${name}: \`${file}\` can be read by everybody on this machine`,
+        `chmod 600 ${shellWord(file as string)}`,
+      ),
+    ];
   });
 }
 

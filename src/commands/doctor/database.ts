@@ -12,6 +12,7 @@ import type { StoreReader } from '../../domain/store.ts';
 import { isoTime } from '../../domain/time-text.ts';
 import { inspectDatabase } from '../../store/inspect.ts';
 import { auditCheckText } from '../audit-text.ts';
+import { shellWord } from '../shell-word.ts';
 import { sizeText } from '../size-text.ts';
 import { type Check, ok, problem, warning } from './check.ts';
 
@@ -77,7 +78,9 @@ function canWrite(place: string): boolean {
 
 function openToOthers(file: string): Check[] {
   if ((statSync(file).mode & 0o077) === 0) return [];
-  return [warning(NAME, `${file} can be read by others, and it names people and devices`, `chmod 600 ${file}`)];
+  return [
+    warning(NAME, `${file} can be read by others, and it names people and devices`, `chmod 600 ${shellWord(file)}`),
+  ];
 }
 
 async function contentChecks({ db, api }: Config, whole: string): Promise<Check[]> {
@@ -124,5 +127,8 @@ async function auditChecks(file: string): Promise<Check[]> {
     return [found, problem(name, `${key}, which signs checkpoints, is gone: the daemon does not start`, advice)];
   }
   if ((statSync(key).mode & 0o077) === 0) return [found];
-  return [found, problem(name, `${key} can be read by others: the daemon does not start`, `chmod 600 ${key}`)];
+  return [
+    found,
+    problem(name, `${key} can be read by others: the daemon does not start`, `chmod 600 ${shellWord(key)}`),
+  ];
 }

@@ -18,7 +18,8 @@ export async function rulesChecks(config: Config): Promise<{ checks: Check[]; ru
     if (!(error instanceof AppError)) throw error;
     const [first = '', ...more] = error.message.split('\n');
     const others = more.length === 0 ? '' : `, and ${countOfWords(more.length, 'more problem')}`;
-    return { checks: [problem(NAME, `${first}${others}`, '`trustward rules check` names them all')], rules: [] };
+    const advice = 'correct what is named; `trustward rules check` tells all of it';
+    return { checks: [problem(NAME, `${first}${others}`, advice)], rules: [] };
   }
 }
 
