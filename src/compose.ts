@@ -1,5 +1,6 @@
 // The only place that builds the adapters and hands them over. In: a checked configuration. Out: an engine to run,
 // or a reader. Everything built here is closed by `close`.
+import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { actionsWith } from './act/actions.ts';
 import { linkEntry } from './audit/chain.ts';
@@ -105,6 +106,7 @@ export async function composeEngine(
       log,
       actions,
       active: () => rules.active(),
+      rulesDir: realpathSync(config.rulesDir),
       // A restored database has forgotten what was done since, and one with damage may say what never was: nothing is changed
       // until a person has looked.
       get daemonMode() {
@@ -223,7 +225,7 @@ async function openStore(databaseFile: string, clock: Clock, log: Log): Promise<
 }
 
 /** What the database is bound to: the API's address, or the embedded console's database (its port changes). */
-function bindingOf(config: Config): string {
+export function bindingOf(config: Config): string {
   return config.api ? config.api.url : `the embedded console (${consoleDatabaseOf(config)})`;
 }
 
@@ -248,7 +250,7 @@ interface Connection {
   end(): Promise<void>;
 }
 
-async function connect(config: Config, clock: Clock, log: Log, signal: AbortSignal): Promise<Connection> {
+export async function connect(config: Config, clock: Clock, log: Log, signal: AbortSignal): Promise<Connection> {
   const { requestTimeoutMs, progressTimeoutMs } = config.timing;
   const common = { requestTimeoutMs, progressTimeoutMs, clock, random: systemRandom, signal };
   if (config.api) {
@@ -273,7 +275,7 @@ async function connect(config: Config, clock: Clock, log: Log, signal: AbortSign
   return { api, embedded: console.address, end };
 }
 
-function settingsOf(config: Config): EngineSettings {
+export function settingsOf(config: Config): EngineSettings {
   const { timing, ceilings, attemptsMax, runFailuresMax, serialDevicesMax } = config;
   const { quietMs, goneAfterMs, planTtlMs, eventOverlapMs, clockSkewMs, exemptionWarnMs, exemptionUnusedMs } = timing;
   return {

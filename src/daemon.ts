@@ -42,7 +42,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const register = await tokenRegister(composition, token?.token ?? (config.token as string));
   const listening = await listen(createHttpApp(httpDeps(composition, state, register)), config.listen);
   try {
-    lock.announce({ pid: process.pid, url: listening.url });
+    lock.announce({ pid: process.pid, url: listening.url, rulesDir: engine.rulesDir });
   } catch (error) {
     await listening.close();
     throw error;

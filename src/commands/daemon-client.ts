@@ -6,6 +6,8 @@ import { readDaemonAddress } from '../store/writer-lock.ts';
 
 export interface DaemonClient {
   url: string;
+  /** The folder of its rules. */
+  rulesDir: string | undefined;
   /** Errors: AppError with the endpoint's own words. */
   call(method: 'GET' | 'POST', path: string, body?: unknown): Promise<string>;
 }
@@ -16,7 +18,8 @@ export async function findDaemon(config: Pick<Config, 'db' | 'token'>): Promise<
   if (!address) return undefined;
   if (!(await isTrustward(address.url))) return undefined; // its file outlived it
   const token = config.token ?? readTokenFile(`${config.db}.token`);
-  return { url: address.url, call: (method, path, body) => call(address.url, token, method, path, body) };
+  const { rulesDir } = address;
+  return { url: address.url, rulesDir, call: (method, path, body) => call(address.url, token, method, path, body) };
 }
 
 /** Whoever listens there now may be somebody else: nobody else is sent the token. */

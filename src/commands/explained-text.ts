@@ -7,13 +7,17 @@ import { isoTime } from '../domain/time-text.ts';
 import { explanationText } from '../evaluate/index.ts';
 import { showHidden } from '../report/index.ts';
 
-export function explainedText({ explanation, decisions, basis }: ExplainedSubject): string {
+/** `whatIf`: the folder of the rules, when they are not the active ones. */
+export type Explained = ExplainedSubject & { whatIf?: string | undefined };
+
+export function explainedText({ explanation, decisions, basis, whatIf }: Explained): string {
   const lines = decisions.map(
     ({ action, target, decision, reason, reasonText, mode, effect }) =>
       `  ${decision} (${reason}): ${reasonText}\n    ${action} ${target}, mode ${mode}: ${effect.text}`,
   );
   const none = ['  nothing: only a match, or a trouble of ours that is over, leads to a decision'];
   const text = [
+    ...(whatIf === undefined ? [] : [`what-if: by the rules in \`${whatIf}\`, not the active ones`, '']),
     `${explanationText(explanation)}\ndecide would say`,
     ...(lines.length > 0 ? lines : none),
     '',

@@ -1,6 +1,9 @@
-// commands: `run`: one run, and its report. Through the daemon when one is active, else by itself.
+// commands: `run`: one run, and its report. Through the daemon when one is active, else by itself; over other rules than the
+// active ones a what-if, beside whoever runs.
 import { composeEngine } from '../compose.ts';
+import { composeWhatIf } from '../compose-what-if.ts';
 import type { Config } from '../config.ts';
+import { whatIf } from '../cycle/what-if.ts';
 import { runCycle } from '../cycle.ts';
 import { AppError } from '../domain/errors.ts';
 import type { StoreReader } from '../domain/store.ts';
@@ -8,6 +11,7 @@ import { buildReport, type Report } from '../report/index.ts';
 import { namingApi } from './api-fault.ts';
 import { type DaemonClient, findDaemon } from './daemon-client.ts';
 import { type CommonOptions, configOf, type Io, outputOf, widthOf, write } from './io.ts';
+import { type ActiveFolder, otherThanActive } from './other-rules.ts';
 import { renderReport } from './render.ts';
 
 export const REPORT_FORMATS = ['text', 'json', 'md'] as const;
@@ -20,9 +24,33 @@ export async function runCommand(io: Io, options: RunOptions): Promise<number> {
   const format = outputOf(options, REPORT_FORMATS, 'text');
   const config = configOf(io, options);
   const daemon = await findDaemon(config);
-  const report = daemon ? await runThrough(daemon, config, options) : await runHere(io, config, options);
+  const active = await otherThanActive(io, config, options, daemon);
+  const report = active
+    ? await whatIfOver(io, config, options, active)
+    : daemon
+      ? await runThrough(daemon, config, options)
+      : await runHere(io, config, options);
   write(io, options, renderReport(report, format, widthOf(options)));
   return exitCodeOfReport(report);
+}
+
+/** Errors: AppError `usage` for a mode that sends something; as composeWhatIf and whatIf. */
+async function whatIfOver(io: Io, config: Config, options: RunOptions, active: ActiveFolder): Promise<Report> {
+  if (options.mode !== undefined && options.mode !== 'dry-run') {
+    const text = `--rules names \`${options.rules}\` and ${active.saidBy} \`${active.dir}\`: a run over other rules is a what-if`;
+    throw new AppError(
+      'usage',
+      `${text}, which sends nothing: leave out --mode ${options.mode}, or set TRUSTWARD_RULES`,
+    );
+  }
+  const { engine, stopping, close } = await composeWhatIf(config, options.rule);
+  void io.untilStopped().then(() => stopping.abort());
+  try {
+    const { run, reader } = await namingApi(config, () => whatIf(engine, { rules: options.rule }));
+    return await buildReport(reader, run);
+  } finally {
+    await close();
+  }
 }
 
 /** 3: done in mode `approve` or `enforce`, but something waits for a person or a source was untrusted. */

@@ -24,7 +24,7 @@ export async function applyPlan(engine: Engine, planId: string, by: string): Pro
   const plan = await applicablePlan(engine, planId);
   const run = await engine.store.run(plan.runId);
   if (!run) throw new AppError('not_found', `the run of plan ${plan.id} is not in this database`);
-  const own = await rulesOfRun(engine, { mode: 'enforce', trigger: 'command', rules: undefined, waitForDoubts: false });
+  const own = await rulesOfRun(engine, { rules: undefined });
   const opened = openIntents(engine, plan, own.rules, await standingView(engine, plan.intents));
   const applying: Plan = { ...plan, status: 'applying' };
   const ids = [...opened.fresh, ...opened.again].map(({ id }) => id);

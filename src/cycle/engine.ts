@@ -50,6 +50,8 @@ export interface Engine {
   log: Log;
   actions: ReadonlyMap<ActionName, Action>;
   active(): ActiveRules;
+  /** Where the active rules are loaded from, by its real path. */
+  rulesDir?: string | undefined;
   /** The most that may be done now: it falls when the database turns out to be doubtful. */
   daemonMode: Mode;
   settings: EngineSettings;
@@ -63,6 +65,14 @@ export interface Engine {
   /** Called when a run or a plan is over: tells people what needs them. Never throws; nothing that is done waits for it. */
   afterwards?(): Promise<void>;
 }
+
+/** What pulling a snapshot needs: of the store, what it reads, and where it leaves the events that it saw. */
+export type PullEngine = Pick<
+  Engine,
+  'api' | 'clock' | 'steady' | 'ids' | 'log' | 'actions' | 'active' | 'settings' | 'signal' | 'feed'
+> & { store: PullStore };
+
+export type PullStore = Pick<Store, 'coverage' | 'events' | 'observeEvents' | 'baseline' | 'acceptances'>;
 
 export interface EventFeed {
   primed: WeakSet<Evaluator>;
@@ -78,7 +88,10 @@ export interface RunRules {
 }
 
 /** Errors: AppError `usage` for a rule that is not active. */
-export async function rulesOfRun(engine: Engine, request: RunRequest): Promise<RunRules> {
+export async function rulesOfRun(
+  engine: Pick<Engine, 'active'>,
+  request: Pick<RunRequest, 'rules'>,
+): Promise<RunRules> {
   const active = engine.active();
   const activeIds = new Set(active.rules.map((rule) => rule.id));
   if (!request.rules) return { rules: active.rules, evaluator: active.evaluator, hash: active.hash, activeIds };
@@ -99,7 +112,7 @@ export function demandActive(active: ActiveRules, ids: readonly string[]): void 
 }
 
 export function decideInput(
-  engine: Engine,
+  engine: Pick<Engine, 'actions' | 'ids' | 'settings'>,
   run: Run,
   own: RunRules,
   pulled: PulledSnapshot,

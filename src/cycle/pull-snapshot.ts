@@ -16,7 +16,7 @@ import { FleetIndex } from '../pull/fleet-index.ts';
 import { pullEvents } from '../pull/pull-events.ts';
 import { type Consumer, pullSource, skippedReading } from '../pull/pull-source.ts';
 import { acceptReading } from './accept-reading.ts';
-import type { Engine, RunRules } from './engine.ts';
+import type { PullEngine, RunRules } from './engine.ts';
 import { needsExemptDevices, needsExemptOwners } from './exemption-needs.ts';
 import type { JudgeView, PulledSnapshot } from './pulled-snapshot.ts';
 
@@ -29,7 +29,7 @@ interface Pass {
 type Subjects = Exclude<Source, 'events'>;
 
 export async function pullSnapshot(
-  engine: Engine,
+  engine: PullEngine,
   run: Run,
   rules: RunRules,
   standing: Standing,
@@ -53,7 +53,7 @@ class SnapshotPull {
   private bundles: Bundles | undefined;
 
   constructor(
-    private readonly engine: Engine,
+    private readonly engine: PullEngine,
     private readonly run: Run,
     private readonly rules: RunRules,
     private readonly standing: Standing,

@@ -12,6 +12,7 @@ export async function beginRun(engine: Engine, request: RunRequest, rules: RunRu
     trigger: request.trigger,
     rules: rules.rules.map((rule) => rule.id),
     ruleSetHash: rules.hash,
+    rulesDir: engine.rulesDir,
     startedAt: engine.clock.nowMs(),
     finishedAt: undefined,
     status: 'running',
@@ -27,9 +28,14 @@ export async function beginRun(engine: Engine, request: RunRequest, rules: RunRu
   ]);
 }
 
-/** Errors: AppError `api_answer` or whichever kept every rule from being judged: then nothing was judged. */
-export async function completeRun(engine: Engine, run: Run, pulled: PulledSnapshot): Promise<Run> {
+/** Errors: AppError `api_unreachable` when every rule lacks a source: then nothing was judged. */
+export function demandJudged(run: Pick<Run, 'rules'>, pulled: PulledSnapshot): void {
   if (run.rules.length > 0 && pulled.unjudged.length === run.rules.length) throw nothingJudged(pulled);
+}
+
+/** Errors: as demandJudged. */
+export async function completeRun(engine: Engine, run: Run, pulled: PulledSnapshot): Promise<Run> {
+  demandJudged(run, pulled);
   const finished: Run = { ...run, status: 'completed', finishedAt: engine.clock.nowMs() };
   await engine.store.finishRun(finished, [{ kind: 'run.finished', body: { run: run.id, status: 'completed' } }]);
   await sealAudit(engine, run);

@@ -29,6 +29,8 @@ export interface Run {
   /** Rule ids that this run was asked to judge. */
   rules: string[];
   ruleSetHash: string;
+  /** The folder that they were loaded from, by its real path; undefined of runs before this was kept. */
+  rulesDir?: string | undefined;
   startedAt: number;
   finishedAt: number | undefined;
   status: RunStatus;
@@ -36,6 +38,8 @@ export interface Run {
   error: string | undefined;
   /** True when it ran against the embedded console. */
   demo: boolean;
+  /** A run over other rules than the active set: it sends nothing, and nothing of it is kept. */
+  whatIf?: true;
 }
 
 /** What a run found, written with its decisions in one transaction. */

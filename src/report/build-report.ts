@@ -6,8 +6,11 @@ import type { Report } from './report.ts';
 import { ruleViews, runView, snapshotView } from './run-view.ts';
 import { steeringView } from './steering-words.ts';
 
+/** What of the store a report is made of. */
+export type ReportReader = Pick<StoreReader, 'decisionsOfRun' | 'intents' | 'plan' | 'stop'>;
+
 /** The whole report of one run. Errors: AppError `store_failed`. */
-export async function buildReport(reader: StoreReader, run: RunRecord): Promise<Report> {
+export async function buildReport(reader: ReportReader, run: RunRecord): Promise<Report> {
   const stored = await reader.decisionsOfRun(run);
   const ids = [...new Set(stored.flatMap(({ intentId }) => intentId ?? []))];
   const intents = ids.length === 0 ? [] : await reader.intents({ ids });

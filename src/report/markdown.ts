@@ -8,7 +8,7 @@ import { type ActGroup, actGroups, type ReasonGroup, reasonGroups } from './grou
 import { rulesPart, sourcesPart, unknownPart } from './markdown-context.ts';
 import { code, md, mdTable } from './markdown-text.ts';
 import type { Report, RunDecision } from './report.ts';
-import { durationWords, headline, reasonWords, summaryWords, waitsInPlan, wayOutWords } from './words.ts';
+import { durationWords, headline, placeWords, reasonWords, summaryWords, waitsInPlan, wayOutWords } from './words.ts';
 
 export interface MarkdownOptions {
   /** Rows of one table, and examples of one group are a quarter of it. */
@@ -97,8 +97,9 @@ function heldGroupPart(report: Report, group: ReasonGroup, rowsMax: number): str
 }
 
 /** A person's way out, with the commands that take it. */
-function wayOutPart({ plan }: Report, decision: RunDecision): string {
-  const words = md(wayOutWords(decision, plan));
+function wayOutPart(report: Report, decision: RunDecision): string {
+  const { plan } = report;
+  const words = md(wayOutWords(decision, report));
   if (!waitsInPlan(decision) || plan.id === null || plan.status !== 'pending') return words;
   const id = md(plan.id);
   return `${words} To decide: \`trustward approve ${id}\` or \`trustward reject ${id}\`.`;
@@ -133,7 +134,7 @@ function runPart(report: Report): string {
   const { run, plan } = report;
   const took = durationWords(run);
   const facts = [
-    `Run ${code(run.id)} (number ${run.seq})`,
+    `Run ${code(run.id)} (${placeWords(run)})`,
     `started by ${code(run.trigger)}`,
     `mode ${code(run.mode)}, the daemon allows ${code(run.daemonMode)}`,
     ...(took === undefined ? [] : [`took ${took}`]),

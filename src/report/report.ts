@@ -51,6 +51,10 @@ export interface ReportRun {
   demo: boolean;
   rules: string[];
   ruleSetHash: string;
+  /** The folder that the rules were loaded from; null of runs before this was kept. */
+  rulesDir: string | null;
+  /** True: over other rules than the active set. It sent nothing, and is kept nowhere but in this report. */
+  whatIf: boolean;
 }
 
 export interface ReportSource {

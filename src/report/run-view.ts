@@ -20,6 +20,8 @@ export function runView(run: RunRecord): ReportRun {
     demo: run.demo,
     rules: run.rules,
     ruleSetHash: run.ruleSetHash,
+    rulesDir: run.rulesDir ?? null,
+    whatIf: run.whatIf ?? false,
   };
 }
 

@@ -10,7 +10,7 @@ import type { Report, RunDecision } from './report.ts';
 import { paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
 import { rulesText, sourcesText, unknownText } from './text-context.ts';
 import { toldOnce } from './told-once.ts';
-import { durationWords, headline, reasonWords, summaryWords, waitsInPlan, wayOutWords } from './words.ts';
+import { durationWords, headline, placeWords, reasonWords, summaryWords, waitsInPlan, wayOutWords } from './words.ts';
 
 export interface TextOptions extends TerminalOptions {
   /** Rows of one table. */
@@ -76,7 +76,7 @@ function heldGroupText(report: Report, group: ReasonGroup, options: TextOptions)
   const because = reasons.length === 1 ? (reasons[0] as string) : reasonWords(reason);
   return [
     paragraph(heading, options),
-    paragraph(`Held because ${because}. ${wayOutWords(first, report.plan)}`, options),
+    paragraph(`Held because ${because}. ${wayOutWords(first, report)}`, options),
     ...commandLines(report, first),
     decisionTable(decisions, reasons.length > 1 ? [HELD_BECAUSE] : [], options),
   ].join('\n');
@@ -128,7 +128,7 @@ function runText(report: Report, options: TextOptions): string {
   const { run, plan } = report;
   const took = durationWords(run);
   const facts = [
-    `Run ${run.id} (number ${run.seq})`,
+    `Run ${run.id} (${placeWords(run)})`,
     `started by ${run.trigger}`,
     `mode ${run.mode}, the daemon allows ${run.daemonMode}`,
     ...(took === undefined ? [] : [`took ${took}`]),

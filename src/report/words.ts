@@ -54,13 +54,15 @@ const MODE_WORDS = {
 };
 
 export function headline({ run }: Report): string {
-  return `Trustward: ${MODE_WORDS[run.mode]}, ${timeWords(run.startedAt)}${run.demo ? ' (DEMO)' : ''}`;
+  const kind = run.whatIf ? 'WHAT-IF' : MODE_WORDS[run.mode];
+  return `Trustward: ${kind}, ${timeWords(run.startedAt)}${run.demo ? ' (DEMO)' : ''}`;
 }
 
 /** One paragraph: what was looked at, what was done or would be, what waits, and whether to trust it. */
 export function summaryWords(report: Report): string {
   return [
     ...beginningWords(report),
+    ...whatIfWords(report),
     ...(report.snapshot.id === null ? [] : [lookedAtWords(report), ...doneWords(report), ...waitingWords(report)]),
     ...capWords(report),
     ...steeringWords(report.steering),
@@ -72,6 +74,12 @@ function beginningWords({ run }: Report): string[] {
   if (run.status === 'aborted') return [`This run was aborted: ${run.error ?? 'no reason was recorded'}.`];
   if (run.status === 'running') return ['This run is still under way.'];
   return [];
+}
+
+function whatIfWords({ run }: Report): string[] {
+  if (!run.whatIf) return [];
+  const rules = `These are the rules in \`${run.rulesDir}\`, not the active ones.`;
+  return [`${rules} It sent nothing, and nothing of it is kept but this report: no run, no plan, no observation.`];
 }
 
 function lookedAtWords({ snapshot, rules }: Report): string {
@@ -99,6 +107,7 @@ function liveWords(acts: readonly RunDecision[]): string[] {
 /** INVARIANT: a dry run tells the truth: a rule whose own mode is `dry-run` acts in no run, and is not counted here. */
 function wouldWords({ run }: Report, count: number): string[] {
   const matches = plural(count, 'match', 'matches');
+  if (run.whatIf) return [`Were they active, a live run would act on ${matches}.`];
   if (run.mode === 'dry-run') return [`A live run would act on ${matches}.`];
   return count === 0 ? [] : [`${matches} would be acted on if the mode allowed it.`];
 }
@@ -160,7 +169,8 @@ export function waitsInPlan({ decision, reason, inPlan }: RunDecision): boolean 
 }
 
 /** What a person can do about a held decision. */
-export function wayOutWords(decision: RunDecision, plan: ReportPlan): string {
+export function wayOutWords(decision: RunDecision, { run, plan }: Pick<Report, 'run' | 'plan'>): string {
+  if (run.whatIf) return 'Were these rules active, it would wait.';
   if (waitsInPlan(decision) && plan.id !== null) return planWords(plan);
   if (decision.reason === 'conflict') return 'No approval lifts this: change one of the rules, or end the other claim.';
   if (decision.reason === 'stopped') return 'It goes on with the first run after `trustward resume`.';
@@ -179,6 +189,11 @@ function planWords(plan: ReportPlan): string {
     return `Plan ${plan.id} is ${plan.status}${by}${at}.`;
   }
   return `It waits in plan ${plan.id}, until ${timeWords(plan.expiresAt ?? '')}.`;
+}
+
+/** A what-if has no place among the runs of a database. */
+export function placeWords({ seq, whatIf }: Report['run']): string {
+  return whatIf ? 'a what-if, kept nowhere' : `number ${seq}`;
 }
 
 /** How long a run took; undefined while it has no end. */

@@ -258,7 +258,7 @@ export class SqliteStore extends SqliteReader implements Store, CheckpointStore 
   }
 }
 
-function boundElsewhere(file: string, bound: string, address: string): AppError {
+export function boundElsewhere(file: string, bound: string, address: string): AppError {
   return new AppError(
     'bound_elsewhere',
     `database \`${file}\` belongs to ${bound}, not to ${address}: set TRUSTWARD_DB to another file for this address`,

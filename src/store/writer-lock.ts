@@ -10,6 +10,8 @@ import { storeError } from './store-fault.ts';
 export interface DaemonAddress {
   pid: number;
   url: string;
+  /** The folder of its rules, by its real path; a run over another one is a what-if. */
+  rulesDir?: string | undefined;
 }
 
 export interface WriterLock {

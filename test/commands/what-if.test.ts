@@ -1,0 +1,151 @@
+// commands: `--rules` beside the active set: a what-if tells what other rules would do, and leaves everything as it was.
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Daemon, startDaemon } from '../../src/daemon.ts';
+import type { Report } from '../../src/report/index.ts';
+import { openReadOnly } from '../../src/store/database.ts';
+import { BAN_COMPROMISED, DISABLE_FAILING, type Organization, startOrganization } from '../scenarios/organization.ts';
+import { type Answered, command } from './in-process.ts';
+
+const TRIED = DISABLE_FAILING.replace('}, 5]', '}, 2]').replace('mode: approve', 'mode: enforce');
+
+let org: Organization;
+let tried: string;
+let service: string;
+
+beforeEach(async () => {
+  org = await startOrganization({
+    devices: 40,
+    env: { TRUSTWARD_LISTEN: '127.0.0.1:0', TRUSTWARD_SCHEDULE: '0 0 1 1 *' },
+  });
+  org.console.fleet.addDevice({ serial: 'LOST-1', mdm_compromised: 'TRUE' });
+  service = org.console.fleet.addService('payroll', 'eu-1');
+  for (let index = 0; index < 3; index += 1)
+    org.console.fleet.addEvent({
+      type: 'Service',
+      subType: 'Access',
+      action: 'Denied',
+      severity: 'ERROR',
+      serviceId: service,
+    });
+  tried = folder('tried', { service: TRIED });
+});
+afterEach(() => org.close());
+
+function folder(name: string, rules: Record<string, string>): string {
+  const dir = join(org.dir, name);
+  mkdirSync(dir);
+  for (const [file, text] of Object.entries(rules)) writeFileSync(join(dir, `${file}.yaml`), text);
+  return dir;
+}
+
+/** All that the database holds, row by row. */
+function everything(): Record<string, unknown[]> {
+  const db = openReadOnly(org.dbFile);
+  const tables = db.all<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name");
+  const rows = Object.fromEntries(tables.map(({ name }) => [name, db.all(`SELECT * FROM "${name}"`)]));
+  db.close();
+  return rows;
+}
+
+const reportOf = ({ out }: Answered) => JSON.parse(out) as Report;
+
+describe('a run over other rules, without a daemon', () => {
+  beforeEach(() => org.composition.close());
+
+  it('supersedes the plan that waits, or writes anything but its report', async () => {
+    const first = reportOf(await command(['plan', '--format', 'json'], org.env));
+    const before = everything();
+    const what = await command(['run', '--rules', tried, '--mode', 'dry-run', '--format', 'json'], org.env);
+    expect(what).toMatchObject({ code: 0, err: '' });
+    expect(everything()).toEqual(before);
+    expect(reportOf(what)).toMatchObject({
+      run: { whatIf: true, mode: 'dry-run', rulesDir: tried, status: 'completed' },
+      plan: { id: null },
+      rules: [{ id: 'disable-failing-service', match: 1 }],
+      decisions: [{ decision: 'act', reason: 'trouble', target: service, outcome: 'dry_run' }],
+    });
+    expect(org.console.writes()).toEqual([]);
+    expect(await command(['approve', first.plan.id as string], org.env)).toMatchObject({ code: 0 });
+  });
+
+  it('does not say that it is one', async () => {
+    await command(['run', '--mode', 'dry-run'], org.env);
+    for (const format of ['text', 'md']) {
+      const { out } = await command(['plan', '--rules', tried, '--format', format], org.env);
+      expect(out.split('\n')[0]).toMatch(/^(# )?Trustward: WHAT-IF, /);
+      expect(out).toContain('kept nowhere');
+      expect(out).not.toContain('approve');
+    }
+  });
+
+  it('sends something when it is told to', async () => {
+    await command(['run', '--mode', 'dry-run'], org.env);
+    const refused = await command(['run', '--rules', tried, '--mode', 'enforce'], org.env);
+    expect(refused).toMatchObject({ code: 2, out: '' });
+    expect(refused.err).toMatch(
+      /^trustward: --rules names `\S+` and TRUSTWARD_RULES names `\S+`: .* --mode enforce.*\n$/,
+    );
+    expect(org.console.writes()).toEqual([]);
+  });
+
+  it('goes by other standing state than a run', async () => {
+    const gentle = folder('gentle', { ban: BAN_COMPROMISED.replace('severity: critical', 'severity: high') });
+    await command(['run', '--mode', 'enforce'], org.env);
+    org.console.fleet.banByHand('LOST-1', 'FALSE');
+    await command(['run', '--mode', 'dry-run'], org.env);
+    const { decisions } = reportOf(await command(['run', '--rules', gentle, '--format', 'json'], org.env));
+    expect(decisions).toMatchObject([{ decision: 'skip', reason: 'overridden', target: 'LOST-1' }]);
+  });
+
+  it('takes an edited folder, one by another name, and the first one ever, for other rules', async () => {
+    const env = { ...org.env, TRUSTWARD_RULES: '' };
+    const own = (args: string[]) => command(['run', '--format', 'json', ...args], env).then(reportOf);
+    expect((await own(['--rules', org.rulesDir, '--mode', 'enforce'])).run).toMatchObject({ seq: 1, whatIf: false });
+    writeFileSync(join(org.rulesDir, 'service.yaml'), DISABLE_FAILING);
+    expect((await own(['--rules', `${org.rulesDir}/../rules`])).run).toMatchObject({ seq: 2, whatIf: false });
+    expect((await own(['--rules', tried])).run).toMatchObject({ whatIf: true });
+    expect((await command(['run'], { ...env, TRUSTWARD_RULES: tried })).code).toBe(0);
+    expect((await own(['--rules', org.rulesDir])).run).toMatchObject({ whatIf: true });
+  });
+
+  it('is held against chosen rules that only the active set has', async () => {
+    await command(['run', '--mode', 'dry-run'], org.env);
+    const refused = await command(['run', '--rules', tried, '--rule', 'ban-compromised-device'], org.env);
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('disable-failing-service') });
+  });
+});
+
+describe('other rules, while a daemon runs', () => {
+  let daemon: Daemon;
+  beforeEach(async () => {
+    daemon = await startDaemon(org.composition);
+    expect((await command(['run', '--mode', 'dry-run'], org.env)).code).toBe(0); // in turn, after the first one
+  });
+  afterEach(() => daemon.stop());
+
+  it('are left aside in silence for those of the daemon, or disturb it', async () => {
+    const before = everything();
+    const what = reportOf(await command(['run', '--rules', tried, '--format', 'json'], org.env));
+    expect(what).toMatchObject({ run: { whatIf: true }, rules: [{ id: 'disable-failing-service' }] });
+    expect(everything()).toEqual(before);
+    const through = reportOf(await command(['run', '--rules', org.rulesDir, '--format', 'json'], org.env));
+    expect(through.run).toMatchObject({ whatIf: false, rulesDir: org.rulesDir, seq: 3 });
+  });
+
+  it('are left aside by explain', async () => {
+    const explained = await command(['explain', 'disable-failing-service', service, '--rules', tried], org.env);
+    expect(explained).toMatchObject({ code: 0, err: '' });
+    expect(explained.out).toContain('disable-failing-service (Disable a service after repeated errors) matches');
+    expect(explained.out).toContain(`what-if: by the rules in \`${tried}\`, not the active ones`);
+    expect((await command(['explain', 'disable-failing-service', service], org.env)).code).toBe(1);
+  });
+
+  it('are taken for the same when they are a copy in another folder', async () => {
+    const copy = join(org.dir, 'copy');
+    cpSync(org.rulesDir, copy, { recursive: true });
+    const { run } = reportOf(await command(['run', '--rules', copy, '--format', 'json'], org.env));
+    expect(run).toMatchObject({ whatIf: true, rulesDir: copy });
+  });
+});
