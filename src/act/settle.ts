@@ -8,7 +8,7 @@ import { lineOf } from '../domain/errors.ts';
 import type { Facts } from '../domain/facts.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { WriteAnswer } from '../domain/ports.ts';
-import { adoptedNotes, episodesAfterUndo } from './after-undo.ts';
+import { adoptedNotes, episodesAfter } from './after-own-doing.ts';
 import type { ActContext } from './context.ts';
 import type { Refusal } from './last-look.ts';
 import { notificationsOf } from './notifications.ts';
@@ -70,7 +70,7 @@ export async function record(
 ): Promise<Outcome> {
   const done = outcome === 'succeeded' || outcome === 'confirmed';
   const claims = done && isOurs ? await claimsAfter(context, action, intent) : [];
-  const episodes = done && isOurs ? await episodesAfterUndo(context, action, intent) : [];
+  const episodes = done && isOurs ? await episodesAfter(context, action, intent) : [];
   const { id, target } = intent;
   await context.store.changeIntent({
     intentId: id,
@@ -97,7 +97,7 @@ export async function record(
   return outcome;
 }
 
-/** Doing opens a claim for every episode; undoing ends all claims that the undone action has on the target. */
+/** Doing opens a claim for every episode. It ends all claims that the opposite action has on the target: nobody else ended them. */
 export async function claimsAfter(
   context: Pick<ActContext, 'store' | 'clock' | 'ids'>,
   action: Action,
@@ -109,11 +109,10 @@ export async function claimsAfter(
     ...(await context.store.claims({ status: 'standing' })),
     ...(await context.store.claims({ status: 'orphaned' })),
   ];
-  if (intent.undo) {
-    return open
-      .filter((claim) => claim.target === intent.target && claim.action === action.inverse)
-      .map((claim) => ({ ...claim, status: intent.released ? 'released' : 'ended', endedAt: nowMs }));
-  }
+  const opposite = open
+    .filter((claim) => claim.target === intent.target && claim.action === action.inverse)
+    .map((claim): Claim => ({ ...claim, status: intent.released ? 'released' : 'ended', endedAt: nowMs }));
+  if (intent.undo) return opposite;
   const claimed = new Set(
     open
       .filter((claim) => claim.target === intent.target && claim.action === intent.action)
@@ -122,18 +121,21 @@ export async function claimsAfter(
   // An episode may have adopted a claim while its own intent was in doubt: one is enough.
   const episodes = new Map(intent.basis.map((basis) => [basis.episodeId, basis]));
   const unclaimed = [...episodes.values()].filter((basis) => !claimed.has(basis.episodeId));
-  return unclaimed.map((basis) => ({
-    id: context.ids.next(),
-    episodeId: basis.episodeId,
-    rule: basis.rule,
-    subjectId: basis.subjectId,
-    action: intent.action,
-    target: intent.target,
-    intentId: intent.id,
-    status: 'standing',
-    openedAt: nowMs,
-    endedAt: undefined,
-  }));
+  const opened = unclaimed.map(
+    (basis): Claim => ({
+      id: context.ids.next(),
+      episodeId: basis.episodeId,
+      rule: basis.rule,
+      subjectId: basis.subjectId,
+      action: intent.action,
+      target: intent.target,
+      intentId: intent.id,
+      status: 'standing',
+      openedAt: nowMs,
+      endedAt: undefined,
+    }),
+  );
+  return [...opposite, ...opened];
 }
 
 const CLAIM_KINDS = {

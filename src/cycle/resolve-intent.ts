@@ -1,5 +1,6 @@
 // cycle: a person's way out of a doubt: what an intent did is said (done, not done), or it may be tried once more.
 // In: an intent that is unknown or parked. Out: the intent as it is now. Nothing is called here: the next run does.
+import { adoptedNotes, episodesAfter } from '../act/after-own-doing.ts';
 import { claimNote, claimsAfter } from '../act/settle.ts';
 import type { Action } from '../domain/action.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
@@ -45,8 +46,11 @@ async function changeOf(engine: Resolving, intent: Intent, as: Resolution, who: 
   const change = { intentId, status: 'settled', note } as const;
   switch (as) {
     case 'done': {
-      const claims = await claimsAfter(engine, engine.actions.get(action) as Action, intent);
-      return { ...change, outcome: 'confirmed', claims, notes: [resolved, ...claims.map(claimNote)] };
+      const done = engine.actions.get(action) as Action;
+      const claims = await claimsAfter(engine, done, intent);
+      const episodes = await episodesAfter(engine, done, intent);
+      const notes = [resolved, ...claims.map(claimNote), ...adoptedNotes(episodes)];
+      return { ...change, outcome: 'confirmed', claims, episodes, notes };
     }
     case 'not-done':
       return { ...change, outcome: 'failed', suppress: true, notes: [resolved] };

@@ -80,7 +80,7 @@ export class Claims {
     const claims = this.openOn(wish.target).filter((claim) => claim.action === wish.traits.name);
     const first = claims[0];
     const isOwn = claims.some((claim) => claim.episodeId === episode.id);
-    const mayClaim = first !== undefined && this.wishesNow(wish, episode);
+    const mayClaim = first !== undefined && isAtLeast(wish.ownMode, 'approve') && this.wishesNow(wish);
     // Where no claim of its own will tell, it remembers what it saw: a later change back is a person's reversal all the same.
     if (!isOwn && !(mayClaim && this.isLive)) this.remember(wish, episode);
     if (!mayClaim) return;
@@ -90,9 +90,10 @@ export class Claims {
     }
   }
 
-  /** Whether the rule itself wishes it now: not one that is tried out, nor before it has matched for as long as it says. */
-  wishesNow(wish: Wish, episode = this.episodeNow(wish)): boolean {
-    if (!isAtLeast(wish.ownMode, 'approve') || !episode || episode.overriddenAt !== undefined) return false;
+  /** Whether the rule wishes it by now: not before it has matched for as long as it says, nor once a person reversed it. */
+  wishesNow(wish: Wish): boolean {
+    const episode = this.episodeNow(wish);
+    if (!episode || episode.overriddenAt !== undefined) return false;
     // What it protects is not held in its state any longer than who put it there wished.
     if (wish.exemption !== undefined) return false;
     return wish.rule.forMs === 0 || this.input.nowMs - episode.matchingSince >= wish.rule.forMs;

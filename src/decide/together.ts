@@ -31,22 +31,34 @@ function weighs(other: Wish, wish: Wish): boolean {
   return isAtLeast(other.ownMode, 'approve') || !isAtLeast(wish.ownMode, 'approve');
 }
 
-/** Two wishes that cannot both be: both are held, each naming the other. */
+/**
+ * Two wishes that cannot both be: both are held, each naming the other. One that has its state already stands against the
+ * opposite alone: were that done, it would be next to act, and the target would swing to and fro.
+ */
 function holdConflicts(wishes: readonly Wish[], claims: Claims): void {
-  const byTarget = new Map<string, Wish[]>();
-  for (const wish of open(wishes)) {
-    if (!wish.traits.changesFleet) continue;
-    byTarget.set(wish.target, [...(byTarget.get(wish.target) ?? []), wish]);
-  }
-  for (const group of byTarget.values()) {
+  const acting = byTarget(open(wishes).filter((wish) => wish.traits.changesFleet));
+  const keeping = byTarget(wishes.filter((wish) => wish.answer?.reason === 'already_so' && claims.wishesNow(wish)));
+  for (const [target, group] of acting) {
     for (const wish of group) {
       const rival = group.find((other) => wishKey(other) !== wishKey(wish) && weighs(other, wish));
+      const keeper = keeping
+        .get(target)
+        ?.find((other) => other.traits.name === wish.traits.inverse && weighs(other, wish));
       const claim = claims.opposing(wish);
       if (rival) wish.answer = hold('conflict', `rule ${rival.rule.id} wants ${rival.traits.name} for the same target`);
-      else if (claim)
+      else if (keeper) {
+        const text = `rule ${keeper.rule.id} wants ${keeper.traits.name} for the same target, where it is so already`;
+        wish.answer = hold('conflict', text);
+      } else if (claim)
         wish.answer = hold('conflict', `rule ${claim.rule} holds a claim (${claim.action}) on the same target`);
     }
   }
+}
+
+function byTarget(wishes: readonly Wish[]): Map<string, Wish[]> {
+  const groups = new Map<string, Wish[]>();
+  for (const wish of wishes) groups.set(wish.target, [...(groups.get(wish.target) ?? []), wish]);
+  return groups;
 }
 
 /** Crossing either limit holds the whole rule, never "the first N". Undoing is bounded by its ceilings alone. */

@@ -10,7 +10,7 @@ import type { TrustEvent } from './event.ts';
 import type { Exemption } from './exemption.ts';
 import type { Facts } from './facts.ts';
 import type { Intent, IntentStatus } from './intent.ts';
-import type { Notification } from './notification.ts';
+import type { Notification, NotificationStatus, StoredNotification } from './notification.ts';
 import type { Plan, PlanStatus } from './plan.ts';
 import type { Run, RunFindings } from './run.ts';
 import type { Baseline, Coverage } from './snapshot.ts';
@@ -137,6 +137,8 @@ export interface StoreReader {
   intents(filter: { status?: IntentStatus; outcome?: Outcome; ids?: string[]; liveFor?: string[] }): Promise<Intent[]>;
   intent(idOrPrefix: string): Promise<Intent | undefined>;
   claims(filter: { status?: Claim['status'] }): Promise<Claim[]>;
+  /** Those that are not closed and have seen this (`seenKey`) in the wanted state. */
+  episodesSeen(key: string): Promise<Episode[]>;
   /** Plans have the status that they have at this moment: `expired` from their end on. */
   plan(idOrPrefix: string): Promise<Plan | undefined>;
   plans(filter: { status?: PlanStatus }, limit: number): Promise<Plan[]>;
@@ -156,6 +158,8 @@ export interface StoreReader {
   exemption(idOrPrefix: string): Promise<Exemption | undefined>;
   /** The stop switch; undefined while it is not set. */
   stop(): Promise<Stop | undefined>;
+  /** Of the outbox, the newest first; those that are over are kept for 30 days. */
+  notifications(statuses: readonly NotificationStatus[], limit: number): Promise<StoredNotification[]>;
   /** Readings that a person took as they are, not used yet. */
   acceptances(): Promise<Acceptance[]>;
   /** Tokens of the HTTP endpoint, the newest first, revoked ones too. */

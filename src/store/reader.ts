@@ -4,9 +4,11 @@ import type { CheckpointReader } from '../domain/checkpoint.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import type { EndpointToken } from '../domain/endpoint-token.ts';
+import type { Episode } from '../domain/episode.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Intent } from '../domain/intent.ts';
+import type { NotificationStatus, StoredNotification } from '../domain/notification.ts';
 import { type Plan, type PlanStatus, statusAt } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Baseline, Coverage } from '../domain/snapshot.ts';
@@ -18,7 +20,8 @@ import { rowByPrefix } from './by-prefix.ts';
 import { allCheckpointLines } from './checkpoint-table.ts';
 import type { Db, Row } from './database.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
-import { claimOfRow, decisionOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
+import { readNotifications } from './outbox.ts';
+import { claimOfRow, decisionOfRow, episodeOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
 import { readStanding } from './standing.ts';
 import { readAcceptances, readExemption, readExemptions, readStop } from './steering.ts';
 import { storedJson } from './stored-json.ts';
@@ -106,6 +109,12 @@ export class SqliteReader implements StoreReader, CheckpointReader {
     return this.db.all(`SELECT * FROM claims ${where.text} ORDER BY opened_at, id`, ...where.values).map(claimOfRow);
   }
 
+  async episodesSeen(key: string): Promise<Episode[]> {
+    const sql = `SELECT episodes.* FROM episodes, json_each(seen_so_of) AS seen
+      WHERE state <> 'closed' AND seen.value = ? ORDER BY since, episodes.id`;
+    return this.db.all(sql, key).map(episodeOfRow);
+  }
+
   async plan(idOrPrefix: string): Promise<Plan | undefined> {
     const row = rowByPrefix(this.db, 'plans', idOrPrefix);
     return row && this.planNow(row);
@@ -185,6 +194,10 @@ export class SqliteReader implements StoreReader, CheckpointReader {
 
   async stop(): Promise<Stop | undefined> {
     return readStop(this.db);
+  }
+
+  async notifications(statuses: readonly NotificationStatus[], limit: number): Promise<StoredNotification[]> {
+    return readNotifications(this.db, statuses, limit);
   }
 
   async acceptances(): Promise<Acceptance[]> {

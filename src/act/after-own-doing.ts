@@ -1,0 +1,51 @@
+// act: what Trustward's own doing means to the episodes that go on: it is no person's reversal.
+// In: an intent that is done. Out: the episodes that it changes, for the commit of its outcome. It calls nothing.
+import type { Action } from '../domain/action.ts';
+import { type Episode, seenKey } from '../domain/episode.ts';
+import type { Intent } from '../domain/intent.ts';
+import type { ActContext } from './context.ts';
+
+type Asking = Pick<ActContext, 'store' | 'clock'>;
+
+/**
+ * One that has seen the target in the opposite state has not seen it yet. And with an undo, an open episode that acted on the
+ * target and lost its claim to another rule (its own was missing, off or dry for a while) ends as `adopted`, so that a rule
+ * that wishes it again acts anew. Not where a person asked for the undoing.
+ */
+export async function episodesAfter({ store, clock }: Asking, action: Action, intent: Intent): Promise<Episode[]> {
+  if (action.inverse === undefined || intent.released) return [];
+  const ended = intent.undo ? await endedByUndo({ store, clock }, action, intent) : [];
+  const key = seenKey(action.inverse, intent.target);
+  const unseen = (await store.episodesSeen(key)).filter(
+    ({ id, overriddenAt }) => overriddenAt === undefined && !ended.some((episode) => episode.id === id),
+  );
+  return [
+    ...ended,
+    ...unseen.map((episode) => ({ ...episode, seenSo: episode.seenSo.filter((seen) => seen !== key) })),
+  ];
+}
+
+async function endedByUndo({ store, clock }: Asking, action: Action, intent: Intent): Promise<Episode[]> {
+  const nowMs = clock.nowMs();
+  const { episodes, intents } = await store.standing(nowMs);
+  const acted = intents.filter(
+    (other) => other.action === action.inverse && other.target === intent.target && isDone(other),
+  );
+  const ids = new Set(acted.flatMap(({ basis }) => basis.map(({ episodeId }) => episodeId)));
+  return episodes
+    .filter(({ id, state, overriddenAt }) => ids.has(id) && state !== 'closed' && overriddenAt === undefined)
+    .map((episode) => ({ ...episode, state: 'closed', stateSince: nowMs, closedAt: nowMs, closeReason: 'adopted' }));
+}
+
+export function adoptedNotes(episodes: readonly Episode[]) {
+  return episodes
+    .filter(({ state }) => state === 'closed')
+    .map(({ id, rule, subject, since }) => ({
+      kind: 'episode.closed' as const,
+      body: { episode: id, rule, subject: { kind: subject.kind, id: subject.id }, since, reason: 'adopted' },
+    }));
+}
+
+function isDone({ outcome }: Intent): boolean {
+  return outcome === 'succeeded' || outcome === 'confirmed';
+}
