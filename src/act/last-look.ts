@@ -7,6 +7,7 @@ import { type Fact, type Facts, own } from '../domain/facts.ts';
 import type { Intent, IntentBasis } from '../domain/intent.ts';
 import { type ActContext, recordOf } from './context.ts';
 import { mayStillAct } from './gate.ts';
+import { refusedReversal } from './reversals.ts';
 import { refusedByPerson } from './steering.ts';
 
 const DAY_MS = 86_400_000;
@@ -29,7 +30,8 @@ export async function lastLook(context: ActContext, intent: Intent, fresh: ReadB
   if (fresh.state === 'absent') return skipped('drifted', 'the target is gone');
   const impossible = action.refuse?.(fresh);
   if (impossible !== undefined) return skipped('impossible_target', impossible);
-  const refusal = (await refusedUndo(context, intent)) ?? newcomers(intent, fresh);
+  const reversal = await refusedReversal(context, action, intent, fresh);
+  const refusal = reversal ?? (await refusedUndo(context, intent)) ?? newcomers(intent, fresh);
   if (refusal) return refusal;
   // A person who lets go of it knows that the trouble lasts.
   if (intent.released) return beyondCeiling(context, intent);

@@ -1,7 +1,6 @@
 // act: what earlier runs left: intents planned but never sent, sent without an outcome, and doubts.
 // A doubt is resolved by reading back after the quiet period; at most one retry, and only after two agreeing reads.
 import type { Action, ReadBack } from '../domain/action.ts';
-import { seenKey } from '../domain/episode.ts';
 import { lineOf } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
 import { isAtLeast } from '../domain/mode.ts';
@@ -10,6 +9,7 @@ import { sendAndSettle } from './carry-out.ts';
 import { type ActContext, asRulesSee, recordOf } from './context.ts';
 import { mayStillAct } from './gate.ts';
 import { beyondCeiling, isBroken, newcomers, refusedUndo } from './last-look.ts';
+import { episodesSeenDone } from './reversals.ts';
 import { record, withdraw } from './settle.ts';
 import { refusedByExemption, refusedByStop } from './steering.ts';
 
@@ -151,13 +151,7 @@ async function whyNoRetry(
 }
 
 async function wasSeenDone(context: ActContext, intent: Intent): Promise<boolean> {
-  if (intent.undo) return false;
-  const { episodes } = await context.store.standing(context.clock.nowMs());
-  const ids = new Set(intent.basis.map((basis) => basis.episodeId));
-  const key = seenKey(intent.action, intent.target);
-  return episodes.some(
-    ({ id, seenSo, overriddenAt }) => ids.has(id) && (seenSo.includes(key) || overriddenAt !== undefined),
-  );
+  return !intent.undo && (await episodesSeenDone(context, intent)).size > 0;
 }
 
 /** A one-shot run has no next run to leave a doubt to: it waits for the quiet period once. */
