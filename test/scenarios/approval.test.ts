@@ -50,6 +50,14 @@ describe('a plan that waits', () => {
     for (const decision of decisions) expect(decision).toMatchObject({ decision: 'hold', outcome: 'succeeded' });
   });
 
+  it('is recorded with who approved it and who applied it', async () => {
+    const { plan } = await approve();
+    const bodyOf = async (kind: string) =>
+      (await org.composition.engine.store.audit({ kind, limit: 1 })).map(({ bytes }) => JSON.parse(bytes).body)[0];
+    expect(await bodyOf('plan.approved')).toMatchObject({ plan: plan.id, by: 'ada', reason: 'looked at each' });
+    expect(await bodyOf('plan.applying')).toMatchObject({ plan: plan.id, by: 'ana' });
+  });
+
   it('is not applied to a target whose record drifted: the field is named, and the rest goes on', async () => {
     org.console.fleet.patchDevice(ids[1] as string, { mdm_compromised: 'FALSE' });
     const { intents } = await approve();
