@@ -119,13 +119,11 @@ export function checkKnownText(field: Expression, literal: ExpressionOf<'literal
   const known = field.type.kind === 'text' ? field.type.values : undefined;
   if (!known || known.includes(value) || value === '') return true;
   const meant = known.find((each) => each.toLowerCase() === value.toLowerCase()) ?? nearestName(value, known);
-  if (meant === undefined) return true;
-  no(
-    scope,
-    'value',
-    literal,
-    `${nameOf(field)} is not known to have the value ${showLiteral(value)}; did you mean "${meant}"?`,
-  );
+  const hint =
+    meant === undefined
+      ? ` (known: ${known.join(', ')}); if the server has it, declare the field as \`text\` in \`declares\``
+      : `; did you mean "${meant}"?`;
+  no(scope, 'value', literal, `${nameOf(field)} is not known to have the value ${showLiteral(value)}${hint}`);
   return false;
 }
 

@@ -54,7 +54,7 @@ export function declareFields(
     const known = fieldAt(ofEvent ? eventRoot : root, segments);
     if (known && known.type.kind !== 'any' && known.type.kind !== type.kind) {
       problems.add('type', ['declares', path], `\`${path}\` is known already, as ${typeName(known.type)}`);
-    } else if (!known) {
+    } else if (!known || hasKnownValues(known.type)) {
       const widened = widen(ofEvent ? eventRoot : root, segments, type);
       if (!widened)
         problems.add('path', ['declares', path], `\`${path}\` cannot be declared: a part of it is no record`);
@@ -65,7 +65,12 @@ export function declareFields(
   return { root, eventRoot };
 }
 
-/** The schema with one field more; undefined when the path leads through something that is no record. */
+/** Declaring such a field says that the server has other values of it too. */
+function hasKnownValues(type: ValueType): boolean {
+  return type.kind === 'text' && type.values !== undefined;
+}
+
+/** The schema with one field more, or of another type; undefined when the path leads through something that is no record. */
 function widen(type: ValueType, segments: readonly string[], leaf: ValueType): ValueType | undefined {
   const [first, ...rest] = segments;
   if (first === undefined) return leaf;

@@ -8,6 +8,7 @@ import type { ActionWish } from '../domain/rule.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/subjects.ts';
 import { refuseInverses, refuseOwnEffect } from './check-effects.ts';
 import { noReads, type Reads } from './check-scope.ts';
+import { checkTests } from './check-tests.ts';
 import type { Expression } from './expression.ts';
 import { reportFormat } from './format-faults.ts';
 import type { LoadedRule } from './loaded-rule.ts';
@@ -44,6 +45,7 @@ export function readRule(
   refuseInverses(wishes, options.traits, problems);
   // Also of a condition that does not check: what it reads is known, and both are to be mended.
   refuseOwnEffect(reads, wishes, options.traits, problems);
+  if (parsed.success) checkTests(parsed.data, subject, problems);
   if (!parsed.success || !condition || problems.list.length > 0) return undefined;
   return assemble(parsed.data, value, file, wishes, condition, reads, readTests(parsed.data, lineOf));
 }

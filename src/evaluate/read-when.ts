@@ -3,6 +3,7 @@
 import { parseDuration } from '../domain/duration.ts';
 import { type Fact, type Facts, isFacts } from '../domain/facts.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
+import { checkConstants } from './check-constant.ts';
 import { checkCondition, measure } from './check-expression.ts';
 import { OPERATORS } from './check-operators.ts';
 import type { Reads, Scope } from './check-scope.ts';
@@ -62,7 +63,7 @@ export function readWhen(value: Facts, subject: SubjectKind, reads: Reads, probl
   }
   if (!readsSomething(condition)) {
     problems.add('format', ['when'], '`when` reads no fact, so that it would be the same for every subject');
-  }
+  } else checkConstants(condition, (place, message) => problems.add('value', place, message));
   return problems.list.length > before ? undefined : condition;
 }
 

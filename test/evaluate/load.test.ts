@@ -20,10 +20,13 @@ const parse = (text: string, file = 'x.yaml'): string[] => {
 const GOOD = 'subject: device\nwhen: { "==": [{ var: MdmData.CompromisedStatus }, "TRUE"] }\nthen: ban_device\n';
 
 describe('a rules folder', () => {
-  it('is missing or empty, and that is called a problem', async () => {
+  it('is empty, and that is called a problem', async () => {
     expect(await load()).toMatchObject({ rules: [], problems: [] });
+  });
+
+  it('is missing, and that is taken for an empty one', async () => {
     dir = join(dir, 'none');
-    expect(await load()).toMatchObject({ rules: [], problems: [] });
+    await expect(load()).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   it('hides the problems of one file behind those of another, or a good rule behind a bad one', async () => {
