@@ -1,0 +1,19 @@
+// test: a dry run tells the truth: what it says is what the live run after it sends, over random cases. The long form: 10,000.
+import { describe, expect, it } from 'vitest';
+import { compareMany, figuresLine } from './dry-live.ts';
+
+const CASES = 200;
+const LIMIT_MS = 240_000; // for machines on which much else runs
+
+describe('a dry run on the same snapshot', () => {
+  it(
+    'says exactly what the live run after it sends, sends no writing request itself, and changes nothing of that run',
+    async () => {
+      const figures = await compareMany(CASES, 1);
+      process.stdout.write(`${figuresLine(figures)}\n`);
+      expect(figures.cases).toBe(CASES);
+      expect(figures.intents).toBeGreaterThan(20);
+    },
+    LIMIT_MS,
+  );
+});
