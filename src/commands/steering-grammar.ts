@@ -10,7 +10,7 @@ import {
   resumeCommand,
   stopCommand,
 } from './steering.ts';
-import { claimListCommand, exemptListCommand, intentListCommand } from './steering-lists.ts';
+import { claimListCommand, exemptListCommand, intentListCommand, notificationListCommand } from './steering-lists.ts';
 
 type Bind = (action: (...args: never[]) => Promise<number>) => (...values: unknown[]) => Promise<void>;
 
@@ -63,6 +63,13 @@ export function addSteering(program: Command, io: Io, bind: Bind, shared: Shared
   )
     .requiredOption('--as <done|not-done|retry>', 'what it did')
     .action(bind((id: never, options: never) => intentResolveCommand(io, id, options)));
+
+  reading(
+    program.command('notifications').description('what people were to be told and were not yet: waiting, given up'),
+  )
+    .option('--all', 'also those that were delivered')
+    .option('--limit <n>', 'at most so many', '50')
+    .action(bind((options: never) => notificationListCommand(io, options)));
 
   const claims = program.command('claims').description('what Trustward did and still wishes');
   reading(claims.command('list').description('claims that stand or are orphaned'))

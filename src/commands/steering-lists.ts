@@ -1,4 +1,5 @@
-// commands: `exempt list`, `intents list`, `claims list`: what people said, what was tried and what stands. Reading only.
+// commands: `exempt list`, `intents list`, `claims list`, `notifications`: what people said, what was tried, what stands and
+// what people were told. Reading only.
 import { composeReader } from '../compose.ts';
 import type { Claim } from '../domain/claim.ts';
 import { AppError } from '../domain/errors.ts';
@@ -6,7 +7,7 @@ import type { Intent } from '../domain/intent.ts';
 import type { StoreReader } from '../domain/store.ts';
 import { showHidden, terminalTable, views } from '../report/index.ts';
 import { systemClock } from '../system/clock.ts';
-import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
+import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 
 const FORMATS = ['text', 'json'] as const;
 
@@ -108,4 +109,44 @@ export async function claimListCommand(io: Io, options: CommonOptions & { all?: 
 async function claimsOf(reader: StoreReader, all: boolean): Promise<Claim[]> {
   if (all) return reader.claims({});
   return [...(await reader.claims({ status: 'standing' })), ...(await reader.claims({ status: 'orphaned' }))];
+}
+
+/** Those that wait or were given up, of the last 30 days; with `--all` also what was delivered. Newest first. */
+export async function notificationListCommand(
+  io: Io,
+  options: CommonOptions & { all?: boolean; limit: string },
+): Promise<number> {
+  const limit = countOf(options.limit, '--limit', 10_000);
+  const nowMs = systemClock.nowMs();
+  return list<ReturnType<typeof views.notification>>(io, options, async (reader) => ({
+    name: 'notifications',
+    rows: (await reader.notifications(options.all ? ['waiting', 'given_up', 'delivered'] : UNDELIVERED, limit)).map(
+      (one) => views.notification(one, nowMs),
+    ),
+    head: ['To', 'What', 'State', 'Since', 'Last answer'],
+    cells: ({ to, kind, text, status, attempts, at, ageSeconds, nextAttemptAt, lastAnswer }) => [
+      `${to}\n${kind}`,
+      text,
+      [
+        status.replace('_', ' '),
+        `${attempts} attempt${attempts === 1 ? '' : 's'}`,
+        ...(nextAttemptAt === null ? [] : [`next ${minuteOf(nextAttemptAt)}`]),
+      ].join('\n'),
+      `${minuteOf(at)}\n${ageOf(ageSeconds)} ago`,
+      lastAnswer ?? 'not tried yet',
+    ],
+  }));
+}
+
+const UNDELIVERED = ['waiting', 'given_up'] as const;
+
+/** `3h`: whole units, the largest that there is one of. */
+function ageOf(seconds: number): string {
+  const units = [
+    [86_400, 'd'],
+    [3_600, 'h'],
+    [60, 'm'],
+  ] as const;
+  const [size, unit] = units.find(([one]) => seconds >= one) ?? [1, 's'];
+  return `${Math.floor(seconds / size)}${unit}`;
 }

@@ -25,6 +25,17 @@ export interface WaitingNotification extends Notification {
   attempts: number;
 }
 
+export type NotificationStatus = 'waiting' | DeliveryEnd;
+
+/** One as it is kept: also for a time after its end. */
+export interface StoredNotification extends WaitingNotification {
+  status: NotificationStatus;
+  /** When it is tried again, epoch ms; undefined when it is over. */
+  nextAt: number | undefined;
+  /** What the last attempt ended with. */
+  note: string | undefined;
+}
+
 /** A condition that needs a person. Told when it begins, not while it lasts. */
 export interface Alert {
   /** Names the condition: the same one has the same key from run to run. */

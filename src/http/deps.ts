@@ -7,6 +7,7 @@ import type { StoredDecision } from '../domain/decision.ts';
 import type { EndpointToken } from '../domain/endpoint-token.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Intent } from '../domain/intent.ts';
+import type { StoredNotification } from '../domain/notification.ts';
 import type { Plan } from '../domain/plan.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { Rule } from '../domain/rule.ts';
@@ -54,6 +55,7 @@ export interface Views {
   intent(intent: Intent): object;
   claim(claim: Claim): object;
   auditEntry(entry: AuditEntry): object;
+  notification(notification: StoredNotification, nowMs: number): object;
   exemption(exemption: Exemption, nowMs: number): object;
   stop(stop: Stop): object;
   acceptance(acceptance: Acceptance): object;

@@ -5,6 +5,7 @@ import { buildReport } from './build-report.ts';
 import { decisionView } from './decision-view.ts';
 import { reportJson } from './json.ts';
 import { reportMarkdown } from './markdown.ts';
+import { notificationView } from './notification-view.ts';
 import { claimView, intentView, planView } from './plan-view.ts';
 import { runSummaryView } from './run-view.ts';
 import { acceptanceView, exemptionView, releasedView, stopView } from './steering-view.ts';
@@ -50,6 +51,7 @@ export const views = {
   intent: intentView,
   claim: claimView,
   auditEntry: auditView,
+  notification: notificationView,
   exemption: exemptionView,
   stop: stopView,
   acceptance: acceptanceView,

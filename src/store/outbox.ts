@@ -2,7 +2,15 @@
 // what they tell of; what became of a delivery is in the audit, in the transaction that says so.
 import type { AuditNote } from '../domain/audit-entry.ts';
 import { canonicalJson } from '../domain/canonical.ts';
-import type { Alert, DeliveryEnd, Notification, Outbox, WaitingNotification } from '../domain/notification.ts';
+import type {
+  Alert,
+  DeliveryEnd,
+  Notification,
+  NotificationStatus,
+  Outbox,
+  StoredNotification,
+  WaitingNotification,
+} from '../domain/notification.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Db, Row } from './database.ts';
 import { storedJson } from './stored-json.ts';
@@ -74,6 +82,22 @@ export class SqliteOutbox implements Outbox {
     });
     return fresh;
   }
+}
+
+/** The newest first. */
+export function readNotifications(
+  db: Db,
+  statuses: readonly NotificationStatus[],
+  limit: number,
+): StoredNotification[] {
+  const sql = `SELECT * FROM notifications WHERE status IN (SELECT value FROM json_each(?))
+    ORDER BY at DESC, id DESC LIMIT ?`;
+  return db.all(sql, JSON.stringify(statuses), limit).map((row) => ({
+    ...notificationOfRow(row),
+    status: row.status as NotificationStatus,
+    nextAt: row.status === 'waiting' ? (row.next_at as number) : undefined,
+    note: row.note === null ? undefined : (row.note as string),
+  }));
 }
 
 function notificationOf({ key, code, text, about }: Alert, to: string, id: string, at: number): Notification {

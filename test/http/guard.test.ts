@@ -10,6 +10,7 @@ const READING = [
   '/api/decisions',
   '/api/intents',
   '/api/claims',
+  '/api/notifications',
   '/api/rules',
   '/api/audit',
 ];

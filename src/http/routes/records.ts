@@ -1,4 +1,4 @@
-// http: what was decided, and what stands: decisions, one subject's history, intents, claims, rules.
+// http: what was decided, and what stands: decisions, one subject's history, intents, claims, notifications, rules.
 // In: requests with filters. Out: JSON lists, newest first, with `next` when there may be more.
 import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
@@ -32,6 +32,11 @@ const claimQuery = z.strictObject({
   limit: limitField,
 });
 
+const notificationQuery = z.strictObject({
+  status: z.enum(['waiting', 'given_up', 'delivered']).optional(),
+  limit: limitField,
+});
+
 export function recordRoutes(deps: HttpDeps): Route[] {
   const { reader, views } = deps;
   const get = (path: string, handle: Route['handle']): Route => ({ method: 'GET', path, scope: 'read', handle });
@@ -47,6 +52,12 @@ export function recordRoutes(deps: HttpDeps): Route[] {
       const { status, limit } = readQuery(context, claimQuery);
       const found = await reader.claims(status === undefined ? {} : { status });
       return json({ claims: newest(found, limit).map(views.claim), total: found.length });
+    }),
+    get('/api/notifications', async (context) => {
+      const { status, limit } = readQuery(context, notificationQuery);
+      const found = await reader.notifications(status ? [status] : ['waiting', 'given_up', 'delivered'], limit);
+      const nowMs = deps.clock.nowMs();
+      return json({ notifications: found.map((one) => views.notification(one, nowMs)) });
     }),
     get('/api/rules', () => json({ rules: deps.rules().map(ruleView) })),
     get('/api/rules/:id', (context) => {

@@ -1,0 +1,23 @@
+// report: a notification of the outbox as readers get it: what became of it, how old it is, and why it was not delivered.
+// In: a stored notification and the time. Out: plain data; its texts may hold hostile names: each writer escapes them.
+import type { StoredNotification } from '../domain/notification.ts';
+import { isoTime } from '../domain/time-text.ts';
+import { isoOrNull } from './iso-or-null.ts';
+
+export function notificationView(notification: StoredNotification, nowMs: number) {
+  const { id, to, kind, status, at, text, about, attempts, nextAt, note } = notification;
+  return {
+    id,
+    to,
+    kind,
+    status,
+    at: isoTime(at),
+    ageSeconds: Math.max(0, Math.floor((nowMs - at) / 1_000)),
+    text,
+    attempts,
+    nextAttemptAt: isoOrNull(nextAt),
+    /** What the last attempt ended with; null before the first. */
+    lastAnswer: note ?? null,
+    about,
+  };
+}
