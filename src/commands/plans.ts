@@ -79,6 +79,9 @@ function writeAnswer(io: Io, options: CommonOptions, format: (typeof FORMATS)[nu
   const { plan, applied } = answered;
   const lines = [
     `plan ${plan.id} is ${plan.status}`,
+    ...(plan.status === 'approved'
+      ? [`nothing of it is done yet: \`trustward apply ${plan.id}\` does it, or says what is in the way`]
+      : []),
     ...(applied?.intents ?? []).map(
       ({ action, target, outcome, status, note }) =>
         `  ${action} ${target}: ${outcome ?? status}${note ? ` (${note})` : ''}`,

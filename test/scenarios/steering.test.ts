@@ -46,6 +46,20 @@ describe.each(['through the daemon', 'without a daemon'])('a person at the comma
     else await org.composition.close();
   });
 
+  it('approves a plan while everything is stopped, and is told that nothing is done yet and what to do', async () => {
+    await run(); // a daemon begins with a run of its own: what is arranged comes after it
+    expect(await org.rule('ban', RULE.replace('mode: enforce', 'mode: approve'))).toBeUndefined();
+    add('STEER-9');
+    const planned = JSON.parse((await command('plan', '--format', 'json')).out) as { plan: { id: string } };
+    await command('stop', '--reason', 'wait');
+    const { out } = await command('approve', planned.plan.id);
+    expect(out).toBe(
+      `plan ${planned.plan.id} is approved\nnothing of it is done yet: \`trustward apply ${planned.plan.id}\` does it, or says what is in the way\n`,
+    );
+    await expect(command('apply', planned.plan.id)).rejects.toThrow('`resume` comes first');
+    expect(org.effects('device_banned')).toEqual([]);
+  });
+
   it('exempts a device before it is in trouble, and ends that', async () => {
     const id = add('STEER-1');
     await run();
