@@ -1,6 +1,8 @@
 // test: rules that wish opposite things of one device: both are named, nothing swings to and fro, and what Trustward did itself
 // is never told as a person's doing.
 import { afterEach, describe, expect, it } from 'vitest';
+import { releaseClaims } from '../../src/cycle/release-claims.ts';
+import { resolveIntent } from '../../src/cycle/resolve-intent.ts';
 import { banRule, type OnPlatform, QUIET_MS, type Round, startOnPlatform } from './engine-on-platform.ts';
 
 let on: OnPlatform;
@@ -61,6 +63,18 @@ describe('a ban and an unban that both match', () => {
     expect(await overridden()).toEqual([]);
   });
 
+  it('do not make a person’s of an unban in doubt that a person told to be done', async () => {
+    on = startOnPlatform({ rules: [banRule({ id: 'ban', more: 'for: 1h' }), unban] });
+    on.platform.addDevice('d1', { ...BOTH, Banned: 'TRUE' });
+    on.platform.answer('S-d1', 'hidden');
+    await on.run();
+    const [doubt] = await on.store.intents({ outcome: 'unknown' });
+    await resolveIntent(on.engine, String(doubt?.id), 'done', { by: 'ada', reason: 'seen' });
+    on.clock.pass(QUIET_MS);
+    await on.run();
+    expect(await overridden()).toEqual([]);
+  });
+
   it('of which the ban only waits to be undone: the unban ends its claim, and nobody is said to have reversed it', async () => {
     on = startOnPlatform({ rules: [ban] });
     on.platform.addDevice('d1', { MdmData: { CompromisedStatus: 'TRUE' } });
@@ -92,5 +106,23 @@ describe('a ban and an unban that both match', () => {
     on.rules(ban, unban);
     await on.run();
     expect(on.platform.effects).toEqual(['ban S-d1', 'unban S-d1']);
+  });
+});
+
+describe('a ban that a person let go of', () => {
+  it('is not set anew by another rule, which saw it and waited', async () => {
+    on = startOnPlatform({
+      rules: [banRule({ id: 'ban' }), banRule({ id: 'later', field: 'Other', more: 'for: 1h' })],
+    });
+    on.platform.addDevice('d1', BOTH);
+    await on.run();
+    await on.run();
+    await releaseClaims(on.engine, 'S-d1', { by: 'ada', reason: 'she needs it' });
+    on.clock.pass(QUIET_MS);
+    await on.run();
+    on.clock.pass(3_600_000);
+    await on.run();
+    expect(on.platform.effects).toEqual(['ban S-d1', 'unban S-d1']);
+    expect(await overridden()).toEqual(['ban', 'later']);
   });
 });
