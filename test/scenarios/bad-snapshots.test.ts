@@ -7,20 +7,24 @@ import { BAN_COMPROMISED, DISABLE_FAILING, type Organization, startOrganization 
 
 const DEVICES = '/api/v1/devices';
 const RULE = BAN_COMPROMISED.replace('revert: true', 'revert: true\nlimits: { max: 100000, percent: 100 }');
+/** Owners are told in the whole list alone: a rule that does not ask for them is judged by pages. */
+const PAGED_RULE = RULE.replace('revert: true', 'revert: true\nowners: all');
 
 let org: Organization;
 let fleet: Facts[];
 
-beforeEach(async () => {
-  org = await startOrganization({ devices: 200, rules: { ban: RULE, service: DISABLE_FAILING } });
+beforeEach(() => start(PAGED_RULE));
+afterEach(() => org.close());
+
+async function start(rule: string): Promise<void> {
+  org = await startOrganization({ devices: 200, rules: { ban: rule, service: DISABLE_FAILING } });
   for (const serial of ['BAD-1', 'BAD-2']) org.console.fleet.addDevice({ serial, mdm_compromised: 'TRUE' });
   await org.run('enforce'); // the last trusted reading: two banned
   expect(org.console.writes()).toHaveLength(2);
   org.console.fleet.addDevice({ serial: 'BAD-3', mdm_compromised: 'TRUE' });
   fleet = [];
   for await (const batch of org.composition.engine.api.stream('devices')) fleet.push(...(batch as Facts[]));
-});
-afterEach(() => org.close());
+}
 
 /** A whole list in one page, its last record once more where the reader overlaps, and the empty page that ends it. */
 function listed(devices: Facts[]): FaultInput[] {
@@ -30,6 +34,11 @@ function listed(devices: Facts[]): FaultInput[] {
     body: stringifyExact({ devices: records, count: devices.length }),
   });
   return [page(0, devices), page(devices.length - 1, devices.slice(-1)), page(devices.length, [])];
+}
+
+/** The whole list, as it comes without pages. */
+function whole(devices: Facts[]): FaultInput[] {
+  return [{ kind: 'garbage', match: { method: 'GET', path: `^${DEVICES}$` }, body: stringifyExact(devices) }];
 }
 
 const compromised = (device: Facts): Facts => ({
@@ -42,32 +51,43 @@ const clean = (device: Facts): Facts => ({
 });
 
 describe('a snapshot that must not be believed', () => {
-  it.each<[string, string, () => FaultInput[]]>([
-    ['an empty fleet', 'empty', () => listed([])],
-    [
-      'a fleet that shrank by more than a fifth',
-      'shrunk',
-      () => listed(fleet.slice(0, Math.floor(fleet.length * 0.79))),
-    ],
-    ['a fleet that is compromised all at once', 'fact_moved', () => listed(fleet.map(compromised))],
-    ['repeated keys', 'repeated_key', () => listed([...fleet, ...fleet.slice(0, 3)])],
+  const spoilt: [string, string, () => Facts[]][] = [
+    ['an empty fleet', 'empty', () => []],
+    ['a fleet that shrank by more than a fifth', 'shrunk', () => fleet.slice(0, Math.floor(fleet.length * 0.79))],
+    ['a fleet that is compromised all at once', 'fact_moved', () => fleet.map(compromised)],
+    ['repeated keys', 'repeated_key', () => [...fleet, ...fleet.slice(0, 3)]],
     [
       'records without readable keys',
       'unreadable_records',
-      () => listed(fleet.map((device, index) => (index % 50 === 0 ? { ...device, DeviceID: 7 } : device))),
+      () => fleet.map((device, index) => (index % 50 === 0 ? { ...device, DeviceID: 7 } : device)),
     ],
-    ['pages that shift under the reader', 'shifted', () => [{ kind: 'shift_pages', match: { path: DEVICES }, by: 1 }]],
-  ])('%s: nothing is done, and the reason is named', async (_, code, faults) => {
-    if (code === 'shifted')
-      for (let more = 0; more < 1_900; more += 1) org.console.fleet.addDevice({ serial: `MORE-${more}` });
-    org.console.faults?.set(faults());
+  ];
+  it.each(spoilt)('%s, in pages: nothing is done, and the reason is named', async (_, code, devices) => {
+    org.console.faults?.set(listed(devices()));
+    await expectNothingDone(code);
+  });
+
+  it.each(spoilt)('%s, as a whole list: nothing is done, and the reason is named', async (_, code, devices) => {
+    await org.close();
+    await start(RULE);
+    org.console.faults?.set(whole(devices()));
+    await expectNothingDone(code);
+  });
+
+  it('pages that shift under the reader: nothing is done, and the reason is named', async () => {
+    for (let more = 0; more < 1_900; more += 1) org.console.fleet.addDevice({ serial: `MORE-${more}` });
+    org.console.faults?.set([{ kind: 'shift_pages', match: { path: DEVICES }, by: 1 }]);
+    await expectNothingDone('shifted');
+  });
+
+  async function expectNothingDone(code: string): Promise<void> {
     const { run, of } = await org.run('enforce');
     const { devices } = run.findings?.snapshot.sources ?? {};
     expect(devices?.trusted).toBe(false);
     expect(devices?.reasons.map((reason) => reason.code)).toContain(code);
     expect(of('act')).toEqual([]);
     expect(org.console.writes()).toHaveLength(2);
-  });
+  }
 
   it('a truncated list judges nothing, and the run says so', async () => {
     org.console.faults?.set([{ kind: 'truncated', match: { path: DEVICES }, how: 'json' }]);
