@@ -6,8 +6,11 @@ import type { Fleet, FleetDevice } from '../domain/fleet.ts';
 import type { SubjectCard } from '../domain/target.ts';
 import type { Judgement, Match } from '../domain/verdict.ts';
 
-/** These ask for nothing more of a match; all other reasons are asked anew, by what stands now. */
-const NOTHING_WISHED: ReadonlySet<string> = new Set(['untrusted_source', 'exempt', 'already_so']);
+/** Others do not weigh with these, and all that it would take to ask again is not in a decision; the rest is asked anew. */
+const WEIGHS_NOTHING: ReadonlySet<string> = new Set(['untrusted_source', 'exempt']);
+
+/** No decision tells whose a device is; those that were held for one owner go on being held together. */
+const SOMEBODY = 'somebody who owns several';
 
 export interface StandingMatches {
   matches: Match[];
@@ -20,14 +23,14 @@ export function standingMatches(
   actions: ReadonlyMap<ActionName, Action>,
 ): StandingMatches {
   const groups = new Map<string, StoredDecision[]>();
-  for (const decision of decisions.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
+  for (const decision of decisions.toSorted(asRoomWasGiven)) {
     if (decision.verdict !== 'match') continue;
     const key = `${decision.rule}\u0000${decision.subject.id}`;
     groups.set(key, [...(groups.get(key) ?? []), decision]);
   }
   const found: StandingMatches = { matches: [], devices: new Map() };
   for (const group of groups.values()) {
-    if (group.every(isNothingWished)) continue;
+    if (group.every(weighsNothing)) continue;
     const match = matchOf(group, actions);
     found.matches.push(match);
     if (match.card.kind === 'device') found.devices.set(match.card.serial, devicesOf(group, match.card));
@@ -65,8 +68,13 @@ export function joinedFleet(read: Fleet, standing: StandingMatches['devices']): 
   };
 }
 
-function isNothingWished({ reason }: StoredDecision): boolean {
-  return NOTHING_WISHED.has(reason);
+/** Under a ceiling who had room keeps it; else the order in which they were written. */
+function asRoomWasGiven(a: StoredDecision, b: StoredDecision): number {
+  return Number(a.reason === 'ceiling') - Number(b.reason === 'ceiling') || (a.id < b.id ? -1 : 1);
+}
+
+function weighsNothing({ reason }: StoredDecision): boolean {
+  return WEIGHS_NOTHING.has(reason);
 }
 
 function matchOf(group: readonly StoredDecision[], actions: ReadonlyMap<ActionName, Action>): Match {
@@ -93,7 +101,7 @@ function isOfSerial({ action }: StoredDecision): boolean {
 
 function serialsOf(group: readonly StoredDecision[]): string[] {
   return group
-    .filter((decision) => decision.action === 'delete_device' && !isNothingWished(decision))
+    .filter((decision) => decision.action === 'delete_device' && !weighsNothing(decision))
     .map(({ target, subject }) => target.slice(0, -(subject.id.length + 1)));
 }
 
@@ -110,5 +118,6 @@ function stateOf(group: readonly StoredDecision[], actions: ReadonlyMap<ActionNa
 
 function devicesOf(group: readonly StoredDecision[], card: SubjectCard): FleetDevice[] {
   const { effect } = group.find(isOfSerial) ?? (group[0] as StoredDecision);
-  return effect.devices.map((device) => ({ ...device, banned: card.state.Banned, owners: undefined }));
+  const owners = group.some(({ reason }) => reason === 'owners') ? [SOMEBODY] : undefined;
+  return effect.devices.map((device) => ({ ...device, banned: card.state.Banned, owners }));
 }
