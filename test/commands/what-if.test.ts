@@ -99,6 +99,23 @@ describe('a run over other rules, without a daemon', () => {
     expect(decisions).toMatchObject([{ decision: 'skip', reason: 'overridden', target: 'LOST-1' }]);
   });
 
+  it('says something else than a dry run of the same rules', async () => {
+    const both = { ban: BAN_COMPROMISED, service: TRIED };
+    for (const [file, text] of Object.entries(both)) writeFileSync(join(org.rulesDir, `${file}.yaml`), text);
+    const copy = folder('copy', both);
+    org.console.fleet.addDevice({ serial: 'LOST-2', mdm_compromised: 'TRUE', banned: 'TRUE' });
+    await command(['run', '--mode', 'enforce'], org.env);
+    org.console.fleet.addDevice({ serial: 'LOST-3', mdm_compromised: 'TRUE' });
+    const said = async (args: string[]) => {
+      const { decisions, summary } = reportOf(await command([...args, '--format', 'json'], org.env));
+      const lines = decisions.map(({ rule, target, decision, reasonText }) => [rule, target, decision, reasonText]);
+      return { lines: lines.sort(), summary };
+    };
+    const what = await said(['run', '--rules', copy]);
+    expect(what.lines).toHaveLength(4);
+    expect(await said(['run', '--mode', 'dry-run'])).toEqual(what);
+  });
+
   it('takes an edited folder, one by another name, and the first one ever, for other rules', async () => {
     const env = { ...org.env, TRUSTWARD_RULES: '' };
     const own = (args: string[]) => command(['run', '--format', 'json', ...args], env).then(reportOf);
