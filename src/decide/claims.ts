@@ -137,9 +137,13 @@ export class Claims {
     const own = this.openOn(wish.target).filter(
       (claim) => claim.episodeId === episode.id && claim.action === wish.traits.name,
     );
-    // Also after an attempt for another rule's episode.
-    if (mayBeStale(intent?.settledAt, this.input) || this.wasAttemptedJustNow(wish.traits.name, wish.target)) return;
-    if (own.length > 0 || episode.seenSo.includes(seenKey(wish.traits.name, wish.target))) {
+    const wasSo = own.length > 0 || episode.seenSo.includes(seenKey(wish.traits.name, wish.target));
+    // Also after an attempt for another rule's episode: then it is done, or reversed, and in either case not to be done again.
+    if (mayBeStale(intent?.settledAt, this.input) || this.wasAttemptedJustNow(wish.traits.name, wish.target)) {
+      wish.isUntold = wasSo;
+      return;
+    }
+    if (wasSo) {
       const found = wish.card.state[wish.traits.fieldWritten as string];
       this.override(episode, wish.traits, wish.target, found);
     }

@@ -53,10 +53,16 @@ function alreadySo(wish: Wish): Answer | undefined {
 }
 
 /** INVARIANT: while it is not known what an intent did to a target, no other one is sent to it, whoever wishes it. */
-function inDoubt({ intent, doubt }: Wish): Answer | undefined {
+function inDoubt({ intent, doubt, isUntold }: Wish): Answer | undefined {
   if (doubt !== undefined && doubt !== intent)
     return skip('in_doubt', `intent ${doubt.id} (${doubt.action}) on the same target is not resolved yet`);
-  if (intent === undefined) return undefined;
+  if (intent === undefined)
+    return isUntold
+      ? skip(
+          'in_doubt',
+          'it was done just now and is not read so: whether a person reversed it is told after the quiet period',
+        )
+      : undefined;
   if (intent.outcome === 'parked')
     return skip('in_doubt', `intent ${intent.id} is parked and needs a person: ${intent.note ?? ''}`);
   if (intent.status === 'settled' && intent.outcome !== 'unknown') return undefined;

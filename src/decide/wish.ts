@@ -32,6 +32,8 @@ export interface Wish {
   intent: Intent | undefined;
   /** A live intent on the same target, of whatever episode and action, of which it is not known yet what it did. */
   doubt: Intent | undefined;
+  /** It was so, was attempted just now, and is not read so: a stale read, or a person's reversal. */
+  isUntold?: boolean;
   undo: boolean;
   /** The least of its rules' own modes. */
   ownMode: Mode;

@@ -42,6 +42,17 @@ describe('what a person did', () => {
     expect(one.answers()).toEqual(['d1: skip overridden']);
   });
 
+  it('lifting our ban right after it is not reversed by a rule that had adopted the ban, and is told after the quiet period', () => {
+    const two = scene({ a: {}, b: {} }, 'a');
+    two.sees('d1', 'match', 'b');
+    two.run();
+    two.byHand('S-d1', 'FALSE');
+    expect(two.pass(1_000).run().acts).toEqual([]);
+    expect(two.answers()).toEqual(['d1: skip already_acted', 'd1: skip in_doubt']);
+    expect(two.pass(MINUTE).run().acts).toEqual([]);
+    expect(two.answers()).toEqual(['d1: skip overridden', 'd1: skip overridden']);
+  });
+
   it.each([
     ['whose `for` is not reached', { forMs: 10 * MINUTE }, 'enforce'],
     ['on trial, which enforces later', { mode: 'dry-run' }, 'enforce'],
