@@ -133,7 +133,8 @@ async function whyNoRetry(
   if (back.state === 'absent') return 'not found when reading back: whether it was done cannot be told';
   if (intent.doubtRetries > 0) return 'not done after one retry';
   if (!mayStillAct(context, intent)) return 'not done, and the mode of its rules does not allow it any more';
-  if (await wasSeenDone(context, intent)) return 'it was seen done in between: somebody reversed it';
+  const changed = await changedSince(context, intent);
+  if (changed !== undefined) return changed;
   const refusal =
     (await refusedUndo(context, intent)) ??
     (await refusedByExemption(context, intent, back.records)) ??
@@ -150,8 +151,14 @@ async function whyNoRetry(
   return stillWished ? undefined : 'not done, and the rule does not wish it any more as it did';
 }
 
-async function wasSeenDone(context: ActContext, intent: Intent): Promise<boolean> {
-  return !intent.undo && (await episodesSeenDone(context, intent)).size > 0;
+/** What became of its trouble since it was sent. One that came back is another episode's, which acts by itself. */
+async function changedSince(context: ActContext, intent: Intent): Promise<string | undefined> {
+  if (intent.undo) return undefined;
+  if ((await episodesSeenDone(context, intent)).size > 0) return 'it was seen done in between: somebody reversed it';
+  const { episodes } = await context.store.standing(context.clock.nowMs());
+  const open = new Set(episodes.filter(({ state }) => state !== 'closed').map(({ id }) => id));
+  const isOver = intent.basis.some(({ episodeId }) => !open.has(episodeId));
+  return isOver ? 'not done, and its trouble was over since' : undefined;
 }
 
 /** A one-shot run has no next run to leave a doubt to: it waits for the quiet period once. */

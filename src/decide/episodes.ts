@@ -117,7 +117,7 @@ function unmatched(input: DecideInput, rule: Rule, before: Episode, verdict: Ver
   if (verdict !== undefined) return { ...frozen(before, input.nowMs), absentSince: undefined };
   // A list that was not read says nothing about who is absent from it.
   if (input.sources[SOURCE_OF[rule.subject]].state !== 'read') return frozen(before, input.nowMs);
-  const absentSince = before.absentSince ?? input.nowMs;
+  const absentSince = Math.min(before.absentSince ?? input.nowMs, input.nowMs);
   if (input.nowMs - absentSince >= input.settings.goneAfterMs) return closed(before, 'gone', input.nowMs);
   return { ...frozen(before, input.nowMs), absentSince };
 }
@@ -140,8 +140,9 @@ function opened(input: DecideInput, rule: Rule, match: Match): Episode {
   };
 }
 
+/** A time ahead of now was written before the clock was set back: what is counted from it starts again. */
 function matchingAgain(before: Episode, now: number): Episode {
-  if (before.state === 'matching') return before;
+  if (before.state === 'matching' && before.matchingSince <= now) return before;
   return { ...before, state: 'matching', stateSince: now, matchingSince: now, absentSince: undefined };
 }
 
@@ -150,11 +151,9 @@ function frozen(before: Episode, now: number): Episode {
 }
 
 function clearing(before: Episode, rule: Rule, now: number): Episode {
-  const since = before.state === 'clearing' ? before.stateSince : now;
-  if (now - since >= rule.clearForMs) return closed(before, 'cleared', now);
-  return before.state === 'clearing'
-    ? before
-    : { ...before, state: 'clearing', stateSince: now, absentSince: undefined };
+  const isClearing = before.state === 'clearing' && before.stateSince <= now;
+  if (now - (isClearing ? before.stateSince : now) >= rule.clearForMs) return closed(before, 'cleared', now);
+  return isClearing ? before : { ...before, state: 'clearing', stateSince: now, absentSince: undefined };
 }
 
 function closed(before: Episode, closeReason: 'cleared' | 'gone', now: number): Episode {
@@ -176,7 +175,7 @@ function keep(followed: FollowedEpisodes, before: Episode | undefined, after: Ep
 }
 
 function sameEpisode(a: Episode, b: Episode): boolean {
-  return a === b || (a.state === b.state && a.absentSince === b.absentSince);
+  return a === b || (a.state === b.state && a.stateSince === b.stateSince && a.absentSince === b.absentSince);
 }
 
 /** Changes an episode that this run already followed (it was seen in the wanted state, or overridden). */

@@ -3,6 +3,7 @@
 import { formatDuration } from '../domain/duration.ts';
 import { exemptionText } from '../domain/exemption.ts';
 import { intentKey } from '../domain/intent.ts';
+import { elapsedMs } from '../domain/steady-time.ts';
 import { attemptKey } from '../domain/store.ts';
 import { isoTime } from '../domain/time-text.ts';
 import type { DecideInput } from './input.ts';
@@ -102,7 +103,8 @@ function forNotReached({ rule, episode, undo }: Wish, input: DecideInput): Answe
 
 function cooldown({ rule, traits, target, undo }: Wish, input: DecideInput): Answer | undefined {
   const last = input.standing.lastAttempts.get(attemptKey(rule.id, traits.name, target));
-  if (undo || last === undefined || rule.cooldownMs === 0 || input.nowMs - last >= rule.cooldownMs) return undefined;
+  if (undo || last === undefined || rule.cooldownMs === 0) return undefined;
+  if (elapsedMs(input.steady, last) >= rule.cooldownMs) return undefined;
   const until = isoTime(last + rule.cooldownMs);
   return skip('cooldown', `the last attempt was less than ${formatDuration(rule.cooldownMs)} ago; next at ${until}`);
 }

@@ -129,6 +129,19 @@ describe('a call whose answer never came', () => {
     expect(await outcomes()).toEqual(['parked']);
   });
 
+  it('is sent again for a trouble that was over and came back, beside that episode’s own', async () => {
+    on.platform.answer('S-d1', 'lost');
+    for (const trouble of ['TRUE', 'FALSE', 'TRUE'] as const) {
+      on.platform.compromised('d1', trouble);
+      await on.run();
+    }
+    on.clock.pass(QUIET_MS);
+    await on.run();
+    expect([on.platform.sent.length, await outcomes()]).toEqual([1, ['parked']]);
+    await on.run();
+    expect([on.platform.sent.length, (await outcomes()).sort()]).toEqual([2, ['parked', 'succeeded']]);
+  });
+
   it('is not sent again when it was seen done and a person undid it', async () => {
     on.platform.answer('S-d1', 'hidden');
     await on.run();

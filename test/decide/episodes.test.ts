@@ -47,6 +47,19 @@ describe('an episode', () => {
     expect(scene.openClaims()).toEqual(['r1 on S-d1: standing']);
   });
 
+  it('that began ahead of a clock that was set back since waits until its old time comes again', () => {
+    const scene = new Scene(rule('r1', { forMs: MINUTE, clearForMs: MINUTE }));
+    scene.device('d1', { verdicts: { r1: 'match' } });
+    scene.run();
+    scene.pass(-30 * HOUR).run();
+    expect(scene.pass(MINUTE).run().acts).toHaveLength(1);
+    scene.sees('d1', 'no_match');
+    scene.run();
+    scene.pass(-30 * HOUR).run();
+    scene.pass(MINUTE).run();
+    expect(scene.episodeOf('d1')?.state).toBe('closed');
+  });
+
   it('counts `for` anew after a freeze', () => {
     const scene = new Scene(rule('r1', { forMs: 10 * MINUTE }));
     scene.device('d1', { verdicts: { r1: 'match' } });

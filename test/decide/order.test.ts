@@ -117,6 +117,19 @@ describe('a match', () => {
     expect(scene.intents.size).toBe(1);
   });
 
+  it('that failed ahead of a clock that was set back since waits for longer than its cooldown', () => {
+    const scene = troubled({ cooldownMs: HOUR });
+    scene.outcomes.set('S-d1', 'failed');
+    scene.run();
+    scene.pass(-30 * HOUR);
+    scene.jumpedAtMs = scene.nowMs;
+    scene.agreedForMs = HOUR - 1;
+    scene.pass(HOUR - 1).run();
+    expect(scene.answers()).toEqual(['d1: skip cooldown']);
+    scene.agreedForMs = HOUR;
+    expect(scene.pass(1).run().acts).toHaveLength(1);
+  });
+
   it.each(['', '  ', '0', 'To Be Filled By O.E.M.', 'DEFAULT STRING', 'none', 'N/A', '0000000', 'xxxx'])(
     'on a device with the serial number "%s" is impossible',
     (serial) => {
