@@ -8,11 +8,24 @@ let template: Buffer | undefined;
 
 export function freshDatabase(): Db {
   template ??= migratedTemplate();
-  const connection = new Database(template);
+  return opened(template);
+}
+
+/** The database as it is now, to be put in its place later. */
+export function copyOf(db: Db): Db {
+  return opened((connections.get(db) as Database.Database).serialize());
+}
+
+const connections = new WeakMap<Db, Database.Database>();
+
+function opened(bytes: Buffer): Db {
+  const connection = new Database(bytes);
   connection.pragma('synchronous = OFF');
   connection.pragma('journal_mode = MEMORY');
   connection.pragma('foreign_keys = ON');
-  return new Db(connection, ':memory:');
+  const db = new Db(connection, ':memory:');
+  connections.set(db, connection);
+  return db;
 }
 
 function migratedTemplate(): Buffer {

@@ -1,13 +1,14 @@
 // harness: when all is quiet: what was wished is so, what was wished no more is undone, no doubt is left open, and whatever
 // is not as it should be has a reason that the harness can see for itself.
 import type { Intent } from '../../src/domain/intent.ts';
+import { partiesOf } from './check-steering.ts';
 import type { Checker } from './checker.ts';
 import type { Ledger } from './ledger.ts';
 import type { Profile } from './profile.ts';
-import { FIELD_OF } from './rules.ts';
+import { FIELD_OF, USER_RULE } from './rules.ts';
 import type { SimClock } from './sim-clock.ts';
-import { ACTION_OF, deviceSight, INVERSE_OF, isSo, VERB_OF } from './truth.ts';
-import type { Effect, Verb, World } from './world.ts';
+import { ACTION_OF, INVERSE_OF, isSo, sightOf, verbOf } from './truth.ts';
+import { BUNDLE, type Effect, type Verb, type World } from './world.ts';
 
 export interface FinalView {
   checker: Checker;
@@ -17,52 +18,64 @@ export interface FinalView {
   profile: Profile;
 }
 
-/** Rules whose wishes are carried out: those that enforce, and those to be approved (everything pending was approved). */
-const WISHING = Object.keys(FIELD_OF).filter((rule) => rule !== 'ban-fourth');
+/** Rules that ban and are carried out: those that enforce, and those to be approved (everything pending was approved). */
+const BANNING = Object.keys(FIELD_OF).filter((rule) => rule.startsWith('ban-') && rule !== 'ban-fourth');
 const DAY_MS = 86_400_000;
 
 export function checkFinalState(view: FinalView): void {
-  const { world, ledger, checker } = view;
+  const { world, ledger, checker, profile } = view;
   for (const intent of ledger.unsettled())
     checker.report('unresolved', `intent ${intent.id} is still ${intent.status}`);
-  for (const { id, action } of ledger.withOutcome('unknown')) {
+  for (const { id, action, target } of ledger.withOutcome('unknown')) {
     // A retry waits for the ceiling like any other request.
-    if (!isAtCeiling(view, VERB_OF[action] as Verb)) checker.report('unresolved', `intent ${id} is still in doubt`);
+    if (!isAtCeiling(view, verbOf(action, target))) checker.report('unresolved', `intent ${id} is still in doubt`);
   }
   for (const serial of new Set(world.now.devices.map((device) => device.serial))) checkSerial(view, serial);
   for (const { id } of world.now.services) {
     if (!isSo(world.now, 'enable', id)) checkUndone(view, 'disable', id);
+    if (!isSo(world.now, 'unbundle', `${id} ${BUNDLE}`)) checkUndone(view, 'bundle', `${id} ${BUNDLE}`);
+  }
+  if (!profile.people) return;
+  for (const { email, serials } of world.now.users) {
+    if (sightOf(world.now, USER_RULE, email) !== 'match') continue;
+    for (const serial of serials) demand(view, 'unmap', `${serial} ${email}`, USER_RULE, email);
   }
 }
 
 function checkSerial(view: FinalView, serial: string): void {
-  const { world, checker } = view;
+  const { world, profile } = view;
   const devices = world.now.devices.filter((device) => device.serial === serial);
   const sights = devices.flatMap(({ id }) =>
-    WISHING.map((rule) => ({ rule, id, sight: deviceSight(world.now, rule, id) })),
+    BANNING.map((rule) => ({ rule, id, sight: sightOf(world.now, rule, id) })),
   );
-  const wishes = sights.filter(({ sight }) => sight === 'match');
   if (isSo(world.now, 'ban', serial)) {
     if (sights.every(({ sight }) => sight === 'no_match')) checkUndone(view, 'ban', serial);
-    return;
+  } else {
+    for (const { rule, id, sight } of sights) if (sight === 'match') demand(view, 'ban', serial, rule, id);
   }
-  for (const { rule, id } of wishes) {
-    if (whyNot(view, 'ban', serial, rule, id) === undefined) {
-      checker.report('lost', `${id} (${serial}) has the trouble of ${rule} and is not banned`);
-    }
-  }
+  if (!profile.people) return;
+  for (const { id } of devices)
+    if (sightOf(world.now, 'delete-lost', id) === 'match') demand(view, 'delete', serial, 'delete-lost', id);
+}
+
+function demand(view: FinalView, verb: Verb, target: string, rule: string, subject: string): void {
+  if (whyNot(view, verb, target, rule, subject) === undefined)
+    view.checker.report('lost', `${subject} has the trouble of ${rule}, and ${ACTION_OF[verb]} ${target} is not done`);
 }
 
 /** A good reason for which a wish is not fulfilled, seen from outside; undefined: it was lost. */
 function whyNot(view: FinalView, verb: Verb, target: string, rule: string, subject: string): string | undefined {
   const { ledger } = view;
   if (isAtCeiling(view, verb)) return 'ceiling';
+  if (isExempt(view, target)) return 'exempt';
+  if (hasRival(view, verb, target)) return 'conflict';
   const episode = ledger.openEpisode(rule, subject);
   if (!episode) return undefined;
   const id = String(episode.id);
   const intents = ledger.liveIntents(id).filter((intent) => intent.action === ACTION_OF[verb]);
   const isActedOn = intents.some(({ outcome }) => outcome === 'succeeded' || outcome === 'confirmed');
-  if ((episode.overridden_at !== null || isActedOn) && reversalsOf(view, verb, target).length > 0) return 'overridden';
+  const isReversed = reversalsOf(view, verb, target).length > 0 || isReleased(view, target);
+  if ((episode.overridden_at !== null || isActedOn) && isReversed) return 'overridden';
   if (ledger.isRejected(id)) return 'rejected';
   return intents.some((intent) => isParkedForCause(view, intent)) ? 'parked' : undefined;
 }
@@ -73,11 +86,13 @@ function checkUndone(view: FinalView, verb: Verb, target: string): void {
   const last = world.effects.findLast((effect) => effect.target === target && effect.verb === verb && effect.changed);
   if (!last || last.request === undefined) return;
   const own = [...ledger.intents.values()].find((life) => life.requests.some(({ number }) => number === last.request));
-  const intents = [...ledger.intents.values()]
-    .filter((life) => life.target === target)
-    .map(({ id }) => ledger.intent(id));
-  const parked = intents.some((intent) => intent && isParkedForCause(view, intent));
-  if (parked || isAtCeiling(view, INVERSE_OF[verb])) return;
+  const lives = [...ledger.intents.values()].filter((life) => life.target === target);
+  const parked = lives.map(({ id }) => ledger.intent(id)).some((intent) => intent && isParkedForCause(view, intent));
+  if (parked || isAtCeiling(view, INVERSE_OF[verb]) || hasRival(view, INVERSE_OF[verb], target)) return;
+  // A server that says it is done, and lets nobody look, is believed.
+  const undoing = lives.flatMap((life) => (life.action === ACTION_OF[INVERSE_OF[verb]] ? life.requests : []));
+  const isBelieved = undoing.some(({ atMs, answer }) => atMs > last.atMs && answer === 'done');
+  if (isBelieved && !checker.canBeReadBack(ACTION_OF[verb])) return;
   const since = own?.sent[0] ?? 0;
   if (world.effects.some((effect) => isByPerson(effect, target) && effect.atMs >= since - 60_000)) return;
   if (ledger.openClaims(target).some(({ episodeId }) => ledger.isRejected(episodeId))) return;
@@ -85,6 +100,27 @@ function checkUndone(view: FinalView, verb: Verb, target: string): void {
     'lost',
     `${target}: the trouble is over, and ${ACTION_OF[verb]} of request ${last.request} is not undone`,
   );
+}
+
+function isExempt({ ledger, world }: FinalView, target: string): boolean {
+  const parties = partiesOf(world.now, target);
+  return [...ledger.exemptions.values()].some(
+    ({ about, toMs }) => toMs === Number.POSITIVE_INFINITY && parties.includes(about),
+  );
+}
+
+/** Wishes to ban, to unban and to delete one target hold each other back, until a person has taken one away. */
+function hasRival({ world, profile }: FinalView, verb: Verb, target: string): boolean {
+  if (!profile.people) return false;
+  const own = world.now.devices.filter(({ serial }) => serial === target);
+  const wishes = (rules: readonly string[]) =>
+    own.some(({ id }) => rules.some((rule) => sightOf(world.now, rule, id) === 'match'));
+  if (verb !== 'delete') return wishes(['delete-lost']);
+  return isSo(world.now, 'ban', target) ? !wishes(BANNING) : wishes(BANNING);
+}
+
+function isReleased({ ledger }: FinalView, target: string): boolean {
+  return ledger.released.some((release) => release.target === target);
 }
 
 function reversalsOf({ world }: FinalView, verb: Verb, target: string): Effect[] {
@@ -95,11 +131,12 @@ function isByPerson(effect: Effect, target: string): boolean {
   return effect.target === target && effect.request === undefined && effect.changed;
 }
 
-/** Parked after a doubt, or after as many refusals as are allowed. */
-function isParkedForCause({ ledger }: FinalView, intent: Intent): boolean {
+/** Parked after a doubt, or after as many refusals as are allowed; at once, when nothing could tell whether it was done. */
+function isParkedForCause({ ledger, checker }: FinalView, intent: Intent): boolean {
   if (intent.outcome !== 'parked') return false;
   const life = ledger.intents.get(intent.id);
   const refusals = life?.requests.filter(({ answer }) => answer === 'failed').length ?? 0;
+  if (!checker.canBeReadBack(intent.action) && life?.requests.at(-1)?.answer === 'doubtful') return true;
   return refusals >= 3 || (life?.settled.some(({ outcome }) => outcome === 'unknown') ?? false);
 }
 

@@ -3,17 +3,24 @@
 import type { LoadedRule } from '../../src/evaluate/index.ts';
 import type { Dice } from './dice.ts';
 import type { Profile } from './profile.ts';
-import { inDryRun, type TroubleField } from './rules.ts';
+import { type BAN_FIELDS, edited, inMode } from './rules.ts';
 import type { SimClock } from './sim-clock.ts';
 import type { Trouble, World } from './world.ts';
 
 const HOUR_MS = 3_600_000;
+/** Small ones fall into a quiet period. */
+export const JUMPS = [-HOUR_MS, HOUR_MS, -20_000, 14_000, 16_000, -14_000, 5_000, 30 * HOUR_MS];
 
 /** The rule set in force, as people change it. */
 export class RuleShelf {
   current: readonly LoadedRule[];
+  /** True time of the last change. */
+  changedAtMs = 0;
 
-  constructor(private readonly all: readonly LoadedRule[]) {
+  constructor(
+    private readonly all: readonly LoadedRule[],
+    private readonly clock: SimClock,
+  ) {
     this.current = all;
   }
 
@@ -22,7 +29,19 @@ export class RuleShelf {
   }
 
   restore(): void {
-    this.current = this.all;
+    this.set(this.all);
+  }
+
+  /** Edits a rule, or lets it do no more than what a person approves. */
+  edit(dice: Dice): void {
+    const chosen = dice.pick(this.current.length > 0 ? this.current : this.all);
+    const next = dice.chance(0.5) || chosen.mode === 'dry-run' ? edited(chosen) : inMode(chosen, 'approve');
+    this.set(this.current.map((rule) => (rule === chosen ? next : rule)));
+  }
+
+  private set(rules: readonly LoadedRule[]): void {
+    this.current = rules;
+    this.changedAtMs = this.clock.trueMs;
   }
 
   /** Takes a rule away, sets one to dry-run, or puts all back. */
@@ -33,7 +52,7 @@ export class RuleShelf {
     }
     const chosen = dice.pick(this.all);
     const dry = dice.chance(0.4);
-    this.current = this.all.flatMap((rule) => (rule !== chosen ? [rule] : dry ? [inDryRun(rule)] : []));
+    this.set(this.all.flatMap((rule) => (rule !== chosen ? [rule] : dry ? [inMode(rule, 'dry-run')] : [])));
   }
 }
 
@@ -60,8 +79,8 @@ export function scheduleHappenings(stage: Stage, withinMs: number): void {
 }
 
 function troubleChange({ world, dice }: Stage): () => void {
-  const { id } = dice.pick(world.now.devices);
-  const field = dice.weighted<TroubleField>({ CompromisedStatus: 45, Second: 30, Third: 17, Fourth: 8 });
+  const { id } = dice.pick(world.born.devices);
+  const field = dice.weighted<(typeof BAN_FIELDS)[number]>({ CompromisedStatus: 45, Second: 30, Third: 17, Fourth: 8 });
   const told = dice.weighted({ TRUE: 45, FALSE: 45, untold: 10 });
   const value: Trouble = told === 'untold' ? undefined : told;
   return () => world.setTrouble(id, field, value);
@@ -79,7 +98,7 @@ function personEdit({ world, dice, profile }: Stage): () => void {
       );
   }
   const banned = world.now.devices.filter((device) => device.banned === 'TRUE');
-  const { serial } = dice.pick(banned.length > 0 && dice.chance(0.7) ? banned : world.now.devices);
+  const { serial } = dice.pick(banned.length > 0 && dice.chance(0.7) ? banned : world.born.devices);
   return () =>
     world.take(
       world.now.devices.find((device) => device.serial === serial)?.banned === 'TRUE' ? 'unban' : 'ban',

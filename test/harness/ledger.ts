@@ -4,8 +4,9 @@ import type { AuditEntry } from '../../src/domain/audit-entry.ts';
 import type { Claim } from '../../src/domain/claim.ts';
 import type { Outcome } from '../../src/domain/decision.ts';
 import type { Intent } from '../../src/domain/intent.ts';
+import type { Plan } from '../../src/domain/plan.ts';
 import type { Db, Row } from '../../src/store/database.ts';
-import { claimOfRow, intentOfRow } from '../../src/store/rows.ts';
+import { claimOfRow, intentOfRow, planOfRow } from '../../src/store/rows.ts';
 import type { PlatformRequest } from './platform.ts';
 import type { SimClock } from './sim-clock.ts';
 
@@ -20,6 +21,16 @@ export interface IntentLife {
   rules: string[];
   requests: PlatformRequest[];
   settled: { atMs: number; outcome: Outcome }[];
+  /** True times at which a person let it be tried once more. */
+  allowed: number[];
+}
+
+/** An exemption as the audit tells it, in true time. */
+export interface ToldExemption {
+  /** Such as `device d1` or `SerialNumber = S-1`. */
+  about: string;
+  fromMs: number;
+  toMs: number;
 }
 
 interface EntryBody {
@@ -28,10 +39,20 @@ interface EntryBody {
   target?: string;
   outcome?: Outcome;
   rules?: string[];
+  as?: string;
+  by?: string;
+  released?: boolean;
+  exemption?: string;
+  about?: string;
 }
 
 export class Ledger {
   readonly intents = new Map<string, IntentLife>();
+  readonly exemptions = new Map<string, ToldExemption>();
+  /** True time since which everything is stopped. */
+  stoppedAtMs: number | undefined;
+  /** Targets that a person let go of, with the true time of each. */
+  readonly released: { target: string; atMs: number }[] = [];
   private seq = 0;
 
   constructor(
@@ -45,8 +66,9 @@ export class Ledger {
     for (const entry of this.db.all('SELECT * FROM audit WHERE seq > ? ORDER BY seq', this.seq)) {
       const { seq, kind, bytes } = entry as unknown as AuditEntry;
       this.seq = seq;
-      if (kind !== 'intent.sent' && kind !== 'intent.settled') continue;
       const { body } = JSON.parse(bytes) as { body: EntryBody };
+      this.followSteering(kind, body);
+      if (kind !== 'intent.sent' && kind !== 'intent.settled') continue;
       const life = this.lifeOf(body);
       if (kind === 'intent.sent') {
         life.sent.push(this.clock.trueMs);
@@ -58,6 +80,22 @@ export class Ledger {
       }
     }
     return settled;
+  }
+
+  private followSteering(kind: AuditEntry['kind'], body: EntryBody): void {
+    const { trueMs: nowMs } = this.clock;
+    const { exemption = '', about = '', target = '' } = body;
+    if (kind === 'stop.set') this.stoppedAtMs ??= nowMs;
+    if (kind === 'stop.lifted') this.stoppedAtMs = undefined;
+    if (kind === 'exemption.added')
+      this.exemptions.set(exemption, { about, fromMs: nowMs, toMs: Number.POSITIVE_INFINITY });
+    if (kind === 'exemption.ended') (this.exemptions.get(exemption) as ToldExemption).toMs = nowMs;
+    // Asked for again, a release that was not done is tried again.
+    const isAgain = kind === 'intent.planned' && body.released && this.intents.has(body.intent ?? '');
+    if (isAgain || (kind === 'intent.resolved' && body.as === 'retry')) this.lifeOf(body).allowed.push(nowMs);
+    const isRelease =
+      kind === 'claim.released' || body.released || (kind === 'episode.overridden' && body.by !== undefined);
+    if (isRelease) this.released.push({ target, atMs: nowMs });
   }
 
   /** The intent that is committed as under way for this action and target: the latest, if several. */
@@ -102,6 +140,12 @@ export class Ledger {
       .map(intentOfRow);
   }
 
+  /** What a person saw and sealed. */
+  plan(id: string): Plan | undefined {
+    const row = this.db.get('SELECT * FROM plans WHERE id = ?', id);
+    return row && planOfRow(row);
+  }
+
   isRejected(episode: string): boolean {
     return this.db.get('SELECT 1 AS found FROM rejected_intents WHERE episode_id = ?', episode) !== undefined;
   }
@@ -119,7 +163,16 @@ export class Ledger {
   private lifeOf({ intent = '', action = '', target = '' }: EntryBody): IntentLife {
     const known = this.intents.get(intent);
     if (known) return known;
-    const life: IntentLife = { id: intent, action, target, sent: [], rules: [], requests: [], settled: [] };
+    const life: IntentLife = {
+      id: intent,
+      action,
+      target,
+      sent: [],
+      rules: [],
+      requests: [],
+      settled: [],
+      allowed: [],
+    };
     this.intents.set(intent, life);
     return life;
   }

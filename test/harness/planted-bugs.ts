@@ -8,30 +8,40 @@ import type { Facts } from '../../src/domain/facts.ts';
 import type { Api, WriteAnswer } from '../../src/domain/ports.ts';
 import type { IntentChange, Store } from '../../src/domain/store.ts';
 import type { Judge } from '../../src/domain/verdict.ts';
+import { hasty, unsteered } from './planted-steering.ts';
 
-export const PLANTED_BUGS = [
-  'no_verification',
-  'call_before_commit',
-  'blind_retry',
-  'sent_counts_as_planned',
-  'sent_is_forgotten',
-  'server_error_is_success',
-  'other_claims_are_skipped',
-  'override_is_forgotten',
-  'unknown_is_trouble',
-  'unknown_is_clear',
-  'ceiling_is_ignored',
-  'outcome_is_lost',
-  'claim_is_lost',
-  'filter_is_unverified',
-  'dry_run_acts',
-  'trust_is_ignored',
-  'quiet_period_is_skipped',
-] as const;
-export type PlantedBug = (typeof PLANTED_BUGS)[number];
+/** Each with a seed that has found it: the first to be tried. */
+export const PLANTED_BUGS = {
+  no_verification: 10,
+  call_before_commit: 2,
+  blind_retry: 10,
+  sent_counts_as_planned: 15,
+  sent_is_forgotten: 1,
+  server_error_is_success: 10,
+  other_claims_are_skipped: 115,
+  override_is_forgotten: 11,
+  unknown_is_trouble: 1,
+  unknown_is_clear: 11,
+  ceiling_is_ignored: 10,
+  outcome_is_lost: 1,
+  claim_is_lost: 12,
+  filter_is_unverified: 1,
+  dry_run_acts: 11,
+  trust_is_ignored: 12,
+  quiet_period_is_skipped: 10,
+  quiet_period_by_wall_clock: 96,
+  stop_is_ignored: 1,
+  exemption_is_ignored: 12,
+  irreversible_without_approval: 4,
+  unreadable_is_not_done: 12,
+  reload_is_ignored: 16,
+  checkpoint_is_not_written: 2,
+  checkpoint_is_not_compared: 1,
+} as const;
+export type PlantedBug = keyof typeof PLANTED_BUGS;
 
 /** The port with some of its methods replaced. */
-function replaced<Port extends object>(port: Port, methods: Partial<Port>): Port {
+export function replaced<Port extends object>(port: Port, methods: Partial<Port>): Port {
   return new Proxy(port, {
     get(target, name) {
       if (Object.hasOwn(methods, name)) return (methods as Record<PropertyKey, unknown>)[name];
@@ -130,7 +140,7 @@ export function sickStore(store: Store, bug: PlantedBug | undefined): Store {
         store.changeIntent({ ...given, claims: given.claims?.filter(({ status }) => status !== 'standing') }),
       );
     default:
-      return store;
+      return unsteered(store, bug);
   }
 }
 
@@ -169,8 +179,15 @@ export function sickActions(
   actions: ReadonlyMap<ActionName, Action>,
   bug: PlantedBug | undefined,
 ): ReadonlyMap<ActionName, Action> {
-  if (bug !== 'no_verification') return actions;
-  return new Map([...actions].map(([name, action]) => [name, believing(action)]));
+  switch (bug) {
+    case 'no_verification':
+      return new Map([...actions].map(([name, action]) => [name, believing(action)]));
+    case 'irreversible_without_approval':
+    case 'unreadable_is_not_done':
+      return new Map([...actions].map(([name, action]) => [name, hasty(action, bug)]));
+    default:
+      return actions;
+  }
 }
 
 /** Takes what was answered as done for done, without looking. */

@@ -3,7 +3,8 @@
 // witness at the moment at which it reaches the platform, before it has any effect.
 import { AppError } from '../../src/domain/errors.ts';
 import type { Facts } from '../../src/domain/facts.ts';
-import type { Api, EventQuery, Page, WriteAnswer } from '../../src/domain/ports.ts';
+import type { Api, BundleFacts, EventQuery, Page, WriteAnswer } from '../../src/domain/ports.ts';
+import type { Source } from '../../src/domain/subjects.ts';
 import type { Dice } from './dice.ts';
 import {
   LATE_MAX_MS,
@@ -14,8 +15,9 @@ import {
   STALE_MAX_MS,
   type WriteFate,
 } from './profile.ts';
+import { bundleRecord, deviceRecord, eventRecord, serviceRecord, userRecord } from './records.ts';
 import type { SimClock } from './sim-clock.ts';
-import { deviceRecord, eventRecord, serviceRecord, type Verb, type Version, type World } from './world.ts';
+import type { Verb, Version, World } from './world.ts';
 
 export interface PlatformRequest {
   number: number;
@@ -32,7 +34,7 @@ export interface PlatformRequest {
 
 export interface Witness {
   onRequest(request: PlatformRequest): void;
-  onList(source: 'devices' | 'services' | 'events', fate: ListFate, count: number): void;
+  onList(source: Source, fate: ListFate, count: number): void;
 }
 
 const PAGE = 4;
@@ -53,12 +55,11 @@ export class SimPlatform implements Api {
   ) {}
 
   async *pages(source: 'devices' | 'users'): AsyncIterable<Page> {
-    if (source === 'users') return;
     const fate = this.listFate();
     this.refuse(fate);
-    const version = this.versionFor(fate);
-    const records = spoilt(version.devices.map(deviceRecord), fate);
-    this.witness.onList('devices', fate, records.length);
+    const { devices, users } = this.versionFor(fate);
+    const records = spoilt(source === 'devices' ? devices.map(deviceRecord) : users.map(userRecord), fate);
+    this.witness.onList(source, fate, records.length);
     for (let from = 0; from === 0 || from < records.length; from += PAGE) {
       this.takeTime();
       yield { records: records.slice(from, from + PAGE), total: records.length };
@@ -68,9 +69,8 @@ export class SimPlatform implements Api {
   }
 
   async *stream(source: 'devices' | 'users' | 'services'): AsyncIterable<unknown[]> {
-    if (source === 'users') return;
-    if (source === 'devices') {
-      for await (const { records } of this.pages('devices')) yield records;
+    if (source !== 'services') {
+      for await (const { records } of this.pages(source)) yield records;
       return;
     }
     const fate = this.listFate();
@@ -93,8 +93,9 @@ export class SimPlatform implements Api {
     return found && serviceRecord(found);
   }
 
-  async user(): Promise<Facts | undefined> {
-    return undefined;
+  async user(email: string): Promise<Facts | undefined> {
+    const found = this.read().users.find((user) => user.email === email);
+    return found && userRecord(found);
   }
 
   async events({
@@ -124,15 +125,25 @@ export class SimPlatform implements Api {
     return this.write(devices.every((device) => device.Banned === 'TRUE') ? 'ban' : 'unban', serialNumber);
   }
 
-  deleteDevice = neverAsked;
+  async deleteDevice(serialNumber: string, email?: string): Promise<WriteAnswer> {
+    return email ? this.write('unmap', `${serialNumber} ${email}`) : this.write('delete', serialNumber);
+  }
+
+  async addServiceToBundle(bundle: string, serviceId: string): Promise<WriteAnswer> {
+    return this.write('bundle', `${serviceId} ${bundle}`);
+  }
+
+  async removeServiceFromBundle(bundle: string, serviceId: string): Promise<WriteAnswer> {
+    return this.write('unbundle', `${serviceId} ${bundle}`);
+  }
+
+  /** Older servers have no such list. */
+  async listBundles(): Promise<BundleFacts[] | undefined> {
+    return this.profile.listsBundles ? [bundleRecord(this.read())] : undefined;
+  }
+
   insertService = neverAsked;
   deleteService = neverAsked;
-  addServiceToBundle = neverAsked;
-  removeServiceFromBundle = neverAsked;
-
-  async listBundles(): Promise<undefined> {
-    return undefined;
-  }
 
   async enableService(serviceId: string): Promise<WriteAnswer> {
     return this.write('enable', serviceId);

@@ -2,9 +2,10 @@
 // In: what outlives a process. Out: a fresh engine. What it held in memory is gone with it.
 import { ACTIONS } from '../../src/act/actions.ts';
 import { linkEntry } from '../../src/audit/chain.ts';
+import { type FileCheckpointer, openCheckpointer } from '../../src/audit/checkpointer.ts';
 import type { ActiveRules, Engine } from '../../src/cycle/engine.ts';
 import { PLACEHOLDER_SERIALS } from '../../src/decide/serials.ts';
-import type { Mode } from '../../src/domain/mode.ts';
+import { leastMode, type Mode } from '../../src/domain/mode.ts';
 import type { Api, Ids, Log } from '../../src/domain/ports.ts';
 import type { LoadedRule } from '../../src/evaluate/index.ts';
 import { EVENT_PULL_DEFAULT } from '../../src/pull/pull-events.ts';
@@ -13,12 +14,15 @@ import { activate } from '../../src/rule-holder.ts';
 import type { Db } from '../../src/store/database.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { steadyTime } from '../../src/system/steady-time.ts';
+import { type SimCheckpointFile, seal } from './checkpoints.ts';
 import { type Life, mortal } from './crash.ts';
 import { type PlantedBug, sickActions, sickApi, sickRules, sickSettings, sickStore } from './planted-bugs.ts';
+import { sickFile, sickTime } from './planted-steering.ts';
 import { type Profile, QUIET_MS, REREAD_MS } from './profile.ts';
 import type { SimClock } from './sim-clock.ts';
 
 export interface Surroundings {
+  checkpoints: SimCheckpointFile | undefined;
   db: Db;
   clock: SimClock;
   api: Api;
@@ -32,19 +36,28 @@ export interface Surroundings {
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-export function startProcess(around: Surroundings, life: Life, daemonMode: Mode): Engine {
-  const { db, clock, profile, bug } = around;
-  const store = watched(new SqliteStore(db, linkEntry, clock), around.onCommit);
+/** As `compose.ts` does it: the checkpoints outside are held against the database before anything else. */
+export async function startProcess(around: Surroundings, life: Life, daemonMode: Mode): Promise<Engine> {
+  const { db, clock, profile, bug, checkpoints } = around;
+  let checkpointer: FileCheckpointer | undefined;
+  const sealing = checkpoints && { seal, sealed: () => void checkpointer?.publish() };
+  const store = mortal(watched(new SqliteStore(db, linkEntry, clock, sealing), around.onCommit), life);
+  if (checkpoints) {
+    checkpoints.life = life;
+    checkpointer = await openCheckpointer({ store, file: sickFile(checkpoints, bug), clock, log: silent });
+  }
+  const isRestored = checkpointer?.restored() !== undefined;
   return {
     api: sickApi(mortal(around.api, life), bug),
-    store: sickStore(mortal(store, life), bug),
+    store: sickStore(store, bug),
+    ...(checkpointer && { checkpointer }),
     clock: mortal(clock, life),
-    steady: steadyTime(clock),
+    steady: sickTime(steadyTime(clock), bug),
     ids: around.ids,
     log: silent,
     actions: sickActions(ACTIONS, bug),
     active: activeRules(around),
-    daemonMode,
+    daemonMode: isRestored ? leastMode(daemonMode, 'dry-run') : daemonMode,
     settings: sickSettings(settingsOf(profile), bug),
     demo: false,
     bindTo: around.api.address,
@@ -59,6 +72,7 @@ function activeRules({ rules, bug }: Surroundings): () => ActiveRules {
   let active: ActiveRules | undefined;
   return () => {
     const now = rules();
+    if (active !== undefined && bug === 'reload_is_ignored') return active;
     if (active === undefined || now !== known) active = sickRules(activate(now, hashOf(now)), bug);
     known = now;
     return active;
@@ -67,6 +81,11 @@ function activeRules({ rules, bug }: Surroundings): () => ActiveRules {
 
 function hashOf(rules: readonly LoadedRule[]): string {
   return rules.map((rule) => `${rule.hash} ${rule.mode}`).join(' ');
+}
+
+/** A store that tells of its commits. */
+export function watchedStore(db: Db, clock: SimClock, onCommit: () => void): SqliteStore {
+  return watched(new SqliteStore(db, linkEntry, clock), onCommit);
 }
 
 const WRITING = [
@@ -79,6 +98,12 @@ const WRITING = [
   'changePlan',
   'observeEvents',
   'appendAudit',
+  'sealAudit',
+  'expirePlans',
+  'saveExemption',
+  'setStop',
+  'saveAcceptance',
+  'release',
 ] as const;
 
 /** Tells after each commit; below the wrapper that may end the process, so that a commit is seen even when nobody hears of it. */

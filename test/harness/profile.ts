@@ -46,6 +46,22 @@ export interface Profile {
   ruleChange: number;
   /** The server tells its time. */
   hasDate: boolean;
+  /** People steer: they stop, exempt, resolve, release and edit; and rules delete and bundle. Chances in a round; or none of it. */
+  people: PeopleProfile | undefined;
+  /** The server tells which services are in a bundle. */
+  listsBundles: boolean;
+}
+
+export interface PeopleProfile {
+  stop: number;
+  exempt: number;
+  /** They let go of a target, or say how a doubt ended. */
+  release: number;
+  lose: number;
+  leave: number;
+  enroll: number;
+  edit: number;
+  jump: number;
 }
 
 export const QUIET_MS = 15_000;
@@ -53,10 +69,13 @@ export const REREAD_MS = 2_000;
 /** A late effect comes within this, and a stale read is not older: together less than the quiet period. */
 export const LATE_MAX_MS = 7_000;
 export const STALE_MAX_MS = 5_000;
+/** A fresh read and what follows it, with their latencies. */
+export const LOOK_MS = STALE_MAX_MS + 1_500;
 /** What one request may take at most. */
 export const LATENCY_MAX_MS = 400;
 
-export function drawProfile(seed: number): Profile {
+/** `alone`: the engine without people's steering, as the first seeds that were kept knew it. */
+export function drawProfile(seed: number, alone = false): Profile {
   const dice = new Dice(seed, 'profile');
   const calm = dice.chance(0.1);
   const trouble = (weight: number) => (calm || dice.chance(0.35) ? 0 : weight * (0.3 + dice.share()));
@@ -103,5 +122,23 @@ export function drawProfile(seed: number): Profile {
     jump: trouble(0.12),
     ruleChange: trouble(0.2),
     hasDate: dice.chance(0.7),
+    ...(alone ? { people: undefined, listsBundles: false } : drawPeople(new Dice(seed, 'people of the profile'))),
   };
+}
+
+function drawPeople(dice: Dice): Pick<Profile, 'people' | 'listsBundles'> & Partial<Profile> {
+  if (dice.chance(0.2)) return { people: undefined, listsBundles: false };
+  const chance = (most: number) => (dice.chance(0.3) ? 0 : most * (0.3 + dice.share()));
+  const people: PeopleProfile = {
+    stop: chance(0.08),
+    exempt: chance(0.2),
+    release: chance(0.25),
+    lose: chance(0.15),
+    leave: chance(0.15),
+    enroll: chance(0.2),
+    edit: chance(0.2),
+    jump: chance(0.2),
+  };
+  const lives = { rounds: dice.whole(36, 64), crashWithin: dice.pick([20, 60, 120]) };
+  return { people, listsBundles: dice.chance(0.4), ...lives };
 }

@@ -1,67 +1,83 @@
 // harness: the rules of a simulation: real rule files, compiled by the real evaluator. Each names its own trouble field, so
 // that several can match one device together. Beside each stands what the checker takes for its trouble, told independently.
 import { ACTIONS } from '../../src/act/actions.ts';
+import { digestOf } from '../../src/domain/canonical.ts';
 import type { Mode } from '../../src/domain/mode.ts';
 import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
 import type { Profile } from './profile.ts';
+import { BUNDLE } from './world.ts';
 
 /** The field of MdmData that a device rule calls trouble when it is TRUE. */
-export const TROUBLE_FIELDS = ['CompromisedStatus', 'Second', 'Third', 'Fourth'] as const;
-export type TroubleField = (typeof TROUBLE_FIELDS)[number];
+export const BAN_FIELDS = ['CompromisedStatus', 'Second', 'Third', 'Fourth'] as const;
+export type TroubleField = (typeof BAN_FIELDS)[number] | 'Lost';
 
 export const FIELD_OF: { readonly [rule: string]: TroubleField } = {
   'ban-first': 'CompromisedStatus',
   'ban-second': 'Second',
   'ban-third': 'Third',
   'ban-fourth': 'Fourth',
+  'delete-lost': 'Lost',
 };
-export const SERVICE_RULE = 'disable-failing';
-export const ERRORS_MIN = 3;
+export const USER_RULE = 'unmap-leaver';
+/** Rules over services' events: so many errors within the window are trouble. */
+export const ERRORS_MIN: { readonly [rule: string]: number } = { 'disable-failing': 3, 'bundle-flaky': 2 };
 export const WINDOW_MS = 600_000;
 
 const seconds = (ms: number) => `${ms / 1_000}s`;
 
-function deviceRule(id: string, mode: Mode, more: { [key: string]: string }): LoadedRule {
-  const field = FIELD_OF[id];
+interface RuleText {
+  id: string;
+  subject: 'device' | 'user' | 'service';
+  when: string;
+  then: string;
+  mode: Mode;
+  more?: { [key: string]: string };
+  /** What its own test is given, to match. */
+  given: string;
+}
+
+function loadRule({ id, subject, when, then, mode, more = {}, given }: RuleText): LoadedRule {
   const settings = Object.entries({ cooldown: '0s', limits: '{ max: 100, percent: 100 }', ...more });
   return load(
     id,
     `
 id: ${id}
-title: Ban
+title: Watches ${id}
 severity: critical
-subject: device
-when: { "==": [{ var: MdmData.${field} }, "TRUE"] }
-then: ban_device
+subject: ${subject}
+when: ${when}
+then: ${then}
 mode: ${mode}
 revert: true
 owners: all
-declares: { MdmData.Second: text, MdmData.Third: text, MdmData.Fourth: text }
 ${settings.map(([key, value]) => `${key}: ${value}`).join('\n')}
 tests:
-  - { name: trouble, given: { MdmData: { ${field}: "TRUE" } }, expect: match }
+  - { name: trouble, ${given}, expect: match }
 `,
   );
 }
 
-function serviceRule(mode: Mode): LoadedRule {
-  return load(
-    SERVICE_RULE,
-    `
-id: ${SERVICE_RULE}
-title: Disable
-severity: high
-subject: service
-when: { ">=": [{ event_count: { severity: ERROR, within: ${seconds(WINDOW_MS)} } }, ${ERRORS_MIN}] }
-then: disable_service
-mode: ${mode}
-revert: true
-cooldown: 0s
-limits: { max: 100, percent: 100 }
-tests:
-  - { name: errors, events: [{ severity: ERROR, ago: 1m, times: ${ERRORS_MIN} }], expect: match }
-`,
-  );
+const DECLARED = '{ MdmData.Second: text, MdmData.Third: text, MdmData.Fourth: text, MdmData.Lost: text }';
+
+function deviceRule(id: string, then: string, mode: Mode, more: { [key: string]: string } = {}): LoadedRule {
+  const field = FIELD_OF[id];
+  const when = `{ "==": [{ var: MdmData.${field} }, "TRUE"] }`;
+  const given = `given: { MdmData: { ${field}: "TRUE" } }`;
+  return loadRule({ id, subject: 'device', when, then, mode, more: { declares: DECLARED, ...more }, given });
+}
+
+function serviceRule(id: string, then: string, mode: Mode): LoadedRule {
+  const window = `{ event_count: { severity: ERROR, within: ${seconds(WINDOW_MS)} } }`;
+  const when = `{ ">=": [${window}, ${ERRORS_MIN[id]}] }`;
+  const given = `events: [{ severity: ERROR, ago: 1m, times: ${ERRORS_MIN[id]} }]`;
+  return loadRule({ id, subject: 'service', when, then, mode, given });
+}
+
+function userRule(mode: Mode): LoadedRule {
+  const when = '{ "==": [{ var: Leaver }, "TRUE"] }';
+  const more = { declares: '{ Leaver: text }' };
+  const then = 'delete_device';
+  return loadRule({ id: USER_RULE, subject: 'user', when, then, mode, more, given: 'given: { Leaver: "TRUE" }' });
 }
 
 function load(id: string, text: string): LoadedRule {
@@ -79,25 +95,42 @@ function once(key: string, make: () => LoadedRule): LoadedRule {
   return known;
 }
 
-/** The rules of a profile: two that enforce, one to be approved, one that is only dry; and one over services' events. */
-export function rulesOf(profile: Profile): LoadedRule[] {
-  const { forMs, clearForMs, cooldownMs, limit } = profile;
+/**
+ * The rules of a profile: two that enforce, one to be approved, one that is only dry; and one over services' events. With people
+ * also what cannot be undone (deleting a device, a user's mapping) and what cannot always be read back (a bundle).
+ */
+export function rulesOf({ forMs, clearForMs, cooldownMs, limit, services, seed, people }: Profile): LoadedRule[] {
   const first = { cooldown: seconds(cooldownMs), limits: `{ max: ${limit}, percent: 100 }` };
   const second = { for: seconds(forMs), clear_for: seconds(clearForMs) };
+  const mode = seed % 2 === 0 ? 'enforce' : 'approve';
+  const ban = (id: string, own: Mode, more?: { [key: string]: string }) =>
+    once(`${id} ${JSON.stringify(more)}`, () => deviceRule(id, 'ban_device', own, more));
   const rules = [
-    once(`first ${JSON.stringify(first)}`, () => deviceRule('ban-first', 'enforce', first)),
-    once(`second ${JSON.stringify(second)}`, () => deviceRule('ban-second', 'enforce', second)),
-    once('third', () => deviceRule('ban-third', 'approve', {})),
-    once('fourth', () => deviceRule('ban-fourth', 'dry-run', {})),
+    ban('ban-first', 'enforce', first),
+    ban('ban-second', 'enforce', second),
+    ban('ban-third', 'approve'),
+    ban('ban-fourth', 'dry-run'),
   ];
-  if (profile.services > 0) {
-    const mode = profile.seed % 2 === 0 ? 'enforce' : 'approve';
-    rules.push(once(`service ${mode}`, () => serviceRule(mode)));
-  }
+  const disable = () => serviceRule('disable-failing', 'disable_service', mode);
+  if (services > 0) rules.push(once(`disable ${mode}`, disable));
+  if (!people) return rules;
+  rules.push(once('delete', () => deviceRule('delete-lost', 'delete_device', 'enforce')));
+  rules.push(once(`unmap ${mode}`, () => userRule(mode)));
+  const then = `{ action: add_to_bundle, with: { bundle: ${BUNDLE} } }`;
+  if (services > 0) rules.push(once('bundle', () => serviceRule('bundle-flaky', then, 'enforce')));
   return rules;
 }
 
-/** The first rule as somebody sets it to dry-run for a while. */
-export function inDryRun(rule: LoadedRule): LoadedRule {
-  return once(`dry ${rule.id} ${rule.hash}`, () => ({ ...rule, mode: 'dry-run' }));
+/** The rule as somebody sets it to a lesser mode for a while. */
+export function inMode(rule: LoadedRule, mode: Mode): LoadedRule {
+  return once(`${mode} ${rule.id} ${rule.hash}`, () => ({ ...rule, mode }));
+}
+
+/** The rule as somebody edits it, without another meaning. */
+export function edited(rule: LoadedRule): LoadedRule {
+  return once(`edited ${rule.id} ${rule.hash}`, () => ({
+    ...rule,
+    title: `${rule.title}, said better`,
+    hash: digestOf(rule.hash),
+  }));
 }

@@ -17,8 +17,8 @@ export class SimClock implements Clock {
   offsetMs = 0;
   /** The furthest that it has ever been. */
   offsetMaxMs = 0;
-  /** True time at which it last jumped. */
-  jumpedAtMs = 0;
+  /** True times at which it jumped. */
+  readonly jumps: number[] = [];
   private due: Due[] = [];
   private scheduled = 0;
 
@@ -50,7 +50,7 @@ export class SimClock implements Clock {
 
   /** Sets the engine's wall clock so far from true time. */
   jump(offsetMs: number): void {
-    if (offsetMs !== this.offsetMs) this.jumpedAtMs = this.trueMs;
+    if (offsetMs !== this.offsetMs) this.jumps.push(this.trueMs);
     this.offsetMs = offsetMs;
     this.offsetMaxMs = Math.max(this.offsetMaxMs, Math.abs(offsetMs));
   }

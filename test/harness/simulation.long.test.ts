@@ -9,7 +9,7 @@ import { addFigures, type CampaignFigures, figuresLine, noFigures } from './camp
 const CRASH_POINTS = Number(process.env.SIM_CRASH_POINTS ?? 100_000);
 const FIRST_SEED = Number(process.env.SIM_FIRST_SEED ?? 1);
 const WORKER = new URL('./campaign-worker.ts', import.meta.url).pathname;
-const LIMIT_MS = 1_800_000;
+const LIMIT_MS = 600_000;
 
 describe('an engine that crashes at any await, for long', () => {
   it(

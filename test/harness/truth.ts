@@ -1,8 +1,8 @@
 // harness: what was really so, told from the world's versions alone: whether a rule's trouble could be seen, or could be
 // seen gone, within a stretch of true time. Nothing here asks the engine.
-import { ERRORS_MIN, FIELD_OF, SERVICE_RULE, WINDOW_MS } from './rules.ts';
+import { ERRORS_MIN, FIELD_OF, USER_RULE, WINDOW_MS } from './rules.ts';
 import type { SimClock } from './sim-clock.ts';
-import type { Verb, Version, World } from './world.ts';
+import { BUNDLE, type Verb, type Version, type World } from './world.ts';
 
 /** What a look can find: trouble, its absence, or nothing that tells. */
 export type Sight = 'match' | 'no_match' | 'unknown';
@@ -12,16 +12,30 @@ export const ACTION_OF: { readonly [verb in Verb]: string } = {
   unban: 'unban_device',
   disable: 'disable_service',
   enable: 'enable_service',
+  delete: 'delete_device',
+  unmap: 'delete_device',
+  bundle: 'add_to_bundle',
+  unbundle: 'remove_from_bundle',
+  enroll: 'done by people alone',
 };
-export const VERB_OF: { readonly [action: string]: Verb | undefined } = Object.fromEntries(
-  Object.entries(ACTION_OF).map(([verb, action]) => [action, verb as Verb]),
-);
+/** What takes it back; of what cannot be undone it is what people do. */
 export const INVERSE_OF: { readonly [verb in Verb]: Verb } = {
   ban: 'unban',
   unban: 'ban',
   disable: 'enable',
   enable: 'disable',
+  delete: 'enroll',
+  unmap: 'enroll',
+  bundle: 'unbundle',
+  unbundle: 'bundle',
+  enroll: 'delete',
 };
+
+/** Deleting is about a whole device, or about one user's mapping to it, which the target names. */
+export function verbOf(action: string, target: string): Verb {
+  if (action === 'delete_device') return target.includes('@') ? 'unmap' : 'delete';
+  return Object.entries(ACTION_OF).find(([, name]) => name === action)?.[0] as Verb;
+}
 
 /** Clocks are read a little before and after what they date. */
 const SLACK_MS = 10_000;
@@ -34,14 +48,14 @@ export class Truth {
 
   /** Whether a look at some moment of the stretch could have found this. For windows, ends as far as the engine's clock may err. */
   couldSee(sight: Sight, rule: string, subject: string, fromMs: number, toMs: number): boolean {
-    if (rule === SERVICE_RULE) return this.couldCount(sight, subject, fromMs, toMs);
-    return this.world.during(fromMs, toMs).some((version) => deviceSight(version, rule, subject) === sight);
+    if (rule in ERRORS_MIN) return this.couldCount(rule, sight, subject, fromMs, toMs);
+    return this.world.during(fromMs, toMs).some((version) => sightOf(version, rule, subject) === sight);
   }
 
   /** Whether every look within the stretch found this. */
   alwaysSaw(sight: Sight, rule: string, subject: string, fromMs: number, toMs: number): boolean {
-    if (rule === SERVICE_RULE) return false; // windows end where the engine's clock says: never certain here
-    return this.world.during(fromMs, toMs).every((version) => deviceSight(version, rule, subject) === sight);
+    if (rule in ERRORS_MIN) return false; // windows end where the engine's clock says: never certain here
+    return this.world.during(fromMs, toMs).every((version) => sightOf(version, rule, subject) === sight);
   }
 
   /** Whether the target was in the state that the verb sets, throughout. */
@@ -54,33 +68,47 @@ export class Truth {
   }
 
   /** The engine's window may have ended anywhere between true time and its own wall clock, however wrong that ever was. */
-  private couldCount(sight: Sight, service: string, fromMs: number, toMs: number): boolean {
+  private couldCount(rule: string, sight: Sight, service: string, fromMs: number, toMs: number): boolean {
+    const least = ERRORS_MIN[rule] as number;
     const skew = this.clock.offsetMaxMs;
     const own = this.world.events.filter((event) => event.service === service).map(({ atMs }) => atMs);
     const count = (from: number, to: number) => own.filter((atMs) => atMs > from && atMs <= to).length;
-    if (sight === 'match') return count(fromMs - WINDOW_MS - skew - SLACK_MS, toMs + skew) >= ERRORS_MIN;
+    if (sight === 'match') return count(fromMs - WINDOW_MS - skew - SLACK_MS, toMs + skew) >= least;
     if (skew > SLACK_MS) return true;
-    return count(toMs - WINDOW_MS + SLACK_MS, fromMs - SLACK_MS) < ERRORS_MIN;
+    return count(toMs - WINDOW_MS + SLACK_MS, fromMs - SLACK_MS) < least;
   }
 }
 
-export function deviceSight(version: Version, rule: string, subject: string): Sight {
+export function sightOf(version: Version, rule: string, subject: string): Sight {
   const field = FIELD_OF[rule];
-  const value = field && version.devices.find(({ id }) => id === subject)?.trouble[field];
+  const value =
+    rule === USER_RULE
+      ? version.users.find(({ email }) => email === subject)?.leaver
+      : field && version.devices.find(({ id }) => id === subject)?.trouble[field];
   return value === 'TRUE' ? 'match' : value === 'FALSE' ? 'no_match' : 'unknown';
 }
 
-export function isSo(version: Version, verb: Verb, target: string): boolean {
+/** Whether the target is as the verb makes it. A target that is not there is neither banned nor not. */
+export function isSo({ devices, services, users }: Version, verb: Verb, target: string): boolean {
   switch (verb) {
     case 'ban':
     case 'unban': {
-      const wanted = verb === 'ban' ? 'TRUE' : 'FALSE';
-      return version.devices.every((device) => device.serial !== target || device.banned === wanted);
+      const own = devices.filter(({ serial }) => serial === target);
+      return own.length > 0 && own.every(({ banned }) => banned === (verb === 'ban' ? 'TRUE' : 'FALSE'));
     }
     case 'enable':
-    case 'disable': {
-      const wanted = verb === 'enable' ? 'TRUE' : 'FALSE';
-      return version.services.every((service) => service.id !== target || service.enabled === wanted);
+    case 'disable':
+      return services.every(({ id, enabled }) => id !== target || enabled === (verb === 'enable' ? 'TRUE' : 'FALSE'));
+    case 'bundle':
+    case 'unbundle': {
+      const wanted = verb === 'bundle' ? 'TRUE' : 'FALSE';
+      return services.every(({ id, bundled }) => `${id} ${BUNDLE}` !== target || bundled === wanted);
     }
+    case 'delete':
+      return devices.every(({ serial }) => serial !== target);
+    case 'unmap':
+      return users.every(({ email, serials }) => serials.every((serial) => `${serial} ${email}` !== target));
+    case 'enroll':
+      return true;
   }
 }

@@ -1,9 +1,8 @@
-// harness: the platform's true state: devices, services, events; every version of it with its moment, so that a read can be
+// harness: the platform's true state: devices, services, users, events; every version of it with its moment, so that a read can be
 // stale and a checker can ask what was true when; and the true list of effects. Nothing here knows the engine.
-import type { Facts } from '../../src/domain/facts.ts';
 import { Dice } from './dice.ts';
 import type { Profile } from './profile.ts';
-import { TROUBLE_FIELDS, type TroubleField } from './rules.ts';
+import { BAN_FIELDS, type TroubleField } from './rules.ts';
 import type { SimClock } from './sim-clock.ts';
 
 export type Flag = 'TRUE' | 'FALSE';
@@ -13,6 +12,8 @@ export type Trouble = Flag | undefined;
 export interface DeviceState {
   readonly id: string;
   readonly serial: string;
+  /** Whose it is. */
+  readonly owner: string;
   readonly banned: Flag;
   readonly trouble: { readonly [field in TroubleField]: Trouble };
 }
@@ -20,16 +21,28 @@ export interface DeviceState {
 export interface ServiceState {
   readonly id: string;
   readonly enabled: Flag;
+  /** Whether it is in the one bundle. */
+  readonly bundled: Flag;
 }
+
+export interface UserState {
+  readonly email: string;
+  readonly serials: readonly string[];
+  readonly leaver: Trouble;
+}
+
+export const BUNDLE = 'b1';
 
 export interface Version {
   /** True time from which on it held. */
   readonly fromMs: number;
   readonly devices: readonly DeviceState[];
   readonly services: readonly ServiceState[];
+  readonly users: readonly UserState[];
 }
 
-export type Verb = 'ban' | 'unban' | 'disable' | 'enable';
+/** `unmap`: a user's mapping to a device is deleted. `enroll`: a person brings back what was deleted. */
+export type Verb = 'ban' | 'unban' | 'disable' | 'enable' | 'delete' | 'unmap' | 'bundle' | 'unbundle' | 'enroll';
 
 export interface Effect {
   atMs: number;
@@ -51,6 +64,8 @@ export class World {
   readonly versions: Version[] = [];
   readonly effects: Effect[] = [];
   readonly events: WorldEvent[] = [];
+  /** As it was at the beginning: what people bring back. */
+  readonly born: Version;
 
   constructor(
     private readonly clock: SimClock,
@@ -59,13 +74,17 @@ export class World {
     const dice = new Dice(profile.seed, 'world');
     const devices = Array.from({ length: profile.devices }, (_, index): DeviceState => {
       const serial = profile.sharesSerial && index === 1 ? 'S-0' : `S-${index}`;
-      return { id: `d${index}`, serial, banned: 'FALSE', trouble: calmTrouble(dice) };
+      const owner = `u${index % USERS}@main.test`;
+      return { id: `d${index}`, serial, owner, banned: 'FALSE', trouble: calmTrouble(dice) };
     });
     const services = Array.from(
       { length: profile.services },
-      (_, index): ServiceState => ({ id: `svc${index}.main.test`, enabled: 'TRUE' }),
+      (_, index): ServiceState => ({ id: `svc${index}.main.test`, enabled: 'TRUE', bundled: 'FALSE' }),
     );
-    this.versions.push({ fromMs: clock.trueMs, devices, services });
+    const emails = [...new Set(devices.map(({ owner }) => owner))];
+    const users = emails.map((email): UserState => ({ email, serials: serialsOf(devices, email), leaver: 'FALSE' }));
+    this.born = { fromMs: clock.trueMs, devices, services, users };
+    this.versions.push(this.born);
   }
 
   get now(): Version {
@@ -90,28 +109,46 @@ export class World {
 
   /** Sets the state of a target, by the engine's request or by a person. */
   take(verb: Verb, target: string, request: number | undefined): void {
-    const { devices, services } = this.now;
-    let changed = false;
-    if (verb === 'ban' || verb === 'unban') {
-      const banned = verb === 'ban' ? 'TRUE' : 'FALSE';
-      changed = devices.some((device) => device.serial === target && device.banned !== banned);
-      const next = devices.map((device) => (device.serial === target ? ({ ...device, banned } as const) : device));
-      if (changed) this.turn({ devices: next, services });
-    } else {
-      const enabled = verb === 'enable' ? 'TRUE' : 'FALSE';
-      changed = services.some((service) => service.id === target && service.enabled !== enabled);
-      const next = services.map((service) => (service.id === target ? ({ ...service, enabled } as const) : service));
-      if (changed) this.turn({ devices, services: next });
-    }
-    this.effects.push({ atMs: this.clock.trueMs, verb, target, request, changed });
+    const next = afterwards(this.now, verb, target);
+    if (next) this.turn(next);
+    this.effects.push({ atMs: this.clock.trueMs, verb, target, request, changed: next !== undefined });
   }
 
   setTrouble(id: string, field: TroubleField, value: Trouble): void {
-    const { devices, services } = this.now;
-    const next = devices.map((device) =>
+    const next = this.now.devices.map((device) =>
       device.id === id ? { ...device, trouble: { ...device.trouble, [field]: value } } : device,
     );
-    this.turn({ devices: next, services });
+    this.turn({ ...this.now, devices: next });
+  }
+
+  setLeaver(email: string, leaver: Trouble): void {
+    this.turn({
+      ...this.now,
+      users: this.now.users.map((user) => (user.email === email ? { ...user, leaver } : user)),
+    });
+  }
+
+  /** People bring back every device and mapping that was deleted, without troubles. */
+  enroll(): void {
+    const { devices, users } = this.now;
+    const gone = this.born.devices.filter(({ id }) => !devices.some((device) => device.id === id));
+    const serialsNow = new Map(users.map(({ email, serials }) => [email, serials]));
+    const unmapped = this.born.users.flatMap(({ email, serials }) =>
+      serials.filter((serial) => !serialsNow.get(email)?.includes(serial)).map((serial) => `${serial} ${email}`),
+    );
+    if (gone.length === 0 && unmapped.length === 0) return;
+    const back = gone.map((device) => ({ ...device, banned: 'FALSE' as const, trouble: NO_TROUBLE }));
+    const calm = new Set(unmapped.map((mapping) => mapping.slice(mapping.lastIndexOf(' ') + 1)));
+    this.turn({
+      ...this.now,
+      devices: [...devices, ...back].sort((a, b) => (a.id < b.id ? -1 : 1)),
+      users: this.born.users.map((user) => ({
+        ...user,
+        leaver: calm.has(user.email) ? 'FALSE' : leaverOf(users, user),
+      })),
+    });
+    for (const target of [...new Set(gone.map(({ serial }) => serial)), ...unmapped])
+      this.effects.push({ atMs: this.clock.trueMs, verb: 'enroll', target, request: undefined, changed: true });
   }
 
   fail(service: string): void {
@@ -119,7 +156,7 @@ export class World {
   }
 
   private turn(next: Omit<Version, 'fromMs'>): void {
-    this.versions.push({ fromMs: this.clock.trueMs, ...next });
+    this.versions.push({ ...next, fromMs: this.clock.trueMs });
   }
 
   private indexAt(atMs: number): number {
@@ -129,40 +166,67 @@ export class World {
   }
 }
 
+const USERS = 3;
+const NO_TROUBLE: DeviceState['trouble'] = {
+  CompromisedStatus: 'FALSE',
+  Second: 'FALSE',
+  Third: 'FALSE',
+  Fourth: 'FALSE',
+  Lost: 'FALSE',
+};
+
 function calmTrouble(dice: Dice): DeviceState['trouble'] {
-  const flags = TROUBLE_FIELDS.map((field) => [field, dice.chance(0.1) ? 'TRUE' : 'FALSE']);
-  return Object.fromEntries(flags) as DeviceState['trouble'];
+  const flags = BAN_FIELDS.map((field) => [field, dice.chance(0.1) ? 'TRUE' : 'FALSE']);
+  return { ...NO_TROUBLE, ...Object.fromEntries(flags) };
 }
 
-/** The record as the API gives it. */
-export function deviceRecord({ id, serial, banned, trouble }: DeviceState): Facts {
-  const told = Object.entries(trouble).filter(([, value]) => value !== undefined) as [string, Flag][];
-  return {
-    DeviceID: id,
-    SerialNumber: serial,
-    DeviceFriendlyName: id,
-    Model: 'M1',
-    Platform: 'macOS',
-    Ownership: 'Corporate Dedicated',
-    Architecture: 'arm64',
-    Banned: banned,
-    MdmData: Object.fromEntries(told),
-  };
+function serialsOf(devices: readonly DeviceState[], email: string): string[] {
+  return [...new Set(devices.filter(({ owner }) => owner === email).map(({ serial }) => serial))];
 }
 
-export function serviceRecord({ id, enabled }: ServiceState): Facts {
-  return { ServiceID: id, ServiceName: id, Enabled: enabled };
+function leaverOf(users: readonly UserState[], { email }: UserState): Trouble {
+  return users.find((user) => user.email === email)?.leaver;
 }
 
-export function eventRecord({ id, atMs, service }: WorldEvent): Facts {
-  return {
-    id,
-    created_at: atMs,
-    severity: 'ERROR',
-    type: 'Access',
-    sub_type: 'Connection',
-    action: 'Unauthorized',
-    result: '',
-    service: { id: service, name: service },
-  };
+/** The state after it; undefined when it changes nothing. */
+function afterwards(now: Version, verb: Verb, target: string): Omit<Version, 'fromMs'> | undefined {
+  const { devices, services, users } = now;
+  const flag: Flag = verb === 'ban' || verb === 'enable' || verb === 'bundle' ? 'TRUE' : 'FALSE';
+  switch (verb) {
+    case 'ban':
+    case 'unban': {
+      const changed = devices.some(({ serial, banned }) => serial === target && banned !== flag);
+      const next = devices.map((device) => (device.serial === target ? { ...device, banned: flag } : device));
+      return changed ? { ...now, devices: next } : undefined;
+    }
+    case 'enable':
+    case 'disable': {
+      const changed = services.some(({ id, enabled }) => id === target && enabled !== flag);
+      const next = services.map((service) => (service.id === target ? { ...service, enabled: flag } : service));
+      return changed ? { ...now, services: next } : undefined;
+    }
+    case 'bundle':
+    case 'unbundle': {
+      const isIt = ({ id }: ServiceState) => `${id} ${BUNDLE}` === target;
+      const changed = services.some((service) => isIt(service) && service.bundled !== flag);
+      const next = services.map((service) => (isIt(service) ? { ...service, bundled: flag } : service));
+      return changed ? { ...now, services: next } : undefined;
+    }
+    case 'delete': {
+      const kept = devices.filter(({ serial }) => serial !== target);
+      const next = users.map((user) => ({ ...user, serials: user.serials.filter((serial) => serial !== target) }));
+      return kept.length < devices.length ? { ...now, devices: kept, users: next } : undefined;
+    }
+    case 'unmap': {
+      const isIt = (email: string, serial: string) => `${serial} ${email}` === target;
+      const changed = users.some(({ email, serials }) => serials.some((serial) => isIt(email, serial)));
+      const next = users.map((user) => ({
+        ...user,
+        serials: user.serials.filter((serial) => !isIt(user.email, serial)),
+      }));
+      return changed ? { ...now, users: next } : undefined;
+    }
+    case 'enroll':
+      return undefined;
+  }
 }

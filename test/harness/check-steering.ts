@@ -1,0 +1,73 @@
+// harness: judges a writing request against what people said: a stop, an exemption, an approval, a rule that was changed. Each
+// counts from its commit on, but for the moment between the last look before a call and the call.
+import type { Intent } from '../../src/domain/intent.ts';
+import { BETWEEN_MS, type Checker } from './checker.ts';
+import type { IntentLife } from './ledger.ts';
+import type { PlatformRequest } from './platform.ts';
+import { LOOK_MS } from './profile.ts';
+import type { Version } from './world.ts';
+
+export function checkSteering(checker: Checker, request: PlatformRequest, intent: Intent, life: IntentLife): void {
+  const { ledger } = checker;
+  const what = `${intent.action} ${request.target}`;
+  const seenMs = request.atMs - BETWEEN_MS;
+  if (ledger.stoppedAtMs !== undefined && ledger.stoppedAtMs < seenMs)
+    checker.report('while_stopped', `${what}: everything is stopped for ${request.atMs - ledger.stoppedAtMs} ms`);
+  if (!intent.undo) checkExempt(checker, request, what);
+  checkApproval(checker, request, intent, what);
+  if (!intent.released) checkReload(checker, intent, life, seenMs, what);
+}
+
+function checkExempt(checker: Checker, { target, atMs }: PlatformRequest, what: string): void {
+  const versions = checker.world.during(atMs - LOOK_MS, atMs);
+  for (const { about, fromMs, toMs } of checker.ledger.exemptions.values()) {
+    if (fromMs >= atMs - BETWEEN_MS || toMs < atMs) continue;
+    if (versions.every((version) => partiesOf(version, target).includes(about)))
+      checker.report('exempt', `${what}: exempt for ${atMs - fromMs} ms (${about})`);
+  }
+}
+
+/** Everybody whom an action on the target touches, as exemptions are told. */
+export function partiesOf({ devices, services }: Version, target: string): string[] {
+  const parts = target.split(' ');
+  const own = devices.filter(({ serial }) => parts.includes(serial));
+  return [
+    ...own.flatMap(({ id, serial, owner }) => [`device ${id}`, `SerialNumber = ${serial}`, `user ${owner}`]),
+    ...services.filter(({ id }) => parts.includes(id)).map(({ id }) => `service ${id}`),
+    ...parts.filter((part) => /^u\d/.test(part)).map((email) => `user ${email}`),
+  ];
+}
+
+/** What cannot be undone waits for a person; and a plan is applied as it was sealed, or less. */
+function checkApproval(checker: Checker, { verb }: PlatformRequest, intent: Intent, what: string): void {
+  const { ledger, approvedPlans } = checker;
+  const plan = intent.planId === undefined ? undefined : ledger.plan(intent.planId);
+  const isApproved = intent.approved && plan !== undefined && approvedPlans.has(plan.id);
+  if ((verb === 'delete' || verb === 'unmap') && !isApproved)
+    checker.report('unapproved', `${what} cannot be undone, and nobody approved it`);
+  if (!plan) return;
+  const sealed = plan.intents.some(({ action, target }) => action === intent.action && target === intent.target);
+  if (!sealed) checker.report('beyond_plan', `${what}: plan ${plan.id}, under which it is sent, does not have it`);
+}
+
+/** A rule that was taken away, edited or set to a lesser mode while a run acts counts as it is now. */
+function checkReload(
+  checker: Checker,
+  intent: Intent,
+  { sent, rules }: IntentLife,
+  seenMs: number,
+  what: string,
+): void {
+  const { operation } = checker;
+  const now = operation?.rulesNow();
+  if (!operation || !now || now.changedAtMs > seenMs) return;
+  const isByPlan = intent.approved || operation.name === 'apply';
+  for (const rule of rules) {
+    const mode = operation.modeNow(rule);
+    if (mode !== 'enforce' && !(isByPlan && mode === 'approve'))
+      checker.report('beyond_mode', `${what}: rule ${rule} has mode ${mode} by now`);
+  }
+  const changed = intent.basis.find(({ rule, ruleHash }) => now.hashOf(rule) !== ruleHash);
+  if (changed && sent.length === 1)
+    checker.report('beyond_mode', `${what}: rule ${changed.rule} was changed before it`);
+}

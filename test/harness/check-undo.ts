@@ -1,0 +1,59 @@
+// harness: judges an undo: it takes back what Trustward did, not what a person did, and nothing that a rule still claims.
+// In: a writing request that undoes. Out: violations. Beside it: what whole runs have looked at, since what they could see they must have seen.
+import type { Intent } from '../../src/domain/intent.ts';
+import { type Checker, isBelieved } from './checker.ts';
+import type { PlatformRequest } from './platform.ts';
+import { LATE_MAX_MS, LOOK_MS, QUIET_MS, STALE_MAX_MS } from './profile.ts';
+import { ACTION_OF, INVERSE_OF } from './truth.ts';
+import type { Effect } from './world.ts';
+
+/** A person's act this close to an attempt cannot be told from it. */
+const BESIDE_MS = 60_000;
+
+export function checkUndo(checker: Checker, { verb, target, atMs }: PlatformRequest, intent: Intent): void {
+  const { ledger, truth, world, operation } = checker;
+  const undone = INVERSE_OF[verb];
+  const last = world.effects.findLast((effect) => effect.target === target && effect.verb === undone && effect.changed);
+  if (last && last.request === undefined && !isBesideAttempt(checker, last, target)) {
+    checker.report('against_a_person', `${intent.action} ${target}: a person made it so`);
+  }
+  for (const claim of ledger.openClaims(target)) {
+    if (claim.action !== ACTION_OF[undone] || (operation?.rules.get(claim.rule) ?? 'off') === 'off') continue;
+    if (truth.alwaysSaw('match', claim.rule, claim.subjectId, atMs - LOOK_MS, atMs))
+      checker.report('against_a_claim', `${intent.action} ${target}: rule ${claim.rule} still claims it`);
+  }
+}
+
+/** Whether a person's act fell into an attempt on the target or its doubt, or was never to be seen between two looks. */
+function isBesideAttempt({ ledger, world, looks }: Checker, { atMs, verb }: Effect, target: string): boolean {
+  const before = world.effects.findLast((effect) => effect.target === target && effect.atMs < atMs && effect.changed);
+  if (before && before.verb !== verb && before.request === undefined && !looks.between(before.atMs, atMs)) return true;
+  return [...ledger.intents.values()].some((life) => {
+    if (life.target !== target || life.sent.length === 0) return false;
+    const from = (life.sent[0] as number) - BESIDE_MS;
+    const last = life.settled.at(-1);
+    const sure = last?.outcome === 'unknown' ? undefined : last;
+    return atMs >= from && atMs <= (sure?.atMs ?? Number.POSITIVE_INFINITY) + STALE_MAX_MS + LATE_MAX_MS;
+  });
+}
+
+/** Whole runs on readings to be believed, by true time. */
+export class Looks {
+  private readonly all: { fromMs: number; toMs: number }[] = [];
+
+  constructor(private readonly checker: Checker) {}
+
+  /** A whole run has ended that began then. */
+  add(fromMs: number): void {
+    const { operation, clock, ledger } = this.checker;
+    // A dry run leaves claims as they are, whatever it sees.
+    const isLive = operation?.mode !== 'dry-run' && operation?.daemonMode !== 'dry-run';
+    const isGood = [...(operation?.lists.values() ?? [])].every(isBelieved);
+    if (isLive && isGood && clock.offsetMs === 0 && ledger.stoppedAtMs === undefined)
+      this.all.push({ fromMs, toMs: clock.trueMs });
+  }
+
+  between(fromMs: number, toMs: number): boolean {
+    return this.all.some((look) => look.fromMs > fromMs + QUIET_MS + STALE_MAX_MS && look.toMs < toMs);
+  }
+}

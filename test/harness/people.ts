@@ -1,0 +1,105 @@
+import { addExemption, endExemption, resumeEverything, stopEverything } from '../../src/cycle/steer.ts';
+import { AppError } from '../../src/domain/errors.ts';
+import type { Ids } from '../../src/domain/ports.ts';
+import type { Store } from '../../src/domain/store.ts';
+import type { Dice } from './dice.ts';
+import { JUMPS, type RuleShelf } from './happenings.ts';
+import type { Ledger } from './ledger.ts';
+import type { PeopleProfile } from './profile.ts';
+import type { SimClock } from './sim-clock.ts';
+import type { World } from './world.ts';
+
+export interface PeopleParts {
+  store: Store;
+  clock: SimClock;
+  ids: Ids;
+  dice: Dice;
+  world: World;
+  ledger: Ledger;
+  shelf: RuleShelf;
+  chances: PeopleProfile;
+}
+
+export class People {
+  private underWay: Promise<void>[] = [];
+  readonly faults: unknown[] = [];
+
+  constructor(private readonly parts: PeopleParts) {}
+
+  /** Puts a round's commands on the clock, within so many ms from now. */
+  schedule(withinMs: number): void {
+    const { dice, clock, chances, world, shelf } = this.parts;
+    const at = (happen: () => void, least = 0) => clock.after(least + dice.whole(0, withinMs), happen);
+    if (dice.chance(chances.stop)) {
+      at(() => this.say(() => stopEverything(this.parts, PERSON)));
+      at(() => this.say(() => resumeEverything(this.parts, PERSON)), dice.pick([0, 5_000, 120_000]));
+    }
+    if (dice.chance(chances.exempt)) at(() => this.exempt());
+    if (dice.chance(chances.exempt)) at(() => this.endExemption());
+    if (dice.chance(chances.lose)) {
+      const lost = dice.chance(0.7) ? 'TRUE' : 'FALSE';
+      at(() => world.setTrouble(world.born.devices.at(-1)?.id as string, 'Lost', lost));
+    }
+    if (dice.chance(chances.leave)) {
+      const { email } = dice.pick(world.born.users);
+      const told = dice.weighted({ TRUE: 50, FALSE: 30, untold: 20 });
+      at(() => world.setLeaver(email, told === 'untold' ? undefined : told));
+    }
+    if (dice.chance(chances.enroll)) at(() => world.enroll());
+    if (dice.chance(chances.edit)) at(() => shelf.edit(dice));
+    if (dice.chance(chances.jump)) at(() => clock.jump(dice.chance(0.4) ? 0 : dice.pick(JUMPS)));
+  }
+
+  /** What was said is committed, or refused. */
+  async heard(): Promise<void> {
+    const said = this.underWay;
+    this.underWay = [];
+    await Promise.all(said);
+  }
+
+  /** Whom or what an exemption may be about. */
+  anybody(): { subject?: { kind: string; id: string }; selector?: { field: string; value: string } } {
+    const { dice, world } = this.parts;
+    const { devices, services, users } = world.born;
+    const device = dice.pick(devices);
+    const kind = dice.weighted({ device: 4, serial: 3, user: 2, service: services.length > 0 ? 2 : 0 });
+    if (kind === 'serial') return { selector: { field: 'SerialNumber', value: device.serial } };
+    const id = kind === 'device' ? device.id : kind === 'user' ? dice.pick(users).email : (services[0]?.id as string);
+    return { subject: { kind, id } };
+  }
+
+  /** At the end everybody goes: nothing is stopped any more, and half of the exemptions are ended. */
+  async leave(): Promise<void> {
+    const { store, clock, dice } = this.parts;
+    if (await store.stop()) this.say(() => resumeEverything(this.parts, PERSON));
+    for (const { id } of await store.exemptions(clock.nowMs()))
+      if (dice.chance(0.5)) this.say(() => endExemption(this.parts, id, PERSON));
+    await this.heard();
+  }
+
+  private exempt(): void {
+    const request = { ...this.anybody(), owner: 'somebody', reason: REASON, until: '365d' };
+    this.say(() => addExemption(this.parts, request, 'a person'));
+  }
+
+  private endExemption(): void {
+    const { store, clock, dice } = this.parts;
+    this.say(async () => {
+      const [first] = await store.exemptions(clock.nowMs());
+      if (first && dice.chance(0.7)) await endExemption(this.parts, first.id, PERSON);
+    });
+  }
+
+  private say(command: () => Promise<unknown>): void {
+    const said = command().then(
+      () => {},
+      (error: unknown) => {
+        if (!(error instanceof AppError && error.code === 'conflict')) this.faults.push(error);
+      },
+    );
+    this.underWay.push(said);
+  }
+}
+
+const REASON = 'somebody knows why';
+export const PERSON = { by: 'a person', reason: REASON };
