@@ -20,7 +20,7 @@ export interface RunRequest {
 
 export interface Run {
   id: string;
-  /** Position among the runs of this database: 1, 2, 3 … */
+  /** Position among the runs of this database: 1, 2, 3 …; 0 of a what-if, which is none of them. */
   seq: number;
   mode: Mode;
   /** The most that the daemon allows; reports say when it capped a rule. */
