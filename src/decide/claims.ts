@@ -93,9 +93,8 @@ export class Claims {
   /** Whether the rule wishes it by now: not before it has matched for as long as it says, nor once a person reversed it. */
   wishesNow(wish: Wish): boolean {
     const episode = this.episodeNow(wish);
-    if (!episode || episode.overriddenAt !== undefined) return false;
-    // What it protects is not held in its state any longer than who put it there wished.
-    if (wish.exemption !== undefined) return false;
+    // What an exemption protects is not held in its state any longer than who put it there wished.
+    if (!episode || episode.overriddenAt !== undefined || wish.exemption !== undefined) return false;
     return wish.rule.forMs === 0 || this.input.nowMs - episode.matchingSince >= wish.rule.forMs;
   }
 
