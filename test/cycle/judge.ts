@@ -1,6 +1,6 @@
 // test: the judge of every writing request of a walk, at the moment at which it reaches the platform. In: what a stage tells
 // and the true world. Out: violations in words. It keeps a model of its own, and asks src/decide nothing.
-// Where nobody could have seen what happened (a change and its reverse between two looks), it finds for the engine.
+// What nobody could have seen (a change and its reverse between two looks) is nobody's fault.
 import type { ActionName } from '../../src/domain/action.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import { intentOfRow } from '../../src/store/rows.ts';
@@ -11,7 +11,6 @@ import { ACTION_OF, IDS, INVERSE_OF, Sights } from './sights.ts';
 import type { Operation, Stage, Witness } from './stage.ts';
 
 const DAY_MS = 86_400_000;
-
 /** A rule and a subject whose trouble has been seen, and not been seen gone since. */
 interface Trouble {
   rule: string;
@@ -88,7 +87,6 @@ export class Judge implements Witness {
       this.forgetOrphans();
     }
     this.learnOutcomes();
-    if (name === 'release') for (const target of this.holds.keys()) this.hand(target.slice(target.indexOf(' ') + 1));
     this.operation = undefined;
   }
 
@@ -169,13 +167,13 @@ export class Judge implements Witness {
 
   /** Reversed in two looks, a quiet period apart and long after any doubt: everybody could see that it is ours no more. */
   private lookAtHolds(): void {
+    const isWhole = this.stage.shapes.every((shape) => shape !== undefined && shape.mode !== 'off');
     for (const [name, hold] of this.holds) {
       const [action, ...rest] = name.split(' ') as [ActionName, ...string[]];
       const isDevice = action.endsWith('_device');
       if (!this.looks.has(isDevice ? 'devices' : 'services') || !this.isSeen(action) || this.hasDoubt(rest.join(' ')))
         continue;
-      const isGone =
-        this.sights.isSo(action, rest.join(' ')).reversed && this.isWholeSet() && this.now - hold.atMs > QUIET_MS;
+      const isGone = this.sights.isSo(action, rest.join(' ')).reversed && isWhole && this.now - hold.atMs > QUIET_MS;
       if (!isGone) hold.goneMs = undefined;
       else if (hold.goneMs === undefined) hold.goneMs = this.now;
       else if (this.now - hold.goneMs > QUIET_MS) hold.isLost = true;
@@ -187,10 +185,6 @@ export class Judge implements Witness {
     return !action.endsWith('_bundle') || this.stage.on.platform.listsBundles;
   }
 
-  private isWholeSet(): boolean {
-    return this.stage.shapes.every((shape) => shape !== undefined && shape.mode !== 'off');
-  }
-
   /** Claims of a rule that is gone are orphans, and another rule may adopt them. */
   private forgetOrphans(): void {
     for (const { rule, claims } of this.troubles.values()) if (!this.stage.shapeOf(rule)) claims.clear();
@@ -200,8 +194,10 @@ export class Judge implements Witness {
     for (const id of this.intents) {
       const row = this.stage.db.get('SELECT * FROM intents WHERE id = ?', id);
       const intent = row && intentOfRow(row);
-      const name = `${intent?.action} ${intent?.target}`;
-      if (!intent || intent.undo || !(intent.outcome === 'succeeded' || intent.outcome === 'confirmed')) continue;
+      if (!intent || !(intent.outcome === 'succeeded' || intent.outcome === 'confirmed')) continue;
+      if (intent.undo) this.learnUndone(intent);
+      if (intent.undo) continue;
+      const name = `${intent.action} ${intent.target}`;
       for (const { rule, subjectId } of intent.basis) {
         const trouble = this.troubles.get(`${rule} ${subjectId}`);
         if (!trouble || !this.sights.isSo(intent.action, intent.target).so) continue;
@@ -210,6 +206,14 @@ export class Judge implements Witness {
         if (this.holds.has(name)) trouble.claims.add(name);
       }
     }
+  }
+
+  /** By a person's word, or by our own doing: then nobody has seen it so yet. */
+  private learnUndone({ action, target, released }: Intent): void {
+    if (released) this.hand(target);
+    else
+      for (const { so, reversed } of this.troubles.values())
+        for (const known of [so, reversed]) known.delete(`${INVERSE_OF[action]} ${target}`);
   }
 
   private underWay(action: ActionName, target: string): Intent | undefined {

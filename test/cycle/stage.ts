@@ -142,11 +142,11 @@ export class Stage {
       case 'unexempt': {
         const [first] = await store.exemptions(clock.now);
         if (!first) return;
-        await endExemption(engine, first.id, ADA);
+        await endExemption({ store, clock }, first.id, ADA);
         return this.witness.unexempted(first.id);
       }
       case 'resume':
-        if (this.isStopped) await resumeEverything(engine, ADA);
+        if (this.isStopped) await resumeEverything({ store, clock }, ADA);
         this.isStopped = false;
         return;
       case 'restart':
@@ -251,8 +251,8 @@ export class Stage {
         return this.on.rules(...this.rules());
       }
       case 'stop':
-        this.isStopped = true;
         await store.setStop({ at: clock.now, ...ADA }, [{ kind: 'stop.set', body: ADA }]);
+        this.isStopped = true; // from its commit on
         return;
       case 'exempt':
         return this.exempt(what.of, what.selects, what.release && mayRelease);
