@@ -99,7 +99,7 @@ describe('silence', () => {
     alerts.look = async () => {
       const found = await look();
       after.push(found.map(({ code }) => code));
-      on.platform.pages = () => {
+      on.platform.stream = () => {
         throw new AppError('api_unreachable', 'unreachable');
       };
       await on.run().catch(() => {});

@@ -1,7 +1,13 @@
 // pull: events over whole runs of the real engine: what one run read is there for the next, whichever rules it judged.
 import { afterEach, describe, expect, it } from 'vitest';
 import { buildReport, reportText } from '../../src/report/index.ts';
-import { BAN_COMPROMISED, DISABLE_FAILING, type Organization, startOrganization } from '../scenarios/organization.ts';
+import {
+  BAN_BY_PAGES,
+  BAN_COMPROMISED,
+  DISABLE_FAILING,
+  type Organization,
+  startOrganization,
+} from '../scenarios/organization.ts';
 
 const OTHER = DISABLE_FAILING.replace('disable-failing-service', 'other-rule').replace('}, 5]', '}, 50]');
 
@@ -71,8 +77,8 @@ describe('an edition without events and services', () => {
 
 describe('a console that goes wrong while devices are read', () => {
   const DEVICES = '/api/v1/devices';
-  async function runWith(fault: object) {
-    org = await startOrganization({ devices: 2_500, compromised: 0 });
+  async function runWith(fault: object, ban = BAN_BY_PAGES) {
+    org = await startOrganization({ devices: 2_500, compromised: 0, rules: { ban } });
     org.console.fleet.addDevice({ serial: 'FAULT-1', mdm_compromised: 'TRUE' });
     org.console.faults?.set([{ match: { path: DEVICES }, ...fault } as never]);
     return org.run('enforce');
@@ -96,6 +102,13 @@ describe('a console that goes wrong while devices are read', () => {
       code: expect.stringMatching(/^api_/),
     });
     expect((await org.composition.engine.store.latestRun())?.status).toBe('aborted');
+    expect(org.console.writes()).toEqual([]);
+  });
+
+  it('a whole list that is cut off every time: nothing is done, and the report says why', async () => {
+    const { run, of } = await runWith({ kind: 'truncated', how: 'json' }, BAN_COMPROMISED);
+    expect(run.findings?.snapshot.sources.devices).toMatchObject({ trusted: false, reasons: [{ code: 'incomplete' }] });
+    expect(of('act')).toEqual([]);
     expect(org.console.writes()).toEqual([]);
   });
 
@@ -124,7 +137,7 @@ describe('records that cannot be read', () => {
   }));
 
   it('one of 150 is named in the report, and the others are judged', async () => {
-    org = await startOrganization({ devices: 20 });
+    org = await startOrganization({ devices: 20, rules: { ban: BAN_BY_PAGES } });
     serve([...fleet.slice(0, 3), { SerialNumber: 'no id' }, ...fleet.slice(4)]);
     const { run, of } = await org.run('dry-run');
     expect(of('act').map(({ subject }) => subject.id)).toEqual(['d7']);
@@ -133,7 +146,7 @@ describe('records that cannot be read', () => {
   });
 
   it('two of 150 are more than 1 %: nothing is done, and the report says why', async () => {
-    org = await startOrganization({ devices: 20 });
+    org = await startOrganization({ devices: 20, rules: { ban: BAN_BY_PAGES } });
     serve([{}, {}, ...fleet.slice(2)]);
     const { run, of } = await org.run('enforce');
     expect(of('act')).toEqual([]);

@@ -3,12 +3,18 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FaultInput } from '../../src/console/console.ts';
 import type { Facts } from '../../src/domain/facts.ts';
 import { stringifyExact } from '../../src/management/contract.ts';
-import { BAN_COMPROMISED, DISABLE_FAILING, type Organization, startOrganization } from './organization.ts';
+import {
+  BAN_BY_PAGES,
+  BAN_COMPROMISED,
+  DISABLE_FAILING,
+  type Organization,
+  startOrganization,
+} from './organization.ts';
 
 const DEVICES = '/api/v1/devices';
-const RULE = BAN_COMPROMISED.replace('revert: true', 'revert: true\nlimits: { max: 100000, percent: 100 }');
-/** Owners are told in the whole list alone: a rule that does not ask for them is judged by pages. */
-const PAGED_RULE = RULE.replace('revert: true', 'revert: true\nowners: all');
+const [RULE, PAGED_RULE] = [BAN_COMPROMISED, BAN_BY_PAGES].map((rule) =>
+  rule.replace('revert: true', 'revert: true\nlimits: { max: 100000, percent: 100 }'),
+) as [string, string];
 
 let org: Organization;
 let fleet: Facts[];

@@ -29,6 +29,9 @@ tests:
   - { name: compromised, given: { MdmData: { CompromisedStatus: "TRUE" } }, expect: match }
 `;
 
+/** Owners are told in the whole list alone: a rule that does not ask for them is judged by pages. */
+export const BAN_BY_PAGES = BAN_COMPROMISED.replace('revert: true', 'revert: true\nowners: all');
+
 export const DISABLE_FAILING = `
 id: disable-failing-service
 title: Disable a service after repeated errors
