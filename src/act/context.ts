@@ -33,6 +33,10 @@ export interface RunCounts {
   failures: number;
 }
 
+export function noCounts(): RunCounts {
+  return { attempts: new Map(), failures: 0 };
+}
+
 export interface ActContext {
   runId: string;
   api: Api;

@@ -1,5 +1,6 @@
 // cycle: an exemption is added, and when that is asked for, what stands on the targets that it protects is undone now.
 // In: a person's request. Out: the exemption and what was released. Without `release` standing bans stay.
+import { noCounts } from '../act/context.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import { stopText } from '../domain/steering.ts';
@@ -25,8 +26,9 @@ export async function exempt(
   const released: Released[] = [];
   if (request.release) {
     const reason = `exemption ${exemption.id}: ${exemption.reason}`;
+    const counts = noCounts();
     for (const target of await protectedTargets(engine, exemption)) {
-      released.push(...(await releaseClaims(engine, target, { by, reason })));
+      released.push(...(await releaseClaims(engine, target, { by, reason }, counts)));
     }
   }
   return { exemption, released };

@@ -2,6 +2,7 @@
 // In: a target with open claims. Out: what became of it. Its episodes are overridden: while their trouble lasts it is not
 // done again. The claims end with the undo, in one commit with its outcome: one that fails leaves them standing.
 import { carryOut } from '../act/carry-out.ts';
+import { noCounts, type RunCounts } from '../act/context.ts';
 import { openAgain, openIntent } from '../act/gate.ts';
 import { lastLook } from '../act/last-look.ts';
 import { claimNote } from '../act/settle.ts';
@@ -30,8 +31,16 @@ export interface Released {
   intent: Intent | undefined;
 }
 
-/** Errors: AppError `not_found` (no open claim), `conflict` (stopped, or an undo not resolved yet), and those of reading the API. */
-export async function releaseClaims(engine: Engine, target: string, person: Person): Promise<Released[]> {
+/**
+ * `counts`: of the whole command; several targets together stay within the ceilings of one run.
+ * Errors: AppError `not_found` (no open claim), `conflict` (stopped, or an undo not resolved yet), and those of reading the API.
+ */
+export async function releaseClaims(
+  engine: Engine,
+  target: string,
+  person: Person,
+  counts: RunCounts = noCounts(),
+): Promise<Released[]> {
   const who = checked(person);
   const standing = await engine.store.standing(engine.clock.nowMs());
   const open = standing.claims.filter((claim) => claim.target === target);
@@ -40,7 +49,7 @@ export async function releaseClaims(engine: Engine, target: string, person: Pers
   const released: Released[] = [];
   for (const action of new Set(open.map((claim) => claim.action))) {
     const claims = open.filter((claim) => claim.action === action);
-    released.push(await new Release(engine, standing, action, claims, who).perform());
+    released.push(await new Release(engine, standing, action, claims, who, counts).perform());
   }
   return released;
 }
@@ -68,6 +77,7 @@ class Release {
     private readonly done: ActionName,
     private readonly claims: readonly Claim[],
     private readonly who: Person,
+    private readonly counts: RunCounts,
   ) {
     this.target = (claims[0] as Claim).target;
     const inverse = engine.actions.get(done)?.inverse;
@@ -197,7 +207,8 @@ class Release {
     const run = await engine.store.latestRun();
     if (!run) throw new AppError('not_found', 'there is no run yet: nothing can have been done');
     const whole = { mode: 'enforce', trigger: 'command', rules: undefined, waitForDoubts: false } as const;
-    return actContext(engine, run, await rulesOfRun(engine, whole), engine.daemonMode);
+    const context = await actContext(engine, run, await rulesOfRun(engine, whole), engine.daemonMode);
+    return { ...context, counts: this.counts };
   }
 
   /** The claims' episodes, and those of other rules that wish the same for this target. */

@@ -122,6 +122,22 @@ describe('an exempt device', () => {
     expect(on.platform.sent).toEqual(['ban S-d1', 'ban S-d2', 'unban S-d1']);
   });
 
+  it('with a release of many targets undoes more than the ceiling of one run', async () => {
+    on.close();
+    const ceilings = { run: { max: 2, percent: 0 }, day: { max: 100, percent: 0 } };
+    on = startOnPlatform({ settings: (all) => ({ ...all, act: { ...all.act, ceilings } }) });
+    for (const ids of [['d1', 'd2'], ['d3']]) {
+      trouble(...ids);
+      await on.run();
+      on.clock.pass(QUIET_MS);
+    }
+    const selector = { field: 'Platform', value: String(on.platform.devices.get('d1')?.Platform) };
+    const request = { selector, owner: 'Ana', reason: 'travel', until: '7d', release: true };
+    const { released } = await exempt(on.engine, request, 'ada');
+    expect(released.map(({ state }) => state).sort()).toEqual(['released', 'released', 'standing']);
+    expect(on.platform.effects.filter((effect) => effect.startsWith('unban'))).toHaveLength(2);
+  });
+
   it('is told once in the audit and in every report before the exemption ends', async () => {
     const { id } = await exemptDevice('d1', { until: '25h' });
     const ending = async () => (await on.run()).run.findings?.steering?.ending.map((one) => one.id);
