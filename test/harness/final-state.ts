@@ -110,13 +110,14 @@ function isExempt({ ledger, world }: FinalView, target: string): boolean {
 }
 
 /** Wishes to ban, to unban and to delete one target hold each other back, until a person has taken one away. */
-function hasRival({ world, profile }: FinalView, verb: Verb, target: string): boolean {
+function hasRival({ world, ledger, profile }: FinalView, verb: Verb, target: string): boolean {
   if (!profile.people) return false;
   const own = world.now.devices.filter(({ serial }) => serial === target);
   const wishes = (rules: readonly string[]) =>
     own.some(({ id }) => rules.some((rule) => sightOf(world.now, rule, id) === 'match'));
   if (verb !== 'delete') return wishes(['delete-lost']);
-  return isSo(world.now, 'ban', target) ? !wishes(BANNING) : wishes(BANNING);
+  if (!isSo(world.now, 'ban', target)) return wishes(BANNING);
+  return ledger.openClaims(target).some(({ rule, subjectId }) => sightOf(world.now, rule, subjectId) !== 'match');
 }
 
 function isReleased({ ledger }: FinalView, target: string): boolean {

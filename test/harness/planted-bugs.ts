@@ -29,7 +29,7 @@ export const PLANTED_BUGS = {
   dry_run_acts: 11,
   trust_is_ignored: 12,
   quiet_period_is_skipped: 10,
-  quiet_period_by_wall_clock: 96,
+  quiet_period_by_wall_clock: 500,
   stop_is_ignored: 1,
   exemption_is_ignored: 12,
   irreversible_without_approval: 4,

@@ -169,7 +169,15 @@ export class SimPlatform implements Api {
       this.clock.after(this.dice.whole(1, LATE_MAX_MS), () => this.world.take(verb, target, number));
     }
     this.takeTime();
+    if (answer.kind === 'doubtful') this.jumpSoon();
     return answer;
+  }
+
+  /** Nobody set the clock right at a worse moment than in a quiet period. */
+  private jumpSoon(): void {
+    const { clock, dice, profile } = this;
+    if (this.isCalm || !profile.people?.jump || !dice.chance(0.3)) return;
+    clock.after(dice.whole(300, 10_000), () => clock.jump(clock.offsetMs + dice.pick([16_000, 120_000, -20_000])));
   }
 
   private read(): Version {
