@@ -11,8 +11,10 @@ import { Claims } from './claims.ts';
 import { followEpisodes } from './episodes.ts';
 import { Exemptions, partiesOfCard } from './exemptions.ts';
 import type { Decided, DecideInput, DraftToAct } from './input.ts';
+import { Observations } from './observations.ts';
 import { answerAlone } from './steps.ts';
 import { answerTogether } from './together.ts';
+import { UndoWishes } from './undo-wishes.ts';
 import { effectOf, type Wish, wishKey } from './wish.ts';
 import { KnownIntents, wishesOf } from './wishes.ts';
 
@@ -27,12 +29,13 @@ export function decide(input: DecideInput): Decided {
 
   const wishes = wishesOf(input, followed.matches, known);
   markExempt(wishes, input);
-  for (const wish of wishes) claims.observe(wish);
-  claims.observeReversals(known);
-  claims.heedReversals(wishes);
+  const observations = new Observations(input, followed, claims);
+  for (const wish of wishes) observations.observe(wish);
+  observations.observeReversals(known);
+  observations.heedReversals(wishes);
   // What a person did to one target of an episode holds for all that it wishes.
-  for (const wish of wishes) wish.episode = claims.episodeNow(wish);
-  wishes.push(...claims.undoWishes(known));
+  for (const wish of wishes) wish.episode = observations.episodeNow(wish);
+  wishes.push(...new UndoWishes(input, followed, claims, known).all());
   for (const wish of wishes) wish.answer = answerAlone(wish, input);
   answerTogether(wishes, claims, input);
 

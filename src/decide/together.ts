@@ -8,10 +8,10 @@ import { stopText } from '../domain/steering.ts';
 import { SEVERITIES, SOURCE_OF } from '../domain/subjects.ts';
 import type { Claims } from './claims.ts';
 import type { DecideInput } from './input.ts';
-import { act, hold, type Wish, wishKey } from './wish.ts';
+import { act, hold, isWishedByNow, type Wish, wishKey } from './wish.ts';
 
 export function answerTogether(wishes: Wish[], claims: Claims, input: DecideInput): void {
-  holdConflicts(wishes, claims);
+  holdConflicts(wishes, claims, input);
   holdBeyondLimits(wishes, input);
   holdOwners(wishes);
   holdForApproval(wishes, input);
@@ -35,9 +35,11 @@ function weighs(other: Wish, wish: Wish): boolean {
  * Two wishes that cannot both be: both are held, each naming the other. One that has its state already stands against the
  * opposite alone: were that done, it would be next to act, and the target would swing to and fro.
  */
-function holdConflicts(wishes: readonly Wish[], claims: Claims): void {
+function holdConflicts(wishes: readonly Wish[], claims: Claims, input: DecideInput): void {
   const acting = byTarget(open(wishes).filter((wish) => wish.traits.changesFleet));
-  const keeping = byTarget(wishes.filter((wish) => wish.answer?.reason === 'already_so' && claims.wishesNow(wish)));
+  const keeping = byTarget(
+    wishes.filter((wish) => wish.answer?.reason === 'already_so' && isWishedByNow(wish, wish.episode, input.nowMs)),
+  );
   for (const [target, group] of acting) {
     for (const wish of group) {
       const rival = group.find((other) => wishKey(other) !== wishKey(wish) && weighs(other, wish));

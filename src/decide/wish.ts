@@ -90,3 +90,10 @@ export function effectOf({ traits, target, devices, settings, card }: Wish): Eff
     ...(changes && { changes }),
   };
 }
+
+/** Whether the rule wishes it by now: not before it has matched for as long as it says, nor once a person reversed it. */
+export function isWishedByNow({ rule, exemption }: Wish, episode: Episode | undefined, nowMs: number): boolean {
+  // What an exemption protects is not held in its state any longer than who put it there wished.
+  if (!episode || episode.overriddenAt !== undefined || exemption !== undefined) return false;
+  return rule.forMs === 0 || nowMs - episode.matchingSince >= rule.forMs;
+}

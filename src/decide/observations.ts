@@ -1,0 +1,131 @@
+// decide: what a run's look at the targets tells. A target that is so is adopted or remembered; one that was so and is not
+// any more was reversed by a person, whose word then holds for every episode that wishes the same.
+// In: wishes of trusted matches, claims. Out: claims and episodes changed, with notes for the audit.
+import type { ActionName, ActionTraits } from '../domain/action.ts';
+import { type Episode, seenKey } from '../domain/episode.ts';
+import { isAtLeast } from '../domain/mode.ts';
+import type { Claims } from './claims.ts';
+import { amendEpisode, type FollowedEpisodes } from './episodes.ts';
+import type { DecideInput } from './input.ts';
+import { foundReversed, mayBeStale } from './reversals.ts';
+import { isAlreadySo, isOwnStateSo, isWishedByNow, type Wish } from './wish.ts';
+import type { KnownIntents } from './wishes.ts';
+
+export class Observations {
+  /** `rule action target` of attempts that reads may not show yet. */
+  private readonly attemptedJustNow: readonly string[];
+  /** By action and target: what was found where a person reversed it, as this run saw. */
+  private readonly reversed = new Map<string, string>();
+
+  constructor(
+    private readonly input: DecideInput,
+    private readonly followed: FollowedEpisodes,
+    private readonly claims: Claims,
+  ) {
+    const attempts = [...input.standing.lastAttempts];
+    this.attemptedJustNow = attempts.filter(([, at]) => mayBeStale(at, input)).map(([key]) => key);
+  }
+
+  /** Looks at a trusted match whose target is so, or was so and is not any more. */
+  observe(wish: Wish): void {
+    if (!wish.episode || !wish.trusted || wish.traits.fieldWritten === undefined) return;
+    if (isAlreadySo(wish)) this.observeSo(wish);
+    else if (!isOwnStateSo(wish)) this.observeReversal(wish);
+  }
+
+  /** As it is after what other wishes of the episode have told. */
+  episodeNow({ episode }: Wish): Episode | undefined {
+    return episode && (this.followed.episodes.get(episode.id) ?? episode);
+  }
+
+  private observeSo(wish: Wish): void {
+    const episode = this.episodeNow(wish) as Episode;
+    const claims = this.claims.openOn(wish.target).filter((claim) => claim.action === wish.traits.name);
+    const first = claims[0];
+    const isOwn = claims.some((claim) => claim.episodeId === episode.id);
+    const mayClaim =
+      first !== undefined && isAtLeast(wish.ownMode, 'approve') && isWishedByNow(wish, episode, this.input.nowMs);
+    // Where no claim of its own will tell, it remembers what it saw: a later change back is a person's reversal all the same.
+    if (!isOwn && !(mayClaim && this.claims.isLive)) this.remember(wish, episode);
+    if (!mayClaim) return;
+    if (!isOwn) this.claims.adopt(wish, first);
+    for (const orphan of claims.filter((claim) => claim.status === 'orphaned')) {
+      this.claims.change(orphan, 'ended', `adopted by rule ${wish.rule.id}`);
+    }
+  }
+
+  private remember({ traits, target }: Wish, episode: Episode): void {
+    const key = seenKey(traits.name, target);
+    // Right after an undoing of ours a stale read still shows what was undone: nobody else made it so.
+    if (episode.seenSo.includes(key) || this.wasAttemptedJustNow(traits.inverse, target)) return;
+    amendEpisode(this.followed, { ...episode, seenSo: [...episode.seenSo, key] });
+  }
+
+  private wasAttemptedJustNow(action: ActionName | undefined, target: string): boolean {
+    return action !== undefined && this.attemptedJustNow.some((key) => key.endsWith(` ${action} ${target}`));
+  }
+
+  /** INVARIANT: a state that changes right after an attempt may be a stale read; after the quiet period it is somebody's doing. */
+  private observeReversal(wish: Wish): void {
+    const { intent } = wish;
+    const episode = this.episodeNow(wish);
+    if (!episode || episode.overriddenAt !== undefined || wish.doubt !== undefined) return;
+    // A field that is missing says nothing of what anybody did.
+    if (wish.card.state[wish.traits.fieldWritten as string] === undefined) return;
+    const own = this.claims
+      .openOn(wish.target)
+      .filter((claim) => claim.episodeId === episode.id && claim.action === wish.traits.name);
+    const wasSo = own.length > 0 || episode.seenSo.includes(seenKey(wish.traits.name, wish.target));
+    // Also after an attempt for another rule's episode: then it is done, or reversed, and in either case not to be done again.
+    if (mayBeStale(intent?.settledAt, this.input) || this.wasAttemptedJustNow(wish.traits.name, wish.target)) {
+      wish.isUntold = wasSo;
+      return;
+    }
+    if (wasSo) {
+      const found = wish.card.state[wish.traits.fieldWritten as string];
+      this.override(episode, wish.traits, wish.target, found);
+    }
+    // Also those of earlier episodes that only wait for their undoing: there is nothing of ours left to undo.
+    const waiting = this.claims
+      .openOn(wish.target)
+      .filter(
+        ({ action, episodeId, openedAt }) =>
+          action === wish.traits.name &&
+          this.followed.episodes.get(episodeId)?.state === 'closed' &&
+          !mayBeStale(openedAt, this.input),
+      );
+    for (const claim of [...own, ...waiting]) this.claims.change(claim, 'overridden', 'a person reversed it');
+  }
+
+  /** Also where nothing matches now: a person who lifts our ban and bans later on has done so, whatever the rule says then. */
+  observeReversals(known: KnownIntents): void {
+    for (const claim of this.claims.open()) {
+      const found = foundReversed(claim, this.input, this.followed, known);
+      const episode = this.followed.episodes.get(claim.episodeId);
+      const traits = this.input.traits.get(claim.action);
+      if (found === undefined || !episode || !traits) continue;
+      if (episode.overriddenAt === undefined) this.override(episode, traits, claim.target, found);
+      this.claims.change(claim, 'overridden', 'a person reversed it');
+    }
+  }
+
+  /** A person's word on a target holds for every episode that wishes the same, waiting ones too; what begins only now is new trouble. */
+  heedReversals(wishes: readonly Wish[]): void {
+    for (const wish of wishes) {
+      const episode = this.episodeNow(wish);
+      const found = this.reversed.get(seenKey(wish.traits.name, wish.target));
+      if (found === undefined || !wish.trusted || !episode || episode.overriddenAt !== undefined) continue;
+      if (!isOwnStateSo(wish) && episode.since < this.input.nowMs)
+        this.override(episode, wish.traits, wish.target, found);
+    }
+  }
+
+  private override(episode: Episode, traits: ActionTraits, target: string, found: string | undefined): void {
+    if (found !== undefined) this.reversed.set(seenKey(traits.name, target), found);
+    amendEpisode(this.followed, { ...episode, overriddenAt: this.input.nowMs });
+    const drift = { field: traits.fieldWritten ?? '', expected: traits.valueWritten ?? null, found: found ?? null };
+    const { id, rule, subject } = episode;
+    const body = { episode: id, rule, subject: subject.id, action: traits.name, target, drift };
+    this.claims.notes.push({ kind: 'episode.overridden', body });
+  }
+}
