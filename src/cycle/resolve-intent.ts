@@ -38,6 +38,19 @@ async function intentOf({ store }: Resolving, id: string): Promise<Intent> {
   return intent;
 }
 
+/**
+ * Whether the opposite was attempted since, and may be done: then what the person tells of is past, and neither ends the
+ * claims of what came after it nor opens one that would be undone once more.
+ */
+async function wasReplaced({ store }: Resolving, { inverse }: Action, intent: Intent): Promise<boolean> {
+  const { id, target, sentAt } = intent;
+  const later = (await store.intents({ target })).filter(
+    (other) => other.id !== id && (other.sentAt ?? 0) > (sentAt ?? 0) && other.outcome !== 'failed',
+  );
+  const last = later.sort((a, b) => (a.sentAt as number) - (b.sentAt as number)).at(-1);
+  return last !== undefined && last.action === inverse;
+}
+
 async function changeOf(engine: Resolving, intent: Intent, as: Resolution, who: Person): Promise<IntentChange> {
   const { id: intentId, action, target, outcome: was } = intent;
   const note = `${who.by} says ${as}: ${who.reason}`;
@@ -47,8 +60,9 @@ async function changeOf(engine: Resolving, intent: Intent, as: Resolution, who: 
   switch (as) {
     case 'done': {
       const done = engine.actions.get(action) as Action;
-      const claims = await claimsAfter(engine, done, intent);
-      const episodes = await episodesAfter(engine, done, intent);
+      const isReplaced = await wasReplaced(engine, done, intent);
+      const claims = isReplaced ? [] : await claimsAfter(engine, done, intent);
+      const episodes = isReplaced ? [] : await episodesAfter(engine, done, intent);
       const notes = [resolved, ...claims.map(claimNote), ...adoptedNotes(episodes)];
       return { ...change, outcome: 'confirmed', claims, episodes, notes };
     }

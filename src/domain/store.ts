@@ -134,7 +134,13 @@ export interface StoreReader {
   decisionsOfRun(run: RunRecord): Promise<StoredDecision[]>;
   decisions(query: DecisionQuery): Promise<StoredDecision[]>;
   /** `liveFor`: those that hold for one of these episodes; dry and withdrawn ones do not. */
-  intents(filter: { status?: IntentStatus; outcome?: Outcome; ids?: string[]; liveFor?: string[] }): Promise<Intent[]>;
+  intents(filter: {
+    status?: IntentStatus;
+    outcome?: Outcome;
+    target?: string;
+    ids?: string[];
+    liveFor?: string[];
+  }): Promise<Intent[]>;
   intent(idOrPrefix: string): Promise<Intent | undefined>;
   claims(filter: { status?: Claim['status'] }): Promise<Claim[]>;
   /** Those that are not closed and have seen this (`seenKey`) in the wanted state. */

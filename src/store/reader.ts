@@ -86,10 +86,11 @@ export class SqliteReader implements StoreReader, CheckpointReader {
     return rows.map(decisionOfRow);
   }
 
-  async intents(filter: { status?: string; outcome?: string; ids?: string[]; liveFor?: string[] }): Promise<Intent[]> {
+  async intents(filter: Parameters<StoreReader['intents']>[0]): Promise<Intent[]> {
     const where = new Where();
     where.add('status = ?', filter.status);
     where.add('outcome = ?', filter.outcome);
+    where.add('target = ?', filter.target);
     where.add('id IN (SELECT value FROM json_each(?))', filter.ids && JSON.stringify(filter.ids));
     where.add(
       'id IN (SELECT intent_id FROM intent_episodes WHERE live = 1 AND episode_id IN (SELECT value FROM json_each(?)))',

@@ -1,6 +1,7 @@
 // test: services into and out of bundles, through the real cycle, on the platform in memory: as the list tells, and without one.
 import { afterEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
+import { resolveIntent } from '../../src/cycle/resolve-intent.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { type LoadedRule, parseRule, problemLine } from '../../src/evaluate/index.ts';
 import { type OnPlatform, QUIET_MS, startOnPlatform } from '../cycle/engine-on-platform.ts';
@@ -145,6 +146,54 @@ describe('bundles', () => {
     expect(await on.intents()).toMatchObject([{ outcome: 'parked' }]);
     expect(decisions).toMatchObject([{ decision: 'skip', reason: 'in_doubt' }]);
     expect(on.platform.sent).toHaveLength(1);
+  });
+
+  const target = `${SERVICE} ${BUNDLE}`;
+  const ADA = { by: 'ada', reason: 'she looked' };
+  async function parked(action: string): Promise<string> {
+    return (await on.store.intents({ outcome: 'parked' })).find((intent) => intent.action === action)?.id as string;
+  }
+
+  it('of a server that does not list them: an undoing told to be done does not end what was done after it', async () => {
+    startWithBundle();
+    on.platform.listsBundles = false;
+    await on.run();
+    described('fine');
+    on.platform.answer(target, 'hidden');
+    on.clock.pass(1_000);
+    await on.run();
+    described('trouble');
+    on.platform.answer(target);
+    on.clock.pass(1_000);
+    await on.run();
+    await resolveIntent(on.engine, await parked('remove_from_bundle'), 'done', ADA);
+    on.clock.pass(QUIET_MS);
+    await on.run();
+    expect(on.platform.sent).toEqual([`bundle ${target}`, `unbundle ${target}`, `bundle ${target}`]);
+  });
+
+  it('of a server that does not list them: an adding told to be done is not undone when an undoing came after it', async () => {
+    startWithBundle();
+    on.platform.listsBundles = false;
+    on.platform.answer(target, 'hidden');
+    await on.run();
+    const first = await parked('add_to_bundle');
+    described('fine');
+    on.clock.pass(1_000);
+    await on.run();
+    described('trouble');
+    on.platform.answer(target);
+    on.clock.pass(1_000);
+    await on.run();
+    described('fine');
+    on.platform.answer(target, 'hidden');
+    on.clock.pass(1_000);
+    await on.run();
+    expect(on.platform.sent).toEqual([`bundle ${target}`, `bundle ${target}`, `unbundle ${target}`]);
+    await resolveIntent(on.engine, first, 'done', ADA);
+    on.clock.pass(QUIET_MS);
+    await on.run();
+    expect(on.platform.sent).toHaveLength(3);
   });
 
   it('of a server that lists them: a doubt is resolved by reading back', async () => {

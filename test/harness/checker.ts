@@ -67,8 +67,6 @@ export class Checker implements Witness {
   readonly violations: Violation[] = [];
   readonly approvedPlans = new Set<string>();
   operation: Operation | undefined;
-  /** True time at which the present process began. */
-  bornAtMs = 0;
   retries = 0;
   readonly looks = new Looks(this);
 
@@ -162,8 +160,7 @@ export class Checker implements Witness {
       if (intent.doubtRetries !== 1) this.report('doubled', `intent ${id}: ${intent.doubtRetries} retries on record`);
     }
     const sinceMs = request.atMs - last.atMs;
-    // After a restart the wall clock is all there is: one that jumped before it cannot be told.
-    const isFooled = this.clock.jumps.some((atMs) => atMs > last.atMs - LOOK_MS && atMs <= this.bornAtMs);
+    const isFooled = this.clock.wasUnseenSince(last.atMs);
     // A person who lets go of it again wants it sent now.
     if (!isFooled && !intent.released && sinceMs < QUIET_MS)
       this.report('retried_early', `intent ${id} is sent again ${sinceMs} ms after a doubt`);

@@ -2,6 +2,7 @@
 // an offset that jumps. What is due happens on the way, in order, so that the world changes between two awaits.
 import { AppError } from '../../src/domain/errors.ts';
 import type { Clock } from '../../src/domain/ports.ts';
+import { LOOK_MS } from './profile.ts';
 
 export const START_MS = 1_800_000_000_000;
 
@@ -19,6 +20,8 @@ export class SimClock implements Clock {
   offsetMaxMs = 0;
   /** True times at which it jumped. */
   readonly jumps: number[] = [];
+  /** True times at which a process began. */
+  readonly births: number[] = [];
   private due: Due[] = [];
   private scheduled = 0;
 
@@ -46,6 +49,16 @@ export class SimClock implements Clock {
       next.happen();
     }
     this.trueMs = end;
+  }
+
+  /**
+   * Whether a jump may have ended the quiet period of a request then: after a restart the wall clock is all there is, and one
+   * that jumped before it cannot be told.
+   */
+  wasUnseenSince(requestMs: number): boolean {
+    return this.births.some(
+      (born) => born > requestMs - LOOK_MS && this.jumps.some((at) => at > requestMs - LOOK_MS && at <= born),
+    );
   }
 
   /** Sets the engine's wall clock so far from true time. */

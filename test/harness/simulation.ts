@@ -188,7 +188,7 @@ class Simulation {
     if (this.engine && !this.life.ended && this.engine.daemonMode === daemonMode) return this.engine;
     this.steps += this.life.steps;
     this.life = new Life(this.lifeEnd());
-    this.checker.bornAtMs = this.clock.trueMs;
+    this.clock.births.push(this.clock.trueMs);
     this.engine = await startProcess(this.surroundings(this.db), this.life, daemonMode);
     if (this.engine.daemonMode !== daemonMode)
       this.checker.report('broken_chain', 'the newest database is taken for a restored one');
