@@ -5,25 +5,14 @@ import type { ActionName } from '../../src/domain/action.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import { intentOfRow } from '../../src/store/rows.ts';
 import type { Call } from '../act/platform.ts';
-import type { Subject } from './cases.ts';
+import type { Shape, Subject } from './cases.ts';
 import { QUIET_MS } from './engine-on-platform.ts';
+import { noRequests, pathOf } from './paths.ts';
 import { ACTION_OF, IDS, INVERSE_OF, Sights } from './sights.ts';
 import type { Operation, Stage, Witness } from './stage.ts';
+import { beginTrouble, isOver, seeAgain, type Trouble } from './troubles.ts';
 
 const DAY_MS = 86_400_000;
-/** A rule and a subject whose trouble has been seen, and not been seen gone since. */
-interface Trouble {
-  rule: string;
-  subject: string;
-  sinceMs: number;
-  /** `action target` that a look found so, or that was done for it, while it lasted. */
-  so: Set<string>;
-  /** Of those: what a person has changed back since. */
-  reversed: Set<string>;
-  /** Of those: what is ours, and is to stay while it lasts. */
-  claims: Set<string>;
-}
-
 /** What was done to a target by us, as far as the looks since tell. */
 interface Hold {
   atMs: number;
@@ -32,16 +21,18 @@ interface Hold {
   isLost: boolean;
 }
 
-export type Path = 'schedule' | 'trigger' | 'plan' | 'retry' | 'undo' | 'release';
-
 export class Judge implements Witness {
   readonly violations: string[] = [];
-  readonly requests: { [path in Path]: number } = { schedule: 0, trigger: 0, plan: 0, retry: 0, undo: 0, release: 0 };
+  readonly requests = noRequests();
+  kept = 0;
   private readonly troubles = new Map<string, Trouble>();
   private readonly holds = new Map<string, Hold>();
   private readonly exemptions = new Map<string, { about: Subject; untilMs: number }>();
   private readonly sent: { action: ActionName; atMs: number; operation: Operation | undefined }[] = [];
   private operation: Operation | undefined;
+  private operations = 0;
+  /** The operation in or after which a person last changed it back: whoever saw it before need not wish it any more. */
+  private readonly disputes = new Map<string, number>();
   private looks = new Set<string>();
   private matches: { rule: string; subject: string; so: string[] }[] = [];
   private intents = new Set<string>();
@@ -55,6 +46,7 @@ export class Judge implements Witness {
 
   begin(operation: Operation): void {
     this.operation = operation;
+    this.operations += 1;
     this.looks = new Set();
     this.matches = [];
     this.intents = new Set();
@@ -68,7 +60,7 @@ export class Judge implements Witness {
       if (`${shape.subject}s` !== source) continue;
       for (const subject of IDS[shape.subject]) {
         const sight = this.sights.of(shape, subject);
-        if (sight === 'no_match' || sight === 'absent') this.troubles.delete(`${rule} ${subject}`);
+        if (sight === 'no_match' || sight === 'absent') this.passed(`${rule} ${subject}`, shape);
         if (sight !== 'match') continue;
         const names = shape.actions
           .filter((action) => INVERSE_OF[action] !== undefined && this.isSeen(action))
@@ -91,12 +83,13 @@ export class Judge implements Witness {
   }
 
   hand(target: string): void {
-    for (const { so, reversed, claims } of this.troubles.values()) {
-      for (const key of so) {
-        const [action, ...rest] = key.split(' ') as [ActionName, ...string[]];
-        if (rest.join(' ') !== target) continue;
+    for (const action of Object.keys(INVERSE_OF) as ActionName[]) {
+      const key = `${action} ${target}`;
+      const isReversed = this.sights.isSo(action, target).reversed;
+      if (isReversed) this.disputes.set(key, this.operations);
+      for (const { so, reversed, claims } of this.troubles.values()) {
         claims.delete(key);
-        if (this.sights.isSo(action, target).reversed) reversed.add(key);
+        if (isReversed && so.has(key)) reversed.add(key);
         else reversed.delete(key);
       }
     }
@@ -118,7 +111,7 @@ export class Judge implements Witness {
       return;
     }
     this.intents.add(intent.id);
-    this.requests[this.pathOf(intent)] += 1;
+    this.requests[pathOf(intent, this.operation)] += 1;
     this.checkCeilings(action);
     if (this.stage.isStopped) this.report('stopped', `${action} ${target} while everything is stopped`);
     this.checkModes(intent);
@@ -147,8 +140,8 @@ export class Judge implements Witness {
 
   private seen(rule: string, subject: string, so: string[], isLive: boolean): void {
     const key = `${rule} ${subject}`;
-    const fresh: Trouble = { rule, subject, sinceMs: this.now, so: new Set(), reversed: new Set(), claims: new Set() };
-    const trouble = this.troubles.get(key) ?? fresh;
+    const trouble = this.troubles.get(key) ?? beginTrouble(rule, subject, this.now, this.operations);
+    seeAgain(trouble, this.now);
     this.troubles.set(key, trouble);
     for (const name of so) {
       const isOthers = [...this.troubles.values()].some((other) => other !== trouble && other.claims.has(name));
@@ -157,12 +150,26 @@ export class Judge implements Witness {
     }
   }
 
-  private mayAdopt({ rule, sinceMs, reversed }: Trouble, name: string): boolean {
+  private passed(key: string, shape: Shape): void {
+    const trouble = this.troubles.get(key);
+    if (!trouble || !isOver(trouble, shape, this.now)) return;
+    this.troubles.delete(key);
+    const others = [...this.troubles.values()].flatMap(({ claims }) => [...claims]);
+    if (others.some((name) => trouble.claims.has(name))) this.kept += 1;
+  }
+
+  private mayAdopt({ rule, sinceMs, begun }: Trouble, name: string): boolean {
     const shape = this.stage.shapeOf(rule);
     const target = name.slice(name.indexOf(' ') + 1);
     const waits = shape?.for === '0s' || this.now - sinceMs >= 60_000;
     const isOwn = this.holds.get(name)?.isLost === false && !this.hasDoubt(target);
-    return isOwn && waits && !reversed.has(name) && isMode(shape?.mode, 'approve') && !this.exemptionOf(target);
+    return (
+      isOwn &&
+      waits &&
+      (this.disputes.get(name) ?? -1) < begun &&
+      isMode(shape?.mode, 'approve') &&
+      !this.exemptionOf(target)
+    );
   }
 
   /** Reversed in two looks, a quiet period apart and long after any doubt: everybody could see that it is ours no more. */
@@ -203,6 +210,7 @@ export class Judge implements Witness {
         if (!trouble || !this.sights.isSo(intent.action, intent.target).so) continue;
         trouble.so.add(name);
         trouble.reversed.delete(name);
+        trouble.begun = this.operations;
         if (this.holds.has(name)) trouble.claims.add(name);
       }
     }
@@ -227,14 +235,6 @@ export class Judge implements Witness {
     const sql =
       "SELECT 1 AS found FROM intents WHERE target = ? AND (status IN ('planned', 'sent') OR outcome = 'unknown')";
     return this.stage.db.get(sql, target) !== undefined;
-  }
-
-  private pathOf({ doubtRetries, released, undo }: Intent): Path {
-    if (doubtRetries > 0) return 'retry';
-    if (released) return 'release';
-    if (undo) return 'undo';
-    if (this.operation?.name === 'apply') return 'plan';
-    return this.operation?.chosen ? 'trigger' : 'schedule';
   }
 
   private checkCeilings(action: ActionName): void {

@@ -13,7 +13,9 @@ describe('random walks of runs, plans, people, faults, restarts and reloads', ()
       const figures = await walkMany(WALKS, 1);
       process.stdout.write(`${figuresLine(figures)}\n`);
       expect(figures.walks).toBe(WALKS);
-      expect(Math.min(figures.paths.schedule, figures.paths.plan, figures.paths.undo)).toBeGreaterThan(0);
+      expect(Math.min(figures.paths.schedule, figures.paths.plan)).toBeGreaterThan(0);
+      // Without these, nothing that another claim still wishes could be undone.
+      expect(Math.min(figures.paths.undo, figures.kept)).toBeGreaterThan(20);
     },
     LIMIT_MS,
   );

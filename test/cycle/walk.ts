@@ -2,28 +2,33 @@
 // fast-check's error with the shortest walk that it finds.
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { type Case, caseOf } from './cases.ts';
-import { Judge, type Path } from './judge.ts';
+import { walkCase } from './bouts.ts';
+import type { Case } from './cases.ts';
+import { Judge } from './judge.ts';
+import { noRequests, type Path, type Requests } from './paths.ts';
 import { Stage } from './stage.ts';
 
 export interface WalkFigures {
   walks: number;
   steps: number;
   calls: number;
-  paths: { [path in Path]: number };
+  paths: Requests;
+  /** Troubles that passed while another's claim on the same target lasted: nothing is to be undone then. */
+  kept: number;
   violations: number;
 }
 
 export async function walkMany(numRuns: number, seed: number): Promise<WalkFigures> {
-  const paths = { schedule: 0, trigger: 0, plan: 0, retry: 0, undo: 0, release: 0 };
-  const figures: WalkFigures = { walks: 0, steps: 0, calls: 0, paths, violations: 0 };
-  const property = fc.asyncProperty(caseOf({ min: 20, max: 60 }), async (given) => {
+  const paths = noRequests();
+  const figures: WalkFigures = { walks: 0, steps: 0, calls: 0, paths, kept: 0, violations: 0 };
+  const property = fc.asyncProperty(walkCase, async (given) => {
     const judge = await walk(given, figures);
     figures.walks += 1;
     for (const path of Object.keys(paths) as Path[]) {
       paths[path] += judge.requests[path];
       figures.calls += judge.requests[path];
     }
+    figures.kept += judge.kept;
     figures.violations += judge.violations.length;
     expect(judge.violations).toEqual([]);
   });
@@ -46,7 +51,8 @@ async function walk(given: Case, figures: WalkFigures): Promise<Judge> {
   return judge;
 }
 
-export function figuresLine({ walks, steps, calls, paths, violations }: WalkFigures): string {
+export function figuresLine({ walks, steps, calls, paths, kept, violations }: WalkFigures): string {
   const byPath = Object.entries(paths).map(([path, count]) => `${count} by ${path}`);
-  return `${walks} walks, ${steps} steps, ${calls} calls (${byPath.join(', ')}), violations ${violations}`;
+  const counts = `${walks} walks, ${steps} steps, ${calls} calls (${byPath.join(', ')})`;
+  return `${counts}, ${kept} kept for another claim, violations ${violations}`;
 }
