@@ -1,7 +1,7 @@
 // act: what Trustward's own doing means to the episodes that go on: it is no person's reversal.
 // In: an intent that is done. Out: the episodes that it changes, for the commit of its outcome. It calls nothing.
 import type { Action } from '../domain/action.ts';
-import { type Episode, seenKey } from '../domain/episode.ts';
+import { type Episode, seenKey, targetSeen } from '../domain/episode.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { ActContext } from './context.ts';
 
@@ -10,9 +10,11 @@ type Asking = Pick<ActContext, 'store' | 'clock'>;
 /**
  * One that has seen the target in the opposite state has not seen it yet. And with an undo, an open episode that acted on the
  * target and lost its claim to another rule (its own was missing, off or dry for a while) ends as `adopted`, so that a rule
- * that wishes it again acts anew. Not where a person asked for the undoing.
+ * that wishes it again acts anew. Not where a person asked for the undoing. Where the target was deleted,
+ * the episodes that claimed it or had seen it so are over: should it come back, it comes back as new, and nobody reversed it.
  */
 export async function episodesAfter({ store, clock }: Asking, action: Action, intent: Intent): Promise<Episode[]> {
+  if (action.removesTarget) return goneWith({ store, clock }, intent.target);
   if (action.inverse === undefined || intent.released) return [];
   const ended = intent.undo ? await endedByUndo({ store, clock }, action, intent) : [];
   const key = seenKey(action.inverse, intent.target);
@@ -25,6 +27,20 @@ export async function episodesAfter({ store, clock }: Asking, action: Action, in
   ];
 }
 
+async function goneWith({ store, clock }: Asking, target: string): Promise<Episode[]> {
+  const nowMs = clock.nowMs();
+  const { episodes, claims } = await store.standing(nowMs);
+  const claiming = new Set(claims.filter((claim) => claim.target === target).map(({ episodeId }) => episodeId));
+  return episodes
+    .filter(({ id, seenSo }) => claiming.has(id) || seenSo.some((key) => targetSeen(key) === target))
+    .filter(({ state }) => state !== 'closed')
+    .map((episode) => closed(episode, 'gone', nowMs));
+}
+
+function closed(episode: Episode, closeReason: 'gone' | 'adopted', nowMs: number): Episode {
+  return { ...episode, state: 'closed', stateSince: nowMs, closedAt: nowMs, closeReason };
+}
+
 async function endedByUndo({ store, clock }: Asking, action: Action, intent: Intent): Promise<Episode[]> {
   const nowMs = clock.nowMs();
   const { episodes, intents } = await store.standing(nowMs);
@@ -34,15 +50,15 @@ async function endedByUndo({ store, clock }: Asking, action: Action, intent: Int
   const ids = new Set(acted.flatMap(({ basis }) => basis.map(({ episodeId }) => episodeId)));
   return episodes
     .filter(({ id, state, overriddenAt }) => ids.has(id) && state !== 'closed' && overriddenAt === undefined)
-    .map((episode) => ({ ...episode, state: 'closed', stateSince: nowMs, closedAt: nowMs, closeReason: 'adopted' }));
+    .map((episode) => closed(episode, 'adopted', nowMs));
 }
 
-export function adoptedNotes(episodes: readonly Episode[]) {
+export function closedNotes(episodes: readonly Episode[]) {
   return episodes
     .filter(({ state }) => state === 'closed')
-    .map(({ id, rule, subject, since }) => ({
+    .map(({ id, rule, subject, since, closeReason }) => ({
       kind: 'episode.closed' as const,
-      body: { episode: id, rule, subject: { kind: subject.kind, id: subject.id }, since, reason: 'adopted' },
+      body: { episode: id, rule, subject: { kind: subject.kind, id: subject.id }, since, reason: closeReason ?? '' },
     }));
 }
 

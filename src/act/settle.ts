@@ -8,7 +8,7 @@ import { lineOf } from '../domain/errors.ts';
 import type { Facts } from '../domain/facts.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { WriteAnswer } from '../domain/ports.ts';
-import { adoptedNotes, episodesAfter } from './after-own-doing.ts';
+import { closedNotes, episodesAfter } from './after-own-doing.ts';
 import type { ActContext } from './context.ts';
 import type { Refusal } from './last-look.ts';
 import { notificationsOf } from './notifications.ts';
@@ -87,7 +87,7 @@ export async function record(
         body: { intent: id, run: context.runId, action: action.name, target, outcome, note, evidence },
       },
       ...claims.map((claim) => claimNote(claim)),
-      ...adoptedNotes(episodes),
+      ...closedNotes(episodes),
     ],
   });
   const fields = { intent: id, action: action.name, target, outcome };
@@ -97,22 +97,25 @@ export async function record(
   return outcome;
 }
 
-/** Doing opens a claim for every episode. It ends all claims that the opposite action has on the target: nobody else ended them. */
+/**
+ * Doing opens a claim for every episode. It ends all claims that the opposite action has on the target: nobody else ended
+ * them. Where the target is gone, every claim on it ends.
+ */
 export async function claimsAfter(
   context: Pick<ActContext, 'store' | 'clock' | 'ids'>,
   action: Action,
   intent: Intent,
 ): Promise<Claim[]> {
-  if (action.inverse === undefined) return [];
+  if (action.inverse === undefined && !action.removesTarget) return [];
   const nowMs = context.clock.nowMs();
   const open = [
     ...(await context.store.claims({ status: 'standing' })),
     ...(await context.store.claims({ status: 'orphaned' })),
   ];
   const opposite = open
-    .filter((claim) => claim.target === intent.target && claim.action === action.inverse)
+    .filter((claim) => claim.target === intent.target && (action.removesTarget || claim.action === action.inverse))
     .map((claim): Claim => ({ ...claim, status: intent.released ? 'released' : 'ended', endedAt: nowMs }));
-  if (intent.undo) return opposite;
+  if (intent.undo || action.removesTarget) return opposite;
   const claimed = new Set(
     open
       .filter((claim) => claim.target === intent.target && claim.action === intent.action)

@@ -1,6 +1,6 @@
 // cycle: a person's way out of a doubt: what an intent did is said (done, not done), or it may be tried once more.
 // In: an intent that is unknown or parked. Out: the intent as it is now. Nothing is called here: the next run does.
-import { adoptedNotes, episodesAfter } from '../act/after-own-doing.ts';
+import { closedNotes, episodesAfter } from '../act/after-own-doing.ts';
 import { claimNote, claimsAfter } from '../act/settle.ts';
 import type { Action } from '../domain/action.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
@@ -63,7 +63,7 @@ async function changeOf(engine: Resolving, intent: Intent, as: Resolution, who: 
       const isReplaced = await wasReplaced(engine, done, intent);
       const claims = isReplaced ? [] : await claimsAfter(engine, done, intent);
       const episodes = isReplaced ? [] : await episodesAfter(engine, done, intent);
-      const notes = [resolved, ...claims.map(claimNote), ...adoptedNotes(episodes)];
+      const notes = [resolved, ...claims.map(claimNote), ...closedNotes(episodes)];
       return { ...change, outcome: 'confirmed', claims, episodes, notes };
     }
     case 'not-done':

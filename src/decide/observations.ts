@@ -69,19 +69,20 @@ export class Observations {
   private observeReversal(wish: Wish): void {
     const { intent } = wish;
     const episode = this.episodeNow(wish);
-    if (!episode || episode.overriddenAt !== undefined || wish.doubt !== undefined) return;
+    if (!episode || wish.doubt !== undefined) return;
     // A field that is missing says nothing of what anybody did.
     if (wish.card.state[wish.traits.fieldWritten as string] === undefined) return;
     const own = this.claims
       .openOn(wish.target)
       .filter((claim) => claim.episodeId === episode.id && claim.action === wish.traits.name);
+    const isTold = episode.overriddenAt !== undefined;
     const wasSo = own.length > 0 || episode.seenSo.includes(seenKey(wish.traits.name, wish.target));
     // Also after an attempt for another rule's episode: then it is done, or reversed, and in either case not to be done again.
     if (mayBeStale(intent?.settledAt, this.input) || this.wasAttemptedJustNow(wish.traits.name, wish.target)) {
-      wish.isUntold = wasSo;
+      wish.isUntold = wasSo && !isTold;
       return;
     }
-    if (wasSo) {
+    if (wasSo && !isTold) {
       const found = wish.card.state[wish.traits.fieldWritten as string];
       this.override(episode, wish.traits, wish.target, found);
     }

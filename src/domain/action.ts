@@ -34,6 +34,8 @@ export interface ActionTraits {
    * a rule of it that reads one is a load error. Settings that `refuseSettings` refuses may be given: it never throws.
    */
   alsoWrites?(settings: Facts): string[];
+  /** When it is done, there is no target any more: whatever was wished of it is over. */
+  removesTarget?: true;
   /** False for `notify`: it has no target state and sends no call. */
   changesFleet: boolean;
   /** Checks the settings a rule gives in `with`; answers what is wrong with them, or undefined. */

@@ -34,3 +34,7 @@ export interface Episode {
 export function seenKey(action: ActionName, target: string): string {
   return `${action} ${target}`;
 }
+
+export function targetSeen(key: string): string {
+  return key.slice(key.indexOf(' ') + 1);
+}

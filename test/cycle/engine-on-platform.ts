@@ -31,7 +31,7 @@ export interface RuleOptions {
   mode?: Mode;
   /** The field of MdmData that this rule calls trouble when it is TRUE. */
   field?: string;
-  does?: 'ban_device' | 'unban_device' | 'notify';
+  does?: 'ban_device' | 'unban_device' | 'delete_device' | 'notify';
   more?: string;
 }
 

@@ -13,6 +13,7 @@ export const deleteDevice: Action = {
   fieldWritten: undefined,
   valueWritten: undefined,
   changesFleet: true,
+  removesTarget: true,
   refuseSettings: refuseAnySettings('delete_device'),
   effect: (target, devices) => {
     const { serial, email } = partsOf(target);

@@ -13,6 +13,7 @@ export const deleteService: Action = {
   fieldWritten: undefined,
   valueWritten: undefined,
   changesFleet: true,
+  removesTarget: true,
   refuseSettings: refuseAnySettings('delete_service'),
   effect: (target) => `delete service ${target} for good; it is refused while the service is enabled`,
   readBack,

@@ -1,0 +1,82 @@
+// test: what Trustward did itself, or a person let go of, is told apart from a person's hand: nothing of it comes back late.
+import { afterEach, describe, expect, it } from 'vitest';
+import { ACTIONS } from '../../src/act/actions.ts';
+import { releaseClaims } from '../../src/cycle/release-claims.ts';
+import { AppError } from '../../src/domain/errors.ts';
+import type { Facts } from '../../src/domain/facts.ts';
+import { type LoadedRule, parseRule, problemLine } from '../../src/evaluate/index.ts';
+import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from './engine-on-platform.ts';
+
+let on: OnPlatform;
+afterEach(() => on.close());
+
+const DISABLING = `
+id: disable
+subject: service
+when: { "==": [{ var: Description }, "trouble"] }
+then: disable_service
+mode: enforce
+revert: true
+limits: { max: 100, percent: 100 }
+tests:
+  - { name: trouble, given: { Description: trouble }, expect: match }
+`;
+
+function parsed(text: string): LoadedRule {
+  const rule = parseRule(text, 'rule.yaml', { traits: ACTIONS });
+  if ('problems' in rule) throw new Error(rule.problems.map(problemLine).join('\n'));
+  return rule.rule;
+}
+
+const ADA = { by: 'ada', reason: 'she needs it' };
+
+it('a device that was banned, deleted by us and enrolled anew is banned anew: nobody lifted that ban', async () => {
+  const lost = banRule({ id: 'delete-lost', field: 'Other', does: 'delete_device', mode: 'approve' });
+  on = startOnPlatform({ rules: [banRule({ id: 'ban' }), lost] });
+  on.platform.addDevice('d1', { MdmData: { CompromisedStatus: 'TRUE', Other: 'FALSE' } });
+  await on.run();
+  on.rules(lost); // the two would hold each other
+  on.platform.patch('d1', { MdmData: { CompromisedStatus: 'TRUE', Other: 'TRUE' } });
+  on.clock.pass(QUIET_MS);
+  const { plan } = await on.run();
+  await on.approve(plan);
+  await on.apply(plan);
+  expect(on.platform.sent).toEqual(['ban S-d1', 'delete S-d1']);
+  on.rules(banRule({ id: 'ban' }), lost);
+  on.platform.addDevice('d1', { MdmData: { CompromisedStatus: 'TRUE', Other: 'FALSE' } });
+  on.clock.pass(QUIET_MS);
+  await on.run();
+  expect(on.platform.sent).toEqual(['ban S-d1', 'delete S-d1', 'ban S-d1']);
+});
+
+describe('a release that was asked for and could not be sent', () => {
+  const SERVICE = 'shop.east';
+  const serviceIs = (fields: Facts) => {
+    const before = on.platform.services.get(SERVICE) ?? { ServiceID: SERVICE, ServiceName: 'shop', Enabled: 'TRUE' };
+    on.platform.services.set(SERVICE, { ...before, ...fields });
+  };
+
+  it('undoes nothing of a person who enabled the service and disabled it again', async () => {
+    on = startOnPlatform({ rules: [parsed(DISABLING)] });
+    serviceIs({ Description: 'trouble' });
+    await on.run();
+    on.clock.pass(QUIET_MS);
+    let reads = 0;
+    on.platform.onRead = () => {
+      reads += 1;
+      if (reads === 2) throw new AppError('api_unreachable', 'no answer'); // between the intent and its call
+    };
+    expect(await releaseClaims(on.engine, SERVICE, ADA)).toMatchObject([{ state: 'standing' }]);
+    on.platform.onRead = () => {};
+    serviceIs({ Enabled: 'TRUE' });
+    on.clock.pass(QUIET_MS);
+    await on.run();
+    serviceIs({ Enabled: 'FALSE' });
+    on.clock.pass(QUIET_MS);
+    await on.run();
+    serviceIs({ Description: 'fine' });
+    await on.run();
+    expect(on.platform.sent).toEqual([`disable ${SERVICE}`]);
+    expect(await on.store.claims({ status: 'standing' })).toEqual([]);
+  });
+});
