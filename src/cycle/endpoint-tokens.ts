@@ -30,6 +30,8 @@ export interface MadeToken {
 
 /** It is the name of the token that comes from the configuration. */
 const RESERVED = 'admin';
+/** In the audit, a name is to mean one thing. */
+const OWN_NAMES: ReadonlySet<string> = new Set(['trustward', 'schedule', 'command', 'http']);
 const NAME = /^[a-z0-9][a-z0-9._@-]{0,63}$/;
 
 /** Errors: AppError `usage` that says what is wrong with the request, `conflict` when the name is taken. */
@@ -44,6 +46,8 @@ export async function addToken(parts: TokenParts, request: TokenRequest, by: str
     );
   if (name === RESERVED)
     throw new AppError('conflict', `\`${name}\` is the token of TRUSTWARD_TOKEN: choose another name`);
+  if (OWN_NAMES.has(name))
+    throw new AppError('conflict', `\`${name}\` is what Trustward itself is called in the audit: choose another name`);
   const scope = SCOPES.find((known) => known === request.scope);
   if (!scope) throw new AppError('usage', `scope is \`${request.scope}\`: expected ${SCOPES.join(', ')}`);
   const expiresAt = expires === undefined ? undefined : futureTimeOf(expires, 'expires', nowMs);

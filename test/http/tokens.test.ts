@@ -55,6 +55,7 @@ describe('the routes', () => {
     [{ name: 'ci', scope: 'read', expires: '2020-01-01' }, 400, 'over already'],
     [{ name: 'ci', scope: 'read', hash: 'x' }, 400, 'hash'],
     [{ name: 'admin', scope: 'read' }, 409, 'TRUSTWARD_TOKEN'],
+    [{ name: 'schedule', scope: 'approve' }, 409, 'what Trustward itself is called'],
   ])('refuse %j, and nothing is kept', async (body, status, words) => {
     const { ask, store } = openEndpoint();
     const answer = await ask('POST', '/api/tokens', { body });
