@@ -38,7 +38,7 @@ type BasisSource = Pick<SourceReading, 'source' | 'state' | 'trusted'> & {
 type BasisEvents = Pick<SourceReading, 'state' | 'trusted'> & { atMs: number | undefined; reasons: string[] };
 
 /** A source that none of so many runs read is not told. */
-const RUNS_MAX = 20;
+export const RUNS_MAX = 20;
 
 export interface LastWord {
   basis: ExplainBasis;
@@ -67,7 +67,11 @@ export async function lastWord(
   };
 }
 
-function lastRead(runs: readonly RunRecord[], source: Source): { run: RunRecord; reading: SourceReading } | undefined {
+/** The last reading of a source, of runs with the newest first. */
+export function lastRead(
+  runs: readonly RunRecord[],
+  source: Source,
+): { run: RunRecord; reading: SourceReading } | undefined {
   for (const run of runs) {
     const reading = run.findings?.snapshot.sources[source];
     if (reading && reading.state !== 'skipped') return { run, reading };

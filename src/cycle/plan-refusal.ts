@@ -1,11 +1,17 @@
-// cycle: what makes it impossible to begin an intent of an approved plan, asked of the standing state; the target itself
-// is read later, by the last look. In: a planned intent. Out: why not, for people, or undefined. It changes nothing.
+// cycle: what makes it impossible to begin an intent of an approved plan, asked of the standing state and of what the last
+// runs said and read; the target itself is read later, by the last look. In: a planned intent. Out: why not, for people, or undefined. It changes nothing.
 
+import type { ReasonCode, StoredDecision } from '../domain/decision.ts';
 import type { Episode } from '../domain/episode.ts';
 import { type Intent, intentKey } from '../domain/intent.ts';
 import type { PlannedIntent } from '../domain/plan.ts';
 import type { Rule } from '../domain/rule.ts';
+import { SOURCES, type Source } from '../domain/subjects.ts';
 import type { Engine } from './engine.ts';
+import { lastRead, RUNS_MAX } from './explain-basis.ts';
+
+/** Answers that no approval lifts, and that the last look cannot give: they take all wishes of a run, or what decide/ is told. */
+const UNLIFTED: ReadonlySet<ReasonCode> = new Set(['conflict', 'impossible_target']);
 
 export interface StandingView {
   /** Episodes that are not closed, by id. */
@@ -13,6 +19,10 @@ export interface StandingView {
   /** Live intents by `action target episode`. */
   live: ReadonlyMap<string, Intent>;
   rejected: ReadonlySet<string>;
+  /** What the last run that judged it said, where no approval lifts it: by rule, subject, action and target. */
+  unlifted: ReadonlyMap<string, StoredDecision>;
+  /** Why a source was not trusted when it was read last. */
+  untrusted: ReadonlyMap<Source, string>;
 }
 
 /** Also intents of episodes that are over: a window rule's plan outlives its match, and must not be carried out twice. */
@@ -27,10 +37,31 @@ export async function standingView(
     open: new Map(standing.episodes.filter(({ state }) => state !== 'closed').map((episode) => [episode.id, episode])),
     live: new Map(live.flatMap((intent) => intent.basis.map((item) => [liveKey(intent, item.episodeId), intent]))),
     rejected: standing.rejected,
+    unlifted: new Map(
+      standing.decisions
+        .filter(({ reason }) => UNLIFTED.has(reason))
+        .map((decision) => [decisionKey(decision, decision.rule, decision.subject.id), decision]),
+    ),
+    untrusted: await untrustedSources(engine),
   };
 }
 
-/** The rule went, is only dry, or says something else now; the trouble is over; a person reversed or rejected it; it was done. */
+/** Asked of the readings and not of the decisions, of which a run over untrusted data writes examples alone. */
+async function untrustedSources({ store }: Pick<Engine, 'store'>): Promise<ReadonlyMap<Source, string>> {
+  const runs = await store.runs(RUNS_MAX);
+  return new Map(
+    SOURCES.flatMap((source): [Source, string][] => {
+      const reading = lastRead(runs, source)?.reading;
+      if (reading?.state !== 'read' || reading.trusted) return [];
+      return [[source, reading.reasons.map(({ text }) => text).join('; ')]];
+    }),
+  );
+}
+
+/**
+ * The rule went, is only dry, or says something else now; its source is not trusted any more; the trouble is over; a person
+ * reversed or rejected it; it was done; or a run saw since what no approval lifts.
+ */
 export function refusalOf(
   planned: PlannedIntent,
   rules: ReadonlyMap<string, Rule>,
@@ -41,6 +72,8 @@ export function refusalOf(
     if (!rule) return `rule ${id} is missing or off`;
     if (rule.mode === 'dry-run') return `rule ${id} has mode dry-run now`;
     if (rule.hash !== ruleHash) return `rule ${id} was changed since the plan was made`;
+    const untrusted = rule.sources.find((source) => view.untrusted.has(source));
+    if (untrusted) return `${untrusted} were not trusted when they were read last: ${view.untrusted.get(untrusted)}`;
     const episode = view.open.get(episodeId);
     // A window slides on by itself: what it held was approved all the same.
     if (!planned.undo && !episode && !rule.sources.includes('events')) return `the trouble of ${subjectId} is over`;
@@ -50,6 +83,9 @@ export function refusalOf(
     const live = view.live.get(liveKey(planned, episodeId));
     if (live && !isFailed(live))
       return isDone(live) ? 'it was acted on already' : `intent ${live.id} is not resolved yet`;
+    const said = view.unlifted.get(decisionKey(planned, id, subjectId));
+    if (said)
+      return `the last run ${said.decision === 'hold' ? 'held' : 'skipped'} it (${said.reason}): ${said.reasonText}`;
   }
   return undefined;
 }
@@ -69,4 +105,8 @@ function isDone({ outcome }: Intent): boolean {
 
 function liveKey({ action, target }: Pick<PlannedIntent, 'action' | 'target'>, episodeId: string): string {
   return `${action} ${target} ${episodeId}`;
+}
+
+function decisionKey({ action, target }: Pick<PlannedIntent, 'action' | 'target'>, rule: string, subjectId: string) {
+  return [rule, subjectId, action, target].join('\u0000');
 }
