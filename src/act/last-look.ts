@@ -2,6 +2,7 @@
 import type { Action, ReadBack } from '../domain/action.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import { attemptsAllowed } from '../domain/ceiling.ts';
+import type { Claim } from '../domain/claim.ts';
 import type { Decision } from '../domain/decision.ts';
 import { type Fact, type Facts, own } from '../domain/facts.ts';
 import type { Intent, IntentBasis } from '../domain/intent.ts';
@@ -27,11 +28,13 @@ export async function lastLook(context: ActContext, intent: Intent, fresh: ReadB
   if (fresh.state === 'as_wished') return skipped('already_so', 'it was so already when it was read again');
   const action = context.actions.get(intent.action);
   if (!action?.changesFleet) return undefined;
+  const doubt = await refusedByDoubt(context, intent);
+  if (doubt) return doubt;
   if (fresh.state === 'absent') return skipped('drifted', 'the target is gone');
   const impossible = action.refuse?.(fresh);
   if (impossible !== undefined) return skipped('impossible_target', impossible);
   const reversal = await refusedReversal(context, action, intent, fresh);
-  const refusal = reversal ?? (await refusedUndo(context, intent)) ?? newcomers(intent, fresh);
+  const refusal = reversal ?? (await refusedByClaims(context, intent)) ?? newcomers(intent, fresh);
   if (refusal) return refusal;
   // A person who lets go of it knows that the trouble lasts.
   if (intent.released) return beyondCeiling(context, intent);
@@ -56,22 +59,54 @@ export function isBroken(context: ActContext): boolean {
 }
 
 /**
- * Asked before every undo, whichever way it comes.
+ * INVARIANT: while it is not known what an intent did to a target, no other one is sent to it, whoever wishes or approved it.
+ * Asked of the store: what is in doubt now may have been sent after this one was decided.
+ */
+export async function refusedByDoubt({ store, actions }: ActContext, intent: Intent): Promise<Refusal | undefined> {
+  const { target } = intent;
+  const open = [
+    ...(await store.intents({ target, status: 'sent' })),
+    ...(await store.intents({ target, status: 'settled', outcome: 'unknown' })),
+  ];
+  const doubt = open.find(({ id, action }) => id !== intent.id && actions.get(action)?.changesFleet);
+  return doubt && skipped('in_doubt', `intent ${doubt.id} (${doubt.action}) on the same target is not resolved yet`);
+}
+
+/**
+ * Asked before every call, whichever way it comes: no plan, retry or undo brings about the opposite of what another claim wishes.
  * INVARIANT: only what Trustward did and still claims is undone, and nothing that a claim beyond this intent still wishes.
  */
-export async function refusedUndo(context: ActContext, intent: Intent): Promise<Refusal | undefined> {
-  if (!intent.undo) return undefined;
-  const undone = context.actions.get(intent.action)?.inverse;
+export async function refusedByClaims(context: ActContext, intent: Intent): Promise<Refusal | undefined> {
+  const opposite = context.actions.get(intent.action)?.inverse;
   const open = [
     ...(await context.store.claims({ status: 'standing' })),
     ...(await context.store.claims({ status: 'orphaned' })),
-  ].filter((claim) => claim.target === intent.target && claim.action === undone);
+  ].filter((claim) => claim.target === intent.target && claim.action === opposite);
+  if (!intent.undo) return refusedByOthers(context, intent, open);
   const episodes = new Set(intent.basis.map((basis) => basis.episodeId));
   const other = open.find(
     (claim) => !episodes.has(claim.episodeId) || (claim.status === 'orphaned' && !intent.released),
   );
-  if (other) return skipped('conflict', `rule ${other.rule} holds a claim (${other.action}) on the same target`);
+  if (other) return conflictWith(other);
   return open.length > 0 ? undefined : skipped('drifted', 'nothing that Trustward did is left to undo');
+}
+
+/** A claim whose own trouble is over only waits to be undone, and stands against nothing: the same that decide/ asks. */
+async function refusedByOthers(
+  { store, clock }: ActContext,
+  intent: Intent,
+  opposite: readonly Claim[],
+): Promise<Refusal | undefined> {
+  const others = opposite.filter((claim) => intent.basis.some(({ rule }) => rule !== claim.rule));
+  if (others.length === 0) return undefined;
+  const { episodes } = await store.standing(clock.nowMs());
+  const over = new Set(episodes.flatMap(({ id, state }) => (state === 'closed' ? id : [])));
+  const other = others.find(({ episodeId }) => !over.has(episodeId));
+  return other && conflictWith(other);
+}
+
+function conflictWith({ rule, action }: Claim): Refusal {
+  return skipped('conflict', `rule ${rule} holds a claim (${action}) on the same target`);
 }
 
 /** A serial number's action hits all its devices: one that nobody decided about is not taken along. */

@@ -8,7 +8,7 @@ import { elapsedMs } from '../domain/steady-time.ts';
 import { sendAndSettle } from './carry-out.ts';
 import { type ActContext, asRulesSee, recordOf } from './context.ts';
 import { mayStillAct } from './gate.ts';
-import { beyondCeiling, isBroken, newcomers, refusedUndo } from './last-look.ts';
+import { beyondCeiling, isBroken, newcomers, refusedByClaims, refusedByDoubt } from './last-look.ts';
 import { episodesSeenDone } from './reversals.ts';
 import { record, withdraw } from './settle.ts';
 import { refusedByExemption, refusedByStop } from './steering.ts';
@@ -136,7 +136,8 @@ async function whyNoRetry(
   const changed = await changedSince(context, intent);
   if (changed !== undefined) return changed;
   const refusal =
-    (await refusedUndo(context, intent)) ??
+    (await refusedByDoubt(context, intent)) ??
+    (await refusedByClaims(context, intent)) ??
     (await refusedByExemption(context, intent, back.records)) ??
     newcomers(intent, back);
   if (refusal) return refusal.reasonText;
