@@ -3,12 +3,12 @@
 import { canonicalJson } from '../domain/canonical.ts';
 import type { Change } from '../domain/decision.ts';
 import { type Fact, type Facts, isFacts, own } from '../domain/facts.ts';
+import { isSecretMember, withoutSecrets } from '../domain/secrets.ts';
 
 /** Services' specs lie a handful of levels deep. */
 export const PATCH_DEPTH_MAX = 32;
 
-/** Names whose values are secret: they neither stand in a patch nor show in a difference. */
-const SECRET_NAME = /secret|passw|passphrase|private_?key|api_?key|access_?key|credential|authorization|token$/i;
+const DROPPED = '[dropped]';
 
 /** The document as patched: members of `null` are taken away, objects merged, all else replaced. */
 export function mergePatch(document: Fact | undefined, patch: Fact): Fact {
@@ -34,24 +34,23 @@ function withoutNulls(value: Fact): Fact {
 }
 
 /** What differs, member by member; lists are compared whole. Secret values show as `[dropped]`. */
-export function changesBetween(before: Fact | undefined, after: Fact | undefined, path: string[] = []): Change[] {
+export function changesBetween(before: Fact | undefined, after: Fact | undefined): Change[] {
+  return differences(before, after, [], false);
+}
+
+function differences(before: Fact | undefined, after: Fact | undefined, path: string[], isSecret: boolean): Change[] {
   if (isFacts(before) && isFacts(after)) {
     const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-    return keys.flatMap((key) => changesBetween(own(before, key), own(after, key), [...path, key]));
+    const secret = (key: string) => isSecret || isSecretMember(before, key) || isSecretMember(after, key);
+    return keys.flatMap((key) => differences(own(before, key), own(after, key), [...path, key], secret(key)));
   }
   if (canonicalJson(before ?? null) === canonicalJson(after ?? null)) return [];
-  return [{ path: path.join('.'), from: shown(before, path) ?? null, to: shown(after, path) ?? null }];
+  return [{ path: path.join('.'), from: shown(before, isSecret), to: shown(after, isSecret) }];
 }
 
-function shown(value: Fact | undefined, path: string[]): Fact | undefined {
-  if (value !== undefined && path.some((name) => isSecretName(name))) return '[dropped]';
-  if (Array.isArray(value)) return value.map((item) => shown(item, []) ?? null);
-  if (!isFacts(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, shown(member, [key]) ?? null]));
-}
-
-export function isSecretName(name: string): boolean {
-  return SECRET_NAME.test(name);
+function shown(value: Fact = null, isSecret: boolean): Fact {
+  if (isSecret && value !== null) return DROPPED;
+  return withoutSecrets(value, { instead: DROPPED }).value ?? null;
 }
 
 /** Every value that a patch sets, with its path; `null`: it is taken away. An empty object counts as a value. */

@@ -2,10 +2,10 @@
 // Secrets never get here: they are dropped before anything is stored, logged or evaluated; the scrubber is the second net.
 import { pino } from 'pino';
 import type { Log } from '../domain/ports.ts';
+import { isSecretName } from '../domain/secrets.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { systemClock } from './clock.ts';
 
-const SECRET_KEY = /secret|password|authorization|token|api_?key|credential/i;
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
@@ -46,6 +46,6 @@ function scrub(value: unknown, depth = 0): unknown {
     return typeof value === 'bigint' ? String(value) : value;
   if (Array.isArray(value)) return value.map((item) => scrub(item, depth + 1));
   return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [key, SECRET_KEY.test(key) ? '[dropped]' : scrub(member, depth + 1)]),
+    Object.entries(value).map(([key, member]) => [key, isSecretName(key) ? '[dropped]' : scrub(member, depth + 1)]),
   );
 }

@@ -116,6 +116,43 @@ describe('the difference', () => {
   });
 });
 
+describe('a secret that its name does not tell', () => {
+  const FORMS = {
+    headers: [{ name: 'Authorization', value: 'CANARY' }],
+    pem: '-----BEGIN PRIVATE KEY-----\nCANARY',
+    sent: ['Bearer CANARY'],
+    url: 'https://user:CANARY@host.example/',
+    note: '{"api-key":"CANARY"}',
+    auth: { header: 'X-Api-Key', value: 'CANARY' },
+  };
+
+  it('is in no decision, plan, report or audit entry when it is taken away, and in the request when it stays', async () => {
+    start({ spec: { backend: null, auth: { value: null } } });
+    setSpec(
+      JSON.stringify({
+        metadata: { name: 'shop', cluster: 'east' },
+        spec: { backend: FORMS, auth: FORMS.auth, kept: FORMS },
+      }),
+    );
+    const round = await on.run();
+    expect(round.plan?.intents[0]?.effect.changes?.map(({ path }) => path)).toEqual(['spec.backend']);
+    await on.apply(await on.approve(round.plan));
+    const kept = [round, await on.store.intents({}), await on.store.audit({ limit: 1_000 }), await written(round)];
+    expect(JSON.stringify(kept)).not.toContain('CANARY');
+    expect(JSON.stringify(kept)).toContain('[dropped]');
+    expect(JSON.parse(on.platform.services.get(SERVICE)?.ServiceSpec as string).spec).toEqual({
+      auth: { header: 'X-Api-Key' },
+      kept: FORMS,
+    });
+  });
+
+  it.each(Object.entries(FORMS))('must not stand in a patch: %s', (name, value) => {
+    const refused = ACTIONS.get('update_service')?.refuseSettings?.({ patch: { spec: { [name]: value } } });
+    expect(refused).toMatch(new RegExp(`^\`patch\` sets \`spec\\.${name}.*, which is a secret`));
+    expect(refused).not.toContain('CANARY');
+  });
+});
+
 describe('a service that somebody edits', () => {
   it('before the approval makes a new decision and a new plan, with the difference as it is now', async () => {
     start();

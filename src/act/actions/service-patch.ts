@@ -1,7 +1,8 @@
 // act: the check of an `update_service` patch, when its rule is loaded. In: the rule's settings. Out: what is wrong with them, for
 // people, or undefined. A patch must not rename a service, since that would create another, nor hold a secret.
 import { type Facts, isFacts, own } from '../../domain/facts.ts';
-import { isSecretName, PATCH_DEPTH_MAX, settingsOfPatch } from '../merge-patch.ts';
+import { withoutSecrets } from '../../domain/secrets.ts';
+import { PATCH_DEPTH_MAX } from '../merge-patch.ts';
 
 export function refusePatch(settings: Facts): string | undefined {
   const other = Object.keys(settings).find((key) => key !== 'patch');
@@ -26,10 +27,8 @@ function refuseRenaming(patch: Facts): string | undefined {
 
 /** A rule file is read by many, and what it says is in plans, reports and the audit. */
 function refuseSecret(patch: Facts): string | undefined {
-  const secret = settingsOfPatch(patch).find(
-    ({ path, value }) => value !== null && typeof value !== 'boolean' && path.some(isSecretName),
-  );
-  return secret && `\`patch\` sets \`${secret.path.join('.')}\`, which is a secret: a rule must not hold one`;
+  const [secret] = withoutSecrets(patch).dropped;
+  return secret && `\`patch\` sets \`${secret}\`, which is a secret: a rule must not hold one`;
 }
 
 function depthOf(value: unknown, depth: number): number {

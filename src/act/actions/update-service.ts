@@ -7,7 +7,8 @@ import type { Change } from '../../domain/decision.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Fact, type Facts, isFacts, own } from '../../domain/facts.ts';
 import type { Api, ServiceSpecFacts } from '../../domain/ports.ts';
-import { changesBetween, isPatched, isSecretName, mergePatch, settingsOfPatch } from '../merge-patch.ts';
+import { isSecretName } from '../../domain/secrets.ts';
+import { changesBetween, isPatched, mergePatch, settingsOfPatch } from '../merge-patch.ts';
 import { specOf, specOfRecord } from '../service-spec.ts';
 import { refusePatch } from './service-patch.ts';
 
