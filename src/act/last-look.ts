@@ -7,6 +7,7 @@ import type { Decision } from '../domain/decision.ts';
 import { type Fact, type Facts, own } from '../domain/facts.ts';
 import type { Intent, IntentBasis } from '../domain/intent.ts';
 import { type ActContext, recordOf } from './context.ts';
+import { beyondReviewed } from './deletion-drift.ts';
 import { mayStillAct } from './gate.ts';
 import { refusedReversal } from './reversals.ts';
 import { refusedByPerson } from './steering.ts';
@@ -109,14 +110,15 @@ function conflictWith({ rule, action }: Claim): Refusal {
   return skipped('conflict', `rule ${rule} holds a claim (${action}) on the same target`);
 }
 
-/** A serial number's action hits all its devices: one that nobody decided about is not taken along. */
+/** A serial number's action hits all its devices, a deletion their owners too: what nobody decided about is not taken along. */
 export function newcomers(intent: Intent, fresh: ReadBack): Refusal | undefined {
   const known = new Set(intent.effect.devices.map((device) => device.id));
-  if (known.size === 0) return undefined;
-  const added = fresh.records.map((record) => String(own(record, 'DeviceID'))).filter((id) => !known.has(id));
-  return added.length === 0
-    ? undefined
-    : skipped('drifted', `the serial number has devices now that it did not have: ${added.join(', ')}`);
+  const ids = fresh.records.flatMap((record) => own(record, 'DeviceID') ?? []).map(String);
+  const added = known.size === 0 ? [] : ids.filter((id) => !known.has(id));
+  if (added.length > 0)
+    return skipped('drifted', `the serial number has devices now that it did not have: ${added.join(', ')}`);
+  const beyond = beyondReviewed(intent.effect.deletion, fresh.deletion);
+  return beyond === undefined ? undefined : skipped('drifted', beyond);
 }
 
 /** A person approved these very facts: a record field that changed since is refused by name. */

@@ -59,6 +59,7 @@ export function planDigest(planned: readonly PlannedIntent[]): string {
     held,
     devices: effect.devices.map((device) => device.id).sort(),
     changes: effect.changes,
+    deletion: effect.deletion,
     basis: basis.map(({ rule, ruleHash, subjectId, facts }) => ({
       rule,
       ruleHash,

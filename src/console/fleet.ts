@@ -33,6 +33,8 @@ export interface HandEvent {
 export interface Fleet {
   /** Adds a complete, fresh, unremarkable device with these fields; answers its DeviceID. */
   addDevice(fields: DeviceFields, owners?: string[]): string;
+  /** Registers a person, new or known, on a device that is there. Throws a RangeError for an unknown device. */
+  addOwner(deviceId: string, email: string): void;
   /** Writes these fields; `mdm_compromised` is an effect of its own. Throws a RangeError for an unknown device. */
   patchDevice(deviceId: string, fields: DeviceFields): void;
   /** An administrator bans or unbans in the page. */
@@ -51,6 +53,12 @@ const HAND: Actor = { name: 'someone@acme.example', via: 'hand' };
 export function openFleet(store: ConsoleStore): Fleet {
   return {
     addDevice: (fields, owners = []) => store.sql.atomically(() => addDevice(store, fields, owners)),
+    addOwner: (deviceId, email) =>
+      store.sql.atomically(() => {
+        const device = deviceOfId(store, deviceId);
+        if (!device) throw new RangeError(`there is no device ${deviceId}`);
+        mapPerson(store, email, device.pk, nowNs(store));
+      }),
     patchDevice: (deviceId, fields) => store.sql.atomically(() => patchDevice(store, HAND, deviceId, fields)),
     banByHand(serial, banned) {
       if (updateDevices(store, HAND, serial, { banned }) === 0)
@@ -89,13 +97,15 @@ function addDevice(store: ConsoleStore, fields: DeviceFields, owners: string[]):
     ...fields,
   };
   const pk = insertDevice(store, row);
-  for (const email of owners) {
-    addUser(store, email, email);
-    const user = enduserOfEmail(store, email);
-    if (user) insertMapping(store, user.pk, pk, newCertificate(store), fresh);
-  }
+  for (const email of owners) mapPerson(store, email, pk, fresh);
   writeEffect(store, HAND, 'device_added', row.device_id, { serial: row.serial });
   return row.device_id;
+}
+
+function mapPerson(store: ConsoleStore, email: string, devicePk: number, issuedAtNs: bigint): void {
+  addUser(store, email, email);
+  const user = enduserOfEmail(store, email);
+  if (user) insertMapping(store, user.pk, devicePk, newCertificate(store), issuedAtNs);
 }
 
 function addUser(store: ConsoleStore, email: string, name: string): void {

@@ -1,4 +1,4 @@
-// cycle: what exemptions ask a run to read beyond what its rules read. In: exemptions in force, a run's rules. Out: yes or no.
+// cycle: what exemptions and deletions ask a run to read beyond what its rules read. In: exemptions in force, rules. Out: yes or no.
 // The same questions are asked again of single records before each call; a run asks them so that a dry run tells the truth.
 import type { Exemptions } from '../decide/exemptions.ts';
 import type { Rule } from '../domain/rule.ts';
@@ -9,13 +9,12 @@ export function needsExemptOwners(exemptions: Exemptions, sources: ReadonlySet<S
   return exemptions.asksForOwnerRecords && sources.has('devices') && !sources.has('users');
 }
 
-/** No rule reads devices, but one deletes users' devices: an exemption of the device, or of another owner, protects it. */
-export function needsExemptDevices(
-  exemptions: Exemptions,
-  rules: readonly Rule[],
-  sources: ReadonlySet<Source>,
-): boolean {
-  return !exemptions.isEmpty && !sources.has('devices') && rules.some(deletesMappings);
+/**
+ * No rule reads devices, but one deletes users' devices: who else owns one tells whether it goes, and an exemption of it, or of
+ * another owner, protects it.
+ */
+export function needsMappedDevices(rules: readonly Rule[], sources: ReadonlySet<Source>): boolean {
+  return !sources.has('devices') && rules.some(deletesMappings);
 }
 
 /** Whether a rule's actions touch devices of the users that it matches. */

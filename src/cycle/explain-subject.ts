@@ -147,7 +147,8 @@ async function wouldDecide(deps: ExplainDeps, look: Look): Promise<WouldDecide[]
   const inForce = standing.decisions.filter((decision) => known.has(decision.rule));
   const among = standingMatches(inForce, deps.actions);
   const devices = await devicesOf(deps.api, rule, record);
-  await markOwners(deps.api, among, devices);
+  const owners = asksForOwners(rule, among) ? await ownersWhereTold(deps.api, devices) : undefined;
+  markOwners(among, owners ?? new Map());
   const decided = decide({
     runMode: deps.daemonMode,
     daemonMode: deps.daemonMode,
@@ -160,7 +161,7 @@ async function wouldDecide(deps: ExplainDeps, look: Look): Promise<WouldDecide[]
     traits: deps.actions,
     judgements: judgementsAmong(judgeNow(look), among.matches, id),
     sources: look.sources,
-    fleet: joinedFleet(fleetOf(devices), among.devices),
+    fleet: joinedFleet(fleetOf(devices), among.devices, owners && serialsByOwner(owners)),
     bundles: await bundlesOf(deps, rule),
     standing: { ...standing, decisions: [] },
     exemptOwners: await exemptOwnersOf(deps, standing, devices, nowMs),
@@ -210,14 +211,34 @@ function fleetOf(devices: readonly Facts[]): FleetIndex {
  * No decision tells whose a device is: those who own this subject's say which of the others are theirs. Where users cannot be
  * read at all, it is asked of nobody.
  */
-async function markOwners(api: Api, { devices: others }: StandingMatches, devices: readonly Facts[]): Promise<void> {
-  if (others.size === 0) return;
+function markOwners({ devices: others }: StandingMatches, owners: ReadonlyMap<string, Facts>): void {
+  for (const [email, owner] of owners) {
+    for (const serial of ownTexts(owner, 'SerialNumbers') ?? [])
+      for (const device of others.get(serial) ?? []) device.owners = [...(device.owners ?? []), email];
+  }
+}
+
+function asksForOwners({ then }: LoadedRule, { devices: others }: StandingMatches): boolean {
+  return others.size > 0 || then.some(({ action }) => action === 'delete_device');
+}
+
+async function ownersWhereTold(api: Api, devices: readonly Facts[]): Promise<Map<string, Facts> | undefined> {
+  let owners: Map<string, Facts> | undefined;
   await noting(new Set(), 'users', async () => {
-    for (const [email, owner] of await ownersOf(api, devices)) {
-      for (const serial of ownTexts(owner, 'SerialNumbers') ?? [])
-        for (const device of others.get(serial) ?? []) device.owners = [...(device.owners ?? []), email];
-    }
+    owners = await ownersOf(api, devices);
   });
+  return owners;
+}
+
+/** Which devices owners have, for what a deletion takes; undefined where one of the records does not say. */
+function serialsByOwner(owners: ReadonlyMap<string, Facts>): Map<string, Set<string>> | undefined {
+  const serials = new Map<string, Set<string>>();
+  for (const [email, owner] of owners) {
+    const told = ownTexts(owner, 'SerialNumbers');
+    if (told === undefined) return undefined;
+    serials.set(email, new Set(told));
+  }
+  return serials;
 }
 
 async function bundlesOf({ api, actions }: ExplainDeps, rule: LoadedRule): Promise<Bundles | undefined> {

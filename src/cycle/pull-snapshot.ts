@@ -17,7 +17,7 @@ import { pullEvents } from '../pull/pull-events.ts';
 import { type Consumer, pullSource, skippedReading } from '../pull/pull-source.ts';
 import { acceptReading } from './accept-reading.ts';
 import type { PullEngine, RunRules } from './engine.ts';
-import { needsExemptDevices, needsExemptOwners } from './exemption-needs.ts';
+import { needsExemptOwners, needsMappedDevices } from './exemption-needs.ts';
 import type { JudgeView, PulledSnapshot } from './pulled-snapshot.ts';
 
 /** What a pass over one source gives: its judgement, and the values that the trust gate compares. */
@@ -72,8 +72,7 @@ class SnapshotPull {
     else if (needs.sources.has('users') && !needs.devices) await this.pullSubjects('users', 'user');
     else if (needsExemptOwners(this.exemptions, needs.sources)) await this.pullSubjects('users', undefined);
     if (needs.sources.has('devices')) await this.pullSubjects('devices', 'device');
-    else if (needsExemptDevices(this.exemptions, this.rules.rules, needs.sources))
-      await this.pullSubjects('devices', undefined);
+    else if (needsMappedDevices(this.rules.rules, needs.sources)) await this.pullSubjects('devices', undefined);
     if (needs.sources.has('users') && needs.devices) await this.pullSubjects('users', 'user');
     if (needs.sources.has('services')) await this.pullSubjects('services', 'service');
     if (this.asksForBundles()) this.bundles = await this.pullBundles();
@@ -146,6 +145,7 @@ class SnapshotPull {
     const reading = await this.afterAcceptance(pulled.reading);
     this.sources[source] = reading;
     if (reading.state !== 'read') this.unavailable.add(source);
+    if (source === 'devices') this.fleet.tellsOwners = unpaged && reading.state === 'read' && reading.trusted;
     if (result?.judgement) this.judgements.push(result.judgement);
     if (reading.trusted && result) {
       const values = { ...baseline?.values, ...result.values };

@@ -58,9 +58,14 @@ export function judgementsAmong(now: Judgement, matches: readonly Match[], subje
   ];
 }
 
-/** Those read now, and else those that decisions tell of. */
-export function joinedFleet(read: Fleet, standing: StandingMatches['devices']): Fleet {
+/** Those read now, and else those that decisions tell of. `owned`: what the owners' own records tell of their devices. */
+export function joinedFleet(
+  read: Fleet,
+  standing: StandingMatches['devices'],
+  owned: ReturnType<Fleet['serialsOf']>,
+): Fleet {
   return {
+    serialsOf: () => owned,
     devicesOf: (serial) => {
       const now = read.devicesOf(serial);
       return now.length > 0 ? now : (standing.get(serial) ?? []);

@@ -65,10 +65,14 @@ function isSame(before: StoredDecision, wish: Wish): boolean {
   );
 }
 
-/** What a person reads before approving must be what is there now: somebody may have edited the document meanwhile. */
+/** What a person reads before approving must be what is there now: a document may have been edited, an owner may have joined. */
 function changesSame({ effect }: StoredDecision, wish: Wish): boolean {
-  if (wish.traits.changes === undefined) return true;
-  return canonicalJson(effect.changes ?? null) === canonicalJson(effectOf(wish).changes ?? null);
+  if (wish.traits.changes === undefined && wish.deletion === undefined) return true;
+  const { changes, deletion } = effectOf(wish);
+  return (
+    canonicalJson([effect.changes ?? null, effect.deletion ?? null]) ===
+    canonicalJson([changes ?? null, deletion ?? null])
+  );
 }
 
 /** A live act whose intent is no longer there (withdrawn, or lost with a crash) is a new decision. */

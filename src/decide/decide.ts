@@ -8,6 +8,7 @@ import { isAtLeast, leastMode, MODES } from '../domain/mode.ts';
 import type { PlannedIntent } from '../domain/plan.ts';
 import { carryDecisions } from './carry.ts';
 import { Claims } from './claims.ts';
+import { tellDeletions } from './deletions.ts';
 import { followEpisodes } from './episodes.ts';
 import { Exemptions, partiesOfCard } from './exemptions.ts';
 import type { Decided, DecideInput, DraftToAct } from './input.ts';
@@ -15,11 +16,8 @@ import { Observations } from './observations.ts';
 import { answerAlone } from './steps.ts';
 import { answerTogether } from './together.ts';
 import { UndoWishes } from './undo-wishes.ts';
-import { effectOf, type Wish, wishKey } from './wish.ts';
+import { effectOf, isPlannable, type Wish, wishKey } from './wish.ts';
 import { KnownIntents, wishesOf } from './wishes.ts';
-
-/** Held for a reason that a person's approval answers. */
-const APPROVABLE = new Set(['limits', 'owners', 'approval_needed', 'serial_shared']);
 
 export function decide(input: DecideInput): Decided {
   const followed = followEpisodes(input);
@@ -38,6 +36,7 @@ export function decide(input: DecideInput): Decided {
   wishes.push(...new UndoWishes(input, followed, claims, known).all());
   for (const wish of wishes) wish.answer = answerAlone(wish, input);
   answerTogether(wishes, claims, input);
+  tellDeletions(wishes, input.fleet);
 
   const carried = carryDecisions(wishes, input);
   return {
@@ -84,7 +83,7 @@ function plannedIntents(wishes: readonly Wish[], idOf: (wish: Wish) => string, i
   const live = isAtLeast(leastMode(input.runMode, input.daemonMode), 'approve');
   const sealed = wishes.filter(({ answer, ownMode }) => {
     if (!answer || !isAtLeast(ownMode, 'approve')) return false;
-    return answer.decision === 'hold' ? APPROVABLE.has(answer.reason) : answer.decision === 'act' && !live;
+    return isPlannable(answer) && (answer.decision === 'hold' || !live);
   });
   // What one rule would do by itself does not wait because another rule's equal wish does: a live run has two intents too.
   const [held, acting] = [sealed.filter(isHeld), sealed.filter((wish) => !isHeld(wish))];

@@ -27,7 +27,7 @@ function open(wishes: readonly Wish[]): Wish[] {
 }
 
 /** What a rule in dry-run would do holds back other dry wishes only: trying a rule out changes nothing for the others. */
-function weighs(other: Wish, wish: Wish): boolean {
+export function weighs(other: Wish, wish: Wish): boolean {
   return isAtLeast(other.ownMode, 'approve') || !isAtLeast(wish.ownMode, 'approve');
 }
 

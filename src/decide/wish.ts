@@ -2,6 +2,7 @@
 import type { ActionName, ActionTraits } from '../domain/action.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import type { DecisionName, Effect, ReasonCode } from '../domain/decision.ts';
+import type { Deletion } from '../domain/deletion.ts';
 import type { Episode } from '../domain/episode.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Fact, Facts } from '../domain/facts.ts';
@@ -28,6 +29,8 @@ export interface Wish {
   episode: Episode | undefined;
   /** All devices that the action touches: those of the serial number. */
   devices: FleetDevice[];
+  /** Of a deletion of devices: what it takes, told when all wishes have their answers. */
+  deletion?: { devices: FleetDevice[]; deletion: Deletion } | undefined;
   /** The live intent of this action, target and episode, if there is one. */
   intent: Intent | undefined;
   /** A live intent on the same target, of whatever episode and action, of which it is not known yet what it did. */
@@ -43,6 +46,14 @@ export interface Wish {
   answer: Answer | undefined;
   /** What protects its target; an undo is never asked. */
   exemption?: Exemption | undefined;
+}
+
+/** Held for a reason that a person's approval answers. */
+const APPROVABLE: ReadonlySet<ReasonCode> = new Set(['limits', 'owners', 'approval_needed', 'serial_shared']);
+
+/** Whether a plan may hold it: it acts, or waits for a person. */
+export function isPlannable({ decision, reason }: Answer): boolean {
+  return decision === 'hold' ? APPROVABLE.has(reason) : decision === 'act';
 }
 
 export function hold(reason: ReasonCode, text: string): Answer {
@@ -82,12 +93,14 @@ export function isOwnStateSo(wish: Wish): boolean {
 }
 
 /** What the action would do to the target as it was read. */
-export function effectOf({ traits, target, devices, settings, card }: Wish): Effect {
+export function effectOf({ traits, target, settings, card, ...wish }: Wish): Effect {
   const changes = traits.changes?.(card.spec, settings);
+  const { devices, deletion } = wish.deletion ?? { devices: wish.devices };
   return {
-    text: traits.effect(target, devices, settings, changes),
+    text: traits.effect(target, devices, settings, changes, deletion),
     devices: devices.map(({ id, name, platform, model }) => ({ id, name, platform, model })),
     ...(changes && { changes }),
+    ...(deletion && { deletion }),
   };
 }
 

@@ -1,6 +1,7 @@
 // decide, second step: matches → wishes: one for each action of the rule and each target of the subject.
 import type { ActionName } from '../domain/action.ts';
 import { cardOfTarget } from '../domain/bundles.ts';
+import { mappingSettings } from '../domain/deletion.ts';
 import { type Facts, ownText } from '../domain/facts.ts';
 import type { Intent } from '../domain/intent.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
@@ -49,11 +50,11 @@ export function wishesOf(input: DecideInput, matches: readonly FollowedMatch[], 
       const traits = input.traits.get(action);
       if (!traits) return [];
       return targetsOf(action, match.card, settings).map(
-        (target): Wish => ({
+        ([target, own = settings]): Wish => ({
           rule,
           trusted,
           traits,
-          settings,
+          settings: own,
           target,
           card: cardOfTarget(match.card, traits, target, input.bundles),
           facts: match.facts,
@@ -73,15 +74,16 @@ export function wishesOf(input: DecideInput, matches: readonly FollowedMatch[], 
 /**
  * A ban's target is a serial number, a user's deletion one for each of its devices, a bundle's a service and the bundle, all
  * else the subject itself. A user of whom no device is known is the target too, so that this is told and not passed over.
+ * Which user is meant stands in the settings of the wish: the target's text alone does not tell.
  */
-function targetsOf(action: ActionName, card: SubjectCard, settings: Facts): string[] {
+function targetsOf(action: ActionName, card: SubjectCard, settings: Facts): [target: string, settings?: Facts][] {
   if (action === 'add_to_bundle' || action === 'remove_from_bundle') {
-    return [`${card.id} ${ownText(settings, 'bundle') ?? ''}`];
+    return [[`${card.id} ${ownText(settings, 'bundle') ?? ''}`]];
   }
-  if (action === 'notify' || card.kind === 'service') return [card.id];
-  if (card.kind === 'device') return [card.serial];
-  if (hasNoKnownDevice(card)) return [card.id];
-  return (card.serials ?? []).map((serial) => `${serial} ${card.id}`);
+  if (action === 'notify' || card.kind === 'service') return [[card.id]];
+  if (card.kind === 'device') return [[card.serial]];
+  if (hasNoKnownDevice(card)) return [[card.id]];
+  return (card.serials ?? []).map((serial) => [`${serial} ${card.id}`, mappingSettings(card.id)]);
 }
 
 /** A user without devices, or one of whom the server does not tell. */

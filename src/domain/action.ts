@@ -1,5 +1,6 @@
 // domain: the contract that each file in act/actions/ fulfils. Other stages see only the traits.
 import type { Change } from './decision.ts';
+import type { Deletion } from './deletion.ts';
 import type { Fact, Facts } from './facts.ts';
 import type { Api, WriteAnswer } from './ports.ts';
 import type { SubjectKind } from './subjects.ts';
@@ -51,6 +52,7 @@ export interface ActionTraits {
     devices: readonly { id: string; name: string }[],
     settings: Facts,
     changes?: readonly Change[],
+    deletion?: Deletion,
   ): string;
 }
 
@@ -61,6 +63,8 @@ export interface ReadBack {
   /** The records read, matched again here by key: a server may ignore its filter. */
   records: Facts[];
   evidence: Facts;
+  /** Of a deletion of devices: what it would take now. */
+  deletion?: Deletion;
 }
 
 /** One action whole. `perform` is only called by act/, after the intent is committed as `sent`. */

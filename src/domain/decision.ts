@@ -1,5 +1,6 @@
 // domain: what is done about a match, with its reason. Written when new or changed; a standing one is carried.
 import type { ActionName } from './action.ts';
+import type { Deletion } from './deletion.ts';
 import type { Fact } from './facts.ts';
 import type { Mode } from './mode.ts';
 import type { SubjectRef } from './subjects.ts';
@@ -50,6 +51,8 @@ export interface Effect {
   devices: { id: string; name: string; platform: string; model: string }[];
   /** Of an action that rewrites a document: what it changes in it, as read for the snapshot. Absent where that cannot be told. */
   changes?: Change[];
+  /** Of a deletion of devices: whom it takes what. */
+  deletion?: Deletion;
 }
 
 export interface Decision {

@@ -15,6 +15,8 @@ export interface FleetDevice {
 export interface Fleet {
   /** All devices of the snapshot with this serial number, in the order in which they were read. */
   devicesOf(serialNumber: string): FleetDevice[];
+  /** By lower-case e-mail address, the serial numbers of these owners; undefined: the list does not tell all of them. */
+  serialsOf(owners: ReadonlySet<string>): Map<string, Set<string>> | undefined;
 }
 
 /** Read straight from the record: this is done for every device of a fleet. */

@@ -47,8 +47,9 @@ function needsOf(rules: readonly LoadedRule[]): Needs {
 /** Whose a device is, and which devices a user has, is told in the unpaged lists only: whatever `when` reads, taking asks for it. */
 function unpagedToTake({ subject, then, owners }: LoadedRule): ('devices' | 'users')[] {
   if (!then.some(({ action }) => takesDevice(action))) return [];
-  if (subject === 'user') return ['users'];
-  return owners === 'all' ? [] : ['devices'];
+  // Deleting takes people's mappings with it, whoever they are: they are named before a person approves.
+  if (subject === 'user') return ['users', 'devices'];
+  return owners === 'all' && !then.some(({ action }) => action === 'delete_device') ? [] : ['devices'];
 }
 
 /** Paths of a joined record that some rule reads, and the key that it is told by. */

@@ -7,6 +7,8 @@ import { type Fleet, type FleetDevice, fleetDeviceOf } from '../domain/fleet.ts'
 export class FleetIndex implements Fleet {
   private readonly bySerial = new Map<string, FleetDevice | FleetDevice[]>();
   private readonly texts = new Map<string, string>();
+  /** Set when the list was read whole, in the form that names owners, and is trusted. */
+  tellsOwners = false;
 
   add(record: Facts): void {
     const device = fleetDeviceOf(record);
@@ -24,6 +26,20 @@ export class FleetIndex implements Fleet {
     const known = this.bySerial.get(serialNumber);
     if (known === undefined) return [];
     return Array.isArray(known) ? known : [known];
+  }
+
+  serialsOf(owners: ReadonlySet<string>): Map<string, Set<string>> | undefined {
+    if (!this.tellsOwners) return undefined;
+    const found = new Map<string, Set<string>>();
+    for (const [serial, known] of this.bySerial) {
+      for (const device of Array.isArray(known) ? known : [known]) {
+        for (const owner of device.owners ?? []) {
+          const email = owner.toLowerCase();
+          if (owners.has(email)) found.set(email, (found.get(email) ?? new Set()).add(serial));
+        }
+      }
+    }
+    return found;
   }
 
   private once(text: string): string {

@@ -1,5 +1,6 @@
 // report: what a table of decisions has in its columns, for Markdown and terminal alike.
 // In: decisions of one group. Out: columns of plain lines that may hold hostile names: each writer escapes them.
+import { deletionTexts } from '../domain/deletion.ts';
 import { alsoTouched, outcomeWords, standingWords, subjectLines, targetNoun } from './decision-words.ts';
 import { changeTexts, factTexts } from './fact-text.ts';
 import type { RunDecision } from './report.ts';
@@ -20,11 +21,16 @@ const CHANGE: DecisionColumn = {
   lines: ({ effect }) =>
     effect.changes?.length === 0 ? ['nothing: it is so already'] : changeTexts(effect.changes ?? []),
 };
+/** Whom a deletion takes what: the devices, their owners' certificates, the users who have no other. */
+const TAKES: DecisionColumn = {
+  head: 'Takes',
+  lines: ({ effect }) => (effect.deletion ? deletionTexts(effect.deletion) : []),
+};
 const SINCE: DecisionColumn = { head: 'Since', lines: ({ since }) => [timeCell(since)] };
 export const OUTCOME: DecisionColumn = { head: 'Outcome', lines: (decision) => [outcomeWords(decision)] };
 export const HELD_BECAUSE: DecisionColumn = { head: 'Held because', lines: ({ reasonText }) => [reasonText] };
 
-/** Who, the target where it is not the subject itself, what is changed where an action rewrites a document, why, since when; and what is wanted beside. */
+/** Who, the target where it is not the subject itself, what is changed or taken, why, since when; and what is wanted beside. */
 export function decisionColumns(decisions: readonly RunDecision[], more: readonly DecisionColumn[]): DecisionColumn[] {
   const target: DecisionColumn = {
     head: targetNoun(decisions[0] as RunDecision),
@@ -32,7 +38,8 @@ export function decisionColumns(decisions: readonly RunDecision[], more: readonl
   };
   const isSubject = decisions.every(({ subject, target: own }) => subject.id === own);
   const change = decisions.some(({ effect }) => effect.changes !== undefined) ? [CHANGE] : [];
-  return [WHO, ...(isSubject ? [] : [target]), ...change, WHY, SINCE, ...more];
+  const takes = decisions.some(({ effect }) => effect.deletion !== undefined) ? [TAKES] : [];
+  return [WHO, ...(isSubject ? [] : [target]), ...change, ...takes, WHY, SINCE, ...more];
 }
 
 /** A serial number may be that of several devices: all are hit. */

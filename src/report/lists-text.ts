@@ -2,6 +2,7 @@
 // In: rows as the store gives them. Out: text without a control character but line feeds.
 import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { StoredDecision } from '../domain/decision.ts';
+import { deletionTexts } from '../domain/deletion.ts';
 import { type Fact, isFacts } from '../domain/facts.ts';
 import { auditView } from './audit-view.ts';
 import { decisionView } from './decision-view.ts';
@@ -22,6 +23,7 @@ export function decisionsText(decisions: readonly StoredDecision[], options: Ter
         ...subjectLines(decision),
         `${decision.action} ${decision.target}`,
         ...changeTexts(decision.effect.changes ?? []),
+        ...(decision.effect.deletion ? deletionTexts(decision.effect.deletion) : []),
       ]),
       lines([
         decision.rule,

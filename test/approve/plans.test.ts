@@ -20,6 +20,10 @@ const planned: PlannedIntent = {
 const other: PlannedIntent = { ...planned, key: 'k2', target: 'S-2' };
 const [fact] = basis as [PlannedIntent['basis'][number]];
 
+function deletionOf(owners: string[]) {
+  return { devices: ['d1'], owners, certificates: owners.length, users: [] };
+}
+
 function sealed(fields: Partial<SealInput> = {}) {
   return sealPlan({
     id: 'new',
@@ -45,6 +49,17 @@ describe('a digest', () => {
     ['whether it waits', { ...planned, held: false }],
   ])('changes with %s', (_, changed) => {
     expect(planDigest([changed])).not.toBe(planDigest([planned]));
+  });
+
+  it('of a deletion changes with whom it takes what', () => {
+    const digests = [
+      deletionOf(['ann']),
+      deletionOf(['ann', 'bob']),
+      { ...deletionOf(['ann']), users: ['ann'] },
+      { ...deletionOf(['ann']), certificates: 2 },
+      { ...deletionOf(['ann']), devices: [] },
+    ].map((deletion) => planDigest([{ ...planned, effect: { ...effect, deletion } }]));
+    expect(new Set(digests).size).toBe(5);
   });
 
   it('does not change with the order, the wording, or with windows and ages that move by themselves', () => {

@@ -149,6 +149,7 @@ export class Scene {
       judgements: this.judgements(),
       sources: this.sources(),
       fleet: {
+        serialsOf: () => undefined,
         devicesOf: (serial) =>
           this.present('device').flatMap(([id, one]) => (one.serial === serial ? [fleetDevice(cardOf(id, one))] : [])),
       },

@@ -1,8 +1,12 @@
 // act: delete a device, or with an e-mail one user's mapping to it. Nothing undoes it, so it is always held for approval.
-// The target is `SERIAL` for a device's rule and `SERIAL EMAIL` for a user's. Certificates are revoked; a user left
-// without a device is deleted too (specification, endpoint 3).
+// The target is `SERIAL` for a device's rule and `SERIAL EMAIL` for a user's, whose address then stands in the settings.
+// Certificates are revoked; a user left without a device is deleted too (specification, endpoint 3): reading back tells whom
+// it would take now.
 import type { Action, ReadBack } from '../../domain/action.ts';
-import { ownTexts } from '../../domain/facts.ts';
+import { type Deletion, deletionOf, deletionTarget, deletionTexts } from '../../domain/deletion.ts';
+import { AppError } from '../../domain/errors.ts';
+import { type Facts, ownTexts } from '../../domain/facts.ts';
+import { fleetDeviceOf } from '../../domain/fleet.ts';
 import type { Api } from '../../domain/ports.ts';
 import { refuseAnySettings } from './settings.ts';
 
@@ -15,37 +19,67 @@ export const deleteDevice: Action = {
   changesFleet: true,
   removesTarget: true,
   refuseSettings: refuseAnySettings('delete_device'),
-  effect: (target, devices) => {
-    const { serial, email } = partsOf(target);
-    if (email) return `delete the mapping of ${email} to serial number ${serial}, and revoke its certificates`;
-    if (devices.length === 0) return `delete the devices of ${target}: none is known`;
-    return `delete serial number ${serial} (${devices.length} device${devices.length === 1 ? '' : 's'}), its mappings and certificates, and users left without a device`;
+  effect: (target, devices, settings, _changes, deletion) => {
+    const { serial, email } = deletionTarget(target, settings);
+    if (deletion === undefined) return `delete the devices of ${target}: none is known`;
+    const what =
+      email === undefined
+        ? `delete serial number ${serial} (${devices.length} device${devices.length === 1 ? '' : 's'})`
+        : `delete the mapping of ${email} to serial number ${serial}`;
+    return [what, ...deletionTexts(deletion)].join('; ');
   },
-  readBack: (api, target) => {
-    const { serial, email } = partsOf(target);
-    return email ? readMapping(api, serial, email) : readDevice(api, serial);
+  readBack: (api, target, settings) => {
+    const { serial, email } = deletionTarget(target, settings);
+    return email === undefined ? readDevices(api, serial) : readMapping(api, serial, email);
   },
-  perform: (api, target) => {
-    const { serial, email } = partsOf(target);
+  perform: (api, target, _fresh, settings) => {
+    const { serial, email } = deletionTarget(target, settings);
     return api.deleteDevice(serial, email);
   },
 };
 
-/** E-mail addresses hold no space; serial numbers may. */
-function partsOf(target: string): { serial: string; email: string | undefined } {
-  const space = target.lastIndexOf(' ');
-  const email = target.slice(space + 1);
-  if (space < 0 || !email.includes('@')) return { serial: target, email: undefined };
-  return { serial: target.slice(0, space), email };
-}
-
-async function readDevice(api: Api, serial: string): Promise<ReadBack> {
+async function readDevices(api: Api, serial: string): Promise<ReadBack> {
   const records = await api.devicesOfSerial(serial);
-  return { state: records.length === 0 ? 'as_wished' : 'otherwise', records, evidence: { devices: records.length } };
+  const evidence = { devices: records.length };
+  if (records.length === 0) return { state: 'as_wished', records, evidence };
+  const devices = records.map(fleetDeviceOf);
+  const emails = new Set(devices.flatMap(({ owners }) => owners ?? []).map((owner) => owner.toLowerCase()));
+  const keeps = new Map<string, boolean | undefined>();
+  for (const email of emails) keeps.set(email, await keepsAnother(api, email, serial));
+  const deletion = deletionOf(undefined, devices, { keepsAnother: (owner) => keeps.get(owner) });
+  return { state: 'otherwise', records, evidence: { ...evidence, ...evidenceOf(deletion) }, deletion };
 }
 
 async function readMapping(api: Api, serial: string, email: string): Promise<ReadBack> {
   const user = await api.user(email);
-  const mapped = user !== undefined && (ownTexts(user, 'SerialNumbers') ?? []).includes(serial);
-  return { state: mapped ? 'otherwise' : 'as_wished', records: user ? [user] : [], evidence: { Email: email, mapped } };
+  const records = user ? [user] : [];
+  const serials = (user && ownTexts(user, 'SerialNumbers')) ?? [];
+  const mapped = serials.includes(serial);
+  const evidence = { Email: email, mapped };
+  if (!mapped) return { state: 'as_wished', records, evidence };
+  const devices = await whereAllowed(api.devicesOfSerial(serial));
+  const keeps = serials.some((other) => other !== serial);
+  const deletion = deletionOf(email, (devices ?? []).map(fleetDeviceOf), { keepsAnother: () => keeps });
+  return { state: 'otherwise', records, evidence: { ...evidence, ...evidenceOf(deletion) }, deletion };
+}
+
+/** Undefined: the server does not say. A user who is not there is deleted by nothing. */
+async function keepsAnother(api: Api, email: string, serial: string): Promise<boolean | undefined> {
+  const user = await whereAllowed(api.user(email).then((found) => found ?? 'nobody'));
+  if (user === 'nobody') return true;
+  return user && ownTexts(user, 'SerialNumbers')?.some((other) => other !== serial);
+}
+
+/** What the credential may not read is not known; any other fault is the caller's. */
+async function whereAllowed<Read>(reading: Promise<Read>): Promise<Read | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'api_forbidden') return undefined;
+    throw error;
+  }
+}
+
+function evidenceOf({ owners, users }: Deletion): Facts {
+  return { owners, users };
 }
