@@ -2,6 +2,7 @@
 // chooses. In: a seed and a number of kills. Out: the database, the console's true effects and writes, and what was so when.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { composeReader } from '../../src/compose.ts';
 import type { FaultInput } from '../../src/console/console.ts';
 import { systemClock } from '../../src/system/clock.ts';
@@ -59,7 +60,14 @@ export async function liveAndDie(seed: number, kills: number, main: readonly str
   for (let attempt = 0; life.kills < kills && attempt < kills * 2; attempt += 1) {
     for (let changes = dice.whole(2, 4); changes > 0; changes -= 1) changeTrouble(life, dice.pick(CAST));
     org.console.faults?.set({ seed: dice.whole(1, 1_000_000), faults: faultsOf(dice) });
-    if (await killAfter(start(org, main), dice.whole(600, 2_600))) life.kills += 1;
+    const child = start(org, main);
+    // Some die while they start; the others while they run, however long a busy machine takes to start them.
+    if (dice.chance(0.2)) await systemClock.sleep(dice.whole(100, 900));
+    else {
+      await listening(org, child);
+      await systemClock.sleep(dice.whole(0, 1_000));
+    }
+    if (await killed(child)) life.kills += 1;
   }
   org.console.faults?.clear();
   await settle(life, main);
@@ -97,10 +105,15 @@ function start(org: Organization, main: readonly string[]): ChildProcess {
   return spawn(process.execPath, [...main, 'serve'], { env: { ...process.env, ...org.env }, stdio: 'ignore' });
 }
 
-/** Kills it after so many ms; false when it had ended by itself. */
-async function killAfter(child: ChildProcess, ms: number): Promise<boolean> {
-  const exited = once(child, 'exit');
-  await systemClock.sleep(ms);
+/** Until it has said where it listens, or has ended. */
+async function listening({ dbFile }: Organization, child: ChildProcess): Promise<void> {
+  const said = () => (existsSync(`${dbFile}.daemon.json`) ? readFileSync(`${dbFile}.daemon.json`, 'utf8') : '');
+  while (child.exitCode === null && !said().includes(`"pid":${child.pid},`)) await systemClock.sleep(20);
+}
+
+/** Kills it; false when it had ended by itself. */
+async function killed(child: ChildProcess): Promise<boolean> {
+  const exited = child.exitCode === null ? once(child, 'exit') : undefined;
   const lived = child.exitCode === null;
   child.kill('SIGKILL');
   await exited;
