@@ -78,7 +78,7 @@ async function send(
     status: 'sent',
     outcome: undefined,
     note: undefined,
-    attempt: { begun: true },
+    attempt: { begun: true, run: context.counts.run },
     settings: intent.settings,
     effect: intent.effect,
     doubtRetry,

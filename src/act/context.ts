@@ -29,12 +29,20 @@ export type SubjectCounts = Record<SubjectKind, number>;
 export type Recheck = (rule: string, record: Facts) => VerdictName | undefined;
 
 export interface RunCounts {
+  /** The run whose count it is; undefined for a release, which has one of its own. */
+  run: string | undefined;
   attempts: Map<ActionName, number>;
   failures: number;
 }
 
+/** For a release: what one command does stays within the ceilings of one run. */
 export function noCounts(): RunCounts {
-  return { attempts: new Map(), failures: 0 };
+  return { run: undefined, attempts: new Map(), failures: 0 };
+}
+
+/** Whatever acts in the name of a run goes on with its count: applying its plan, too, as often and as late as that may be. */
+export async function countsOfRun(store: Pick<Store, 'attemptsOfRun'>, run: string): Promise<RunCounts> {
+  return { run, attempts: new Map(await store.attemptsOfRun(run)), failures: 0 };
 }
 
 export interface ActContext {

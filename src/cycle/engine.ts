@@ -1,5 +1,5 @@
 // cycle: what one run is handed, and how each stage's input is made of it.
-import { type ActContext, type ActSettings, noCounts, type SubjectCounts } from '../act/context.ts';
+import { type ActContext, type ActSettings, countsOfRun, type SubjectCounts } from '../act/context.ts';
 import type { DecideInput, DecideSettings } from '../decide/input.ts';
 import type { Action, ActionName } from '../domain/action.ts';
 import type { Checkpointer } from '../domain/checkpoint.ts';
@@ -165,7 +165,7 @@ export async function actContext(engine: Engine, run: Run, own: RunRules, mode: 
     actions,
     settings: settings.act,
     signal,
-    counts: noCounts(),
+    counts: await countsOfRun(store, run.id),
     subjects: await countsOfBaselines(store),
     recheck: recheckWith(engine, own, view),
     withoutSecrets: (record) => dropSecrets(record, new Set()),

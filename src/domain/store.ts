@@ -76,8 +76,8 @@ export interface IntentChange {
   status: IntentStatus;
   outcome: Outcome | undefined;
   note: string | undefined;
-  /** One request was made, or is about to be. */
-  attempt?: { begun: true } | { answered: string };
+  /** One request was made, or is about to be: in the count of this run, or by itself. */
+  attempt?: { begun: true; run: string | undefined } | { answered: string };
   doubtRetry?: boolean;
   /** A person lets a doubt be resolved anew: it may be tried once more. */
   forgetDoubtRetries?: boolean;
@@ -187,6 +187,8 @@ export interface Store extends StoreReader {
   changePlan(plan: Plan, intents: Intent[], notes: AuditNote[]): Promise<void>;
   /** Attempts of an action since a time, for the 24 h ceilings. */
   attemptsSince(action: ActionName, sinceMs: number): Promise<number>;
+  /** Attempts in the count of a run so far, by action, for the ceilings of a run. */
+  attemptsOfRun(runId: string): Promise<ReadonlyMap<ActionName, number>>;
   observeEvents(observed: ObservedEvents): Promise<{ added: number }>;
   appendAudit(notes: AuditNote[]): Promise<void>;
   /** Adds an exemption, or writes it as it is now. */

@@ -91,7 +91,15 @@ function recordAttempt(db: Db, intent: Intent, change: IntentChange, at: number)
     return;
   }
   const rules = canonicalJson([...new Set(intent.basis.map((basis) => basis.rule))]);
-  db.insert('attempts', { intent_id: intent.id, action: intent.action, target: intent.target, rules, sent_at: at });
+  const { id, action, target } = intent;
+  db.insert('attempts', {
+    intent_id: id,
+    action,
+    target,
+    rules,
+    sent_at: at,
+    run_id: change.attempt.run ?? null,
+  });
 }
 
 /** Only decisions in force: what an earlier run's report said of its own outcome stays as it was. */

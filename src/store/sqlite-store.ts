@@ -162,6 +162,12 @@ export class SqliteStore extends SqliteReader implements Store, CheckpointStore 
     return Number(this.db.get<{ n: number }>(sql, action, sinceMs)?.n);
   }
 
+  async attemptsOfRun(runId: string): Promise<ReadonlyMap<ActionName, number>> {
+    const sql = 'SELECT action, count(*) AS n FROM attempts WHERE run_id = ? GROUP BY action';
+    const rows = this.db.all<{ action: ActionName; n: number }>(sql, runId);
+    return new Map(rows.map(({ action, n }) => [action, Number(n)]));
+  }
+
   async observeEvents(observed: ObservedEvents): Promise<{ added: number }> {
     return saveEvents(this.db, observed);
   }

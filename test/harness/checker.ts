@@ -69,6 +69,8 @@ export class Checker implements Witness {
   operation: Operation | undefined;
   retries = 0;
   readonly looks = new Looks(this);
+  /** Requests by run and action. */
+  private readonly runs = new Map<string, Map<string, number>>();
 
   constructor(
     readonly ledger: Ledger,
@@ -104,7 +106,7 @@ export class Checker implements Witness {
     life.requests.push(request);
     this.checkOnce(request, intent, life, before);
     this.checkModes(request, intent, life);
-    this.checkCeilings(request, action);
+    this.checkCeilings(request, action, life);
     this.checkTrust(request, intent, life);
     checkSteering(this, request, intent, life);
     // What a person lets go of is undone while its trouble lasts.
@@ -232,11 +234,13 @@ export class Checker implements Witness {
     }
   }
 
-  private checkCeilings({ wallMs }: PlatformRequest, action: string): void {
+  private checkCeilings({ wallMs }: PlatformRequest, action: string, { run }: IntentLife): void {
     const { operation, profile } = this;
     if (!operation) return;
-    const count = (operation.requests.get(action) ?? 0) + 1;
-    operation.requests.set(action, count);
+    // A release has a count of its own; a plan that is applied later goes on with that of its run.
+    const counts = operation.name === 'release' ? operation.requests : this.requestsOf(run);
+    const count = (counts.get(action) ?? 0) + 1;
+    counts.set(action, count);
     if (count > profile.runCeiling)
       this.report('beyond_ceiling', `${count} × ${action} in one run (${profile.runCeiling})`);
     let lastDay = 0;
@@ -245,6 +249,12 @@ export class Checker implements Witness {
     }
     if (lastDay > profile.dayCeiling)
       this.report('beyond_ceiling', `${lastDay} × ${action} in a day (${profile.dayCeiling})`);
+  }
+
+  private requestsOf(run: string): Map<string, number> {
+    const counts = this.runs.get(run) ?? new Map<string, number>();
+    this.runs.set(run, counts);
+    return counts;
   }
 
   /** Nothing new begins on a reading that cannot be believed; doubts of earlier runs are older than it. */

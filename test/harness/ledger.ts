@@ -19,6 +19,8 @@ export interface IntentLife {
   sent: number[];
   /** The rules that the latest of them names. */
   rules: string[];
+  /** The run that the latest of them names. */
+  run: string;
   requests: PlatformRequest[];
   settled: { atMs: number; outcome: Outcome }[];
   /** True times at which a person let it be tried once more. */
@@ -42,6 +44,7 @@ interface EntryBody {
   as?: string;
   by?: string;
   released?: boolean;
+  run?: string;
   exemption?: string;
   about?: string;
 }
@@ -73,6 +76,7 @@ export class Ledger {
       if (kind === 'intent.sent') {
         life.sent.push(this.clock.trueMs);
         life.rules = body.rules ?? [];
+        life.run = body.run ?? '';
       }
       if (kind === 'intent.settled' && body.outcome) {
         life.settled.push({ atMs: this.clock.trueMs, outcome: body.outcome });
@@ -169,6 +173,7 @@ export class Ledger {
       target,
       sent: [],
       rules: [],
+      run: '',
       requests: [],
       settled: [],
       allowed: [],

@@ -72,7 +72,7 @@ describe('what is stored', () => {
       ...change,
       status: 'sent',
       outcome: undefined,
-      attempt: { begun: true },
+      attempt: { begun: true, run: 'r1' },
       doubtRetry: true,
     });
     expect(await store.attemptsSince('ban_device', clock.nowMs())).toBe(1);
