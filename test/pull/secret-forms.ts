@@ -67,7 +67,7 @@ export function serviceWith(service: string, value: Fact): Facts {
     ServiceName: service,
     ClusterName: 'eu',
     Enabled: 'TRUE',
-    OIDCEnabled: 'TRUE',
+    OIDCEnabled: 'FALSE',
     OIDCClientSpec: '{"client_id":"x"}',
     ServiceSpec: JSON.stringify(spec),
   };
