@@ -5,15 +5,28 @@ import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Checkpointer, CheckpointStore } from '../domain/checkpoint.ts';
 import { lineOf } from '../domain/errors.ts';
 import type { Clock, Log } from '../domain/ports.ts';
+import { type Stop, stopText } from '../domain/steering.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { parseCheckpoint } from './checkpoint.ts';
 import type { CheckpointFile } from './checkpoint-file.ts';
 
 export interface CheckpointerParts {
-  store: CheckpointStore & { appendAudit(notes: AuditNote[]): Promise<void> };
+  store: CheckpointStore & {
+    appendAudit(notes: AuditNote[]): Promise<void>;
+    stop(): Promise<Stop | undefined>;
+  };
   file: CheckpointFile;
   clock: Clock;
   log: Log;
+}
+
+/** What a person's word on a restored backup did. */
+export interface RestoreAccepted {
+  /** Where the former file of checkpoints lies. */
+  aside: string;
+  /** How many plans waited, and are expired. */
+  plans: number;
+  stop: Stop;
 }
 
 /** Errors: AppError `store_failed` when the database or the file cannot be read or written. */
@@ -65,21 +78,33 @@ export class FileCheckpointer implements Checkpointer {
   }
 
   /**
-   * A person says that the older database is the one to go on with. The file outside is put aside as evidence and written
-   * anew from the database. Answers where the old one lies; undefined when there was nothing to accept.
+   * A person says that the older database is the one to go on with. What it allows may have been used or taken back since,
+   * so that nothing of it goes on by itself: plans that wait are over, and everything is stopped until a person resumes.
+   * The file outside is put aside as evidence and written anew from the database. Undefined: there was nothing to accept.
+   * INVARIANT: stopped before the file outside says that all is well: a process that ends between the two is still restored.
    */
-  async acceptRestore(reason: string): Promise<string | undefined> {
+  async acceptRestore({ by, reason }: { by: string; reason: string }): Promise<RestoreAccepted | undefined> {
     if (this.older === undefined) return undefined;
     const { store, file, clock } = this.parts;
-    const suffix = `before-restore-${clock.nowMs()}`;
-    const body = { reason, noticed: this.older, formerCheckpoints: `${file.name}.${suffix}` };
-    await store.appendAudit([{ kind: 'restore.accepted', body }]);
+    const at = clock.nowMs();
+    const suffix = `before-restore-${at}`;
+    const aside = `${file.name}.${suffix}`;
+    const before = await store.stop();
+    const stop: Stop = { at, by, reason: `a restored backup was accepted: ${reason}${stoppedBefore(before)}` };
+    const body = { by, reason, noticed: this.older, formerCheckpoints: aside };
+    const { plans } = await store.acceptRestore({
+      stop,
+      notes: [
+        { kind: 'restore.accepted', body },
+        { kind: 'stop.set', body: { by, reason: stop.reason, since: at } },
+      ],
+    });
     await store.sealAudit();
     const lines = await store.checkpointLinesAfter(0);
-    const aside = file.replace(lines, suffix);
+    file.replace(lines, suffix);
     this.written = sizeOf(lines.at(-1));
     this.older = undefined;
-    return aside;
+    return { aside, plans, stop };
   }
 
   private async writeOut(): Promise<void> {
@@ -146,6 +171,11 @@ export class FileCheckpointer implements Checkpointer {
       },
     ]);
   }
+}
+
+/** Whoever resumes is to know of both. */
+function stoppedBefore(stop: Stop | undefined): string {
+  return stop === undefined ? '' : ` (stopped before: ${stopText(stop)})`;
 }
 
 /** Over how many entries a line is; 0 without one, or when it cannot be read. */

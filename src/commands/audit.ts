@@ -12,8 +12,9 @@ import { type AuditWriter, composeAuditWriter, composeReader, composeVerificatio
 import { AppError } from '../domain/errors.ts';
 import { auditJson, auditText } from '../report/index.ts';
 import { archiveBoundOf } from './audit-bound.ts';
-import { auditCheckJson, auditCheckText } from './audit-text.ts';
+import { auditCheckJson, auditCheckText, restoreAcceptedText } from './audit-text.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
+import { COMMAND_LINE } from './persons-act.ts';
 
 export async function auditListCommand(
   io: Io,
@@ -99,10 +100,10 @@ export interface AuditChangeOptions extends CommonOptions {
 
 export async function acceptRestoreCommand(io: Io, options: AuditChangeOptions): Promise<number> {
   return changing(io, options, {}, async ({ checkpointer }) => {
-    const aside = await checkpointer.acceptRestore(options.reason);
-    return aside === undefined
+    const accepted = await checkpointer.acceptRestore({ by: COMMAND_LINE, reason: options.reason });
+    return accepted === undefined
       ? 'nothing to accept: the checkpoints outside are those of this database'
-      : `accepted: the checkpoints outside are those of this database from now on; the former ones lie in ${aside}`;
+      : restoreAcceptedText(accepted);
   });
 }
 

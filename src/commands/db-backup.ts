@@ -29,7 +29,7 @@ export async function dbBackupCommand(io: Io, file: string, options: CommonOptio
     '',
     'To restore it, with the daemon stopped:',
     ...restore.map((line) => `  ${line}`),
-    'The third is for a look at its report: nothing is changed before the fourth.',
+    'The third is for a look at its report. The fourth leaves everything stopped: nothing is changed before `resume`.',
     `Keep ${privateKeyFileOf(database)} elsewhere too: without it a restored database signs nothing.`,
   ];
   write(io, options, format === 'json' ? JSON.stringify(told, null, 2) : lines.join('\n'));

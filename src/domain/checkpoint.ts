@@ -1,7 +1,9 @@
 // domain: a checkpoint: a signed statement of how long the audit chain was and what its head was, kept in the database and
 // in a file outside it. A plain chain does not notice a cut tail or a rewrite of everything; a checkpoint outside does.
 import { hash } from 'node:crypto';
+import type { AuditNote } from './audit-entry.ts';
 import { canonicalJson } from './canonical.ts';
+import type { Stop } from './steering.ts';
 
 export interface Checkpoint {
   /** The chain had this many entries: the sequence number of the last one. */
@@ -54,6 +56,12 @@ export interface ArchivedSegment {
   reason: string;
 }
 
+/** What is written when a person accepts a restored backup. */
+export interface AcceptedRestore {
+  stop: Stop;
+  notes: AuditNote[];
+}
+
 /** Checkpoints as the store keeps them. */
 export interface CheckpointReader {
   /** All lines in order; undefined in a database of before there were checkpoints. */
@@ -67,6 +75,11 @@ export interface CheckpointStore extends CheckpointReader {
   checkpointAt(size: number): Promise<string | undefined>;
   /** Lines in order of those over more than `size` entries. */
   checkpointLinesAfter(size: number): Promise<string[]>;
+  /**
+   * In one commit: everything is stopped, all plans that wait are expired, and accepted readings that were not used are
+   * dropped. Answers how many plans that were.
+   */
+  acceptRestore(accepted: AcceptedRestore): Promise<{ plans: number }>;
 }
 
 /** Seals the chain, in the database and in the file outside. */

@@ -3,7 +3,13 @@
 import type { ActionName } from '../domain/action.ts';
 import type { AuditNote, LinkEntry } from '../domain/audit-entry.ts';
 import { canonicalJson } from '../domain/canonical.ts';
-import type { ArchivedSegment, Checkpoint, CheckpointStore, SealCheckpoint } from '../domain/checkpoint.ts';
+import type {
+  AcceptedRestore,
+  ArchivedSegment,
+  Checkpoint,
+  CheckpointStore,
+  SealCheckpoint,
+} from '../domain/checkpoint.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { Episode } from '../domain/episode.ts';
 import { AppError } from '../domain/errors.ts';
@@ -21,9 +27,10 @@ import type { Db } from './database.ts';
 import { saveEvents } from './event-log.ts';
 import { addIntent, addRelease, applyIntentChange, linkDecisions, suppressIntent } from './intent-log.ts';
 import { addNotification, SqliteOutbox } from './outbox.ts';
+import { expireAll, expireOver } from './plan-expiry.ts';
 import { SqliteReader } from './reader.ts';
 import { rowOfClaim, rowOfDecision, rowOfEpisode, rowOfPlan, rowOfRun } from './rows.ts';
-import { saveAcceptance, saveExemption, saveRunSteering, saveStop } from './steering.ts';
+import { dropAcceptances, saveAcceptance, saveExemption, saveRunSteering, saveStop } from './steering.ts';
 import { SqliteTokens } from './token-table.ts';
 
 export class SqliteStore extends SqliteReader implements Store, CheckpointStore {
@@ -130,18 +137,9 @@ export class SqliteStore extends SqliteReader implements Store, CheckpointStore 
 
   async expirePlans(): Promise<number> {
     return this.unit(() => {
-      const over = this.db.all<{ id: string; status: string; expires_at: number }>(
-        "SELECT id, status, expires_at FROM plans WHERE status IN ('pending', 'approved') AND expires_at <= ?",
-        this.clock.nowMs(),
-      );
-      for (const { id } of over) this.db.run("UPDATE plans SET status = 'expired' WHERE id = ?", id);
-      this.audits.append(
-        over.map(({ id, status, expires_at }) => ({
-          kind: 'plan.expired',
-          body: { plan: id, was: status, expiresAt: expires_at },
-        })),
-      );
-      return over.length;
+      const notes = expireOver(this.db, this.clock.nowMs());
+      this.audits.append(notes);
+      return notes.length;
     });
   }
 
@@ -186,6 +184,16 @@ export class SqliteStore extends SqliteReader implements Store, CheckpointStore 
 
   async checkpointLinesAfter(size: number): Promise<string[]> {
     return checkpointLinesAfter(this.db, size);
+  }
+
+  async acceptRestore({ stop, notes }: AcceptedRestore): Promise<{ plans: number }> {
+    return this.unit(() => {
+      const expired = expireAll(this.db, stop.at, 'a restored backup was accepted');
+      dropAcceptances(this.db);
+      saveStop(this.db, stop);
+      this.audits.append([...notes, ...expired]);
+      return { plans: expired.length };
+    });
   }
 
   /** Takes archived entries out, and records it. Errors: AppError `store_failed`; then nothing was taken out. */

@@ -95,6 +95,11 @@ export function saveAcceptance(db: Db, { source, at, by, reason, run, causes, co
   db.upsert('acceptances', row, 'source');
 }
 
+/** They were given in a time that the database has forgotten the end of: what they allowed may have been used. */
+export function dropAcceptances(db: Db): void {
+  db.run('DELETE FROM acceptances');
+}
+
 /** What a run saw and used of it, within the commit of its findings. */
 export function saveRunSteering(
   db: Db,

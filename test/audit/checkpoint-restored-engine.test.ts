@@ -3,6 +3,7 @@ import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { buildProgram } from '../../src/commands/program.ts';
+import { resumeEverything } from '../../src/cycle/steer.ts';
 import { startDaemon } from '../../src/daemon.ts';
 import { type Organization, startOrganization } from '../scenarios/organization.ts';
 
@@ -81,7 +82,7 @@ describe('an engine on a restored older database', () => {
     expect(checks.find(({ name }) => name === 'mode')?.text).toBe('dry-run');
   });
 
-  it('is accepted by a person, and still changes nothing after a restart', async () => {
+  it('is accepted by a person, and still changes nothing after a restart and a resume', async () => {
     await restoreOlder();
     await expect(command('audit', 'accept-restore', '--reason', 'the disk died')).rejects.toThrow(
       /has an active writer/,
@@ -93,6 +94,7 @@ describe('an engine on a restored older database', () => {
     });
     await org.restart();
     org.console.fleet.addDevice({ serial: 'LATER-3', mdm_compromised: 'TRUE' });
+    await resumeEverything(org.composition.engine, { by: 'ana', reason: 'its report is right' });
     const { run } = await org.run('enforce');
     expect(run.daemonMode).toBe('enforce');
     expect(org.effects('device_banned')).toHaveLength(2);

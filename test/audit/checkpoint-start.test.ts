@@ -112,21 +112,21 @@ describe('a restored older backup', () => {
     const outside = folder.lines();
     folder.restore(backup());
     const { checkpointer, close } = await folder.open();
-    const aside = await checkpointer.acceptRestore('the disk died');
+    const accepted = await checkpointer.acceptRestore({ by: 'ana', reason: 'the disk died' });
     expect(checkpointer.restored()).toBeUndefined();
     await close();
-    expect(existsSync(aside as string)).toBe(true);
+    expect(existsSync(accepted?.aside ?? '')).toBe(true);
     expect(folder.lines().slice(0, 4)).toEqual(outside.slice(0, 4));
     expect(await folder.verify()).toMatchObject({ ok: true });
     const again = await folder.open();
     expect(again.checkpointer.restored()).toBeUndefined();
     await again.close();
-    expect(await kindsFrom(200)).toEqual(['database.restored', 'restore.accepted']);
+    expect(await kindsFrom(200)).toEqual(['database.restored', 'restore.accepted', 'stop.set']);
   });
 
   it('is told from nothing restored at all when a person accepts it', async () => {
     const { checkpointer, close } = await folder.open();
-    expect(await checkpointer.acceptRestore('to be sure')).toBeUndefined();
+    expect(await checkpointer.acceptRestore({ by: 'ana', reason: 'to be sure' })).toBeUndefined();
     await close();
   });
 });

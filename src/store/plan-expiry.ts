@@ -1,0 +1,35 @@
+// store: plans that wait, pending or approved, come to their end: in time, or all at once. Rows in, audit notes out.
+// INVARIANT: called inside a transaction that appends the notes too.
+import type { AuditNote } from '../domain/audit-entry.ts';
+import type { Db } from './database.ts';
+
+interface WaitingRow {
+  id: string;
+  status: string;
+  expires_at: number;
+}
+
+/** Those whose end has come. */
+export function expireOver(db: Db, nowMs: number): AuditNote[] {
+  const over = db.all<WaitingRow>(
+    "SELECT id, status, expires_at FROM plans WHERE status IN ('pending', 'approved') AND expires_at <= ?",
+    nowMs,
+  );
+  for (const { id } of over) db.run("UPDATE plans SET status = 'expired' WHERE id = ?", id);
+  return over.map(noteOf);
+}
+
+/** All of them end now, before their time: that is when they are said to have expired. */
+export function expireAll(db: Db, nowMs: number, why: string): AuditNote[] {
+  const inTime = db.all<WaitingRow>(
+    "SELECT id, status, expires_at FROM plans WHERE status IN ('pending', 'approved') AND expires_at > ?",
+    nowMs,
+  );
+  const over = expireOver(db, nowMs);
+  for (const { id } of inTime) db.run("UPDATE plans SET status = 'expired', expires_at = ? WHERE id = ?", nowMs, id);
+  return [...over, ...inTime.map((row) => ({ kind: 'plan.expired' as const, body: { ...noteOf(row).body, why } }))];
+}
+
+function noteOf({ id, status, expires_at }: WaitingRow): AuditNote {
+  return { kind: 'plan.expired', body: { plan: id, was: status, expiresAt: expires_at } };
+}

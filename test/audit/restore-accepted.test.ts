@@ -1,0 +1,181 @@
+// test: what an accepted older backup brings back to life: plans that were used, stops, readings that were accepted, room below
+// the ceilings. A real engine over loopback; the database is copied and put back as a person would.
+import { copyFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { buildProgram } from '../../src/commands/program.ts';
+import { answerPlan } from '../../src/cycle/answer-plan.ts';
+import { applyPlan } from '../../src/cycle/apply-plan.ts';
+import { resumeEverything, stopEverything } from '../../src/cycle/steer.ts';
+import type { Store } from '../../src/domain/store.ts';
+import { type Organization, startOrganization } from '../scenarios/organization.ts';
+
+const ANA = { by: 'ana', reason: 'maintenance' };
+let org: Organization;
+beforeEach(async () => {
+  org = await startOrganization({ devices: 60, env: { TRUSTWARD_CEILING_DAY: '2,0%' } });
+});
+afterEach(() => org.close());
+
+const engine = () => org.composition.engine;
+const store = (): Store => org.composition.engine.store;
+
+/** Answers their ids, by which the console keeps the list of effects. */
+function compromise(...serials: string[]): string[] {
+  return serials.map((serial) => org.console.fleet.addDevice({ serial, mdm_compromised: 'TRUE' }));
+}
+
+async function approvedPlan(): Promise<string> {
+  const { run } = await org.run('dry-run');
+  return (await answerPlan(engine(), run.planId ?? '', 'approve', 'ana', undefined)).id;
+}
+
+async function backUp(): Promise<void> {
+  await org.composition.close(); // what is in the log of changes goes to the database itself
+  copyFileSync(org.dbFile, join(org.dir, 'backup.db'));
+  await org.restart();
+}
+
+/** Puts the backup back and lets the engine look once, as the manual says. */
+async function restore(): Promise<void> {
+  await org.composition.close();
+  for (const suffix of ['-wal', '-shm']) rmSync(`${org.dbFile}${suffix}`, { force: true });
+  copyFileSync(join(org.dir, 'backup.db'), org.dbFile);
+  await org.restart();
+  await org.run('dry-run');
+}
+
+async function accept(): Promise<string> {
+  await org.composition.close();
+  const written: string[] = [];
+  const io = {
+    env: org.env,
+    out: (text: string) => void written.push(text),
+    err: () => {},
+    untilStopped: () => new Promise<void>(() => {}),
+  };
+  await buildProgram(io)(['audit', 'accept-restore', '--reason', 'the disk died']);
+  await org.restart();
+  return written.join('');
+}
+
+async function bodiesOf(kind: string): Promise<{ [name: string]: unknown }[]> {
+  const entries = await store().audit({ kind, limit: 100 });
+  return entries.map(({ bytes }) => (JSON.parse(bytes) as { body: { [name: string]: unknown } }).body);
+}
+
+describe('a plan approved before the backup', () => {
+  it('is applied a second time, over what a person reversed since', async () => {
+    const banned = compromise('USED-1');
+    const plan = await approvedPlan();
+    await backUp();
+    await applyPlan(engine(), plan, 'ana');
+    org.console.fleet.banByHand('USED-1', 'FALSE');
+    const { decisions } = await org.run('enforce');
+    expect(decisions.map(({ reason }) => reason)).toContain('overridden');
+    await restore();
+    expect(await accept()).toMatch(/2 plans that waited are expired/); // this one, and the look's
+    await resumeEverything(engine(), ANA);
+    await expect(applyPlan(engine(), plan, 'ana')).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('expired'),
+    });
+    expect(org.effects('device_banned')).toEqual(banned);
+  });
+
+  it('or waiting then, or made by the look at the restored database, stays open; or its end is not recorded', async () => {
+    compromise('USED-1');
+    const waiting = (await org.run('dry-run')).run.planId as string;
+    await backUp();
+    await org.run('dry-run');
+    compromise('USED-2');
+    await restore();
+    const looked = (await store().latestRun())?.planId as string;
+    expect((await store().plan(looked))?.status).toBe('pending');
+    await accept();
+    for (const id of [waiting, looked]) {
+      expect(['expired', 'superseded']).toContain((await store().plan(id))?.status);
+      await expect(answerPlan(engine(), id, 'approve', 'ana', undefined)).rejects.toMatchObject({ code: 'conflict' });
+    }
+    expect(await bodiesOf('plan.expired')).toMatchObject([
+      { plan: looked, was: 'pending', why: 'a restored backup was accepted' },
+    ]);
+    await resumeEverything(engine(), ANA);
+    await org.run('dry-run');
+    expect(await store().plans({ status: 'pending' }, 10)).toHaveLength(1);
+  });
+});
+
+describe('an accepted backup', () => {
+  it('acts by itself, beyond a stop and a ceiling that it has forgotten', async () => {
+    await org.run('dry-run');
+    await backUp();
+    const banned = compromise('DAY-1', 'DAY-2');
+    await org.run('enforce');
+    expect(org.effects('device_banned').sort()).toEqual([...banned].sort());
+    await stopEverything(engine(), ANA);
+    await restore();
+    const said = await accept();
+    expect(said).toMatch(/everything is stopped/);
+    expect(said).toMatch(/resume --reason/);
+    compromise('DAY-3', 'DAY-4');
+    const { of } = await org.run('enforce');
+    expect(of('hold', 'stopped').map(({ target }) => target)).toEqual(expect.arrayContaining(['DAY-3', 'DAY-4']));
+    expect(org.effects('device_banned')).toHaveLength(2);
+    expect(await store().stop()).toMatchObject({
+      by: 'command line',
+      reason: expect.stringMatching(/restored backup.*the disk died/),
+    });
+    expect(await bodiesOf('stop.set')).toHaveLength(1);
+    expect(await org.composition.verifyAudit()).toMatchObject({ ok: true });
+  });
+
+  it('forgets who had stopped everything before the backup', async () => {
+    await stopEverything(engine(), ANA);
+    await org.run('dry-run');
+    await backUp();
+    await resumeEverything(engine(), ANA);
+    await org.run('enforce');
+    await restore();
+    await accept();
+    expect((await store().stop())?.reason).toMatch(
+      /restored backup.*stopped before: ana stopped everything .*maintenance/,
+    );
+  });
+
+  it('cannot be gone on with when a person has looked at it', async () => {
+    await org.run('dry-run');
+    await backUp();
+    await org.run('dry-run');
+    await restore();
+    await accept();
+    const later = compromise('LATER-1');
+    expect((await org.run('enforce')).of('hold', 'stopped')).toHaveLength(1);
+    await resumeEverything(engine(), { by: 'ana', reason: 'the report is right' });
+    await org.run('enforce');
+    expect(org.effects('device_banned')).toEqual(later);
+  });
+
+  it('takes a reading as it is on a word that was used up since', async () => {
+    await org.run('dry-run');
+    const taken = {
+      source: 'devices',
+      at: 1,
+      ...ANA,
+      run: (await store().latestRun())?.id ?? '',
+      causes: [],
+      count: 60,
+    };
+    await store().saveAcceptance(taken as Parameters<Store['saveAcceptance']>[0], []);
+    await backUp();
+    await org.run('dry-run');
+    expect(await store().acceptances()).toEqual([]);
+    await org.composition.close();
+    for (const suffix of ['-wal', '-shm']) rmSync(`${org.dbFile}${suffix}`, { force: true });
+    copyFileSync(join(org.dir, 'backup.db'), org.dbFile);
+    await org.restart();
+    expect(await store().acceptances()).toHaveLength(1);
+    await accept();
+    expect(await store().acceptances()).toEqual([]);
+  });
+});
