@@ -234,7 +234,11 @@ describe('the Markdown report', () => {
 
 /** A name in every place where a record's text can come. */
 function everywhere(name: string) {
-  const effect = { text: name, devices: [{ id: `${name}x`, name, platform: name, model: name }] };
+  const effect = {
+    text: name,
+    devices: [{ id: `${name}x`, name, platform: name, model: name }],
+    deletion: { devices: [name], owners: [name], certificates: 1, users: [name] },
+  };
   const about = { subject: { kind: 'device' as const, id: name }, subjectName: name, target: name, effect };
   const skip = { decision: 'skip' as const, reason: 'already_so' as const, outcome: undefined };
   const hold = { decision: 'hold' as const, reason: 'owners' as const, outcome: undefined };

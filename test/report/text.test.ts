@@ -74,6 +74,29 @@ describe('the terminal report', () => {
     expect(terminalTable(['Who'], [['a']])).not.toContain('\u001b');
   });
 
+  it('names whom a deletion takes what, and lets no address steer the terminal', async () => {
+    const store = openStore();
+    const deletion = { devices: ['d1'], owners: ['eve\u001b[31m@x', 'bob@x'], certificates: 2, users: ['bob@x'] };
+    const held = decision({
+      decision: 'hold',
+      reason: 'approval_needed',
+      action: 'delete_device',
+      outcome: undefined,
+      effect: { text: 'delete', devices: [], deletion },
+    });
+    const run = await addRun(store, { mode: 'enforce', decisions: [held], plan: plan(held) });
+    const texts = [
+      reportText(await buildReport(store, run), { width: 200 }),
+      decisionsText(await store.decisions({ limit: 10 })),
+    ];
+    for (const text of texts) {
+      const words = text.replace(/[\s│|]+/g, ' ');
+      expect(words).toContain('revokes 2 certificates');
+      expect(words).toContain('bob@x');
+      expect(text).not.toContain('\u001b');
+    }
+  });
+
   it('lets no name steer the terminal', async () => {
     await fc.assert(
       fc.asyncProperty(hostileText, async (name) => {
