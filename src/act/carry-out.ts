@@ -53,9 +53,7 @@ export async function sendAndSettle(
   const answer = await send(context, action, intent, fresh, doubtRetry);
   if (answer.kind === 'failed') context.counts.failures += 1;
   await settle(context, action, intent, answer, fresh);
-  if (answer.kind === 'failed' && answer.status === 401) {
-    throw new AppError('api_refused', `${context.api.address} refuses the credential (401): ${answer.text}`);
-  }
+  if (answer.kind === 'failed' && answer.status === 401) throw new AppError('api_refused', answer.text);
 }
 
 /**
@@ -79,6 +77,7 @@ async function send(
     outcome: undefined,
     note: undefined,
     attempt: { begun: true, run: context.counts.run },
+    basis,
     settings: intent.settings,
     effect: intent.effect,
     doubtRetry,

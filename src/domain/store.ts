@@ -9,7 +9,7 @@ import type { Episode } from './episode.ts';
 import type { TrustEvent } from './event.ts';
 import type { Exemption } from './exemption.ts';
 import type { Facts } from './facts.ts';
-import type { Intent, IntentStatus } from './intent.ts';
+import type { Intent, IntentBasis, IntentStatus } from './intent.ts';
 import type { Notification, NotificationStatus, StoredNotification } from './notification.ts';
 import type { Plan, PlanStatus } from './plan.ts';
 import type { Run, RunFindings } from './run.ts';
@@ -85,6 +85,8 @@ export interface IntentChange {
   suppress?: boolean;
   claims?: Claim[];
   episodes?: Episode[];
+  /** What it rests on now: some rules of an earlier attempt may wish it no more, and others may have come. */
+  basis?: readonly IntentBasis[];
   /** What is sent now: the rule may have been edited since an earlier attempt. */
   settings?: Facts;
   /** What it does now to what was read. */

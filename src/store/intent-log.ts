@@ -2,7 +2,7 @@
 // A repeated intent (same action, target and episode) is refused by the table itself, not by a look before it.
 import { canonicalJson } from '../domain/canonical.ts';
 import { AppError } from '../domain/errors.ts';
-import { type Intent, intentKey } from '../domain/intent.ts';
+import { type Intent, type IntentBasis, intentKey } from '../domain/intent.ts';
 import type { IntentChange } from '../domain/store.ts';
 import type { Db } from './database.ts';
 import { intentOfRow, rowOfIntent } from './rows.ts';
@@ -47,11 +47,26 @@ export function applyIntentChange(db: Db, change: IntentChange, at: number): voi
   );
   if (change.settings)
     db.run('UPDATE intents SET settings = ? WHERE id = ?', canonicalJson(change.settings), intent.id);
+  if (change.basis) restOn(db, intent, change.basis);
   if (change.effect) db.run('UPDATE intents SET effect = ? WHERE id = ?', canonicalJson(change.effect), intent.id);
   if (change.status === 'withdrawn') db.run('UPDATE intent_episodes SET live = 0 WHERE intent_id = ?', intent.id);
   if (change.suppress) suppressIntent(db, intent, intent.planId ?? '');
   recordAttempt(db, intent, change, at);
   reviseDecisions(db, change);
+}
+
+/** An episode that it rests on no more may have an intent of its own again; one that has one keeps it. */
+function restOn(db: Db, { id, action, target }: Intent, basis: readonly IntentBasis[]): void {
+  db.run('UPDATE intents SET basis = ? WHERE id = ?', canonicalJson(basis), id);
+  const episodes = [...new Set(basis.map(({ episodeId }) => episodeId))];
+  const others = 'episode_id NOT IN (SELECT value FROM json_each(?))';
+  db.run(`UPDATE intent_episodes SET live = 0 WHERE intent_id = ? AND ${others}`, id, JSON.stringify(episodes));
+  for (const episode of episodes) {
+    const other = 'SELECT 1 FROM intent_episodes WHERE episode_id = ? AND action = ? AND target = ? AND live = 1';
+    const isTaken = db.get(`${other} AND intent_id <> ?`, episode, action, target, id) !== undefined;
+    const row = { intent_id: id, episode_id: episode, action, target, live: isTaken ? 0 : 1 };
+    db.upsert('intent_episodes', row, 'intent_id, episode_id');
+  }
 }
 
 /** An undo that a person asked for. One that failed before is tried again, with what it rests on now. */
@@ -90,7 +105,7 @@ function recordAttempt(db: Db, intent: Intent, change: IntentChange, at: number)
     db.run(sql, at, change.attempt.answered, intent.id);
     return;
   }
-  const rules = canonicalJson([...new Set(intent.basis.map((basis) => basis.rule))]);
+  const rules = canonicalJson([...new Set((change.basis ?? intent.basis).map((basis) => basis.rule))]);
   const { id, action, target } = intent;
   db.insert('attempts', {
     intent_id: id,
