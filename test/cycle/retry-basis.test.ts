@@ -1,0 +1,46 @@
+// test: an intent that is tried again rests on what wishes it now, on the row as in the audit.
+import { afterEach, describe, expect, it } from 'vitest';
+import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from './engine-on-platform.ts';
+
+let on: OnPlatform;
+afterEach(() => on.close());
+
+const BOTH = { MdmData: { CompromisedStatus: 'TRUE', Other: 'TRUE' } };
+const [first, second] = [banRule({ id: 'first' }), banRule({ id: 'second', field: 'Other' })];
+
+async function rulesOf(): Promise<string[]> {
+  return (await on.store.intents({})).flatMap(({ basis }) => basis.map(({ rule }) => rule));
+}
+
+describe('an intent of two rules that failed and is tried again when one of them is gone', () => {
+  it('keeps resting on the rule that is gone, or claims for it', async () => {
+    on = startOnPlatform({ rules: [first, second] });
+    on.platform.addDevice('d1', BOTH);
+    on.platform.answer('S-d1', 'failed');
+    await on.run();
+    expect(await rulesOf()).toEqual(['first', 'second']);
+    on.rules(second);
+    on.platform.answer('S-d1');
+    on.clock.pass(QUIET_MS);
+    await on.run();
+    expect(on.platform.sent).toEqual(['ban S-d1', 'ban S-d1']);
+    expect(await rulesOf()).toEqual(['second']);
+    expect((await on.store.claims({})).map(({ rule }) => rule)).toEqual(['second']);
+  });
+
+  it('stands in the way of the other rule when it is back', async () => {
+    on = startOnPlatform({ rules: [first, second] });
+    on.platform.addDevice('d1', BOTH);
+    on.platform.answer('S-d1', 'failed');
+    await on.run();
+    on.rules(second);
+    on.clock.pass(QUIET_MS);
+    await on.run();
+    on.rules(first, second);
+    on.platform.answer('S-d1');
+    on.clock.pass(QUIET_MS);
+    await on.run();
+    expect(on.platform.effects).toEqual(['ban S-d1']);
+    expect((await on.store.claims({})).map(({ rule }) => rule).sort()).toEqual(['first', 'second']);
+  });
+});
