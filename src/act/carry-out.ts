@@ -4,6 +4,7 @@ import type { Action, ReadBack } from '../domain/action.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { WriteAnswer } from '../domain/ports.ts';
+import { withoutSecrets } from '../domain/secrets.ts';
 import { type ActContext, asRulesSee } from './context.ts';
 import { isToBeCarriedOut } from './gate.ts';
 import { lastLook } from './last-look.ts';
@@ -96,8 +97,15 @@ async function send(
       },
     ],
   });
+  const answer = await answerOf(context, action, intent, fresh);
+  // A server may echo what it was sent: a whole spec, with its secrets.
+  const told = withoutSecrets(answer.text, { instead: '[dropped]' }).value;
+  return { ...answer, text: typeof told === 'string' ? told : '[dropped]' };
+}
+
+async function answerOf({ api }: ActContext, action: Action, intent: Intent, fresh: ReadBack): Promise<WriteAnswer> {
   try {
-    return await action.perform(context.api, target, fresh, intent.settings);
+    return await action.perform(api, intent.target, fresh, intent.settings);
   } catch (error) {
     return hadNoEffect(error)
       ? { kind: 'failed', status: (error as AppError).code === 'api_refused' ? 401 : undefined, text: lineOf(error) }

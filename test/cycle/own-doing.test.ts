@@ -80,3 +80,15 @@ describe('a release that was asked for and could not be sent', () => {
     expect(await on.store.claims({ status: 'standing' })).toEqual([]);
   });
 });
+
+it('an answer that echoes a secret is kept without it', async () => {
+  on = startOnPlatform();
+  on.platform.addDevice('d1', { MdmData: { CompromisedStatus: 'TRUE' } });
+  const text = 'refused: {"spec":{"name":"shop","client_secret":"CANARY","header":"Authorization: Bearer CANARY"}}';
+  on.platform.updateDevices = async () => ({ kind: 'failed', status: 400, text });
+  await on.run();
+  const [intent] = await on.store.intents({});
+  expect(intent).toMatchObject({ outcome: 'failed', note: '[dropped]' });
+  const kept = [intent, ...(await on.store.audit({ afterSeq: 0, limit: 100 }))];
+  expect(JSON.stringify(kept)).not.toContain('CANARY');
+});
