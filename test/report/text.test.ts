@@ -97,7 +97,7 @@ describe('the terminal report', () => {
     }
   });
 
-  it('lets no name steer the terminal', async () => {
+  it('lets no name steer the terminal', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(hostileText, async (name) => {
         const store = openStore();
