@@ -204,7 +204,6 @@ export class SqliteStore extends SqliteReader implements Store, CheckpointStore 
     });
   }
 
-  /** One unit of work; when it made a checkpoint, that goes outside as soon as it is committed. */
   /** Notifications of this database; what it writes is audited as all else is. */
   outbox(): SqliteOutbox {
     const append = (notes: AuditNote[]) => this.audits.append(notes);
@@ -217,6 +216,7 @@ export class SqliteStore extends SqliteReader implements Store, CheckpointStore 
     return new SqliteTokens(this.db, { run: (work) => this.unit(work), append });
   }
 
+  /** One unit of work; when it made a checkpoint, that goes outside as soon as it is committed. */
   private unit<T>(work: () => T): T {
     const answer = this.db.transaction(work);
     if (this.audits.takeSealed()) this.sealing?.sealed();
