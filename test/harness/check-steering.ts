@@ -5,6 +5,7 @@ import { BETWEEN_MS, type Checker } from './checker.ts';
 import type { IntentLife } from './ledger.ts';
 import type { PlatformRequest } from './platform.ts';
 import { LOOK_MS } from './profile.ts';
+import { ownersOf } from './records.ts';
 import type { Version } from './world.ts';
 
 export function checkSteering(checker: Checker, request: PlatformRequest, intent: Intent, life: IntentLife): void {
@@ -28,11 +29,12 @@ function checkExempt(checker: Checker, { target, atMs }: PlatformRequest, what: 
 }
 
 /** Everybody whom an action on the target touches, as exemptions are told. */
-export function partiesOf({ devices, services }: Version, target: string): string[] {
+export function partiesOf({ devices, services, users }: Version, target: string): string[] {
   const parts = target.split(' ');
   const own = devices.filter(({ serial }) => parts.includes(serial));
   return [
-    ...own.flatMap(({ id, serial, owner }) => [`device ${id}`, `SerialNumber = ${serial}`, `user ${owner}`]),
+    ...own.flatMap(({ id, serial }) => [`device ${id}`, `SerialNumber = ${serial}`]),
+    ...own.flatMap((device) => ownersOf(device, users).map((email) => `user ${email}`)),
     ...services.filter(({ id }) => parts.includes(id)).map(({ id }) => `service ${id}`),
     ...parts.filter((part) => /^u\d/.test(part)).map((email) => `user ${email}`),
   ];

@@ -40,8 +40,14 @@ function isBesideAttempt({ ledger, world, looks }: Checker, { atMs, verb }: Effe
 /** Whole runs on readings to be believed, by true time. */
 export class Looks {
   private readonly all: { fromMs: number; toMs: number }[] = [];
+  /** True times at which the engine began something, and so held its clocks against each other. */
+  private readonly begun: number[] = [];
 
   constructor(private readonly checker: Checker) {}
+
+  begin(): void {
+    this.begun.push(this.checker.clock.trueMs);
+  }
 
   /** A whole run has ended that began then. */
   add(fromMs: number): void {
@@ -49,8 +55,11 @@ export class Looks {
     // A dry run leaves claims as they are, whatever it sees.
     const isLive = operation?.mode !== 'dry-run' && operation?.daemonMode !== 'dry-run';
     const isGood = [...(operation?.lists.values() ?? [])].every(isBelieved);
-    if (isLive && isGood && clock.offsetMs === 0 && ledger.stoppedAtMs === undefined)
-      this.all.push({ fromMs, toMs: clock.trueMs });
+    // After a jump, a quiet period from when it was noticed, nothing that was done is known to be old.
+    const jumpedMs = clock.jumps.at(-1) ?? Number.NEGATIVE_INFINITY;
+    const noticedMs = this.begun.findLast((atMs) => atMs <= fromMs - QUIET_MS) ?? Number.NEGATIVE_INFINITY;
+    const isSteady = clock.offsetMs === 0 && (jumpedMs < noticedMs || clock.jumps.length === 0);
+    if (isLive && isGood && isSteady && ledger.stoppedAtMs === undefined) this.all.push({ fromMs, toMs: clock.trueMs });
   }
 
   between(fromMs: number, toMs: number): boolean {

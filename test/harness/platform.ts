@@ -58,7 +58,8 @@ export class SimPlatform implements Api {
     const fate = this.listFate();
     this.refuse(fate);
     const { devices, users } = this.versionFor(fate);
-    const records = spoilt(source === 'devices' ? devices.map(deviceRecord) : users.map(userRecord), fate);
+    const told = source === 'devices' ? devices.map((device) => deviceRecord(device, users)) : users.map(userRecord);
+    const records = spoilt(told, fate);
     this.witness.onList(source, fate, records.length);
     for (let from = 0; from === 0 || from < records.length; from += PAGE) {
       this.takeTime();
@@ -83,9 +84,8 @@ export class SimPlatform implements Api {
   }
 
   async devicesOfSerial(serialNumber: string): Promise<Facts[]> {
-    return this.read()
-      .devices.filter((device) => device.serial === serialNumber)
-      .map(deviceRecord);
+    const { devices, users } = this.read();
+    return devices.filter(({ serial }) => serial === serialNumber).map((device) => deviceRecord(device, users));
   }
 
   async service(serviceId: string): Promise<Facts | undefined> {

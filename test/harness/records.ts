@@ -2,7 +2,13 @@
 import type { Facts } from '../../src/domain/facts.ts';
 import { BUNDLE, type DeviceState, type ServiceState, type UserState, type Version, type WorldEvent } from './world.ts';
 
-export function deviceRecord({ id, serial, owner, banned, trouble }: DeviceState): Facts {
+/** Who has it as the users' own records say: whose mapping was deleted owns it no more. */
+export function ownersOf({ serial, owner }: DeviceState, users: readonly UserState[]): string[] {
+  return users.some(({ email, serials }) => email === owner && serials.includes(serial)) ? [owner] : [];
+}
+
+export function deviceRecord(device: DeviceState, users: readonly UserState[]): Facts {
+  const { id, serial, banned, trouble } = device;
   return {
     DeviceID: id,
     SerialNumber: serial,
@@ -12,7 +18,7 @@ export function deviceRecord({ id, serial, owner, banned, trouble }: DeviceState
     Ownership: 'Corporate Dedicated',
     Architecture: 'arm64',
     Banned: banned,
-    Emails: [owner],
+    Emails: ownersOf(device, users),
     MdmData: Object.fromEntries(Object.entries(trouble).filter(([, value]) => value !== undefined)) as Facts,
   };
 }
