@@ -1,8 +1,9 @@
 // act: what Trustward's own doing means to the episodes that go on: it is no person's reversal.
 // In: an intent that is done. Out: the episodes that it changes, for the commit of its outcome. It calls nothing.
 import type { Action } from '../domain/action.ts';
-import { type Episode, seenKey, targetSeen } from '../domain/episode.ts';
+import { type Episode, seenKey, seenOfKey } from '../domain/episode.ts';
 import type { Intent } from '../domain/intent.ts';
+import { isSameTarget } from '../domain/target-key.ts';
 import type { ActContext } from './context.ts';
 
 type Asking = Pick<ActContext, 'store' | 'clock'>;
@@ -14,7 +15,7 @@ type Asking = Pick<ActContext, 'store' | 'clock'>;
  * the episodes that claimed it or had seen it so are over: should it come back, it comes back as new, and nobody reversed it.
  */
 export async function episodesAfter({ store, clock }: Asking, action: Action, intent: Intent): Promise<Episode[]> {
-  if (action.removesTarget) return goneWith({ store, clock }, intent.target);
+  if (action.removesTarget) return goneWith({ store, clock }, intent);
   if (action.inverse === undefined || intent.released) return [];
   const ended = intent.undo ? await endedByUndo({ store, clock }, action, intent) : [];
   const key = seenKey(action.inverse, intent.target);
@@ -27,12 +28,12 @@ export async function episodesAfter({ store, clock }: Asking, action: Action, in
   ];
 }
 
-async function goneWith({ store, clock }: Asking, target: string): Promise<Episode[]> {
+async function goneWith({ store, clock }: Asking, intent: Intent): Promise<Episode[]> {
   const nowMs = clock.nowMs();
   const { episodes, claims } = await store.standing(nowMs);
-  const claiming = new Set(claims.filter((claim) => claim.target === target).map(({ episodeId }) => episodeId));
+  const claiming = new Set(claims.filter((claim) => isSameTarget(claim, intent)).map(({ episodeId }) => episodeId));
   return episodes
-    .filter(({ id, seenSo }) => claiming.has(id) || seenSo.some((key) => targetSeen(key) === target))
+    .filter(({ id, seenSo }) => claiming.has(id) || seenSo.some((key) => isSameTarget(seenOfKey(key), intent)))
     .filter(({ state }) => state !== 'closed')
     .map((episode) => closed(episode, 'gone', nowMs));
 }

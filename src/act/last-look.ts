@@ -6,6 +6,7 @@ import type { Claim } from '../domain/claim.ts';
 import type { Decision } from '../domain/decision.ts';
 import { type Fact, type Facts, own } from '../domain/facts.ts';
 import type { Intent, IntentBasis } from '../domain/intent.ts';
+import { isSameTarget } from '../domain/target-key.ts';
 import { type ActContext, recordOf } from './context.ts';
 import { beyondReviewed } from './deletion-drift.ts';
 import { mayStillAct } from './gate.ts';
@@ -69,7 +70,9 @@ export async function refusedByDoubt({ store, actions }: ActContext, intent: Int
     ...(await store.intents({ target, status: 'sent' })),
     ...(await store.intents({ target, status: 'settled', outcome: 'unknown' })),
   ];
-  const doubt = open.find(({ id, action }) => id !== intent.id && actions.get(action)?.changesFleet);
+  const doubt = open.find(
+    (other) => other.id !== intent.id && actions.get(other.action)?.changesFleet && isSameTarget(other, intent),
+  );
   return doubt && skipped('in_doubt', `intent ${doubt.id} (${doubt.action}) on the same target is not resolved yet`);
 }
 

@@ -8,6 +8,7 @@ import { lineOf } from '../domain/errors.ts';
 import type { Facts } from '../domain/facts.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { WriteAnswer } from '../domain/ports.ts';
+import { isSameTarget } from '../domain/target-key.ts';
 import { closedNotes, episodesAfter } from './after-own-doing.ts';
 import type { ActContext } from './context.ts';
 import type { Refusal } from './last-look.ts';
@@ -113,7 +114,7 @@ export async function claimsAfter(
     ...(await context.store.claims({ status: 'orphaned' })),
   ];
   const opposite = open
-    .filter((claim) => claim.target === intent.target && (action.removesTarget || claim.action === action.inverse))
+    .filter((claim) => isSameTarget(claim, intent) && (action.removesTarget || claim.action === action.inverse))
     .map((claim): Claim => ({ ...claim, status: intent.released ? 'released' : 'ended', endedAt: nowMs }));
   if (intent.undo || action.removesTarget) return opposite;
   const claimed = new Set(

@@ -1,9 +1,11 @@
 // cycle: an exemption is added, and when that is asked for, what stands on the targets that it protects is undone now.
 // In: a person's request. Out: the exemption and what was released. Without `release` standing bans stay.
 import { noCounts } from '../act/context.ts';
+import type { Claim } from '../domain/claim.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import { stopText } from '../domain/steering.ts';
+import { isSameTarget, targetKey } from '../domain/target-key.ts';
 import type { Engine } from './engine.ts';
 import { exemptionOf } from './exemption-of.ts';
 import { type Released, releaseClaims } from './release-claims.ts';
@@ -27,23 +29,23 @@ export async function exempt(
   if (request.release) {
     const reason = `exemption ${exemption.id}: ${exemption.reason}`;
     const counts = noCounts();
-    for (const target of await protectedTargets(engine, exemption)) {
-      released.push(...(await releaseClaims(engine, target, { by, reason }, counts)));
+    for (const claim of await protectedClaims(engine, exemption)) {
+      released.push(...(await releaseClaims(engine, claim, { by, reason }, counts)));
     }
   }
   return { exemption, released };
 }
 
-/** Targets with open claims that this exemption protects, each read now. */
-async function protectedTargets(engine: Engine, exemption: Exemption): Promise<string[]> {
+/** One claim for each target that this exemption protects, each target read now. */
+async function protectedClaims(engine: Engine, exemption: Exemption): Promise<Claim[]> {
   const { claims } = await engine.store.standing(engine.clock.nowMs());
-  const targets: string[] = [];
-  for (const target of new Set(claims.map((claim) => claim.target))) {
-    const own = claims.filter((claim) => claim.target === target);
-    const action = own[0] && engine.actions.get(own[0].action);
+  const found: Claim[] = [];
+  for (const claim of new Map(claims.map((one) => [targetKey(one), one])).values()) {
+    const basis = claims.filter((other) => isSameTarget(other, claim));
+    const action = engine.actions.get(claim.action);
     if (!action) continue;
-    const { records } = await action.readBack(engine.api, target, {});
-    if (await exemptionOf(engine, { target, basis: own }, records, [exemption])) targets.push(target);
+    const { records } = await action.readBack(engine.api, claim.target, {});
+    if (await exemptionOf(engine, { target: claim.target, basis }, records, [exemption])) found.push(claim);
   }
-  return targets;
+  return found;
 }

@@ -17,6 +17,7 @@ import { isAtLeast } from '../domain/mode.ts';
 import { stopText } from '../domain/steering.ts';
 import type { Standing } from '../domain/store.ts';
 import { cardOf } from '../domain/target.ts';
+import { type ActionOnTarget, isSameTarget } from '../domain/target-key.ts';
 import { actContext, type Engine, rulesOfRun } from './engine.ts';
 import { checked, type Person } from './steer.ts';
 
@@ -32,19 +33,22 @@ export interface Released {
 }
 
 /**
+ * `about`: the target as a person names it, or a claim on it, where its text alone may be that of two.
  * `counts`: of the whole command; several targets together stay within the ceilings of one run.
  * Errors: AppError `not_found` (no open claim), `conflict` (stopped, or an undo not resolved yet), and those of reading the API.
  */
 export async function releaseClaims(
   engine: Engine,
-  target: string,
+  about: string | ActionOnTarget,
   person: Person,
   counts: RunCounts = noCounts(),
 ): Promise<Released[]> {
   const who = checked(person);
   const standing = await engine.store.standing(engine.clock.nowMs());
-  const open = standing.claims.filter((claim) => claim.target === target);
-  if (open.length === 0) throw noClaimOn(target, standing.claims);
+  const open = standing.claims.filter((claim) =>
+    typeof about === 'string' ? claim.target === about : isSameTarget(claim, about),
+  );
+  if (open.length === 0) throw noClaimOn(typeof about === 'string' ? about : about.target, standing.claims);
   if (standing.stop) throw new AppError('conflict', `${stopText(standing.stop)}; \`resume\` comes first`);
   const released: Released[] = [];
   for (const action of new Set(open.map((claim) => claim.action))) {
@@ -169,10 +173,10 @@ class Release {
   /** While it is not known what was done to the target, nothing else is sent to it. */
   private unresolved(): Intent | undefined {
     return this.standing.intents.find(
-      ({ target, mode, status, outcome }) =>
-        target === this.target &&
-        mode !== 'dry-run' &&
-        (status === 'planned' || status === 'sent' || outcome === 'unknown'),
+      (intent) =>
+        isSameTarget(intent, { action: this.done, target: this.target }) &&
+        intent.mode !== 'dry-run' &&
+        (intent.status === 'planned' || intent.status === 'sent' || intent.outcome === 'unknown'),
     );
   }
 

@@ -3,9 +3,10 @@
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Claim } from '../domain/claim.ts';
 import { isAtLeast, leastMode } from '../domain/mode.ts';
+import { type ActionOnTarget, targetKey } from '../domain/target-key.ts';
 import type { FollowedEpisodes } from './episodes.ts';
 import type { DecideInput } from './input.ts';
-import type { Wish } from './wish.ts';
+import { aimOf, type Wish } from './wish.ts';
 
 export class Claims {
   private readonly byId = new Map<string, Claim>();
@@ -31,15 +32,17 @@ export class Claims {
     return [...this.byId.values()].filter(isOpen);
   }
 
-  openOn(target: string): Claim[] {
-    return [...(this.idsByTarget.get(target) ?? [])].map((id) => this.byId.get(id) as Claim).filter(isOpen);
+  /** On the target of this action, whatever they claim of it. */
+  openOn(aim: ActionOnTarget): Claim[] {
+    return [...(this.idsByTarget.get(targetKey(aim)) ?? [])].map((id) => this.byId.get(id) as Claim).filter(isOpen);
   }
 
   private put(claim: Claim): void {
     this.byId.set(claim.id, claim);
-    const ids = this.idsByTarget.get(claim.target);
+    const key = targetKey(claim);
+    const ids = this.idsByTarget.get(key);
     if (ids) ids.add(claim.id);
-    else this.idsByTarget.set(claim.target, new Set([claim.id]));
+    else this.idsByTarget.set(key, new Set([claim.id]));
   }
 
   /** A missing or `off` rule orphans its claims; when it is back, they stand again. */
@@ -89,7 +92,7 @@ export class Claims {
 
   /** A wish whose target another rule's open claim wants otherwise: named, for the conflict step. */
   opposing(wish: Wish): Claim | undefined {
-    return this.openOn(wish.target).find((claim) => {
+    return this.openOn(aimOf(wish)).find((claim) => {
       if (claim.rule === wish.rule.id) return false;
       const traits = this.input.traits.get(claim.action);
       const episode = this.followed.episodes.get(claim.episodeId);

@@ -8,12 +8,12 @@ import type { Claims } from './claims.ts';
 import { amendEpisode, type FollowedEpisodes } from './episodes.ts';
 import type { DecideInput } from './input.ts';
 import { foundReversed, mayBeStale } from './reversals.ts';
-import { isAlreadySo, isOwnStateSo, isWishedByNow, type Wish } from './wish.ts';
+import { aimOf, isAlreadySo, isOwnStateSo, isWishedByNow, type Wish } from './wish.ts';
 import type { KnownIntents } from './wishes.ts';
 
 export class Observations {
-  /** `rule action target` of attempts that reads may not show yet. */
-  private readonly attemptedJustNow: readonly string[];
+  /** `action target` of attempts that reads may not show yet, as `seenKey`. */
+  private readonly attemptedJustNow: ReadonlySet<string>;
   /** By action and target: what was found where a person reversed it, as this run saw. */
   private readonly reversed = new Map<string, string>();
 
@@ -23,7 +23,9 @@ export class Observations {
     private readonly claims: Claims,
   ) {
     const attempts = [...input.standing.lastAttempts];
-    this.attemptedJustNow = attempts.filter(([, at]) => mayBeStale(at, input)).map(([key]) => key);
+    const justNow = attempts.filter(([, at]) => mayBeStale(at, input));
+    // A rule's id holds no space; a target may hold anything, also what looks like another action on another target.
+    this.attemptedJustNow = new Set(justNow.map(([key]) => key.slice(key.indexOf(' ') + 1)));
   }
 
   /** Looks at a trusted match whose target is so, or was so and is not any more. */
@@ -40,7 +42,7 @@ export class Observations {
 
   private observeSo(wish: Wish): void {
     const episode = this.episodeNow(wish) as Episode;
-    const claims = this.claims.openOn(wish.target).filter((claim) => claim.action === wish.traits.name);
+    const claims = this.claims.openOn(aimOf(wish)).filter((claim) => claim.action === wish.traits.name);
     const first = claims[0];
     const isOwn = claims.some((claim) => claim.episodeId === episode.id);
     const mayClaim =
@@ -62,7 +64,7 @@ export class Observations {
   }
 
   private wasAttemptedJustNow(action: ActionName | undefined, target: string): boolean {
-    return action !== undefined && this.attemptedJustNow.some((key) => key.endsWith(` ${action} ${target}`));
+    return action !== undefined && this.attemptedJustNow.has(seenKey(action, target));
   }
 
   /** INVARIANT: a state that changes right after an attempt may be a stale read; after the quiet period it is somebody's doing. */
@@ -73,7 +75,7 @@ export class Observations {
     // A field that is missing says nothing of what anybody did.
     if (wish.card.state[wish.traits.fieldWritten as string] === undefined) return;
     const own = this.claims
-      .openOn(wish.target)
+      .openOn(aimOf(wish))
       .filter((claim) => claim.episodeId === episode.id && claim.action === wish.traits.name);
     const isTold = episode.overriddenAt !== undefined;
     const wasSo = own.length > 0 || episode.seenSo.includes(seenKey(wish.traits.name, wish.target));
@@ -88,7 +90,7 @@ export class Observations {
     }
     // Also those of earlier episodes that only wait for their undoing: there is nothing of ours left to undo.
     const waiting = this.claims
-      .openOn(wish.target)
+      .openOn(aimOf(wish))
       .filter(
         ({ action, episodeId, openedAt }) =>
           action === wish.traits.name &&

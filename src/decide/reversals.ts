@@ -20,7 +20,7 @@ export function foundReversed(
 ): string | undefined {
   const traits = input.traits.get(claim.action);
   const kind = followed.episodes.get(claim.episodeId)?.subject.kind;
-  if (!traits?.fieldWritten || !kind || known.doubtOn(claim.target)) return undefined;
+  if (!traits?.fieldWritten || !kind || known.doubtOn(claim)) return undefined;
   const reading = input.sources[SOURCE_OF[kind]];
   if (reading.state !== 'read' || !reading.trusted) return undefined;
   if (traits.inverse && known.of(traits.inverse, claim.target, claim.episodeId)) return undefined;

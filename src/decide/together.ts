@@ -6,9 +6,10 @@ import { isAtLeast, leastMode } from '../domain/mode.ts';
 import { takesDevice } from '../domain/rule.ts';
 import { stopText } from '../domain/steering.ts';
 import { SEVERITIES, SOURCE_OF } from '../domain/subjects.ts';
+import { targetKey } from '../domain/target-key.ts';
 import type { Claims } from './claims.ts';
 import type { DecideInput } from './input.ts';
-import { act, hold, isWishedByNow, type Wish, wishKey } from './wish.ts';
+import { act, aimOf, hold, isWishedByNow, type Wish, wishKey } from './wish.ts';
 
 export function answerTogether(wishes: Wish[], claims: Claims, input: DecideInput): void {
   holdConflicts(wishes, claims, input);
@@ -40,11 +41,11 @@ function holdConflicts(wishes: readonly Wish[], claims: Claims, input: DecideInp
   const keeping = byTarget(
     wishes.filter((wish) => wish.answer?.reason === 'already_so' && isWishedByNow(wish, wish.episode, input.nowMs)),
   );
-  for (const [target, group] of acting) {
+  for (const [key, group] of acting) {
     for (const wish of group) {
       const rival = group.find((other) => wishKey(other) !== wishKey(wish) && weighs(other, wish));
       const keeper = keeping
-        .get(target)
+        .get(key)
         ?.find((other) => other.traits.name === wish.traits.inverse && weighs(other, wish));
       const claim = claims.opposing(wish);
       if (rival) wish.answer = hold('conflict', `rule ${rival.rule.id} wants ${rival.traits.name} for the same target`);
@@ -59,7 +60,10 @@ function holdConflicts(wishes: readonly Wish[], claims: Claims, input: DecideInp
 
 function byTarget(wishes: readonly Wish[]): Map<string, Wish[]> {
   const groups = new Map<string, Wish[]>();
-  for (const wish of wishes) groups.set(wish.target, [...(groups.get(wish.target) ?? []), wish]);
+  for (const wish of wishes) {
+    const key = targetKey(aimOf(wish));
+    groups.set(key, [...(groups.get(key) ?? []), wish]);
+  }
   return groups;
 }
 
@@ -81,8 +85,10 @@ function holdBeyondLimits(wishes: readonly Wish[], input: DecideInput): void {
 /** A rule that disables a service and tells about it has one target, not two. */
 function mostTargetsOfOneAction(wishes: readonly Wish[]): number {
   const byAction = new Map<ActionName, Set<string>>();
-  for (const { traits, target } of wishes)
-    byAction.set(traits.name, (byAction.get(traits.name) ?? new Set()).add(target));
+  for (const wish of wishes) {
+    const { name } = wish.traits;
+    byAction.set(name, (byAction.get(name) ?? new Set()).add(targetKey(aimOf(wish))));
+  }
   return Math.max(0, ...[...byAction.values()].map((targets) => targets.size));
 }
 

@@ -85,7 +85,7 @@ export class UndoWishes {
       episode: this.followed.episodes.get(claim.episodeId),
       devices: seen.card.kind === 'device' ? this.input.fleet.devicesOf(claim.target) : [],
       intent: this.known.of(traits.name, claim.target, claim.episodeId),
-      doubt: this.known.doubtOn(claim.target),
+      doubt: this.known.doubtOn(claim),
       undo: true,
       ...cappedMode(claiming, this.input),
       answer: undefined,

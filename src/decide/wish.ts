@@ -11,6 +11,7 @@ import type { Intent } from '../domain/intent.ts';
 import type { Mode } from '../domain/mode.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { SubjectCard } from '../domain/target.ts';
+import type { ActionOnTarget } from '../domain/target-key.ts';
 
 export interface Answer {
   decision: DecisionName;
@@ -66,6 +67,11 @@ export function skip(reason: ReasonCode, text: string): Answer {
 
 export function act(reason: ReasonCode, text: string): Answer {
   return { decision: 'act', reason, text };
+}
+
+/** What it would do to what: told apart by `targetKey`. */
+export function aimOf({ traits, target, settings }: Wish): ActionOnTarget {
+  return { action: traits.name, target, settings };
 }
 
 /** Equal wishes of several rules or subjects are one intent: the same action, target and settings. */

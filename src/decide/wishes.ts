@@ -7,6 +7,7 @@ import type { Intent } from '../domain/intent.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { SubjectCard } from '../domain/target.ts';
+import { type ActionOnTarget, targetKey } from '../domain/target-key.ts';
 import type { FollowedMatch } from './episodes.ts';
 import type { DecideInput } from './input.ts';
 import type { Wish } from './wish.ts';
@@ -21,7 +22,7 @@ export class KnownIntents {
     for (const intent of intents) {
       this.ids.set(intent.id, intent);
       if (intent.mode === 'dry-run' || intent.status === 'withdrawn') continue;
-      if (intent.status !== 'settled' || intent.outcome === 'unknown') this.doubts.set(intent.target, intent);
+      if (intent.status !== 'settled' || intent.outcome === 'unknown') this.doubts.set(targetKey(intent), intent);
       for (const { episodeId } of intent.basis) this.byKey.set(key(intent.action, intent.target, episodeId), intent);
     }
   }
@@ -31,8 +32,8 @@ export class KnownIntents {
   }
 
   /** Of this target, an intent whose effect is not known yet. */
-  doubtOn(target: string): Intent | undefined {
-    return this.doubts.get(target);
+  doubtOn(aim: ActionOnTarget): Intent | undefined {
+    return this.doubts.get(targetKey(aim));
   }
 
   of(action: ActionName, target: string, episodeId: string | undefined): Intent | undefined {
@@ -61,7 +62,7 @@ export function wishesOf(input: DecideInput, matches: readonly FollowedMatch[], 
           episode,
           devices: match.card.kind === 'device' ? input.fleet.devicesOf(match.card.serial) : [],
           intent: known.of(action, target, episode?.id),
-          doubt: traits.changesFleet ? known.doubtOn(target) : undefined,
+          doubt: traits.changesFleet ? known.doubtOn({ action, target, settings: own }) : undefined,
           undo: false,
           ...cappedMode([rule], input),
           answer: undefined,

@@ -35,6 +35,8 @@ export function seenKey(action: ActionName, target: string): string {
   return `${action} ${target}`;
 }
 
-export function targetSeen(key: string): string {
-  return key.slice(key.indexOf(' ') + 1);
+/** The two parts of a `seenKey`: an action's name holds no space. */
+export function seenOfKey(key: string): { action: ActionName; target: string } {
+  const space = key.indexOf(' ');
+  return { action: key.slice(0, space) as ActionName, target: key.slice(space + 1) };
 }

@@ -41,6 +41,8 @@ export class FakeClock implements Clock {
 export interface Call {
   action: 'ban' | 'unban' | 'delete' | 'enable' | 'disable' | 'drop' | 'write' | 'bundle' | 'unbundle';
   target: string;
+  /** Of the deletion of one user's mapping. */
+  email?: string | undefined;
   /** Of `write`. */
   spec?: Facts;
 }
@@ -157,7 +159,7 @@ export class Platform implements Api {
     return this.write({ action: banned ? 'ban' : 'unban', target: serial });
   }
   async deleteDevice(serial: string, email?: string): Promise<WriteAnswer> {
-    return this.write({ action: 'delete', target: email === undefined ? serial : `${serial} ${email}` });
+    return this.write({ action: 'delete', target: email === undefined ? serial : `${serial} ${email}`, email });
   }
   async enableService(id: string): Promise<WriteAnswer> {
     return this.write({ action: 'enable', target: id });
@@ -204,8 +206,8 @@ export class Platform implements Api {
     const [member, bundle] = target.split(' ') as [string, string];
     if (action === 'bundle') this.bundles.get(bundle)?.add(member);
     if (action === 'unbundle') this.bundles.get(bundle)?.delete(member);
-    if (action === 'delete') this.unmap(target);
-    if (action === 'delete')
+    if (action === 'delete' && call.email !== undefined) this.unmap(target);
+    else if (action === 'delete')
       for (const device of this.of(target)) this.devices.delete(ownText(device, 'DeviceID') ?? '');
     for (const device of this.of(target)) {
       if (action === 'ban' || action === 'unban')
