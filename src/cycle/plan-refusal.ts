@@ -18,6 +18,8 @@ export interface StandingView {
   open: ReadonlyMap<string, Episode>;
   /** Live intents by `action target episode`. */
   live: ReadonlyMap<string, Intent>;
+  /** `target episode` of every live intent, whatever it does. */
+  attempted: ReadonlySet<string>;
   rejected: ReadonlySet<string>;
   /** What the last run that judged it said, where no approval lifts it: by rule, subject, action and target. */
   unlifted: ReadonlyMap<string, StoredDecision>;
@@ -36,6 +38,7 @@ export async function standingView(
   return {
     open: new Map(standing.episodes.filter(({ state }) => state !== 'closed').map((episode) => [episode.id, episode])),
     live: new Map(live.flatMap((intent) => intent.basis.map((item) => [liveKey(intent, item.episodeId), intent]))),
+    attempted: new Set(live.flatMap(({ target, basis }) => basis.map((item) => `${target} ${item.episodeId}`))),
     rejected: standing.rejected,
     unlifted: new Map(
       standing.decisions
@@ -75,8 +78,9 @@ export function refusalOf(
     const untrusted = rule.sources.find((source) => view.untrusted.has(source));
     if (untrusted) return `${untrusted} were not trusted when they were read last: ${view.untrusted.get(untrusted)}`;
     const episode = view.open.get(episodeId);
-    // A window slides on by itself: what it held was approved all the same.
-    if (!planned.undo && !episode && !rule.sources.includes('events')) return `the trouble of ${subjectId} is over`;
+    // A window slides on by itself: what it held was approved all the same, but not a second attempt on trouble that is over.
+    const isSlidOn = rule.sources.includes('events') && !view.attempted.has(`${planned.target} ${episodeId}`);
+    if (!planned.undo && !episode && !isSlidOn) return `the trouble of ${subjectId} is over`;
     if (!planned.undo && episode?.overriddenAt !== undefined) return 'a person reversed it since the plan was made';
     if (view.rejected.has(intentKey({ ...planned, basis: [{ episodeId }] as PlannedIntent['basis'] })))
       return 'a person rejected it in another plan';
