@@ -3,6 +3,7 @@
 // It must never hold more than one unfinished element and one chunk, nor take a cut-off array for a short one.
 import { DEPTH_MAX } from '../contract/exact-json.ts';
 import { type FaultCause, TransportFault } from './fault.ts';
+import { jsonTextOf } from './json-text.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -132,7 +133,7 @@ export class ElementSplitter {
       throw fault('garbage', 'the answer is not valid JSON');
     }
     this.#hadComma ||= !last;
-    return whole.toString('utf8');
+    return jsonTextOf(whole);
   }
 
   #refuseMore(rest: Buffer): undefined {

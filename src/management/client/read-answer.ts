@@ -5,6 +5,7 @@ import { isFacts } from '../../domain/facts.ts';
 import { parseExact } from '../contract/exact-json.ts';
 import type { Head } from './exchange.ts';
 import { causeOf, type FaultCause, problem, type Subject } from './fault.ts';
+import { jsonTextOf } from './json-text.ts';
 import type { Redactor } from './redactor.ts';
 import type { Answer } from './transport.ts';
 
@@ -56,10 +57,11 @@ export function messageOf(body: Buffer): string {
 
 /** JSON with exact integers; undefined for an empty body. Errors: AppError `api_answer`: `garbage`, `truncated`, … */
 export function parseBody(about: Subject, answer: Answer): unknown {
-  const text = answer.body.toString('utf8');
-  if (text === '') return undefined;
+  const { body } = answer;
+  if (body.length === 0) return undefined;
+  const text = jsonTextOf(hasByteOrderMark(body) ? body.subarray(3) : body);
   try {
-    return parseExact(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+    return parseExact(text);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const cause = causeOf(error) ?? 'garbage';
@@ -68,6 +70,10 @@ export function parseBody(about: Subject, answer: Answer): unknown {
     }
     throw problem('api_answer', about, cause, `the answer cannot be used: ${error.message}${mediaWords(answer)}`);
   }
+}
+
+function hasByteOrderMark(body: Buffer): boolean {
+  return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
 }
 
 /** Without a declared length a cut connection looks like an end; an unclosed list or object gives it away. */
