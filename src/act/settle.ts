@@ -99,8 +99,8 @@ export async function record(
 }
 
 /**
- * Doing opens a claim for every episode. It ends all claims that the opposite action has on the target: nobody else ended
- * them. Where the target is gone, every claim on it ends.
+ * Doing ends all claims that the opposite action has on the target: nobody else ended them. Where there was none, it opens a
+ * claim for every episode. Where the target is gone, every claim on it ends.
  */
 export async function claimsAfter(
   context: Pick<ActContext, 'store' | 'clock' | 'ids'>,
@@ -116,7 +116,8 @@ export async function claimsAfter(
   const opposite = open
     .filter((claim) => isSameTarget(claim, intent) && (action.removesTarget || claim.action === action.inverse))
     .map((claim): Claim => ({ ...claim, status: intent.released ? 'released' : 'ended', endedAt: nowMs }));
-  if (intent.undo || action.removesTarget) return opposite;
+  // Where it ended claims it took back what Trustward did: undoing it would bring that about anew, though its trouble is over.
+  if (intent.undo || action.removesTarget || opposite.length > 0) return opposite;
   const claimed = new Set(
     open
       .filter((claim) => claim.target === intent.target && claim.action === intent.action)

@@ -159,7 +159,7 @@ async function wouldDecide(deps: ExplainDeps, look: Look): Promise<WouldDecide[]
     unjudged: [],
     activeRules: new Set(deps.rules.map((one) => one.id)),
     traits: deps.actions,
-    judgements: judgementsAmong(judgeNow(look), among.matches, id),
+    judgements: judgementsAmong(judgeNow(look), among, id),
     sources: look.sources,
     fleet: joinedFleet(fleetOf(devices), among.devices, owners && serialsByOwner(owners)),
     bundles: await bundlesOf(deps, rule),

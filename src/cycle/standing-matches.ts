@@ -1,10 +1,12 @@
 // cycle: what the last runs decided about others, as matches again: so that limits, owners, conflicts and ceilings weigh one
-// explained subject among them. In: decisions in force. Out: matches and their devices, as far as decisions tell of them. Pure.
+// explained subject among them, and so does what is to be undone. In: decisions in force. Out: matches, troubles that are over, and
+// their devices, as far as decisions tell of them. Pure.
 import type { Action, ActionName } from '../domain/action.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import type { Fleet, FleetDevice } from '../domain/fleet.ts';
+import type { SubjectKind } from '../domain/subjects.ts';
 import type { SubjectCard } from '../domain/target.ts';
-import type { Judgement, Match } from '../domain/verdict.ts';
+import type { Judgement, Match, StandingVerdict } from '../domain/verdict.ts';
 
 /** Others do not weigh with these, and all that it would take to ask again is not in a decision; the rest is asked anew. */
 const WEIGHS_NOTHING: ReadonlySet<string> = new Set(['untrusted_source', 'exempt']);
@@ -14,6 +16,8 @@ const SOMEBODY = 'somebody who owns several';
 
 export interface StandingMatches {
   matches: Match[];
+  /** Subjects of which something is to be undone. */
+  over: StandingVerdict[];
   /** By serial number. */
   devices: Map<string, FleetDevice[]>;
 }
@@ -24,15 +28,15 @@ export function standingMatches(
 ): StandingMatches {
   const groups = new Map<string, StoredDecision[]>();
   for (const decision of decisions.toSorted(asRoomWasGiven)) {
-    if (decision.verdict !== 'match') continue;
-    const key = `${decision.rule}\u0000${decision.subject.id}`;
+    const key = `${decision.rule}\u0000${decision.subject.id}\u0000${decision.verdict}`;
     groups.set(key, [...(groups.get(key) ?? []), decision]);
   }
-  const found: StandingMatches = { matches: [], devices: new Map() };
+  const found: StandingMatches = { matches: [], over: [], devices: new Map() };
   for (const group of groups.values()) {
     if (group.every(weighsNothing)) continue;
     const match = matchOf(group, actions);
-    found.matches.push(match);
+    if (group[0]?.verdict === 'match') found.matches.push(match);
+    else found.over.push({ ...match, verdict: 'no_match', missing: [] });
     if (match.card.kind === 'device') found.devices.set(match.card.serial, devicesOf(group, match.card));
   }
   return found;
@@ -42,18 +46,20 @@ export function standingMatches(
  * One for each kind, as passes over the sources give them; `now` is a pass over one subject alone, and has the last word on it.
  * It keeps its place among the others: of a ceiling, the first ones have the room.
  */
-export function judgementsAmong(now: Judgement, matches: readonly Match[], subjectId: string): Judgement[] {
-  const isOwn = ({ rule, card }: Match) => card.id === subjectId && now.tallies.some((tally) => tally.rule === rule);
+export function judgementsAmong(now: Judgement, { matches, over }: StandingMatches, subjectId: string): Judgement[] {
+  const isOwn = ({ rule, card }: Pick<Match, 'rule' | 'card'>) =>
+    card.id === subjectId && now.tallies.some((tally) => tally.rule === rule);
   const own = matches.filter(({ card }) => card.kind === now.kind);
   const place = own.findIndex(isOwn);
   const others = own.filter((match) => !isOwn(match));
   const among = place < 0 ? [...others, ...now.matches] : others.toSpliced(place, 0, ...now.matches);
-  const kinds = new Set(matches.map(({ card }) => card.kind).filter((kind) => kind !== now.kind));
+  const overOf = (kind: SubjectKind) => over.filter((one) => one.card.kind === kind && !isOwn(one));
+  const kinds = new Set([...matches, ...over].map(({ card }) => card.kind).filter((kind) => kind !== now.kind));
   return [
-    { ...now, matches: among },
+    { ...now, matches: among, standing: [...now.standing, ...overOf(now.kind)] },
     ...[...kinds].map((kind): Judgement => {
       const all = matches.filter(({ card }) => card.kind === kind);
-      return { kind, judged: all.length, tallies: [], matches: all, standing: [], values: {} };
+      return { kind, judged: all.length, tallies: [], matches: all, standing: overOf(kind), values: {} };
     }),
   ];
 }

@@ -105,7 +105,10 @@ function isHeld({ answer }: Wish): boolean {
   return answer?.decision === 'hold';
 }
 
-/** Equal wishes (one action, one target) of several rules or subjects are one intent. */
+/**
+ * Equal wishes (one action, one target) of several rules or subjects are one intent.
+ * INVARIANT: undoings are never among others: `leaveToUndoing`, and the rules' modes, have kept them apart.
+ */
 function merged(wishes: readonly Wish[]): Wish[][] {
   const groups = new Map<string, Wish[]>();
   for (const wish of wishes) {

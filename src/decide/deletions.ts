@@ -3,8 +3,7 @@
 // device by each is left without any, though none of them alone would do it. Pure.
 import { deletionOf, deletionTarget, type OwnersView } from '../domain/deletion.ts';
 import type { Fleet, FleetDevice } from '../domain/fleet.ts';
-import { weighs } from './together.ts';
-import { isPlannable, type Wish } from './wish.ts';
+import { isPlannable, type Wish, weighs } from './wish.ts';
 import { hasNoKnownDevice } from './wishes.ts';
 
 type Serials = ReadonlyMap<string, ReadonlySet<string>>;

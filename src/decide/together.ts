@@ -1,5 +1,5 @@
 // decide, fourth step: questions that need all wishes of a run together: conflicts, limits, owners, approval, ceilings.
-// Each answers wishes that have no answer yet, in the design's order.
+// Each answers wishes that have no answer yet, in the design's order. What wishes of one target mean to each other: one-target.ts.
 import type { ActionName } from '../domain/action.ts';
 import { attemptsAllowed, share } from '../domain/ceiling.ts';
 import { isAtLeast, leastMode } from '../domain/mode.ts';
@@ -9,7 +9,8 @@ import { SEVERITIES, SOURCE_OF } from '../domain/subjects.ts';
 import { targetKey } from '../domain/target-key.ts';
 import type { Claims } from './claims.ts';
 import type { DecideInput } from './input.ts';
-import { act, aimOf, hold, isWishedByNow, type Wish, wishKey } from './wish.ts';
+import { holdConflicts, leaveToUndoing } from './one-target.ts';
+import { act, aimOf, hold, unanswered, type Wish, weighs } from './wish.ts';
 
 export function answerTogether(wishes: Wish[], claims: Claims, input: DecideInput): void {
   holdConflicts(wishes, claims, input);
@@ -18,59 +19,16 @@ export function answerTogether(wishes: Wish[], claims: Claims, input: DecideInpu
   holdForApproval(wishes, input);
   holdBeyondCeilings(wishes, input);
   holdWhileStopped(wishes, input);
-  for (const wish of open(wishes)) {
+  for (const wish of unanswered(wishes)) {
     wish.answer = wish.undo ? act('trouble_over', 'the last claim on it ended') : act('trouble', 'the rule matches');
   }
-}
-
-function open(wishes: readonly Wish[]): Wish[] {
-  return wishes.filter((wish) => wish.answer === undefined);
-}
-
-/** What a rule in dry-run would do holds back other dry wishes only: trying a rule out changes nothing for the others. */
-export function weighs(other: Wish, wish: Wish): boolean {
-  return isAtLeast(other.ownMode, 'approve') || !isAtLeast(wish.ownMode, 'approve');
-}
-
-/**
- * Two wishes that cannot both be: both are held, each naming the other. One that has its state already stands against the
- * opposite alone: were that done, it would be next to act, and the target would swing to and fro.
- */
-function holdConflicts(wishes: readonly Wish[], claims: Claims, input: DecideInput): void {
-  const acting = byTarget(open(wishes).filter((wish) => wish.traits.changesFleet));
-  const keeping = byTarget(
-    wishes.filter((wish) => wish.answer?.reason === 'already_so' && isWishedByNow(wish, wish.episode, input.nowMs)),
-  );
-  for (const [key, group] of acting) {
-    for (const wish of group) {
-      const rival = group.find((other) => wishKey(other) !== wishKey(wish) && weighs(other, wish));
-      const keeper = keeping
-        .get(key)
-        ?.find((other) => other.traits.name === wish.traits.inverse && weighs(other, wish));
-      const claim = claims.opposing(wish);
-      if (rival) wish.answer = hold('conflict', `rule ${rival.rule.id} wants ${rival.traits.name} for the same target`);
-      else if (keeper) {
-        const text = `rule ${keeper.rule.id} wants ${keeper.traits.name} for the same target, where it is so already`;
-        wish.answer = hold('conflict', text);
-      } else if (claim)
-        wish.answer = hold('conflict', `rule ${claim.rule} holds a claim (${claim.action}) on the same target`);
-    }
-  }
-}
-
-function byTarget(wishes: readonly Wish[]): Map<string, Wish[]> {
-  const groups = new Map<string, Wish[]>();
-  for (const wish of wishes) {
-    const key = targetKey(aimOf(wish));
-    groups.set(key, [...(groups.get(key) ?? []), wish]);
-  }
-  return groups;
+  leaveToUndoing(wishes);
 }
 
 /** Crossing either limit holds the whole rule, never "the first N". Undoing is bounded by its ceilings alone. */
 function holdBeyondLimits(wishes: readonly Wish[], input: DecideInput): void {
   for (const rule of input.judged) {
-    const own = open(wishes).filter((wish) => wish.rule.id === rule.id && !wish.undo);
+    const own = unanswered(wishes).filter((wish) => wish.rule.id === rule.id && !wish.undo);
     const targets = mostTargetsOfOneAction(own);
     const subjects = input.sources[SOURCE_OF[rule.subject]].count;
     const byShare = share(rule.limits.percent, subjects);
@@ -94,7 +52,7 @@ function mostTargetsOfOneAction(wishes: readonly Wish[]): number {
 
 /** Two or more devices of one owner in one run: somebody would be left with nothing. */
 function holdOwners(wishes: readonly Wish[]): void {
-  const taking = open(wishes).filter((wish) => !wish.undo && takesDevice(wish.traits.name));
+  const taking = unanswered(wishes).filter((wish) => !wish.undo && takesDevice(wish.traits.name));
   const ofOwner = new Map<string, Wish[]>();
   for (const wish of taking) {
     for (const owner of ownersOf(wish)) ofOwner.set(owner, [...(ofOwner.get(owner) ?? []), wish]);
@@ -120,7 +78,7 @@ function ownersOf(wish: Wish): string[] {
 /** A daemon of mode `approve` holds what any run of it would do: a dry run says so too. */
 function holdForApproval(wishes: readonly Wish[], input: DecideInput): void {
   const capped = leastMode(input.runMode, input.daemonMode) === 'approve' || input.daemonMode === 'approve';
-  for (const wish of open(wishes)) {
+  for (const wish of unanswered(wishes)) {
     if (wish.ownMode === 'approve') wish.answer = hold('approval_needed', 'the rule has mode `approve`');
     else if (wish.traits.changesFleet && wish.traits.inverse === undefined) {
       wish.answer = hold('approval_needed', `${wish.traits.name} cannot be undone`);
@@ -136,7 +94,7 @@ function holdForApproval(wishes: readonly Wish[], input: DecideInput): void {
 /** While a person has stopped everything, nothing is opened that act/ would only give up again, run after run. */
 function holdWhileStopped(wishes: readonly Wish[], { standing: { stop } }: DecideInput): void {
   if (stop === undefined) return;
-  for (const wish of open(wishes)) {
+  for (const wish of unanswered(wishes)) {
     if (!isAtLeast(wish.ownMode, 'approve')) continue;
     wish.answer = hold('stopped', stopText(stop));
   }
@@ -144,7 +102,7 @@ function holdWhileStopped(wishes: readonly Wish[], { standing: { stop } }: Decid
 
 /** Says beforehand what act/ will refuse, the worst trouble first. act/ asks again before each call. */
 function holdBeyondCeilings(wishes: readonly Wish[], input: DecideInput): void {
-  const bySeverity = open(wishes)
+  const bySeverity = unanswered(wishes)
     .filter((wish) => wish.traits.changesFleet && isAtLeast(wish.ownMode, 'approve'))
     .sort((a, b) => SEVERITIES.indexOf(b.rule.severity) - SEVERITIES.indexOf(a.rule.severity));
   const taken = new Map<ActionName, Set<string>>();

@@ -8,7 +8,7 @@ import type { Exemption } from '../domain/exemption.ts';
 import type { Fact, Facts } from '../domain/facts.ts';
 import type { FleetDevice } from '../domain/fleet.ts';
 import type { Intent } from '../domain/intent.ts';
-import type { Mode } from '../domain/mode.ts';
+import { isAtLeast, type Mode } from '../domain/mode.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { SubjectCard } from '../domain/target.ts';
 import type { ActionOnTarget } from '../domain/target-key.ts';
@@ -67,6 +67,15 @@ export function skip(reason: ReasonCode, text: string): Answer {
 
 export function act(reason: ReasonCode, text: string): Answer {
   return { decision: 'act', reason, text };
+}
+
+export function unanswered(wishes: readonly Wish[]): Wish[] {
+  return wishes.filter((wish) => wish.answer === undefined);
+}
+
+/** What a rule in dry-run would do holds back other dry wishes only: trying a rule out changes nothing for the others. */
+export function weighs(other: Wish, wish: Wish): boolean {
+  return isAtLeast(other.ownMode, 'approve') || !isAtLeast(wish.ownMode, 'approve');
 }
 
 /** What it would do to what: told apart by `targetKey`. */

@@ -122,7 +122,7 @@ export class Scene {
 
   openClaims(): string[] {
     return [...this.claims.values()]
-      .filter(({ status }) => status === 'standing' || status === 'orphaned')
+      .filter(isOpen)
       .map(({ rule: name, target, status }) => `${name} on ${target}: ${status}`);
   }
 
@@ -213,7 +213,7 @@ export class Scene {
   }
 
   private standing(): DecideInput['standing'] {
-    const claims = [...this.claims.values()].filter(({ status }) => status === 'standing' || status === 'orphaned');
+    const claims = [...this.claims.values()].filter(isOpen);
     const claimed = new Set(claims.map(({ episodeId }) => episodeId));
     const episodes = [...this.episodes.values()].filter(({ id, state }) => state !== 'closed' || claimed.has(id));
     const ids = new Set(episodes.map(({ id }) => id));
@@ -276,14 +276,11 @@ export class Scene {
     const unseen = traits.inverse && seenKey(traits.inverse, target);
     for (const episode of this.episodes.values())
       this.episodes.set(episode.id, { ...episode, seenSo: episode.seenSo.filter((seen) => seen !== unseen) });
-    if (undo) {
-      for (const claim of this.claims.values()) {
-        const isOpen = claim.status === 'standing' || claim.status === 'orphaned';
-        if (isOpen && claim.target === target && claim.action === traits.inverse)
-          this.claims.set(claim.id, { ...claim, status: 'ended', endedAt: this.nowMs });
-      }
-      return;
-    }
+    const taken = [...this.claims.values()].filter(
+      (claim) => isOpen(claim) && claim.target === target && claim.action === traits.inverse,
+    );
+    for (const claim of taken) this.claims.set(claim.id, { ...claim, status: 'ended', endedAt: this.nowMs });
+    if (undo || taken.length > 0) return;
     for (const { episodeId, rule: name, subjectId } of basis) {
       const claim = {
         id: this.ids.next(),
@@ -305,6 +302,10 @@ export class Scene {
       for (const one of planned.basis) this.rejected.add(intentKey({ ...planned, basis: [one] }));
     }
   }
+}
+
+function isOpen({ status }: Claim): boolean {
+  return status === 'standing' || status === 'orphaned';
 }
 
 function stored(decision: Decision, writtenAt: number): StoredDecision {
