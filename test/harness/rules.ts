@@ -128,7 +128,7 @@ export function inMode(rule: LoadedRule, mode: Mode): LoadedRule {
 
 /** The rule as somebody edits it, without another meaning. */
 export function edited(rule: LoadedRule): LoadedRule {
-  return once(`edited ${rule.id} ${rule.hash}`, () => ({
+  return once(`edited ${rule.mode} ${rule.id} ${rule.hash}`, () => ({
     ...rule,
     title: `${rule.title}, said better`,
     hash: digestOf(rule.hash),
