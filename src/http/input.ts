@@ -3,7 +3,10 @@ import { z } from 'zod';
 import { pathText, wordsOf } from '../domain/schema-words.ts';
 import { readBodyText } from './body.ts';
 import { type FieldError, Problem } from './problem.ts';
+import { repeatedKey } from './repeated-key.ts';
 import type { Ctx } from './route.ts';
+
+const TWICE = 'is given more than once';
 
 /** An empty body is taken for `{}`. The content type is not asked for: tokens, not cookies, say who asks. */
 export async function readBody<T>(context: Ctx, schema: z.ZodType<T>): Promise<T> {
@@ -12,16 +15,20 @@ export async function readBody<T>(context: Ctx, schema: z.ZodType<T>): Promise<T
 }
 
 function parse(text: string): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     throw new Problem(400, 'malformed-json', 'The body is not JSON', 'the body must be one JSON object');
   }
+  const repeated = repeatedKey(text);
+  if (repeated) throw badInput('body', [{ path: pathText(repeated), message: TWICE }]);
+  return value;
 }
 
 export function readQuery<T>(context: Ctx, schema: z.ZodType<T>): T {
   const repeated = Object.entries(context.req.queries()).find(([, values]) => values.length > 1);
-  if (repeated) throw badInput('query', [{ path: repeated[0], message: 'is given more than once' }]);
+  if (repeated) throw badInput('query', [{ path: repeated[0], message: TWICE }]);
   return check(schema, context.req.query(), 'query');
 }
 
