@@ -10,7 +10,7 @@ import type { WhatIfEngine } from './cycle/what-if.ts';
 import { RuleHolder } from './rule-holder.ts';
 import { boundElsewhere } from './store/sqlite-store.ts';
 import { takeWriterLock } from './store/writer-lock.ts';
-import { systemClock } from './system/clock.ts';
+import { bootId, systemClock } from './system/clock.ts';
 import { systemIds } from './system/ids.ts';
 import { systemLog } from './system/log.ts';
 import { steadyTime } from './system/steady-time.ts';
@@ -56,7 +56,7 @@ export async function composeWhatIf(config: Config, chosen: readonly string[] = 
       api,
       reader,
       clock,
-      steady: steadyTime(clock),
+      steady: steadyTime(clock, bootId(), await reader.clockAgreement()),
       ids: systemIds(clock),
       log,
       actions,

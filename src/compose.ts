@@ -31,7 +31,7 @@ import { SqliteReader } from './store/reader.ts';
 import { SqliteStore } from './store/sqlite-store.ts';
 import { StoreHealth } from './store/store-health.ts';
 import { takeWriterLock, type WriterLock } from './store/writer-lock.ts';
-import { systemClock } from './system/clock.ts';
+import { bootId, systemClock } from './system/clock.ts';
 import { systemIds, systemRandom } from './system/ids.ts';
 import { systemLog } from './system/log.ts';
 import { steadyTime } from './system/steady-time.ts';
@@ -96,12 +96,14 @@ export async function composeEngine(
     stopping.signal.addEventListener('abort', () => setTimeout(() => hardStop.abort(), GRACE_MS).unref(), {
       once: true,
     });
+    const steady = steadyTime(clock, bootId(), await store.clockAgreement());
+    await store.keepClockAgreement(steady.agreement());
     const engine: Engine = {
       api,
       store,
       checkpointer,
       clock,
-      steady: steadyTime(clock),
+      steady,
       ids: systemIds(clock),
       log,
       actions,

@@ -69,7 +69,7 @@ async function send(
   doubtRetry: boolean,
 ): Promise<WriteAnswer> {
   const { id, target, basis } = intent;
-  // A jump before it is seen now: also one that is taken back before anybody waits for this attempt.
+  // A jump before it is seen now: also one that is taken back before anybody waits for this attempt, or while no process runs.
   context.steady.read();
   context.counts.attempts.set(action.name, (context.counts.attempts.get(action.name) ?? 0) + 1);
   await context.store.changeIntent({
@@ -82,6 +82,7 @@ async function send(
     settings: intent.settings,
     effect: intent.effect,
     doubtRetry,
+    clocks: context.steady.agreement(),
     notes: [
       {
         kind: 'intent.sent',

@@ -73,12 +73,14 @@ export async function record(
   const claims = done && isOurs ? await claimsAfter(context, action, intent) : [];
   const episodes = done && isOurs ? await episodesAfter(context, action, intent) : [];
   const { id, target } = intent;
+  context.steady.read();
   await context.store.changeIntent({
     intentId: id,
     status: 'settled',
     outcome,
     note,
     attempt: { answered: note },
+    clocks: context.steady.agreement(),
     claims,
     episodes,
     notifications: done ? notificationsOf(context, intent) : [],

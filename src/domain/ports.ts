@@ -1,7 +1,7 @@
 // domain: the ports. Stages see the world through these alone; compose.ts hands them over.
 import type { Facts } from './facts.ts';
 
-/** The only source of time. `monotonicMs` never jumps: for timeouts and durations. */
+/** The only source of time. `monotonicMs` counts from the machine's start and never jumps: for timeouts and durations. */
 export interface Clock {
   nowMs(): number;
   monotonicMs(): number;

@@ -1,16 +1,30 @@
-// domain: how long ago something was at the least, though the wall clock may have jumped since. What is stored is wall time;
-// within one process a clock that never jumps tells when the wall clock did. After a restart the wall clock is all there is.
+// domain: how long ago something was at the least, though the wall clock may have jumped since. What is stored is wall time; a
+// clock that never jumps while the machine runs tells when the wall clock did. Since when the two agree is kept with what is stored.
 
 export interface SteadyTime {
   read(): SteadyReading;
+  /** As of the last reading: to be kept with what is written down after it. */
+  agreement(): ClockAgreement;
 }
 
 export interface SteadyReading {
   nowMs: number;
   /** Wall times before this one were written down before a jump: of those it is only known how long the jump is over. */
   sinceMs: number;
-  /** So long the two clocks have agreed: since the jump was seen, or since the process began. */
+  /** So long the two clocks have agreed: since the jump was seen, or since the first process of this boot began. */
   forMs: number;
+}
+
+/** Since when the wall clock and the one that counts from the machine's start agree: a next process goes on from there. */
+export interface ClockAgreement {
+  /** Which start of which machine; empty where the system does not tell. */
+  boot: string;
+  /** The wall clock less the other one. */
+  apartMs: number;
+  /** Since then, by the wall clock. */
+  sinceMs: number;
+  /** Since then, by the other one. */
+  fromMs: number;
 }
 
 /** A difference of the two clocks that is no jump: one is slowly corrected, the other is not. */

@@ -14,6 +14,7 @@ import type { Notification, NotificationStatus, StoredNotification } from './not
 import type { Plan, PlanStatus } from './plan.ts';
 import type { Run, RunFindings } from './run.ts';
 import type { Baseline, Coverage } from './snapshot.ts';
+import type { ClockAgreement } from './steady-time.ts';
 import type { Acceptance, Stop } from './steering.ts';
 import type { Source } from './subjects.ts';
 
@@ -91,6 +92,8 @@ export interface IntentChange {
   settings?: Facts;
   /** What it does now to what was read. */
   effect?: Effect;
+  /** Of the clocks that its times are written by. */
+  clocks?: ClockAgreement;
   /** Put into the outbox with it. */
   notifications?: Notification[];
   /** The decision rows of this intent say the same. */
@@ -170,6 +173,8 @@ export interface StoreReader {
   notifications(statuses: readonly NotificationStatus[], limit: number): Promise<StoredNotification[]>;
   /** Readings that a person took as they are, not used yet. */
   acceptances(): Promise<Acceptance[]>;
+  /** Of the clocks that the stored times were written by; undefined before the first. */
+  clockAgreement(): Promise<ClockAgreement | undefined>;
   /** Tokens of the HTTP endpoint, the newest first, revoked ones too. */
   endpointTokens(): Promise<EndpointToken[]>;
   close(): Promise<void>;
@@ -193,6 +198,8 @@ export interface Store extends StoreReader {
   attemptsOfRun(runId: string): Promise<ReadonlyMap<ActionName, number>>;
   observeEvents(observed: ObservedEvents): Promise<{ added: number }>;
   appendAudit(notes: AuditNote[]): Promise<void>;
+  /** Of the clocks by which times are written from now on. */
+  keepClockAgreement(agreement: ClockAgreement): Promise<void>;
   /** Adds an exemption, or writes it as it is now. */
   saveExemption(exemption: Exemption, notes: AuditNote[]): Promise<void>;
   /** Sets the stop switch, or with undefined takes it off. */

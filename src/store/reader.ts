@@ -12,12 +12,14 @@ import type { NotificationStatus, StoredNotification } from '../domain/notificat
 import { type Plan, type PlanStatus, statusAt } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Baseline, Coverage } from '../domain/snapshot.ts';
+import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { Acceptance, Stop } from '../domain/steering.ts';
 import type { DecisionQuery, RunRecord, Standing, StoreReader } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
 import { auditedDigest, entriesFrom, entryOfRow, headOf } from './audit-log.ts';
 import { rowByPrefix } from './by-prefix.ts';
 import { allCheckpointLines } from './checkpoint-table.ts';
+import { readClockAgreement } from './clock-agreement.ts';
 import type { Db, Row } from './database.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
 import { readNotifications } from './outbox.ts';
@@ -203,6 +205,10 @@ export class SqliteReader implements StoreReader, CheckpointReader {
 
   async acceptances(): Promise<Acceptance[]> {
     return readAcceptances(this.db);
+  }
+
+  async clockAgreement(): Promise<ClockAgreement | undefined> {
+    return readClockAgreement(this.db);
   }
 
   async endpointTokens(): Promise<EndpointToken[]> {

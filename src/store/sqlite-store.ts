@@ -19,10 +19,12 @@ import type { Plan } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Run } from '../domain/run.ts';
 import type { Baseline } from '../domain/snapshot.ts';
+import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { Acceptance, Stop } from '../domain/steering.ts';
 import type { IntentChange, ObservedEvents, Release, RunCommit, Store } from '../domain/store.ts';
 import { AuditLog } from './audit-log.ts';
 import { checkpointAt, checkpointLinesAfter, removeArchived } from './checkpoint-table.ts';
+import { saveClockAgreement } from './clock-agreement.ts';
 import type { Db } from './database.ts';
 import { saveEvents } from './event-log.ts';
 import { addIntent, addRelease, applyIntentChange, linkDecisions, suppressIntent } from './intent-log.ts';
@@ -130,6 +132,7 @@ export class SqliteStore extends SqliteReader implements Store, CheckpointStore 
       applyIntentChange(this.db, change, this.clock.nowMs());
       this.saveEpisodes(change.episodes ?? []);
       this.saveClaims(change.claims ?? []);
+      if (change.clocks) saveClockAgreement(this.db, change.clocks);
       for (const notification of change.notifications ?? []) addNotification(this.db, notification);
       this.audits.append(change.notes);
     });
@@ -172,6 +175,10 @@ export class SqliteStore extends SqliteReader implements Store, CheckpointStore 
 
   async appendAudit(notes: AuditNote[]): Promise<void> {
     this.unit(() => this.audits.append(notes));
+  }
+
+  async keepClockAgreement(agreement: ClockAgreement): Promise<void> {
+    this.unit(() => saveClockAgreement(this.db, agreement));
   }
 
   async sealAudit(): Promise<Checkpoint | undefined> {

@@ -23,6 +23,7 @@ export const START_MS = 1_800_000_000_000;
 /** Time that only moves when a test, or a wait, moves it. */
 export class FakeClock implements Clock {
   now = START_MS;
+  boot = 'the first boot';
   nowMs(): number {
     return this.now;
   }

@@ -17,6 +17,7 @@ import type { RunRecord } from '../../src/domain/store.ts';
 import { compileRules, type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
 import { EVENT_PULL_DEFAULT } from '../../src/pull/pull-events.ts';
 import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
+import { readClockAgreement, saveClockAgreement } from '../../src/store/clock-agreement.ts';
 import { type Db, openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
@@ -81,6 +82,8 @@ export interface OnPlatform {
   apply(plan: Plan | undefined): Promise<Applied>;
   intents(): Promise<Pick<Intent, 'action' | 'target' | 'status' | 'outcome'>[]>;
   openStore(): SqliteStore;
+  /** The process ended, and the next one looks at the clocks. */
+  restart(): void;
   close(): Promise<void>;
 }
 
@@ -103,17 +106,24 @@ export function startOnPlatform({
   const clock = new FakeClock();
   const platform = new Platform(clock);
   let active = activate(rules);
-  const openStore = () => {
+  const openDb = () => {
     const db = given ?? openDatabase(file);
     if (!given) migrate(db);
-    return new SqliteStore(db, linkEntry, clock);
+    return db;
   };
-  const store = openStore();
+  const openStore = () => new SqliteStore(openDb(), linkEntry, clock);
+  const db = openDb();
+  const store = new SqliteStore(db, linkEntry, clock);
+  const beginTime = () => {
+    const steady = steadyTime(clock, clock.boot, readClockAgreement(db));
+    saveClockAgreement(db, steady.agreement());
+    return steady;
+  };
   const engine: Engine = {
     api: platform,
     store,
     clock,
-    steady: steadyTime(clock),
+    steady: beginTime(),
     ids: countingIds(),
     log: silent,
     actions: ACTIONS,
@@ -139,6 +149,9 @@ export function startOnPlatform({
     intents: async () =>
       (await store.intents({})).map(({ action, target, status, outcome }) => ({ action, target, status, outcome })),
     openStore,
+    restart: () => {
+      engine.steady = beginTime();
+    },
     close: () => store.close(),
   };
 }

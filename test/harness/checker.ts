@@ -162,9 +162,8 @@ export class Checker implements Witness {
       if (intent.doubtRetries !== 1) this.report('doubled', `intent ${id}: ${intent.doubtRetries} retries on record`);
     }
     const sinceMs = request.atMs - last.atMs;
-    const isFooled = this.clock.wasUnseenSince(last.atMs);
     // A person who lets go of it again wants it sent now.
-    if (!isFooled && !intent.released && sinceMs < QUIET_MS)
+    if (!intent.released && sinceMs < QUIET_MS)
       this.report('retried_early', `intent ${id} is sent again ${sinceMs} ms after a doubt`);
   }
 

@@ -96,8 +96,6 @@ function checkUndone(view: FinalView, verb: Verb, target: string): void {
   const since = own?.sent[0] ?? 0;
   if (world.effects.some((effect) => isByPerson(effect, target) && effect.atMs >= since - 60_000)) return;
   if (ledger.openClaims(target).some(({ episodeId }) => ledger.isRejected(episodeId))) return;
-  // Read as old right after it, it was taken for a person's: the clock had jumped while no process ran.
-  if (view.clock.wasUnseenSince(last.atMs)) return;
   checker.report(
     'lost',
     `${target}: the trouble is over, and ${ACTION_OF[verb]} of request ${last.request} is not undone`,

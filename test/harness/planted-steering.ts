@@ -36,7 +36,7 @@ export function hasty(action: Action, bug: 'irreversible_without_approval' | 'un
 
 export function sickTime(steady: SteadyTime, bug: PlantedBug | undefined): SteadyTime {
   if (bug !== 'quiet_period_by_wall_clock') return steady;
-  return { read: () => ({ ...steady.read(), sinceMs: Number.NEGATIVE_INFINITY }) };
+  return replaced(steady, { read: () => ({ ...steady.read(), sinceMs: Number.NEGATIVE_INFINITY }) });
 }
 
 export function sickFile(file: CheckpointFile, bug: PlantedBug | undefined): CheckpointFile {

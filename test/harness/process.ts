@@ -11,6 +11,7 @@ import type { LoadedRule } from '../../src/evaluate/index.ts';
 import { EVENT_PULL_DEFAULT } from '../../src/pull/pull-events.ts';
 import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
 import { activate } from '../../src/rule-holder.ts';
+import { readClockAgreement, saveClockAgreement } from '../../src/store/clock-agreement.ts';
 import type { Db } from '../../src/store/database.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { steadyTime } from '../../src/system/steady-time.ts';
@@ -46,13 +47,15 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
     checkpoints.life = life;
     checkpointer = await openCheckpointer({ store, file: sickFile(checkpoints, bug), clock, log: silent });
   }
+  const steady = sickTime(steadyTime(clock, clock.boot, readClockAgreement(db)), bug);
+  saveClockAgreement(db, steady.agreement());
   const isRestored = checkpointer?.restored() !== undefined;
   return {
     api: sickApi(mortal(around.api, life), bug),
     store: sickStore(store, bug),
     ...(checkpointer && { checkpointer }),
     clock: mortal(clock, life),
-    steady: sickTime(steadyTime(clock), bug),
+    steady,
     ids: around.ids,
     log: silent,
     actions: sickActions(ACTIONS, bug),

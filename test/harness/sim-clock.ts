@@ -2,7 +2,6 @@
 // an offset that jumps. What is due happens on the way, in order, so that the world changes between two awaits.
 import { AppError } from '../../src/domain/errors.ts';
 import type { Clock } from '../../src/domain/ports.ts';
-import { LOOK_MS } from './profile.ts';
 
 export const START_MS = 1_800_000_000_000;
 
@@ -18,10 +17,12 @@ export class SimClock implements Clock {
   offsetMs = 0;
   /** The furthest that it has ever been. */
   offsetMaxMs = 0;
-  /** True times at which it jumped. */
+  /** True times at which it jumped, or the machine started anew. */
   readonly jumps: number[] = [];
-  /** True times at which a process began. */
-  readonly births: number[] = [];
+  /** Which start of the machine it is; empty on a system that does not tell. */
+  boot = 'the first boot';
+  /** True time of the machine's start. */
+  private bootedMs = START_MS - 60_000;
   private due: Due[] = [];
   private scheduled = 0;
 
@@ -30,7 +31,14 @@ export class SimClock implements Clock {
   }
 
   monotonicMs(): number {
-    return this.trueMs;
+    return this.trueMs - this.bootedMs;
+  }
+
+  /** The machine starts anew; its other clock counts from there. */
+  reboot(): void {
+    this.boot = this.boot && `boot at ${this.trueMs}`;
+    this.bootedMs = this.trueMs;
+    this.jumps.push(this.trueMs);
   }
 
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -49,16 +57,6 @@ export class SimClock implements Clock {
       next.happen();
     }
     this.trueMs = end;
-  }
-
-  /**
-   * Whether a jump may have ended the quiet period of a request then: after a restart the wall clock is all there is, and one
-   * that jumped before it cannot be told.
-   */
-  wasUnseenSince(requestMs: number): boolean {
-    return this.births.some(
-      (born) => born > requestMs - LOOK_MS && this.jumps.some((at) => at > requestMs - LOOK_MS && at <= born),
-    );
   }
 
   /** Sets the engine's wall clock so far from true time. */

@@ -71,6 +71,7 @@ class Simulation {
   private readonly schedule: Dice;
   private readonly crashes: Dice;
   private readonly peopleDice: Dice;
+  private readonly machine: Dice;
   private readonly people: People | undefined;
   private readonly checkpoints: SimCheckpointFile | undefined;
   /** The database as somebody copied it in the middle. */
@@ -96,6 +97,8 @@ class Simulation {
     this.schedule = new Dice(seed, 'schedule');
     this.crashes = new Dice(seed, 'crashes');
     this.peopleDice = new Dice(seed, 'people');
+    this.machine = new Dice(seed, 'machine');
+    if (this.machine.chance(0.25)) this.clock.boot = '';
     if (!profile.people) return;
     this.checkpoints = new SimCheckpointFile();
     this.people = new People({
@@ -188,7 +191,7 @@ class Simulation {
     if (this.engine && !this.life.ended && this.engine.daemonMode === daemonMode) return this.engine;
     this.steps += this.life.steps;
     this.life = new Life(this.lifeEnd());
-    this.clock.births.push(this.clock.trueMs);
+    if (this.machine.chance(0.1)) this.clock.reboot();
     this.engine = await startProcess(this.surroundings(this.db), this.life, daemonMode);
     if (this.engine.daemonMode !== daemonMode)
       this.checker.report('broken_chain', 'the newest database is taken for a restored one');
