@@ -131,8 +131,11 @@ export interface DecisionQuery {
 /** Reading: what report/, http/ and the reading commands use. */
 export interface StoreReader {
   address(): Promise<string | undefined>;
-  /** Where `idOrPrefix` is asked for, a beginning that several ids have is AppError `usage`, which names them. */
-  run(idOrPrefix: string): Promise<RunRecord | undefined>;
+  /**
+   * Where `idOrPrefix` is asked for, a beginning that several ids have is AppError `usage`, which names them. A run is also
+   * known by its number (`Run.seq`), which lists and reports show.
+   */
+  run(idOrNumber: string): Promise<RunRecord | undefined>;
   latestRun(): Promise<RunRecord | undefined>;
   runs(limit: number, before?: number): Promise<RunRecord[]>;
   /** Decisions in force in a run: those that it wrote and those that it carried. */

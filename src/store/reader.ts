@@ -41,8 +41,11 @@ export class SqliteReader implements StoreReader, CheckpointReader {
     return this.db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'address'")?.value;
   }
 
-  async run(idOrPrefix: string): Promise<RunRecord | undefined> {
-    const row = rowByPrefix(this.db, 'runs', idOrPrefix);
+  /** INVARIANT: no id begins with another digit than 0, so that a number of a run is never the beginning of an id. */
+  async run(idOrNumber: string): Promise<RunRecord | undefined> {
+    const row = /^[1-9]\d{0,14}$/.test(idOrNumber)
+      ? this.db.get('SELECT * FROM runs WHERE seq = ?', Number(idOrNumber))
+      : rowByPrefix(this.db, 'runs', idOrNumber);
     return row && runOfRow(row);
   }
 

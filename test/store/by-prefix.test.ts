@@ -41,6 +41,16 @@ describe('a beginning of an id', () => {
     await expect(on.store.run('0')).rejects.toMatchObject({ message: expect.not.stringContaining('(number 6)') });
   });
 
+  it('that is a number is the number of a run, as lists and reports show it, and the beginning of none', async () => {
+    const first = await on.run();
+    await on.run();
+    expect(await on.store.run('1')).toMatchObject({ id: first.run.id, seq: 1 });
+    expect((await on.store.run('2'))?.id).not.toBe(first.run.id);
+    for (const typed of ['3', '10', '999999999999999999', '1.0', '+1'])
+      expect(await on.store.run(typed)).toBeUndefined();
+    expect((await on.store.run(first.run.id))?.seq).toBe(1);
+  });
+
   it('that is the whole id of one is that one, whatever else begins so', async () => {
     on.rules(banRule({ mode: 'approve' }));
     const { plan } = await on.run();
