@@ -9,6 +9,7 @@ import { BundleCalls } from './client/bundle-calls.ts';
 import { Caller, ifServed, type Written } from './client/caller.ts';
 import type { ClientOptions } from './client/options.ts';
 import { pageOf } from './client/page-answer.ts';
+import { type PageParts, partsOfPage, wholePage } from './client/page-parts.ts';
 import { type PagesOptions, readPages } from './client/pages.ts';
 import { type QueryValue, subjectOf, unexpected } from './client/requests.ts';
 import type { EndpointId } from './contract/endpoints.ts';
@@ -64,19 +65,16 @@ export class ManagementClient extends BundleCalls implements Api {
 
   /** One page in a stable order (by serial number, by e-mail). */
   async page(source: PagedSource, skip: number, limit: number, signal?: AbortSignal): Promise<Page> {
-    const { list, orderBy, ...ids } = PAGED[source];
-    const id = ids[this.#caller.settings.version];
-    const query = { Skip: skip, Limit: limit, Order: 'asc', OrderBy: orderBy };
-    return pageOf(subjectOf(id), await this.#caller.read(id, { query }, signal), list, this.#caller.redactor);
+    return wholePage((await this.#fetchPage(source, skip, limit, signal))());
   }
 
-  /** All pages in order, several at once; see `readPages` for what is checked and thrown. */
+  /** All pages in order, several at once, a large one in parts; see `readPages` for what is checked and thrown. */
   pages(source: PagedSource, options: Partial<PagesOptions> = {}): AsyncGenerator<Page, void> {
     const { version, concurrency } = this.#caller.settings;
     const reader = {
       about: subjectOf(PAGED[source][version]),
       keyField: PAGED[source].key,
-      fetch: (skip: number, limit: number, signal: AbortSignal) => this.page(source, skip, limit, signal),
+      fetch: (skip: number, limit: number, signal: AbortSignal) => this.#fetchPage(source, skip, limit, signal),
     };
     return readPages(reader, { pageSize: 1_000, concurrency, ...options });
   }
@@ -200,6 +198,14 @@ export class ManagementClient extends BundleCalls implements Api {
   /** `refresh_token`: a new access token. The client's own calls do this by themselves. */
   refreshToken(): Promise<string> {
     return this.#caller.exchangeToken();
+  }
+
+  async #fetchPage(source: PagedSource, skip: number, limit: number, signal?: AbortSignal): Promise<() => PageParts> {
+    const { list, orderBy, ...ids } = PAGED[source];
+    const id = ids[this.#caller.settings.version];
+    const query = { Skip: skip, Limit: limit, Order: 'asc', OrderBy: orderBy };
+    const { about, answer } = await this.#caller.fetch(id, { query }, signal);
+    return () => partsOfPage(about, answer, list, this.#caller.redactor);
   }
 
   async #list(

@@ -5,7 +5,7 @@ import { isFacts } from '../../domain/facts.ts';
 import type { WriteAnswer } from '../../domain/ports.ts';
 import { ENDPOINTS, type EndpointId } from '../contract/endpoints.ts';
 import { type Authorizer, adminAuthorizer, authorizerOf } from './credentials.ts';
-import { problem, problemOfFault, TransportFault } from './fault.ts';
+import { problem, problemOfFault, type Subject, TransportFault } from './fault.ts';
 import { type ClientOptions, type Settings, settingsOf } from './options.ts';
 import { parseBody, readValue } from './read-answer.ts';
 import { Redactor } from './redactor.ts';
@@ -49,6 +49,12 @@ export class Caller {
 
   /** A read's JSON value; undefined for an empty body. Errors: AppError as the Api port says. */
   async read(id: EndpointId, parts: RequestParts = {}, signal?: AbortSignal): Promise<unknown> {
+    const { about, answer } = await this.fetch(id, parts, signal);
+    return readValue(about, answer, this.redactor);
+  }
+
+  /** A read's answer of any status, not looked into. Errors: those of getting it. */
+  async fetch(id: EndpointId, parts: RequestParts, signal?: AbortSignal): Promise<{ about: Subject; answer: Answer }> {
     const outgoing = requestOf(id, this.settings.bundlePrefix, parts);
     const { bytesMax } = this.settings;
     const answer = await retryRead(
@@ -57,7 +63,7 @@ export class Caller {
       (timeoutMs) => this.#session.fetch(outgoing, signerOf(id), { timeoutMs, bytesMax, signal }),
       signal,
     );
-    return readValue(outgoing, answer, this.redactor);
+    return { about: outgoing, answer };
   }
 
   /** The elements of an unpaged list in batches; complete, or it throws. */
@@ -82,7 +88,7 @@ export class Caller {
       return { ...classifyFault(error), value: undefined };
     }
     const classed = classifyAnswer(sign, answer, this.redactor);
-    return { ...classed, value: classed.kind === 'done' ? parseBody(outgoing, answer) : undefined };
+    return { ...classed, value: classed.kind === 'done' ? parseBody(outgoing, answer, answer.body) : undefined };
   }
 
   /** Exchanges the refresh token for an access token. Errors: AppError as of a read. */

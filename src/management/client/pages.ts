@@ -7,12 +7,14 @@ import { isFacts } from '../../domain/facts.ts';
 import type { Page } from '../../domain/ports.ts';
 import { stringifyExact } from '../contract/exact-json.ts';
 import { problem, type Subject } from './fault.ts';
+import { type PageParts, wholePage } from './page-parts.ts';
 
 export interface PageReader {
   about: Subject;
   /** The field that tells one record from another. */
   keyField: string;
-  fetch(skip: number, limit: number, signal: AbortSignal): Promise<Page>;
+  /** A page as it came. It is parsed when its turn comes: of those that wait, bytes are kept and no objects. */
+  fetch(skip: number, limit: number, signal: AbortSignal): Promise<() => PageParts>;
 }
 
 export interface PagesOptions {
@@ -23,14 +25,14 @@ export interface PagesOptions {
 }
 
 /**
- * All pages of a list; an empty list is one empty page. Memory: `concurrency` pages. Errors: AppError `api_answer` with
+ * All pages of a list, a large one in parts; an empty list is one empty page. Memory: the bytes of `concurrency` pages. Errors: AppError `api_answer` with
  * cause `shifted` when the list changed meanwhile (read it again from the start), and those of `fetch`.
  */
 export async function* readPages(reader: PageReader, options: PagesOptions): AsyncGenerator<Page, void> {
   const stop = new AbortController();
   setMaxListeners(0, stop.signal); // one listener a page under way
   try {
-    const first = await reader.fetch(0, options.pageSize, stop.signal);
+    const first = wholePage((await reader.fetch(0, options.pageSize, stop.signal))());
     const size = first.records.length;
     const { total } = first;
     if (total !== undefined && total > 0 && size === 0) throw shifted(reader, 0);
@@ -60,21 +62,24 @@ async function* readCounted(
 ): AsyncGenerator<Page, void> {
   const { size, total } = start;
   let last = start.last;
-  for await (const { skip, page } of inOrder(skipsOf(size, total), options.concurrency, async (skip) => ({
+  for await (const { skip, read } of inOrder(skipsOf(size, total), options.concurrency, async (skip) => ({
     skip,
-    page: await reader.fetch(skip, size, signal),
+    read: await reader.fetch(skip, size, signal),
   }))) {
-    const { records } = page;
-    if (skip === total) {
-      // One read past the end: nothing there, and nobody counts more by now.
-      if (records.length > 0 || (page.total ?? 0) > total) throw shifted(reader, skip);
-      return;
+    const parts = read();
+    let seen = 0;
+    let part = parts.next();
+    for (; !part.done; part = parts.next()) {
+      const records = part.value;
+      if (seen === 0 && !isSameRecord(reader, records[0], last)) throw shifted(reader, skip);
+      yield { records: seen === 0 ? records.slice(1) : records, total };
+      seen += records.length;
+      last = records.at(-1);
     }
-    if (page.total !== undefined && page.total !== total) throw shifted(reader, skip);
-    if (records.length !== Math.min(size, total - skip)) throw shifted(reader, skip);
-    if (!isSameRecord(reader, records[0], last)) throw shifted(reader, skip);
-    last = records.at(-1);
-    yield { records: records.slice(1), total };
+    const counted = part.value ?? total;
+    // The last is read past the end: nothing there, and nobody counts more by now.
+    if (skip === total ? counted > total : counted !== total) throw shifted(reader, skip);
+    if (seen !== Math.min(size, total - skip)) throw shifted(reader, skip);
   }
 }
 
@@ -94,13 +99,13 @@ async function* readUncounted(
   let last = first.records.at(-1);
   let position = first.records.length;
   for (;;) {
-    const page = await reader.fetch(position - 1, options.pageSize, signal);
+    const page = wholePage((await reader.fetch(position - 1, options.pageSize, signal))());
     if (page.records.length > options.pageSize) throw shifted(reader, position - 1);
     if (!isSameRecord(reader, page.records[0], last)) throw shifted(reader, position - 1);
     let records = page.records.slice(1);
     let total = page.total;
     if (records.length === 0) {
-      const beyond = await reader.fetch(position, options.pageSize, signal);
+      const beyond = wholePage((await reader.fetch(position, options.pageSize, signal))());
       if (beyond.records.length === 0) return;
       // Only a server that gives one record at a time may still have one here.
       if (beyond.records.length > 1) throw shifted(reader, position);

@@ -12,7 +12,7 @@ import type { Answer } from './transport.ts';
 /** The value of a 200 answer; undefined for an empty body. Errors: as `refuseStatus`, and `api_answer`. */
 export function readValue(about: Subject, answer: Answer, redactor: Redactor): unknown {
   refuseStatus(about, answer, answer.body, redactor);
-  return parseBody(about, answer);
+  return parseBody(about, answer, answer.body);
 }
 
 /** Errors: AppError `api_refused`, `api_forbidden`, `api_answer` for every status but 200. */
@@ -55,9 +55,8 @@ export function messageOf(body: Buffer): string {
   return said.find((each): each is string => typeof each === 'string' && each !== '') ?? '';
 }
 
-/** JSON with exact integers; undefined for an empty body. Errors: AppError `api_answer`: `garbage`, `truncated`, … */
-export function parseBody(about: Subject, answer: Answer): unknown {
-  const { body } = answer;
+/** The JSON of a body, or of a part of it, with exact integers; undefined for an empty one. Errors: AppError `api_answer`: `garbage`, `truncated`, … */
+export function parseBody(about: Subject, head: Head, body: Buffer): unknown {
   if (body.length === 0) return undefined;
   const text = jsonTextOf(hasByteOrderMark(body) ? body.subarray(3) : body);
   try {
@@ -68,7 +67,7 @@ export function parseBody(about: Subject, answer: Answer): unknown {
     if (cause === 'garbage' && isCutOff(text)) {
       throw problem('api_answer', about, 'truncated', 'the answer ended before it was complete');
     }
-    throw problem('api_answer', about, cause, `the answer cannot be used: ${error.message}${mediaWords(answer)}`);
+    throw problem('api_answer', about, cause, `the answer cannot be used: ${error.message}${mediaWords(head)}`);
   }
 }
 

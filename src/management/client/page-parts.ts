@@ -1,0 +1,78 @@
+// management client: one page of devices or users, parsed part by part as its records are asked for.
+// In: an answer that is here whole. Out: lists of some forty records, and at the end the total: of a page of a thousand only
+// so many are objects at a time. Where it is cut is a guess, which parsing proves: a wrong one costs time, and nothing else.
+import { AppError } from '../../domain/errors.ts';
+import type { Page } from '../../domain/ports.ts';
+import { parseExact } from '../contract/exact-json.ts';
+import { problem, type Subject } from './fault.ts';
+import { jsonTextOf } from './json-text.ts';
+import { pageOf } from './page-answer.ts';
+import { parseBody, refuseStatus } from './read-answer.ts';
+import type { Redactor } from './redactor.ts';
+import type { Answer } from './transport.ts';
+
+/** Lists of records, none of them empty; at the end the total. Throws an AppError as `refuseStatus`, `parseBody` and `pageOf`. */
+export type PageParts = Generator<unknown[], number | undefined>;
+
+/** Text of this length is still allocated where what is soon dropped costs nothing. */
+const PART_BYTES = 32_768;
+const HEAD_BYTES_MAX = 1_024;
+
+export function* partsOfPage(about: Subject, answer: Answer, listName: string, redactor: Redactor): PageParts {
+  refuseStatus(about, answer, answer.body, redactor);
+  const { body } = answer;
+  const list = body.length > 2 * PART_BYTES ? listIn(body, listName) : undefined;
+  let start = list?.from ?? 0;
+  while (list) {
+    const end = body.indexOf(list.between, start + PART_BYTES) + 1;
+    // Valid JSON up to a comma: it stands between two elements. Otherwise it is within one, or all is no JSON.
+    const part = end > 0 ? listOrNothing(body.subarray(start, end)) : undefined;
+    if (part === undefined) break;
+    yield part;
+    start = end + 1;
+  }
+  const isRest = list !== undefined && start > list.from;
+  const rest = isRest ? Buffer.concat([body.subarray(0, list.from), NOTHING, body.subarray(start)]) : body;
+  const { records, total } = pageOf(about, parseBody(about, answer, rest), listName, redactor);
+  if (isRest && records.shift() !== null) throw namedTwice(about);
+  if (records.length > 0) yield records;
+  return total;
+}
+
+export function wholePage(parts: PageParts): Page {
+  const records: unknown[] = [];
+  let step = parts.next();
+  for (; !step.done; step = parts.next()) for (const record of step.value) records.push(record);
+  return { records, total: step.value };
+}
+
+/** Stands for the elements that were parsed before. */
+const NOTHING = Buffer.from('null,');
+
+/**
+ * Where the elements of a page's list begin, and what stands between two of them. Before it are no backslashes and whole
+ * strings alone, so that its bracket opens a list. So the answer is valid JSON when its parts are, each as a list of its own, and
+ * what is left of it without them; the list holds the elements of all.
+ */
+function listIn(body: Buffer, name: string): { from: number; between: Buffer } | undefined {
+  const from = body.subarray(0, HEAD_BYTES_MAX).indexOf('[') + 1;
+  const head = body.toString('latin1', 0, from);
+  const first = /^\{"[\w.-]{1,60}":/.exec(body.toString('latin1', from, from + 70));
+  if (!first || (head !== '[' && !head.endsWith(`"${name}":[`))) return undefined;
+  if (head.includes('\\') || head.split('"').length % 2 === 0) return undefined;
+  return { from, between: Buffer.from(`},${first[0]}`) };
+}
+
+function listOrNothing(elements: Buffer): unknown[] | undefined {
+  try {
+    return parseExact(`[${jsonTextOf(elements)}]`) as unknown[];
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
+}
+
+/** Of two lists by one name the later is meant; no server has reason to send both. */
+function namedTwice(about: Subject): Error {
+  return problem('api_answer', about, 'garbage', 'the answer names its list twice');
+}
