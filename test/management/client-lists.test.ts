@@ -272,9 +272,9 @@ test('cut anywhere, any list gives the same elements', () => {
       const found: unknown[] = [];
       for (let index = 1; index < places.length; index++) {
         const part = splitter.push(bytes.subarray(places[index - 1], places[index]));
-        if (part !== undefined) found.push(...(parseExact(part) as unknown[]));
+        if (part !== undefined) found.push(...part);
       }
-      splitter.end();
+      found.push(...(splitter.end() ?? []));
       expect(found).toEqual(parseExact(text));
     }),
     { numRuns: 500 },

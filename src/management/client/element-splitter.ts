@@ -1,7 +1,8 @@
 // management client: cuts one JSON array, coming as bytes, into batches of whole elements.
-// In: chunks cut anywhere. Out: JSON texts `[…]` of complete elements, and at the end the proof that the array was whole.
-// It must never hold more than one unfinished element and one chunk, nor take a cut-off array for a short one.
-import { DEPTH_MAX } from '../contract/exact-json.ts';
+// In: chunks cut anywhere. Out: complete elements, parsed, and at the end the proof that the array was whole. It must never
+// hold more than one unfinished element and one chunk, nor take a cut-off array for a short one.
+import { AppError } from '../../domain/errors.ts';
+import { DEPTH_MAX, parseExact } from '../contract/exact-json.ts';
 import { type FaultCause, TransportFault } from './fault.ts';
 import { jsonTextOf } from './json-text.ts';
 
@@ -14,6 +15,10 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
+/** As in `{"DeviceID":`, with which all elements of such a list begin. */
+const FIRST_KEY = /^\{"[\w.-]{1,60}":/;
+const FIRST_KEY_MAX = 64;
+
 /** What is not an array is kept this far, to see whether it is `null`. */
 const OTHER_BYTES_MAX = 16;
 
@@ -25,41 +30,94 @@ export class ElementSplitter {
   #escaped = false;
   #hadComma = false;
   #seen = 0;
-  /** What came since the last cut. */
+  /** What came since the last cut, and whether it was followed byte by byte: then depth and string are those at its end. */
   #kept: Buffer[] = [];
   #keptSize = 0;
+  #isFollowed = true;
+  /** What stands between two elements whose first key is the same; undefined while unknown, null when it is no such list. */
+  #between: Buffer | undefined | null;
 
   constructor(elementBytesMax: number) {
     this.#elementBytesMax = elementBytesMax;
   }
 
-  /** Takes a chunk; gives the elements that it completed, or undefined. Throws a TransportFault for what is no array. */
-  push(chunk: Buffer): string | undefined {
+  /** Takes a chunk; gives the elements that it completed, or undefined. Throws a TransportFault for what is no array, or the AppError of `parseExact`. */
+  push(chunk: Buffer): unknown[] | undefined {
     const start = this.#phase === 'before' ? this.#enter(chunk) : 0;
     this.#seen += chunk.length;
     if (this.#phase === 'before') return undefined;
-    if (this.#phase === 'other') return this.#keep(chunk.subarray(start), OTHER_BYTES_MAX);
-    if (this.#phase === 'after') return this.#refuseMore(chunk);
-    const { cut, end } = this.#scan(chunk, start);
-    if (end >= 0) {
-      this.#phase = 'after';
-      this.#refuseMore(chunk.subarray(end + 1));
-      return this.#flush(chunk.subarray(start, end), true);
-    }
-    if (cut < 0) return this.#keep(chunk.subarray(start), this.#elementBytesMax);
-    const text = this.#flush(chunk.subarray(start, cut), false);
-    this.#keep(chunk.subarray(cut + 1), this.#elementBytesMax);
-    return text;
+    const piece = chunk.subarray(start);
+    if (this.#phase === 'other') return this.#keep(piece, OTHER_BYTES_MAX);
+    if (this.#phase === 'after') return this.#refuseMore(piece);
+    return this.#guess(piece) ?? this.#follow(piece);
   }
 
-  /** The proof: throws a TransportFault unless the array was closed. A bare `null` is an empty list. */
-  end(): void {
-    if (this.#phase === 'after') return;
+  /**
+   * The proof: throws a TransportFault unless the array was closed. Gives the elements that are left. A bare `null` is an
+   * empty list.
+   */
+  end(): unknown[] | undefined {
+    const left = this.#isFollowed ? undefined : this.#follow(Buffer.alloc(0));
+    if (this.#phase === 'after') return left;
     if (this.#phase === 'other') {
-      if (Buffer.concat(this.#kept).toString('latin1').trim() === 'null') return;
+      if (Buffer.concat(this.#kept).toString('latin1').trim() === 'null') return undefined;
       throw fault('garbage', 'the answer is not a list');
     }
     throw this.#seen === 0 ? fault('garbage', 'the answer is empty') : cutOff();
+  }
+
+  /**
+   * Cuts at the last place that looks like the end of an element, which costs a search and not a look at every byte. What
+   * is valid JSON up to a comma ends an element there: that it is parsed proves it. Wrong once, it is not tried again.
+   */
+  #guess(piece: Buffer): unknown[] | undefined {
+    if (this.#between === undefined) this.#between = this.#betweenElements(piece);
+    const found = this.#between ? piece.lastIndexOf(this.#between) : -1;
+    if (found < 0) return undefined;
+    try {
+      const elements = parseExact(jsonTextOf(this.#asList(piece.subarray(0, found + 1)))) as unknown[];
+      this.#kept = [];
+      this.#keptSize = 0;
+      this.#keep(piece.subarray(found + 2), this.#elementBytesMax);
+      this.#isFollowed = false;
+      this.#hadComma = true;
+      return elements;
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      this.#between = null;
+      return undefined;
+    }
+  }
+
+  #betweenElements(piece: Buffer): Buffer | undefined | null {
+    const beginning = Buffer.concat([...this.#kept, piece]).toString('latin1', 0, FIRST_KEY_MAX);
+    if (beginning.length < FIRST_KEY_MAX) return undefined;
+    const first = FIRST_KEY.exec(beginning);
+    return first && Buffer.from(`},${first[0]}`);
+  }
+
+  /** The slow way: follows strings and depth to the last comma between elements, or to the end of the array. */
+  #follow(bytes: Buffer): unknown[] | undefined {
+    let piece = bytes;
+    if (!this.#isFollowed) {
+      piece = Buffer.concat([...this.#kept, bytes]);
+      this.#kept = [];
+      this.#keptSize = 0;
+      this.#isFollowed = true;
+      this.#depth = 1;
+      this.#inString = false;
+      this.#escaped = false;
+    }
+    const { cut, end } = this.#scan(piece);
+    if (end >= 0) {
+      this.#phase = 'after';
+      this.#refuseMore(piece.subarray(end + 1));
+      return this.#flush(piece.subarray(0, end), true);
+    }
+    if (cut < 0) return this.#keep(piece, this.#elementBytesMax);
+    const elements = this.#flush(piece.subarray(0, cut), false);
+    this.#keep(piece.subarray(cut + 1), this.#elementBytesMax);
+    return elements;
   }
 
   /** Finds where the array begins; gives the index of its first byte inside. */
@@ -74,12 +132,11 @@ export class ElementSplitter {
     return chunk.length;
   }
 
-  /** The hot loop: follows strings and depth; finds the last comma between elements, or the end of the array. */
-  #scan(chunk: Buffer, start: number): { cut: number; end: number } {
+  #scan(chunk: Buffer): { cut: number; end: number } {
     const length = chunk.length;
     let depth = this.#depth;
     let inString = this.#inString;
-    let index = start;
+    let index = 0;
     let cut = -1;
     if (this.#escaped && index < length) {
       this.#escaped = false;
@@ -117,23 +174,27 @@ export class ElementSplitter {
     throw fault('too_large', `one record of the answer is larger than ${bytesMax} bytes`);
   }
 
-  /** What was kept and the last piece as one array; undefined for no elements at all. */
-  #flush(piece: Buffer, last: boolean): string | undefined {
-    const size = this.#keptSize + piece.length;
-    const whole = Buffer.allocUnsafe(size + 2);
-    whole[0] = OPEN_ARRAY;
-    let at = 1;
-    for (const part of this.#kept) at += part.copy(whole, at);
-    at += piece.copy(whole, at);
-    whole[at] = CLOSE_ARRAY;
+  /** What was kept and the last piece as elements; undefined for none at all. */
+  #flush(piece: Buffer, last: boolean): unknown[] | undefined {
+    const list = this.#asList(piece);
     this.#kept = [];
     this.#keptSize = 0;
-    if (whole.subarray(1, at).every(isSpace)) {
+    if (list.subarray(1, -1).every(isSpace)) {
       if (last && !this.#hadComma) return undefined;
       throw fault('garbage', 'the answer is not valid JSON');
     }
     this.#hadComma ||= !last;
-    return jsonTextOf(whole);
+    return parseExact(jsonTextOf(list)) as unknown[];
+  }
+
+  #asList(piece: Buffer): Buffer {
+    const list = Buffer.allocUnsafe(this.#keptSize + piece.length + 2);
+    list[0] = OPEN_ARRAY;
+    let at = 1;
+    for (const part of this.#kept) at += part.copy(list, at);
+    at += piece.copy(list, at);
+    list[at] = CLOSE_ARRAY;
+    return list;
   }
 
   #refuseMore(rest: Buffer): undefined {

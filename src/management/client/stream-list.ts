@@ -2,7 +2,6 @@
 // In: a request for a list. Out: batches of parsed elements; complete, or it throws. Time counts from element to element:
 // a server that drips bytes makes no progress, and a reader that takes its time is not to blame.
 import { AppError } from '../../domain/errors.ts';
-import { parseExact } from '../contract/exact-json.ts';
 import { ElementSplitter } from './element-splitter.ts';
 import { causeOf, problem, problemOfFault, TransportFault } from './fault.ts';
 import type { Settings } from './options.ts';
@@ -36,15 +35,16 @@ export async function* streamList(
       if (done) break;
       bytes += chunk.length;
       if (bytes > settings.streamBytesMax) throw tooLarge(settings.streamBytesMax);
-      const text = splitter.push(chunk);
-      if (text === undefined) {
+      const elements = splitter.push(chunk);
+      if (elements === undefined) {
         if (waitedMs >= progressTimeoutMs) throw noProgress(progressTimeoutMs);
         continue;
       }
       waitedMs = 0;
-      yield parseExact(text) as unknown[];
+      yield elements;
     }
-    splitter.end();
+    const left = splitter.end();
+    if (left) yield left;
   } catch (error) {
     throw problemOfStream(outgoing, error);
   } finally {

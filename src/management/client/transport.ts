@@ -2,6 +2,7 @@
 // In: a request. Out: its answer, whole or as chunks, decompressed and within its caps, or a TransportFault. A write must
 // never share a connection: on one that the server just closed, nobody could say whether it was received.
 import { setMaxListeners } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Agent } from 'undici';
 import type { Clock } from '../../domain/ports.ts';
 import { chunksOf, decompress } from './decompress.ts';
@@ -95,10 +96,12 @@ export class Transport {
       const head = this.#note(await exchange.head());
       return { head, body: head.status >= 300 ? await readErrorBody(exchange) : Buffer.alloc(0) };
     });
-    const next = () =>
-      exchange.isReady
-        ? exchange.next()
-        : this.#bounded(exchange, limits.chunkTimeoutMs(), limits.signal, () => exchange.next());
+    const next = async () => {
+      // Mostly the next chunk has come already and is only to be taken in: a timer for each would cost more than parsing it.
+      if (!exchange.isReady) await nextTurn();
+      if (exchange.isReady) return exchange.next();
+      return this.#bounded(exchange, limits.chunkTimeoutMs(), limits.signal, () => exchange.next());
+    };
     return {
       ...head,
       body,
