@@ -11,7 +11,7 @@ import type { Engine } from './engine.ts';
 import { lastRead, RUNS_MAX } from './explain-basis.ts';
 
 /** Answers that no approval lifts, and that the last look cannot give: they take all wishes of a run, or what decide/ is told. */
-const UNLIFTED: ReadonlySet<ReasonCode> = new Set(['conflict', 'impossible_target']);
+const UNLIFTED: ReadonlySet<ReasonCode> = new Set(['conflict', 'other_first', 'impossible_target']);
 
 export interface StandingView {
   /** Episodes that are not closed, by id. */

@@ -65,10 +65,11 @@ function isSame(before: StoredDecision, wish: Wish): boolean {
   );
 }
 
-/** What a person reads before approving must be what is there now: a document may have been edited, an owner may have joined. */
+/** What a person reads before approving must be what is there now: a document may have been edited, an owner or a ban may have come. */
 function changesSame({ effect }: StoredDecision, wish: Wish): boolean {
-  if (wish.traits.changes === undefined && wish.deletion === undefined) return true;
-  const { changes, deletion } = effectOf(wish);
+  if (wish.traits.changes === undefined && !wish.traits.removesTarget) return true;
+  const { changes, deletion, text } = effectOf(wish);
+  if (wish.traits.removesTarget && text !== effect.text) return false;
   return (
     canonicalJson([effect.changes ?? null, effect.deletion ?? null]) ===
     canonicalJson([changes ?? null, deletion ?? null])

@@ -8,7 +8,7 @@ import { isAtLeast, leastMode, MODES } from '../domain/mode.ts';
 import type { PlannedIntent } from '../domain/plan.ts';
 import { carryDecisions } from './carry.ts';
 import { Claims } from './claims.ts';
-import { tellDeletions } from './deletions.ts';
+import { tellDeletions, tellEnds } from './deletions.ts';
 import { followEpisodes } from './episodes.ts';
 import { Exemptions, partiesOfCard } from './exemptions.ts';
 import type { Decided, DecideInput, DraftToAct } from './input.ts';
@@ -37,6 +37,7 @@ export function decide(input: DecideInput): Decided {
   for (const wish of wishes) wish.answer = answerAlone(wish, input);
   answerTogether(wishes, claims, input);
   tellDeletions(wishes, input.fleet);
+  tellEnds(wishes, claims);
 
   const carried = carryDecisions(wishes, input);
   return {

@@ -1,9 +1,10 @@
-// decide, after the answers: what each deletion of devices takes, for the person who approves it. In: wishes with answers, the
-// snapshot's devices. Out: each such wish with who loses what. Deletions of one plan count together: a user who loses one
-// device by each is left without any, though none of them alone would do it. Pure.
+// decide, after the answers: what each deletion takes, for the person who approves it. In: wishes with answers, claims, the
+// snapshot's devices. Out: each such wish with who loses what, and which claims end with it. Deletions of one plan count
+// together: a user who loses one device by each is left without any, though none of them alone would do it. Pure.
 import { deletionOf, deletionTarget, type OwnersView } from '../domain/deletion.ts';
 import type { Fleet, FleetDevice } from '../domain/fleet.ts';
-import { isPlannable, type Wish, weighs } from './wish.ts';
+import type { Claims } from './claims.ts';
+import { aimOf, isPlannable, type Wish, weighs } from './wish.ts';
 import { hasNoKnownDevice } from './wishes.ts';
 
 type Serials = ReadonlyMap<string, ReadonlySet<string>>;
@@ -20,6 +21,14 @@ export function tellDeletions(wishes: readonly Wish[], fleet: Fleet): void {
     const together = taken.get(wish.ownMode) ?? new Taken(planned.filter((other) => weighs(other, wish)));
     taken.set(wish.ownMode, together);
     wish.deletion = toldOf(wish, fleet, known, together);
+  }
+}
+
+/** With the target goes what is claimed of it: a device that is not there any more is not banned, and may be registered anew. */
+export function tellEnds(wishes: readonly Wish[], claims: Claims): void {
+  for (const wish of wishes.filter(({ traits }) => traits.removesTarget)) {
+    const open = claims.openOn(aimOf(wish));
+    wish.ends = [...new Set(open.map(({ action, rule }) => `${action} of rule ${rule}`))].sort();
   }
 }
 

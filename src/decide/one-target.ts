@@ -1,5 +1,5 @@
-// decide: what wishes of one target mean to each other: contrary ones hold each other, and one that an undoing brings about
-// by itself needs no intent of its own. In: wishes, of which some have answers. Out: more of them have one. Pure.
+// decide: what wishes of one target mean to each other: contrary ones hold each other, a deletion waits for all else, and a wish
+// that an undoing brings about by itself needs no intent of its own. In: wishes, of which some have answers. Out: more of them have one. Pure.
 import { targetKey } from '../domain/target-key.ts';
 import type { Claims } from './claims.ts';
 import type { DecideInput } from './input.ts';
@@ -31,10 +31,34 @@ export function holdConflicts(wishes: readonly Wish[], claims: Claims, input: De
   }
 }
 
-/** An undoing has no settings: what it undoes is told by its target. */
+/**
+ * Contrary are an action and its inverse, one action with two settings, and a deletion and what a rule wishes to give back.
+ * An undoing has no settings, what it undoes is told by its target; and it gives nothing that a deletion could not take later.
+ */
 function isContrary(a: Wish, b: Wish): boolean {
-  if (a.traits.name !== b.traits.name) return true;
-  return !a.undo && !b.undo && wishKey(a) !== wishKey(b);
+  if (a.traits.name === b.traits.name) return !a.undo && !b.undo && wishKey(a) !== wishKey(b);
+  return a.traits.inverse === b.traits.name || takesWhatIsGiven(a, b) || takesWhatIsGiven(b, a);
+}
+
+function takesWhatIsGiven({ traits }: Wish, giving: Wish): boolean {
+  return traits.removesTarget === true && giving.traits.givesAccess === true && !giving.undo;
+}
+
+/**
+ * What leaves the target there goes first: a ban is not kept waiting by a deletion, and the deletion is judged and approved for what
+ * is there after it. It waits for as long as the other one is wished: until that is done, rejected or over.
+ */
+export function holdDeletions(wishes: readonly Wish[]): void {
+  const acting = unanswered(wishes).filter((wish) => wish.traits.changesFleet);
+  const deleting = acting.filter(({ traits }) => traits.removesTarget);
+  if (deleting.length === 0) return;
+  const groups = byTarget(acting);
+  for (const wish of deleting) {
+    const group = groups.get(targetKey(aimOf(wish))) ?? [];
+    const first = group.find((other) => !other.traits.removesTarget && weighs(other, wish));
+    if (first)
+      wish.answer = hold('other_first', `rule ${first.rule.id} wants ${first.traits.name} for the same target first`);
+  }
 }
 
 /**

@@ -9,11 +9,12 @@ import { SEVERITIES, SOURCE_OF } from '../domain/subjects.ts';
 import { targetKey } from '../domain/target-key.ts';
 import type { Claims } from './claims.ts';
 import type { DecideInput } from './input.ts';
-import { holdConflicts, leaveToUndoing } from './one-target.ts';
+import { holdConflicts, holdDeletions, leaveToUndoing } from './one-target.ts';
 import { act, aimOf, hold, unanswered, type Wish, weighs } from './wish.ts';
 
 export function answerTogether(wishes: Wish[], claims: Claims, input: DecideInput): void {
   holdConflicts(wishes, claims, input);
+  holdDeletions(wishes);
   holdBeyondLimits(wishes, input);
   holdOwners(wishes);
   holdForApproval(wishes, input);

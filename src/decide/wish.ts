@@ -32,6 +32,8 @@ export interface Wish {
   devices: FleetDevice[];
   /** Of a deletion of devices: what it takes, told when all wishes have their answers. */
   deletion?: { devices: FleetDevice[]; deletion: Deletion } | undefined;
+  /** Of what removes its target: what stands on it by our doing, and ends with it, as `ban_device of rule ban`. */
+  ends?: readonly string[];
   /** The live intent of this action, target and episode, if there is one. */
   intent: Intent | undefined;
   /** A live intent on the same target, of whatever episode and action, of which it is not known yet what it did. */
@@ -111,8 +113,9 @@ export function isOwnStateSo(wish: Wish): boolean {
 export function effectOf({ traits, target, settings, card, ...wish }: Wish): Effect {
   const changes = traits.changes?.(card.spec, settings);
   const { devices, deletion } = wish.deletion ?? { devices: wish.devices };
+  const text = traits.effect(target, devices, settings, changes, deletion);
   return {
-    text: traits.effect(target, devices, settings, changes, deletion),
+    text: wish.ends?.length ? `${text}; ends what stands on it: ${wish.ends.join(', ')}` : text,
     devices: devices.map(({ id, name, platform, model }) => ({ id, name, platform, model })),
     ...(changes && { changes }),
     ...(deletion && { deletion }),

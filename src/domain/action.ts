@@ -37,6 +37,8 @@ export interface ActionTraits {
   alsoWrites?(settings: Facts): string[];
   /** When it is done, there is no target any more: whatever was wished of it is over. */
   removesTarget?: true;
+  /** It gives back what a ban or a switch took: contrary to removing the target. */
+  givesAccess?: boolean;
   /** False for `notify`: it has no target state and sends no call. */
   changesFleet: boolean;
   /** Checks the settings a rule gives in `with`; answers what is wrong with them, or undefined. */

@@ -22,6 +22,7 @@ export const REASONS = [
   'impossible_target',
   'serial_shared',
   'conflict',
+  'other_first', // a deletion waits for what else is wished of its target
   'limits',
   'owners',
   'approval_needed',

@@ -22,6 +22,7 @@ const REASON_WORDS: Record<ReasonCode, string> = {
   impossible_target: 'the target cannot be acted on',
   serial_shared: 'several devices that differ share the serial number',
   conflict: 'another rule wants the opposite',
+  other_first: 'another action on the same target comes first',
   limits: "more targets at once than the rule's limit allows",
   owners: 'several devices of one owner would be taken at once',
   approval_needed: 'a person has to approve it',
@@ -161,7 +162,7 @@ const STATE_WORDS = {
   failed: 'could not be read',
 };
 
-const NOT_LIFTED: ReadonlySet<ReasonCode> = new Set(['conflict', 'stopped', 'ceiling']);
+const NOT_LIFTED: ReadonlySet<ReasonCode> = new Set(['conflict', 'other_first', 'stopped', 'ceiling']);
 
 /** Whether approving the run's plan lets a held decision go on. A dry run's plan may have what a ceiling then holds. */
 export function waitsInPlan({ decision, reason, inPlan }: RunDecision): boolean {
@@ -173,6 +174,7 @@ export function wayOutWords(decision: RunDecision, { run, plan }: Pick<Report, '
   if (run.whatIf) return 'Were these rules active, it would wait.';
   if (waitsInPlan(decision) && plan.id !== null) return planWords(plan);
   if (decision.reason === 'conflict') return 'No approval lifts this: change one of the rules, or end the other claim.';
+  if (decision.reason === 'other_first') return 'It goes on when that is done, rejected, or not wished any more.';
   if (decision.reason === 'stopped') return 'It goes on with the first run after `trustward resume`.';
   if (decision.reason === 'ceiling')
     return 'No approval lifts a ceiling: it comes back with a later run, or raise the ceiling in the configuration.';

@@ -46,6 +46,7 @@ async function arrange(env: Record<string, string> = {}): Promise<void> {
   for (const serial of ['NAMED-1', 'NAMED-2', 'NAMED-3', 'LATER-1', 'GONE-1']) fleet.addDevice({ serial });
   fleet.addDevice({ serial: 'NAMED-4', mdm_compromised: 'TRUE', banned: 'TRUE' });
   fleet.addDevice({ serial: 'None', mdm_compromised: 'TRUE' });
+  fleet.addDevice({ serial: 'GONE-2', mdm_compromised: 'TRUE' });
   for (const platform of ['Windows', 'macOS'])
     fleet.addDevice({ serial: 'SHARED-1', mdm_compromised: 'TRUE', platform });
   fleet.addService('rival', 'eu-1');
@@ -86,6 +87,7 @@ describe('explain, asked right after a dry run', () => {
       'for_not_reached',
       'impossible_target',
       'limits',
+      'other_first',
       'owners',
       'serial_shared',
       'trouble',

@@ -114,15 +114,18 @@ describe('the Markdown report', () => {
     expect(text).toContain('`trustward approve plan1` or `trustward reject plan1`');
   });
 
-  it('does not offer an approval for what no approval lifts', async () => {
+  it.each([
+    ['conflict', 'No approval lifts this'],
+    ['other_first', 'It goes on when that is done, rejected, or not wished any more'],
+  ] as const)('does not offer an approval for what no approval lifts: %s', async (reason, wayOut) => {
     const held = decision({
       decision: 'hold',
-      reason: 'conflict',
+      reason,
       reasonText: 'rule x wants unban',
       outcome: undefined,
     });
     const text = await markdownOf({ mode: 'enforce', decisions: [held] });
-    expect(text).toContain('No approval lifts this');
+    expect(text).toContain(wayOut);
     expect(text).not.toContain('trustward approve');
   });
 

@@ -15,6 +15,7 @@ export function deviceBan(name: 'ban_device' | 'unban_device', banned: Banned, v
     inverse: name === 'ban_device' ? 'unban_device' : 'ban_device',
     fieldWritten: 'Banned',
     valueWritten: banned,
+    givesAccess: banned === 'FALSE',
     changesFleet: true,
     refuseSettings: refuseAnySettings(name),
     effect: (target, devices) => {

@@ -15,6 +15,7 @@ export function serviceSwitch(name: 'enable_service' | 'disable_service', enable
     inverse: name === 'enable_service' ? 'disable_service' : 'enable_service',
     fieldWritten: 'Enabled',
     valueWritten: enabled,
+    givesAccess: enabled === 'TRUE',
     changesFleet: true,
     refuseSettings: refuseAnySettings(name),
     effect: (target) => `${verb} service ${target} for everybody; all enforcement agents are notified`,
