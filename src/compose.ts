@@ -279,13 +279,14 @@ export async function connect(config: Config, clock: Clock, log: Log, signal: Ab
 
 export function settingsOf(config: Config): EngineSettings {
   const { timing, ceilings, attemptsMax, runFailuresMax, serialDevicesMax } = config;
-  const { quietMs, goneAfterMs, planTtlMs, eventOverlapMs, clockSkewMs, exemptionWarnMs, exemptionUnusedMs } = timing;
+  const { quietMs, goneAfterMs, planTtlMs, keepRunsMs, eventOverlapMs, clockSkewMs } = timing;
   return {
     decide: { ceilings, goneAfterMs, quietMs, serialDevicesMax, placeholderSerials: PLACEHOLDER_SERIALS },
     act: { ceilings, attemptsMax, runFailuresMax, quietMs, rereadMs: Math.min(2_000, quietMs) },
     trust: { ...config.trust, skewMs: clockSkewMs },
     events: { ...EVENT_PULL_DEFAULT, overlapMs: eventOverlapMs },
     planTtlMs,
-    exemptions: { warnMs: exemptionWarnMs, unusedMs: exemptionUnusedMs },
+    keepRunsMs,
+    exemptions: { warnMs: timing.exemptionWarnMs, unusedMs: timing.exemptionUnusedMs },
   };
 }

@@ -46,6 +46,7 @@ export interface Config {
     quietMs: number;
     goneAfterMs: number;
     planTtlMs: number;
+    keepRunsMs: number;
     eventOverlapMs: number;
     clockSkewMs: number;
     exemptionWarnMs: number;
@@ -98,6 +99,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
       quietMs: reader.duration('TRUSTWARD_QUIET_PERIOD', quietDefault(requestTimeoutMs), '0s'),
       goneAfterMs: reader.duration('TRUSTWARD_GONE_AFTER', '24h', '0s'),
       planTtlMs: reader.duration('TRUSTWARD_PLAN_TTL', '24h', '1m'),
+      keepRunsMs: reader.duration('TRUSTWARD_KEEP_RUNS', '90d', '1d'),
       eventOverlapMs: reader.duration('TRUSTWARD_EVENT_OVERLAP', '5m', '0s'),
       clockSkewMs: reader.duration('TRUSTWARD_CLOCK_SKEW', '5m', '0s'),
       exemptionWarnMs: reader.duration('TRUSTWARD_EXEMPTION_WARNING', '24h', '0s'),

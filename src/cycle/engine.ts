@@ -25,6 +25,8 @@ export interface EngineSettings {
   trust: TrustSettings;
   events: EventPullSettings;
   planTtlMs: number;
+  /** Older runs that nothing rests on are taken out. */
+  keepRunsMs: number;
   /** A day before the end, and after 30 days without use, unless said otherwise. */
   exemptions?: ExemptionSettings;
 }

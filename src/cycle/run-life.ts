@@ -1,4 +1,5 @@
 // cycle: a run's beginning and end in the store and in the audit.
+import { formatDuration } from '../domain/duration.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
 import type { Engine, RunRules } from './engine.ts';
@@ -36,11 +37,24 @@ export function demandJudged(run: Pick<Run, 'rules'>, pulled: PulledSnapshot): v
 /** Errors: as demandJudged. */
 export async function completeRun(engine: Engine, run: Run, pulled: PulledSnapshot): Promise<Run> {
   demandJudged(run, pulled);
-  const finished: Run = { ...run, status: 'completed', finishedAt: engine.clock.nowMs() };
+  const finished = { ...run, status: 'completed', finishedAt: engine.clock.nowMs() } as const;
   await engine.store.finishRun(finished, [{ kind: 'run.finished', body: { run: run.id, status: 'completed' } }]);
   await sealAudit(engine, run);
+  await removeOldRuns(engine, finished.finishedAt);
   await engine.afterwards?.();
   return finished;
+}
+
+/** Some at a time, so that no run is long for it. The run is over: what keeps this from being done is told, and the next one tries. */
+async function removeOldRuns({ store, settings, log }: Engine, nowMs: number): Promise<void> {
+  try {
+    const { runs, decisions } = await store.removeOldRuns(nowMs - settings.keepRunsMs);
+    if (runs === 0) return;
+    const age = formatDuration(settings.keepRunsMs);
+    log.info({ runs, decisions }, `${runs} runs older than ${age} were taken out; the audit keeps its entries of them`);
+  } catch (error) {
+    log.error({}, `old runs could not be taken out: ${lineOf(error)}`);
+  }
 }
 
 /** The run is over and recorded: what keeps its checkpoint from being made does not undo it, and the next one covers it. */

@@ -64,6 +64,12 @@ export interface RunCommit {
   notes: AuditNote[];
 }
 
+/** How many rows were taken out. */
+export interface Removed {
+  runs: number;
+  decisions: number;
+}
+
 export interface ObservedEvents {
   events: TrustEvent[];
   /** The stretch of time that this read covers without a gap. */
@@ -191,6 +197,8 @@ export interface Store extends StoreReader {
   /** Runs that a dead process left `running` become `aborted`; answers how many. */
   abortStaleRuns(at: number): Promise<number>;
   commitRun(commit: RunCommit): Promise<void>;
+  /** Takes out some of the runs that finished before then and that nothing rests on, with the decisions that only they showed. */
+  removeOldRuns(finishedBeforeMs: number): Promise<Removed>;
   changeIntent(change: IntentChange): Promise<void>;
   /** Writes down and audits, once, that plans are over which waited until their end; answers how many. */
   expirePlans(): Promise<number>;

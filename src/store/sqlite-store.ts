@@ -21,13 +21,14 @@ import type { Run } from '../domain/run.ts';
 import type { Baseline } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { Acceptance, Stop } from '../domain/steering.ts';
-import type { IntentChange, ObservedEvents, Release, RunCommit, Store } from '../domain/store.ts';
+import type { IntentChange, ObservedEvents, Release, Removed, RunCommit, Store } from '../domain/store.ts';
 import { AuditLog } from './audit-log.ts';
 import { checkpointAt, checkpointLinesAfter, removeArchived } from './checkpoint-table.ts';
 import { saveClockAgreement } from './clock-agreement.ts';
 import type { Db } from './database.ts';
 import { saveEvents } from './event-log.ts';
 import { addIntent, addRelease, applyIntentChange, linkDecisions, suppressIntent } from './intent-log.ts';
+import { removeOldRuns } from './old-runs.ts';
 import { addNotification, SqliteOutbox } from './outbox.ts';
 import { expireAll, expireOver } from './plan-expiry.ts';
 import { SqliteReader } from './reader.ts';
@@ -125,6 +126,10 @@ export class SqliteStore extends SqliteReader implements Store, CheckpointStore 
       );
       this.audits.append(commit.notes);
     });
+  }
+
+  async removeOldRuns(finishedBeforeMs: number): Promise<Removed> {
+    return this.unit(() => removeOldRuns(this.db, finishedBeforeMs));
   }
 
   async changeIntent(change: IntentChange): Promise<void> {

@@ -188,6 +188,7 @@ function settingsDefault(): EngineSettings {
     trust: { ...TRUST_DEFAULT, movedPoints: 100, shrunkPercent: 100 },
     events: EVENT_PULL_DEFAULT,
     planTtlMs: 86_400_000,
+    keepRunsMs: 90 * 86_400_000,
   };
 }
 

@@ -137,5 +137,6 @@ function settingsOf({ runCeiling, dayCeiling }: Profile): Engine['settings'] {
     trust: { ...TRUST_DEFAULT, shrunkRecords: 0, movedPoints: 100 },
     events: EVENT_PULL_DEFAULT,
     planTtlMs: 86_400_000,
+    keepRunsMs: 90 * 86_400_000,
   };
 }

@@ -1,0 +1,34 @@
+// store: takes out runs that nothing rests on any more, with the decisions that only they showed, so that a database does not
+// grow with every run. The audit keeps its entries of them. INVARIANT: called inside a transaction.
+import type { Removed } from '../domain/store.ts';
+import type { Db } from './database.ts';
+
+/** However old: reports, and what is asked of the last runs, look no further back. */
+const NEWEST_KEPT = 1_000;
+const AT_ONCE_MAX = 500;
+
+/**
+ * INVARIANT: what a plan, an intent, an attempt or an acceptance was made in stays, and so does each report that is still to be
+ * had, whole: a decision goes when it has ended, no intent came of it, and no other run is left in which it was in force.
+ * The plus sign keeps the query on the index of ends: by number it would read nearly all runs, each time.
+ */
+const OLD = `SELECT seq FROM runs
+  WHERE status <> 'running' AND finished_at < ? AND +seq <= (SELECT max(seq) FROM runs) - ${NEWEST_KEPT}
+    AND NOT EXISTS (SELECT 1 FROM plans WHERE run_id = runs.id)
+    AND NOT EXISTS (SELECT 1 FROM intents WHERE run_id = runs.id)
+    AND NOT EXISTS (SELECT 1 FROM attempts WHERE run_id = runs.id)
+    AND NOT EXISTS (SELECT 1 FROM acceptances WHERE run_id = runs.id)
+    AND NOT EXISTS (
+      SELECT 1 FROM decisions WHERE run_seq = runs.seq AND (
+        ended_seq IS NULL OR intent_id IS NOT NULL OR EXISTS (
+          SELECT 1 FROM runs AS later WHERE later.seq > decisions.run_seq AND later.seq < decisions.ended_seq)))
+  LIMIT ${AT_ONCE_MAX}`;
+
+export function removeOldRuns(db: Db, finishedBeforeMs: number): Removed {
+  const removed: Removed = { runs: 0, decisions: 0 };
+  for (const { seq } of db.all<{ seq: number }>(OLD, finishedBeforeMs)) {
+    removed.decisions += db.run('DELETE FROM decisions WHERE run_seq = ?', seq);
+    removed.runs += db.run('DELETE FROM runs WHERE seq = ?', seq);
+  }
+  return removed;
+}
