@@ -69,14 +69,12 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   };
 }
 
-/** A good set replaces the active one, a bad one leaves it; either is in the audit, once, when something changed. */
+/** A good set replaces the active one, a bad one leaves it; either is in the audit, once and before, when something changed. */
 async function reloadRules({ config, engine, rules }: Composition): Promise<void> {
-  const before = { hash: rules.active().hash, refusal: rules.refusal?.join('\n') };
-  const refused = await rules.reload();
-  const { hash } = rules.active();
-  if (hash === before.hash && refused === before.refusal) return;
-  const kind = refused === undefined ? 'rules.loaded' : 'rules.rejected';
-  await engine.store.appendAudit([{ kind, body: { rulesDir: config.rulesDir, hash, refused } }]);
+  await rules.reload(({ hash, refused }) => {
+    const kind = refused === undefined ? 'rules.loaded' : 'rules.rejected';
+    return engine.store.appendAudit([{ kind, body: { rulesDir: config.rulesDir, hash, refused } }]);
+  });
 }
 
 /** What the daemon knows of its own doings. */

@@ -6,6 +6,15 @@ import type { Log } from './domain/ports.ts';
 import type { Evaluator } from './domain/verdict.ts';
 import { compileRules, type LoadedRule, loadRules, problemLine } from './evaluate/index.ts';
 
+/** A folder's rules, or what was wrong with it. */
+type Found = { rules: readonly LoadedRule[]; hash: string } | { error: AppError };
+
+export interface RuleChange {
+  /** Of the set that is active afterwards. */
+  hash: string;
+  refused: string | undefined;
+}
+
 export class RuleHolder {
   private current: ActiveRules | undefined;
   private loaded: readonly LoadedRule[] = [];
@@ -27,37 +36,54 @@ export class RuleHolder {
     return this.loaded;
   }
 
-  /** Errors: as loadRuleFolder. Rules that mean the same go on as they are, with their event windows. */
+  /** Errors: as loadRuleFolder. */
   async load(): Promise<void> {
-    const before = this.current?.hash;
+    const found = await this.look();
+    this.take(found);
+    if ('error' in found) throw found.error;
+  }
+
+  /**
+   * Loads again; answers what was wrong, in which case the last good set goes on.
+   * INVARIANT: a change is recorded before it is in force: when `record` fails, all stays as it was.
+   */
+  async reload(record: (change: RuleChange) => Promise<void>): Promise<string | undefined> {
+    const found = await this.look();
+    const refused = 'error' in found ? found.error.message : undefined;
+    const hash = 'error' in found ? this.active().hash : found.hash;
+    if (hash !== this.active().hash || refused !== this.refusal?.join('\n')) await record({ hash, refused });
+    this.take(found);
+    return refused;
+  }
+
+  private async look(): Promise<Found> {
     try {
-      const { rules, hash } = await loadRuleFolder(this.dir, this.traits);
-      const wasRefused = this.refusal !== undefined;
-      this.refusal = undefined;
-      this.loaded = rules;
-      if (hash === before) {
-        if (wasRefused) this.log.info({ rules: rules.length, hash }, 'rules are in order again, as they were');
-        return;
-      }
-      this.current = activate(rules, hash);
-      if (before !== undefined) this.log.info({ rules: rules.length, hash }, `rules loaded: ${rules.length}`);
+      return await loadRuleFolder(this.dir, this.traits);
     } catch (error) {
-      if (error instanceof AppError) this.refusal = error.message.split('\n');
+      if (error instanceof AppError) return { error };
       throw error;
     }
   }
 
-  /** Loads again; answers what was wrong, in which case the last good set goes on. */
-  async reload(): Promise<string | undefined> {
-    try {
-      await this.load();
-      return undefined;
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      const said = error.message.replaceAll('\n', '; ');
+  /** Rules that mean the same go on as they are, with their event windows. */
+  private take(found: Found): void {
+    const before = this.current?.hash;
+    const wasRefused = this.refusal !== undefined;
+    this.refusal = 'error' in found ? found.error.message.split('\n') : undefined;
+    if ('error' in found) {
+      if (before === undefined) return;
+      const said = found.error.message.replaceAll('\n', '; ');
       this.log.error({ rulesDir: this.dir }, `rules were refused, the last good set goes on: ${said}`);
-      return error.message;
+      return;
     }
+    const { rules, hash } = found;
+    this.loaded = rules;
+    if (hash === before) {
+      if (wasRefused) this.log.info({ rules: rules.length, hash }, 'rules are in order again, as they were');
+      return;
+    }
+    this.current = activate(rules, hash);
+    if (before !== undefined) this.log.info({ rules: rules.length, hash }, `rules loaded: ${rules.length}`);
   }
 }
 

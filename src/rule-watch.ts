@@ -15,7 +15,8 @@ export interface RuleWatch {
 
 /**
  * Calls `changed` once for the folder as it is, so that nothing between loading and watching is missed, and again after
- * each change; never twice at a time. `failed` is told what `changed` throws, and the watch goes on.
+ * each change; never twice at a time. `failed` is told what `changed` throws, once for the folder as it is, and each further
+ * look tries again.
  */
 export function watchRules(
   dir: string,
@@ -25,13 +26,18 @@ export function watchRules(
 ): RuleWatch {
   const ending = new AbortController();
   const watching = async () => {
-    let [taken, seen] = ['', ''];
+    let [taken, seen, told] = ['', '', ''];
     for (;;) {
       await clock.sleep(LOOK_EVERY_MS, ending.signal);
       const now = (await looksOf(dir, '', 0)).join('\n');
       if (now === seen && now !== taken) {
-        taken = now;
-        await changed().catch(failed);
+        try {
+          await changed();
+          taken = now;
+        } catch (error) {
+          if (now !== told) failed(error);
+          told = now;
+        }
       }
       seen = now;
     }

@@ -127,18 +127,24 @@ describe('the watch on the rules folder', () => {
     expect(changes).toBe(2);
   });
 
-  it('a reload that fails is told, and the next change is noticed all the same', async () => {
+  it('a reload that fails is told once, tried again at each look, and the next change is noticed all the same', async () => {
     onChange = () => Promise.reject(new Error('the database is away'));
     writeFileSync(inRules('more.yaml'), DISABLE_FAILING);
-    await pass();
-    await pass();
+    for (let look = 0; look < 4; look += 1) await pass();
+    expect(changes).toBe(4);
     expect(failures).toMatchObject([{ message: 'the database is away' }]);
+    onChange = async () => {};
+    for (let look = 0; look < 3; look += 1) await pass();
+    expect(changes).toBe(5);
     rmSync(inRules('more.yaml'));
     await pass();
     await pass();
-    expect(changes).toBe(3);
+    expect(changes).toBe(6);
+    expect(failures).toHaveLength(1);
   });
 });
+
+const unrecorded = async () => {};
 
 describe('the active rule set', () => {
   const holder = () => new RuleHolder(join(dir, 'rules'), ACTIONS, silentLog);
@@ -147,8 +153,31 @@ describe('the active rule set', () => {
     const rules = holder();
     await rules.load();
     writeFileSync(inRules('service.yaml'), DISABLE_FAILING);
-    expect(await rules.reload()).toBeUndefined();
+    expect(await rules.reload(unrecorded)).toBeUndefined();
     expect(rules.active().rules.map(({ id }) => id)).toEqual(['ban-compromised-device', 'disable-failing-service']);
+  });
+
+  it('a change is in force although it could not be recorded', async () => {
+    const rules = holder();
+    await rules.load();
+    const before = rules.active();
+    const inForce: string[][] = [];
+    const record = (fault?: Error) => async () => {
+      inForce.push(rules.active().rules.map(({ id }) => id));
+      if (fault) throw fault;
+    };
+    writeFileSync(inRules('service.yaml'), DISABLE_FAILING);
+    await expect(rules.reload(record(new Error('the disk is full')))).rejects.toThrow('the disk is full');
+    expect(rules.active()).toBe(before);
+    expect(rules.all()).toHaveLength(1);
+    writeFileSync(inRules('service.yaml'), 'id: [\n');
+    await expect(rules.reload(record(new Error('the disk is full')))).rejects.toThrow('the disk is full');
+    expect(rules.refusal).toBeUndefined();
+    writeFileSync(inRules('service.yaml'), DISABLE_FAILING);
+    await rules.reload(record());
+    await rules.reload(record());
+    expect(rules.active().rules).toHaveLength(2);
+    expect(inForce, 'recorded before it is in force, and once').toEqual(Array(3).fill(['ban-compromised-device']));
   });
 
   it.each<[string, () => void, RegExp]>([
@@ -170,13 +199,13 @@ describe('the active rule set', () => {
     await rules.load();
     const before = rules.active();
     spoil();
-    expect(await rules.reload()).toMatch(words);
+    expect(await rules.reload(unrecorded)).toMatch(words);
     expect(rules.refusal).toMatchObject([expect.stringMatching(words)]);
     expect(rules.active()).toBe(before);
     rmSync(join(dir, 'rules'), { recursive: true, force: true });
     mkdirSync(join(dir, 'rules'));
     writeFileSync(inRules('ban.yaml'), BAN_COMPROMISED);
-    expect(await rules.reload()).toBeUndefined();
+    expect(await rules.reload(unrecorded)).toBeUndefined();
     expect(rules.refusal).toBeUndefined();
     expect(said).toEqual(['rules are in order again, as they were']);
   });
@@ -186,7 +215,7 @@ describe('the active rule set', () => {
     await rules.load();
     const { evaluator } = rules.active();
     writeFileSync(inRules('ban.yaml'), `# a remark\n${BAN_COMPROMISED}`);
-    await rules.reload();
+    await rules.reload(unrecorded);
     expect(rules.active().evaluator).toBe(evaluator);
   });
 

@@ -245,7 +245,7 @@ describe('what lies around', () => {
   it('a daemon that is not ready, and a token that it does not take, are problems', async () => {
     const daemon = await startDaemon(org.composition);
     writeFileSync(join(org.rulesDir, 'ban.yaml'), 'id: [\n');
-    await org.composition.rules.reload();
+    await org.composition.rules.reload(async () => {});
     const { code, bad } = await doctor({ TRUSTWARD_TOKEN: 'not-the-one-0123456789' });
     await daemon.stop();
     expect(code).toBe(1);

@@ -74,7 +74,7 @@ describe('a plan that waits', () => {
     api.updateDevices = async (serial, devices) => {
       const answer = await update(serial, devices);
       writeFileSync(join(org.rulesDir, 'ban.yaml'), APPROVE.replace('mode: approve', 'mode: dry-run'));
-      await rules.reload();
+      await rules.reload(async () => {});
       return answer;
     };
     const { intents } = await approve();

@@ -121,7 +121,7 @@ export async function startOrganization(options: OrganizationOptions = {}): Prom
       const file = join(rulesDir, `${name}.yaml`);
       if (text === undefined) rmSync(file);
       else writeFileSync(file, text);
-      return composition.rules.reload();
+      return composition.rules.reload(async () => {});
     },
     effects: (kind) =>
       console
