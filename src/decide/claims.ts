@@ -54,7 +54,7 @@ export class Claims {
     }
   }
 
-  /** A wish whose target is claimed already: its episode claims it too. */
+  /** What is wished is claimed already, by an intent for another episode: this wish's episode claims it too. */
   adopt(wish: Wish, from: Claim): void {
     const claim: Claim = {
       ...from,
@@ -72,7 +72,7 @@ export class Claims {
     this.notes.push({ kind: 'claim.opened', body: { ...bodyOf(claim), adoptedFrom: from.id } });
   }
 
-  /** Claims end without a call. */
+  /** Claims end without a call: nothing is wished any more, which is the answer to whoever looked for a wish to undo. */
   endAll(claims: Claim[], reason: string): [] {
     for (const claim of claims) this.change(claim, 'ended', reason);
     return [];
@@ -90,7 +90,7 @@ export class Claims {
     });
   }
 
-  /** A wish whose target another rule's open claim wants otherwise: named, for the conflict step. */
+  /** Another rule's open claim on the opposite of what is wished, of a trouble that is not over: it stands against the wish. */
   opposing(wish: Wish): Claim | undefined {
     return this.openOn(aimOf(wish)).find((claim) => {
       if (claim.rule === wish.rule.id) return false;

@@ -1,5 +1,6 @@
 // decide, third step: the questions asked about one wish, in the design's order. The first that applies answers.
 // Each is one small function: Wish → Answer, or undefined to go on.
+import { deletionTarget } from '../domain/deletion.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { exemptionText } from '../domain/exemption.ts';
 import { intentKey } from '../domain/intent.ts';
@@ -129,11 +130,12 @@ function namesSerial({ traits, card }: Wish): boolean {
   return traits.changesFleet && card.kind !== 'service';
 }
 
-/** A deletion of a user's devices of which none is known: it has no serial number. */
+/** A user's deletion without any known device: it has no serial number, and its target is the user. */
 function isWithoutDevices(wish: Wish): boolean {
   return namesSerial(wish) && wish.card.kind === 'user' && hasNoKnownDevice(wish.card);
 }
 
+/** A user has no serial number: that of the deletion's target counts. */
 function serialOf(wish: Wish): string {
-  return wish.card.kind === 'device' ? wish.card.serial : wish.target.slice(0, -(wish.card.id.length + 1));
+  return wish.card.kind === 'device' ? wish.card.serial : deletionTarget(wish.target, wish.settings).serial;
 }
