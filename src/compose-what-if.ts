@@ -1,5 +1,5 @@
-// Builds what a look over other rules than the active set needs: rules, the API, and the database for reading alone. It needs no
-// lock, so that it can be had beside a daemon. In: a checked configuration. Out: an engine that cannot write, closed by `close`.
+// Builds what a look that keeps nothing needs, over other rules than the active set or at one subject: rules, the API, and the
+// database for reading alone. It needs no lock, so that it can be had beside whoever writes. In: a checked configuration. Out: an engine that cannot write, closed by `close`.
 import { realpathSync } from 'node:fs';
 import { actionsWith } from './act/actions.ts';
 import { bindingOf, composeReader, connect, settingsOf } from './compose.ts';

@@ -1,5 +1,4 @@
 // commands: `explain RULE SUBJECT`: the tree, the facts, the flip, and what decide says. Through the daemon when one is active.
-import { composeEngine } from '../compose.ts';
 import { composeWhatIf } from '../compose-what-if.ts';
 import type { Config } from '../config.ts';
 import { type ExplainedSubject, explainSubject } from '../cycle/explain-subject.ts';
@@ -16,29 +15,23 @@ export async function explainCommand(io: Io, rule: string, subject: string, opti
   const daemon = await findDaemon(config);
   const other = await otherThanActive(io, config, options, daemon);
   const path = `/api/rules/${encodeURIComponent(rule)}/explain`;
-  const explained = other
-    ? await explainOver(config, rule, subject)
-    : daemon
+  const explained =
+    daemon && !other
       ? (JSON.parse(await daemon.call('POST', path, { subject })) as ExplainedSubject)
-      : await explainHere(config, rule, subject);
+      : await explainHere(config, rule, subject, other !== undefined);
   write(io, options, format === 'json' ? JSON.stringify(plainJson(explained), null, 2) : explainedText(explained));
   return 0;
 }
 
-/** Errors: as composeWhatIf and explainSubject. */
-async function explainOver(config: Config, rule: string, subject: string): Promise<Explained> {
+/** Reads only, beside whoever writes. Errors: as composeWhatIf and explainSubject. */
+async function explainHere(config: Config, rule: string, subject: string, isWhatIf: boolean): Promise<Explained> {
   const { engine, explaining, close } = await composeWhatIf(config);
+  const explain = async (): Promise<Explained> =>
+    isWhatIf
+      ? { ...(await explainSubject(explaining(), rule, subject)), whatIf: engine.rulesDir }
+      : explainSubject({ ...explaining(), daemonMode: config.mode }, rule, subject);
   try {
-    return { ...(await namingApi(config, () => explainSubject(explaining(), rule, subject))), whatIf: engine.rulesDir };
-  } finally {
-    await close();
-  }
-}
-
-async function explainHere(config: Config, rule: string, subject: string): Promise<ExplainedSubject> {
-  const { explaining, close } = await composeEngine(config, config.mode);
-  try {
-    return await namingApi(config, () => explainSubject(explaining(), rule, subject));
+    return await namingApi(config, explain);
   } finally {
     await close();
   }

@@ -6,13 +6,22 @@ import { composeReader } from '../compose.ts';
 import type { Config } from '../config.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Run } from '../domain/run.ts';
-import type { DaemonClient } from './daemon-client.ts';
+import { type DaemonClient, findDaemon } from './daemon-client.ts';
 import type { CommonOptions, Io } from './io.ts';
 
 /** Where the active rules are, and who says so. */
 export interface ActiveFolder {
   dir: string;
   saidBy: string;
+}
+
+/** The daemon that does what a person asks, if one runs. Errors: AppError `usage` when `--rules` names others than it has: it goes by its own. */
+export async function daemonOver(io: Io, config: Config, options: CommonOptions): Promise<DaemonClient | undefined> {
+  const daemon = await findDaemon(config);
+  const active = daemon && (await otherThanActive(io, config, options, daemon));
+  if (!active) return daemon;
+  const text = `${active.saidBy} the rules in \`${active.dir}\`, not in \`${options.rules}\`, and would go by its own`;
+  throw new AppError('usage', `${text}: leave out --rules, or stop the daemon first`);
 }
 
 /**

@@ -7,8 +7,8 @@ import type { TokenStore } from '../domain/endpoint-token.ts';
 import type { Mode } from '../domain/mode.ts';
 import { showHidden } from '../report/index.ts';
 import { namingApi } from './api-fault.ts';
-import { findDaemon } from './daemon-client.ts';
 import { type CommonOptions, configOf, type Io, outputOf, write } from './io.ts';
+import { daemonOver } from './other-rules.ts';
 
 export interface ReasonOptions extends CommonOptions {
   reason: string;
@@ -34,7 +34,7 @@ export interface PersonsAct<T> {
 export async function perform<T>(io: Io, options: CommonOptions, act: PersonsAct<T>): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
   const config = configOf(io, options);
-  const daemon = await findDaemon(config);
+  const daemon = await daemonOver(io, config, options);
   const answer = daemon
     ? (JSON.parse(await daemon.call('POST', act.path, act.body)) as T)
     : await performHere(io, options, act);

@@ -5,8 +5,8 @@ import { answerPlan } from '../cycle/answer-plan.ts';
 import { applyPlan } from '../cycle/apply-plan.ts';
 import { showHidden, views } from '../report/index.ts';
 import { namingApi } from './api-fault.ts';
-import { findDaemon } from './daemon-client.ts';
 import { type CommonOptions, configOf, type Io, outputOf, write } from './io.ts';
+import { daemonOver } from './other-rules.ts';
 import { type RunOptions, runCommand } from './run.ts';
 
 const FORMATS = ['text', 'json'] as const;
@@ -57,7 +57,7 @@ async function throughDaemonOr(
   here: (composition: Composition) => Promise<AnsweredPlan>,
 ): Promise<AnsweredPlan> {
   const config = configOf(io, options);
-  const daemon = await findDaemon(config);
+  const daemon = await daemonOver(io, config, options);
   if (!daemon) return withEngine(config, here);
   const [plan, verb] = path.split('/') as [string, string];
   const text = await daemon.call('POST', `/api/plans/${encodeURIComponent(plan)}/${verb}`, body);

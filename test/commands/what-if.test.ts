@@ -1,10 +1,11 @@
 // commands: `--rules` beside the active set: a what-if tells what other rules would do, and leaves everything as it was.
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Daemon, startDaemon } from '../../src/daemon.ts';
 import type { Report } from '../../src/report/index.ts';
 import { openReadOnly } from '../../src/store/database.ts';
+import { takeWriterLock } from '../../src/store/writer-lock.ts';
 import { BAN_COMPROMISED, DISABLE_FAILING, type Organization, startOrganization } from '../scenarios/organization.ts';
 import { type Answered, command } from './in-process.ts';
 
@@ -134,6 +135,28 @@ describe('a run over other rules, without a daemon', () => {
   });
 });
 
+describe('explain, without a daemon', () => {
+  beforeEach(() => org.composition.close());
+
+  it('waits for, or is refused by, another command that writes', async () => {
+    await command(['run', '--mode', 'dry-run'], org.env);
+    const lock = takeWriterLock(org.dbFile);
+    const before = everything();
+    const explained = await command(['explain', 'ban-compromised-device', 'LOST-1'], org.env);
+    lock.release();
+    expect(explained).toMatchObject({ code: 0, err: '' });
+    expect(explained.out).not.toContain('what-if');
+    expect(everything()).toEqual(before);
+  });
+
+  it('makes a database where there is none', async () => {
+    rmSync(org.dbFile);
+    const explained = await command(['explain', 'ban-compromised-device', 'LOST-1'], org.env);
+    expect(explained).toMatchObject({ code: 1, err: expect.stringContaining('run `trustward run` first') });
+    expect(existsSync(org.dbFile)).toBe(false);
+  });
+});
+
 describe('other rules, while a daemon runs', () => {
   let daemon: Daemon;
   beforeEach(async () => {
@@ -157,6 +180,22 @@ describe('other rules, while a daemon runs', () => {
     expect(explained.out).toContain('disable-failing-service (Disable a service after repeated errors) matches');
     expect(explained.out).toContain(`what-if: by the rules in \`${tried}\`, not the active ones`);
     expect((await command(['explain', 'disable-failing-service', service], org.env)).code).toBe(1);
+  });
+
+  it.each([
+    ['apply', 'any'],
+    ['approve', 'any'],
+    ['exempt', 'add', 'device', 'LOST-1', '--owner', 'ana', '--reason', 'known', '--until', '2099-01-01'],
+    ['claims', 'release', 'LOST-1', '--reason', 'known'],
+  ])('are left aside in silence by what a person says: %s %s', async (...args) => {
+    const before = everything();
+    const refused = await command([...args, '--rules', tried], org.env);
+    expect(refused).toMatchObject({ code: 2, out: '' });
+    expect(refused.err).toBe(
+      `trustward: the daemon has the rules in \`${org.rulesDir}\`, not in \`${tried}\`, and would go by its own: leave out --rules, or stop the daemon first\n`,
+    );
+    expect(everything()).toEqual(before);
+    expect((await command([...args, '--rules', org.rulesDir], org.env)).err).not.toContain('leave out --rules');
   });
 
   it('are taken for the same when they are a copy in another folder', async () => {
