@@ -2,11 +2,12 @@
 const LEVELS = ['AlwaysDeny', 'Low', 'Medium', 'High', 'AlwaysAllow'];
 const PLATFORMS = ['Windows', 'macOS', 'iOS', 'Android', 'Linux'];
 
-export function fiftyRules(): string[] {
-  return Array.from({ length: 50 }, (_, index) => ruleText(index));
+/** `owners`: what the rules say of who owns what they take; `one` is asked of the unpaged list. */
+export function fiftyRules(owners: 'one' | 'all'): string[] {
+  return Array.from({ length: 50 }, (_, index) => ruleText(index, owners));
 }
 
-function ruleText(index: number): string {
+function ruleText(index: number, owners: 'one' | 'all'): string {
   const id = `bench-rule-${index + 1}`;
   return JSON.stringify({
     id,
@@ -16,8 +17,7 @@ function ruleText(index: number): string {
     when: conditionOf(index),
     then: index % 5 === 0 ? 'ban_device' : 'notify',
     mode: 'approve',
-    // Who owns what it takes would be asked of the unpaged list: the floor reads pages.
-    owners: 'all',
+    owners,
     limits: { max: 100_000, percent: 100 },
     tests: [{ name: 'sample', given: {}, expect: 'no_match' }],
   });

@@ -32,7 +32,7 @@ export type WriteAnswer =
   | { kind: 'failed'; status: number | undefined; text: string }
   | { kind: 'doubtful'; status: number | undefined; text: string };
 
-/** One page of a list. `total` is the server's count of all matches; undefined when it gives none. */
+/** One page of a list, or a part of one. `total` is the server's count of all matches; undefined when it gives none. */
 export interface Page {
   records: unknown[];
   total: number | undefined;
