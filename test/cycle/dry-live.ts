@@ -102,7 +102,9 @@ async function lastRuns(
     const before = platform.sent.length;
     const dry = isDryFirst ? await onSameTime(stage, () => on.run('dry-run')) : undefined;
     const afterDry = platform.sent.length;
-    const doubts = (await on.store.intents({ outcome: 'unknown' })).map(nameOf);
+    // What a killed run left as sent is in doubt too, and is named so by the run that finds it: the dry one, where there is one.
+    const left = await on.store.intents({ status: 'sent' });
+    const doubts = [...left, ...(await on.store.intents({ outcome: 'unknown' }))].map(nameOf);
     await on.run('enforce');
     const sent = platform.sent.slice(afterDry).map(nameOfCall);
     const isLiveDry = given.daemonMode === 'dry-run'; // then what is called live is a dry run too
