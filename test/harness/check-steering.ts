@@ -6,7 +6,7 @@ import type { IntentLife } from './ledger.ts';
 import type { PlatformRequest } from './platform.ts';
 import { LOOK_MS } from './profile.ts';
 import { ownersOf } from './records.ts';
-import type { Version } from './world.ts';
+import type { Verb, Version } from './world.ts';
 
 export function checkSteering(checker: Checker, request: PlatformRequest, intent: Intent, life: IntentLife): void {
   const { ledger } = checker;
@@ -40,12 +40,14 @@ export function partiesOf({ devices, services, users }: Version, target: string)
   ];
 }
 
+const FOR_GOOD: ReadonlySet<Verb> = new Set(['delete', 'unmap', 'tighten', 'remove']);
+
 /** What cannot be undone waits for a person; and a plan is applied as it was sealed, or less. */
 function checkApproval(checker: Checker, { verb }: PlatformRequest, intent: Intent, what: string): void {
   const { ledger, approvedPlans } = checker;
   const plan = intent.planId === undefined ? undefined : ledger.plan(intent.planId);
   const isApproved = intent.approved && plan !== undefined && approvedPlans.has(plan.id);
-  if ((verb === 'delete' || verb === 'unmap') && !isApproved)
+  if (FOR_GOOD.has(verb) && !isApproved)
     checker.report('unapproved', `${what} cannot be undone, and nobody approved it`);
   if (!plan) return;
   const sealed = plan.intents.some(({ action, target }) => action === intent.action && target === intent.target);

@@ -54,7 +54,7 @@ export class Looks {
     const { operation, clock, ledger } = this.checker;
     // A dry run leaves claims as they are, whatever it sees.
     const isLive = operation?.mode !== 'dry-run' && operation?.daemonMode !== 'dry-run';
-    const isGood = [...(operation?.lists.values() ?? [])].every(isBelieved);
+    const isGood = [...(operation?.lists.values() ?? [])].every((list) => isBelieved({ ...list, isAccepted: false }));
     // After a jump, a quiet period from when it was noticed, nothing that was done is known to be old.
     const jumpedMs = clock.jumps.at(-1) ?? Number.NEGATIVE_INFINITY;
     const noticedMs = this.begun.findLast((atMs) => atMs <= fromMs - QUIET_MS) ?? Number.NEGATIVE_INFINITY;

@@ -41,6 +41,13 @@ export interface Violation {
   text: string;
 }
 
+/** How a list came; `isAccepted`: a person had said that what it seems to have lost is really gone. */
+interface ListSeen {
+  fate: ListFate;
+  isShort: boolean;
+  isAccepted: boolean;
+}
+
 /** What the engine is doing now, as those who asked for it know it. */
 export interface Operation {
   name: 'run' | 'apply' | 'release';
@@ -54,7 +61,7 @@ export interface Operation {
   /** Rules changed by now and true time of the last change; their content hashes. */
   rulesNow(): { changedAtMs: number; hashOf(rule: string): string | undefined };
   /** What the last reading of each source was like. */
-  lists: Map<string, { fate: ListFate; isShort: boolean }>;
+  lists: Map<string, ListSeen>;
   /** Requests so far, by action. */
   requests: Map<string, number>;
 }
@@ -87,7 +94,7 @@ export class Checker implements Witness {
   onList(source: Source, fate: ListFate, count: number): void {
     const before = this.ledger.baselineCount(source);
     const isShort = before !== undefined && count < before * 0.79;
-    this.operation?.lists.set(source, { fate, isShort });
+    this.operation?.lists.set(source, { fate, isShort, isAccepted: this.ledger.isAccepted(source) });
   }
 
   onRequest(request: PlatformRequest): void {
@@ -293,6 +300,6 @@ const SOURCE_OF: { readonly [verb: string]: Source } = {
 
 const UNTRUSTED: ReadonlySet<ListFate> = new Set(['shifted', 'truncated', 'repeated', 'emptied', 'broken']);
 
-export function isBelieved({ fate, isShort }: { fate: ListFate; isShort: boolean }): boolean {
-  return !UNTRUSTED.has(fate) && !isShort;
+export function isBelieved({ fate, isShort, isAccepted }: ListSeen): boolean {
+  return (isAccepted && fate === 'emptied') || (!UNTRUSTED.has(fate) && (isAccepted || !isShort));
 }

@@ -34,6 +34,7 @@ export function checkFinalState(view: FinalView): void {
   for (const { id } of world.now.services) {
     if (!isSo(world.now, 'enable', id)) checkUndone(view, 'disable', id);
     if (!isSo(world.now, 'unbundle', `${id} ${BUNDLE}`)) checkUndone(view, 'bundle', `${id} ${BUNDLE}`);
+    if (profile.tends) checkTended(view, id);
   }
   if (!profile.people) return;
   for (const { email, serials } of world.now.users) {
@@ -58,6 +59,16 @@ function checkSerial(view: FinalView, serial: string): void {
     if (sightOf(world.now, 'delete-lost', id) === 'match') demand(view, 'delete', serial, 'delete-lost', id);
 }
 
+/** A service in use is not deleted: it must have been disabled first. */
+function checkTended(view: FinalView, service: string): void {
+  const { now } = view.world;
+  const wishes: [Verb, string][] = [['tighten', 'tighten-exposed']];
+  if (!isSo(now, 'enable', service)) wishes.push(['remove', 'delete-retired']);
+  for (const [verb, rule] of wishes)
+    if (!isSo(now, verb, service) && sightOf(now, rule, service) === 'match')
+      demand(view, verb, service, rule, service);
+}
+
 function demand(view: FinalView, verb: Verb, target: string, rule: string, subject: string): void {
   if (whyNot(view, verb, target, rule, subject) === undefined)
     view.checker.report('lost', `${subject} has the trouble of ${rule}, and ${ACTION_OF[verb]} ${target} is not done`);
@@ -74,7 +85,8 @@ function whyNot(view: FinalView, verb: Verb, target: string, rule: string, subje
   const id = String(episode.id);
   const intents = ledger.liveIntents(id).filter((intent) => intent.action === ACTION_OF[verb]);
   const isActedOn = intents.some(({ outcome }) => outcome === 'succeeded' || outcome === 'confirmed');
-  const isReversed = reversalsOf(view, verb, target).length > 0 || isReleased(view, target);
+  const isReversed =
+    reversalsOf(view, verb, target).length > 0 || isReleased(view, target) || isBroughtBackInDoubt(view, target);
   if ((episode.overridden_at !== null || isActedOn) && isReversed) return 'overridden';
   if (ledger.isRejected(id)) return 'rejected';
   return intents.some((intent) => isParkedForCause(view, intent)) ? 'parked' : undefined;
@@ -112,6 +124,7 @@ function isExempt({ ledger, world }: FinalView, target: string): boolean {
 /** Wishes to ban, to unban and to delete one target hold each other back, until a person has taken one away. */
 function hasRival({ world, ledger, profile }: FinalView, verb: Verb, target: string): boolean {
   if (!profile.people) return false;
+  if (verb === 'tighten' || verb === 'remove') return hasServiceRival({ world, ledger }, verb, target);
   const own = world.now.devices.filter(({ serial }) => serial === target);
   const wishes = (rules: readonly string[]) =>
     own.some(({ id }) => rules.some((rule) => sightOf(world.now, rule, id) === 'match'));
@@ -120,12 +133,28 @@ function hasRival({ world, ledger, profile }: FinalView, verb: Verb, target: str
   return ledger.openClaims(target).some(({ rule, subjectId }) => sightOf(world.now, rule, subjectId) !== 'match');
 }
 
+function hasServiceRival({ world, ledger }: Pick<FinalView, 'world' | 'ledger'>, verb: Verb, target: string): boolean {
+  const other = verb === 'tighten' ? 'delete-retired' : 'tighten-exposed';
+  return sightOf(world.now, other, target) === 'match' || ledger.openClaims(target).length > 0;
+}
+
 function isReleased({ ledger }: FinalView, target: string): boolean {
   return ledger.released.some((release) => release.target === target);
 }
 
 function reversalsOf({ world }: FinalView, verb: Verb, target: string): Effect[] {
   return world.effects.filter((effect) => isByPerson(effect, target) && effect.verb === INVERSE_OF[verb]);
+}
+
+/** People brought it back while nobody knew whether our deletion was done: nothing tells that from a person's reversal. */
+function isBroughtBackInDoubt({ ledger, world }: FinalView, target: string): boolean {
+  const back = world.effects.filter((effect) => effect.verb === 'enroll' && effect.target === target);
+  const deletions = [...ledger.intents.values()].filter(
+    (life) => life.action.startsWith('delete_') && life.target === target,
+  );
+  return deletions.some(({ settled }) =>
+    settled.some(({ outcome, atMs }) => outcome === 'parked' && back.some((effect) => effect.atMs <= atMs)),
+  );
 }
 
 function isByPerson(effect: Effect, target: string): boolean {

@@ -20,6 +20,7 @@ export class RuleShelf {
   constructor(
     private readonly all: readonly LoadedRule[],
     private readonly clock: SimClock,
+    private readonly profile: Pick<Profile, 'tends'>,
   ) {
     this.current = all;
   }
@@ -32,10 +33,14 @@ export class RuleShelf {
     this.set(this.all);
   }
 
-  /** Edits a rule, or lets it do no more than what a person approves. */
+  /** Edits a rule, perhaps its mode as well, or lets it do no more than what a person approves. */
   edit(dice: Dice): void {
     const chosen = dice.pick(this.current.length > 0 ? this.current : this.all);
-    const next = dice.chance(0.5) || chosen.mode === 'dry-run' ? edited(chosen) : inMode(chosen, 'approve');
+    const isSaidBetter = dice.chance(0.5) || chosen.mode === 'dry-run';
+    const isMoved = this.profile.tends && dice.chance(0.3);
+    const better = () =>
+      isMoved ? inMode(edited(chosen), dice.pick(['enforce', 'approve', 'dry-run'])) : edited(chosen);
+    const next = isSaidBetter ? better() : inMode(chosen, 'approve');
     this.set(this.current.map((rule) => (rule === chosen ? next : rule)));
   }
 
@@ -89,7 +94,7 @@ function troubleChange({ world, dice }: Stage): () => void {
 /** Somebody bans, unbans, disables or enables by hand. */
 function personEdit({ world, dice, profile }: Stage): () => void {
   if (profile.services > 0 && dice.chance(0.25)) {
-    const { id } = dice.pick(world.now.services);
+    const { id } = dice.pick(world.born.services);
     return () =>
       world.take(
         world.now.services.find((service) => service.id === id)?.enabled === 'TRUE' ? 'disable' : 'enable',
@@ -108,7 +113,7 @@ function personEdit({ world, dice, profile }: Stage): () => void {
 }
 
 function outage({ world, dice }: Stage): () => void {
-  const { id } = dice.pick(world.now.services);
+  const { id } = dice.pick(world.born.services);
   const errors = dice.whole(1, 4);
   return () => {
     for (let count = 0; count < errors; count += 1) world.fail(id);

@@ -154,6 +154,11 @@ export class Ledger {
     return this.db.get('SELECT 1 AS found FROM rejected_intents WHERE episode_id = ?', episode) !== undefined;
   }
 
+  /** Whether a person's word waits for the next reading of the source. */
+  isAccepted(source: string): boolean {
+    return this.db.get('SELECT 1 AS found FROM acceptances WHERE source = ?', source) !== undefined;
+  }
+
   baselineCount(source: string): number | undefined {
     return this.db.get<{ count: number }>('SELECT count FROM baselines WHERE source = ?', source)?.count;
   }

@@ -1,4 +1,4 @@
-import { addExemption, endExemption, resumeEverything, stopEverything } from '../../src/cycle/steer.ts';
+import { acceptSnapshot, addExemption, endExemption, resumeEverything, stopEverything } from '../../src/cycle/steer.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Ids } from '../../src/domain/ports.ts';
 import type { Store } from '../../src/domain/store.ts';
@@ -18,6 +18,7 @@ export interface PeopleParts {
   ledger: Ledger;
   shelf: RuleShelf;
   chances: PeopleProfile;
+  tends: boolean;
 }
 
 export class People {
@@ -45,6 +46,9 @@ export class People {
       const told = dice.weighted({ TRUE: 50, FALSE: 30, untold: 20 });
       at(() => world.setLeaver(email, told === 'untold' ? undefined : told));
     }
+    if (this.parts.tends && dice.chance(0.3)) at(this.tending());
+    if (this.parts.tends && dice.chance(0.3))
+      at(() => this.acceptShrunk(dice.pick(['devices', 'devices', 'services', 'users'])));
     if (dice.chance(chances.enroll)) at(() => world.enroll());
     if (dice.chance(chances.edit)) at(() => shelf.edit(dice));
     if (dice.chance(chances.jump)) at(() => clock.jump(dice.chance(0.4) ? 0 : dice.pick(JUMPS)));
@@ -68,6 +72,12 @@ export class People {
     return { subject: { kind, id } };
   }
 
+  /** Of a few services one that was deleted is a good part: somebody says that it is really gone. */
+  async acceptAll(): Promise<void> {
+    for (const source of ['devices', 'services', 'users']) this.acceptShrunk(source);
+    await this.heard();
+  }
+
   /** At the end everybody goes: nothing is stopped any more, and half of the exemptions are ended. */
   async leave(): Promise<void> {
     const { store, clock, dice } = this.parts;
@@ -75,6 +85,25 @@ export class People {
     for (const { id } of await store.exemptions(clock.nowMs()))
       if (dice.chance(0.5)) this.say(() => endExemption(this.parts, id, PERSON));
     await this.heard();
+  }
+
+  /** A service is exposed, or not used any more and so disabled; or somebody takes its TLS away again. */
+  private tending(): () => void {
+    const { dice, world } = this.parts;
+    const { id } = dice.pick(world.born.services);
+    const what = dice.weighted({ Exposed: 45, Retired: 35, loosen: 20 });
+    const told = dice.weighted({ TRUE: 60, FALSE: 30, untold: 10 });
+    const isDisabled = dice.chance(0.8);
+    if (what === 'loosen') return () => world.take('loosen', id, undefined);
+    return () => {
+      world.setServiceTrouble(id, what, told === 'untold' ? undefined : told);
+      if (what === 'Retired' && told === 'TRUE' && isDisabled) world.take('disable', id, undefined);
+    };
+  }
+
+  /** They believe what the last run did not, if there is such a list. */
+  private acceptShrunk(source: string): void {
+    this.say(() => acceptSnapshot(this.parts, source, PERSON));
   }
 
   private exempt(): void {
@@ -94,12 +123,14 @@ export class People {
     const said = command().then(
       () => {},
       (error: unknown) => {
-        if (!(error instanceof AppError && error.code === 'conflict')) this.faults.push(error);
+        if (!(error instanceof AppError && REFUSED.has(error.code))) this.faults.push(error);
       },
     );
     this.underWay.push(said);
   }
 }
 
+/** What they may be answered: it is so already, or there is nothing of the kind. */
+const REFUSED: ReadonlySet<string> = new Set(['conflict', 'not_found']);
 const REASON = 'somebody knows why';
 export const PERSON = { by: 'a person', reason: REASON };

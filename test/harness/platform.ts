@@ -3,7 +3,7 @@
 // witness at the moment at which it reaches the platform, before it has any effect.
 import { AppError } from '../../src/domain/errors.ts';
 import type { Facts } from '../../src/domain/facts.ts';
-import type { Api, BundleFacts, EventQuery, Page, WriteAnswer } from '../../src/domain/ports.ts';
+import type { Api, BundleFacts, EventQuery, Page, ServiceSpecFacts, WriteAnswer } from '../../src/domain/ports.ts';
 import type { Source } from '../../src/domain/subjects.ts';
 import type { Dice } from './dice.ts';
 import {
@@ -15,7 +15,7 @@ import {
   STALE_MAX_MS,
   type WriteFate,
 } from './profile.ts';
-import { bundleRecord, deviceRecord, eventRecord, serviceRecord, userRecord } from './records.ts';
+import { bundleRecord, deviceRecord, eventRecord, serviceRecord, userRecord, verbOfSpec } from './records.ts';
 import type { SimClock } from './sim-clock.ts';
 import type { Verb, Version, World } from './world.ts';
 
@@ -51,7 +51,7 @@ export class SimPlatform implements Api {
     private readonly clock: SimClock,
     private readonly profile: Profile,
     private readonly dice: Dice,
-    private readonly witness: Witness,
+    public witness: Witness,
   ) {}
 
   async *pages(source: 'devices' | 'users'): AsyncIterable<Page> {
@@ -142,8 +142,13 @@ export class SimPlatform implements Api {
     return this.profile.listsBundles ? [bundleRecord(this.read())] : undefined;
   }
 
-  insertService = neverAsked;
-  deleteService = neverAsked;
+  async insertService(spec: ServiceSpecFacts): Promise<WriteAnswer> {
+    return this.write(verbOfSpec(spec), spec.metadata.name);
+  }
+
+  async deleteService(serviceId: string): Promise<WriteAnswer> {
+    return this.write('remove', serviceId);
+  }
 
   async enableService(serviceId: string): Promise<WriteAnswer> {
     return this.write('enable', serviceId);
@@ -203,10 +208,6 @@ export class SimPlatform implements Api {
   private takeTime(): void {
     this.clock.pass(this.isCalm ? 1 : this.dice.whole(0, LATENCY_MAX_MS / 2));
   }
-}
-
-async function neverAsked(): Promise<WriteAnswer> {
-  throw new AppError('internal', 'no rule of a simulation does this');
 }
 
 /** Lists that lie: a record twice, none at all, or a good part left out with a total that agrees. */

@@ -48,6 +48,8 @@ export interface Profile {
   hasDate: boolean;
   /** People steer: they stop, exempt, resolve, release and edit; and rules delete and bundle. Chances in a round; or none of it. */
   people: PeopleProfile | undefined;
+  /** People mark services as exposed or retired, and rules update or delete those. */
+  tends: boolean;
   /** The server tells which services are in a bundle. */
   listsBundles: boolean;
 }
@@ -74,8 +76,10 @@ export const LOOK_MS = STALE_MAX_MS + 1_500;
 /** What one request may take at most. */
 export const LATENCY_MAX_MS = 400;
 
-/** `alone`: the engine without people's steering, as the first seeds that were kept knew it. */
-export function drawProfile(seed: number, alone = false): Profile {
+/** Lives as they were led before the harness knew more: without people's steering, or with it and without tended services. */
+export type Without = 'people' | 'tending';
+
+export function drawProfile(seed: number, without?: Without): Profile {
   const dice = new Dice(seed, 'profile');
   const calm = dice.chance(0.1);
   const trouble = (weight: number) => (calm || dice.chance(0.35) ? 0 : weight * (0.3 + dice.share()));
@@ -122,12 +126,19 @@ export function drawProfile(seed: number, alone = false): Profile {
     jump: trouble(0.12),
     ruleChange: trouble(0.2),
     hasDate: dice.chance(0.7),
-    ...(alone ? { people: undefined, listsBundles: false } : drawPeople(new Dice(seed, 'people of the profile'))),
+    ...(without === 'people'
+      ? { people: undefined, listsBundles: false, tends: false }
+      : drawPeople(new Dice(seed, 'people of the profile'))),
+    ...(without === undefined && drawTending(new Dice(seed, 'tending of the profile'))),
   };
 }
 
-function drawPeople(dice: Dice): Pick<Profile, 'people' | 'listsBundles'> & Partial<Profile> {
-  if (dice.chance(0.2)) return { people: undefined, listsBundles: false };
+function drawTending(dice: Dice): Partial<Profile> {
+  return dice.chance(0.35) ? { tends: true, services: dice.whole(1, 2) } : {};
+}
+
+function drawPeople(dice: Dice): Pick<Profile, 'people' | 'listsBundles' | 'tends'> & Partial<Profile> {
+  if (dice.chance(0.2)) return { people: undefined, listsBundles: false, tends: false };
   const chance = (most: number) => (dice.chance(0.3) ? 0 : most * (0.3 + dice.share()));
   const people: PeopleProfile = {
     stop: chance(0.08),
@@ -140,5 +151,5 @@ function drawPeople(dice: Dice): Pick<Profile, 'people' | 'listsBundles'> & Part
     jump: chance(0.2),
   };
   const lives = { rounds: dice.whole(36, 64), crashWithin: dice.pick([20, 60, 120]) };
-  return { people, listsBundles: dice.chance(0.4), ...lives };
+  return { people, listsBundles: dice.chance(0.4), tends: false, ...lives };
 }

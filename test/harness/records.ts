@@ -1,6 +1,15 @@
 // harness: the world's states as the Management API tells them. In: a state. Out: a record with the API's own field names.
-import type { Facts } from '../../src/domain/facts.ts';
-import { BUNDLE, type DeviceState, type ServiceState, type UserState, type Version, type WorldEvent } from './world.ts';
+import { type Facts, isFacts } from '../../src/domain/facts.ts';
+import type { ServiceSpecFacts } from '../../src/domain/ports.ts';
+import {
+  BUNDLE,
+  type DeviceState,
+  type ServiceState,
+  type UserState,
+  type Verb,
+  type Version,
+  type WorldEvent,
+} from './world.ts';
 
 /** Who has it as the users' own records say: whose mapping was deleted owns it no more. */
 export function ownersOf({ serial, owner }: DeviceState, users: readonly UserState[]): string[] {
@@ -23,8 +32,23 @@ export function deviceRecord(device: DeviceState, users: readonly UserState[]): 
   };
 }
 
-export function serviceRecord({ id, enabled }: ServiceState): Facts {
-  return { ServiceID: id, ServiceName: id, Enabled: enabled };
+/** The spec is JSON as text inside the record. */
+export function serviceRecord({ id, enabled, tls, trouble }: ServiceState): Facts {
+  const spec: ServiceSpecFacts = {
+    metadata: { name: id, cluster: CLUSTER },
+    spec: { backend: { tls: tls === 'TRUE' } },
+  };
+  const told = Object.fromEntries(Object.entries(trouble).filter(([, value]) => value !== undefined)) as Facts;
+  const names = { ServiceID: id, ServiceName: id, ClusterName: CLUSTER };
+  return { ...names, Enabled: enabled, ...told, ServiceSpec: JSON.stringify(spec) };
+}
+
+const CLUSTER = 'main';
+
+/** What writing a spec does to the service that it names. */
+export function verbOfSpec({ spec }: ServiceSpecFacts): Verb {
+  const backend = isFacts(spec) ? spec.backend : undefined;
+  return isFacts(backend) && backend.tls === true ? 'tighten' : 'loosen';
 }
 
 export function userRecord({ email, serials, leaver }: UserState): Facts {

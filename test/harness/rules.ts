@@ -18,6 +18,12 @@ export const FIELD_OF: { readonly [rule: string]: TroubleField } = {
   'ban-fourth': 'Fourth',
   'delete-lost': 'Lost',
 };
+/** Rules that change or delete a service for good, each with the field of its record that is trouble when TRUE. */
+export const SERVICE_FIELD_OF: { readonly [rule: string]: ServiceField } = {
+  'tighten-exposed': 'Exposed',
+  'delete-retired': 'Retired',
+};
+export type ServiceField = 'Exposed' | 'Retired';
 export const USER_RULE = 'unmap-leaver';
 /** Rules over services' events: so many errors within the window are trouble. */
 export const ERRORS_MIN: { readonly [rule: string]: number } = { 'disable-failing': 3, 'bundle-flaky': 2 };
@@ -73,6 +79,13 @@ function serviceRule(id: string, then: string, mode: Mode): LoadedRule {
   return loadRule({ id, subject: 'service', when, then, mode, given });
 }
 
+function tendingRule(id: string, then: string, mode: Mode): LoadedRule {
+  const field = SERVICE_FIELD_OF[id];
+  const when = `{ "==": [{ var: ${field} }, "TRUE"] }`;
+  const more = { declares: '{ Exposed: text, Retired: text }' };
+  return loadRule({ id, subject: 'service', when, then, mode, more, given: `given: { ${field}: "TRUE" }` });
+}
+
 function userRule(mode: Mode): LoadedRule {
   const when = '{ "==": [{ var: Leaver }, "TRUE"] }';
   const more = { declares: '{ Leaver: text }' };
@@ -97,9 +110,19 @@ function once(key: string, make: () => LoadedRule): LoadedRule {
 
 /**
  * The rules of a profile: two that enforce, one to be approved, one that is only dry; and one over services' events. With people
- * also what cannot be undone (deleting a device, a user's mapping) and what cannot always be read back (a bundle).
+ * also what cannot be undone (deleting a device, a user's mapping) and what cannot always be read back (a bundle); where services
+ * are tended, what changes their specs and what deletes them.
  */
-export function rulesOf({ forMs, clearForMs, cooldownMs, limit, services, seed, people }: Profile): LoadedRule[] {
+export function rulesOf({
+  forMs,
+  clearForMs,
+  cooldownMs,
+  limit,
+  services,
+  seed,
+  people,
+  tends,
+}: Profile): LoadedRule[] {
   const first = { cooldown: seconds(cooldownMs), limits: `{ max: ${limit}, percent: 100 }` };
   const second = { for: seconds(forMs), clear_for: seconds(clearForMs) };
   const mode = seed % 2 === 0 ? 'enforce' : 'approve';
@@ -118,6 +141,10 @@ export function rulesOf({ forMs, clearForMs, cooldownMs, limit, services, seed, 
   rules.push(once(`unmap ${mode}`, () => userRule(mode)));
   const then = `{ action: add_to_bundle, with: { bundle: ${BUNDLE} } }`;
   if (services > 0) rules.push(once('bundle', () => serviceRule('bundle-flaky', then, 'enforce')));
+  if (!tends) return rules;
+  const patch = '{ action: update_service, with: { patch: { spec: { backend: { tls: true } } } } }';
+  rules.push(once(`tighten ${mode}`, () => tendingRule('tighten-exposed', patch, mode)));
+  rules.push(once('remove', () => tendingRule('delete-retired', 'delete_service', 'enforce')));
   return rules;
 }
 

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { figuresLine, runCampaign, seedThatFinds } from './campaign.ts';
 import { PLANTED_BUGS, type PlantedBug } from './planted-bugs.ts';
+import type { Without } from './profile.ts';
 import seedsThatFailed from './seeds.json' with { type: 'json' };
 import { simulate } from './simulation.ts';
 
@@ -12,9 +13,15 @@ const SEEDS_TO_FIND_A_BUG = 300;
 const LIMIT_MS = 240_000;
 /** Short lives, without and with people's steering. */
 const SWEPT = [
-  { seed: 36, alone: true },
-  { seed: 20, alone: false },
-];
+  { seed: 36, without: 'people' },
+  { seed: 20, without: 'tending' },
+] as const;
+/** Kinds of lives in seeds.json. */
+const WITHOUT: { readonly [kind: string]: Without | undefined } = {
+  alone: 'people',
+  steered: 'tending',
+  tended: undefined,
+};
 const chosen = process.env.SIM_SEED === undefined ? undefined : Number(process.env.SIM_SEED);
 
 describe.runIf(chosen !== undefined)('the chosen seed', () => {
@@ -41,7 +48,7 @@ describe.runIf(chosen === undefined)(
     it('has mended every seed that once failed', { timeout: LIMIT_MS }, async () => {
       for (const [kind, seeds] of Object.entries(seedsThatFailed)) {
         for (const seed of seeds) {
-          const { violations } = await simulate(seed, { alone: kind === 'alone' });
+          const { violations } = await simulate(seed, { without: WITHOUT[kind] });
           expect({ kind, seed, violations }).toEqual({ kind, seed, violations: [] });
         }
       }
@@ -52,11 +59,11 @@ describe.runIf(chosen === undefined)(
     });
 
     it('survives a crash at steps all over one life, each in turn', { timeout: LIMIT_MS }, async () => {
-      for (const { seed, alone } of SWEPT) {
-        const { steps } = await simulate(seed, { alone, crashAt: 0 });
+      for (const { seed, without } of SWEPT) {
+        const { steps } = await simulate(seed, { without, crashAt: 0 });
         const stride = Math.ceil(steps / 25);
         for (let crashAt = 1; crashAt <= steps; crashAt += stride) {
-          const { violations } = await simulate(seed, { alone, crashAt });
+          const { violations } = await simulate(seed, { without, crashAt });
           expect({ seed, crashAt, violations }).toEqual({ seed, crashAt, violations: [] });
         }
       }

@@ -19,7 +19,8 @@ import { People } from './people.ts';
 import type { PlantedBug } from './planted-bugs.ts';
 import { SimPlatform } from './platform.ts';
 import { type Surroundings, startProcess, watchedStore } from './process.ts';
-import { drawProfile, type Profile } from './profile.ts';
+import { drawProfile, type Profile, type Without } from './profile.ts';
+import { goOnWithCopy } from './restored.ts';
 import { rulesOf } from './rules.ts';
 import { SimClock } from './sim-clock.ts';
 import { Truth } from './truth.ts';
@@ -29,8 +30,7 @@ export interface SimulationOptions {
   bug?: PlantedBug | undefined;
   /** Ends the only crash-prone life at exactly this step, instead of where the dice say; 0: no crash at all. */
   crashAt?: number | undefined;
-  /** Without people's steering, whatever the seed says. */
-  alone?: boolean | undefined;
+  without?: Without | undefined;
   /** Told the history, line by line. */
   tell?: ((line: string) => void) | undefined;
 }
@@ -50,7 +50,7 @@ export interface SimulationResult {
 }
 
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<SimulationResult> {
-  const simulation = new Simulation(drawProfile(seed, options.alone), options);
+  const simulation = new Simulation(drawProfile(seed, options.without), options);
   try {
     const result = await simulation.play();
     if (options.tell) historyOf(simulation).forEach(options.tell);
@@ -93,7 +93,7 @@ class Simulation {
     const truth = new Truth(this.world, this.clock);
     this.checker = new Checker(this.ledger, truth, this.world, this.clock, profile);
     this.platform = new SimPlatform(this.world, this.clock, profile, new Dice(seed, 'nemeses'), this.checker);
-    this.shelf = new RuleShelf(rulesOf(profile), this.clock);
+    this.shelf = new RuleShelf(rulesOf(profile), this.clock, profile);
     this.schedule = new Dice(seed, 'schedule');
     this.crashes = new Dice(seed, 'crashes');
     this.peopleDice = new Dice(seed, 'people');
@@ -110,6 +110,7 @@ class Simulation {
       ledger: this.ledger,
       shelf: this.shelf,
       chances: profile.people,
+      tends: profile.tends,
     });
   }
 
@@ -256,6 +257,7 @@ class Simulation {
     for (let round = 0; round < 40 && unchanged < 3; round += 1) {
       const before = this.platform.requests.length;
       this.clock.pass([20_000, 120_000, 3_600_000][round % 3] as number);
+      if (this.profile.tends) await this.people?.acceptAll();
       await this.perform(round % 2 === 0 ? 'enforce' : 'apply', 'enforce');
       unchanged = round < 5 || this.platform.requests.length > before ? 0 : unchanged + 1;
       if (this.checker.violations.length > 0) return;
@@ -264,24 +266,16 @@ class Simulation {
     checkFinalState({ checker, ledger, world, clock, profile });
   }
 
-  /** At last somebody puts the old copy in the place of the database: what it has forgotten must not be done again. */
+  /** At last somebody puts the old copy in the place of the database. */
   private async restore(): Promise<void> {
-    const { copy, checkpoints, world, checker, platform } = this;
-    const isOld = (db: Db) => Number(db.get<{ n: number }>('SELECT coalesce(max(size), 0) AS n FROM checkpoints')?.n);
-    if (!copy || !checkpoints || isOld(copy) >= isOld(this.db)) return;
-    const kept = checkpoints.keep();
-    for (const { id } of world.now.devices) world.setTrouble(id, 'CompromisedStatus', 'TRUE');
-    const before = platform.requests.length;
-    const engine = await startProcess(
-      { ...this.surroundings(copy), onCommit: () => {} },
-      new Life(undefined),
-      'enforce',
-    );
-    await engine.store.abortStaleRuns(this.clock.nowMs());
-    await operate(this.asking(), engine, 'enforce').catch((error: unknown) => this.takeError(error));
-    if (platform.requests.length > before)
-      checker.report('beyond_mode', 'a restored database acts before anybody has accepted it');
-    kept();
+    const { copy, checkpoints, db, world, checker, platform, clock, profile, crashes } = this;
+    if (!copy || !checkpoints) return;
+    const start = (life: Life) => startProcess({ ...this.surroundings(copy), onCommit: () => {} }, life, 'enforce');
+    const run = async (engine: Engine, judge: Checker) => {
+      await engine.store.abortStaleRuns(clock.nowMs());
+      await operate({ ...this.asking(), checker: judge }, engine, 'enforce').catch((error) => this.takeError(error));
+    };
+    await goOnWithCopy({ copy, db, checkpoints, world, checker, platform, clock, profile, dice: crashes, start, run });
   }
 }
 

@@ -1,8 +1,8 @@
 // harness: what was really so, told from the world's versions alone: whether a rule's trouble could be seen, or could be
 // seen gone, within a stretch of true time. Nothing here asks the engine.
-import { ERRORS_MIN, FIELD_OF, USER_RULE, WINDOW_MS } from './rules.ts';
+import { ERRORS_MIN, FIELD_OF, SERVICE_FIELD_OF, USER_RULE, WINDOW_MS } from './rules.ts';
 import type { SimClock } from './sim-clock.ts';
-import { BUNDLE, type Verb, type Version, type World } from './world.ts';
+import { BUNDLE, type Trouble, type Verb, type Version, type World } from './world.ts';
 
 /** What a look can find: trouble, its absence, or nothing that tells. */
 export type Sight = 'match' | 'no_match' | 'unknown';
@@ -16,6 +16,9 @@ export const ACTION_OF: { readonly [verb in Verb]: string } = {
   unmap: 'delete_device',
   bundle: 'add_to_bundle',
   unbundle: 'remove_from_bundle',
+  tighten: 'update_service',
+  loosen: 'done by people alone',
+  remove: 'delete_service',
   enroll: 'done by people alone',
 };
 /** What takes it back; of what cannot be undone it is what people do. */
@@ -28,6 +31,9 @@ export const INVERSE_OF: { readonly [verb in Verb]: Verb } = {
   unmap: 'enroll',
   bundle: 'unbundle',
   unbundle: 'bundle',
+  tighten: 'loosen',
+  loosen: 'tighten',
+  remove: 'enroll',
   enroll: 'delete',
 };
 
@@ -80,12 +86,16 @@ export class Truth {
 }
 
 export function sightOf(version: Version, rule: string, subject: string): Sight {
-  const field = FIELD_OF[rule];
-  const value =
-    rule === USER_RULE
-      ? version.users.find(({ email }) => email === subject)?.leaver
-      : field && version.devices.find(({ id }) => id === subject)?.trouble[field];
+  const value = troubleIn(version, rule, subject);
   return value === 'TRUE' ? 'match' : value === 'FALSE' ? 'no_match' : 'unknown';
+}
+
+function troubleIn({ devices, services, users }: Version, rule: string, subject: string): Trouble {
+  if (rule === USER_RULE) return users.find(({ email }) => email === subject)?.leaver;
+  const ofService = SERVICE_FIELD_OF[rule];
+  if (ofService) return services.find(({ id }) => id === subject)?.trouble[ofService];
+  const field = FIELD_OF[rule];
+  return field && devices.find(({ id }) => id === subject)?.trouble[field];
 }
 
 /** Whether the target is as the verb makes it. A target that is not there is neither banned nor not. */
@@ -104,6 +114,11 @@ export function isSo({ devices, services, users }: Version, verb: Verb, target: 
       const wanted = verb === 'bundle' ? 'TRUE' : 'FALSE';
       return services.every(({ id, bundled }) => `${id} ${BUNDLE}` !== target || bundled === wanted);
     }
+    case 'tighten':
+    case 'loosen':
+      return services.every(({ id, tls }) => id !== target || tls === (verb === 'tighten' ? 'TRUE' : 'FALSE'));
+    case 'remove':
+      return services.every(({ id }) => id !== target);
     case 'delete':
       return devices.every(({ serial }) => serial !== target);
     case 'unmap':

@@ -2,7 +2,7 @@
 // stale and a checker can ask what was true when; and the true list of effects. Nothing here knows the engine.
 import { Dice } from './dice.ts';
 import type { Profile } from './profile.ts';
-import { BAN_FIELDS, type TroubleField } from './rules.ts';
+import { BAN_FIELDS, type ServiceField, type TroubleField } from './rules.ts';
 import type { SimClock } from './sim-clock.ts';
 
 export type Flag = 'TRUE' | 'FALSE';
@@ -23,6 +23,9 @@ export interface ServiceState {
   readonly enabled: Flag;
   /** Whether it is in the one bundle. */
   readonly bundled: Flag;
+  /** Whether its spec demands TLS. */
+  readonly tls: Flag;
+  readonly trouble: { readonly [field in ServiceField]: Trouble };
 }
 
 export interface UserState {
@@ -41,8 +44,23 @@ export interface Version {
   readonly users: readonly UserState[];
 }
 
-/** `unmap`: a user's mapping to a device is deleted. `enroll`: a person brings back what was deleted. */
-export type Verb = 'ban' | 'unban' | 'disable' | 'enable' | 'delete' | 'unmap' | 'bundle' | 'unbundle' | 'enroll';
+/**
+ * `unmap`: a user's mapping to a device is deleted. `remove`: a service is deleted. `enroll`: a person brings back what was
+ * deleted. `tighten`, `loosen`: a service's spec demands TLS, or does not any more.
+ */
+export type Verb =
+  | 'ban'
+  | 'unban'
+  | 'disable'
+  | 'enable'
+  | 'delete'
+  | 'unmap'
+  | 'bundle'
+  | 'unbundle'
+  | 'tighten'
+  | 'loosen'
+  | 'remove'
+  | 'enroll';
 
 export interface Effect {
   atMs: number;
@@ -79,7 +97,13 @@ export class World {
     });
     const services = Array.from(
       { length: profile.services },
-      (_, index): ServiceState => ({ id: `svc${index}.main.test`, enabled: 'TRUE', bundled: 'FALSE' }),
+      (_, index): ServiceState => ({
+        id: `svc${index}.main.test`,
+        enabled: 'TRUE',
+        bundled: 'FALSE',
+        tls: 'FALSE',
+        trouble: { Exposed: 'FALSE', Retired: 'FALSE' },
+      }),
     );
     const emails = [...new Set(devices.map(({ owner }) => owner))];
     const users = emails.map((email): UserState => ({ email, serials: serialsOf(devices, email), leaver: 'FALSE' }));
@@ -121,6 +145,13 @@ export class World {
     this.turn({ ...this.now, devices: next });
   }
 
+  setServiceTrouble(id: string, field: ServiceField, value: Trouble): void {
+    const next = this.now.services.map((service) =>
+      service.id === id ? { ...service, trouble: { ...service.trouble, [field]: value } } : service,
+    );
+    this.turn({ ...this.now, services: next });
+  }
+
   setLeaver(email: string, leaver: Trouble): void {
     this.turn({
       ...this.now,
@@ -128,26 +159,29 @@ export class World {
     });
   }
 
-  /** People bring back every device and mapping that was deleted, without troubles. */
+  /** People bring back every device, mapping and service that was deleted, without troubles. */
   enroll(): void {
-    const { devices, users } = this.now;
+    const { devices, users, services } = this.now;
+    const removed = this.born.services.filter(({ id }) => !services.some((service) => service.id === id));
     const gone = this.born.devices.filter(({ id }) => !devices.some((device) => device.id === id));
     const serialsNow = new Map(users.map(({ email, serials }) => [email, serials]));
     const unmapped = this.born.users.flatMap(({ email, serials }) =>
       serials.filter((serial) => !serialsNow.get(email)?.includes(serial)).map((serial) => `${serial} ${email}`),
     );
-    if (gone.length === 0 && unmapped.length === 0) return;
+    if (gone.length === 0 && unmapped.length === 0 && removed.length === 0) return;
     const back = gone.map((device) => ({ ...device, banned: 'FALSE' as const, trouble: NO_TROUBLE }));
     const calm = new Set(unmapped.map((mapping) => mapping.slice(mapping.lastIndexOf(' ') + 1)));
     this.turn({
       ...this.now,
       devices: [...devices, ...back].sort((a, b) => (a.id < b.id ? -1 : 1)),
+      services: [...services, ...removed].sort((a, b) => (a.id < b.id ? -1 : 1)),
       users: this.born.users.map((user) => ({
         ...user,
         leaver: calm.has(user.email) ? 'FALSE' : leaverOf(users, user),
       })),
     });
-    for (const target of [...new Set(gone.map(({ serial }) => serial)), ...unmapped])
+    const again = [...new Set(gone.map(({ serial }) => serial)), ...unmapped, ...removed.map(({ id }) => id)];
+    for (const target of again)
       this.effects.push({ atMs: this.clock.trueMs, verb: 'enroll', target, request: undefined, changed: true });
   }
 
@@ -225,6 +259,17 @@ function afterwards(now: Version, verb: Verb, target: string): Omit<Version, 'fr
         serials: user.serials.filter((serial) => !isIt(user.email, serial)),
       }));
       return changed ? { ...now, users: next } : undefined;
+    }
+    case 'tighten':
+    case 'loosen': {
+      const tls: Flag = verb === 'tighten' ? 'TRUE' : 'FALSE';
+      const changed = services.some((service) => service.id === target && service.tls !== tls);
+      const next = services.map((service) => (service.id === target ? { ...service, tls } : service));
+      return changed ? { ...now, services: next } : undefined;
+    }
+    case 'remove': {
+      const kept = services.filter(({ id }) => id !== target);
+      return kept.length < services.length ? { ...now, services: kept } : undefined;
     }
     case 'enroll':
       return undefined;

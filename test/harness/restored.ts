@@ -1,0 +1,89 @@
+// harness: an old copy in the place of the database: nothing is done by it until a person has accepted it and resumed; and then
+// only what is wished now. In: the copy, and how to start a process on it. Out: violations, told to the checker of the newer one.
+import type { FileCheckpointer } from '../../src/audit/checkpointer.ts';
+import type { Engine } from '../../src/cycle/engine.ts';
+import { resumeEverything } from '../../src/cycle/steer.ts';
+import type { Db } from '../../src/store/database.ts';
+import { Checker } from './checker.ts';
+import type { SimCheckpointFile } from './checkpoints.ts';
+import { Crash, Life } from './crash.ts';
+import type { Dice } from './dice.ts';
+import { Ledger } from './ledger.ts';
+import { PERSON } from './people.ts';
+import type { SimPlatform } from './platform.ts';
+import type { Profile } from './profile.ts';
+import type { SimClock } from './sim-clock.ts';
+import type { World } from './world.ts';
+
+export interface RestoredView {
+  copy: Db;
+  db: Db;
+  checkpoints: SimCheckpointFile;
+  world: World;
+  checker: Checker;
+  platform: SimPlatform;
+  clock: SimClock;
+  profile: Profile;
+  dice: Dice;
+  start(life: Life): Promise<Engine>;
+  run(engine: Engine, judge: Checker): Promise<void>;
+}
+
+const RUNS_AFTER = 4;
+
+/** A copy without a newer checkpoint outside is not older than what is known. */
+export async function goOnWithCopy(view: RestoredView): Promise<void> {
+  const { copy, db, checkpoints, world, checker, platform, profile } = view;
+  if (sealedSize(copy) >= sealedSize(db)) return;
+  const kept = checkpoints.keep();
+  for (const { id } of world.now.devices) world.setTrouble(id, 'CompromisedStatus', 'TRUE');
+  const before = platform.requests.length;
+  await view.run(await view.start(new Life(undefined)), checker);
+  if (platform.requests.length > before)
+    checker.report('beyond_mode', 'a restored database acts before anybody has accepted it');
+  else if (profile.tends) await accept(view);
+  kept();
+}
+
+function sealedSize(db: Db): number {
+  return Number(db.get<{ n: number }>('SELECT coalesce(max(size), 0) AS n FROM checkpoints')?.n);
+}
+
+/** A person goes on with it, perhaps at the second try: the process may end in the middle. */
+async function accept(view: RestoredView): Promise<void> {
+  const { copy, checker, clock, world, profile, platform, dice } = view;
+  const judge = new Checker(new Ledger(copy, clock), checker.truth, world, clock, profile);
+  for (const plan of checker.approvedPlans) judge.approvedPlans.add(plan);
+  judge.ledger.follow();
+  platform.witness = judge;
+  const engine = await accepted(view, dice.chance(0.5) ? dice.whole(1, 12) : undefined);
+  const open = copy.get<{ n: number }>(
+    "SELECT count(*) AS n FROM plans WHERE status IN ('pending', 'approved', 'applying')",
+  );
+  if (Number(open?.n) > 0) checker.report('unapproved', 'a plan of a restored database still waits or is approved');
+  await view.run(engine, judge);
+  await resumeEverything(engine, PERSON);
+  for (let run = 0; run < RUNS_AFTER; run += 1) {
+    clock.pass(60_000);
+    await view.run(engine, judge);
+  }
+  for (const { kind, text } of judge.violations) checker.report(kind, `after a restored backup: ${text}`);
+}
+
+async function accepted(view: RestoredView, endAt: number | undefined): Promise<Engine> {
+  const life = new Life(endAt);
+  try {
+    const engine = await view.start(life);
+    await fileOf(engine).acceptRestore(PERSON);
+  } catch (error) {
+    if (!(error instanceof Crash)) throw error;
+  }
+  const engine = await view.start(new Life(undefined));
+  // Accepted before the end, or not: what was not is accepted now.
+  await fileOf(engine).acceptRestore(PERSON);
+  return view.start(new Life(undefined));
+}
+
+function fileOf(engine: Engine): FileCheckpointer {
+  return engine.checkpointer as FileCheckpointer;
+}
