@@ -94,7 +94,7 @@ export class Checker implements Witness {
   onList(source: Source, fate: ListFate, count: number): void {
     const before = this.ledger.baselineCount(source);
     const isShort = before !== undefined && count < before * 0.79;
-    this.operation?.lists.set(source, { fate, isShort, isAccepted: this.ledger.isAccepted(source) });
+    this.operation?.lists.set(source, { fate, isShort, isAccepted: this.ledger.accepted.has(source) });
   }
 
   onRequest(request: PlatformRequest): void {

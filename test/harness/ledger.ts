@@ -47,6 +47,7 @@ interface EntryBody {
   run?: string;
   exemption?: string;
   about?: string;
+  source?: string;
 }
 
 export class Ledger {
@@ -56,6 +57,8 @@ export class Ledger {
   stoppedAtMs: number | undefined;
   /** Targets that a person let go of, with the true time of each. */
   readonly released: { target: string; atMs: number }[] = [];
+  /** Sources of which a person's word waits for the next reading. */
+  readonly accepted = new Set<string>();
   private seq = 0;
 
   constructor(
@@ -88,7 +91,9 @@ export class Ledger {
 
   private followSteering(kind: AuditEntry['kind'], body: EntryBody): void {
     const { trueMs: nowMs } = this.clock;
-    const { exemption = '', about = '', target = '' } = body;
+    const { exemption = '', about = '', target = '', source = '' } = body;
+    if (kind === 'snapshot.accepted') this.accepted.add(source);
+    if (kind === 'baseline.accepted' || kind === 'notice') this.accepted.delete(source);
     if (kind === 'stop.set') this.stoppedAtMs ??= nowMs;
     if (kind === 'stop.lifted') this.stoppedAtMs = undefined;
     if (kind === 'exemption.added')
@@ -152,11 +157,6 @@ export class Ledger {
 
   isRejected(episode: string): boolean {
     return this.db.get('SELECT 1 AS found FROM rejected_intents WHERE episode_id = ?', episode) !== undefined;
-  }
-
-  /** Whether a person's word waits for the next reading of the source. */
-  isAccepted(source: string): boolean {
-    return this.db.get('SELECT 1 AS found FROM acceptances WHERE source = ?', source) !== undefined;
   }
 
   baselineCount(source: string): number | undefined {

@@ -33,6 +33,9 @@ export const PLANTED_BUGS = {
   stop_is_ignored: 1,
   exemption_is_ignored: 12,
   irreversible_without_approval: 4,
+  update_without_approval: 16,
+  acceptance_stays: 1345,
+  restore_is_not_stopped: 10,
   unreadable_is_not_done: 12,
   reload_is_ignored: 16,
   checkpoint_is_not_written: 2,
@@ -183,6 +186,7 @@ export function sickActions(
     case 'no_verification':
       return new Map([...actions].map(([name, action]) => [name, believing(action)]));
     case 'irreversible_without_approval':
+    case 'update_without_approval':
     case 'unreadable_is_not_done':
       return new Map([...actions].map(([name, action]) => [name, hasty(action, bug)]));
     default:

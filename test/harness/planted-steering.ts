@@ -2,9 +2,13 @@
 // In: the parts of a healthy engine. Out: the parts of a sick one. Nothing in the product knows of these.
 import type { CheckpointFile } from '../../src/audit/checkpoint-file.ts';
 import type { Action } from '../../src/domain/action.ts';
+import type { CheckpointStore } from '../../src/domain/checkpoint.ts';
 import type { SteadyTime } from '../../src/domain/steady-time.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { type PlantedBug, replaced } from './planted-bugs.ts';
+
+/** Nothing that a person accepted is used up. */
+const keepAll = { stop: undefined, ending: [], unused: [], accepted: [] };
 
 export function unsteered(store: Store, bug: PlantedBug | undefined): Store {
   switch (bug) {
@@ -13,6 +17,11 @@ export function unsteered(store: Store, bug: PlantedBug | undefined): Store {
         stop: async () => undefined,
         standing: async (nowMs) => ({ ...(await store.standing(nowMs)), stop: undefined }),
       });
+    case 'acceptance_stays':
+      return replaced(store, {
+        commitRun: ({ findings, ...commit }) =>
+          store.commitRun({ ...commit, findings: { ...findings, steering: keepAll } }),
+      });
     case 'exemption_is_ignored':
       return replaced(store, { exemptions: async () => [] });
     default:
@@ -20,10 +29,16 @@ export function unsteered(store: Store, bug: PlantedBug | undefined): Store {
   }
 }
 
+const UNDOABLE = {
+  irreversible_without_approval: { name: 'delete_device', inverse: 'ban_device' },
+  update_without_approval: { name: 'update_service', inverse: 'disable_service' },
+} as const;
+
 /** Calls what cannot be undone undoable, or what cannot be read back not done. */
-export function hasty(action: Action, bug: 'irreversible_without_approval' | 'unreadable_is_not_done'): Action {
-  if (bug === 'irreversible_without_approval') {
-    return action.name === 'delete_device' ? { ...action, inverse: 'ban_device' } : action;
+export function hasty(action: Action, bug: keyof typeof UNDOABLE | 'unreadable_is_not_done'): Action {
+  if (bug !== 'unreadable_is_not_done') {
+    const { name, inverse } = UNDOABLE[bug];
+    return action.name === name ? { ...action, inverse } : action;
   }
   return {
     ...action,
@@ -37,6 +52,19 @@ export function hasty(action: Action, bug: 'irreversible_without_approval' | 'un
 export function sickTime(steady: SteadyTime, bug: PlantedBug | undefined): SteadyTime {
   if (bug !== 'quiet_period_by_wall_clock') return steady;
   return replaced(steady, { read: () => ({ ...steady.read(), sinceMs: Number.NEGATIVE_INFINITY }) });
+}
+
+/** Goes on at once with a database that was restored. */
+export function sickRestore<Kept extends CheckpointStore & Store>(store: Kept, bug: PlantedBug | undefined): Kept {
+  if (bug !== 'restore_is_not_stopped') return store;
+  const goOn: Partial<CheckpointStore> = {
+    acceptRestore: async (given) => {
+      const answer = await store.acceptRestore(given);
+      await store.setStop(undefined, []);
+      return answer;
+    },
+  };
+  return replaced<Kept>(store, goOn as Partial<Kept>);
 }
 
 export function sickFile(file: CheckpointFile, bug: PlantedBug | undefined): CheckpointFile {

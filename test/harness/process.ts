@@ -18,7 +18,7 @@ import { steadyTime } from '../../src/system/steady-time.ts';
 import { type SimCheckpointFile, seal } from './checkpoints.ts';
 import { type Life, mortal } from './crash.ts';
 import { type PlantedBug, sickActions, sickApi, sickRules, sickSettings, sickStore } from './planted-bugs.ts';
-import { sickFile, sickTime } from './planted-steering.ts';
+import { sickFile, sickRestore, sickTime } from './planted-steering.ts';
 import { type Profile, QUIET_MS, REREAD_MS } from './profile.ts';
 import type { SimClock } from './sim-clock.ts';
 
@@ -45,7 +45,12 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
   const store = mortal(watched(new SqliteStore(db, linkEntry, clock, sealing), around.onCommit), life);
   if (checkpoints) {
     checkpoints.life = life;
-    checkpointer = await openCheckpointer({ store, file: sickFile(checkpoints, bug), clock, log: silent });
+    checkpointer = await openCheckpointer({
+      store: sickRestore(store, bug),
+      file: sickFile(checkpoints, bug),
+      clock,
+      log: silent,
+    });
   }
   const steady = sickTime(steadyTime(clock, clock.boot, readClockAgreement(db)), bug);
   saveClockAgreement(db, steady.agreement());

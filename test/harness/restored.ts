@@ -61,8 +61,11 @@ async function accept(view: RestoredView): Promise<void> {
     "SELECT count(*) AS n FROM plans WHERE status IN ('pending', 'approved', 'applying')",
   );
   if (Number(open?.n) > 0) checker.report('unapproved', 'a plan of a restored database still waits or is approved');
+  const before = platform.requests.length;
   await view.run(engine, judge);
-  await resumeEverything(engine, PERSON);
+  if (platform.requests.length > before)
+    checker.report('while_stopped', 'an accepted restored database acts before anybody has resumed');
+  if (await engine.store.stop()) await resumeEverything(engine, PERSON);
   for (let run = 0; run < RUNS_AFTER; run += 1) {
     clock.pass(60_000);
     await view.run(engine, judge);
