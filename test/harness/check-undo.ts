@@ -1,7 +1,8 @@
 // harness: judges an undo: it takes back what Trustward did, not what a person did, and nothing that a rule still claims.
 // In: a writing request that undoes. Out: violations. Beside it: what whole runs have looked at, since what they could see they must have seen.
 import type { Intent } from '../../src/domain/intent.ts';
-import { type Checker, isBelieved } from './checker.ts';
+import { isBelieved } from './check-trust.ts';
+import type { Checker } from './checker.ts';
 import type { PlatformRequest } from './platform.ts';
 import { LATE_MAX_MS, LOOK_MS, QUIET_MS, STALE_MAX_MS } from './profile.ts';
 import { ACTION_OF, INVERSE_OF } from './truth.ts';

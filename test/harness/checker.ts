@@ -5,6 +5,7 @@ import type { Mode } from '../../src/domain/mode.ts';
 import type { Source } from '../../src/domain/subjects.ts';
 import { checkOutcome } from './check-outcome.ts';
 import { checkSteering } from './check-steering.ts';
+import { checkTrust, type ListSeen } from './check-trust.ts';
 import { checkUndo, Looks } from './check-undo.ts';
 import type { IntentLife, Ledger } from './ledger.ts';
 import type { PlatformRequest, Witness } from './platform.ts';
@@ -39,13 +40,6 @@ export interface Violation {
   kind: ViolationKind;
   atMs: number;
   text: string;
-}
-
-/** How a list came; `isAccepted`: a person had said that what it seems to have lost is really gone. */
-interface ListSeen {
-  fate: ListFate;
-  isShort: boolean;
-  isAccepted: boolean;
 }
 
 /** What the engine is doing now, as those who asked for it know it. */
@@ -114,7 +108,7 @@ export class Checker implements Witness {
     this.checkOnce(request, intent, life, before);
     this.checkModes(request, intent, life);
     this.checkCeilings(request, action, life);
-    this.checkTrust(request, intent, life);
+    checkTrust(this, request, intent, life);
     checkSteering(this, request, intent, life);
     // What a person lets go of is undone while its trouble lasts.
     if (!intent.released) this.checkGrounds(request, intent);
@@ -263,16 +257,6 @@ export class Checker implements Witness {
     return counts;
   }
 
-  /** Nothing new begins on a reading that cannot be believed; doubts of earlier runs are older than it. */
-  private checkTrust(request: PlatformRequest, intent: Intent, life: IntentLife): void {
-    const { operation } = this;
-    if (operation?.name !== 'run' || intent.approved || life.sent.length > 1) return;
-    const source = SOURCE_OF[request.verb] ?? 'services';
-    const reading = operation.lists.get(source);
-    if (!reading || isBelieved(reading)) return;
-    this.report('on_untrusted', `${intent.action} ${intent.target} on a list that came ${reading.fate}`);
-  }
-
   private checkGrounds({ atMs }: PlatformRequest, intent: Intent): void {
     const wanted = intent.undo ? 'no_match' : 'match';
     const seen = intent.basis.filter(({ rule, subjectId }) =>
@@ -289,17 +273,4 @@ export class Checker implements Witness {
     const isApproved = intent.approved || this.operation?.name === 'apply';
     return Math.min(isApproved ? 0 : atMs, (this.operation?.startMs ?? atMs) - LOOK_MS);
   }
-}
-
-const SOURCE_OF: { readonly [verb: string]: Source } = {
-  ban: 'devices',
-  unban: 'devices',
-  delete: 'devices',
-  unmap: 'users',
-};
-
-const UNTRUSTED: ReadonlySet<ListFate> = new Set(['shifted', 'truncated', 'repeated', 'emptied', 'broken']);
-
-export function isBelieved({ fate, isShort, isAccepted }: ListSeen): boolean {
-  return (isAccepted && fate === 'emptied') || (!UNTRUSTED.has(fate) && (isAccepted || !isShort));
 }

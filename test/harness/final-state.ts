@@ -50,7 +50,11 @@ function checkSerial(view: FinalView, serial: string): void {
     BANNING.map((rule) => ({ rule, id, sight: sightOf(world.now, rule, id) })),
   );
   if (isSo(world.now, 'ban', serial)) {
-    if (sights.every(({ sight }) => sight === 'no_match')) checkUndone(view, 'ban', serial);
+    // Also by a rule that bans no more by itself, but did when somebody had edited it.
+    const isClaimed = view.ledger
+      .openClaims(serial)
+      .some(({ rule, subjectId }) => sightOf(world.now, rule, subjectId) !== 'no_match');
+    if (!isClaimed && sights.every(({ sight }) => sight === 'no_match')) checkUndone(view, 'ban', serial);
   } else {
     for (const { rule, id, sight } of sights) if (sight === 'match') demand(view, 'ban', serial, rule, id);
   }
@@ -79,7 +83,7 @@ function whyNot(view: FinalView, verb: Verb, target: string, rule: string, subje
   const { ledger } = view;
   if (isAtCeiling(view, verb)) return 'ceiling';
   if (isExempt(view, target)) return 'exempt';
-  if (hasRival(view, verb, target)) return 'conflict';
+  if (waitsForOther(view, verb, target)) return 'other first';
   const episode = ledger.openEpisode(rule, subject);
   if (!episode) return undefined;
   const id = String(episode.id);
@@ -100,7 +104,7 @@ function checkUndone(view: FinalView, verb: Verb, target: string): void {
   const own = [...ledger.intents.values()].find((life) => life.requests.some(({ number }) => number === last.request));
   const lives = [...ledger.intents.values()].filter((life) => life.target === target);
   const parked = lives.map(({ id }) => ledger.intent(id)).some((intent) => intent && isParkedForCause(view, intent));
-  if (parked || isAtCeiling(view, INVERSE_OF[verb]) || hasRival(view, INVERSE_OF[verb], target)) return;
+  if (parked || isAtCeiling(view, INVERSE_OF[verb])) return;
   // A server that says it is done, and lets nobody look, is believed.
   const undoing = lives.flatMap((life) => (life.action === ACTION_OF[INVERSE_OF[verb]] ? life.requests : []));
   const isBelieved = undoing.some(({ atMs, answer }) => atMs > last.atMs && answer === 'done');
@@ -121,21 +125,15 @@ function isExempt({ ledger, world }: FinalView, target: string): boolean {
   );
 }
 
-/** Wishes to ban, to unban and to delete one target hold each other back, until a person has taken one away. */
-function hasRival({ world, ledger, profile }: FinalView, verb: Verb, target: string): boolean {
-  if (!profile.people) return false;
-  if (verb === 'tighten' || verb === 'remove') return hasServiceRival({ world, ledger }, verb, target);
+/** A deletion waits for all else that is wished of its target, or to be undone there. */
+function waitsForOther({ world, ledger }: FinalView, verb: Verb, target: string): boolean {
+  if (verb === 'remove')
+    return sightOf(world.now, 'tighten-exposed', target) === 'match' || ledger.openClaims(target).length > 0;
+  if (verb !== 'delete') return false;
   const own = world.now.devices.filter(({ serial }) => serial === target);
-  const wishes = (rules: readonly string[]) =>
-    own.some(({ id }) => rules.some((rule) => sightOf(world.now, rule, id) === 'match'));
-  if (verb !== 'delete') return wishes(['delete-lost']);
-  if (!isSo(world.now, 'ban', target)) return wishes(BANNING);
+  if (!isSo(world.now, 'ban', target))
+    return own.some(({ id }) => BANNING.some((rule) => sightOf(world.now, rule, id) === 'match'));
   return ledger.openClaims(target).some(({ rule, subjectId }) => sightOf(world.now, rule, subjectId) !== 'match');
-}
-
-function hasServiceRival({ world, ledger }: Pick<FinalView, 'world' | 'ledger'>, verb: Verb, target: string): boolean {
-  const other = verb === 'tighten' ? 'delete-retired' : 'tighten-exposed';
-  return sightOf(world.now, other, target) === 'match' || ledger.openClaims(target).length > 0;
 }
 
 function isReleased({ ledger }: FinalView, target: string): boolean {

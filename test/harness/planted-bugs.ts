@@ -34,7 +34,7 @@ export const PLANTED_BUGS = {
   exemption_is_ignored: 12,
   irreversible_without_approval: 4,
   update_without_approval: 16,
-  acceptance_stays: 1345,
+  acceptance_stays: 1991,
   restore_is_not_stopped: 10,
   unreadable_is_not_done: 12,
   reload_is_ignored: 16,
