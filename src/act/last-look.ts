@@ -6,6 +6,7 @@ import type { Claim } from '../domain/claim.ts';
 import type { Decision } from '../domain/decision.ts';
 import { type Fact, type Facts, own } from '../domain/facts.ts';
 import type { Intent, IntentBasis } from '../domain/intent.ts';
+import { tellable } from '../domain/secrets.ts';
 import { isSameTarget } from '../domain/target-key.ts';
 import { type ActContext, recordOf } from './context.ts';
 import { beyondReviewed } from './deletion-drift.ts';
@@ -165,9 +166,10 @@ function driftOf(context: ActContext, intent: Intent, fresh: ReadBack): Refusal 
 export function changedFacts(basis: IntentBasis, record: Facts): string[] {
   return Object.entries(basis.facts).flatMap(([path, then]) => {
     if (!isRecordPath(path)) return [];
-    const now = factAt(record, path);
-    if (canonicalJson(now ?? null) === canonicalJson(then ?? null)) return [];
-    return [`${path} was ${canonicalJson(then ?? null)} and is ${canonicalJson(now ?? null)}`];
+    // As it was kept: a secret in it was not.
+    const now = tellable(factAt(record, path) ?? null, path);
+    if (canonicalJson(now) === canonicalJson(then ?? null)) return [];
+    return [`${path} was ${canonicalJson(then ?? null)} and is ${canonicalJson(now)}`];
   });
 }
 

@@ -87,6 +87,14 @@ export function withoutSecrets(value: Fact, wish: SecretsWish = {}): Kept {
   return { value: search.dropped.length > 0 ? kept : value, dropped: search.dropped };
 }
 
+const DROPPED = '[dropped]';
+
+/** A value that is told or kept by itself, outside its record: what of it was secret is called so. `name`: by which it was read. */
+export function tellable(value: Fact, name = ''): Fact {
+  if (isSecretName(name) && isWorthHiding(name, value)) return DROPPED;
+  return withoutSecrets(value, { instead: DROPPED }).value ?? DROPPED;
+}
+
 class Search {
   readonly dropped: string[] = [];
   constructor(private readonly wish: SecretsWish) {}

@@ -1,6 +1,7 @@
 // evaluate: the facts that a verdict was based on, as reports and audit keep them. In: a rule and a frame that was evaluated.
 // Out: values by path or operator text; a count with gaps as `at least n`. Never a whole record of somebody else.
 import { type Fact, isFacts } from '../domain/facts.ts';
+import { tellable } from '../domain/secrets.ts';
 import type { Slot } from './compiler.ts';
 import type { Frame } from './frame.ts';
 import { readLate } from './late-facts.ts';
@@ -16,9 +17,15 @@ export function factsOf(rule: ProgramRule, frame: Frame): { [path: string]: Fact
     const value = slotValue(slot, frame);
     if (value === undefined || value instanceof Unknown) continue;
     if (slot.fact.label === '__proto__') continue; // no name for a fact: assigning it would set a prototype
-    facts[slot.fact.label] = shown(value);
+    const { label } = slot.fact;
+    facts[label] = isPath(label) ? tellable(shown(value), label) : shown(value);
   }
   return facts;
+}
+
+/** Of a record; others are texts of operators, whose values are counts. */
+function isPath(label: string): boolean {
+  return /^[\w$.]+$/.test(label);
 }
 
 /** The facts of a rule that are missing, stale or of the wrong type, and the reason of its verdict. */
@@ -37,11 +44,13 @@ export function slotValue(slot: Slot, frame: Frame): Value | undefined {
   return isLate ? readLate(slot, frame) : frame.slots[slot.index];
 }
 
-/** A value as a fact: bounds in words, long lists cut, records of owners and devices by their keys alone. */
+/** A value as a fact: bounds in words, long lists cut, records of owners and devices by their keys alone, nothing secret. */
 export function shown(value: Exclude<Value, Unknown>): Fact {
   if (value instanceof Span) return Number.isFinite(value.hi) ? `${value.lo} to ${value.hi}` : `at least ${value.lo}`;
-  if (!Array.isArray(value)) return value;
-  const elements = value.slice(0, ELEMENTS_MAX).map((element) => (isFacts(element) ? keyOfRecord(element) : element));
+  if (!Array.isArray(value)) return tellable(value);
+  const elements = value
+    .slice(0, ELEMENTS_MAX)
+    .map((element) => (isFacts(element) ? keyOfRecord(element) : tellable(element)));
   return value.length > ELEMENTS_MAX ? [...elements, `… and ${value.length - ELEMENTS_MAX} more`] : elements;
 }
 
@@ -49,5 +58,5 @@ function keyOfRecord(record: { [key: string]: Fact }): Fact {
   for (const key of ['Email', 'SerialNumber', 'DeviceID']) {
     if (Object.hasOwn(record, key) && typeof record[key] === 'string') return record[key];
   }
-  return record;
+  return tellable(record);
 }

@@ -108,7 +108,10 @@ export class FactReader {
   counted(): Record<string, Record<string, number>> {
     const all: Record<string, Record<string, number>> = {};
     for (const { path, leaves } of this.parents) {
-      for (const leaf of leaves) all[[...path, leaf.key].join('.')] = leaf.counts.result();
+      for (const leaf of leaves) {
+        const name = [...path, leaf.key].join('.');
+        all[name] = leaf.counts.result(name);
+      }
     }
     return all;
   }

@@ -1,6 +1,7 @@
 // evaluate: how often each value of one fact was seen in one pass, for the trust gate. Cheap: it runs for every record.
 // Values as they are up to 64 different ones, the rest as `…other`; times and numbers as `zero` or `set`; absence as `∅`.
 import type { Fact } from '../domain/facts.ts';
+import { tellable } from '../domain/secrets.ts';
 import type { ValueType } from './record-types/field-types.ts';
 import type { RuleBits } from './rule-set-bits.ts';
 
@@ -90,9 +91,13 @@ export class ValueCounts {
     return tally;
   }
 
-  result(): Record<string, number> {
+  /** `name`: of the fact. What of a value is secret is not remembered. */
+  result(name: string): Record<string, number> {
     const result: Record<string, number> = Object.create(null);
-    for (const [value, tally] of this.byValue) result[String(value)] = tally.count;
+    for (const [value, tally] of this.byValue) {
+      const key = String(tellable(value, name));
+      result[key] = (result[key] ?? 0) + tally.count;
+    }
     const other = this.others.reduce((sum, tally) => sum + tally.count, this.other);
     if (other > 0) result[OTHER] = other;
     if (this.zero > 0) result.zero = this.zero;

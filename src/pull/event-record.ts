@@ -2,10 +2,12 @@
 // numbers may come as text. A service's events are told by `service`, else by the destination of the link.
 import type { TrustEvent } from '../domain/event.ts';
 import { type Fact, type Facts, isFacts, own, ownText } from '../domain/facts.ts';
+import { withoutSecrets } from '../domain/secrets.ts';
 
 export type ReadEvent = { ok: true; event: TrustEvent } | { ok: false; reason: string };
 
-export function readEvent(value: unknown): ReadEvent {
+/** `dropped` gets the names of the secrets that its body held, such as `message`: bodies are stored. */
+export function readEvent(value: unknown, dropped: Set<string>): ReadEvent {
   if (!isFacts(value)) return { ok: false, reason: 'not an object' };
   const id = ownText(value, 'id');
   if (id === undefined || id === '') return { ok: false, reason: 'id is missing or not text' };
@@ -15,7 +17,7 @@ export function readEvent(value: unknown): ReadEvent {
   }
   return {
     ok: true,
-    event: { id, createdAtMs, ...subjectsOf(value), ...kindsOf(value), body: withTextIntegers(value) as Facts },
+    event: { id, createdAtMs, ...subjectsOf(value), ...kindsOf(value), body: bodyOf(value, dropped) },
   };
 }
 
@@ -46,6 +48,12 @@ function kindsOf(event: Facts) {
 
 function filled(text: string | undefined): string | undefined {
   return text === '' ? undefined : text;
+}
+
+function bodyOf(event: Facts, dropped: Set<string>): Facts {
+  const kept = withoutSecrets(event);
+  for (const name of kept.dropped) dropped.add(name);
+  return withTextIntegers(isFacts(kept.value) ? kept.value : {}) as Facts;
 }
 
 /** Stored events carry big integers as text; those just read do the same, so that a count is the same before and after. */

@@ -119,8 +119,9 @@ function takePage(
   reading: SourceReading,
 ): { last: number; repeats: number } {
   let [last, repeats] = [cursor, 0];
+  const dropped = new Set(reading.dropped);
   for (const value of values) {
-    const read = readEvent(value);
+    const read = readEvent(value, dropped);
     if (!read.ok) {
       repeats += noteUnreadable(value, read.reason, unreadable, reading) ? 0 : 1;
       continue;
@@ -135,6 +136,7 @@ function takePage(
     if (byId.has(id)) repeats += 1;
     byId.set(id, read.event);
   }
+  reading.dropped = [...dropped];
   return { last, repeats };
 }
 

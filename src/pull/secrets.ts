@@ -9,7 +9,7 @@ const JSON_FIELDS: ReadonlySet<string> = new Set(['OIDCClientSpec', 'ServiceSpec
 /** The record without secrets; `dropped` gets their names, such as `OIDCClientSpec.client_secret`. */
 export function dropSecrets(record: Facts, dropped: Set<string>): Facts {
   const id = own(record, 'ServiceID');
-  // The pull leaves devices and users as they are: who reads one of them again must find the same facts.
+  // The pull leaves devices and users as they are, since it keeps none: who reads one of them again must find the same facts.
   if (id === undefined && (Object.hasOwn(record, 'DeviceID') || Object.hasOwn(record, 'Email'))) return record;
   const kept = withoutSecrets(record, { jsonFields: JSON_FIELDS });
   if (kept.dropped.length === 0 || !isFacts(kept.value)) return record;

@@ -187,6 +187,24 @@ describe('secrets', () => {
   });
 });
 
+test('a secret that is not ours stays out of what is told of an answer, in every form that is known', async () => {
+  const said = [
+    '{"client_secret": "canary"}',
+    'login of db failed: Password=canary;Port=1',
+    'sent was X-Api-Key: canary',
+    '{\\"spec\\": {\\"db_password\\": \\"canary\\"}}',
+    'https://user:canary@h.example/ is down',
+  ];
+  for (const Message of said) {
+    const { address } = await serve((_, response) => json(response, { Message }, 400));
+    const client = clientOf(address);
+    const told = [(await errorOf(client.service('s'))).message, (await client.enableService('s')).text];
+    expect(told.join()).not.toContain('canary');
+    expect(told.every((text) => text.includes('400'))).toBe(true);
+    await client.close();
+  }
+});
+
 test('the expiry of a token is read from its payload, and none from what is no JWT', () => {
   expect(expiryOf(jwt({ exp: 5 }))).toBe(5_000);
   expect(expiryOf(jwt({ exp: 'x' }))).toBeUndefined();

@@ -8,7 +8,7 @@ import { dropSecrets } from '../../src/pull/secrets.ts';
 describe('an event', () => {
   const base = { id: 'e1', created_at: 1_800_000_000_000 };
   const read = (more: Facts) => {
-    const answer = readEvent({ ...base, ...more });
+    const answer = readEvent({ ...base, ...more }, new Set());
     if (!answer.ok) throw new Error(answer.reason);
     return answer.event;
   };
@@ -48,7 +48,7 @@ describe('an event', () => {
     ['in nanoseconds', { id: 'e', created_at: 1_763_700_000_123_456_789n }],
     ['a fraction of a millisecond', { id: 'e', created_at: 1.5 }],
   ])('whose key or time is %s is unreadable', (_, value) => {
-    expect(readEvent(value).ok).toBe(false);
+    expect(readEvent(value, new Set()).ok).toBe(false);
   });
 });
 

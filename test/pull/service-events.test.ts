@@ -16,7 +16,7 @@ const raw = (id: string, service?: object) => ({
 
 function events(...values: object[]): TrustEvent[] {
   return values.flatMap((value) => {
-    const read = readEvent(value);
+    const read = readEvent(value, new Set());
     return read.ok ? [read.event] : [];
   });
 }
