@@ -41,14 +41,10 @@ function isBesideAttempt({ ledger, world, looks }: Checker, { atMs, verb }: Effe
 /** Whole runs on readings to be believed, by true time. */
 export class Looks {
   private readonly all: { fromMs: number; toMs: number }[] = [];
-  /** True times at which the engine began something, and so held its clocks against each other. */
-  private readonly begun: number[] = [];
+  /** Whole runs of every kind: each held the clocks against each other, and kept what it saw. */
+  private readonly whole: { fromMs: number; toMs: number }[] = [];
 
   constructor(private readonly checker: Checker) {}
-
-  begin(): void {
-    this.begun.push(this.checker.clock.trueMs);
-  }
 
   /** A whole run has ended that began then. */
   add(fromMs: number): void {
@@ -57,9 +53,11 @@ export class Looks {
     const isLive = operation?.mode !== 'dry-run' && operation?.daemonMode !== 'dry-run';
     const isGood = [...(operation?.lists.values() ?? [])].every((list) => isBelieved({ ...list, isAccepted: false }));
     // After a jump, a quiet period from when it was noticed, nothing that was done is known to be old.
-    const jumpedMs = clock.jumps.at(-1) ?? Number.NEGATIVE_INFINITY;
-    const noticedMs = this.begun.findLast((atMs) => atMs <= fromMs - QUIET_MS) ?? Number.NEGATIVE_INFINITY;
-    const isSteady = clock.offsetMs === 0 && (jumpedMs < noticedMs || clock.jumps.length === 0);
+    const jumpedMs = clock.jumps.at(-1);
+    const isNoticed =
+      jumpedMs === undefined || this.whole.some((run) => run.fromMs >= jumpedMs && run.toMs <= fromMs - QUIET_MS);
+    const isSteady = clock.offsetMs === 0 && isNoticed;
+    this.whole.push({ fromMs, toMs: clock.trueMs });
     if (isLive && isGood && isSteady && ledger.stoppedAtMs === undefined) this.all.push({ fromMs, toMs: clock.trueMs });
   }
 

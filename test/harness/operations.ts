@@ -144,7 +144,6 @@ function begin({ shelf, clock, checker }: Asking, engine: Engine, name: 'run' | 
   const rules = new Map(shelf.current.map((rule) => [rule.id, rule.mode]));
   const ruleNow = (id: string) => shelf.current.find((rule) => rule.id === id);
   const { trueMs: startMs } = clock;
-  checker.looks.begin();
   checker.operation = {
     name,
     mode,
