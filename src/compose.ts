@@ -1,8 +1,6 @@
 // The only place that builds the adapters and hands them over. In: a checked configuration. Out: an engine to run,
 // or a reader. Everything built here is closed by `close`.
-import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { actionsWith } from './act/actions.ts';
 import { linkEntry } from './audit/chain.ts';
 import { sealWith } from './audit/checkpoint.ts';
 import { CheckpointFile, checkpointFileOf } from './audit/checkpoint-file.ts';
@@ -11,19 +9,18 @@ import { createKey, loadOrCreateKey } from './audit/signing-key.ts';
 import { auditSourcesOf, type CopiesElsewhere } from './audit/sources.ts';
 import type { AuditCheck } from './audit/verdict.ts';
 import { verifyAudit } from './audit/verify.ts';
+import { Closing, loadParts } from './compose-parts.ts';
 import type { Config } from './config.ts';
 import { startConsole } from './console/console.ts';
-import { demandActive, type Engine, type EngineSettings } from './cycle/engine.ts';
+import type { Engine } from './cycle/engine.ts';
 import type { ExplainDeps } from './cycle/explain-subject.ts';
-import { PLACEHOLDER_SERIALS } from './decide/serials.ts';
 import type { CheckpointReader } from './domain/checkpoint.ts';
 import type { TokenStore } from './domain/endpoint-token.ts';
 import { leastMode, type Mode } from './domain/mode.ts';
 import type { Api, Clock, Log } from './domain/ports.ts';
 import type { StoreReader } from './domain/store.ts';
 import { ManagementClient } from './management/client.ts';
-import { EVENT_PULL_DEFAULT } from './pull/pull-events.ts';
-import { RuleHolder } from './rule-holder.ts';
+import type { RuleHolder } from './rule-holder.ts';
 import { lastCheckpoint } from './store/checkpoint-table.ts';
 import { openDatabase, openReadOnly } from './store/database.ts';
 import { migrate } from './store/migrate.ts';
@@ -32,7 +29,7 @@ import { SqliteStore } from './store/sqlite-store.ts';
 import { StoreHealth } from './store/store-health.ts';
 import { takeWriterLock, type WriterLock } from './store/writer-lock.ts';
 import { bootId, systemClock } from './system/clock.ts';
-import { systemIds, systemRandom } from './system/ids.ts';
+import { systemRandom } from './system/ids.ts';
 import { systemLog } from './system/log.ts';
 import { steadyTime } from './system/steady-time.ts';
 import { composeTelling, type Telling } from './telling.ts';
@@ -68,58 +65,42 @@ export async function composeEngine(
   daemonMode: Mode = config.mode,
   chosen: readonly string[] = [],
 ): Promise<Composition> {
-  const clock = systemClock;
-  const log = systemLog({ level: config.logLevel, form: config.logForm });
-  const actions = actionsWith([...config.notify.webhooks.keys()]);
-  const rules = new RuleHolder(config.rulesDir, actions, log);
-  await rules.load();
-  demandActive(rules.active(), chosen);
-  const closing: (() => Promise<void> | void)[] = [];
-  const close = async () => {
-    for (const end of closing.reverse()) await end();
-    closing.length = 0;
-  };
+  const { rules, common } = await loadParts(config, chosen);
+  const { clock, log } = common;
+  const closing = new Closing();
   try {
     const lock = takeWriterLock(config.db);
-    closing.push(() => lock.release());
+    closing.add(() => lock.release());
     const { store, health, openCheckpoints } = await openStore(config.db, clock, log);
-    closing.push(() => store.close());
+    closing.add(() => store.close());
     await refuseOtherAddress(store, bindingOf(config));
     const checkpointer = await openCheckpoints();
-    closing.push(() => checkpointer.publish());
+    closing.add(() => checkpointer.publish());
     const telling = composeTelling({ config, store, health, clock, log });
-    closing.push(() => telling.deliverDue());
+    closing.add(() => telling.deliverDue());
     const stopping = new AbortController();
     const hardStop = new AbortController();
     const { api, embedded, end } = await connect(config, clock, log, hardStop.signal);
-    closing.push(end);
+    closing.add(end);
     stopping.signal.addEventListener('abort', () => setTimeout(() => hardStop.abort(), GRACE_MS).unref(), {
       once: true,
     });
     const steady = steadyTime(clock, bootId(), await store.clockAgreement());
     await store.keepClockAgreement(steady.agreement());
     const engine: Engine = {
+      ...common,
       api,
       store,
       checkpointer,
-      clock,
       steady,
-      ids: systemIds(clock),
-      log,
-      actions,
-      active: () => rules.active(),
-      rulesDir: realpathSync(config.rulesDir),
       // A restored database has forgotten what was done since, and one with damage may say what never was: nothing is changed
       // until a person has looked.
       get daemonMode() {
         const isDoubtful = checkpointer.restored() !== undefined || health.fault()?.kind === 'corrupt';
         return isDoubtful ? leastMode(daemonMode, 'dry-run') : daemonMode;
       },
-      settings: settingsOf(config),
-      demo: config.api === undefined,
       bindTo: bindingOf(config),
       signal: stopping.signal,
-      feed: { primed: new WeakSet(), triedMs: 0 },
       afterwards: () => telling.afterwards(),
     };
     await store.abortStaleRuns(clock.nowMs());
@@ -142,10 +123,10 @@ export async function composeEngine(
       tokens: store.tokens(),
       explaining,
       verifyAudit: verify,
-      close,
+      close: closing.close,
     };
   } catch (error) {
-    await close();
+    await closing.close();
     throw error;
   }
 }
@@ -183,17 +164,15 @@ export async function composeAuditWriter(databaseFile: string, { newKey = false 
   const clock = systemClock;
   const log = systemLog({ level: 'silent', form: 'plain' });
   const lock = takeWriterLock(databaseFile);
-  const closing: (() => Promise<void> | void)[] = [() => lock.release()];
-  const close = async () => {
-    for (const end of closing.reverse()) await end();
-  };
+  const closing = new Closing();
+  closing.add(() => lock.release());
   try {
     if (newKey) createKey(databaseFile);
     const { store, openCheckpoints } = await openStore(databaseFile, clock, log);
-    closing.push(() => store.close());
-    return { store, checkpointer: await openCheckpoints(), clock, close };
+    closing.add(() => store.close());
+    return { store, checkpointer: await openCheckpoints(), clock, close: closing.close };
   } catch (error) {
-    await close();
+    await closing.close();
     throw error;
   }
 }
@@ -275,18 +254,4 @@ export async function connect(config: Config, clock: Clock, log: Log, signal: Ab
     await console.close();
   };
   return { api, embedded: console.address, end };
-}
-
-export function settingsOf(config: Config): EngineSettings {
-  const { timing, ceilings, attemptsMax, runFailuresMax, serialDevicesMax } = config;
-  const { quietMs, goneAfterMs, planTtlMs, keepRunsMs, eventOverlapMs, clockSkewMs } = timing;
-  return {
-    decide: { ceilings, goneAfterMs, quietMs, serialDevicesMax, placeholderSerials: PLACEHOLDER_SERIALS },
-    act: { ceilings, attemptsMax, runFailuresMax, quietMs, rereadMs: Math.min(2_000, quietMs) },
-    trust: { ...config.trust, skewMs: clockSkewMs },
-    events: { ...EVENT_PULL_DEFAULT, overlapMs: eventOverlapMs },
-    planTtlMs,
-    keepRunsMs,
-    exemptions: { warnMs: timing.exemptionWarnMs, unusedMs: timing.exemptionUnusedMs },
-  };
 }

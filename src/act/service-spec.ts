@@ -2,6 +2,7 @@
 // with its integers exact, ready to be sent back whole, secrets and all: so it is never kept, logged or audited.
 import { parse } from 'lossless-json';
 import { type Fact, type Facts, isFacts, own } from '../domain/facts.ts';
+import { exactNumber, unescapeHtml } from '../domain/json-in-text.ts';
 
 const TEXT_MAX = 1_000_000;
 
@@ -27,15 +28,4 @@ function parseObject(text: string): Facts | undefined {
   } catch {
     return undefined;
   }
-}
-
-function exactNumber(digits: string): number | bigint {
-  const value = Number(digits);
-  return /^-?\d+$/.test(digits) && !Number.isSafeInteger(value) ? BigInt(digits) : value;
-}
-
-const ENTITIES: Record<string, string> = { quot: '"', '#34': '"', '#39': "'", apos: "'", lt: '<', gt: '>', amp: '&' };
-
-function unescapeHtml(text: string): string {
-  return text.replace(/&(quot|#34|#39|apos|lt|gt|amp);/g, (_, name: string) => ENTITIES[name] ?? '');
 }

@@ -2,6 +2,7 @@
 // without its secrets, and where they were. What holds none comes back as the very same value; no name that is told holds one.
 import { parse, stringify } from 'lossless-json';
 import { type Fact, type Facts, isFacts, ownText } from './facts.ts';
+import { exactNumber, unescapeHtml } from './json-in-text.ts';
 
 /** A blank stands for what may be between two words of a name: nothing, or one of `-_ .`. */
 const words = (list: readonly string[]): string => list.map((word) => word.replaceAll(' ', '[-_ .]?')).join('|');
@@ -189,20 +190,4 @@ function parsed(text: string): Fact | undefined {
     }
   }
   return undefined;
-}
-
-/** Integers of 19 digits stay exact: what rules read of the rest must not change. */
-function exactNumber(digits: string): number | bigint {
-  const value = Number(digits);
-  return /^-?\d+$/.test(digits) && !Number.isSafeInteger(value) ? BigInt(digits) : value;
-}
-
-function unescapeHtml(text: string): string {
-  return text
-    .replaceAll('&#34;', '"')
-    .replaceAll('&quot;', '"')
-    .replaceAll('&#39;', "'")
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&amp;', '&');
 }

@@ -1,5 +1,6 @@
 // evaluate: what `$owners`, `$devices` and `$spec` are for a record. In: the record and the joins. Out: a value, or why there is none.
 import { type Fact, type Facts, isFacts } from '../domain/facts.ts';
+import { unescapeHtml } from '../domain/json-in-text.ts';
 import type { JudgeContext } from '../domain/verdict.ts';
 import type { Frame } from './frame.ts';
 import type { Reasons, Value } from './three-valued.ts';
@@ -52,10 +53,4 @@ function parsed(text: string): Facts | undefined {
   } catch {
     return undefined;
   }
-}
-
-const ENTITIES: Record<string, string> = { quot: '"', '#34': '"', '#39': "'", apos: "'", lt: '<', gt: '>', amp: '&' };
-
-function unescapeHtml(text: string): string {
-  return text.replace(/&(quot|#34|#39|apos|lt|gt|amp);/g, (_, name: string) => ENTITIES[name] ?? '');
 }
