@@ -2,9 +2,9 @@
 import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { buildProgram } from '../../src/commands/program.ts';
 import { resumeEverything } from '../../src/cycle/steer.ts';
 import { startDaemon } from '../../src/daemon.ts';
+import { commandOrThrow } from '../commands/in-process.ts';
 import { type Organization, startOrganization } from '../scenarios/organization.ts';
 
 let org: Organization;
@@ -16,17 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => org.close());
 
-async function command(...args: string[]): Promise<{ code: number; out: string }> {
-  const written: string[] = [];
-  const io = {
-    env: org.env,
-    out: (text: string) => void written.push(text),
-    err: () => {},
-    untilStopped: () => new Promise<void>(() => {}),
-  };
-  const code = await buildProgram(io)(args);
-  return { code, out: written.join('') };
-}
+const command = (...args: string[]) => commandOrThrow(args, org.env);
 
 async function restoreOlder(): Promise<void> {
   const backup = join(org.dir, 'backup.db');

@@ -3,11 +3,11 @@
 import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { buildProgram } from '../../src/commands/program.ts';
 import { answerPlan } from '../../src/cycle/answer-plan.ts';
 import { applyPlan } from '../../src/cycle/apply-plan.ts';
 import { resumeEverything, stopEverything } from '../../src/cycle/steer.ts';
 import type { Store } from '../../src/domain/store.ts';
+import { commandOrThrow } from '../commands/in-process.ts';
 import { type Organization, startOrganization } from '../scenarios/organization.ts';
 
 const ANA = { by: 'ana', reason: 'maintenance' };
@@ -47,16 +47,9 @@ async function restore(): Promise<void> {
 
 async function accept(): Promise<string> {
   await org.composition.close();
-  const written: string[] = [];
-  const io = {
-    env: org.env,
-    out: (text: string) => void written.push(text),
-    err: () => {},
-    untilStopped: () => new Promise<void>(() => {}),
-  };
-  await buildProgram(io)(['audit', 'accept-restore', '--reason', 'the disk died']);
+  const { out } = await commandOrThrow(['audit', 'accept-restore', '--reason', 'the disk died'], org.env);
   await org.restart();
-  return written.join('');
+  return out;
 }
 
 async function bodiesOf(kind: string): Promise<{ [name: string]: unknown }[]> {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { buildReport } from '../../src/report/build-report.ts';
 import { reportJson } from '../../src/report/json.ts';
-import { addRun, decision, intent, openStore, plan, START_MS, tally } from './filled-store.ts';
+import { addLiveRun, addRun, decision, intent, openStore, plan, START_MS, tally } from './filled-store.ts';
 
 describe('buildReport', () => {
   it('tells a dry run in the shape that other programs read', async () => {
@@ -94,15 +94,7 @@ describe('buildReport', () => {
 
   it('tells when the request was made and answered', async () => {
     const store = openStore();
-    const live = decision({ mode: 'enforce', cappedBy: undefined, outcome: undefined, intentId: 'intent1' });
-    const run = await addRun(store, { mode: 'enforce', decisions: [live], intents: [intent()] });
-    await store.changeIntent({
-      intentId: 'intent1',
-      status: 'settled',
-      outcome: 'succeeded',
-      note: 'Success',
-      notes: [],
-    });
+    const run = await addLiveRun(store);
     const report = await buildReport(store, run);
     expect(report.decisions[0]).toMatchObject({
       outcome: 'succeeded',

@@ -92,6 +92,15 @@ export async function addRun(store: SqliteStore, fill: RunFill = {}): Promise<Ru
   return (await store.run(id)) as RunRecord;
 }
 
+/** A live run whose only intent was answered after it was committed. */
+export async function addLiveRun(store: SqliteStore): Promise<RunRecord> {
+  const live = decision({ mode: 'enforce', cappedBy: undefined, outcome: undefined, intentId: 'intent1' });
+  const run = await addRun(store, { mode: 'enforce', decisions: [live], intents: [intent()] });
+  const settled = { status: 'settled', outcome: 'succeeded', note: 'Success' } as const;
+  await store.changeIntent({ intentId: 'intent1', ...settled, notes: [] });
+  return run;
+}
+
 /** Intents rest on episodes; the tables demand that these are there. */
 function episodesOf(intents: readonly Intent[]): Episode[] {
   return intents

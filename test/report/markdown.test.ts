@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { buildReport } from '../../src/report/build-report.ts';
 import { reportMarkdown } from '../../src/report/markdown.ts';
 import { md } from '../../src/report/markdown-text.ts';
-import { addRun, decision, intent, openStore, plan, type RunFill, START_MS, tally } from './filled-store.ts';
+import { addLiveRun, addRun, decision, openStore, plan, type RunFill, START_MS, tally } from './filled-store.ts';
 import { hostileText } from './hostile.ts';
 
 async function markdownOf(fill: RunFill): Promise<string> {
@@ -85,15 +85,7 @@ describe('the Markdown report', () => {
 
   it('says of a live run what was done, when, and what the server answered', async () => {
     const store = openStore();
-    const live = decision({ mode: 'enforce', cappedBy: undefined, outcome: undefined, intentId: 'intent1' });
-    const run = await addRun(store, { mode: 'enforce', decisions: [live], intents: [intent()] });
-    await store.changeIntent({
-      intentId: 'intent1',
-      status: 'settled',
-      outcome: 'succeeded',
-      note: 'Success',
-      notes: [],
-    });
+    const run = await addLiveRun(store);
     const text = reportMarkdown(await buildReport(store, run));
     expect(text).toContain('Acted on 1 match: 1 succeeded.');
     expect(text).toContain('## Acted on (1)');

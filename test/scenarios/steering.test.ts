@@ -1,7 +1,7 @@
 // scenario: people steer the real daemon over HTTP, and the command line does through it or, without it, by itself.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { buildProgram } from '../../src/commands/program.ts';
 import { type Daemon, startDaemon } from '../../src/daemon.ts';
+import { commandOrThrow } from '../commands/in-process.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from './organization.ts';
 
 const TOKEN = 'steering-token-0123456789';
@@ -25,17 +25,7 @@ afterEach(async () => {
 });
 
 /** One command as a person types it. Answers its exit code and what it wrote. */
-async function command(...args: string[]): Promise<{ code: number; out: string }> {
-  const written: string[] = [];
-  const io = {
-    env: org.env,
-    out: (text: string) => void written.push(text),
-    err: () => {},
-    untilStopped: () => new Promise<void>(() => {}),
-  };
-  const code = await buildProgram(io)(args);
-  return { code, out: written.join('') };
-}
+const command = (...args: string[]) => commandOrThrow(args, org.env);
 
 const run = () => command('run', '--mode', 'enforce', '--format', 'json');
 const add = (serial: string) => org.console.fleet.addDevice({ serial, mdm_compromised: 'TRUE' });
