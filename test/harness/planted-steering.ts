@@ -3,9 +3,12 @@
 import type { CheckpointFile } from '../../src/audit/checkpoint-file.ts';
 import type { Action } from '../../src/domain/action.ts';
 import type { CheckpointStore } from '../../src/domain/checkpoint.ts';
-import type { SteadyTime } from '../../src/domain/steady-time.ts';
+import type { ClockAgreement, SteadyTime } from '../../src/domain/steady-time.ts';
 import type { Store } from '../../src/domain/store.ts';
+import { readClockAgreement } from '../../src/store/clock-agreement.ts';
+import type { Db } from '../../src/store/database.ts';
 import { type PlantedBug, replaced } from './planted-bugs.ts';
+import type { SimClock } from './sim-clock.ts';
 
 /** Nothing that a person accepted is used up. */
 const keepAll = { stop: undefined, ending: [], unused: [], accepted: [] };
@@ -65,6 +68,12 @@ export function sickRestore<Kept extends CheckpointStore & Store>(store: Kept, b
     },
   };
   return replaced<Kept>(store, goOn as Partial<Kept>);
+}
+
+/** What an earlier process kept of its clocks; a sick engine takes each wall time of before its start as it stands. */
+export function keptClocks(db: Db, clock: SimClock, bug: PlantedBug | undefined): ClockAgreement | undefined {
+  if (bug !== 'clocks_are_not_kept') return readClockAgreement(db);
+  return { boot: clock.boot, apartMs: clock.nowMs() - clock.monotonicMs(), sinceMs: 0, fromMs: 0 };
 }
 
 export function sickFile(file: CheckpointFile, bug: PlantedBug | undefined): CheckpointFile {

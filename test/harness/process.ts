@@ -11,14 +11,14 @@ import type { LoadedRule } from '../../src/evaluate/index.ts';
 import { EVENT_PULL_DEFAULT } from '../../src/pull/pull-events.ts';
 import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
 import { activate } from '../../src/rule-holder.ts';
-import { readClockAgreement, saveClockAgreement } from '../../src/store/clock-agreement.ts';
+import { saveClockAgreement } from '../../src/store/clock-agreement.ts';
 import type { Db } from '../../src/store/database.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { steadyTime } from '../../src/system/steady-time.ts';
 import { type SimCheckpointFile, seal } from './checkpoints.ts';
 import { type Life, mortal } from './crash.ts';
 import { type PlantedBug, sickActions, sickApi, sickRules, sickSettings, sickStore } from './planted-bugs.ts';
-import { sickFile, sickRestore, sickTime } from './planted-steering.ts';
+import { keptClocks, sickFile, sickRestore, sickTime } from './planted-steering.ts';
 import { type Profile, QUIET_MS, REREAD_MS } from './profile.ts';
 import type { SimClock } from './sim-clock.ts';
 
@@ -52,7 +52,7 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
       log: silent,
     });
   }
-  const steady = sickTime(steadyTime(clock, clock.boot, readClockAgreement(db)), bug);
+  const steady = sickTime(steadyTime(clock, clock.boot, keptClocks(db, clock, bug)), bug);
   saveClockAgreement(db, steady.agreement());
   const isRestored = checkpointer?.restored() !== undefined;
   return {
