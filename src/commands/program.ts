@@ -132,7 +132,9 @@ function addReading(program: Command, io: Io, bind: Bind): void {
     databaseOption(
       program
         .command('report [run]')
-        .description('the report of a run, by its number, its id or the beginning of it; the latest when none is named'),
+        .description(
+          'the report of a run, by its number, its id or the beginning of it; the latest when none is named',
+        ),
     ),
     'text, json, md',
   ).action(bind((run: never, options: never) => reportCommand(io, run, options)));
