@@ -43,11 +43,8 @@ async function intentOf({ store }: Resolving, id: string): Promise<Intent> {
  * claims of what came after it nor opens one that would be undone once more.
  */
 async function wasReplaced({ store }: Resolving, { inverse }: Action, intent: Intent): Promise<boolean> {
-  const { id, target, sentAt } = intent;
-  const later = (await store.intents({ target })).filter(
-    (other) => other.id !== id && (other.sentAt ?? 0) > (sentAt ?? 0) && other.outcome !== 'failed',
-  );
-  const last = later.sort((a, b) => (a.sentAt as number) - (b.sentAt as number)).at(-1);
+  const later = await store.sentAfter(intent);
+  const last = later.filter(({ outcome }) => outcome !== 'failed').at(-1);
   return last !== undefined && last.action === inverse;
 }
 

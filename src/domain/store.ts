@@ -155,6 +155,8 @@ export interface StoreReader {
     ids?: string[];
     liveFor?: string[];
   }): Promise<Intent[]>;
+  /** Intents on the same target text whose last attempt came after this one's, in that order: the clock may have jumped in between. */
+  sentAfter(intent: Pick<Intent, 'id' | 'target'>): Promise<Intent[]>;
   intent(idOrPrefix: string): Promise<Intent | undefined>;
   claims(filter: { status?: Claim['status'] }): Promise<Claim[]>;
   /** Those that are not closed and have seen this (`seenKey`) in the wanted state. */

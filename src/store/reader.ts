@@ -104,6 +104,13 @@ export class SqliteReader implements StoreReader, CheckpointReader {
     return this.db.all(`SELECT * FROM intents ${where.text} ORDER BY created_at, id`, ...where.values).map(intentOfRow);
   }
 
+  async sentAfter({ id, target }: Pick<Intent, 'id' | 'target'>): Promise<Intent[]> {
+    const sql = `SELECT intents.* FROM intents JOIN attempts ON attempts.intent_id = intents.id
+      WHERE intents.target = ? AND intents.id <> ? GROUP BY intents.id
+      HAVING max(attempts.id) > (SELECT max(id) FROM attempts WHERE intent_id = ?) ORDER BY max(attempts.id)`;
+    return this.db.all(sql, target, id, id).map(intentOfRow);
+  }
+
   async intent(idOrPrefix: string): Promise<Intent | undefined> {
     const row = rowByPrefix(this.db, 'intents', idOrPrefix);
     return row && intentOfRow(row);

@@ -4,6 +4,7 @@ import { ACTIONS } from '../../src/act/actions.ts';
 import { releaseClaims } from '../../src/cycle/release-claims.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Facts } from '../../src/domain/facts.ts';
+import type { Intent } from '../../src/domain/intent.ts';
 import { type LoadedRule, parseRule, problemLine } from '../../src/evaluate/index.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from './engine-on-platform.ts';
 
@@ -91,4 +92,34 @@ it('an answer that echoes a secret is kept without it', async () => {
   expect(intent).toMatchObject({ outcome: 'failed', note: '[dropped]' });
   const kept = [intent, ...(await on.store.audit({ afterSeq: 0, limit: 100 }))];
   expect(JSON.stringify(kept)).not.toContain('CANARY');
+});
+
+it('what was sent after an intent is told by the order of the attempts, though the clock was set back in between', async () => {
+  on = startOnPlatform({ rules: [banRule({ id: 'ban' })] });
+  on.platform.addDevice('d1', { MdmData: { CompromisedStatus: 'TRUE' } });
+  await on.run();
+  on.platform.compromised('d1', 'FALSE');
+  on.clock.now -= 3_600_000;
+  await on.run();
+  const [unban, ban] = await on.store.intents({ target: 'S-d1' }); // by their times
+  expect([ban?.action, unban?.action]).toEqual(['ban_device', 'unban_device']);
+  expect((await on.store.sentAfter(ban as Intent)).map(({ id }) => id)).toEqual([unban?.id]);
+  expect(await on.store.sentAfter(unban as Intent)).toEqual([]);
+});
+
+it('a device that recovers while its owners are asked for is not deleted', async () => {
+  on = startOnPlatform({
+    rules: [banRule({ id: 'lost', does: 'delete_device', mode: 'approve', more: 'owners: all' })],
+  });
+  on.platform.addDevice('d1', { Emails: ['ann@example.com'], MdmData: { CompromisedStatus: 'TRUE' } });
+  on.platform.users.set('ann@example.com', { Email: 'ann@example.com', SerialNumbers: ['S-d1'] });
+  const { plan } = await on.run();
+  await on.approve(plan);
+  let reads = 0;
+  on.platform.onRead = (what) => {
+    if (what === 'target') reads += 1;
+    if (reads === 2) on.platform.compromised('d1', 'FALSE');
+  };
+  await on.apply(plan);
+  expect(on.platform.sent).toEqual([]);
 });

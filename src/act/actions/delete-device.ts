@@ -38,26 +38,31 @@ export const deleteDevice: Action = {
   },
 };
 
+/** Owners are asked for in between: what the rule's condition is held to is read last, right before the call. */
 async function readDevices(api: Api, serial: string): Promise<ReadBack> {
+  const keeps = new Map<string, boolean | undefined>();
+  for (const email of ownersOf(await api.devicesOfSerial(serial)))
+    keeps.set(email, await keepsAnother(api, email, serial));
   const records = await api.devicesOfSerial(serial);
   const evidence = { devices: records.length };
   if (records.length === 0) return { state: 'as_wished', records, evidence };
-  const devices = records.map(fleetDeviceOf);
-  const emails = new Set(devices.flatMap(({ owners }) => owners ?? []).map((owner) => owner.toLowerCase()));
-  const keeps = new Map<string, boolean | undefined>();
-  for (const email of emails) keeps.set(email, await keepsAnother(api, email, serial));
-  const deletion = deletionOf(undefined, devices, { keepsAnother: (owner) => keeps.get(owner) });
+  const deletion = deletionOf(undefined, records.map(fleetDeviceOf), { keepsAnother: (owner) => keeps.get(owner) });
   return { state: 'otherwise', records, evidence: { ...evidence, ...evidenceOf(deletion) }, deletion };
 }
 
+function ownersOf(records: readonly Facts[]): Set<string> {
+  const owners = records.flatMap((record) => fleetDeviceOf(record).owners ?? []);
+  return new Set(owners.map((owner) => owner.toLowerCase()));
+}
+
 async function readMapping(api: Api, serial: string, email: string): Promise<ReadBack> {
+  const devices = await whereAllowed(api.devicesOfSerial(serial));
   const user = await api.user(email);
   const records = user ? [user] : [];
   const serials = (user && ownTexts(user, 'SerialNumbers')) ?? [];
   const mapped = serials.includes(serial);
   const evidence = { Email: email, mapped };
   if (!mapped) return { state: 'as_wished', records, evidence };
-  const devices = await whereAllowed(api.devicesOfSerial(serial));
   const keeps = serials.some((other) => other !== serial);
   const deletion = deletionOf(email, (devices ?? []).map(fleetDeviceOf), { keepsAnother: () => keeps });
   return { state: 'otherwise', records, evidence: { ...evidence, ...evidenceOf(deletion) }, deletion };
