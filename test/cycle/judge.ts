@@ -35,7 +35,8 @@ export class Judge implements Witness {
   private readonly disputes = new Map<string, number>();
   private looks = new Set<string>();
   private matches: { rule: string; subject: string; so: string[] }[] = [];
-  private intents = new Set<string>();
+  /** Sent, and not known to be done yet: a doubt may be found done by a later run. */
+  private readonly intents = new Set<string>();
   private stage!: Stage;
   private sights!: Sights;
 
@@ -49,7 +50,6 @@ export class Judge implements Witness {
     this.operations += 1;
     this.looks = new Set();
     this.matches = [];
-    this.intents = new Set();
   }
 
   /** What this run sees. That trouble is gone counts at once, all else when the run came to its end. */
@@ -202,6 +202,7 @@ export class Judge implements Witness {
       const row = this.stage.db.get('SELECT * FROM intents WHERE id = ?', id);
       const intent = row && intentOfRow(row);
       if (!intent || !(intent.outcome === 'succeeded' || intent.outcome === 'confirmed')) continue;
+      this.intents.delete(id);
       if (intent.undo) this.learnUndone(intent);
       if (intent.undo) continue;
       const name = `${intent.action} ${intent.target}`;
