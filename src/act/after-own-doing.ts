@@ -12,7 +12,7 @@ type Asking = Pick<ActContext, 'store' | 'clock'>;
  * One that has seen the target in the opposite state has not seen it yet. And with an undo, an open episode that acted on the
  * target and lost its claim to another rule (its own was missing, off or dry for a while) ends as `adopted`, so that a rule
  * that wishes it again acts anew. Not where a person asked for the undoing. Where the target was deleted,
- * the episodes that claimed it or had seen it so are over: should it come back, it comes back as new, and nobody reversed it.
+ * the episodes that claimed it, acted on it or had seen it so are over: should it come back, it comes back as new, and nobody reversed it.
  */
 export async function episodesAfter({ store, clock }: Asking, action: Action, intent: Intent): Promise<Episode[]> {
   if (action.removesTarget) return goneWith({ store, clock }, intent);
@@ -30,10 +30,14 @@ export async function episodesAfter({ store, clock }: Asking, action: Action, in
 
 async function goneWith({ store, clock }: Asking, intent: Intent): Promise<Episode[]> {
   const nowMs = clock.nowMs();
-  const { episodes, claims } = await store.standing(nowMs);
-  const claiming = new Set(claims.filter((claim) => isSameTarget(claim, intent)).map(({ episodeId }) => episodeId));
+  const { episodes, claims, intents } = await store.standing(nowMs);
+  const acted = intents.filter((other) => isDone(other) && isSameTarget(other, intent));
+  const concerned = new Set([
+    ...claims.filter((claim) => isSameTarget(claim, intent)).map(({ episodeId }) => episodeId),
+    ...acted.flatMap(({ basis }) => basis.map(({ episodeId }) => episodeId)),
+  ]);
   return episodes
-    .filter(({ id, seenSo }) => claiming.has(id) || seenSo.some((key) => isSameTarget(seenOfKey(key), intent)))
+    .filter(({ id, seenSo }) => concerned.has(id) || seenSo.some((key) => isSameTarget(seenOfKey(key), intent)))
     .filter(({ state }) => state !== 'closed')
     .map((episode) => closed(episode, 'gone', nowMs));
 }

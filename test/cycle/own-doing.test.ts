@@ -23,6 +23,18 @@ tests:
   - { name: trouble, given: { Description: trouble }, expect: match }
 `;
 
+const serviceRule = (id: string, when: string, then: string) =>
+  parsed(`
+id: ${id}
+subject: service
+when: { "==": [{ var: Description }, "${when}"] }
+then: ${then}
+mode: enforce
+limits: { max: 100, percent: 100 }
+tests:
+  - { name: trouble, given: { Description: ${when} }, expect: match }
+`);
+
 function parsed(text: string): LoadedRule {
   const rule = parseRule(text, 'rule.yaml', { traits: ACTIONS });
   if ('problems' in rule) throw new Error(rule.problems.map(problemLine).join('\n'));
@@ -122,4 +134,28 @@ it('a device that recovers while its owners are asked for is not deleted', async
   };
   await on.apply(plan);
   expect(on.platform.sent).toEqual([]);
+});
+
+it('a service that was updated, deleted by us and created anew is updated anew', async () => {
+  const patch = '{ action: update_service, with: { patch: { spec: { tls: true } } } }';
+  on = startOnPlatform({
+    rules: [serviceRule('tighten', 'exposed', patch), serviceRule('drop', 'unused', 'delete_service')],
+  });
+  const serviceIs = (fields: Facts) => {
+    const ServiceSpec = JSON.stringify({ metadata: { name: 's1', cluster: 'c' }, spec: { tls: false } });
+    const names = { ServiceID: 's1.c', ServiceName: 's1', ClusterName: 'c' };
+    on.platform.services.set('s1.c', { ...names, Enabled: 'TRUE', ServiceSpec, ...fields });
+  };
+  const applied = async () => on.apply(await on.approve((await on.run()).plan));
+  serviceIs({ Description: 'exposed' });
+  await applied();
+  const { ServiceSpec = '' } = on.platform.services.get('s1.c') ?? {};
+  serviceIs({ Description: 'unused', Enabled: 'FALSE', ServiceSpec });
+  on.rules(serviceRule('drop', 'unused', 'delete_service')); // the other one's trouble is not seen to pass
+  await applied();
+  on.rules(serviceRule('tighten', 'exposed', patch));
+  serviceIs({ Description: 'exposed' });
+  on.clock.pass(QUIET_MS);
+  await applied();
+  expect(on.platform.sent).toEqual(['write s1.c', 'drop s1.c', 'write s1.c']);
 });
