@@ -1,5 +1,6 @@
 // harness: when all is quiet: what was wished is so, what was wished no more is undone, no doubt is left open, and whatever
 // is not as it should be has a reason that the harness can see for itself.
+import type { Claim } from '../../src/domain/claim.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import { partiesOf } from './check-steering.ts';
 import type { Checker } from './checker.ts';
@@ -111,7 +112,9 @@ function checkUndone(view: FinalView, verb: Verb, target: string): void {
   if (isBelieved && !checker.canBeReadBack(ACTION_OF[verb])) return;
   const since = own?.sent[0] ?? 0;
   if (world.effects.some((effect) => isByPerson(effect, target) && effect.atMs >= since - 60_000)) return;
-  if (ledger.openClaims(target).some(({ episodeId }) => ledger.isRejected(episodeId))) return;
+  // A rule that is on trial again, but acted when somebody had edited it, gives nothing back by itself.
+  const isOnTrial = ({ rule }: Claim) => rule === 'ban-fourth';
+  if (ledger.openClaims(target).some((claim) => isOnTrial(claim) || ledger.isRejected(claim.episodeId))) return;
   checker.report(
     'lost',
     `${target}: the trouble is over, and ${ACTION_OF[verb]} of request ${last.request} is not undone`,
