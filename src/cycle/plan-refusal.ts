@@ -1,6 +1,7 @@
 // cycle: what makes it impossible to begin an intent of an approved plan, asked of the standing state and of what the last
 // runs said and read; the target itself is read later, by the last look. In: a planned intent. Out: why not, for people, or undefined. It changes nothing.
 
+import type { ActionName } from '../domain/action.ts';
 import type { ReasonCode, StoredDecision } from '../domain/decision.ts';
 import type { Episode } from '../domain/episode.ts';
 import { type Intent, intentKey } from '../domain/intent.ts';
@@ -14,12 +15,11 @@ import { lastRead, RUNS_MAX } from './explain-basis.ts';
 const UNLIFTED: ReadonlySet<ReasonCode> = new Set(['conflict', 'other_first', 'impossible_target']);
 
 export interface StandingView {
-  /** Episodes that are not closed, by id. */
-  open: ReadonlyMap<string, Episode>;
+  /** Those that the plan rests on, open or closed, by id. */
+  episodes: ReadonlyMap<string, Episode>;
   /** Live intents by `action target episode`. */
   live: ReadonlyMap<string, Intent>;
-  /** `target episode` of every live intent, whatever it does. */
-  attempted: ReadonlySet<string>;
+  inverseOf(action: ActionName): ActionName | undefined;
   rejected: ReadonlySet<string>;
   /** What the last run that judged it said, where no approval lifts it: by rule, subject, action and target. */
   unlifted: ReadonlyMap<string, StoredDecision>;
@@ -29,16 +29,17 @@ export interface StandingView {
 
 /** Also intents of episodes that are over: a window rule's plan outlives its match, and must not be carried out twice. */
 export async function standingView(
-  engine: Pick<Engine, 'store' | 'clock'>,
+  engine: Pick<Engine, 'store' | 'clock' | 'actions'>,
   planned: readonly PlannedIntent[],
 ): Promise<StandingView> {
   const standing = await engine.store.standing(engine.clock.nowMs());
   const liveFor = [...new Set(planned.flatMap(({ basis }) => basis.map(({ episodeId }) => episodeId)))];
   const live = await engine.store.intents({ liveFor });
+  const episodes = await engine.store.episodes(liveFor);
   return {
-    open: new Map(standing.episodes.filter(({ state }) => state !== 'closed').map((episode) => [episode.id, episode])),
+    episodes: new Map(episodes.map((episode) => [episode.id, episode])),
     live: new Map(live.flatMap((intent) => intent.basis.map((item) => [liveKey(intent, item.episodeId), intent]))),
-    attempted: new Set(live.flatMap(({ target, basis }) => basis.map((item) => `${target} ${item.episodeId}`))),
+    inverseOf: (action) => engine.actions.get(action)?.inverse,
     rejected: standing.rejected,
     unlifted: new Map(
       standing.decisions
@@ -77,10 +78,10 @@ export function refusalOf(
     if (rule.hash !== ruleHash) return `rule ${id} was changed since the plan was made`;
     const untrusted = rule.sources.find((source) => view.untrusted.has(source));
     if (untrusted) return `${untrusted} were not trusted when they were read last: ${view.untrusted.get(untrusted)}`;
-    const episode = view.open.get(episodeId);
-    // A window slides on by itself: what it held was approved all the same, but not a second attempt on trouble that is over.
-    const isSlidOn = rule.sources.includes('events') && !view.attempted.has(`${planned.target} ${episodeId}`);
-    if (!planned.undo && !episode && !isSlidOn) return `the trouble of ${subjectId} is over`;
+    const episode = view.episodes.get(episodeId);
+    const isOver = episode === undefined || episode.state === 'closed';
+    if (!planned.undo && isOver && !(rule.sources.includes('events') && isSlidOn(planned, episode, view)))
+      return `the trouble of ${subjectId} is over`;
     if (!planned.undo && episode?.overriddenAt !== undefined) return 'a person reversed it since the plan was made';
     if (view.rejected.has(intentKey({ ...planned, basis: [{ episodeId }] as PlannedIntent['basis'] })))
       return 'a person rejected it in another plan';
@@ -92,6 +93,16 @@ export function refusalOf(
       return `the last run ${said.decision === 'hold' ? 'held' : 'skipped'} it (${said.reason}): ${said.reasonText}`;
   }
   return undefined;
+}
+
+/**
+ * A window slides on by itself: what it held was approved all the same. But not a second attempt on trouble that is over, nor
+ * anything on a subject that was gone meanwhile.
+ */
+function isSlidOn({ action, target }: PlannedIntent, episode: Episode | undefined, view: StandingView): boolean {
+  if (episode?.closeReason !== 'cleared') return false;
+  const related = [action, view.inverseOf(action)].filter((name) => name !== undefined);
+  return !related.some((name) => view.live.has(liveKey({ action: name, target }, episode.id)));
 }
 
 /** The live intent that this one continues: it failed, and keeps its count of attempts. */

@@ -159,6 +159,8 @@ export interface StoreReader {
   sentAfter(intent: Pick<Intent, 'id' | 'target'>): Promise<Intent[]>;
   intent(idOrPrefix: string): Promise<Intent | undefined>;
   claims(filter: { status?: Claim['status'] }): Promise<Claim[]>;
+  /** Open or closed, of these ids. */
+  episodes(ids: readonly string[]): Promise<Episode[]>;
   /** Those that are not closed and have seen this (`seenKey`) in the wanted state. */
   episodesSeen(key: string): Promise<Episode[]>;
   /** Plans have the status that they have at this moment: `expired` from their end on. */

@@ -122,6 +122,11 @@ export class SqliteReader implements StoreReader, CheckpointReader {
     return this.db.all(`SELECT * FROM claims ${where.text} ORDER BY opened_at, id`, ...where.values).map(claimOfRow);
   }
 
+  async episodes(ids: readonly string[]): Promise<Episode[]> {
+    const sql = 'SELECT * FROM episodes WHERE id IN (SELECT value FROM json_each(?)) ORDER BY since, id';
+    return this.db.all(sql, JSON.stringify(ids)).map(episodeOfRow);
+  }
+
   async episodesSeen(key: string): Promise<Episode[]> {
     const sql = `SELECT episodes.* FROM episodes, json_each(seen_so_of) AS seen
       WHERE state <> 'closed' AND seen.value = ? ORDER BY since, episodes.id`;
