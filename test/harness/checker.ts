@@ -186,11 +186,12 @@ export class Checker implements Witness {
     return false;
   }
 
-  /** Whether the engine itself turned it back since, for good reason, which is judged apart: then it may be done once more. */
+  /** Whether the engine itself turned it back since, or deleted it, for good reason, which is judged apart: then it may be done once more. */
   private wasTurnedBack({ verb, target }: PlatformRequest, sinceMs: number): boolean {
-    const done = ACTION_OF[INVERSE_OF[verb]];
+    const done = ACTION_OF[INVERSE_OF[verb]] as string;
     const lives = [...this.ledger.intents.values()].filter(
-      (life) => life.action === done && life.target === target && !this.ledger.intent(life.id)?.released,
+      ({ id, action, target: own }) =>
+        own === target && (action === done || action.startsWith('delete_')) && !this.ledger.intent(id)?.released,
     );
     return lives.some(({ requests }) => requests.some(({ atMs, answer }) => atMs > sinceMs && answer !== 'failed'));
   }
