@@ -131,6 +131,14 @@ function quietDefault(requestTimeoutMs: number): string {
   return formatDuration(Math.max(15_000, Math.ceil(requestTimeoutMs * 1.5)));
 }
 
+/** What a person's word needs: the database, and the token of a daemon on it. Nothing else that is wrong keeps a stop from being heard. */
+export function readDatabaseAccess(env: Environment, flags: Flags = {}): Pick<Config, 'db' | 'token'> {
+  const reader = new ConfigReader(env);
+  const token = readToken(reader);
+  reader.finish();
+  return { db: readDatabasePath(env, flags), token };
+}
+
 /** What the reading commands need: the database alone; no credential is asked for. */
 export function readDatabasePath(env: Environment, flags: Flags = {}): string {
   const demo = (flags.apiUrl ?? env.TRUSTWARD_API_URL ?? '').trim() === '';

@@ -2,7 +2,14 @@
 // standard error. A command answers its exit code; failures are thrown and become one line and a code in main.ts.
 import { accessSync, constants, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Config, type Environment, type Flags, readConfig, readDatabasePath } from '../config.ts';
+import {
+  type Config,
+  type Environment,
+  type Flags,
+  readConfig,
+  readDatabaseAccess,
+  readDatabasePath,
+} from '../config.ts';
 import { AppError } from '../domain/errors.ts';
 
 export interface Io {
@@ -21,6 +28,10 @@ export interface CommonOptions extends Flags {
 
 export function configOf(io: Io, options: Flags): Config {
   return readConfig(io.env, flagsOf(options));
+}
+
+export function accessOf(io: Io, options: Flags): Pick<Config, 'db' | 'token'> {
+  return readDatabaseAccess(io.env, flagsOf(options));
 }
 
 export function databaseOf(io: Io, options: Flags): string {

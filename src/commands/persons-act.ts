@@ -7,8 +7,8 @@ import type { TokenStore } from '../domain/endpoint-token.ts';
 import type { Mode } from '../domain/mode.ts';
 import { showHidden } from '../report/index.ts';
 import { namingApi } from './api-fault.ts';
-import { type CommonOptions, configOf, type Io, outputOf, write } from './io.ts';
-import { daemonOver } from './other-rules.ts';
+import { findDaemon } from './daemon-client.ts';
+import { accessOf, type CommonOptions, configOf, type Io, outputOf, write } from './io.ts';
 
 export interface ReasonOptions extends CommonOptions {
   reason: string;
@@ -23,7 +23,7 @@ export interface PersonsAct<T> {
   body: object;
   /** Needs rules and the API. */
   withEngine?(engine: Engine): Promise<T>;
-  /** Needs the database alone. */
+  /** Needs the database alone: no other setting is read, and none that is wrong is in the way. */
   withStore?(writing: Steered & { tokens: TokenStore }): Promise<T>;
   text(answer: T): string[];
   /** For people beside the text, on standard error: the text is what a script takes. */
@@ -31,10 +31,10 @@ export interface PersonsAct<T> {
   exitCode?(answer: T): number;
 }
 
+/** INVARIANT: `--rules` refuses none of these, above all no stop: no rule is judged for what a person says here. */
 export async function perform<T>(io: Io, options: CommonOptions, act: PersonsAct<T>): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
-  const config = configOf(io, options);
-  const daemon = await daemonOver(io, config, options);
+  const daemon = await findDaemon(act.withStore ? accessOf(io, options) : configOf(io, options));
   const answer = daemon
     ? (JSON.parse(await daemon.call('POST', act.path, act.body)) as T)
     : await performHere(io, options, act);
@@ -46,10 +46,9 @@ export async function perform<T>(io: Io, options: CommonOptions, act: PersonsAct
 
 /** Without a daemon nothing but TRUSTWARD_MODE, when somebody set it, caps what a person undoes. */
 async function performHere<T>(io: Io, options: CommonOptions, act: PersonsAct<T>): Promise<T> {
-  const config = configOf(io, options);
   const { withStore, withEngine } = act;
   if (withStore) {
-    const writer = await composeAuditWriter(config.db);
+    const writer = await composeAuditWriter(accessOf(io, options).db);
     try {
       return await withStore({ store: writer.store, clock: writer.clock, tokens: writer.store.tokens() });
     } finally {
@@ -57,6 +56,7 @@ async function performHere<T>(io: Io, options: CommonOptions, act: PersonsAct<T>
       await writer.close();
     }
   }
+  const config = configOf(io, options);
   const composition = await composeEngine(config, (io.env.TRUSTWARD_MODE?.trim() as Mode) || 'enforce');
   try {
     return await namingApi(config, () => (withEngine as (engine: Engine) => Promise<T>)(composition.engine));

@@ -185,9 +185,8 @@ describe('other rules, while a daemon runs', () => {
   it.each([
     ['apply', 'any'],
     ['approve', 'any'],
-    ['exempt', 'add', 'device', 'LOST-1', '--owner', 'ana', '--reason', 'known', '--until', '2099-01-01'],
-    ['claims', 'release', 'LOST-1', '--reason', 'known'],
-  ])('are left aside in silence by what a person says: %s %s', async (...args) => {
+    ['reject', 'any'],
+  ])('are left aside in silence when a plan is answered: %s %s', async (...args) => {
     const before = everything();
     const refused = await command([...args, '--rules', tried], org.env);
     expect(refused).toMatchObject({ code: 2, out: '' });
@@ -196,6 +195,27 @@ describe('other rules, while a daemon runs', () => {
     );
     expect(everything()).toEqual(before);
     expect((await command([...args, '--rules', org.rulesDir], org.env)).err).not.toContain('leave out --rules');
+  });
+
+  it('keep a stop, or anything else that asks no rule, from being heard', async () => {
+    const other = ['--rules', tried, '--reason', 'known'];
+    const said = async (...args: string[]) => (await command([...args, ...other], org.env)).code;
+    expect(await said('stop')).toBe(0);
+    expect(await org.composition.engine.store.stop()).toMatchObject({ reason: 'known' });
+    expect(await said('exempt', 'add', 'device', 'LOST-1', '--owner', 'ana', '--until', '2099-01-01')).toBe(0);
+    expect(await org.composition.engine.store.exemptions()).toHaveLength(1);
+    expect(await said('resume')).toBe(0);
+    expect(await org.composition.engine.store.stop()).toBeUndefined();
+  });
+
+  it.each([
+    ['--api-url', 'no address'],
+    ['--rules', '/nowhere'],
+  ])('that cannot be meant keep a stop from being heard: %s %s', async (...wrong) => {
+    const env = { ...org.env, TRUSTWARD_MODE: 'nonsense' };
+    const heard = await command(['stop', '--reason', 'now', '--db', org.dbFile, ...wrong], env);
+    expect(heard).toMatchObject({ code: 0, err: '' });
+    expect(await org.composition.engine.store.stop()).toMatchObject({ reason: 'now' });
   });
 
   it('are taken for the same when they are a copy in another folder', async () => {
