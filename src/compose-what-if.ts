@@ -1,5 +1,7 @@
 // Builds what a look that keeps nothing needs, over other rules than the active set or at one subject: rules, the API, and the
 // database for reading alone. It needs no lock, so that it can be had beside whoever writes. In: a checked configuration. Out: an engine that cannot write, closed by `close`.
+import { CheckpointFile, checkpointFileOf } from './audit/checkpoint-file.ts';
+import { isOlder } from './audit/checkpointer.ts';
 import { bindingOf, composeReader, connect } from './compose.ts';
 import { Closing, loadParts } from './compose-parts.ts';
 import type { Config } from './config.ts';
@@ -31,6 +33,9 @@ export async function composeWhatIf(config: Config, chosen: readonly string[] = 
     closing.add(() => reader.close());
     const bound = await reader.address();
     if (bound !== undefined && bound !== bindingOf(config)) throw boundElsewhere(config.db, bound, bindingOf(config));
+    // The line outside first: a writer beside this one commits before it publishes.
+    const last = new CheckpointFile(checkpointFileOf(config.db)).lastWhole();
+    const isRestored = last !== undefined && (await isOlder(reader, last));
     if (config.api === undefined) {
       // Whoever holds the lock has started the embedded console; a second one would take its key away.
       const lock = takeWriterLock(config.db);
@@ -44,7 +49,8 @@ export async function composeWhatIf(config: Config, chosen: readonly string[] = 
       api,
       reader,
       steady: steadyTime(clock, bootId(), await reader.clockAgreement()),
-      daemonMode: config.modeCap ?? 'enforce',
+      // What a run would be capped to, over a database that has forgotten what was done since.
+      daemonMode: isRestored ? 'dry-run' : (config.modeCap ?? 'enforce'),
       signal: stopping.signal,
     };
     const explaining = () => ({ ...engine, rules: rules.all() });

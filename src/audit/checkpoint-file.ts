@@ -30,6 +30,11 @@ export class CheckpointFile {
     });
   }
 
+  /** The last whole line, for reading: what a crash tore off stays where it is, since a writer may be at it. */
+  lastWhole(): string | undefined {
+    return this.guard('read', () => readTail(this.name)?.last);
+  }
+
   append(lines: readonly string[]): void {
     this.guard('written', () => appendLines(this.name, lines));
   }

@@ -2,7 +2,7 @@
 // left behind, and notices a database that is older than its file: a restored backup. In: the store's checkpoints, the file.
 // Out: a Checkpointer. It never writes a file that tells of more than the database has.
 import type { AuditNote } from '../domain/audit-entry.ts';
-import type { Checkpointer, CheckpointStore } from '../domain/checkpoint.ts';
+import type { Checkpointer, CheckpointReader, CheckpointStore } from '../domain/checkpoint.ts';
 import { lineOf } from '../domain/errors.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import { type Stop, stopText } from '../domain/steering.ts';
@@ -50,10 +50,8 @@ export class FileCheckpointer implements Checkpointer {
     const { missing, last } = file.lastLine();
     if (missing) await this.beginFile();
     else if (last !== undefined) {
-      const size = sizeOf(last);
-      // Each line names the one before, so that one equal line means that all before it are equal.
-      if ((await store.checkpointAt(size)) === last) this.written = size;
-      else await this.noticeRestored(last);
+      if (await isOlder(store, last)) await this.noticeRestored(last);
+      else this.written = sizeOf(last);
     }
     await this.seal();
   }
@@ -171,6 +169,14 @@ export class FileCheckpointer implements Checkpointer {
       },
     ]);
   }
+}
+
+/**
+ * Whether the database does not have the last line of the file outside: an older backup was restored, or one of them was
+ * changed. Each line names the one before, so that one equal line means that all before it are equal.
+ */
+export async function isOlder(database: Pick<CheckpointReader, 'checkpointAt'>, lastLine: string): Promise<boolean> {
+  return (await database.checkpointAt(sizeOf(lastLine))) !== lastLine;
 }
 
 /** Whoever resumes is to know of both. */

@@ -3,6 +3,7 @@ import { composeWhatIf } from '../compose-what-if.ts';
 import type { Config } from '../config.ts';
 import { type ExplainedSubject, explainSubject } from '../cycle/explain-subject.ts';
 import { plainJson } from '../domain/canonical.ts';
+import { leastMode } from '../domain/mode.ts';
 import { namingApi } from './api-fault.ts';
 import { findDaemon } from './daemon-client.ts';
 import { type Explained, explainedText } from './explained-text.ts';
@@ -29,7 +30,7 @@ async function explainHere(config: Config, rule: string, subject: string, isWhat
   const explain = async (): Promise<Explained> =>
     isWhatIf
       ? { ...(await explainSubject(explaining(), rule, subject)), whatIf: engine.rulesDir }
-      : explainSubject({ ...explaining(), daemonMode: config.mode }, rule, subject);
+      : explainSubject({ ...explaining(), daemonMode: leastMode(config.mode, engine.daemonMode) }, rule, subject);
   try {
     return await namingApi(config, explain);
   } finally {

@@ -66,13 +66,13 @@ export interface AcceptedRestore {
 export interface CheckpointReader {
   /** All lines in order; undefined in a database of before there were checkpoints. */
   checkpointLines(): Promise<string[] | undefined>;
+  /** The line of this size, or undefined. */
+  checkpointAt(size: number): Promise<string | undefined>;
 }
 
 export interface CheckpointStore extends CheckpointReader {
   /** Seals the chain as it is now; undefined when the last checkpoint says so already. */
   sealAudit(): Promise<Checkpoint | undefined>;
-  /** The line of this size, or undefined. */
-  checkpointAt(size: number): Promise<string | undefined>;
   /** Lines in order of those over more than `size` entries. */
   checkpointLinesAfter(size: number): Promise<string[]>;
   /**

@@ -46,7 +46,7 @@ export function refuseOtherTables(db: Db): void {
       `database \`${db.file}\` holds nothing of Trustward yet: run \`trustward run\` first`,
     );
   if (found < latest) {
-    const text = `was written by an older version (tables ${found} of ${latest}): a run or the daemon brings it up`;
+    const text = `was written by an older version (tables ${found} of ${latest}): \`trustward plan\` or the daemon brings it up to date`;
     throw new AppError('store_failed', `database \`${db.file}\` ${text}`);
   }
 }

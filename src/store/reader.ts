@@ -18,7 +18,7 @@ import type { DecisionQuery, RunRecord, Standing, StoreReader } from '../domain/
 import type { Source } from '../domain/subjects.ts';
 import { auditedDigest, entriesFrom, entryOfRow, headOf } from './audit-log.ts';
 import { rowByPrefix } from './by-prefix.ts';
-import { allCheckpointLines } from './checkpoint-table.ts';
+import { allCheckpointLines, checkpointAt } from './checkpoint-table.ts';
 import { readClockAgreement } from './clock-agreement.ts';
 import type { Db, Row } from './database.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
@@ -181,6 +181,10 @@ export class SqliteReader implements StoreReader, CheckpointReader {
 
   async checkpointLines(): Promise<string[] | undefined> {
     return allCheckpointLines(this.db);
+  }
+
+  async checkpointAt(size: number): Promise<string | undefined> {
+    return checkpointAt(this.db, size);
   }
 
   async standing(nowMs: number): Promise<Standing> {

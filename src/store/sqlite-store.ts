@@ -23,7 +23,7 @@ import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { Acceptance, Stop } from '../domain/steering.ts';
 import type { IntentChange, ObservedEvents, Release, Removed, RunCommit, Store } from '../domain/store.ts';
 import { AuditLog } from './audit-log.ts';
-import { checkpointAt, checkpointLinesAfter, removeArchived } from './checkpoint-table.ts';
+import { checkpointLinesAfter, removeArchived } from './checkpoint-table.ts';
 import { saveClockAgreement } from './clock-agreement.ts';
 import type { Db } from './database.ts';
 import { saveEvents } from './event-log.ts';
@@ -188,10 +188,6 @@ export class SqliteStore extends SqliteReader implements Store, CheckpointStore 
 
   async sealAudit(): Promise<Checkpoint | undefined> {
     return this.unit(() => this.audits.seal());
-  }
-
-  async checkpointAt(size: number): Promise<string | undefined> {
-    return checkpointAt(this.db, size);
   }
 
   async checkpointLinesAfter(size: number): Promise<string[]> {

@@ -38,6 +38,13 @@ afterEach(() => org.close());
 
 const backup = (...more: string[]) => command(['db', 'backup', file, ...more], org.env);
 
+/** How far a run would go, as `explain` says it without a daemon. */
+async function modeExplained(): Promise<string> {
+  const [serial = ''] = org.effects('device_banned');
+  const { out } = await command(['explain', 'ban-compromised-device', serial, '--format', 'json'], org.env);
+  return JSON.parse(out).decisions[0].mode;
+}
+
 function rowsOf(database: string, table: string): unknown[] {
   const db = new Database(database, { readonly: true });
   try {
@@ -156,8 +163,10 @@ describe('a backup', () => {
     await org.restart();
     expect(org.composition.engine.daemonMode).toBe('dry-run');
     await org.composition.close();
+    expect(await modeExplained()).toBe('dry-run');
     expect(accept).toContain('audit accept-restore');
     await command(['audit', 'accept-restore', '--reason', 'the disk died'], org.env);
+    expect(await modeExplained()).toBe('enforce');
     await org.restart();
     expect(org.composition.engine.daemonMode).toBe('enforce');
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Daemon, startDaemon } from '../../src/daemon.ts';
 import type { Report } from '../../src/report/index.ts';
-import { openReadOnly } from '../../src/store/database.ts';
+import { openDatabase, openReadOnly } from '../../src/store/database.ts';
 import { takeWriterLock } from '../../src/store/writer-lock.ts';
 import { BAN_COMPROMISED, DISABLE_FAILING, type Organization, startOrganization } from '../scenarios/organization.ts';
 import { type Answered, command } from './in-process.ts';
@@ -147,6 +147,17 @@ describe('explain, without a daemon', () => {
     expect(explained).toMatchObject({ code: 0, err: '' });
     expect(explained.out).not.toContain('what-if');
     expect(everything()).toEqual(before);
+  });
+
+  it('of an older version is not read half, and it is said what brings it up to date', async () => {
+    await command(['run', '--mode', 'dry-run'], org.env);
+    const db = openDatabase(org.dbFile);
+    const { user_version: tables } = db.get('PRAGMA user_version') as { user_version: number };
+    db.exec(`PRAGMA user_version = ${tables - 1}`);
+    db.close();
+    const { code, out, err } = await command(['explain', 'ban-compromised-device', 'LOST-1'], org.env);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toMatch(/^trustward: database `\S+` was written by an older version .*`trustward plan` .*\n$/);
   });
 
   it('makes a database where there is none', async () => {
