@@ -4,7 +4,7 @@ import type { Action, ReadBack } from '../domain/action.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { WriteAnswer } from '../domain/ports.ts';
-import { tellable } from '../domain/secrets.ts';
+import { textWithoutSecrets } from '../domain/secrets.ts';
 import { type ActContext, asRulesSee } from './context.ts';
 import { isToBeCarriedOut } from './gate.ts';
 import { lastLook } from './last-look.ts';
@@ -100,7 +100,7 @@ async function send(
   });
   const answer = await answerOf(context, action, intent, fresh);
   // A server may echo what it was sent: a whole spec, with its secrets.
-  return { ...answer, text: String(tellable(answer.text)) };
+  return { ...answer, text: textWithoutSecrets(answer.text) };
 }
 
 async function answerOf({ api }: ActContext, action: Action, intent: Intent, fresh: ReadBack): Promise<WriteAnswer> {

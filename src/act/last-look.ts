@@ -166,10 +166,11 @@ function driftOf(context: ActContext, intent: Intent, fresh: ReadBack): Refusal 
 export function changedFacts(basis: IntentBasis, record: Facts): string[] {
   return Object.entries(basis.facts).flatMap(([path, then]) => {
     if (!isRecordPath(path)) return [];
-    // As it was kept: a secret in it was not.
+    // As facts are told now, both: an older version may have kept a secret in it.
     const now = tellable(factAt(record, path) ?? null, path);
-    if (canonicalJson(now) === canonicalJson(then ?? null)) return [];
-    return [`${path} was ${canonicalJson(then ?? null)} and is ${canonicalJson(now)}`];
+    const before = tellable(then ?? null, path);
+    if (canonicalJson(now) === canonicalJson(before)) return [];
+    return [`${path} was ${canonicalJson(before)} and is ${canonicalJson(now)}`];
   });
 }
 

@@ -50,7 +50,7 @@ function differences(before: Fact | undefined, after: Fact | undefined, path: st
 
 function shown(value: Fact = null, isSecret: boolean): Fact {
   if (isSecret && value !== null) return DROPPED;
-  return withoutSecrets(value, { instead: DROPPED }).value ?? null;
+  return withoutSecrets(value, { instead: () => DROPPED }).value ?? null;
 }
 
 /** Every value that a patch sets, with its path; `null`: it is taken away. An empty object counts as a value. */

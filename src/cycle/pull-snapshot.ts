@@ -15,6 +15,7 @@ import type { Judgement } from '../domain/verdict.ts';
 import { FleetIndex } from '../pull/fleet-index.ts';
 import { pullEvents } from '../pull/pull-events.ts';
 import { type Consumer, pullSource, skippedReading } from '../pull/pull-source.ts';
+import { toldBaseline } from '../pull/told-baseline.ts';
 import { acceptReading } from './accept-reading.ts';
 import type { PullEngine, RunRules } from './engine.ts';
 import { needsExemptOwners, needsMappedDevices } from './exemption-needs.ts';
@@ -130,7 +131,7 @@ class SnapshotPull {
     const { engine, rules } = this;
     const owners = source === 'devices' && this.exemptions.asksForOwners; // only the unpaged list names them
     const unpaged = source === 'services' || owners || rules.evaluator.needs.unpaged.has(source);
-    const baseline = await engine.store.baseline(source);
+    const baseline = toldBaseline(await engine.store.baseline(source));
     const pulled = await pullSource({
       api: engine.api,
       clock: engine.clock,

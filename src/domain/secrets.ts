@@ -1,8 +1,10 @@
 // domain: the one list of what is a secret, and values without any. In: a name, or a value as it came, hostile. Out: the value
 // without its secrets, and where they were. What holds none comes back as the very same value; no name that is told holds one.
+// What rules judge by and what is compared later (facts, events) is not hidden for its name alone, and what is hidden of it still compares.
 import { parse, stringify } from 'lossless-json';
 import { type Fact, type Facts, isFacts, ownText } from './facts.ts';
 import { exactNumber, unescapeHtml } from './json-in-text.ts';
+import { comparable, cutOut, DROPPED, isNoValue, secretsIn, withoutUser } from './secret-texts.ts';
 
 /** A blank stands for what may be between two words of a name: nothing, or one of `-_ .`. */
 const words = (list: readonly string[]): string => list.map((word) => word.replaceAll(' ', '[-_ .]?')).join('|');
@@ -26,28 +28,22 @@ const NAME = new RegExp(`${ANYWHERE}|${KEYS}|(?:${AT_END})(?:[-_ .]?value)?s?$`,
 
 /** Cheap looks before anything is parsed: most texts hold none. A name can be spelled with escapes. */
 const MAY_NAME = new RegExp(`${ANYWHERE}|${KEYS}|${AT_END}|\\\\u00`, 'i');
-const MAY_HOLD = new RegExp(`${MAY_NAME.source}|@|basic|-----begin`, 'i');
+const MAY_HOLD = new RegExp(
+  `${MAY_NAME.source}|@|basic|-----begin|eyJ|AKIA|ASIA|gh[a-z]_|github_pat_|glpat-|xox|k_live_|k_test_|AIza`,
+  'i',
+);
 const LOOKS_LIKE_JSON = /^\s*(?:[[{"]|&#34;|&quot;)/;
-const BEGINS_AS_JSON = /^\s*[[{]/;
+/** `[error] …` does not. */
+const BEGINS_AS_JSON = /^\s*(?:\{|\[\s*(?:[[{"]|&#34;|&quot;))/;
 
 /** `{"name": "Authorization", "value": …}`, as lists of headers and variables have it. */
 const PAIR_NAMES: readonly string[] = ['name', 'key', 'header', 'variable', 'field'];
 const PAIR_VALUE = /^(?:values?|val|default|content)$/i;
 
-const PRIVATE_KEY = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY/i;
-/** What stands between `://` and the last `@` before a path, a query or the end; a password may hold what belongs escaped. */
-const USER_INFORMATION =
-  /(:(?:\\{0,4}\/){2})(?:[^\s/?#"<>]*@|[^\s/?#"<>[:@]{0,200}:(?!\d{1,5}(?:[/?#]|$))[^\s"<>]{0,200}@)/g;
-const QUOTE = `(?:["'\\\\]|&#34;|&#39;|&quot;){0,8}`;
-/** `name: value`, `name=value`, quoted or not; `host:443` is neither. */
-const ASSIGNED = new RegExp(
-  `(?<=^|[\\s"'{}[(,;&?|\\\\>])([\\w.$-]{1,80}(?: [\\w.$-]{1,80})?)${QUOTE}\\s{0,5}(?:=|:(?!\\d{1,5}(?:\\W|$)))\\s{0,5}${QUOTE}(?=([^\\s"'\\\\,;&})\\]=:]+))`,
-  'g',
-);
-const SCHEME = /\b(bearer|basic)\s{1,8}([^\s"'\\,;<>]+)/gi;
-const PROSE = /^(?:[A-Z]?[a-z]+(?:-[a-z]+)*|.{0,5})[.:!?)]*$/;
-const AFTER_BEARER = /^(?:auth|authentication|authorization|tokens?|scheme|type)[.:!?)]*$/i;
-const NO_VALUE = /^(?:|true|false|null|none)$/i;
+/** What something is called by, beside a secret: `token.id`. */
+const CALLS = /(?:ids?|names?|e-?mail|types?)$/i;
+const TIME = /^\d{4}-\d{2}-\d{2}(?:T[\d:.,+Z-]*)?$/;
+const STATE_CODE = /^(?:[A-Z]+\d{1,3}|v\d+)$/;
 
 /** Specs lie a handful of levels deep; what lies beyond is hostile, and not kept. */
 const DEPTH_MAX = 100;
@@ -70,7 +66,11 @@ function hasSecretName(pair: Facts): boolean {
 
 export interface SecretsWish {
   /** Stands where a secret stood. Without it members are left away, and items of lists are null: a fact that nobody knows. */
-  instead?: string;
+  instead?: (secret: string) => string;
+  /** Of a text only the secret goes; else all of the text. */
+  isCut?: boolean;
+  /** A name is not enough: agents have a `PasscodeStatus`. What bears such a name must look like a secret as well. */
+  needsForm?: boolean;
   /** Members whose text is JSON, or is not kept. */
   jsonFields?: ReadonlySet<string>;
 }
@@ -88,54 +88,73 @@ export function withoutSecrets(value: Fact, wish: SecretsWish = {}): Kept {
   return { value: search.dropped.length > 0 ? kept : value, dropped: search.dropped };
 }
 
-const DROPPED = '[dropped]';
+/** An event, before rules count it and it is stored: with its texts, and what was cut out of them compares. */
+export function eventWithoutSecrets(event: Facts): Kept {
+  return withoutSecrets(event, { instead: comparable, isCut: true, needsForm: true });
+}
 
-/** A value that is told or kept by itself, outside its record: what of it was secret is called so. `name`: by which it was read. */
+/** What a server or a person said, for people. Nobody compares it. */
+export function textWithoutSecrets(text: string): string {
+  return String(withoutSecrets(text, { instead: () => DROPPED, isCut: true }).value);
+}
+
+/**
+ * A fact that is told or kept by itself, outside its record. `name`: by which it was read. What of it is secret is hidden so
+ * that equal values stay equal and others do not; what was told once may be told again.
+ */
 export function tellable(value: Fact, name = ''): Fact {
-  if (isSecretName(name) && isWorthHiding(name, value)) return DROPPED;
-  return withoutSecrets(value, { instead: DROPPED }).value ?? DROPPED;
+  const told = new Search({ instead: comparable, needsForm: true }).look(value, '', 0, isSecretName(name));
+  return told === undefined ? DROPPED : told;
 }
 
 class Search {
   readonly dropped: string[] = [];
   constructor(private readonly wish: SecretsWish) {}
 
-  look(value: Fact, path: string, depth: number): Fact | undefined {
-    if (typeof value === 'string') return this.lookIntoText(value, path, depth);
+  /** `isNamed`: it bears the name of a secret, which is not enough. */
+  look(value: Fact, path: string, depth: number, isNamed = false): Fact | undefined {
+    if (typeof value === 'string') return this.lookIntoText(value, path, depth, isNamed);
     if (typeof value !== 'object' || value === null) return value;
-    if (depth > DEPTH_MAX) return this.drop(path, 'whole: nested too deep to be looked through');
-    if (Array.isArray(value)) return value.map((item) => this.look(item, path, depth + 1) ?? null);
-    return this.lookIntoMembers(value, path, depth);
+    if (depth > DEPTH_MAX) return this.drop(path, '', 'whole: nested too deep to be looked through');
+    if (Array.isArray(value)) return value.map((item) => this.look(item, path, depth + 1, isNamed) ?? null);
+    return this.lookIntoMembers(value, path, depth, isNamed);
   }
 
-  private lookIntoMembers(owner: Facts, path: string, depth: number): Facts {
+  private lookIntoMembers(owner: Facts, path: string, depth: number, isNamed: boolean): Facts {
     const members: [string, Fact][] = [];
     for (const [key, member] of Object.entries(owner)) {
       // What is told of a drop is kept: a name that holds a secret is not told.
       if (MAY_HOLD.test(key) && (holdsSecret(key) || withoutUser(key) !== key)) {
-        this.drop(path, 'a name that holds a secret');
+        this.drop(path, '', 'a name that holds a secret');
         continue;
       }
       const name = path === '' ? key : `${path}.${key}`;
       const isSecret = isSecretMember(owner, key) && isWorthHiding(key, member);
-      const kept = isSecret ? this.drop(name) : this.look(member, name, depth + 1);
+      const kept =
+        isSecret && !this.wish.needsForm
+          ? this.drop(name, typeof member === 'string' ? member : '')
+          : this.look(member, name, depth + 1, isSecret || (isNamed && !CALLS.test(key)));
       if (kept !== undefined) members.push([key, kept]);
     }
     return Object.fromEntries(members);
   }
 
-  private lookIntoText(text: string, path: string, depth: number): Fact | undefined {
+  private lookIntoText(text: string, path: string, depth: number, isNamed: boolean): Fact | undefined {
+    if (isNamed && looksMade(text)) return this.drop(path, text);
     if (!MAY_HOLD.test(text)) return text;
     const isJsonField = this.wish.jsonFields?.has(path) ?? false;
     if (isJsonField || LOOKS_LIKE_JSON.test(text)) {
       const value = parsed(text);
       if (value !== undefined) return this.lookIntoJson(text, value, path, depth);
       if ((isJsonField || BEGINS_AS_JSON.test(text)) && MAY_NAME.test(text))
-        return this.drop(path, 'whole: it is not JSON and may hold a secret');
+        return this.drop(path, text, 'whole: it is not JSON and may hold a secret');
     }
-    if (holdsSecret(text)) return this.drop(path);
-    const kept = withoutUser(text);
-    if (kept !== text) this.drop(path, 'user information of an address');
+    const found = secretsIn(text, isSecretName);
+    if (found.length > 0 && !(this.wish.isCut && this.wish.instead)) return this.drop(path, text);
+    const cut = this.wish.instead ? cutOut(text, found, this.wish.instead) : text;
+    if (cut !== text) this.drop(path, text);
+    const kept = withoutUser(cut, this.wish.instead);
+    if (kept !== cut) this.drop(path, text, 'user information of an address');
     return kept;
   }
 
@@ -146,9 +165,9 @@ class Search {
     return kept === undefined ? undefined : stringify(kept);
   }
 
-  private drop(path: string, note?: string): string | undefined {
+  private drop(path: string, secret: string, note?: string): string | undefined {
     this.dropped.push([path, note && `(${note})`].filter((part) => part).join(' '));
-    return this.wish.instead;
+    return this.wish.instead?.(secret);
   }
 }
 
@@ -156,28 +175,18 @@ class Search {
 function isWorthHiding(name: string, value: Fact): boolean {
   if (value === null || typeof value === 'boolean') return false;
   if (typeof value === 'number') return !/tokens$/i.test(name);
-  return typeof value !== 'string' || !NO_VALUE.test(value);
+  return typeof value !== 'string' || !isNoValue(value);
 }
 
-/** Whether a text that is no JSON holds one that cannot be cut out of it for certain. */
+/** Whether a text looks made by a machine or chosen as a password; states, versions and times are words: `NON_COMPLIANT`, `AES256_GCM`. */
+function looksMade(text: string): boolean {
+  const word = text.trim();
+  if (word.length < 8 || /\s/.test(word) || TIME.test(word)) return false;
+  return word.split(/[^\p{L}\d]+/u).some((part) => /\p{L}/u.test(part) && /\d/.test(part) && !STATE_CODE.test(part));
+}
+
 function holdsSecret(text: string): boolean {
-  if (PRIVATE_KEY.test(text)) return true;
-  for (const [all, scheme, token] of text.matchAll(SCHEME)) {
-    if (isCredential(scheme as string, token as string, all.length === text.trim().length)) return true;
-  }
-  for (const [, name, value] of text.matchAll(ASSIGNED)) {
-    if (isSecretName(name as string) && !NO_VALUE.test(value as string)) return true;
-  }
-  return false;
-}
-
-/** "Basic plan" and "Bearer authentication" are words of people. */
-function isCredential(scheme: string, token: string, isAll: boolean): boolean {
-  return isAll && /^bearer$/i.test(scheme) ? !AFTER_BEARER.test(token) : !PROSE.test(token);
-}
-
-function withoutUser(text: string): string {
-  return text.replace(USER_INFORMATION, '$1');
+  return secretsIn(text, isSecretName).length > 0;
 }
 
 /** Some servers HTML-escape JSON texts. Undefined: it is no JSON. */

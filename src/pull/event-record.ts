@@ -2,7 +2,7 @@
 // numbers may come as text. A service's events are told by `service`, else by the destination of the link.
 import type { TrustEvent } from '../domain/event.ts';
 import { type Fact, type Facts, isFacts, own, ownText } from '../domain/facts.ts';
-import { withoutSecrets } from '../domain/secrets.ts';
+import { eventWithoutSecrets } from '../domain/secrets.ts';
 
 export type ReadEvent = { ok: true; event: TrustEvent } | { ok: false; reason: string };
 
@@ -51,7 +51,7 @@ function filled(text: string | undefined): string | undefined {
 }
 
 function bodyOf(event: Facts, dropped: Set<string>): Facts {
-  const kept = withoutSecrets(event);
+  const kept = eventWithoutSecrets(event);
   for (const name of kept.dropped) dropped.add(name);
   return withTextIntegers(isFacts(kept.value) ? kept.value : {}) as Facts;
 }

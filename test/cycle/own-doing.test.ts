@@ -101,7 +101,10 @@ it('an answer that echoes a secret is kept without it', async () => {
   on.platform.updateDevices = async () => ({ kind: 'failed', status: 400, text });
   await on.run();
   const [intent] = await on.store.intents({});
-  expect(intent).toMatchObject({ outcome: 'failed', note: '[dropped]' });
+  expect(intent).toMatchObject({
+    outcome: 'failed',
+    note: text.replace('"CANARY"', '"[dropped]"').replace('Bearer CANARY"}}', '[dropped]'),
+  });
   const kept = [intent, ...(await on.store.audit({ afterSeq: 0, limit: 100 }))];
   expect(JSON.stringify(kept)).not.toContain('CANARY');
 });

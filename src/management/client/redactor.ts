@@ -1,6 +1,6 @@
 // management client: takes our own secrets, and whatever else is one, out of what a server says, before anybody reads it.
 // In: text from answers. Out: the same without credentials, in one line. It must never be skipped: servers echo requests.
-import { tellable } from '../../domain/secrets.ts';
+import { textWithoutSecrets } from '../../domain/secrets.ts';
 
 const REMEMBERED_MAX = 16;
 
@@ -18,7 +18,7 @@ export class Redactor {
   clean(text: string, lengthMax = 300): string {
     let clean = text;
     for (const secret of this.#secrets) clean = clean.replaceAll(secret, '[secret]');
-    clean = String(tellable(clean));
+    clean = textWithoutSecrets(clean);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: a server's text must not steer a terminal
     clean = clean.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').trim();
     return clean.length <= lengthMax ? clean : `${clean.slice(0, lengthMax - 1)}…`;

@@ -1,0 +1,143 @@
+// domain: texts that mention a secret, and facts whose field is called like one: what is hidden, what stays, what still compares.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { tellable, textWithoutSecrets } from '../../src/domain/secrets.ts';
+import { readEvent } from '../../src/pull/event-record.ts';
+import { CANARY, hostile } from './secret-forms.ts';
+
+const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTYifQ.c2lnbmF0dXJl';
+
+function readBody(body: object) {
+  const dropped = new Set<string>();
+  const read = readEvent({ id: 'e1', created_at: 1, ...body }, dropped);
+  if (!read.ok) throw new Error(read.reason);
+  return { body: read.event.body, dropped: [...dropped] };
+}
+
+describe('what a server says of a secret', () => {
+  it.each([
+    ...['invalid token: expired', 'Authorization: missing', 'the API key: not found', 'refresh_token=invalid'],
+    ...['Bearer token required', 'access token: signature is invalid', 'token: jwt expired; sign in again'],
+    ...['session key: unknown device', 'invalid_grant: refresh token: revoked at 2026-01-01', '[error] token: expired'],
+  ])('%j is lost to the people who have to mend it', (text) => {
+    expect(textWithoutSecrets(text)).toBe(text);
+    expect(readBody({ message: text, policies: [text] })).toMatchObject({
+      body: { message: text, policies: [text] },
+      dropped: [],
+    });
+  });
+
+  it.each([
+    ['sent was X-Api-Key: canary, which is unknown', 'sent was X-Api-Key: [dropped] which is unknown'],
+    ['login failed: Password=canary;Port=1', 'login failed: Password=[dropped];Port=1'],
+    ['it has "pwd": "can ary, \\"canary\\"", and x', 'it has "pwd": "[dropped]", and x'],
+    ['got {\\"db_password\\": \\"canary\\"} here', 'got {\\"db_password\\": \\"[dropped]\\"} here'],
+    ['refused: Authorization: Basic canary9== (401)', 'refused: Authorization: [dropped] (401)'],
+    ['Authorization: Digest username="canary", response="canary"\nnext', 'Authorization: [dropped]\nnext'],
+    ['pass phrase: canary horse canary', 'pass phrase: [dropped]'],
+    ['bad {"password": ["canary", "canary"]} and so on', 'bad {"password": [dropped]'],
+    [`no user of ${JWT} is known`, 'no user of [dropped] is known'],
+    ['key AKIAABCDEFGHIJKLMNOP is off', 'key [dropped] is off'],
+    ['pem -----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY----- is old', 'pem [dropped] is old'],
+    ['https://user:canary@h.example/ is down', 'https://[dropped]@h.example/ is down'],
+    ['token=[dropped]canary', 'token=[dropped]'],
+  ])('%j keeps the secret, or loses all around it', (text, kept) => {
+    expect(textWithoutSecrets(text)).toBe(kept);
+    expect(textWithoutSecrets(kept)).toBe(kept);
+  });
+
+  it('holds a secret in any form, and it is told', () => {
+    fc.assert(
+      fc.property(hostile, (value) => {
+        expect(textWithoutSecrets(JSON.stringify(value))).not.toContain(CANARY);
+        // A pair is told by its JSON alone.
+        if (!JSON.stringify(value).includes('enabled'))
+          expect(textWithoutSecrets(`refused: ${JSON.stringify(value)}`)).not.toContain(CANARY);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('is hostile and takes longer than its length accounts for', () => {
+    const parts = [
+      'pwd="x ',
+      "token='",
+      'eyJeyJeyJeyJ-',
+      'eyJaaaaaaaaaa.',
+      '-----BEGIN PRIVATE KEY',
+      'Bearer a1b2c3 ',
+      'pwd=[',
+      'gh',
+      'a-',
+      'xo',
+    ];
+    for (const part of parts) expect(textWithoutSecrets(`${part.repeat(100_000)} pwd=${CANARY}`)).not.toContain(CANARY);
+  });
+});
+
+describe('an event', () => {
+  it('keeps a secret in any form', () => {
+    fc.assert(
+      fc.property(hostile, (value) => {
+        const { body, dropped } = readBody({ message: value, detail: { value } });
+        expect(JSON.stringify(body)).not.toContain(CANARY);
+        expect(dropped.length).toBeGreaterThan(0);
+        expect(dropped.join()).not.toContain(CANARY);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('loses what rules judge by to a field that is called like a secret', () => {
+    const event = {
+      token: { id: 'tok-12ab34cd', ok: true, type: 'refresh' },
+      authorization: { result: 'denied', policy_id: 'p1' },
+      user_principal: { authorization: 'mfa', device: { password_policy: 'NON_COMPLIANT', passcode_length: 6 } },
+      password_changed: '2026-01-01T00:00:00Z',
+    };
+    expect(readBody(event)).toEqual({ body: { id: 'e1', created_at: 1, ...event }, dropped: [] });
+  });
+
+  it('with another secret is the same event to a rule that counts different ones', () => {
+    const texts = [`pwd=${CANARY}`, `pwd=${CANARY}`, `pwd=${CANARY}2`].map(
+      (message) => readBody({ message }).body.message,
+    );
+    expect(texts[0]).toMatch(/^pwd=\[dropped [0-9a-f]{8}\]$/);
+    expect(texts[1]).toBe(texts[0]);
+    expect(texts[2]).not.toBe(texts[0]);
+  });
+});
+
+describe('a fact', () => {
+  it.each(['COMPLIANT', 'NON_COMPLIANT', 'AES256_GCM', 'TLS13', 'Not set', '2026-01-01', '90', 6, true, null])(
+    '%j is hidden since its field is called like a secret',
+    (value) => {
+      expect(tellable(value, 'MdmData.PasscodeStatus')).toBe(value);
+      expect(tellable([value], 'MdmData.AuthToken')).toEqual([value]);
+    },
+  );
+
+  it.each([
+    ['a key under its name', CANARY, 'MdmData.EnrolToken'],
+    ['a password with digits', 'Summer2024', 'MdmData.Password'],
+    ['a text that holds one', `lab, pwd=${CANARY}`, 'MdmData.Note'],
+    ['a token of a known form', JWT, 'MdmData.Note'],
+  ])('that is %s is kept, or equal to another', (_, value, name) => {
+    const told = tellable(value, name);
+    expect(told).toMatch(/^\[dropped [0-9a-f]{8}\]$/);
+    expect(tellable(value, name)).toBe(told);
+    expect(tellable(`${value}x`, name)).not.toBe(told);
+  });
+
+  it('holds a secret in any form, or is told otherwise when it is told again', () => {
+    const anyName = fc.constantFrom('Note', 'MdmData.PasswordPolicy', 'AuthToken');
+    fc.assert(
+      fc.property(hostile, anyName, (value, name) => {
+        const told = tellable(value, name);
+        expect(JSON.stringify(told)).not.toContain(CANARY);
+        expect(tellable(told, name)).toEqual(told);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
