@@ -162,12 +162,20 @@ async function changedSince(context: ActContext, intent: Intent): Promise<string
   return isOver ? 'not done, and its trouble was over since' : undefined;
 }
 
+const WAITS_MAX = 4;
+
 /** A one-shot run has no next run to leave a doubt to: it waits for the quiet period once. */
 export async function settleDoubtsOnce(context: ActContext): Promise<void> {
   const doubts = await context.store.intents({ outcome: 'unknown' });
   if (doubts.length === 0) return;
-  const waitMs = context.settings.quietMs - Math.min(...doubts.map((intent) => waitedMs(context, intent)));
-  context.log.info({ doubts: doubts.length, waitMs }, 'waiting for the quiet period, to read back what is in doubt');
-  await context.clock.sleep(Math.min(Math.max(waitMs, 0), context.settings.quietMs), context.signal);
+  const { clock, log, signal, settings } = context;
+  const leftMs = () => settings.quietMs - Math.min(...doubts.map((intent) => waitedMs(context, intent)));
+  let waitMs = leftMs();
+  log.info({ doubts: doubts.length, waitMs }, 'waiting for the quiet period, to read back what is in doubt');
+  // A timer may fire early, and a jump begins the period anew; a clock that keeps jumping is not waited for.
+  for (let waits = 0; waitMs > 0 && waits < WAITS_MAX; waits += 1) {
+    await clock.sleep(Math.min(Math.ceil(waitMs), settings.quietMs), signal);
+    waitMs = leftMs();
+  }
   await resolveDoubts(context);
 }

@@ -183,8 +183,14 @@ export function afterPull(acting: ActContext, engine: Engine, own: RunRules, pul
     ...acting,
     subjects: pulled.subjects,
     recheck: recheckWith(engine, own, pulled.view),
-    canJudge: (rule) => acting.canJudge(rule) && (sources.get(rule)?.every(canRead) ?? true),
+    // INVARIANT: on another boot the quiet period is known to be over as far as the wall clock is right, whatever the rule reads.
+    canJudge: (rule) => isClockRight(engine) && acting.canJudge(rule) && (sources.get(rule)?.every(canRead) ?? true),
   };
+}
+
+/** As far as the server tells its time. */
+export function isClockRight({ api, settings }: Pick<Engine, 'api' | 'settings'>): boolean {
+  return Math.abs(api.skewMs() ?? 0) <= settings.trust.skewMs;
 }
 
 async function countsOfBaselines(store: Store): Promise<SubjectCounts> {

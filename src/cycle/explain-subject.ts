@@ -140,6 +140,7 @@ async function noting(unavailable: Set<Source>, source: Source, read: () => Prom
 async function wouldDecide(deps: ExplainDeps, look: Look): Promise<WouldDecide[]> {
   const { rule, record, nowMs } = look;
   const standing = await deps.reader.standing(nowMs);
+  const setBackMs = (await deps.reader.clockAgreement())?.setBackMs ?? nowMs;
   const { id } = cardOf(rule.subject, record);
   const isOwn = (one: { rule: string; subject: { id: string } }) => one.rule === rule.id && one.subject.id === id;
   const judged = [rule, ...deps.rules.filter((other) => other.id !== rule.id && other.mode !== 'off')];
@@ -154,7 +155,7 @@ async function wouldDecide(deps: ExplainDeps, look: Look): Promise<WouldDecide[]
     daemonMode: deps.daemonMode,
     nowMs,
     // It asks nobody for how long: the wall clock's word is enough to explain.
-    steady: { nowMs, sinceMs: Number.NEGATIVE_INFINITY, forMs: 0 },
+    steady: { nowMs, sinceMs: Number.NEGATIVE_INFINITY, forMs: 0, jumpedMs: nowMs, setBackMs },
     judged,
     unjudged: [],
     activeRules: new Set(deps.rules.map((one) => one.id)),
@@ -164,6 +165,7 @@ async function wouldDecide(deps: ExplainDeps, look: Look): Promise<WouldDecide[]
     fleet: joinedFleet(fleetOf(devices), among.devices, owners && serialsByOwner(owners)),
     bundles: await bundlesOf(deps, rule),
     standing: { ...standing, decisions: [] },
+    said: inForce,
     exemptOwners: await exemptOwnersOf(deps, standing, devices, nowMs),
     ids: deps.ids,
     settings: deps.settings.decide,

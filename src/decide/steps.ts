@@ -4,7 +4,7 @@ import { deletionTarget } from '../domain/deletion.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { exemptionText } from '../domain/exemption.ts';
 import { intentKey } from '../domain/intent.ts';
-import { elapsedMs } from '../domain/steady-time.ts';
+import { wallElapsedMs } from '../domain/steady-time.ts';
 import { attemptKey } from '../domain/store.ts';
 import { isoTime } from '../domain/time-text.ts';
 import type { DecideInput } from './input.ts';
@@ -105,8 +105,9 @@ function forNotReached({ rule, episode, undo }: Wish, input: DecideInput): Answe
 function cooldown({ rule, traits, target, undo }: Wish, input: DecideInput): Answer | undefined {
   const last = input.standing.lastAttempts.get(attemptKey(rule.id, traits.name, target));
   if (undo || last === undefined || rule.cooldownMs === 0) return undefined;
-  if (elapsedMs(input.steady, last) >= rule.cooldownMs) return undefined;
-  const until = isoTime(last + rule.cooldownMs);
+  const waitedMs = wallElapsedMs(input.steady, last);
+  if (waitedMs >= rule.cooldownMs) return undefined;
+  const until = isoTime(input.steady.nowMs - waitedMs + rule.cooldownMs);
   return skip('cooldown', `the last attempt was less than ${formatDuration(rule.cooldownMs)} ago; next at ${until}`);
 }
 

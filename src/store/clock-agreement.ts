@@ -6,9 +6,15 @@ import { storedJson } from './stored-json.ts';
 
 const KEY = 'clock_agreement';
 
+type Later = 'seenMs' | 'jumpedMs' | 'setBackMs';
+type Stored = Omit<ClockAgreement, Later> & Partial<Pick<ClockAgreement, Later>>;
+
 export function readClockAgreement(db: Db): ClockAgreement | undefined {
   const row = db.get<{ value: string }>('SELECT value FROM meta WHERE key = ?', KEY);
-  return row && storedJson<ClockAgreement>(row.value);
+  if (row === undefined) return undefined;
+  const kept = storedJson<Stored>(row.value);
+  // Kept by an earlier version, which looked no further back than to its last jump or boot.
+  return { seenMs: kept.sinceMs, jumpedMs: kept.sinceMs, setBackMs: kept.sinceMs, ...kept };
 }
 
 export function saveClockAgreement(db: Db, agreement: ClockAgreement): void {

@@ -45,9 +45,10 @@ function readRejected(db: Db): Set<string> {
   return new Set(db.all<{ key: string }>(sql).map((row) => row.key));
 }
 
+/** By their order, and not by their times: one that was made by a clock ahead is not the last one for ever. */
 function readLastAttempts(db: Db): Map<string, number> {
   const rows = db.all<{ rule: string; action: string; target: string; at: number }>(
-    `SELECT json_each.value AS rule, action, target, max(sent_at) AS at
+    `SELECT json_each.value AS rule, action, target, sent_at AS at, max(attempts.id)
      FROM attempts, json_each(attempts.rules) GROUP BY 1, 2, 3`,
   );
   return new Map(rows.map((row) => [attemptKey(row.rule, row.action as ActionName, row.target), row.at]));

@@ -14,20 +14,42 @@ export function steadyTime(
   boot: string,
   kept: ClockAgreement | undefined,
 ): SteadyTime {
-  const anew = (nowMs: number, fromMs: number): ClockAgreement => ({
-    boot,
-    apartMs: nowMs - fromMs,
-    sinceMs: nowMs,
-    fromMs,
-  });
-  let agreed = kept?.boot === boot ? kept : anew(clock.nowMs(), clock.monotonicMs());
+  let agreed = begin(clock.nowMs(), clock.monotonicMs(), boot, kept);
   const read = () => {
     const nowMs = clock.nowMs();
     const monotonicMs = clock.monotonicMs();
     const isApart = Math.abs(nowMs - monotonicMs - agreed.apartMs) > AGREED_MS;
-    if (isApart || monotonicMs < agreed.fromMs) agreed = anew(nowMs, monotonicMs);
-    return { nowMs, sinceMs: agreed.sinceMs, forMs: monotonicMs - agreed.fromMs };
+    agreed = isApart ? afterJump(nowMs, monotonicMs, boot, agreed) : { ...agreed, seenMs: nowMs };
+    const { sinceMs, fromMs, jumpedMs, setBackMs } = agreed;
+    return { nowMs, sinceMs, forMs: Math.floor(monotonicMs - fromMs), jumpedMs, setBackMs };
   };
   read();
   return { read, agreement: () => agreed };
+}
+
+function begin(nowMs: number, monotonicMs: number, boot: string, kept: ClockAgreement | undefined): ClockAgreement {
+  if (kept === undefined) return afterJump(nowMs, monotonicMs, boot, undefined);
+  const isBehind = monotonicMs < kept.seenMs - kept.apartMs - AGREED_MS;
+  if (kept.boot === boot && !isBehind) return kept;
+  // On another boot nothing tells of a jump but that the wall clock goes back.
+  if (isSetBack(nowMs, kept)) return afterJump(nowMs, monotonicMs, boot, kept);
+  return { ...kept, ...agreementFrom(nowMs, monotonicMs, boot) };
+}
+
+function afterJump(
+  nowMs: number,
+  monotonicMs: number,
+  boot: string,
+  before: ClockAgreement | undefined,
+): ClockAgreement {
+  const setBackMs = before === undefined || isSetBack(nowMs, before) ? nowMs : before.setBackMs;
+  return { ...agreementFrom(nowMs, monotonicMs, boot), jumpedMs: nowMs, setBackMs };
+}
+
+function isSetBack(nowMs: number, { seenMs }: ClockAgreement): boolean {
+  return nowMs < seenMs - AGREED_MS;
+}
+
+function agreementFrom(nowMs: number, monotonicMs: number, boot: string) {
+  return { boot, apartMs: nowMs - monotonicMs, sinceMs: nowMs, fromMs: monotonicMs, seenMs: nowMs };
 }

@@ -5,7 +5,9 @@ import { AppError } from '../../src/domain/errors.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../cycle/engine-on-platform.ts';
 
 let on: OnPlatform;
+let isJumped: boolean;
 beforeEach(() => {
+  isJumped = false;
   on = startOnPlatform();
   on.platform.addDevice('d1', { MdmData: { CompromisedStatus: 'TRUE' } });
 });
@@ -16,6 +18,14 @@ function jump(ms: number): void {
   const { clock } = on;
   const nowMs = clock.nowMs.bind(clock);
   clock.nowMs = () => nowMs() + ms;
+}
+
+/** Answers by how much less of a wait has passed. */
+function jumpOnce(): number {
+  if (isJumped) return 0;
+  isJumped = true;
+  jump(60_000);
+  return 1_000;
 }
 
 const outcomes = async () => (await on.intents()).map(({ outcome }) => outcome);
@@ -95,6 +105,26 @@ describe('a call whose answer never came', () => {
     await runCycle(on.engine, { mode: 'enforce', trigger: 'command', rules: undefined, waitForDoubts: true });
     expect(on.platform.sent).toHaveLength(2);
     expect(on.clock.now - beforeMs).toBeLessThanOrEqual(QUIET_MS + 2_000);
+  });
+
+  it.each([
+    ['its timer fires early', (ms: number) => on.clock.pass(Math.max(1, ms - 1))],
+    ['the clock jumps meanwhile', (ms: number) => on.clock.pass(ms - jumpOnce())],
+  ])('is left without a look by a one-shot run that waits, when %s', async (_, pass) => {
+    on.clock.sleep = async (ms) => pass(ms);
+    on.platform.answer('S-d1', 'hidden');
+    await runCycle(on.engine, { mode: 'enforce', trigger: 'command', rules: undefined, waitForDoubts: true });
+    expect(await outcomes()).toEqual(['confirmed']);
+  });
+
+  it('is waited for without an end by a one-shot run whose clock keeps jumping', async () => {
+    on.clock.sleep = async (ms) => {
+      on.clock.pass(ms);
+      jump(60_000);
+    };
+    on.platform.answer('S-d1', 'hidden');
+    await runCycle(on.engine, { mode: 'enforce', trigger: 'command', rules: undefined, waitForDoubts: true });
+    expect(await outcomes()).toEqual(['unknown']);
   });
 
   it('stays in doubt while the target cannot be read', async () => {

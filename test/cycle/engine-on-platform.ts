@@ -33,6 +33,7 @@ export interface RuleOptions {
   /** The field of MdmData that this rule calls trouble when it is TRUE. */
   field?: string;
   does?: 'ban_device' | 'unban_device' | 'delete_device' | 'notify';
+  cooldown?: string;
   more?: string;
 }
 
@@ -42,6 +43,7 @@ export function banRule({
   mode = 'enforce',
   field = 'CompromisedStatus',
   does = 'ban_device',
+  cooldown = '0s',
   more = '',
 }: RuleOptions = {}): LoadedRule {
   const text = `
@@ -52,7 +54,7 @@ subject: device
 when: { "==": [{ var: MdmData.${field} }, "TRUE"] }
 then: ${does}
 mode: ${mode}
-cooldown: 0s
+cooldown: ${cooldown}
 revert: true
 limits: { max: 1000, percent: 100 }
 declares: { MdmData.Other: text }

@@ -123,11 +123,22 @@ describe('a match', () => {
     scene.run();
     scene.pass(-30 * HOUR);
     scene.jumpedAtMs = scene.nowMs;
-    scene.agreedForMs = HOUR - 1;
     scene.pass(HOUR - 1).run();
     expect(scene.answers()).toEqual(['d1: skip cooldown']);
-    scene.agreedForMs = HOUR;
     expect(scene.pass(1).run().acts).toHaveLength(1);
+  });
+
+  it('that failed waits for its cooldown for ever on a machine whose clock jumps ever anew', () => {
+    const scene = troubled({ cooldownMs: HOUR });
+    scene.outcomes.set('S-d1', 'failed');
+    scene.run();
+    scene.pass(HOUR - 1);
+    scene.jumpedAtMs = scene.nowMs;
+    scene.run();
+    expect(scene.answers()).toEqual(['d1: skip cooldown']);
+    scene.pass(1);
+    scene.jumpedAtMs = scene.nowMs;
+    expect(scene.run().acts).toHaveLength(1);
   });
 
   it.each(['', '  ', '0', 'To Be Filled By O.E.M.', 'DEFAULT STRING', 'none', 'N/A', '0000000', 'xxxx'])(

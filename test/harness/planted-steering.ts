@@ -73,7 +73,9 @@ export function sickRestore<Kept extends CheckpointStore & Store>(store: Kept, b
 /** What an earlier process kept of its clocks; a sick engine takes each wall time of before its start as it stands. */
 export function keptClocks(db: Db, clock: SimClock, bug: PlantedBug | undefined): ClockAgreement | undefined {
   if (bug !== 'clocks_are_not_kept') return readClockAgreement(db);
-  return { boot: clock.boot, apartMs: clock.nowMs() - clock.monotonicMs(), sinceMs: 0, fromMs: 0 };
+  const seenMs = clock.nowMs();
+  const apartMs = seenMs - clock.monotonicMs();
+  return { boot: clock.boot, apartMs, sinceMs: 0, fromMs: 0, seenMs, jumpedMs: 0, setBackMs: 0 };
 }
 
 export function sickFile(file: CheckpointFile, bug: PlantedBug | undefined): CheckpointFile {
