@@ -3,7 +3,7 @@
 import { deletionTarget } from '../domain/deletion.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { exemptionText } from '../domain/exemption.ts';
-import { intentKey } from '../domain/intent.ts';
+import { type Intent, intentKey } from '../domain/intent.ts';
 import { wallElapsedMs } from '../domain/steady-time.ts';
 import { attemptKey } from '../domain/store.ts';
 import { isoTime } from '../domain/time-text.ts';
@@ -58,17 +58,18 @@ function alreadySo(wish: Wish): Answer | undefined {
 function inDoubt({ intent, doubt, isUntold }: Wish): Answer | undefined {
   if (doubt !== undefined && doubt !== intent)
     return skip('in_doubt', `intent ${doubt.id} (${doubt.action}) on the same target is not resolved yet`);
-  if (intent === undefined)
-    return isUntold
-      ? skip(
-          'in_doubt',
-          'it was done just now and is not read so: whether a person reversed it is told after the quiet period',
-        )
-      : undefined;
-  if (intent.outcome === 'parked')
+  if (intent?.outcome === 'parked')
     return skip('in_doubt', `intent ${intent.id} is parked and needs a person: ${intent.note ?? ''}`);
-  if (intent.status === 'settled' && intent.outcome !== 'unknown') return undefined;
-  return skip('in_doubt', `intent ${intent.id} is not resolved yet`);
+  if (intent !== undefined && (intent.status !== 'settled' || intent.outcome === 'unknown'))
+    return skip('in_doubt', `intent ${intent.id} is not resolved yet`);
+  // Also where its own intent failed: then another rule's did it, and it has claimed that.
+  if (!isUntold || isDone(intent)) return undefined;
+  const text = 'it was done just now and is not read so: whether a person reversed it is told after the quiet period';
+  return skip('in_doubt', text);
+}
+
+function isDone(intent: Intent | undefined): boolean {
+  return intent?.outcome === 'succeeded' || intent?.outcome === 'confirmed';
 }
 
 function rejected(wish: Wish, input: DecideInput): Answer | undefined {
@@ -89,7 +90,7 @@ function overridden({ episode, undo }: Wish): Answer | undefined {
 
 function alreadyActed(wish: Wish, input: DecideInput): Answer | undefined {
   const { intent } = wish;
-  if (intent?.outcome !== 'succeeded' && intent?.outcome !== 'confirmed') return undefined;
+  if (intent === undefined || !isDone(intent)) return undefined;
   const settledAt = intent.settledAt ?? input.nowMs;
   const when = `done by intent ${intent.id} at ${isoTime(settledAt)}`;
   return skip('already_acted', isOwnStateSo(wish) ? `${when}; another device of this serial number differs` : when);

@@ -44,3 +44,20 @@ describe('an intent of two rules that failed and is tried again when one of them
     expect((await on.store.claims({})).map(({ rule }) => rule).sort()).toEqual(['first', 'second']);
   });
 });
+
+it('an intent that failed is not tried again where another rule’s did it and a person reversed that', async () => {
+  const held = banRule({ id: 'held', field: 'Other', mode: 'approve' });
+  on = startOnPlatform({ rules: [first, held] });
+  on.platform.addDevice('d1', BOTH);
+  const { plan } = await on.run('approve', ['held']);
+  on.platform.answer('S-d1', 'failed');
+  await on.run();
+  await on.apply(await on.approve(plan));
+  await on.run(); // the first rule adopts the ban
+  on.platform.patch('d1', { Banned: 'FALSE' });
+  await on.run(); // it is not told yet whether that is a stale reading
+  on.clock.pass(QUIET_MS);
+  await on.run();
+  expect(on.platform.effects).toEqual(['ban S-d1']);
+  expect((await on.store.claims({})).map(({ status }) => status)).toEqual(['overridden', 'overridden']);
+});
