@@ -5,7 +5,7 @@ import { ACTIONS } from '../../src/act/actions.ts';
 import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
 import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
 import { type Db, openDatabase } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import { migrate, readMigrations } from '../../src/store/migrate.ts';
 import { type OnPlatform, QUIET_MS, startOnPlatform } from './engine-on-platform.ts';
 
 const FIELD = 'PasscodeStatus';
@@ -106,6 +106,21 @@ describe('a baseline of an older version', () => {
       expect(on.platform.sent).toEqual([]);
     },
   );
+
+  it('that hid the field is compared with values that are seen, or loses what it tells of other fields', async () => {
+    start(rule('enforce'));
+    fleet('COMPLIANT');
+    await on.run();
+    const told = await storedValues();
+    const isHidden = { [`MdmData.${FIELD}`]: { '[dropped]': 40 }, Model: { M1: 30, '∅': 10 } };
+    db.run('UPDATE baselines SET fact_values = ?', JSON.stringify(isHidden));
+    db.exec('PRAGMA user_version = 10');
+    migrate(db, readMigrations().slice(0, 11));
+    expect((await on.store.baseline('devices'))?.values).toEqual({ Model: { M1: 30, '∅': 10 } });
+    const { run } = await on.run();
+    expect(run.findings?.snapshot.sources.devices).toMatchObject({ trusted: true, reasons: [] });
+    expect(await storedValues()).toEqual(told);
+  });
 
   it('leaves a secret that it kept in the database, under a field that is not read any more', async () => {
     start(rule('enforce'));
