@@ -43,10 +43,11 @@ export async function whatIf(engine: WhatIfEngine, request: Pick<RunRequest, 'ru
     whatIf: true,
   };
   // Of decisions none is carried: a report shows only what was decided now.
-  const standing = { ...(await reader.standing(run.startedAt)), decisions: [] };
+  const { decisions: said, ...rest } = await reader.standing(run.startedAt);
+  const standing = { ...rest, decisions: [] };
   const pulled = await pullSnapshot({ ...engine, store: holding(reader) }, run, rules, standing);
   demandJudged(run, pulled);
-  const decided = decide(decideInput(engine, run, rules, pulled, standing));
+  const decided = decide({ ...decideInput(engine, run, rules, pulled, standing), said });
   const intents = decided.acts.map(({ draft, mode }) =>
     openIntent(draft, mode, { id: ids.next(), runId: run.id, nowMs: run.startedAt }),
   );

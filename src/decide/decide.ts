@@ -108,15 +108,16 @@ function isHeld({ answer }: Wish): boolean {
 
 /**
  * Equal wishes (one action, one target) of several rules or subjects are one intent.
- * INVARIANT: undoings are never among others: `leaveToUndoing`, and the rules' modes, have kept them apart.
+ * INVARIANT: undoings are never among others: they rest on a trouble that is gone.
  */
 function merged(wishes: readonly Wish[]): Wish[][] {
   const groups = new Map<string, Wish[]>();
   for (const wish of wishes) {
     if (wish.episode === undefined) continue;
-    const group = groups.get(wishKey(wish));
+    const key = `${wish.undo}\u0000${wishKey(wish)}`;
+    const group = groups.get(key);
     if (group) group.push(wish);
-    else groups.set(wishKey(wish), [wish]);
+    else groups.set(key, [wish]);
   }
   return [...groups.values()];
 }

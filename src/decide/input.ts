@@ -4,7 +4,7 @@ import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Bundles } from '../domain/bundles.ts';
 import type { CeilingSettings } from '../domain/ceiling.ts';
 import type { Claim } from '../domain/claim.ts';
-import type { Decision } from '../domain/decision.ts';
+import type { Decision, StoredDecision } from '../domain/decision.ts';
 import type { Episode } from '../domain/episode.ts';
 import type { Fleet } from '../domain/fleet.ts';
 import type { IntentDraft } from '../domain/intent.ts';
@@ -50,6 +50,8 @@ export interface DecideInput {
   /** Undefined when nothing asks for them, or the server does not list them. */
   bundles?: Bundles | undefined;
   standing: Standing;
+  /** Decisions in force, where none of them is to be carried: for what only they tell. Those of `standing` unless given. */
+  said?: readonly StoredDecision[];
   /** Owners whom some exemption is about, for selectors of more than their e-mail address. */
   exemptOwners?: OwnerFacts;
   ids: Ids;

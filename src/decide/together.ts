@@ -9,12 +9,14 @@ import { SEVERITIES, SOURCE_OF } from '../domain/subjects.ts';
 import { targetKey } from '../domain/target-key.ts';
 import type { Claims } from './claims.ts';
 import type { DecideInput } from './input.ts';
+import { LastWord } from './last-word.ts';
 import { holdConflicts, holdDeletions, leaveToUndoing } from './one-target.ts';
 import { act, aimOf, hold, unanswered, type Wish, weighs } from './wish.ts';
 
 export function answerTogether(wishes: Wish[], claims: Claims, input: DecideInput): void {
-  holdConflicts(wishes, claims, input);
-  holdDeletions(wishes);
+  const lastWord = new LastWord(input);
+  holdConflicts(wishes, claims, input, lastWord);
+  holdDeletions(wishes, lastWord);
   holdBeyondLimits(wishes, input);
   holdOwners(wishes);
   holdForApproval(wishes, input);
@@ -23,7 +25,7 @@ export function answerTogether(wishes: Wish[], claims: Claims, input: DecideInpu
   for (const wish of unanswered(wishes)) {
     wish.answer = wish.undo ? act('trouble_over', 'the last claim on it ended') : act('trouble', 'the rule matches');
   }
-  leaveToUndoing(wishes);
+  leaveToUndoing(wishes, lastWord);
 }
 
 /** Crossing either limit holds the whole rule, never "the first N". Undoing is bounded by its ceilings alone. */

@@ -71,12 +71,17 @@ export function act(reason: ReasonCode, text: string): Answer {
   return { decision: 'act', reason, text };
 }
 
+/** Still to be weighed: without an answer, or with one that a person can overrule, which what no approval lifts must come before. */
+export function weighable(wishes: readonly Wish[]): Wish[] {
+  return wishes.filter(({ answer }) => answer === undefined || isPlannable(answer));
+}
+
 export function unanswered(wishes: readonly Wish[]): Wish[] {
   return wishes.filter((wish) => wish.answer === undefined);
 }
 
 /** What a rule in dry-run would do holds back other dry wishes only: trying a rule out changes nothing for the others. */
-export function weighs(other: Wish, wish: Wish): boolean {
+export function weighs(other: Pick<Wish, 'ownMode'>, wish: Wish): boolean {
   return isAtLeast(other.ownMode, 'approve') || !isAtLeast(wish.ownMode, 'approve');
 }
 
