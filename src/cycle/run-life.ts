@@ -2,7 +2,7 @@
 import { formatDuration } from '../domain/duration.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
-import type { Engine, RunRules } from './engine.ts';
+import { type Engine, isClockRight, type RunRules } from './engine.ts';
 import type { PulledSnapshot } from './pulled-snapshot.ts';
 
 export async function beginRun(engine: Engine, request: RunRequest, rules: RunRules): Promise<Run> {
@@ -39,17 +39,21 @@ export async function completeRun(engine: Engine, run: Run, pulled: PulledSnapsh
   demandJudged(run, pulled);
   const finished = { ...run, status: 'completed', finishedAt: engine.clock.nowMs() } as const;
   await engine.store.finishRun(finished, [{ kind: 'run.finished', body: { run: run.id, status: 'completed' } }]);
+  await removeOldRuns(engine);
   await sealAudit(engine, run);
-  await removeOldRuns(engine, finished.finishedAt);
   await engine.afterwards?.();
   return finished;
 }
 
 /** Some at a time, so that no run is long for it. The run is over: what keeps this from being done is told, and the next one tries. */
-async function removeOldRuns({ store, settings, log }: Engine, nowMs: number): Promise<void> {
+async function removeOldRuns(engine: Engine): Promise<void> {
+  const { store, settings, log } = engine;
+  // It is for good: nothing goes by a clock that the server does not share.
+  if (!isClockRight(engine)) return;
   try {
-    const { runs, decisions } = await store.removeOldRuns(nowMs - settings.keepRunsMs);
-    if (runs === 0) return;
+    const removed = await store.removeOldRuns(settings.keepRunsMs);
+    if (removed === undefined) return;
+    const { runs, decisions } = removed;
     const age = formatDuration(settings.keepRunsMs);
     log.info({ runs, decisions }, `${runs} runs older than ${age} were taken out; the audit keeps its entries of them`);
   } catch (error) {

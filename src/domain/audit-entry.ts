@@ -6,6 +6,7 @@ export type AuditKind =
   | 'run.started'
   | 'run.finished'
   | 'run.aborted'
+  | 'runs.removed'
   | 'rules.loaded'
   | 'rules.rejected'
   | 'source.untrusted'

@@ -68,6 +68,8 @@ export interface RunCommit {
 export interface Removed {
   runs: number;
   decisions: number;
+  /** The number of the last of these runs. */
+  upTo: number;
 }
 
 export interface ObservedEvents {
@@ -201,8 +203,11 @@ export interface Store extends StoreReader {
   /** Runs that a dead process left `running` become `aborted`; answers how many. */
   abortStaleRuns(at: number): Promise<number>;
   commitRun(commit: RunCommit): Promise<void>;
-  /** Takes out some of the runs that finished before then and that nothing rests on, with the decisions that only they showed. */
-  removeOldRuns(finishedBeforeMs: number): Promise<Removed>;
+  /**
+   * Takes out, with an audit entry, some of the runs that finished so long before the newest 1,000 and that nothing rests on,
+   * with the decisions that only they showed; undefined: there are none.
+   */
+  removeOldRuns(olderByMs: number): Promise<Removed | undefined>;
   changeIntent(change: IntentChange): Promise<void>;
   /** Writes down and audits, once, that plans are over which waited until their end; answers how many. */
   expirePlans(): Promise<number>;

@@ -8,12 +8,19 @@ const NEWEST_KEPT = 1_000;
 const AT_ONCE_MAX = 500;
 
 /**
+ * INVARIANT: age is counted from the earliest of the runs that are kept anyway, and not from now: a wall clock that is wrong for
+ * some runs takes nothing out, and one that was behind only keeps more.
+ */
+const NEWEST = `SELECT seq, started_at FROM runs ORDER BY seq DESC LIMIT ${NEWEST_KEPT}`;
+const BOUNDS = `SELECT min(seq) AS seq, min(started_at) AS started_at, count(*) AS n FROM (${NEWEST})`;
+
+/**
  * INVARIANT: what a plan, an intent, an attempt or an acceptance was made in stays, and so does each report that is still to be
  * had, whole: a decision goes when it has ended, no intent came of it, and no other run is left in which it was in force.
  * The plus sign keeps the query on the index of ends: by number it would read nearly all runs, each time.
  */
 const OLD = `SELECT seq FROM runs
-  WHERE status <> 'running' AND finished_at < ? AND +seq <= (SELECT max(seq) FROM runs) - ${NEWEST_KEPT}
+  WHERE status <> 'running' AND finished_at < ? AND +seq < ?
     AND NOT EXISTS (SELECT 1 FROM plans WHERE run_id = runs.id)
     AND NOT EXISTS (SELECT 1 FROM intents WHERE run_id = runs.id)
     AND NOT EXISTS (SELECT 1 FROM attempts WHERE run_id = runs.id)
@@ -24,11 +31,16 @@ const OLD = `SELECT seq FROM runs
           SELECT 1 FROM runs AS later WHERE later.seq > decisions.run_seq AND later.seq < decisions.ended_seq)))
   LIMIT ${AT_ONCE_MAX}`;
 
-export function removeOldRuns(db: Db, finishedBeforeMs: number): Removed {
-  const removed: Removed = { runs: 0, decisions: 0 };
-  for (const { seq } of db.all<{ seq: number }>(OLD, finishedBeforeMs)) {
+/** Those that finished so long before all of the newest; undefined: none. */
+export function removeOldRuns(db: Db, olderByMs: number): Removed | undefined {
+  const newest = db.get<{ seq: number; started_at: number; n: number }>(BOUNDS);
+  if (newest === undefined || newest.n < NEWEST_KEPT) return undefined;
+  const seqs = db.all<{ seq: number }>(OLD, newest.started_at - olderByMs, newest.seq).map(({ seq }) => seq);
+  if (seqs.length === 0) return undefined;
+  const removed: Removed = { runs: seqs.length, decisions: 0, upTo: Math.max(...seqs) };
+  for (const seq of seqs) {
     removed.decisions += db.run('DELETE FROM decisions WHERE run_seq = ?', seq);
-    removed.runs += db.run('DELETE FROM runs WHERE seq = ?', seq);
+    db.run('DELETE FROM runs WHERE seq = ?', seq);
   }
   return removed;
 }

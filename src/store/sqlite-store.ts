@@ -128,8 +128,12 @@ export class SqliteStore extends SqliteReader implements Store, CheckpointStore 
     });
   }
 
-  async removeOldRuns(finishedBeforeMs: number): Promise<Removed> {
-    return this.unit(() => removeOldRuns(this.db, finishedBeforeMs));
+  async removeOldRuns(olderByMs: number): Promise<Removed | undefined> {
+    return this.unit(() => {
+      const removed = removeOldRuns(this.db, olderByMs);
+      if (removed) this.audits.append([{ kind: 'runs.removed', body: { ...removed } }]);
+      return removed;
+    });
   }
 
   async changeIntent(change: IntentChange): Promise<void> {
