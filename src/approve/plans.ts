@@ -60,6 +60,7 @@ export function planDigest(planned: readonly PlannedIntent[]): string {
     devices: effect.devices.map((device) => device.id).sort(),
     changes: effect.changes,
     deletion: effect.deletion,
+    ends: effect.ends,
     basis: basis.map(({ rule, ruleHash, subjectId, facts }) => ({
       rule,
       ruleHash,

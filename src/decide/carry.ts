@@ -1,7 +1,7 @@
 // decide, last step: wishes with answers → decisions. One is written when it is new or changed; a standing one is
 // carried, so that a thousand standing matches do not write a thousand rows a run.
 import { canonicalJson } from '../domain/canonical.ts';
-import type { Decision, StoredDecision } from '../domain/decision.ts';
+import type { Decision, Effect, StoredDecision } from '../domain/decision.ts';
 import { isAtLeast } from '../domain/mode.ts';
 import type { DecideInput } from './input.ts';
 import { type Answer, effectOf, type Wish } from './wish.ts';
@@ -68,12 +68,13 @@ function isSame(before: StoredDecision, wish: Wish): boolean {
 /** What a person reads before approving must be what is there now: a document may have been edited, an owner or a ban may have come. */
 function changesSame({ effect }: StoredDecision, wish: Wish): boolean {
   if (wish.traits.changes === undefined && !wish.traits.removesTarget) return true;
-  const { changes, deletion, text } = effectOf(wish);
-  if (wish.traits.removesTarget && text !== effect.text) return false;
-  return (
-    canonicalJson([effect.changes ?? null, effect.deletion ?? null]) ===
-    canonicalJson([changes ?? null, deletion ?? null])
-  );
+  const now = effectOf(wish);
+  if (wish.traits.removesTarget && now.text !== effect.text) return false;
+  return contentOf(now) === contentOf(effect);
+}
+
+function contentOf({ changes, deletion, ends }: Effect): string {
+  return canonicalJson([changes ?? null, deletion ?? null, ends ?? null]);
 }
 
 /** A live act whose intent is no longer there (withdrawn, or lost with a crash) is a new decision. */

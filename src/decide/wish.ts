@@ -124,6 +124,7 @@ export function effectOf({ traits, target, settings, card, ...wish }: Wish): Eff
     devices: devices.map(({ id, name, platform, model }) => ({ id, name, platform, model })),
     ...(changes && { changes }),
     ...(deletion && { deletion }),
+    ...(wish.ends?.length && { ends: wish.ends }),
   };
 }
 

@@ -62,6 +62,15 @@ describe('a digest', () => {
     expect(new Set(digests).size).toBe(5);
   });
 
+  it('of a deletion changes with what ends with its target', () => {
+    const [one, two] = ['ban_device of rule ban', 'ban_device of rule second'] as const;
+    const digests = [undefined, [one], [two], [one, two]].map((ends) =>
+      planDigest([{ ...planned, effect: { ...effect, ...(ends && { ends }) } }]),
+    );
+    expect(new Set(digests).size).toBe(4);
+    expect(digests[0]).toBe(planDigest([planned]));
+  });
+
   it('does not change with the order, the wording, or with windows and ages that move by themselves', () => {
     expect(planDigest([other, planned])).toBe(planDigest([planned, other]));
     expect(planDigest([{ ...planned, reasonText: '4 targets' }])).toBe(planDigest([planned]));

@@ -68,6 +68,21 @@ describe('a device that one rule bans and another one deletes', () => {
     expect((await on.run()).plan?.id).not.toBe(plan?.id);
   });
 
+  it('is not deleted by a plan that names less than would end with it: that is a new plan', async () => {
+    start();
+    await on.run();
+    on.clock.pass(QUIET_MS);
+    const first = (await on.run()).plan;
+    expect(first?.intents[0]?.effect.ends).toEqual(['ban_device of rule ban']);
+    on.rules(ban, lost, banRule({ id: 'second' }));
+    on.clock.pass(QUIET_MS);
+    const { plan } = await on.run();
+    expect(plan?.intents[0]?.effect.ends).toEqual(['ban_device of rule ban', 'ban_device of rule second']);
+    expect(await on.store.plan(first?.id ?? '')).toMatchObject({ status: 'superseded' });
+    on.clock.pass(QUIET_MS);
+    expect((await on.run()).plan?.id).toBe(plan?.id);
+  });
+
   it('is deleted after all when a person says no to the ban', async () => {
     start(banRule({ id: 'ban', mode: 'approve' }), lost);
     const { plan } = await on.run();
