@@ -62,7 +62,12 @@ describe('with each run on another boot', () => {
     await on.run();
     on.clock.now -= 365 * 24 * HOUR_MS;
     expect(said(await runOnNextBoot())).toBe('skip cooldown');
+    on.platform.answer('S-d1', 'failed');
     expect(said(await runOnNextBoot())).toBe('act trouble');
+    on.clock.pass(HOUR_MS - 1);
+    expect(said(await on.run())).toBe('skip cooldown');
+    on.clock.pass(1);
+    expect(said(await on.run())).toBe('act trouble');
   });
 
   it('a doubt of a rule that is gone is resolved early by a clock that the server does not share', async () => {
