@@ -1,12 +1,15 @@
 // cycle: what makes it impossible to begin an intent of an approved plan, asked of the standing state and of what the last
 // runs said and read; the target itself is read later, by the last look. In: a planned intent. Out: why not, for people, or undefined. It changes nothing.
 
+import { isStillToBeDone, LastWord, type StandingWish } from '../decide/last-word.ts';
 import type { ActionName } from '../domain/action.ts';
 import type { ReasonCode, StoredDecision } from '../domain/decision.ts';
 import type { Episode } from '../domain/episode.ts';
 import { type Intent, intentKey } from '../domain/intent.ts';
+import { isAtLeast } from '../domain/mode.ts';
 import type { PlannedIntent } from '../domain/plan.ts';
 import type { Rule } from '../domain/rule.ts';
+import type { Standing } from '../domain/store.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
 import type { Engine } from './engine.ts';
 import { lastRead, RUNS_MAX } from './explain-basis.ts';
@@ -23,13 +26,15 @@ export interface StandingView {
   rejected: ReadonlySet<string>;
   /** What the last run that judged it said, where no approval lifts it: by rule, subject, action and target. */
   unlifted: ReadonlyMap<string, StoredDecision>;
+  /** What goes before a deletion, also when no run has judged both together since the plan was made. */
+  firstOf(planned: PlannedIntent): StandingWish | undefined;
   /** Why a source was not trusted when it was read last. */
   untrusted: ReadonlyMap<Source, string>;
 }
 
 /** Also intents of episodes that are over: a window rule's plan outlives its match, and must not be carried out twice. */
 export async function standingView(
-  engine: Pick<Engine, 'store' | 'clock' | 'actions'>,
+  engine: Pick<Engine, 'store' | 'clock' | 'actions' | 'active' | 'daemonMode'>,
   planned: readonly PlannedIntent[],
 ): Promise<StandingView> {
   const standing = await engine.store.standing(engine.clock.nowMs());
@@ -46,7 +51,23 @@ export async function standingView(
         .filter(({ reason }) => UNLIFTED.has(reason))
         .map((decision) => [decisionKey(decision, decision.rule, decision.subject.id), decision]),
     ),
+    firstOf: firstIn(engine, standing),
     untrusted: await untrustedSources(engine),
+  };
+}
+
+function firstIn(
+  { actions, active, daemonMode }: Pick<Engine, 'actions' | 'active' | 'daemonMode'>,
+  standing: Standing,
+): StandingView['firstOf'] {
+  const activeRules = new Set(active().rules.map(({ id }) => id));
+  const modes = { runMode: daemonMode, daemonMode };
+  const lastWord = new LastWord({ judged: [], activeRules, traits: actions, standing, ...modes });
+  return (planned) => {
+    if (!actions.get(planned.action)?.removesTarget) return undefined;
+    return lastWord
+      .on(planned)
+      .find((other) => !other.traits.removesTarget && isAtLeast(other.ownMode, 'approve') && isStillToBeDone(other));
   };
 }
 
@@ -92,7 +113,8 @@ export function refusalOf(
     if (said)
       return `the last run ${said.decision === 'hold' ? 'held' : 'skipped'} it (${said.reason}): ${said.reasonText}`;
   }
-  return undefined;
+  const first = view.firstOf(planned);
+  return first && `rule ${first.rule.id} wants ${first.traits.name} for the same target first`;
 }
 
 /**

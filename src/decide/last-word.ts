@@ -5,9 +5,14 @@ import type { ReasonCode, StoredDecision } from '../domain/decision.ts';
 import { mappingSettings } from '../domain/deletion.ts';
 import { intentKey } from '../domain/intent.ts';
 import type { Mode } from '../domain/mode.ts';
-import { targetKey } from '../domain/target-key.ts';
+import { type ActionOnTarget, targetKey } from '../domain/target-key.ts';
 import type { DecideInput } from './input.ts';
 import { aimOf, type Wish } from './wish.ts';
+
+export type LastWordInput = Pick<
+  DecideInput,
+  'judged' | 'activeRules' | 'traits' | 'standing' | 'said' | 'runMode' | 'daemonMode'
+>;
 
 /** A wish of a rule that this run does not judge. */
 export interface StandingWish {
@@ -40,7 +45,7 @@ export class LastWord {
   private readonly standing = new Map<string, StandingWish[]>();
   private readonly givenUp = new Map<string, StoredDecision>();
 
-  constructor(private readonly input: DecideInput) {
+  constructor(private readonly input: LastWordInput) {
     const judged = new Set(input.judged.map(({ id }) => id));
     const open = new Set(
       input.standing.episodes.flatMap((one) =>
@@ -54,8 +59,8 @@ export class LastWord {
   }
 
   /** Of rules that are not judged in this run: over chosen rules, or with a source that could not be read. */
-  onTargetOf(wish: Wish): readonly StandingWish[] {
-    return this.standing.get(targetKey(aimOf(wish))) ?? [];
+  on(aim: ActionOnTarget): readonly StandingWish[] {
+    return this.standing.get(targetKey(aim)) ?? [];
   }
 
   /**
@@ -100,6 +105,10 @@ export class LastWord {
 /** It has its state: it stands against the opposite, and is not about to be done. */
 export function isSo({ said: { reason, outcome } }: StandingWish): boolean {
   return reason === 'already_so' || outcome === 'succeeded' || outcome === 'confirmed';
+}
+
+export function isStillToBeDone(other: StandingWish): boolean {
+  return !isSo(other) && other.said.reason !== 'conflict' && other.said.reason !== 'drifted';
 }
 
 function wordKey(rule: string, subject: string, { action, target }: Pick<StoredDecision, 'action' | 'target'>): string {

@@ -6,7 +6,7 @@ import { canonicalJson } from '../domain/canonical.ts';
 import { targetKey } from '../domain/target-key.ts';
 import type { Claims } from './claims.ts';
 import type { DecideInput } from './input.ts';
-import { isSo, type LastWord, type StandingWish } from './last-word.ts';
+import { isSo, isStillToBeDone, type LastWord, type StandingWish } from './last-word.ts';
 import {
   aimOf,
   effectOf,
@@ -49,7 +49,7 @@ export function holdConflicts(wishes: readonly Wish[], claims: Claims, input: De
 
 /** Rules that are not judged in this run wish what they wished: to leave them out of a run lifts no conflict with them. */
 function holdBySaid(wish: Wish, lastWord: LastWord): void {
-  const rival = lastWord.onTargetOf(wish).find((other) => isContraryToSaid(wish, other) && weighs(other, wish));
+  const rival = lastWord.on(aimOf(wish)).find((other) => isContraryToSaid(wish, other) && weighs(other, wish));
   if (!rival) return;
   const text = `rule ${rival.rule.id}, which this run does not judge, wants ${rival.traits.name} for the same target`;
   wish.answer = hold('conflict', text);
@@ -101,7 +101,7 @@ export function holdDeletions(wishes: readonly Wish[], lastWord: LastWord): void
     const group = groups.get(targetKey(aimOf(wish))) ?? [];
     const first =
       group.find((other) => goesFirst(other, wish) && !lastWord.wasGivenUp(other)) ??
-      lastWord.onTargetOf(wish).find((other) => goesFirst(other, wish) && isStillToBeDone(other));
+      lastWord.on(aimOf(wish)).find((other) => goesFirst(other, wish) && isStillToBeDone(other));
     if (first)
       wish.answer = hold('other_first', `rule ${first.rule.id} wants ${first.traits.name} for the same target first`);
   }
@@ -109,10 +109,6 @@ export function holdDeletions(wishes: readonly Wish[], lastWord: LastWord): void
 
 function goesFirst(other: Wish | StandingWish, wish: Wish): boolean {
   return !other.traits.removesTarget && weighs(other, wish);
-}
-
-function isStillToBeDone(other: StandingWish): boolean {
-  return !isSo(other) && other.said.reason !== 'conflict' && other.said.reason !== 'drifted';
 }
 
 /**

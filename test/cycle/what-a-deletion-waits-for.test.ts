@@ -2,6 +2,7 @@
 // that the run leaves out, or could not be done when it was tried; and it waits for nothing that never comes.
 import { afterEach, describe, expect, it } from 'vitest';
 import { answerPlan } from '../../src/cycle/answer-plan.ts';
+import { explainSubject } from '../../src/cycle/explain-subject.ts';
 import type { LoadedRule } from '../../src/evaluate/index.ts';
 import { banRule, type OnPlatform, QUIET_MS, type Round, startOnPlatform } from './engine-on-platform.ts';
 
@@ -30,6 +31,12 @@ function singleRecordLacks(field: 'CompromisedStatus'): void {
       const { [field]: _, ...MdmData } = device.MdmData as Record<string, string>;
       return { ...device, MdmData };
     });
+}
+
+async function explained(rules: LoadedRule[], rule: string) {
+  const { api, clock, ids, actions, settings } = on.engine;
+  const deps = { api, reader: on.store, clock, ids, actions, rules, daemonMode: 'enforce', settings } as const;
+  return (await explainSubject(deps, rule, 'S-d1')).decisions;
 }
 
 describe('two devices of one serial number that differ', () => {
@@ -67,6 +74,18 @@ describe('a run over one rule', () => {
       reasonText: 'rule ban wants ban_device for the same target first',
     });
     expect(planned(alone)).toEqual([]);
+  });
+
+  it('gets no deletion that was approved before past the ban that it begins to wish', async () => {
+    start(asked, lost);
+    on.platform.patch('d1', { MdmData: { CompromisedStatus: 'FALSE', Other: 'TRUE' } });
+    const plan = await on.approve((await on.run()).plan);
+    on.platform.patch('d1', BOTH);
+    await on.run('enforce', ['ban']);
+    expect((await on.apply(plan)).refused).toMatchObject([
+      { reason: 'rule ban wants ban_device for the same target first' },
+    ]);
+    expect(on.platform.sent).toEqual([]);
   });
 
   it('asks for the deletion when a person said no to the ban, or when the ban is done', async () => {
@@ -117,6 +136,7 @@ describe('what was given up at its last look', () => {
       on.clock.pass(QUIET_MS);
       const next = await on.run();
       expect([said(next), planned(next)]).toEqual([['ban: drifted', 'lost: approval_needed'], ['delete_device']]);
+      expect((await explained([ban, lost], 'lost')).map(({ reason }) => reason)).toEqual(['approval_needed']);
     }
     expect(on.platform.sent).toEqual([]);
   });
