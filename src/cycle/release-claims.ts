@@ -10,10 +10,12 @@ import type { Action, ActionName, ReadBack } from '../domain/action.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { Effect } from '../domain/decision.ts';
+import { formatDuration } from '../domain/duration.ts';
 import type { Episode } from '../domain/episode.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Intent, IntentDraft } from '../domain/intent.ts';
 import { isAtLeast } from '../domain/mode.ts';
+import { elapsedMs } from '../domain/steady-time.ts';
 import { stopText } from '../domain/steering.ts';
 import type { Standing } from '../domain/store.ts';
 import { cardOf } from '../domain/target.ts';
@@ -95,7 +97,24 @@ class Release {
     const fresh = await this.undo.readBack(this.engine.api, this.target, {});
     const isLive = isAtLeast(this.engine.daemonMode, 'approve');
     if (!isLive) return this.say(fresh);
-    return isToBeCalled(fresh) ? this.send(fresh) : this.letGo(fresh);
+    if (isToBeCalled(fresh)) return this.send(fresh);
+    this.demandSettled();
+    return this.letGo(fresh);
+  }
+
+  /** INVARIANT: what is read right after our own doing may be older than it: that it was undone since takes a quiet period to tell. */
+  private demandSettled(): void {
+    const { steady, settings } = this.engine;
+    const reading = steady.read();
+    const own = new Set(this.claims.map(({ intentId }) => intentId));
+    const young = this.standing.intents.find(
+      ({ id, settledAt }) =>
+        own.has(id) && settledAt !== undefined && elapsedMs(reading, settledAt) < settings.act.quietMs,
+    );
+    if (!young) return;
+    const waits = formatDuration(Math.ceil(settings.act.quietMs / 1_000) * 1_000);
+    const text = `${young.action} was done just now and is not read so yet: nothing tells whether it was undone since`;
+    throw new AppError('conflict', `${text}; ask again in ${waits}`);
   }
 
   /** Nothing to call: the claims end at once. */

@@ -316,10 +316,13 @@ describe('releasing the claims of a target', () => {
     expect(on.platform.isBanned('S-d1')).toBe(false);
   });
 
-  it('calls nothing where a person undid it already', async () => {
+  it('calls nothing where a person undid it already, which is told after the quiet period', async () => {
     trouble('d1');
     await on.run();
     on.platform.patch('d1', { Banned: 'FALSE' });
+    await expect(releaseClaims(on.engine, 'S-d1', ADA)).rejects.toThrow('ask again in 15s');
+    expect(await on.store.claims({ status: 'standing' })).toHaveLength(1);
+    on.clock.pass(QUIET_MS);
     expect(await releaseClaims(on.engine, 'S-d1', ADA)).toMatchObject([{ state: 'released', intent: undefined }]);
     await on.run();
     expect(on.platform.sent).toEqual(['ban S-d1']);
