@@ -175,6 +175,8 @@ export class Checker implements Witness {
     const over = intent.undo ? 'match' : 'no_match';
     for (const other of this.ledger.intents.values()) {
       if (other.id === intent.id || other.action !== intent.action || other.target !== intent.target) continue;
+      // What was approved of a window was done after its trouble, of which nothing is left for the next.
+      if (basis.rule in ERRORS_MIN && this.ledger.intent(other.id)?.approved) continue;
       const earlier = other.requests.find(({ answer }) => answer !== 'failed');
       if (!earlier || this.wasTurnedBack(request, earlier.atMs)) continue;
       const shared = this.ledger
