@@ -29,7 +29,7 @@ export const PLANTED_BUGS = {
   dry_run_acts: 11,
   trust_is_ignored: 12,
   quiet_period_is_skipped: 10,
-  clocks_are_not_kept: 22644,
+  clocks_are_not_kept: 26214,
   quiet_period_by_wall_clock: 500,
   stop_is_ignored: 1,
   exemption_is_ignored: 12,
