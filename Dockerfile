@@ -1,20 +1,17 @@
 # The daemon as a container: a plain user, a read-only root, one folder that is written (/data).
 # Build: docker build -t trustward .    Run: docs/operating.md. It needs TRUSTWARD_API_URL and a credential.
 
-# The full image has python3, make, g++ and Node's own headers: better-sqlite3 is compiled against them, nothing is downloaded for it.
-FROM node:20-bookworm AS build
+FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# No package's scripts are run but the one that is needed.
-RUN npm ci --ignore-scripts \
- && npm rebuild better-sqlite3 --build-from-source --nodedir=/usr/local
+# No package's scripts are run: better-sqlite3 carries its binaries.
+RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 RUN npm run build \
- && npm prune --omit=dev --ignore-scripts \
- && rm -rf node_modules/better-sqlite3/deps node_modules/better-sqlite3/build/Release/obj node_modules/better-sqlite3/build/Release/obj.target
+ && npm prune --omit=dev --ignore-scripts
 
-FROM node:20-bookworm-slim
+FROM node:24-bookworm-slim
 WORKDIR /app
 # NODE_ENV=production refuses the embedded console: a container without an API address ends with exit code 2 and says so.
 ENV NODE_ENV=production \

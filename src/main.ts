@@ -3,8 +3,17 @@
 // for a user's mistake or a fault of the API.
 
 import type { Io } from './commands/io.ts';
-import { buildProgram } from './commands/program.ts';
-import { AppError, exitCodeOf, lineOf } from './domain/errors.ts';
+
+const NODE_MIN = 22;
+
+// INVARIANT: before anything else is loaded. The SQLite library crashes an older Node when it is loaded.
+if (Number.parseInt(process.versions.node, 10) < NODE_MIN) {
+  process.stderr.write(`trustward: Node ${NODE_MIN} or newer is needed; this is Node ${process.versions.node}\n`);
+  process.exit(2);
+}
+
+const { AppError, exitCodeOf, lineOf } = await import('./domain/errors.ts');
+const { buildProgram } = await import('./commands/program.ts');
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** Design: what is under way is finished within 20 s; then the process ends all the same, and intents stay `sent`. */
