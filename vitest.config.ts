@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/**/*.long.test.ts', 'node_modules/**'],
+    globalSetup: ['test/support/build.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     pool: 'forks',

@@ -1,8 +1,7 @@
 // test commands: the program as a process of its own, and what it said when it ended.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-
-const ROOT = new URL('../..', import.meta.url).pathname;
+import { built, ROOT } from '../support/built.ts';
 
 export interface Ended {
   code: number | null;
@@ -30,7 +29,7 @@ export interface StartOptions {
 export function startTrustward(args: string[], env: Record<string, string>, options: StartOptions = {}): Started {
   const { PATH = '', HOME = '' } = process.env;
   const limit = options.fileBytesMax === undefined ? [] : ['prlimit', `--fsize=${options.fileBytesMax}:`];
-  const [program = '', ...rest] = [...limit, process.execPath, '--import', 'tsx', 'src/main.ts', ...args];
+  const [program = '', ...rest] = [...limit, process.execPath, built('src/main.ts'), ...args];
   const child = spawn(program, rest, {
     cwd: ROOT,
     env: { PATH, HOME, ...env },
