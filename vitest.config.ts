@@ -8,6 +8,9 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     pool: 'forks',
+    // INVARIANT: what a test changes of its process (environment, prototypes, spies), it puts back: the next file has the same one.
+    isolate: false,
+    restoreMocks: true,
     maxWorkers: 2,
   },
 });

@@ -1,7 +1,11 @@
 // test commands: the program as a process of its own, and what it said when it ended.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { built, ROOT } from '../support/built.ts';
+import { join } from 'node:path';
+import { BUILD, built, ROOT } from '../support/built.ts';
+
+/** V8's own cache; it goes by the hash of each module's text. */
+const COMPILED = join(BUILD, 'compiled');
 
 export interface Ended {
   code: number | null;
@@ -32,7 +36,7 @@ export function startTrustward(args: string[], env: Record<string, string>, opti
   const [program = '', ...rest] = [...limit, process.execPath, built('src/main.ts'), ...args];
   const child = spawn(program, rest, {
     cwd: ROOT,
-    env: { PATH, HOME, ...env },
+    env: { PATH, HOME, NODE_COMPILE_CACHE: COMPILED, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
   });

@@ -16,9 +16,10 @@ function say(value: object): void {
 }
 
 if (what === 'hold') {
-  takeWriterLock(file).announce({ pid: process.pid, url: 'http://127.0.0.1:1' });
+  const lock = takeWriterLock(file);
+  lock.announce({ pid: process.pid, url: 'http://127.0.0.1:1' });
   say({ held: true });
-  setInterval(() => {}, 60_000); // until it is killed
+  setInterval(() => lock, 60_000); // until it is killed; a lock that nothing refers to any more is collected, and free
 } else if (what === 'migrate') {
   const db = openDatabase(file);
   say({ version: migrate(db) });
