@@ -2,7 +2,7 @@
 // In: an intent that is done. Out: the episodes that it changes, for the commit of its outcome. It calls nothing.
 import type { Action } from '../domain/action.ts';
 import { type Episode, seenKey, seenOfKey } from '../domain/episode.ts';
-import type { Intent } from '../domain/intent.ts';
+import { type Intent, isDone } from '../domain/intent.ts';
 import { isSameTarget } from '../domain/target-key.ts';
 import type { ActContext } from './context.ts';
 
@@ -65,8 +65,4 @@ export function closedNotes(episodes: readonly Episode[]) {
       kind: 'episode.closed' as const,
       body: { episode: id, rule, subject: { kind: subject.kind, id: subject.id }, since, reason: closeReason ?? '' },
     }));
-}
-
-function isDone({ outcome }: Intent): boolean {
-  return outcome === 'succeeded' || outcome === 'confirmed';
 }

@@ -7,6 +7,7 @@ import type { Decision } from '../domain/decision.ts';
 import { type Fact, type Facts, own } from '../domain/facts.ts';
 import type { Intent, IntentBasis } from '../domain/intent.ts';
 import { tellable } from '../domain/secrets.ts';
+import { openClaims } from '../domain/store.ts';
 import { isSameTarget } from '../domain/target-key.ts';
 import { type ActContext, recordOf } from './context.ts';
 import { beyondReviewed } from './deletion-drift.ts';
@@ -83,10 +84,9 @@ export async function refusedByDoubt({ store, actions }: ActContext, intent: Int
  */
 export async function refusedByClaims(context: ActContext, intent: Intent): Promise<Refusal | undefined> {
   const opposite = context.actions.get(intent.action)?.inverse;
-  const open = [
-    ...(await context.store.claims({ status: 'standing' })),
-    ...(await context.store.claims({ status: 'orphaned' })),
-  ].filter((claim) => claim.target === intent.target && claim.action === opposite);
+  const open = (await openClaims(context.store)).filter(
+    (claim) => claim.target === intent.target && claim.action === opposite,
+  );
   if (!intent.undo) return refusedByOthers(context, intent, open);
   const episodes = new Set(intent.basis.map((basis) => basis.episodeId));
   const other = open.find(

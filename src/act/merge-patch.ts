@@ -3,12 +3,11 @@
 import { canonicalJson } from '../domain/canonical.ts';
 import type { Change } from '../domain/decision.ts';
 import { type Fact, type Facts, isFacts, own } from '../domain/facts.ts';
+import { DROPPED } from '../domain/secret-texts.ts';
 import { isSecretMember, withoutSecrets } from '../domain/secrets.ts';
 
 /** Services' specs lie a handful of levels deep. */
 export const PATCH_DEPTH_MAX = 32;
-
-const DROPPED = '[dropped]';
 
 /** The document as patched: members of `null` are taken away, objects merged, all else replaced. */
 export function mergePatch(document: Fact | undefined, patch: Fact): Fact {

@@ -4,7 +4,7 @@ import { composeReader } from '../compose.ts';
 import type { Claim } from '../domain/claim.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
-import type { StoreReader } from '../domain/store.ts';
+import { openClaims, type StoreReader } from '../domain/store.ts';
 import { showHidden, terminalTable, views } from '../report/index.ts';
 import { systemClock } from '../system/clock.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
@@ -107,8 +107,7 @@ export async function claimListCommand(io: Io, options: CommonOptions & { all?: 
 }
 
 async function claimsOf(reader: StoreReader, all: boolean): Promise<Claim[]> {
-  if (all) return reader.claims({});
-  return [...(await reader.claims({ status: 'standing' })), ...(await reader.claims({ status: 'orphaned' }))];
+  return all ? reader.claims({}) : openClaims(reader);
 }
 
 /** Those that wait or were given up, of the last 30 days; with `--all` also what was delivered. Newest first. */

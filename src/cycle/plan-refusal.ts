@@ -1,11 +1,11 @@
 // cycle: what makes it impossible to begin an intent of an approved plan, asked of the standing state and of what the last
 // runs said and read; the target itself is read later, by the last look. In: a planned intent. Out: why not, for people, or undefined. It changes nothing.
 
-import { isStillToBeDone, LastWord, type StandingWish } from '../decide/last-word.ts';
+import { isStillToBeDone, LastWord, type StandingWish, wordKey } from '../decide/last-word.ts';
 import type { ActionName } from '../domain/action.ts';
 import type { ReasonCode, StoredDecision } from '../domain/decision.ts';
 import type { Episode } from '../domain/episode.ts';
-import { type Intent, intentKey } from '../domain/intent.ts';
+import { type Intent, intentKey, isDone } from '../domain/intent.ts';
 import { isAtLeast } from '../domain/mode.ts';
 import type { PlannedIntent } from '../domain/plan.ts';
 import type { Rule } from '../domain/rule.ts';
@@ -49,7 +49,7 @@ export async function standingView(
     unlifted: new Map(
       standing.decisions
         .filter(({ reason }) => UNLIFTED.has(reason))
-        .map((decision) => [decisionKey(decision, decision.rule, decision.subject.id), decision]),
+        .map((decision) => [wordKey(decision.rule, decision.subject.id, decision), decision]),
     ),
     firstOf: firstIn(engine, standing),
     untrusted: await untrustedSources(engine),
@@ -109,7 +109,7 @@ export function refusalOf(
     const live = view.live.get(liveKey(planned, episodeId));
     if (live && !isFailed(live))
       return isDone(live) ? 'it was acted on already' : `intent ${live.id} is not resolved yet`;
-    const said = view.unlifted.get(decisionKey(planned, id, subjectId));
+    const said = view.unlifted.get(wordKey(id, subjectId, planned));
     if (said)
       return `the last run ${said.decision === 'hold' ? 'held' : 'skipped'} it (${said.reason}): ${said.reasonText}`;
   }
@@ -136,14 +136,6 @@ function isFailed({ status, outcome }: Intent): boolean {
   return status === 'settled' && outcome === 'failed';
 }
 
-function isDone({ outcome }: Intent): boolean {
-  return outcome === 'succeeded' || outcome === 'confirmed';
-}
-
 function liveKey({ action, target }: Pick<PlannedIntent, 'action' | 'target'>, episodeId: string): string {
   return `${action} ${target} ${episodeId}`;
-}
-
-function decisionKey({ action, target }: Pick<PlannedIntent, 'action' | 'target'>, rule: string, subjectId: string) {
-  return [rule, subjectId, action, target].join('\u0000');
 }

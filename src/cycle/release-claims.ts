@@ -13,7 +13,7 @@ import type { Effect } from '../domain/decision.ts';
 import { formatDuration } from '../domain/duration.ts';
 import type { Episode } from '../domain/episode.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Intent, IntentDraft } from '../domain/intent.ts';
+import { type Intent, type IntentDraft, isDone } from '../domain/intent.ts';
 import { isAtLeast } from '../domain/mode.ts';
 import { elapsedMs } from '../domain/steady-time.ts';
 import { stopText } from '../domain/steering.ts';
@@ -167,9 +167,8 @@ class Release {
 
   private async outcomeOf(id: string): Promise<Released> {
     const intent = (await this.engine.store.intents({ ids: [id] }))[0] as Intent;
-    const isDone = intent.outcome === 'succeeded' || intent.outcome === 'confirmed';
     const text = `${intent.outcome ?? intent.status}${intent.note ? `: ${intent.note}` : ''}`;
-    return { ...this.head, state: isDone ? 'released' : 'standing', text, intent };
+    return { ...this.head, state: isDone(intent) ? 'released' : 'standing', text, intent };
   }
 
   private get head(): Pick<Released, 'target' | 'action'> {

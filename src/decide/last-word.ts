@@ -3,7 +3,7 @@
 import type { ActionTraits } from '../domain/action.ts';
 import type { ReasonCode, StoredDecision } from '../domain/decision.ts';
 import { mappingSettings } from '../domain/deletion.ts';
-import { intentKey } from '../domain/intent.ts';
+import { intentKey, isDone } from '../domain/intent.ts';
 import type { Mode } from '../domain/mode.ts';
 import { type ActionOnTarget, targetKey } from '../domain/target-key.ts';
 import type { DecideInput } from './input.ts';
@@ -104,13 +104,18 @@ export class LastWord {
 
 /** It has its state: it stands against the opposite, and is not about to be done. */
 export function isSo({ said: { reason, outcome } }: StandingWish): boolean {
-  return reason === 'already_so' || outcome === 'succeeded' || outcome === 'confirmed';
+  return reason === 'already_so' || isDone({ outcome });
 }
 
 export function isStillToBeDone(other: StandingWish): boolean {
   return !isSo(other) && other.said.reason !== 'conflict' && other.said.reason !== 'drifted';
 }
 
-function wordKey(rule: string, subject: string, { action, target }: Pick<StoredDecision, 'action' | 'target'>): string {
+/** One decision in force for each. */
+export function wordKey(
+  rule: string,
+  subject: string,
+  { action, target }: Pick<StoredDecision, 'action' | 'target'>,
+): string {
   return [rule, subject, action, target].join('\u0000');
 }

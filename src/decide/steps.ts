@@ -3,7 +3,7 @@
 import { deletionTarget } from '../domain/deletion.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { exemptionText } from '../domain/exemption.ts';
-import { type Intent, intentKey } from '../domain/intent.ts';
+import { intentKey, isDone } from '../domain/intent.ts';
 import { wallElapsedMs } from '../domain/steady-time.ts';
 import { attemptKey } from '../domain/store.ts';
 import { isoTime } from '../domain/time-text.ts';
@@ -63,13 +63,9 @@ function inDoubt({ intent, doubt, isUntold }: Wish): Answer | undefined {
   if (intent !== undefined && (intent.status !== 'settled' || intent.outcome === 'unknown'))
     return skip('in_doubt', `intent ${intent.id} is not resolved yet`);
   // Also where its own intent failed: then another rule's did it, and it has claimed that.
-  if (!isUntold || isDone(intent)) return undefined;
+  if (!isUntold || (intent !== undefined && isDone(intent))) return undefined;
   const text = 'it was done just now and is not read so: whether a person reversed it is told after the quiet period';
   return skip('in_doubt', text);
-}
-
-function isDone(intent: Intent | undefined): boolean {
-  return intent?.outcome === 'succeeded' || intent?.outcome === 'confirmed';
 }
 
 function rejected(wish: Wish, input: DecideInput): Answer | undefined {

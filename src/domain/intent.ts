@@ -43,6 +43,11 @@ export function intentKey(draft: {
   return digestOf([draft.action, draft.target, [...new Set(draft.basis.map((basis) => basis.episodeId))].sort()]);
 }
 
+/** Answered so, or found so by reading back or by a person. */
+export function isDone({ outcome }: { outcome?: Outcome | undefined }): boolean {
+  return outcome === 'succeeded' || outcome === 'confirmed';
+}
+
 export interface Intent extends IntentDraft {
   id: string;
   runId: string;

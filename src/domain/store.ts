@@ -23,6 +23,11 @@ export function attemptKey(rule: string, action: ActionName, target: string): st
   return `${rule} ${action} ${target}`;
 }
 
+/** Whether their rule is there or not. */
+export async function openClaims(reader: Pick<StoreReader, 'claims'>): Promise<Claim[]> {
+  return [...(await reader.claims({ status: 'standing' })), ...(await reader.claims({ status: 'orphaned' }))];
+}
+
 /** All standing state that deciding needs. */
 export interface Standing {
   /** Episodes that are not closed, and closed ones that still have a claim. */

@@ -2,7 +2,7 @@
 // In: requests with filters. Out: JSON lists, newest first, with `next` when there may be more.
 import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
-import type { DecisionQuery } from '../../domain/store.ts';
+import { type DecisionQuery, openClaims } from '../../domain/store.ts';
 import { SUBJECT_KINDS } from '../../domain/subjects.ts';
 import type { HttpDeps } from '../deps.ts';
 import { limitField, nameField, readQuery } from '../input.ts';
@@ -108,7 +108,7 @@ async function tellSubject({ reader, views }: HttpDeps, context: Ctx): Promise<R
   }
   const intentIds = [...new Set(own.flatMap((decision) => decision.intentId ?? []))];
   const intents = intentIds.length === 0 ? [] : await reader.intents({ ids: intentIds });
-  const claims = [...(await reader.claims({ status: 'standing' })), ...(await reader.claims({ status: 'orphaned' }))];
+  const claims = await openClaims(reader);
   return json({
     subject: { kind, id, name: own[0]?.subjectName ?? null },
     decisions: own.map((decision) => ({ ...views.decision(decision), standing: decision.endedSeq === undefined })),
