@@ -4,15 +4,15 @@ import { carryOut } from './act/carry-out.ts';
 import { openAgain, openIntent } from './act/gate.ts';
 import { resolveDoubts, resolveLeftovers, settleDoubtsOnce } from './act/resolve.ts';
 import { sealPlan } from './approve/plans.ts';
-import { actContext, afterPull, decideInput, type Engine, rulesOfRun } from './cycle/engine.ts';
-import { pullSnapshot } from './cycle/pull-snapshot.ts';
-import { wasReached } from './cycle/pulled-snapshot.ts';
-import { commitOf } from './cycle/run-commit.ts';
-import { abortRun, beginRun, completeRun } from './cycle/run-life.ts';
-import { steeringSeen, tellSteering } from './cycle/run-steering.ts';
 import { decide } from './decide/decide.ts';
 import { leastMode } from './domain/mode.ts';
 import type { Run, RunRequest } from './domain/run.ts';
+import { actContext, afterPull, decideInput, type Engine, rulesOfRun } from './run/engine.ts';
+import { steeringSeen, tellSteering } from './run/operator-commands.ts';
+import { pullSnapshot } from './run/pull-snapshot.ts';
+import { wasReached } from './run/pulled-snapshot.ts';
+import { commitOf } from './run/run-commit.ts';
+import { abortRun, beginRun, completeRun } from './run/run-life.ts';
 
 /**
  * One run; `begun` is told when it has its id. Errors: what kept it from judging anything (AppError `api_unreachable`, `api_refused`, `store_failed` …) is

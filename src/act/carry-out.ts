@@ -7,7 +7,7 @@ import type { WriteAnswer } from '../domain/ports.ts';
 import { textWithoutSecrets } from '../domain/secrets.ts';
 import { type ActContext, asRulesSee } from './context.ts';
 import { isToBeCarriedOut } from './gate.ts';
-import { lastLook } from './last-look.ts';
+import { lastLook } from './preflight.ts';
 import { recordFound, settle, withdraw } from './settle.ts';
 
 /** What became of the intents, by outcome. */

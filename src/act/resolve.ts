@@ -8,10 +8,10 @@ import { elapsedMs } from '../domain/steady-time.ts';
 import { sendAndSettle } from './carry-out.ts';
 import { type ActContext, asRulesSee, recordOf } from './context.ts';
 import { mayStillAct } from './gate.ts';
-import { beyondCeiling, isBroken, newcomers, refusedByClaims, refusedByDoubt } from './last-look.ts';
+import { refusedByExemption, refusedByStop } from './operator.ts';
+import { beyondCeiling, isBroken, newcomers, refusedByClaims, refusedByDoubt } from './preflight.ts';
 import { episodesSeenDone } from './reversals.ts';
 import { record, withdraw } from './settle.ts';
-import { refusedByExemption, refusedByStop } from './steering.ts';
 
 /**
  * To be called before anything else of a run: nothing stays `planned` or `sent`, and doubts that read back as done are

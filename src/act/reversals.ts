@@ -4,8 +4,7 @@ import type { Action, ReadBack } from '../domain/action.ts';
 import { seenKey } from '../domain/episode.ts';
 import type { Intent } from '../domain/intent.ts';
 import { flagText } from '../domain/target.ts';
-import { type ActContext, recordOf } from './context.ts';
-import type { Refusal } from './last-look.ts';
+import { type ActContext, type Refusal, recordOf } from './context.ts';
 
 /** Episodes of an intent that have seen its target so, by whoever's doing, or whose reversal was seen. */
 export async function episodesSeenDone(context: ActContext, intent: Intent): Promise<ReadonlySet<string>> {

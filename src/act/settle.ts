@@ -11,8 +11,7 @@ import type { WriteAnswer } from '../domain/ports.ts';
 import { openClaims } from '../domain/store.ts';
 import { isSameTarget } from '../domain/target-key.ts';
 import { closedNotes, episodesAfter } from './after-own-doing.ts';
-import type { ActContext } from './context.ts';
-import type { Refusal } from './last-look.ts';
+import type { ActContext, Refusal } from './context.ts';
 import { notificationsOf } from './notifications.ts';
 
 export async function settle(

@@ -15,12 +15,12 @@ import { consoleCommand, EDITIONS } from './console.ts';
 import { explainCommand } from './explain.ts';
 import type { Io } from './io.ts';
 import { addOperating } from './operating-grammar.ts';
+import { addSteering } from './operator-grammar.ts';
 import { answerCommand, applyCommand, planCommand } from './plans.ts';
 import { decisionsCommand, reportCommand } from './reading.ts';
 import { rulesCheckCommand, rulesListCommand, rulesSchemaCommand, rulesTestCommand } from './rules.ts';
 import { runCommand } from './run.ts';
 import { serveCommand } from './serve.ts';
-import { addSteering } from './steering-grammar.ts';
 
 type Action = (...args: never[]) => Promise<number>;
 

@@ -6,7 +6,7 @@ import { isAtLeast, leastMode } from '../domain/mode.ts';
 import { type ActionOnTarget, targetKey } from '../domain/target-key.ts';
 import type { FollowedEpisodes } from './episodes.ts';
 import type { DecideInput } from './input.ts';
-import { aimOf, type Wish } from './wish.ts';
+import { aimOf, type Wish } from './proposal.ts';
 
 export class Claims {
   private readonly byId = new Map<string, Claim>();

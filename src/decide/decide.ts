@@ -6,18 +6,18 @@ import { isFacts } from '../domain/facts.ts';
 import { type IntentDraft, intentKey } from '../domain/intent.ts';
 import { isAtLeast, leastMode, MODES } from '../domain/mode.ts';
 import type { PlannedIntent } from '../domain/plan.ts';
-import { carryDecisions } from './carry.ts';
 import { Claims } from './claims.ts';
 import { tellDeletions, tellEnds } from './deletions.ts';
 import { followEpisodes } from './episodes.ts';
 import { Exemptions, partiesOfCard } from './exemptions.ts';
 import type { Decided, DecideInput, DraftToAct } from './input.ts';
 import { Observations } from './observations.ts';
+import { effectOf, isPlannable, type Wish, wishKey } from './proposal.ts';
+import { KnownIntents, wishesOf } from './proposals.ts';
+import { carryDecisions } from './reconcile-decisions.ts';
 import { answerAlone } from './steps.ts';
 import { answerTogether } from './together.ts';
-import { UndoWishes } from './undo-wishes.ts';
-import { effectOf, isPlannable, type Wish, wishKey } from './wish.ts';
-import { KnownIntents, wishesOf } from './wishes.ts';
+import { UndoWishes } from './undo-proposals.ts';
 
 export function decide(input: DecideInput): Decided {
   const followed = followEpisodes(input);

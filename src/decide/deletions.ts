@@ -4,8 +4,8 @@
 import { deletionOf, deletionTarget, type OwnersView } from '../domain/deletion.ts';
 import type { Fleet, FleetDevice } from '../domain/fleet.ts';
 import type { Claims } from './claims.ts';
-import { aimOf, isPlannable, type Wish, weighs } from './wish.ts';
-import { hasNoKnownDevice } from './wishes.ts';
+import { aimOf, isPlannable, type Wish, weighs } from './proposal.ts';
+import { hasNoKnownDevice } from './proposals.ts';
 
 type Serials = ReadonlyMap<string, ReadonlySet<string>>;
 

@@ -7,9 +7,9 @@ import { isAtLeast } from '../domain/mode.ts';
 import type { Claims } from './claims.ts';
 import { amendEpisode, type FollowedEpisodes } from './episodes.ts';
 import type { DecideInput } from './input.ts';
+import { aimOf, isAlreadySo, isOwnStateSo, isWishedByNow, type Wish } from './proposal.ts';
+import type { KnownIntents } from './proposals.ts';
 import { foundReversed, mayBeStale } from './reversals.ts';
-import { aimOf, isAlreadySo, isOwnStateSo, isWishedByNow, type Wish } from './wish.ts';
-import type { KnownIntents } from './wishes.ts';
 
 export class Observations {
   /** `action target` of attempts that reads may not show yet, as `seenKey`. */

@@ -5,8 +5,8 @@ import type { ActionTraits } from '../domain/action.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import { targetKey } from '../domain/target-key.ts';
 import type { Claims } from './claims.ts';
+import { isSo, isStillToBeDone, type LastWord, type StandingWish } from './earlier-answers.ts';
 import type { DecideInput } from './input.ts';
-import { isSo, isStillToBeDone, type LastWord, type StandingWish } from './last-word.ts';
 import {
   aimOf,
   effectOf,
@@ -18,7 +18,7 @@ import {
   weighable,
   weighs,
   wishKey,
-} from './wish.ts';
+} from './proposal.ts';
 
 /**
  * Two wishes that cannot both be: both are held, each naming the other. One that has its state already stands against the

@@ -6,7 +6,7 @@ import { elapsedMs } from '../domain/steady-time.ts';
 import { SOURCE_OF } from '../domain/subjects.ts';
 import { type FollowedEpisodes, subjectKey } from './episodes.ts';
 import type { DecideInput } from './input.ts';
-import type { KnownIntents } from './wishes.ts';
+import type { KnownIntents } from './proposals.ts';
 
 /**
  * INVARIANT: a state that changes right after an attempt, or while an attempt of ours is in doubt, may be a stale read or

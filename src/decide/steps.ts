@@ -8,9 +8,9 @@ import { wallElapsedMs } from '../domain/steady-time.ts';
 import { attemptKey } from '../domain/store.ts';
 import { isoTime } from '../domain/time-text.ts';
 import type { DecideInput } from './input.ts';
+import { type Answer, hold, isAlreadySo, isOwnStateSo, skip, type Wish } from './proposal.ts';
+import { hasNoKnownDevice } from './proposals.ts';
 import { disagreement, isPlaceholder } from './serials.ts';
-import { type Answer, hold, isAlreadySo, isOwnStateSo, skip, type Wish } from './wish.ts';
-import { hasNoKnownDevice } from './wishes.ts';
 
 type Step = (wish: Wish, input: DecideInput) => Answer | undefined;
 

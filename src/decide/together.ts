@@ -3,15 +3,15 @@
 import type { ActionName } from '../domain/action.ts';
 import { attemptsAllowed, share } from '../domain/ceiling.ts';
 import { isAtLeast, leastMode } from '../domain/mode.ts';
+import { stopText } from '../domain/operator.ts';
 import { takesDevice } from '../domain/rule.ts';
-import { stopText } from '../domain/steering.ts';
 import { SEVERITIES, SOURCE_OF } from '../domain/subjects.ts';
 import { targetKey } from '../domain/target-key.ts';
 import type { Claims } from './claims.ts';
+import { LastWord } from './earlier-answers.ts';
 import type { DecideInput } from './input.ts';
-import { LastWord } from './last-word.ts';
 import { holdConflicts, holdDeletions, leaveToUndoing } from './one-target.ts';
-import { act, aimOf, hold, unanswered, type Wish, weighs } from './wish.ts';
+import { act, aimOf, hold, unanswered, type Wish, weighs } from './proposal.ts';
 
 export function answerTogether(wishes: Wish[], claims: Claims, input: DecideInput): void {
   const lastWord = new LastWord(input);

@@ -1,6 +1,7 @@
 // domain: the contract that each file in act/actions/ fulfils. Other stages see only the traits.
-import type { Change } from './decision.ts';
+
 import type { Deletion } from './deletion.ts';
+import type { Change } from './effect.ts';
 import type { Fact, Facts } from './facts.ts';
 import type { Api, WriteAnswer } from './ports.ts';
 import type { SubjectKind } from './subjects.ts';

@@ -1,6 +1,6 @@
 // domain: what is done about a match, with its reason. Written when new or changed; a standing one is carried.
 import type { ActionName } from './action.ts';
-import type { Deletion } from './deletion.ts';
+import type { Effect } from './effect.ts';
 import type { Fact } from './facts.ts';
 import type { Mode } from './mode.ts';
 import type { SubjectRef } from './subjects.ts';
@@ -36,27 +36,6 @@ export const REASONS = [
 export type ReasonCode = (typeof REASONS)[number];
 
 export type Outcome = 'succeeded' | 'failed' | 'unknown' | 'confirmed' | 'parked' | 'dry_run';
-
-/** One value of a document that differs, such as `spec.backend.target.port`. A secret shows as `[dropped]`. */
-export interface Change {
-  path: string;
-  /** Null: it was not there. */
-  from: Fact;
-  /** Null: it is taken away. */
-  to: Fact;
-}
-
-/** What an action really touches. */
-export interface Effect {
-  text: string;
-  devices: { id: string; name: string; platform: string; model: string }[];
-  /** Of an action that rewrites a document: what it changes in it, as read for the snapshot. Absent where that cannot be told. */
-  changes?: Change[];
-  /** Of a deletion of devices: whom it takes what. */
-  deletion?: Deletion;
-  /** Of an action that removes its target: what stands on it by our doing and ends with it, as `ban_device of rule ban`. */
-  ends?: readonly string[];
-}
 
 export interface Decision {
   id: string;

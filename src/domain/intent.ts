@@ -2,7 +2,8 @@
 
 import type { ActionName } from './action.ts';
 import { digestOf } from './canonical.ts';
-import type { Effect, Outcome } from './decision.ts';
+import type { Outcome } from './decision.ts';
+import type { Effect } from './effect.ts';
 import type { Fact, Facts } from './facts.ts';
 import type { Mode } from './mode.ts';
 

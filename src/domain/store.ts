@@ -3,7 +3,8 @@
 import type { ActionName } from './action.ts';
 import type { AuditEntry, AuditNote } from './audit-entry.ts';
 import type { Claim } from './claim.ts';
-import type { Decision, Effect, Outcome, StoredDecision } from './decision.ts';
+import type { Decision, Outcome, StoredDecision } from './decision.ts';
+import type { Effect } from './effect.ts';
 import type { EndpointToken } from './endpoint-token.ts';
 import type { Episode } from './episode.ts';
 import type { TrustEvent } from './event.ts';
@@ -11,11 +12,11 @@ import type { Exemption } from './exemption.ts';
 import type { Facts } from './facts.ts';
 import type { Intent, IntentBasis, IntentStatus } from './intent.ts';
 import type { Notification, NotificationStatus, StoredNotification } from './notification.ts';
+import type { Acceptance, Stop } from './operator.ts';
 import type { Plan, PlanStatus } from './plan.ts';
 import type { Run, RunFindings } from './run.ts';
 import type { Baseline, Coverage } from './snapshot.ts';
 import type { ClockAgreement } from './steady-time.ts';
-import type { Acceptance, Stop } from './steering.ts';
 import type { Source } from './subjects.ts';
 
 /** The key of `Standing.lastAttempts`. */

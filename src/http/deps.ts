@@ -8,11 +8,11 @@ import type { EndpointToken } from '../domain/endpoint-token.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { StoredNotification } from '../domain/notification.ts';
+import type { Acceptance, Stop } from '../domain/operator.ts';
 import type { Plan } from '../domain/plan.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
-import type { Acceptance, Stop } from '../domain/steering.ts';
 import type { RunRecord, StoreReader } from '../domain/store.ts';
 import type { Caller } from './tokens.ts';
 

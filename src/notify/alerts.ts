@@ -7,7 +7,7 @@ import type { RunRecord, StoreReader } from '../domain/store.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
 import { isoTime } from '../domain/time-text.ts';
 import type { DatabaseAlert } from './database-alert.ts';
-import { RECENT_MS, steeringAlerts } from './steering-alerts.ts';
+import { RECENT_MS, steeringAlerts } from './operator-alerts.ts';
 
 export interface AlertDeps {
   reader: StoreReader;

@@ -1,7 +1,8 @@
 // report: the shape of a run's report (design, section 7), as JSON says it and as the other writers read it.
 // Times are ISO 8601 in UTC; integers over 2^53 are strings of digits; what does not apply is null, never left out.
 import type { ActionName } from '../domain/action.ts';
-import type { DecisionName, Effect, Outcome, ReasonCode } from '../domain/decision.ts';
+import type { DecisionName, Outcome, ReasonCode } from '../domain/decision.ts';
+import type { Effect } from '../domain/effect.ts';
 import type { Fact } from '../domain/facts.ts';
 import type { IntentStatus } from '../domain/intent.ts';
 import type { Mode } from '../domain/mode.ts';

@@ -6,8 +6,8 @@ import { SOURCES } from '../domain/subjects.ts';
 import { type ActKind, actKindOf } from './act-kind.ts';
 import { summaryOf } from './decision-view.ts';
 import { countText, plural } from './fact-text.ts';
+import { steeringWords } from './operator-words.ts';
 import type { Report, ReportPlan, ReportSource, RunDecision } from './report.ts';
-import { steeringWords } from './steering-words.ts';
 
 const REASON_WORDS: Record<ReasonCode, string> = {
   untrusted_source: 'the data that it rests on is not trusted',

@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Daemon, startDaemon } from '../../src/daemon.ts';
+import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
 import type { Report } from '../../src/report/index.ts';
 import { openDatabase, openReadOnly } from '../../src/store/database.ts';
 import { takeWriterLock } from '../../src/store/writer-lock.ts';

@@ -19,7 +19,7 @@ import { attemptKey } from '../../src/domain/store.ts';
 import { SOURCES, type Source } from '../../src/domain/subjects.ts';
 import type { SubjectCard } from '../../src/domain/target.ts';
 import type { Judgement, VerdictName } from '../../src/domain/verdict.ts';
-import { countingIds } from '../cycle/engine-on-platform.ts';
+import { countingIds } from '../run/engine-on-platform.ts';
 import { cardOf, HOUR, type SceneSubject, T0 } from './builders.ts';
 
 export class Scene {

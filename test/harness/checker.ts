@@ -3,8 +3,8 @@
 import type { Intent, IntentBasis } from '../../src/domain/intent.ts';
 import type { Mode } from '../../src/domain/mode.ts';
 import type { Source } from '../../src/domain/subjects.ts';
+import { checkSteering } from './check-operator.ts';
 import { checkOutcome } from './check-outcome.ts';
-import { checkSteering } from './check-steering.ts';
 import { checkTrust, type ListSeen } from './check-trust.ts';
 import { checkUndo, Looks } from './check-undo.ts';
 import type { IntentLife, Ledger } from './ledger.ts';

@@ -2,7 +2,7 @@
 // is not as it should be has a reason that the harness can see for itself.
 import type { Claim } from '../../src/domain/claim.ts';
 import type { Intent } from '../../src/domain/intent.ts';
-import { partiesOf } from './check-steering.ts';
+import { partiesOf } from './check-operator.ts';
 import type { Checker } from './checker.ts';
 import type { Ledger } from './ledger.ts';
 import type { Profile } from './profile.ts';

@@ -1,7 +1,13 @@
-import { acceptSnapshot, addExemption, endExemption, resumeEverything, stopEverything } from '../../src/cycle/steer.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Ids } from '../../src/domain/ports.ts';
 import type { Store } from '../../src/domain/store.ts';
+import {
+  acceptSnapshot,
+  addExemption,
+  endExemption,
+  resumeEverything,
+  stopEverything,
+} from '../../src/operator/commands.ts';
 import type { Dice } from './dice.ts';
 import { JUMPS, type RuleShelf } from './happenings.ts';
 import type { Ledger } from './ledger.ts';

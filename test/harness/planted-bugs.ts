@@ -1,14 +1,14 @@
 // harness: bugs planted on purpose, by wrappers around the engine's ports and parts; the checker must find each of them.
 // In: the parts of a healthy engine. Out: the parts of a sick one. Nothing in the product knows of these.
 
-import type { ActiveRules, EngineSettings } from '../../src/cycle/engine.ts';
 import type { Action, ActionName } from '../../src/domain/action.ts';
 import type { Claim } from '../../src/domain/claim.ts';
 import type { Facts } from '../../src/domain/facts.ts';
 import type { Api, WriteAnswer } from '../../src/domain/ports.ts';
 import type { IntentChange, Store } from '../../src/domain/store.ts';
 import type { Judge } from '../../src/domain/verdict.ts';
-import { hasty, unsteered } from './planted-steering.ts';
+import type { ActiveRules, EngineSettings } from '../../src/run/engine.ts';
+import { hasty, unsteered } from './planted-operator-bugs.ts';
 
 /** Each with a seed that has found it: the first to be tried. */
 export const PLANTED_BUGS = {

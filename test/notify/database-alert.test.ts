@@ -5,7 +5,7 @@ import type { StoreFault } from '../../src/domain/store-fault.ts';
 import { Alerts } from '../../src/notify/alerts.ts';
 import { DatabaseAlert } from '../../src/notify/database-alert.ts';
 import type { Webhook } from '../../src/notify/settings.ts';
-import { banRule, type OnPlatform, startOnPlatform } from '../cycle/engine-on-platform.ts';
+import { banRule, type OnPlatform, startOnPlatform } from '../run/engine-on-platform.ts';
 import { silentLog } from '../scenarios/organization.ts';
 
 const FULL: StoreFault = { kind: 'full', since: 1_000, text: 'the disk is full: make room' };

@@ -5,7 +5,7 @@ import { verifyChain } from '../../src/audit/chain.ts';
 import type { Mode } from '../../src/domain/mode.ts';
 import type { RunRecord } from '../../src/domain/store.ts';
 import type { Answer } from '../act/platform.ts';
-import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../cycle/engine-on-platform.ts';
+import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../run/engine-on-platform.ts';
 
 const DAY_MS = 86_400_000;
 const NEWEST_KEPT = 1_000;

@@ -3,7 +3,7 @@
 // INVARIANT: it never creates a service: the spec that is sent names the very service that was read.
 import type { Action, ReadBack } from '../../domain/action.ts';
 import { canonicalJson } from '../../domain/canonical.ts';
-import type { Change } from '../../domain/decision.ts';
+import type { Change } from '../../domain/effect.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Fact, type Facts, isFacts, own } from '../../domain/facts.ts';
 import type { Api, ServiceSpecFacts } from '../../domain/ports.ts';

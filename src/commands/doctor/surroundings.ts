@@ -1,7 +1,7 @@
 // commands: `doctor`: what lies around: where webhooks lead to, and room on the disk.
 import { statfsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { lineOf } from '../../domain/errors.ts';
 import { publicAddressesOf } from '../../notify/addresses.ts';
 import type { Webhook } from '../../notify/settings.ts';
