@@ -30,7 +30,7 @@ export async function episodesAfter({ store, clock }: Asking, action: Action, in
 
 async function goneWith({ store, clock }: Asking, intent: Intent): Promise<Episode[]> {
   const nowMs = clock.nowMs();
-  const { episodes, claims, intents } = await store.standing(nowMs);
+  const { episodes, claims, intents } = await store.openState(nowMs);
   const acted = intents.filter((other) => isDone(other) && isSameTarget(other, intent));
   const concerned = new Set([
     ...claims.filter((claim) => isSameTarget(claim, intent)).map(({ episodeId }) => episodeId),
@@ -48,7 +48,7 @@ function closed(episode: Episode, closeReason: 'gone' | 'adopted', nowMs: number
 
 async function endedByUndo({ store, clock }: Asking, action: Action, intent: Intent): Promise<Episode[]> {
   const nowMs = clock.nowMs();
-  const { episodes, intents } = await store.standing(nowMs);
+  const { episodes, intents } = await store.openState(nowMs);
   const acted = intents.filter(
     (other) => other.action === action.inverse && other.target === intent.target && isDone(other),
   );

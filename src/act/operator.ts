@@ -8,7 +8,7 @@ import { stopText } from '../domain/operator.ts';
 import type { ActContext, Refusal } from './context.ts';
 
 /** INVARIANT: asked of the store, not of what the run began with: a stop counts from the moment it is given. */
-export async function refusedByPerson(
+export async function refusedByOperator(
   context: ActContext,
   intent: Intent,
   records: readonly Facts[],

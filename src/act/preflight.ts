@@ -6,27 +6,27 @@ import type { Claim } from '../domain/claim.ts';
 import type { Decision } from '../domain/decision.ts';
 import { type Fact, type Facts, own } from '../domain/facts.ts';
 import type { Intent, IntentBasis } from '../domain/intent.ts';
-import { tellable } from '../domain/secrets.ts';
+import { redacted } from '../domain/secrets.ts';
 import { openClaims } from '../domain/store.ts';
 import { isSameTarget } from '../domain/target-key.ts';
 import { type ActContext, type Refusal, recordOf } from './context.ts';
 import { beyondReviewed } from './deletion-drift.ts';
 import { mayStillAct } from './gate.ts';
-import { refusedByPerson } from './operator.ts';
+import { refusedByOperator } from './operator.ts';
 import { refusedReversal } from './reversals.ts';
 
 const DAY_MS = 86_400_000;
 
-export async function lastLook(context: ActContext, intent: Intent, fresh: ReadBack): Promise<Refusal | undefined> {
+export async function preflight(context: ActContext, intent: Intent, fresh: ReadBack): Promise<Refusal | undefined> {
   if (context.signal.aborted) return skipped('stopped', 'the process is being stopped');
   if (isBroken(context)) {
     return skipped('stopped', `${context.counts.failures} attempts failed in this run: it acts no more`);
   }
-  const steered = await refusedByPerson(context, intent, fresh.records);
-  if (steered) return steered;
+  const refused = await refusedByOperator(context, intent, fresh.records);
+  if (refused) return refused;
   const withdrawnRule = changedRule(context, intent);
   if (withdrawnRule) return withdrawnRule;
-  if (fresh.state === 'as_wished') return skipped('already_so', 'it was so already when it was read again');
+  if (fresh.state === 'as_intended') return skipped('already_so', 'it was so already when it was read again');
   const action = context.actions.get(intent.action);
   if (!action?.changesFleet) return undefined;
   const doubt = await refusedByDoubt(context, intent);
@@ -101,7 +101,7 @@ async function refusedByOthers(
 ): Promise<Refusal | undefined> {
   const others = opposite.filter((claim) => intent.basis.some(({ rule }) => rule !== claim.rule));
   if (others.length === 0) return undefined;
-  const { episodes } = await store.standing(clock.nowMs());
+  const { episodes } = await store.openState(clock.nowMs());
   const over = new Set(episodes.flatMap(({ id, state }) => (state === 'closed' ? id : [])));
   const other = others.find(({ episodeId }) => !over.has(episodeId));
   return other && conflictWith(other);
@@ -164,8 +164,8 @@ export function changedFacts(basis: IntentBasis, record: Facts): string[] {
   return Object.entries(basis.facts).flatMap(([path, then]) => {
     if (!isRecordPath(path)) return [];
     // As facts are told now, both: an older version may have kept a secret in it.
-    const now = tellable(factAt(record, path) ?? null, path);
-    const before = tellable(then ?? null, path);
+    const now = redacted(factAt(record, path) ?? null, path);
+    const before = redacted(then ?? null, path);
     if (canonicalJson(now) === canonicalJson(before)) return [];
     return [`${path} was ${canonicalJson(before)} and is ${canonicalJson(now)}`];
   });

@@ -47,7 +47,7 @@ async function doubtAfter(context: ActContext, action: Action, intent: Intent): 
   if (!action.changesFleet) return undefined;
   try {
     const back = await action.readBack(context.api, intent.target, intent.settings);
-    return back.state === 'as_wished' || back.state === 'unreadable' ? undefined : 'it does not read back so yet';
+    return back.state === 'as_intended' || back.state === 'unreadable' ? undefined : 'it does not read back so yet';
   } catch (error) {
     return `it could not be read back: ${lineOf(error)}`;
   }

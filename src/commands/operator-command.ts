@@ -3,7 +3,7 @@
 import { composeAuditWriter, composeEngine } from '../compose/compose.ts';
 import type { TokenStore } from '../domain/endpoint-token.ts';
 import type { Mode } from '../domain/mode.ts';
-import type { Person, Steered } from '../operator/commands.ts';
+import type { Operator, OperatorEngine } from '../operator/commands.ts';
 import { showHidden } from '../report/index.ts';
 import type { Engine } from '../run/engine.ts';
 import { namingApi } from './api-fault.ts';
@@ -18,13 +18,13 @@ const FORMATS = ['text', 'json'] as const;
 export const COMMAND_LINE = 'command line';
 
 /** One act of a person: what the endpoint is asked, and what is done without one. Both answer the same JSON. */
-export interface PersonsAct<T> {
+export interface OperatorCommand<T> {
   path: string;
   body: object;
   /** Needs rules and the API. */
   withEngine?(engine: Engine): Promise<T>;
   /** Needs the database alone: no other setting is read, and none that is wrong is in the way. */
-  withStore?(writing: Steered & { tokens: TokenStore }): Promise<T>;
+  withStore?(writing: OperatorEngine & { tokens: TokenStore }): Promise<T>;
   text(answer: T): string[];
   /** For people beside the text, on standard error: the text is what a script takes. */
   aside?(answer: T): string;
@@ -32,7 +32,7 @@ export interface PersonsAct<T> {
 }
 
 /** INVARIANT: `--rules` refuses none of these, above all no stop: no rule is judged for what a person says here. */
-export async function perform<T>(io: Io, options: CommonOptions, act: PersonsAct<T>): Promise<number> {
+export async function perform<T>(io: Io, options: CommonOptions, act: OperatorCommand<T>): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
   const daemon = await findDaemon(act.withStore ? accessOf(io, options) : configOf(io, options));
   const answer = daemon
@@ -45,7 +45,7 @@ export async function perform<T>(io: Io, options: CommonOptions, act: PersonsAct
 }
 
 /** Without a daemon nothing but TRUSTWARD_MODE, when somebody set it, caps what a person undoes. */
-async function performHere<T>(io: Io, options: CommonOptions, act: PersonsAct<T>): Promise<T> {
+async function performHere<T>(io: Io, options: CommonOptions, act: OperatorCommand<T>): Promise<T> {
   const { withStore, withEngine } = act;
   if (withStore) {
     const writer = await composeAuditWriter(accessOf(io, options).db);
@@ -65,6 +65,6 @@ async function performHere<T>(io: Io, options: CommonOptions, act: PersonsAct<T>
   }
 }
 
-export function personOf({ reason }: ReasonOptions): Person {
+export function personOf({ reason }: ReasonOptions): Operator {
   return { by: COMMAND_LINE, reason };
 }

@@ -21,7 +21,7 @@ export interface SharedOptions {
   output(command: Command, formats: string): Command;
 }
 
-export function addSteering(program: Command, io: Io, bind: Bind, shared: SharedOptions): void {
+export function addOperatorCommands(program: Command, io: Io, bind: Bind, shared: SharedOptions): void {
   const acting = (command: Command) => shared.output(shared.engine(command), 'text, json');
   const reading = (command: Command) => shared.output(shared.database(command), 'text, json');
   const withReason = (command: Command) => acting(command).requiredOption('--reason <text>', 'why, for the audit');

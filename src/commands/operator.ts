@@ -25,7 +25,7 @@ export async function stopCommand(io: Io, options: ReasonOptions): Promise<numbe
   return perform<{ stopped: StopShown }>(io, options, {
     path: '/api/stop',
     body: { reason: options.reason },
-    withStore: async (steered) => ({ stopped: views.stop(await stopEverything(steered, personOf(options))) }),
+    withStore: async (refused) => ({ stopped: views.stop(await stopEverything(refused, personOf(options))) }),
     text: ({ stopped }) => [
       `everything is stopped since ${stopped.at} (${stopped.by}: ${stopped.reason})`,
       'runs go on judging; nothing is called until `trustward resume --reason …`',
@@ -37,9 +37,9 @@ export async function resumeCommand(io: Io, options: ReasonOptions): Promise<num
   return perform<{ stopped: null; lifted: StopShown }>(io, options, {
     path: '/api/resume',
     body: { reason: options.reason },
-    withStore: async (steered) => ({
+    withStore: async (refused) => ({
       stopped: null,
-      lifted: views.stop(await resumeEverything(steered, personOf(options))),
+      lifted: views.stop(await resumeEverything(refused, personOf(options))),
     }),
     text: ({ lifted }) => [`resumed: it was stopped since ${lifted.at} (${lifted.by}: ${lifted.reason})`],
   });
@@ -49,7 +49,7 @@ export async function acceptCommand(io: Io, source: string, options: ReasonOptio
   return perform<ReturnType<Views['acceptance']>>(io, options, {
     path: '/api/snapshot/accept',
     body: { source, reason: options.reason },
-    withStore: async (steered) => views.acceptance(await acceptSnapshot(steered, source, personOf(options))),
+    withStore: async (refused) => views.acceptance(await acceptSnapshot(refused, source, personOf(options))),
     text: ({ count, causes }) => [
       `the next reading of ${source} becomes the baseline, if it is no worse than the last one (${causes.join(', ')}; ${count} records)`,
     ],
@@ -109,8 +109,8 @@ export async function exemptEndCommand(io: Io, id: string, options: ReasonOption
   return perform<ExemptionShown>(io, options, {
     path: `/api/exemptions/${encodeURIComponent(id)}/end`,
     body: { reason: options.reason },
-    withStore: async (steered) =>
-      views.exemption(await endExemption(steered, id, personOf(options)), steered.clock.nowMs()),
+    withStore: async (refused) =>
+      views.exemption(await endExemption(refused, id, personOf(options)), refused.clock.nowMs()),
     text: (ended) => [`exemption ${ended.id} of ${ended.about} is ended: rules act on it again`],
   });
 }

@@ -15,7 +15,7 @@ import { consoleCommand, EDITIONS } from './console.ts';
 import { explainCommand } from './explain.ts';
 import type { Io } from './io.ts';
 import { addOperating } from './operating-grammar.ts';
-import { addSteering } from './operator-grammar.ts';
+import { addOperatorCommands } from './operator-grammar.ts';
 import { answerCommand, applyCommand, planCommand } from './plans.ts';
 import { decisionsCommand, reportCommand } from './reading.ts';
 import { rulesCheckCommand, rulesListCommand, rulesSchemaCommand, rulesTestCommand } from './rules.ts';
@@ -83,7 +83,7 @@ function grammar(io: Io, bind: Bind): Command {
   addActing(program, io, bind);
   addReading(program, io, bind);
   const shared = { engine: engineOptions, database: databaseOption, output: outputOptions };
-  addSteering(program, io, bind, shared);
+  addOperatorCommands(program, io, bind, shared);
   addOperating(program, io, bind, shared);
   addAudit(program, io, bind);
   addRules(program, io, bind);

@@ -31,7 +31,7 @@ import { bootId, systemClock } from '../system/clock.ts';
 import { systemRandom } from '../system/ids.ts';
 import { systemLog } from '../system/log.ts';
 import { steadyTime } from '../system/steady-time.ts';
-import { composeTelling, type Telling } from './notifications.ts';
+import { composeNotifications, type Notifications } from './notifications.ts';
 import { Closing, loadParts } from './parts.ts';
 
 export interface Composition {
@@ -43,7 +43,7 @@ export interface Composition {
   clock: Clock;
   /** Aborting it: nothing new is begun. */
   stopping: AbortController;
-  telling: Telling;
+  notifications: Notifications;
   /** How the database fares. */
   health: StoreHealth;
   /** The embedded console's address; undefined with a real API. */
@@ -76,8 +76,8 @@ export async function composeEngine(
     await refuseOtherAddress(store, bindingOf(config));
     const checkpointer = await openCheckpoints();
     closing.add(() => checkpointer.publish());
-    const telling = composeTelling({ config, store, health, clock, log });
-    closing.add(() => telling.deliverDue());
+    const notifications = composeNotifications({ config, store, health, clock, log });
+    closing.add(() => notifications.deliverDue());
     const stopping = new AbortController();
     const hardStop = new AbortController();
     const { api, embedded, end } = await connect(config, clock, log, hardStop.signal);
@@ -101,7 +101,7 @@ export async function composeEngine(
       },
       bindTo: bindingOf(config),
       signal: stopping.signal,
-      afterwards: () => telling.afterwards(),
+      afterwards: () => notifications.afterwards(),
     };
     await store.abortStaleRuns(clock.nowMs());
     const explaining = (): ExplainDeps => {
@@ -118,7 +118,7 @@ export async function composeEngine(
       clock,
       stopping,
       embedded,
-      telling,
+      notifications,
       health,
       tokens: store.tokens(),
       explaining,

@@ -13,7 +13,7 @@ import { systemIds, systemRandom } from '../system/ids.ts';
 /** A command that ends waits so long at most for what is due; the rest is delivered by the next process. */
 const LAST_ROUND_MS = 5_000;
 
-export interface Telling {
+export interface Notifications {
   /** Looks for what needs a person now. Never throws. */
   afterwards(): Promise<void>;
   /** Beside a daemon, until `signal` aborts. Never throws. */
@@ -22,7 +22,7 @@ export interface Telling {
   deliverDue(): Promise<void>;
 }
 
-export interface TellingParts {
+export interface NotificationParts {
   config: Config;
   store: SqliteStore;
   health: StoreHealth;
@@ -30,7 +30,7 @@ export interface TellingParts {
   log: Log;
 }
 
-export function composeTelling(parts: TellingParts): Telling {
+export function composeNotifications(parts: NotificationParts): Notifications {
   const { store, health, clock, log } = parts;
   const { webhooks, alertsTo, silenceMs } = parts.config.notify;
   const outbox = store.outbox();

@@ -22,7 +22,7 @@ import { watchRules } from '../rule-set/rule-watch.ts';
 import { RunQueue } from '../schedule/run-queue.ts';
 import { startSchedule } from '../schedule/schedule.ts';
 import { meaningOf } from '../store/store-fault.ts';
-import { steeringPort } from './operator.ts';
+import { operatorPort } from './operator.ts';
 import { type LastRun, readiness } from './readiness.ts';
 import { tokenRegister, tokensPort } from './tokens.ts';
 
@@ -48,7 +48,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
     throw error;
   }
   const schedule = startSchedule(config.schedule, () => void state.scheduledRun());
-  const telling = composition.telling.start(stopping.signal);
+  const notifications = composition.notifications.start(stopping.signal);
   // Times that came while no daemon ran are missed runs: they become one, now.
   void state.scheduledRun();
   const watch = watchRules(
@@ -64,7 +64,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
     stop: async () => {
       schedule.stop();
       stopping.abort();
-      await Promise.all([listening.close(), state.queue.stop(), watch.stop(), telling]);
+      await Promise.all([listening.close(), state.queue.stop(), watch.stop(), notifications]);
     },
   };
 }
@@ -106,7 +106,7 @@ class DaemonState {
   }
 
   private async perform(request: RunRequest, begun?: (run: Run) => void): Promise<Run> {
-    const { engine, log, telling } = this.composition;
+    const { engine, log, notifications } = this.composition;
     try {
       // Nothing else is under way at its turn: what still says so is what a failing disk kept from being recorded.
       await engine.store.abortStaleRuns(engine.clock.nowMs());
@@ -119,7 +119,7 @@ class DaemonState {
       const isAskersFault = error instanceof AppError && error.code === 'usage';
       if (!isAskersFault) this.last = { seq: undefined, error };
       // A run that could not even be begun has no end at which people are told.
-      if (meaningOf(error)) await telling.afterwards();
+      if (meaningOf(error)) await notifications.afterwards();
       throw error;
     }
   }
@@ -140,7 +140,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
       }),
       apply: (plan, by) => state.queue.inTurn(() => apply(composition, plan, by)),
     },
-    steering: steeringPort(engine, state.queue),
+    operator: operatorPort(engine, state.queue),
     rules: () => rules.all(),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
     verifyAudit: () => composition.verifyAudit(),

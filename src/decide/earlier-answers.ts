@@ -7,15 +7,15 @@ import { intentKey, isDone } from '../domain/intent.ts';
 import type { Mode } from '../domain/mode.ts';
 import { type ActionOnTarget, targetKey } from '../domain/target-key.ts';
 import type { DecideInput } from './input.ts';
-import { aimOf, type Wish } from './proposal.ts';
+import { aimOf, type Proposal } from './proposal.ts';
 
-export type LastWordInput = Pick<
+export type EarlierAnswersInput = Pick<
   DecideInput,
-  'judged' | 'activeRules' | 'traits' | 'standing' | 'said' | 'runMode' | 'daemonMode'
+  'judged' | 'activeRules' | 'traits' | 'openState' | 'said' | 'runMode' | 'daemonMode'
 >;
 
 /** A wish of a rule that this run does not judge. */
-export interface StandingWish {
+export interface ProposalInForce {
   rule: { id: string };
   traits: ActionTraits;
   ownMode: Mode;
@@ -31,8 +31,8 @@ const WEIGHED: ReadonlySet<ReasonCode> = new Set([
   'limits',
   'owners',
   'approval_needed',
-  'trouble',
-  'trouble_over',
+  'rule_matches',
+  'cleared',
   'ceiling',
   'drifted',
   'stopped',
@@ -41,47 +41,47 @@ const WEIGHED: ReadonlySet<ReasonCode> = new Set([
 /** What the last look says of a target as it is: the next one says the same while the list and the single record disagree. */
 const LASTING: ReadonlySet<ReasonCode> = new Set(['drifted', 'impossible_target', 'already_so']);
 
-export class LastWord {
-  private readonly standing = new Map<string, StandingWish[]>();
+export class EarlierAnswers {
+  private readonly inForce = new Map<string, ProposalInForce[]>();
   private readonly givenUp = new Map<string, StoredDecision>();
 
-  constructor(private readonly input: LastWordInput) {
+  constructor(private readonly input: EarlierAnswersInput) {
     const judged = new Set(input.judged.map(({ id }) => id));
     const open = new Set(
-      input.standing.episodes.flatMap((one) =>
+      input.openState.episodes.flatMap((one) =>
         one.state !== 'closed' && one.overriddenAt === undefined ? one.id : [],
       ),
     );
-    for (const said of input.said ?? input.standing.decisions) {
+    for (const said of input.said ?? input.openState.decisions) {
       if (judged.has(said.rule)) this.noteGivenUp(said);
-      else if (input.activeRules.has(said.rule)) this.noteStanding(said, open);
+      else if (input.activeRules.has(said.rule)) this.noteInForce(said, open);
     }
   }
 
   /** Of rules that are not judged in this run: over chosen rules, or with a source that could not be read. */
-  on(aim: ActionOnTarget): readonly StandingWish[] {
-    return this.standing.get(targetKey(aim)) ?? [];
+  on(aim: ActionOnTarget): readonly ProposalInForce[] {
+    return this.inForce.get(targetKey(aim)) ?? [];
   }
 
   /**
    * Whether it acts by itself, and was withdrawn the last time for what the next look will find again: nothing irreversible is
    * gained by waiting for it. What a person is asked for keeps others waiting: that person can say no.
    */
-  wasGivenUp(wish: Wish): boolean {
+  wasGivenUp(proposal: Proposal): boolean {
     const { runMode, daemonMode } = this.input;
-    if (wish.ownMode !== 'enforce' || runMode === 'approve' || daemonMode === 'approve') return false;
-    const said = this.givenUp.get(wordKey(wish.rule.id, wish.card.id, aimOf(wish)));
-    return said !== undefined && said.ruleHash === wish.rule.hash && said.episodeId === wish.episode?.id;
+    if (proposal.ownMode !== 'enforce' || runMode === 'approve' || daemonMode === 'approve') return false;
+    const said = this.givenUp.get(wordKey(proposal.rule.id, proposal.summary.id, aimOf(proposal)));
+    return said !== undefined && said.ruleHash === proposal.rule.hash && said.episodeId === proposal.episode?.id;
   }
 
   private noteGivenUp(said: StoredDecision): void {
     // Deciding says `already_so` as well, of what a live intent did: one that was given up is not live.
     if (said.decision !== 'skip' || said.intentId === undefined || !LASTING.has(said.reason)) return;
-    if (said.reason === 'already_so' && this.input.standing.intents.some(({ id }) => id === said.intentId)) return;
+    if (said.reason === 'already_so' && this.input.openState.intents.some(({ id }) => id === said.intentId)) return;
     this.givenUp.set(wordKey(said.rule, said.subject.id, said), said);
   }
 
-  private noteStanding(said: StoredDecision, open: ReadonlySet<string>): void {
+  private noteInForce(said: StoredDecision, open: ReadonlySet<string>): void {
     const traits = this.input.traits.get(said.action);
     const undo = said.verdict === 'no_match';
     if (!traits?.changesFleet || !(WEIGHED.has(said.reason) || said.reason === 'already_so')) return;
@@ -91,23 +91,23 @@ export class LastWord {
     const key = targetKey({ action: said.action, target: said.target, settings });
     // Capped, its rule says more than that.
     const ownMode = said.cappedBy === undefined ? said.mode : 'approve';
-    const wish = { rule: { id: said.rule }, traits, ownMode, undo, said };
-    this.standing.set(key, [...(this.standing.get(key) ?? []), wish]);
+    const proposal = { rule: { id: said.rule }, traits, ownMode, undo, said };
+    this.inForce.set(key, [...(this.inForce.get(key) ?? []), proposal]);
   }
 
   /** Rejected, or not to be tried again by itself. */
   private isAnswered({ action, target, episodeId, outcome }: StoredDecision): boolean {
     if (outcome === 'parked') return true;
-    return this.input.standing.rejected.has(intentKey({ action, target, basis: [{ episodeId: episodeId ?? '' }] }));
+    return this.input.openState.rejected.has(intentKey({ action, target, basis: [{ episodeId: episodeId ?? '' }] }));
   }
 }
 
 /** It has its state: it stands against the opposite, and is not about to be done. */
-export function isSo({ said: { reason, outcome } }: StandingWish): boolean {
+export function isSo({ said: { reason, outcome } }: ProposalInForce): boolean {
   return reason === 'already_so' || isDone({ outcome });
 }
 
-export function isStillToBeDone(other: StandingWish): boolean {
+export function isStillToBeDone(other: ProposalInForce): boolean {
   return !isSo(other) && other.said.reason !== 'conflict' && other.said.reason !== 'drifted';
 }
 

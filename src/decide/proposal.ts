@@ -11,7 +11,7 @@ import type { FleetDevice } from '../domain/fleet.ts';
 import type { Intent } from '../domain/intent.ts';
 import { isAtLeast, type Mode } from '../domain/mode.ts';
 import type { Rule } from '../domain/rule.ts';
-import type { SubjectCard } from '../domain/target.ts';
+import type { SubjectSummary } from '../domain/target.ts';
 import type { ActionOnTarget } from '../domain/target-key.ts';
 
 export interface Answer {
@@ -20,13 +20,13 @@ export interface Answer {
   text: string;
 }
 
-export interface Wish {
+export interface Proposal {
   rule: Rule;
   trusted: boolean;
   traits: ActionTraits;
   settings: Facts;
   target: string;
-  card: SubjectCard;
+  summary: SubjectSummary;
   facts: { [path: string]: Fact };
   episode: Episode | undefined;
   /** All devices that the action touches: those of the serial number. */
@@ -40,7 +40,7 @@ export interface Wish {
   /** A live intent on the same target, of whatever episode and action, of which it is not known yet what it did. */
   doubt: Intent | undefined;
   /** It was so, was attempted just now, and is not read so: a stale read, or a person's reversal. */
-  isUntold?: boolean;
+  isUnsettled?: boolean;
   undo: boolean;
   /** The least of its rules' own modes. */
   ownMode: Mode;
@@ -73,27 +73,29 @@ export function act(reason: ReasonCode, text: string): Answer {
 }
 
 /** Still to be weighed: without an answer, or with one that a person can overrule, which what no approval lifts must come before. */
-export function weighable(wishes: readonly Wish[]): Wish[] {
-  return wishes.filter(({ answer }) => answer === undefined || isPlannable(answer));
+export function weighable(proposals: readonly Proposal[]): Proposal[] {
+  return proposals.filter(({ answer }) => answer === undefined || isPlannable(answer));
 }
 
-export function unanswered(wishes: readonly Wish[]): Wish[] {
-  return wishes.filter((wish) => wish.answer === undefined);
+export function unanswered(proposals: readonly Proposal[]): Proposal[] {
+  return proposals.filter((proposal) => proposal.answer === undefined);
 }
 
 /** What a rule in dry-run would do holds back other dry wishes only: trying a rule out changes nothing for the others. */
-export function weighs(other: Pick<Wish, 'ownMode'>, wish: Wish): boolean {
-  return isAtLeast(other.ownMode, 'approve') || !isAtLeast(wish.ownMode, 'approve');
+export function weighs(other: Pick<Proposal, 'ownMode'>, proposal: Proposal): boolean {
+  return isAtLeast(other.ownMode, 'approve') || !isAtLeast(proposal.ownMode, 'approve');
 }
 
 /** What it would do to what: told apart by `targetKey`. */
-export function aimOf({ traits, target, settings }: Wish): ActionOnTarget {
+export function aimOf({ traits, target, settings }: Proposal): ActionOnTarget {
   return { action: traits.name, target, settings };
 }
 
 /** Equal wishes of several rules or subjects are one intent: the same action, target and settings. */
-export function wishKey(wish: Pick<Wish, 'target' | 'settings'> & { traits: { name: ActionName } }): string {
-  return `${wish.traits.name}\u0000${wish.target}\u0000${settingsKey(wish.settings)}`;
+export function proposalKey(
+  proposal: Pick<Proposal, 'target' | 'settings'> & { traits: { name: ActionName } },
+): string {
+  return `${proposal.traits.name}\u0000${proposal.target}\u0000${settingsKey(proposal.settings)}`;
 }
 
 /** Most actions take no settings: spares the canonical text. */
@@ -102,35 +104,35 @@ function settingsKey(settings: Facts): string {
 }
 
 /** Whether the target is already in the state that the action sets: every device of a serial number counts. */
-export function isAlreadySo(wish: Wish): boolean {
-  const { fieldWritten, valueWritten } = wish.traits;
+export function isAlreadySo(proposal: Proposal): boolean {
+  const { fieldWritten, valueWritten } = proposal.traits;
   if (fieldWritten === undefined) return false;
-  if (wish.card.kind !== 'device') return wish.card.state[fieldWritten] === valueWritten;
-  return wish.devices.length > 0 && wish.devices.every((device) => device.banned === valueWritten);
+  if (proposal.summary.kind !== 'device') return proposal.summary.state[fieldWritten] === valueWritten;
+  return proposal.devices.length > 0 && proposal.devices.every((device) => device.banned === valueWritten);
 }
 
 /** Whether the matched subject itself is in that state: another device of its serial number may have joined later. */
-export function isOwnStateSo(wish: Wish): boolean {
-  const { fieldWritten, valueWritten } = wish.traits;
-  return fieldWritten !== undefined && wish.card.state[fieldWritten] === valueWritten;
+export function isOwnStateSo(proposal: Proposal): boolean {
+  const { fieldWritten, valueWritten } = proposal.traits;
+  return fieldWritten !== undefined && proposal.summary.state[fieldWritten] === valueWritten;
 }
 
 /** What the action would do to the target as it was read. */
-export function effectOf({ traits, target, settings, card, ...wish }: Wish): Effect {
-  const changes = traits.changes?.(card.spec, settings);
-  const { devices, deletion } = wish.deletion ?? { devices: wish.devices };
+export function effectOf({ traits, target, settings, summary, ...proposal }: Proposal): Effect {
+  const changes = traits.changes?.(summary.spec, settings);
+  const { devices, deletion } = proposal.deletion ?? { devices: proposal.devices };
   const text = traits.effect(target, devices, settings, changes, deletion);
   return {
-    text: wish.ends?.length ? `${text}; ends what stands on it: ${wish.ends.join(', ')}` : text,
+    text: proposal.ends?.length ? `${text}; ends what stands on it: ${proposal.ends.join(', ')}` : text,
     devices: devices.map(({ id, name, platform, model }) => ({ id, name, platform, model })),
     ...(changes && { changes }),
     ...(deletion && { deletion }),
-    ...(wish.ends?.length && { ends: wish.ends }),
+    ...(proposal.ends?.length && { ends: proposal.ends }),
   };
 }
 
 /** Whether the rule wishes it by now: not before it has matched for as long as it says, nor once a person reversed it. */
-export function isWishedByNow({ rule, exemption }: Wish, episode: Episode | undefined, nowMs: number): boolean {
+export function isProposedByNow({ rule, exemption }: Proposal, episode: Episode | undefined, nowMs: number): boolean {
   // What an exemption protects is not held in its state any longer than who put it there wished.
   if (!episode || episode.overriddenAt !== undefined || exemption !== undefined) return false;
   return rule.forMs === 0 || nowMs - episode.matchingSince >= rule.forMs;

@@ -1,16 +1,16 @@
 // decide, second step: matches → wishes: one for each action of the rule and each target of the subject.
 import type { ActionName } from '../domain/action.ts';
-import { cardOfTarget } from '../domain/bundles.ts';
+import { summaryOfTarget } from '../domain/bundles.ts';
 import { mappingSettings } from '../domain/deletion.ts';
 import { type Facts, ownText } from '../domain/facts.ts';
 import type { Intent } from '../domain/intent.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { Rule } from '../domain/rule.ts';
-import type { SubjectCard } from '../domain/target.ts';
+import type { SubjectSummary } from '../domain/target.ts';
 import { type ActionOnTarget, targetKey } from '../domain/target-key.ts';
 import type { FollowedMatch } from './episodes.ts';
 import type { DecideInput } from './input.ts';
-import type { Wish } from './proposal.ts';
+import type { Proposal } from './proposal.ts';
 
 /** Live intents by action, target and episode: the look-up that tells what an episode has already led to. */
 export class KnownIntents {
@@ -45,22 +45,22 @@ function key(action: ActionName, target: string, episodeId: string): string {
   return `${action}\u0000${target}\u0000${episodeId}`;
 }
 
-export function wishesOf(input: DecideInput, matches: readonly FollowedMatch[], known: KnownIntents): Wish[] {
+export function proposalsOf(input: DecideInput, matches: readonly FollowedMatch[], known: KnownIntents): Proposal[] {
   return matches.flatMap(({ rule, match, trusted, episode }) =>
     rule.then.flatMap(({ action, with: settings }) => {
       const traits = input.traits.get(action);
       if (!traits) return [];
-      return targetsOf(action, match.card, settings).map(
-        ([target, own = settings]): Wish => ({
+      return targetsOf(action, match.summary, settings).map(
+        ([target, own = settings]): Proposal => ({
           rule,
           trusted,
           traits,
           settings: own,
           target,
-          card: cardOfTarget(match.card, traits, target, input.bundles),
+          summary: summaryOfTarget(match.summary, traits, target, input.bundles),
           facts: match.facts,
           episode,
-          devices: match.card.kind === 'device' ? input.fleet.devicesOf(match.card.serial) : [],
+          devices: match.summary.kind === 'device' ? input.fleet.devicesOf(match.summary.serial) : [],
           intent: known.of(action, target, episode?.id),
           doubt: traits.changesFleet ? known.doubtOn({ action, target, settings: own }) : undefined,
           undo: false,
@@ -77,23 +77,26 @@ export function wishesOf(input: DecideInput, matches: readonly FollowedMatch[], 
  * else the subject itself. A user of whom no device is known is the target too, so that this is told and not passed over.
  * Which user is meant stands in the settings of the wish: the target's text alone does not tell.
  */
-function targetsOf(action: ActionName, card: SubjectCard, settings: Facts): [target: string, settings?: Facts][] {
+function targetsOf(action: ActionName, summary: SubjectSummary, settings: Facts): [target: string, settings?: Facts][] {
   if (action === 'add_to_bundle' || action === 'remove_from_bundle') {
-    return [[`${card.id} ${ownText(settings, 'bundle') ?? ''}`]];
+    return [[`${summary.id} ${ownText(settings, 'bundle') ?? ''}`]];
   }
-  if (action === 'notify' || card.kind === 'service') return [[card.id]];
-  if (card.kind === 'device') return [[card.serial]];
-  if (hasNoKnownDevice(card)) return [[card.id]];
-  return (card.serials ?? []).map((serial) => [`${serial} ${card.id}`, mappingSettings(card.id)]);
+  if (action === 'notify' || summary.kind === 'service') return [[summary.id]];
+  if (summary.kind === 'device') return [[summary.serial]];
+  if (hasNoKnownDevice(summary)) return [[summary.id]];
+  return (summary.serials ?? []).map((serial) => [`${serial} ${summary.id}`, mappingSettings(summary.id)]);
 }
 
 /** A user without devices, or one of whom the server does not tell. */
-export function hasNoKnownDevice({ serials }: SubjectCard): boolean {
+export function hasNoKnownDevice({ serials }: SubjectSummary): boolean {
   return serials === undefined || serials.length === 0;
 }
 
 /** The least of the rules', the run's and the daemon's mode, and what made it less than the rules' own. */
-export function cappedMode(rules: readonly Rule[], input: DecideInput): Pick<Wish, 'ownMode' | 'mode' | 'cappedBy'> {
+export function cappedMode(
+  rules: readonly Rule[],
+  input: DecideInput,
+): Pick<Proposal, 'ownMode' | 'mode' | 'cappedBy'> {
   const ownMode = leastMode(...rules.map((rule) => rule.mode));
   const mode = leastMode(ownMode, input.runMode, input.daemonMode) as Mode;
   if (mode === ownMode) return { ownMode, mode, cappedBy: undefined };

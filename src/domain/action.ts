@@ -62,7 +62,7 @@ export interface ActionTraits {
 /** What a target reads back as. `evidence` is kept in the audit. */
 export interface ReadBack {
   /** `unreadable`: the server does not say; a doubt about it needs a person. */
-  state: 'as_wished' | 'otherwise' | 'absent' | 'unreadable';
+  state: 'as_intended' | 'otherwise' | 'absent' | 'unreadable';
   /** The records read, matched again here by key: a server may ignore its filter. */
   records: Facts[];
   evidence: Facts;

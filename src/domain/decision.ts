@@ -26,14 +26,22 @@ export const REASONS = [
   'limits',
   'owners',
   'approval_needed',
-  'trouble', // act: the rule matches
-  'trouble_over', // act: the last claim ended, undo
+  'rule_matches', // act
+  'cleared', // act: the last claim ended, undo it; or skip: another rule's undoing does it
   // said by act/, at the last look before the call:
   'ceiling',
   'drifted',
   'stopped',
 ] as const;
 export type ReasonCode = (typeof REASONS)[number];
+
+/** Codes that audit entries and sealed plans of earlier versions hold. */
+const EARLIER_REASONS: { readonly [code: string]: ReasonCode } = { trouble: 'rule_matches', trouble_over: 'cleared' };
+
+/** A stored reason as it is called now. */
+export function currentReason(code: string): string {
+  return Object.hasOwn(EARLIER_REASONS, code) ? (EARLIER_REASONS[code] as ReasonCode) : code;
+}
 
 export type Outcome = 'succeeded' | 'failed' | 'unknown' | 'confirmed' | 'parked' | 'dry_run';
 

@@ -47,7 +47,7 @@ export interface UsedAcceptance extends Acceptance {
 }
 
 /** What a run saw of people's steering, for its report. */
-export interface RunSteering {
+export interface RunOperatorState {
   stop: Stop | undefined;
   /** Exemptions in force whose end comes soon, and those that never matched anything. */
   ending: { id: string; about: string; owner: string; expiresAt: number }[];

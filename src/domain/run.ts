@@ -1,6 +1,6 @@
 // domain: one cycle, and what it found, as the store keeps it and reports show it.
 import type { Mode } from './mode.ts';
-import type { RunSteering } from './operator.ts';
+import type { RunOperatorState } from './operator.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { RuleTally } from './verdict.ts';
 
@@ -49,7 +49,7 @@ export interface RunFindings {
   /** The digest of what was planned, also when that is nothing. */
   planDigest: string;
   /** What it saw of people's steering. */
-  steering?: RunSteering;
+  operator?: RunOperatorState;
 }
 
 export interface RunRuleTally extends RuleTally {

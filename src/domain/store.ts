@@ -19,7 +19,7 @@ import type { Baseline, Coverage } from './snapshot.ts';
 import type { ClockAgreement } from './steady-time.ts';
 import type { Source } from './subjects.ts';
 
-/** The key of `Standing.lastAttempts`. */
+/** The key of `OpenState.lastAttempts`. */
 export function attemptKey(rule: string, action: ActionName, target: string): string {
   return `${rule} ${action} ${target}`;
 }
@@ -30,7 +30,7 @@ export async function openClaims(reader: Pick<StoreReader, 'claims'>): Promise<C
 }
 
 /** All standing state that deciding needs. */
-export interface Standing {
+export interface OpenState {
   /** Episodes that are not closed, and closed ones that still have a claim. */
   episodes: Episode[];
   /** Claims that are standing or orphaned. */
@@ -180,7 +180,7 @@ export interface StoreReader {
   auditHead(): Promise<{ seq: number; hash: string }>;
   /** All entries in order, in batches, for verification. */
   auditFrom(seq: number): AsyncIterable<AuditEntry[]>;
-  standing(nowMs: number): Promise<Standing>;
+  openState(nowMs: number): Promise<OpenState>;
   /** Stored events from a time on, oldest first, in batches. */
   events(fromMs: number): AsyncIterable<TrustEvent[]>;
   coverage(): Promise<Coverage[]>;

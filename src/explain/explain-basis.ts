@@ -40,18 +40,18 @@ type BasisEvents = Pick<SourceReading, 'state' | 'trusted'> & { atMs: number | u
 /** A source that none of so many runs read is not told. */
 export const RUNS_MAX = 20;
 
-export interface LastWord {
+export interface EarlierAnswers {
   basis: ExplainBasis;
   /** For deciding: as of the last runs, and the event log as it was read now. */
   sources: Record<Source, SourceReading>;
 }
 
-export async function lastWord(
+export async function earlier(
   reader: StoreReader,
   rule: LoadedRule,
   events: ReadEvents | undefined,
   nowMs: number,
-): Promise<LastWord> {
+): Promise<EarlierAnswers> {
   const runs = (await reader.runs(RUNS_MAX)).filter(({ findings }) => findings !== undefined);
   const sources = {} as Record<Source, SourceReading>;
   for (const source of SOURCES) sources[source] = await readingOf(reader, runs, source, nowMs);

@@ -12,9 +12,9 @@ import { type Facts, ownText, ownTexts } from '../domain/facts.ts';
 import type { Mode } from '../domain/mode.ts';
 import type { Api, Clock, Ids } from '../domain/ports.ts';
 import type { SourceReading } from '../domain/snapshot.ts';
-import type { Standing, StoreReader } from '../domain/store.ts';
+import type { OpenState, StoreReader } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
-import { cardOf } from '../domain/target.ts';
+import { summaryOf } from '../domain/target.ts';
 import { compileRules, type Explanation, explain, type LoadedRule } from '../evaluate/index.ts';
 import { FleetIndex } from '../pull/fleet-index.ts';
 import { dropSecrets } from '../pull/secrets.ts';
@@ -22,8 +22,8 @@ import type { EngineSettings } from '../run/engine.ts';
 import { deletesMappings } from '../run/exemption-needs.ts';
 import { ownersOf } from '../run/exemption-of.ts';
 import type { JudgeView } from '../run/pulled-snapshot.ts';
-import { type ExplainBasis, lastWord } from './explain-basis.ts';
-import { joinedFleet, judgementsAmong, type StandingMatches, standingMatches } from './open-matches.ts';
+import { type ExplainBasis, earlier } from './explain-basis.ts';
+import { joinedFleet, judgementsAmong, type OpenMatches, openMatches } from './open-matches.ts';
 import { type ReadEvents, readEvents } from './read-events.ts';
 
 export interface ExplainDeps {
@@ -70,7 +70,7 @@ export async function explainSubject(deps: ExplainDeps, ruleId: string, subjectI
   const nowMs = deps.clock.nowMs();
   const events = rule.sources.includes('events') ? await eventsNow(deps, rule, nowMs) : undefined;
   const view = { ...(await viewOf(deps, rule, record, events)), windowsAtMs: events?.atMs };
-  const { basis, sources } = await lastWord(deps.reader, rule, events, nowMs);
+  const { basis, sources } = await earlier(deps.reader, rule, events, nowMs);
   const readAtMs = { devices: nowMs, users: nowMs, services: nowMs, events: events?.atMs };
   const explanation = explain(rule, record, { ...view, nowMs, events: events?.events ?? [], readAtMs });
   return { explanation, decisions: await wouldDecide(deps, { rule, record, nowMs, view, events, sources }), basis };
@@ -139,14 +139,14 @@ async function noting(unavailable: Set<Source>, source: Source, read: () => Prom
  */
 async function wouldDecide(deps: ExplainDeps, look: Look): Promise<WouldDecide[]> {
   const { rule, record, nowMs } = look;
-  const standing = await deps.reader.standing(nowMs);
+  const openState = await deps.reader.openState(nowMs);
   const setBackMs = (await deps.reader.clockAgreement())?.setBackMs ?? nowMs;
-  const { id } = cardOf(rule.subject, record);
+  const { id } = summaryOf(rule.subject, record);
   const isOwn = (one: { rule: string; subject: { id: string } }) => one.rule === rule.id && one.subject.id === id;
   const judged = [rule, ...deps.rules.filter((other) => other.id !== rule.id && other.mode !== 'off')];
   const known = new Set(judged.map((one) => one.id));
-  const inForce = standing.decisions.filter((decision) => known.has(decision.rule));
-  const among = standingMatches(inForce, deps.actions);
+  const inForce = openState.decisions.filter((decision) => known.has(decision.rule));
+  const among = openMatches(inForce, deps.actions);
   const devices = await devicesOf(deps.api, rule, record);
   const owners = asksForOwners(rule, among) ? await ownersWhereTold(deps.api, devices) : undefined;
   markOwners(among, owners ?? new Map());
@@ -164,9 +164,9 @@ async function wouldDecide(deps: ExplainDeps, look: Look): Promise<WouldDecide[]
     sources: look.sources,
     fleet: joinedFleet(fleetOf(devices), among.devices, owners && serialsByOwner(owners)),
     bundles: await bundlesOf(deps, rule),
-    standing: { ...standing, decisions: [] },
+    openState: { ...openState, decisions: [] },
     said: inForce,
-    exemptOwners: await exemptOwnersOf(deps, standing, devices, nowMs),
+    exemptOwners: await exemptOwnersOf(deps, openState, devices, nowMs),
     ids: deps.ids,
     settings: deps.settings.decide,
   });
@@ -184,7 +184,7 @@ async function wouldDecide(deps: ExplainDeps, look: Look): Promise<WouldDecide[]
 function judgeNow({ rule, record, nowMs, view, events }: Look) {
   const evaluator = compileRules([rule]);
   evaluator.observe(events?.events ?? []);
-  const judge = evaluator.judge(rule.subject, { ...view, nowMs, isStanding: () => true });
+  const judge = evaluator.judge(rule.subject, { ...view, nowMs, isOpen: () => true });
   judge.accept(record);
   return judge.finish();
 }
@@ -213,14 +213,14 @@ function fleetOf(devices: readonly Facts[]): FleetIndex {
  * No decision tells whose a device is: those who own this subject's say which of the others are theirs. Where users cannot be
  * read at all, it is asked of nobody.
  */
-function markOwners({ devices: others }: StandingMatches, owners: ReadonlyMap<string, Facts>): void {
+function markOwners({ devices: others }: OpenMatches, owners: ReadonlyMap<string, Facts>): void {
   for (const [email, owner] of owners) {
     for (const serial of ownTexts(owner, 'SerialNumbers') ?? [])
       for (const device of others.get(serial) ?? []) device.owners = [...(device.owners ?? []), email];
   }
 }
 
-function asksForOwners({ then }: LoadedRule, { devices: others }: StandingMatches): boolean {
+function asksForOwners({ then }: LoadedRule, { devices: others }: OpenMatches): boolean {
   return others.size > 0 || then.some(({ action }) => action === 'delete_device');
 }
 
@@ -251,7 +251,7 @@ async function bundlesOf({ api, actions }: ExplainDeps, rule: LoadedRule): Promi
 /** Who owns a device decides whether it is exempt: owners' records are read when some exemption is about more than an address. */
 async function exemptOwnersOf(
   { api }: ExplainDeps,
-  { exemptions }: Standing,
+  { exemptions }: OpenState,
   devices: readonly Facts[],
   nowMs: number,
 ): Promise<Map<string, Facts>> {

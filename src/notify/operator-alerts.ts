@@ -10,7 +10,7 @@ import { isoTime } from '../domain/time-text.ts';
 /** What happened once, and does not last, is told for so long, should nobody have looked since. */
 export const RECENT_MS = 86_400_000;
 
-export async function steeringAlerts(
+export async function operatorAlerts(
   reader: Pick<StoreReader, 'stop' | 'audit' | 'exemptions'>,
   settings: ExemptionSettings,
   nowMs: number,

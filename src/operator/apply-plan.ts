@@ -10,7 +10,7 @@ import { stopText } from '../domain/operator.ts';
 import type { Plan, PlannedIntent } from '../domain/plan.ts';
 import type { Rule } from '../domain/rule.ts';
 import { actContext, type Engine, rulesOfRun } from '../run/engine.ts';
-import { failedBefore, refusalOf, type StandingView, standingView } from './plan-refusal.ts';
+import { type ApplyView, applyView, failedBefore, refusalOf } from './plan-refusal.ts';
 
 export interface Applied {
   plan: Plan;
@@ -25,7 +25,7 @@ export async function applyPlan(engine: Engine, planId: string, by: string): Pro
   const run = await engine.store.run(plan.runId);
   if (!run) throw new AppError('not_found', `the run of plan ${plan.id} is not in this database`);
   const own = await rulesOfRun(engine, { rules: undefined });
-  const opened = openIntents(engine, plan, own.rules, await standingView(engine, plan.intents));
+  const opened = openIntents(engine, plan, own.rules, await applyView(engine, plan.intents));
   const applying: Plan = { ...plan, status: 'applying' };
   const ids = [...opened.fresh, ...opened.again].map(({ id }) => id);
   await engine.store.changePlan(applying, opened.fresh, [
@@ -68,7 +68,7 @@ interface OpenedIntents {
   refused: Applied['refused'];
 }
 
-function openIntents(engine: Engine, plan: Plan, active: readonly Rule[], view: StandingView): OpenedIntents {
+function openIntents(engine: Engine, plan: Plan, active: readonly Rule[], view: ApplyView): OpenedIntents {
   const rules = new Map(active.map((rule) => [rule.id, rule]));
   const opened: OpenedIntents = { fresh: [], again: [], refused: [] };
   for (const planned of plan.intents) {

@@ -9,26 +9,26 @@ import { type Source, SUBJECT_KINDS, type SubjectKind } from '../domain/subjects
 import { isoTime } from '../domain/time-text.ts';
 import type { Engine } from '../run/engine.ts';
 
-export type Steered = Pick<Engine, 'store' | 'clock'>;
+export type OperatorEngine = Pick<Engine, 'store' | 'clock'>;
 
 /** Who says it (a token's name, or `command line`), and why. */
-export interface Person {
+export interface Operator {
   by: string;
   reason: string;
 }
 
 /** Nothing is called from the next call on. Said again while it stands, the first one stays; both are in the audit. */
-export async function stopEverything({ store, clock }: Steered, person: Person): Promise<Stop> {
-  const { by, reason } = checked(person);
-  const standing = await store.stop();
-  const stop = standing ?? { at: clock.nowMs(), by, reason };
+export async function stopEverything({ store, clock }: OperatorEngine, operator: Operator): Promise<Stop> {
+  const { by, reason } = checked(operator);
+  const current = await store.stop();
+  const stop = current ?? { at: clock.nowMs(), by, reason };
   await store.setStop(stop, [{ kind: 'stop.set', body: { by, reason, since: stop.at } }]);
   return stop;
 }
 
 /** Answers the stop that was lifted. Errors: AppError `conflict` when nothing is stopped. */
-export async function resumeEverything({ store }: Steered, person: Person): Promise<Stop> {
-  const { by, reason } = checked(person);
+export async function resumeEverything({ store }: OperatorEngine, operator: Operator): Promise<Stop> {
+  const { by, reason } = checked(operator);
   const stop = await store.stop();
   if (!stop) throw new AppError('conflict', 'nothing is stopped: there is nothing to resume');
   const was = { at: stop.at, by: stop.by, reason: stop.reason };
@@ -74,8 +74,12 @@ export async function addExemption(
 }
 
 /** Errors: AppError `not_found`, `usage` for an ambiguous beginning, `conflict` when it is over already. */
-export async function endExemption({ store, clock }: Steered, idOrPrefix: string, person: Person): Promise<Exemption> {
-  const { by, reason } = checked(person);
+export async function endExemption(
+  { store, clock }: OperatorEngine,
+  idOrPrefix: string,
+  operator: Operator,
+): Promise<Exemption> {
+  const { by, reason } = checked(operator);
   const found = await store.exemption(idOrPrefix);
   if (!found) throw new AppError('not_found', `there is no exemption \`${idOrPrefix}\``);
   const nowMs = clock.nowMs();
@@ -95,8 +99,12 @@ const RUNS_LOOKED_AT = 50;
  * The next reading of the source is taken as it is, if it is not worse than what the last run saw of it.
  * Errors: AppError `usage`, `not_found` (no run read it), `conflict` (it is trusted, or nobody can accept what is wrong).
  */
-export async function acceptSnapshot({ store, clock }: Steered, source: string, person: Person): Promise<Acceptance> {
-  const { by, reason } = checked(person);
+export async function acceptSnapshot(
+  { store, clock }: OperatorEngine,
+  source: string,
+  operator: Operator,
+): Promise<Acceptance> {
+  const { by, reason } = checked(operator);
   const chosen = ACCEPTED_SOURCES.find((name) => name === source);
   if (!chosen)
     throw new AppError('usage', `\`${source}\` has no baseline to accept: expected ${ACCEPTED_SOURCES.join(', ')}`);
@@ -126,7 +134,7 @@ function seenIn(run: RunRecord, source: Source): Pick<Acceptance, 'causes' | 'co
 }
 
 /** Errors: AppError `usage` for a reason without a word. */
-export function checked({ by, reason }: Person): Person {
+export function checked({ by, reason }: Operator): Operator {
   return { by, reason: filled(reason, 'reason', 'say why, for the audit') };
 }
 

@@ -51,7 +51,7 @@ export async function addToken(parts: TokenParts, request: TokenRequest, by: str
   const scope = SCOPES.find((known) => known === request.scope);
   if (!scope) throw new AppError('usage', `scope is \`${request.scope}\`: expected ${SCOPES.join(', ')}`);
   const expiresAt = expires === undefined ? undefined : futureTimeOf(expires, 'expires', nowMs);
-  const taken = (await tokens.standing()).find((token) => token.name === name);
+  const taken = (await tokens.inUse()).find((token) => token.name === name);
   if (taken) {
     const over = isGood(taken, nowMs) ? '' : `, which ended ${isoTime(taken.expiresAt as number)}`;
     throw new AppError(
@@ -77,10 +77,10 @@ export async function revokeToken(
       'conflict',
       `the token \`${name}\` comes from TRUSTWARD_TOKEN or the file beside the database: change it there and restart`,
     );
-  const standing = (await tokens.standing()).find((token) => token.name === name);
-  if (!standing) throw new AppError('not_found', `there is no token \`${name}\`: \`trustward tokens list\` has them`);
-  const revoked: EndpointToken = { ...standing, revokedAt: clock.nowMs(), revokedBy: by };
-  const { id, scope } = standing;
+  const current = (await tokens.inUse()).find((token) => token.name === name);
+  if (!current) throw new AppError('not_found', `there is no token \`${name}\`: \`trustward tokens list\` has them`);
+  const revoked: EndpointToken = { ...current, revokedAt: clock.nowMs(), revokedBy: by };
+  const { id, scope } = current;
   await tokens.save(revoked, [{ kind: 'token.revoked', body: { token: id, name, scope, by } }]);
   return revoked;
 }

@@ -38,7 +38,7 @@ export async function exempt(
 
 /** One claim for each target that this exemption protects, each target read now. */
 async function protectedClaims(engine: Engine, exemption: Exemption): Promise<Claim[]> {
-  const { claims } = await engine.store.standing(engine.clock.nowMs());
+  const { claims } = await engine.store.openState(engine.clock.nowMs());
   const found: Claim[] = [];
   for (const claim of new Map(claims.map((one) => [targetKey(one), one])).values()) {
     const basis = claims.filter((other) => isSameTarget(other, claim));

@@ -1,7 +1,7 @@
 // operator: what makes it impossible to begin an intent of an approved plan, asked of the standing state and of what the last
 // runs said and read; the target itself is read later, by the last look. In: a planned intent. Out: why not, for people, or undefined. It changes nothing.
 
-import { isStillToBeDone, LastWord, type StandingWish, wordKey } from '../decide/earlier-answers.ts';
+import { EarlierAnswers, isStillToBeDone, type ProposalInForce, wordKey } from '../decide/earlier-answers.ts';
 import type { ActionName } from '../domain/action.ts';
 import type { ReasonCode, StoredDecision } from '../domain/decision.ts';
 import type { Episode } from '../domain/episode.ts';
@@ -9,7 +9,7 @@ import { type Intent, intentKey, isDone } from '../domain/intent.ts';
 import { isAtLeast } from '../domain/mode.ts';
 import type { PlannedIntent } from '../domain/plan.ts';
 import type { Rule } from '../domain/rule.ts';
-import type { Standing } from '../domain/store.ts';
+import type { OpenState } from '../domain/store.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
 import { lastRead, RUNS_MAX } from '../explain/explain-basis.ts';
 import type { Engine } from '../run/engine.ts';
@@ -17,7 +17,7 @@ import type { Engine } from '../run/engine.ts';
 /** Answers that no approval lifts, and that the last look cannot give: they take all wishes of a run, or what decide/ is told. */
 const UNLIFTED: ReadonlySet<ReasonCode> = new Set(['conflict', 'other_first', 'impossible_target']);
 
-export interface StandingView {
+export interface ApplyView {
   /** Those that the plan rests on, open or closed, by id. */
   episodes: ReadonlyMap<string, Episode>;
   /** Live intents by `action target episode`. */
@@ -27,17 +27,17 @@ export interface StandingView {
   /** What the last run that judged it said, where no approval lifts it: by rule, subject, action and target. */
   unlifted: ReadonlyMap<string, StoredDecision>;
   /** What goes before a deletion, also when no run has judged both together since the plan was made. */
-  firstOf(planned: PlannedIntent): StandingWish | undefined;
+  firstOf(planned: PlannedIntent): ProposalInForce | undefined;
   /** Why a source was not trusted when it was read last. */
   untrusted: ReadonlyMap<Source, string>;
 }
 
 /** Also intents of episodes that are over: a window rule's plan outlives its match, and must not be carried out twice. */
-export async function standingView(
+export async function applyView(
   engine: Pick<Engine, 'store' | 'clock' | 'actions' | 'active' | 'daemonMode'>,
   planned: readonly PlannedIntent[],
-): Promise<StandingView> {
-  const standing = await engine.store.standing(engine.clock.nowMs());
+): Promise<ApplyView> {
+  const openState = await engine.store.openState(engine.clock.nowMs());
   const liveFor = [...new Set(planned.flatMap(({ basis }) => basis.map(({ episodeId }) => episodeId)))];
   const live = await engine.store.intents({ liveFor });
   const episodes = await engine.store.episodes(liveFor);
@@ -45,27 +45,27 @@ export async function standingView(
     episodes: new Map(episodes.map((episode) => [episode.id, episode])),
     live: new Map(live.flatMap((intent) => intent.basis.map((item) => [liveKey(intent, item.episodeId), intent]))),
     inverseOf: (action) => engine.actions.get(action)?.inverse,
-    rejected: standing.rejected,
+    rejected: openState.rejected,
     unlifted: new Map(
-      standing.decisions
+      openState.decisions
         .filter(({ reason }) => UNLIFTED.has(reason))
         .map((decision) => [wordKey(decision.rule, decision.subject.id, decision), decision]),
     ),
-    firstOf: firstIn(engine, standing),
+    firstOf: firstIn(engine, openState),
     untrusted: await untrustedSources(engine),
   };
 }
 
 function firstIn(
   { actions, active, daemonMode }: Pick<Engine, 'actions' | 'active' | 'daemonMode'>,
-  standing: Standing,
-): StandingView['firstOf'] {
+  openState: OpenState,
+): ApplyView['firstOf'] {
   const activeRules = new Set(active().rules.map(({ id }) => id));
   const modes = { runMode: daemonMode, daemonMode };
-  const lastWord = new LastWord({ judged: [], activeRules, traits: actions, standing, ...modes });
+  const earlier = new EarlierAnswers({ judged: [], activeRules, traits: actions, openState, ...modes });
   return (planned) => {
     if (!actions.get(planned.action)?.removesTarget) return undefined;
-    return lastWord
+    return earlier
       .on(planned)
       .find((other) => !other.traits.removesTarget && isAtLeast(other.ownMode, 'approve') && isStillToBeDone(other));
   };
@@ -90,7 +90,7 @@ async function untrustedSources({ store }: Pick<Engine, 'store'>): Promise<Reado
 export function refusalOf(
   planned: PlannedIntent,
   rules: ReadonlyMap<string, Rule>,
-  view: StandingView,
+  view: ApplyView,
 ): string | undefined {
   for (const { rule: id, ruleHash, episodeId, subjectId } of planned.basis) {
     const rule = rules.get(id);
@@ -121,14 +121,14 @@ export function refusalOf(
  * A window slides on by itself: what it held was approved all the same. But not a second attempt on trouble that is over, nor
  * anything on a subject that was gone meanwhile.
  */
-function isSlidOn({ action, target }: PlannedIntent, episode: Episode | undefined, view: StandingView): boolean {
+function isSlidOn({ action, target }: PlannedIntent, episode: Episode | undefined, view: ApplyView): boolean {
   if (episode?.closeReason !== 'cleared') return false;
   const related = [action, view.inverseOf(action)].filter((name) => name !== undefined);
   return !related.some((name) => view.live.has(liveKey({ action: name, target }, episode.id)));
 }
 
 /** The live intent that this one continues: it failed, and keeps its count of attempts. */
-export function failedBefore(planned: PlannedIntent, view: StandingView): Intent | undefined {
+export function failedBefore(planned: PlannedIntent, view: ApplyView): Intent | undefined {
   return planned.basis.flatMap(({ episodeId }) => view.live.get(liveKey(planned, episodeId)) ?? []).find(isFailed);
 }
 

@@ -4,7 +4,7 @@
 import { carryOut } from '../act/carry-out.ts';
 import { noCounts, type RunCounts } from '../act/context.ts';
 import { openAgain, openIntent } from '../act/gate.ts';
-import { lastLook } from '../act/preflight.ts';
+import { preflight } from '../act/preflight.ts';
 import { claimNote } from '../act/settle.ts';
 import type { Action, ActionName, ReadBack } from '../domain/action.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
@@ -17,11 +17,11 @@ import { type Intent, type IntentDraft, isDone } from '../domain/intent.ts';
 import { isAtLeast } from '../domain/mode.ts';
 import { stopText } from '../domain/operator.ts';
 import { elapsedMs } from '../domain/steady-time.ts';
-import type { Standing } from '../domain/store.ts';
-import { cardOf } from '../domain/target.ts';
+import type { OpenState } from '../domain/store.ts';
+import { summaryOf } from '../domain/target.ts';
 import { type ActionOnTarget, isSameTarget } from '../domain/target-key.ts';
 import { actContext, type Engine, rulesOfRun } from '../run/engine.ts';
-import { checked, type Person } from './commands.ts';
+import { checked, type Operator } from './commands.ts';
 
 export interface Released {
   target: string;
@@ -42,20 +42,20 @@ export interface Released {
 export async function releaseClaims(
   engine: Engine,
   about: string | ActionOnTarget,
-  person: Person,
+  operator: Operator,
   counts: RunCounts = noCounts(),
 ): Promise<Released[]> {
-  const who = checked(person);
-  const standing = await engine.store.standing(engine.clock.nowMs());
-  const open = standing.claims.filter((claim) =>
+  const who = checked(operator);
+  const openState = await engine.store.openState(engine.clock.nowMs());
+  const open = openState.claims.filter((claim) =>
     typeof about === 'string' ? claim.target === about : isSameTarget(claim, about),
   );
-  if (open.length === 0) throw noClaimOn(typeof about === 'string' ? about : about.target, standing.claims);
-  if (standing.stop) throw new AppError('conflict', `${stopText(standing.stop)}; \`resume\` comes first`);
+  if (open.length === 0) throw noClaimOn(typeof about === 'string' ? about : about.target, openState.claims);
+  if (openState.stop) throw new AppError('conflict', `${stopText(openState.stop)}; \`resume\` comes first`);
   const released: Released[] = [];
   for (const action of new Set(open.map((claim) => claim.action))) {
     const claims = open.filter((claim) => claim.action === action);
-    released.push(await new Release(engine, standing, action, claims, who, counts).perform());
+    released.push(await new Release(engine, openState, action, claims, who, counts).perform());
   }
   return released;
 }
@@ -79,10 +79,10 @@ class Release {
 
   constructor(
     private readonly engine: Engine,
-    private readonly standing: Standing,
+    private readonly openState: OpenState,
     private readonly done: ActionName,
     private readonly claims: readonly Claim[],
-    private readonly who: Person,
+    private readonly who: Operator,
     private readonly counts: RunCounts,
   ) {
     this.target = (claims[0] as Claim).target;
@@ -107,7 +107,7 @@ class Release {
     const { steady, settings } = this.engine;
     const reading = steady.read();
     const own = new Set(this.claims.map(({ intentId }) => intentId));
-    const young = this.standing.intents.find(
+    const young = this.openState.intents.find(
       ({ id, settledAt }) =>
         own.has(id) && settledAt !== undefined && elapsedMs(reading, settledAt) < settings.act.quietMs,
     );
@@ -136,7 +136,7 @@ class Release {
   private async say(fresh: ReadBack): Promise<Released> {
     const draft = this.draft(fresh);
     const intent = { ...openIntent(draft, 'enforce', await this.opening()), released: true };
-    const refusal = isToBeCalled(fresh) ? await lastLook(await this.context(), intent, fresh) : undefined;
+    const refusal = isToBeCalled(fresh) ? await preflight(await this.context(), intent, fresh) : undefined;
     const would = isToBeCalled(fresh) ? `would be done: ${draft.effect.text}` : 'nothing would be called';
     const text = refusal ? `would be refused: ${refusal.reasonText}` : would;
     await this.engine.store.appendAudit([
@@ -178,7 +178,7 @@ class Release {
   /** Undos of these episodes that were made before, whoever wished them. */
   private liveUndos(): Intent[] {
     const episodes = new Set(this.claims.map((claim) => claim.episodeId));
-    return this.standing.intents.filter(
+    return this.openState.intents.filter(
       ({ action, target, mode, status, basis }) =>
         action === this.undo.name &&
         target === this.target &&
@@ -190,7 +190,7 @@ class Release {
 
   /** While it is not known what was done to the target, nothing else is sent to it. */
   private unresolved(): Intent | undefined {
-    return this.standing.intents.find(
+    return this.openState.intents.find(
       (intent) =>
         isSameTarget(intent, { action: this.done, target: this.target }) &&
         intent.mode !== 'dry-run' &&
@@ -235,9 +235,9 @@ class Release {
 
   /** The claims' episodes, and those of other rules that wish the same for this target. */
   private overridden(): Episode[] {
-    const { decisions, episodes } = this.standing;
-    const wishing = decisions.filter(({ action, target }) => action === this.done && target === this.target);
-    const ids = new Set([...this.claims, ...wishing].flatMap(({ episodeId }) => episodeId ?? []));
+    const { decisions, episodes } = this.openState;
+    const proposing = decisions.filter(({ action, target }) => action === this.done && target === this.target);
+    const ids = new Set([...this.claims, ...proposing].flatMap(({ episodeId }) => episodeId ?? []));
     const overriddenAt = this.engine.clock.nowMs();
     return episodes
       .filter(({ id, state, overriddenAt: before }) => ids.has(id) && state !== 'closed' && before === undefined)
@@ -266,7 +266,7 @@ function devicesOf({ records }: ReadBack): Effect['devices'] {
   return records
     .filter((record) => Object.hasOwn(record, 'DeviceID'))
     .map((record) => {
-      const { id, name, platform, model } = cardOf('device', record);
+      const { id, name, platform, model } = summaryOf('device', record);
       return { id, name, platform, model };
     });
 }

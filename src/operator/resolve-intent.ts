@@ -8,7 +8,7 @@ import { AppError } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { IntentChange } from '../domain/store.ts';
 import type { Engine } from '../run/engine.ts';
-import { checked, type Person } from './commands.ts';
+import { checked, type Operator } from './commands.ts';
 
 export const RESOLUTIONS = ['done', 'not-done', 'retry'] as const;
 export type Resolution = (typeof RESOLUTIONS)[number];
@@ -20,8 +20,13 @@ type Resolving = Pick<Engine, 'store' | 'clock' | 'ids' | 'actions'>;
  * and if it is not done sent once more, under all checks. Errors: AppError `not_found`, `usage` for an ambiguous beginning of
  * its id, `conflict` when it is not in doubt.
  */
-export async function resolveIntent(engine: Resolving, id: string, as: Resolution, person: Person): Promise<Intent> {
-  const who = checked(person);
+export async function resolveIntent(
+  engine: Resolving,
+  id: string,
+  as: Resolution,
+  operator: Operator,
+): Promise<Intent> {
+  const who = checked(operator);
   const intent = await intentOf(engine, id);
   const isOpen = intent.status === 'settled' && (intent.outcome === 'unknown' || intent.outcome === 'parked');
   if (!isOpen) {
@@ -48,7 +53,7 @@ async function wasReplaced({ store }: Resolving, { inverse }: Action, intent: In
   return last !== undefined && last.action === inverse;
 }
 
-async function changeOf(engine: Resolving, intent: Intent, as: Resolution, who: Person): Promise<IntentChange> {
+async function changeOf(engine: Resolving, intent: Intent, as: Resolution, who: Operator): Promise<IntentChange> {
   const { id: intentId, action, target, outcome: was } = intent;
   const note = `${who.by} says ${as}: ${who.reason}`;
   const body = { intent: intentId, action, target, as, was, by: who.by, reason: who.reason };

@@ -3,13 +3,13 @@
 import { countText } from './fact-text.ts';
 import { showHidden } from './hostile-text.ts';
 
-export interface Told {
+export interface NamedReason {
   who: string;
   why: string;
 }
 
 /** At most `max` names; those of `count` that are left out are told by their number. */
-export function toldOnce(items: readonly Told[], count: number, max: number): string {
+export function groupReasons(items: readonly NamedReason[], count: number, max: number): string {
   const shown = items.slice(0, max);
   const lines = [...new Set(shown.map(({ why }) => why))].flatMap((why) => {
     const those = shown.filter((item) => item.why === why).map(({ who }) => showHidden(who));

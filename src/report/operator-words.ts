@@ -4,10 +4,10 @@ import type { Stop } from '../domain/operator.ts';
 import type { RunRecord } from '../domain/store.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { stopView } from './operator-view.ts';
-import type { ReportSteering } from './report.ts';
+import type { ReportOperatorState } from './report.ts';
 
-export function steeringView(run: RunRecord, stopNow: Stop | undefined): ReportSteering {
-  const { stop, ending, unused, accepted } = run.findings?.steering ?? {};
+export function operatorView(run: RunRecord, stopNow: Stop | undefined): ReportOperatorState {
+  const { stop, ending, unused, accepted } = run.findings?.operator ?? {};
   return {
     stopped: stop ? stopView(stop) : null,
     stoppedNow: stopNow ? stopView(stopNow) : null,
@@ -24,10 +24,10 @@ export function steeringView(run: RunRecord, stopNow: Stop | undefined): ReportS
 }
 
 /** One sentence for each thing that a reader has to know; none when nothing was said. */
-export function steeringWords(steering: ReportSteering): string[] {
-  const { exemptionsEnding, exemptionsUnused, accepted } = steering;
+export function operatorWords(operator: ReportOperatorState): string[] {
+  const { exemptionsEnding, exemptionsUnused, accepted } = operator;
   return [
-    ...stopWords(steering),
+    ...stopWords(operator),
     ...accepted.map(({ source, by, reason, overrode, refused }) =>
       refused === null
         ? `${by} accepted this reading of ${source} (${reason}), although: ${overrode.map(({ text }) => text).join('; ')}.`
@@ -44,7 +44,7 @@ export function steeringWords(steering: ReportSteering): string[] {
 }
 
 /** The stop that the run saw, and that of now: either may have come or gone since the run. */
-function stopWords({ stopped, stoppedNow }: ReportSteering): string[] {
+function stopWords({ stopped, stoppedNow }: ReportOperatorState): string[] {
   const lasts = stopped !== null && stopped.at === stoppedNow?.at;
   return [
     ...(stopped && !lasts

@@ -19,11 +19,11 @@ export interface Report {
   rules: ReportRule[];
   decisions: RunDecision[];
   summary: ReportSummary;
-  steering: ReportSteering;
+  operator: ReportOperatorState;
 }
 
 /** What the run saw of people's steering. */
-export interface ReportSteering {
+export interface ReportOperatorState {
   /** Everything was stopped when it began. */
   stopped: { at: string; by: string; reason: string } | null;
   /** Everything is stopped now, when the report is read. */
@@ -158,7 +158,7 @@ export interface ReportDecision {
 /** A decision within one run's report: with what only a run can say of it. */
 export interface RunDecision extends ReportDecision {
   /** True when an earlier run wrote it, and it still stood in this one. */
-  standing: boolean;
+  unchanged: boolean;
   /** True when the run's plan has an intent of it: of what waits, and in a dry run also of what would be done. */
   inPlan: boolean;
   intent: ReportIntent | null;

@@ -1,7 +1,7 @@
 // report: the part of the terminal report that says what the run rests on: what is unknown, the sources, the rules.
 // In: a report. Out: text without a control character but line feeds.
 import { countText } from './fact-text.ts';
-import { toldOnce } from './grouped-reasons.ts';
+import { groupReasons } from './grouped-reasons.ts';
 import { unknownGroups } from './groups.ts';
 import { showHidden } from './hostile-text.ts';
 import type { Report } from './report.ts';
@@ -22,7 +22,7 @@ export function unknownText(report: Report, options: TerminalOptions): string {
       missing.length,
       FACTS_MAX,
     ),
-    toldOnce(
+    groupReasons(
       examples.map(({ subject, reason }) => ({ who: subject, why: reason })),
       count,
       EXAMPLES_MAX,

@@ -10,7 +10,7 @@ import type { Api, Clock, Ids, Log } from '../domain/ports.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
 import type { SteadyTime } from '../domain/steady-time.ts';
-import type { Standing, Store } from '../domain/store.ts';
+import type { OpenState, Store } from '../domain/store.ts';
 import { SOURCE_OF, type Source, SUBJECT_KINDS } from '../domain/subjects.ts';
 import type { Evaluator } from '../domain/verdict.ts';
 import type { EventPullSettings } from '../pull/pull-events.ts';
@@ -118,7 +118,7 @@ export function decideInput(
   run: Run,
   own: RunRules,
   pulled: PulledSnapshot,
-  standing: Standing,
+  openState: OpenState,
 ): DecideInput {
   const unjudged = new Set(pulled.unjudged);
   return {
@@ -134,7 +134,7 @@ export function decideInput(
     sources: pulled.snapshot.sources,
     fleet: pulled.fleet,
     bundles: pulled.bundles,
-    standing,
+    openState,
     exemptOwners: pulled.exemptOwners,
     ids: engine.ids,
     settings: engine.settings.decide,
@@ -205,11 +205,11 @@ function recheckWith(engine: Engine, own: RunRules, view: JudgeView): ActContext
   return (ruleId, record) => {
     const rule = rules.get(ruleId);
     if (!rule) return undefined;
-    const isStanding = (id: string) => id === ruleId;
-    const judge = own.evaluator.judge(rule.subject, { ...view, nowMs: engine.clock.nowMs(), isStanding });
+    const isOpen = (id: string) => id === ruleId;
+    const judge = own.evaluator.judge(rule.subject, { ...view, nowMs: engine.clock.nowMs(), isOpen });
     judge.accept(record);
     const judgement = judge.finish();
     if (judgement.matches.some((match) => match.rule === ruleId)) return 'match';
-    return judgement.standing.find((verdict) => verdict.rule === ruleId)?.verdict;
+    return judgement.open.find((verdict) => verdict.rule === ruleId)?.verdict;
   };
 }

@@ -2,36 +2,36 @@
 // soon or were never used, readings that a person took as they are. It decides nothing: decide/ and act/ do.
 import type { AuditNote } from '../domain/audit-entry.ts';
 import { aboutText, type Exemption, type ExemptionSettings, isEnding, isUnused } from '../domain/exemption.ts';
-import { type RunSteering, stopText, type UsedAcceptance } from '../domain/operator.ts';
+import { type RunOperatorState, stopText, type UsedAcceptance } from '../domain/operator.ts';
 import type { Log } from '../domain/ports.ts';
 import type { Run } from '../domain/run.ts';
-import type { Standing } from '../domain/store.ts';
+import type { OpenState } from '../domain/store.ts';
 import { isoTime } from '../domain/time-text.ts';
 import type { PulledSnapshot } from './pulled-snapshot.ts';
 
 export const EXEMPTIONS_DEFAULT: ExemptionSettings = { warnMs: 86_400_000, unusedMs: 30 * 86_400_000 };
 
-export interface SteeringSeen {
-  steering: RunSteering;
+export interface OperatorStateSeen {
+  operator: RunOperatorState;
   /** Exemptions whose coming end is told for the first time. */
   warned: string[];
   notes: AuditNote[];
 }
 
-export function steeringSeen(
+export function operatorStateSeen(
   run: Pick<Run, 'id' | 'startedAt'>,
-  standing: Pick<Standing, 'exemptions' | 'stop'>,
+  openState: Pick<OpenState, 'exemptions' | 'stop'>,
   pulled: Pick<PulledSnapshot, 'accepted'>,
   settings: ExemptionSettings = EXEMPTIONS_DEFAULT,
-): SteeringSeen {
+): OperatorStateSeen {
   const now = run.startedAt;
-  const all = standing.exemptions ?? [];
+  const all = openState.exemptions ?? [];
   const ending = all.filter((exemption) => isEnding(exemption, settings, now));
   const unused = all.filter((exemption) => isUnused(exemption, settings, now));
   const fresh = ending.filter(({ warnedAt }) => warnedAt === undefined);
   return {
-    steering: {
-      stop: standing.stop,
+    operator: {
+      stop: openState.stop,
       ending: ending.map((exemption) => ({ ...headOf(exemption), expiresAt: exemption.expiresAt })),
       unused: unused.map((exemption) => ({ ...headOf(exemption), createdAt: exemption.createdAt })),
       accepted: pulled.accepted,
@@ -60,13 +60,13 @@ function acceptanceNote(run: string, { source, by, reason, overrode, refused }: 
 }
 
 /** One line each: a stop in every run that it holds back, all else once. */
-export function tellSteering(log: Log, run: Pick<Run, 'id'>, { steering, warned }: SteeringSeen): void {
-  if (steering.stop) log.warn({ run: run.id }, `nothing is called: ${stopText(steering.stop)}`);
-  for (const { id, about, owner, expiresAt } of steering.ending) {
+export function logOperatorState(log: Log, run: Pick<Run, 'id'>, { operator, warned }: OperatorStateSeen): void {
+  if (operator.stop) log.warn({ run: run.id }, `nothing is called: ${stopText(operator.stop)}`);
+  for (const { id, about, owner, expiresAt } of operator.ending) {
     if (!warned.includes(id)) continue;
     log.warn({ run: run.id, exemption: id, owner }, `the exemption of ${about} ends at ${isoTime(expiresAt)}`);
   }
-  for (const { source, refused } of steering.accepted) {
+  for (const { source, refused } of operator.accepted) {
     const what = refused === undefined ? 'is the new baseline' : `was not accepted: ${refused}`;
     log.warn({ run: run.id, source }, `the present reading of ${source} ${what}`);
   }

@@ -9,13 +9,13 @@ import type { UsedAcceptance } from '../domain/operator.ts';
 import type { Run } from '../domain/run.ts';
 import type { Baseline, SourceReading } from '../domain/snapshot.ts';
 import { type SteadyReading, throughout } from '../domain/steady-time.ts';
-import type { Standing } from '../domain/store.ts';
+import type { OpenState } from '../domain/store.ts';
 import { SOURCES, type Source, type SubjectKind } from '../domain/subjects.ts';
 import type { Judgement } from '../domain/verdict.ts';
 import { FleetIndex } from '../pull/fleet-index.ts';
 import { pullEvents } from '../pull/pull-events.ts';
 import { type Consumer, pullSource, skippedReading } from '../pull/pull-source.ts';
-import { toldBaseline } from '../pull/redacted-baseline.ts';
+import { redactedBaseline } from '../pull/redacted-baseline.ts';
 import { acceptReading } from './accepted-reading.ts';
 import type { PullEngine, RunRules } from './engine.ts';
 import { needsExemptOwners, needsMappedDevices } from './exemption-needs.ts';
@@ -33,9 +33,9 @@ export async function pullSnapshot(
   engine: PullEngine,
   run: Run,
   rules: RunRules,
-  standing: Standing,
+  openState: OpenState,
 ): Promise<PulledSnapshot> {
-  return new SnapshotPull(engine, run, rules, standing).pull();
+  return new SnapshotPull(engine, run, rules, openState).pull();
 }
 
 class SnapshotPull {
@@ -57,10 +57,10 @@ class SnapshotPull {
     private readonly engine: PullEngine,
     private readonly run: Run,
     private readonly rules: RunRules,
-    private readonly standing: Standing,
+    private readonly openState: OpenState,
   ) {
-    this.watched = watchedSubjects(standing);
-    this.exemptions = new Exemptions(standing.exemptions ?? [], run.startedAt);
+    this.watched = watchedSubjects(openState);
+    this.exemptions = new Exemptions(openState.exemptions ?? [], run.startedAt);
     for (const source of SOURCES) this.sources[source] = skippedReading(source, run.startedAt);
   }
 
@@ -82,7 +82,7 @@ class SnapshotPull {
 
   /** A target already so is skipped, and a person's reversal is seen, for bundles too: asked when an action is about one. */
   private asksForBundles(): boolean {
-    const named = [...this.rules.rules.flatMap((rule) => rule.then), ...this.standing.claims];
+    const named = [...this.rules.rules.flatMap((rule) => rule.then), ...this.openState.claims];
     const writing = named.some(({ action }) => this.engine.actions.get(action)?.fieldWritten === MEMBERSHIP);
     return writing && this.sources.services.state === 'read';
   }
@@ -131,7 +131,7 @@ class SnapshotPull {
     const { engine, rules } = this;
     const owners = source === 'devices' && this.exemptions.asksForOwners; // only the unpaged list names them
     const unpaged = source === 'services' || owners || rules.evaluator.needs.unpaged.has(source);
-    const baseline = toldBaseline(await engine.store.baseline(source));
+    const baseline = redactedBaseline(await engine.store.baseline(source));
     const pulled = await pullSource({
       api: engine.api,
       clock: engine.clock,
@@ -187,8 +187,8 @@ class SnapshotPull {
     return {
       ...this.view(),
       nowMs: this.run.startedAt,
-      isStanding: (rule: string, subjectId: string) => this.watched.get(subjectId)?.has(rule) ?? false,
-      hasStanding: (subjectId: string) => this.watched.has(subjectId),
+      isOpen: (rule: string, subjectId: string) => this.watched.get(subjectId)?.has(rule) ?? false,
+      hasOpen: (subjectId: string) => this.watched.has(subjectId),
     };
   }
 
@@ -255,15 +255,15 @@ class SnapshotPull {
 }
 
 /** By subject id, the rules whose verdict is wanted even when it is no match: they have an open episode or claim there. */
-function watchedSubjects(standing: Standing): ReadonlyMap<string, ReadonlySet<string>> {
+function watchedSubjects(openState: OpenState): ReadonlyMap<string, ReadonlySet<string>> {
   const watched = new Map<string, Set<string>>();
   const watch = (subjectId: string, rule: string) => {
     const rules = watched.get(subjectId);
     if (rules) rules.add(rule);
     else watched.set(subjectId, new Set([rule]));
   };
-  for (const episode of standing.episodes) watch(episode.subject.id, episode.rule);
-  for (const claim of standing.claims) watch(claim.subjectId, claim.rule);
+  for (const episode of openState.episodes) watch(episode.subject.id, episode.rule);
+  for (const claim of openState.claims) watch(claim.subjectId, claim.rule);
   return watched;
 }
 
@@ -274,7 +274,7 @@ function withoutRules(judgement: Judgement, rules: ReadonlySet<string>): Judgeme
     ...judgement,
     tallies: judgement.tallies.filter(kept),
     matches: judgement.matches.filter(kept),
-    standing: judgement.standing.filter(kept),
+    open: judgement.open.filter(kept),
   };
 }
 

@@ -8,7 +8,7 @@ import type { Run, RunRuleTally } from '../domain/run.ts';
 import type { RunCommit } from '../domain/store.ts';
 import { SOURCES } from '../domain/subjects.ts';
 import type { RunRules } from './engine.ts';
-import type { SteeringSeen } from './operator-commands.ts';
+import type { OperatorStateSeen } from './operator-commands.ts';
 import type { PulledSnapshot } from './pulled-snapshot.ts';
 
 export function commitOf(
@@ -18,7 +18,7 @@ export function commitOf(
   decided: Decided,
   sealed: Sealed,
   intents: Intent[],
-  seen: SteeringSeen,
+  seen: OperatorStateSeen,
 ): RunCommit {
   return {
     runId: run.id,
@@ -26,7 +26,7 @@ export function commitOf(
       snapshot: pulled.snapshot,
       tallies: talliesOf(rules, pulled),
       planDigest: sealed.digest,
-      steering: seen.steering,
+      operator: seen.operator,
     },
     baselines: pulled.baselines,
     episodes: decided.episodes,

@@ -8,7 +8,7 @@ import type { Intent } from '../domain/intent.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
 import type { ObservedEvents, RunRecord, StoreReader } from '../domain/store.ts';
 import { decideInput, type Engine, type PullEngine, type PullStore, rulesOfRun } from './engine.ts';
-import { steeringSeen } from './operator-commands.ts';
+import { operatorStateSeen } from './operator-commands.ts';
 import { pullSnapshot } from './pull-snapshot.ts';
 import { commitOf } from './run-commit.ts';
 import { demandJudged } from './run-life.ts';
@@ -43,16 +43,16 @@ export async function whatIf(engine: WhatIfEngine, request: Pick<RunRequest, 'ru
     whatIf: true,
   };
   // Of decisions none is carried: a report shows only what was decided now.
-  const { decisions: said, ...rest } = await reader.standing(run.startedAt);
-  const standing = { ...rest, decisions: [] };
-  const pulled = await pullSnapshot({ ...engine, store: holding(reader) }, run, rules, standing);
+  const { decisions: said, ...rest } = await reader.openState(run.startedAt);
+  const openState = { ...rest, decisions: [] };
+  const pulled = await pullSnapshot({ ...engine, store: holding(reader) }, run, rules, openState);
   demandJudged(run, pulled);
-  const decided = decide({ ...decideInput(engine, run, rules, pulled, standing), said });
+  const decided = decide({ ...decideInput(engine, run, rules, pulled, openState), said });
   const intents = decided.acts.map(({ draft, mode }) =>
     openIntent(draft, mode, { id: ids.next(), runId: run.id, nowMs: run.startedAt }),
   );
   const unsealed = { plan: undefined, digest: planDigest(decided.planned), superseded: [], notes: [] };
-  const seen = steeringSeen(run, standing, pulled, engine.settings.exemptions);
+  const seen = operatorStateSeen(run, openState, pulled, engine.settings.exemptions);
   const { findings, decisions } = commitOf(run, rules, pulled, decided, unsealed, intents, seen);
   const record = { ...run, finishedAt: clock.nowMs(), findings, planId: undefined };
   const kept = decisions.map((decision) => ({

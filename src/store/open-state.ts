@@ -1,13 +1,13 @@
 // store: all standing state that deciding needs, read in one transaction at the start of a run.
 import type { ActionName } from '../domain/action.ts';
-import { attemptKey, type Standing } from '../domain/store.ts';
+import { attemptKey, type OpenState } from '../domain/store.ts';
 import type { Db } from './database.ts';
 import { readExemptions, readStop } from './operator.ts';
 import { claimOfRow, decisionOfRow, episodeOfRow, intentOfRow } from './rows.ts';
 
 const DAY_MS = 86_400_000;
 
-export function readStanding(db: Db, nowMs: number): Standing {
+export function readOpenState(db: Db, nowMs: number): OpenState {
   const episodes = db
     .all(
       `SELECT * FROM episodes WHERE state <> 'closed'

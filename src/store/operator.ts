@@ -2,7 +2,7 @@
 // INVARIANT: the writing functions are called inside a transaction that appends their audit entries too.
 import { canonicalJson } from '../domain/canonical.ts';
 import type { Exemption } from '../domain/exemption.ts';
-import type { Acceptance, RunSteering, Stop } from '../domain/operator.ts';
+import type { Acceptance, RunOperatorState, Stop } from '../domain/operator.ts';
 import { rowByPrefix } from './by-prefix.ts';
 import type { Db, Row } from './database.ts';
 import { storedJson } from './stored-json.ts';
@@ -101,17 +101,17 @@ export function dropAcceptances(db: Db): void {
 }
 
 /** What a run saw and used of it, within the commit of its findings. */
-export function saveRunSteering(
+export function saveOperatorState(
   db: Db,
   run: { id: string; at: number },
-  steering: RunSteering | undefined,
+  operator: RunOperatorState | undefined,
   exemptions: { used: readonly string[]; warned: readonly string[] },
 ): void {
   for (const id of exemptions.used) db.run('UPDATE exemptions SET used_at = ? WHERE id = ?', run.at, id);
   for (const id of exemptions.warned) db.run('UPDATE exemptions SET warned_at = ? WHERE id = ?', run.at, id);
-  if (steering === undefined) return;
+  if (operator === undefined) return;
   // Only the acceptance that the run saw: one given since then is for the next reading.
-  for (const { source, at } of steering.accepted)
+  for (const { source, at } of operator.accepted)
     db.run('DELETE FROM acceptances WHERE source = ? AND accepted_at = ?', source, at);
-  db.run('UPDATE runs SET steering = ? WHERE id = ?', canonicalJson(steering), run.id);
+  db.run('UPDATE runs SET operator = ? WHERE id = ?', canonicalJson(operator), run.id);
 }

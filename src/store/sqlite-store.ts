@@ -29,7 +29,7 @@ import type { Db } from './database.ts';
 import { saveEvents } from './event-log.ts';
 import { addIntent, addRelease, applyIntentChange, linkDecisions, suppressIntent } from './intent-log.ts';
 import { removeOldRuns } from './old-runs.ts';
-import { dropAcceptances, saveAcceptance, saveExemption, saveRunSteering, saveStop } from './operator.ts';
+import { dropAcceptances, saveAcceptance, saveExemption, saveOperatorState, saveStop } from './operator.ts';
 import { addNotification, SqliteOutbox } from './outbox.ts';
 import { expireAll, expireOver } from './plan-expiry.ts';
 import { SqliteReader } from './reader.ts';
@@ -118,10 +118,10 @@ export class SqliteStore extends SqliteReader implements Store, CheckpointStore 
         commit.plan?.id ?? null,
         commit.runId,
       );
-      saveRunSteering(
+      saveOperatorState(
         this.db,
         { id: commit.runId, at: this.clock.nowMs() },
-        commit.findings.steering,
+        commit.findings.operator,
         commit.exemptions ?? { used: [], warned: [] },
       );
       this.audits.append(commit.notes);

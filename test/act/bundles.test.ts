@@ -116,7 +116,7 @@ describe('bundles', () => {
     expect(on.platform.sent).toEqual([`bundle ${SERVICE} ${BUNDLE}`, `disable ${SERVICE}`]);
   });
 
-  it('that cannot be read are taken for untold: the last look before the call reads them again', async () => {
+  it('that cannot be read are taken for unlisted: the last look before the call reads them again', async () => {
     startWithBundle();
     members().add(SERVICE);
     let fails = 1;

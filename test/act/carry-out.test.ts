@@ -133,7 +133,7 @@ describe('the last look', () => {
     const { decisions } = await on.run();
     expect(on.platform.sent).toEqual(['ban S-d1']);
     expect(decisions.map(({ target, decision, reason }) => [target, decision, reason]).sort()).toEqual([
-      ['S-d1', 'act', 'trouble'],
+      ['S-d1', 'act', 'rule_matches'],
       ['S-d2', 'skip', 'already_so'],
       ['S-d3', 'skip', 'drifted'],
     ]);

@@ -6,12 +6,12 @@ import { HOUR, rule } from './builders.ts';
 import { Scene } from './scene.ts';
 
 /** Rule a has banned d1, and its trouble is over; rule b wishes the unban by itself. */
-function scene(undoing: Mode, wishing: Mode): Scene {
+function scene(undoing: Mode, proposing: Mode): Scene {
   const made = new Scene(rule('a'));
   made.device('d1', { verdicts: { a: 'match' } });
   made.run();
   made.pass(HOUR);
-  made.rules = [rule('a', { mode: undoing }), rule('b', { mode: wishing, does: 'unban_device' })];
+  made.rules = [rule('a', { mode: undoing }), rule('b', { mode: proposing, does: 'unban_device' })];
   made.of('d1').verdicts = { a: 'no_match', b: 'match' };
   return made;
 }
@@ -19,41 +19,41 @@ function scene(undoing: Mode, wishing: Mode): Scene {
 const byWhom = ({ undo, basis }: { undo: boolean; basis: readonly { rule: string }[] }) =>
   `${undo ? 'undo' : 'wish'} of ${basis.map((one) => one.rule).join(' and ')}`;
 
-type Row = [undoing: Mode, wishing: Mode, acts: string[], waits: string[], wish: string];
+type Row = [undoing: Mode, proposing: Mode, acts: string[], waits: string[], proposal: string];
 
 const TABLE: Row[] = [
-  ['enforce', 'enforce', ['undo of a'], [], 'skip trouble_over'],
-  ['enforce', 'approve', ['undo of a'], [], 'skip trouble_over'],
-  ['enforce', 'dry-run', ['undo of a'], [], 'skip trouble_over'],
-  ['approve', 'enforce', ['wish of b'], ['undo of a'], 'act trouble'],
-  ['approve', 'approve', [], ['undo of a'], 'skip trouble_over'],
-  ['approve', 'dry-run', [], ['undo of a'], 'act trouble'],
-  ['dry-run', 'enforce', ['wish of b'], [], 'act trouble'],
+  ['enforce', 'enforce', ['undo of a'], [], 'skip cleared'],
+  ['enforce', 'approve', ['undo of a'], [], 'skip cleared'],
+  ['enforce', 'dry-run', ['undo of a'], [], 'skip cleared'],
+  ['approve', 'enforce', ['wish of b'], ['undo of a'], 'act rule_matches'],
+  ['approve', 'approve', [], ['undo of a'], 'skip cleared'],
+  ['approve', 'dry-run', [], ['undo of a'], 'act rule_matches'],
+  ['dry-run', 'enforce', ['wish of b'], [], 'act rule_matches'],
   ['dry-run', 'approve', [], ['wish of b'], 'hold approval_needed'],
-  ['dry-run', 'dry-run', [], [], 'skip trouble_over'],
+  ['dry-run', 'dry-run', [], [], 'skip cleared'],
 ];
 
 describe('an undoing and an equal wish of another rule', () => {
-  it.each(TABLE)('of modes %s and %s: done at once %j, waiting %j', (undoing, wishing, acts, waits, answer) => {
-    const made = scene(undoing, wishing);
+  it.each(TABLE)('of modes %s and %s: done at once %j, waiting %j', (undoing, proposing, acts, waits, answer) => {
+    const made = scene(undoing, proposing);
     const decided = made.decide();
     const live = decided.acts.filter(({ mode }) => mode !== 'dry-run');
     expect(live.map(({ draft }) => byWhom(draft))).toEqual(acts);
     expect(decided.planned.map(byWhom)).toEqual(waits);
-    const wish = decided.decisions.find((one) => one.rule === 'b');
-    expect(`${wish?.decision} ${wish?.reason}`).toBe(answer);
+    const proposal = decided.decisions.find((one) => one.rule === 'b');
+    expect(`${proposal?.decision} ${proposal?.reason}`).toBe(answer);
   });
 
-  it.each(TABLE)('of modes %s and %s: a dry run says what a live one does', (undoing, wishing, acts, waits) => {
-    const { planned } = scene(undoing, wishing).decide('dry-run');
+  it.each(TABLE)('of modes %s and %s: a dry run says what a live one does', (undoing, proposing, acts, waits) => {
+    const { planned } = scene(undoing, proposing).decide('dry-run');
     expect(planned.filter(({ held }) => held).map(byWhom)).toEqual(waits);
     expect(planned.filter(({ held }) => !held).map(byWhom)).toEqual(acts);
   });
 
   it.each(TABLE.filter(([, , acts]) => acts.length > 0))(
     'of modes %s and %s: is over with what is done at once',
-    (undoing, wishing) => {
-      const made = scene(undoing, wishing);
+    (undoing, proposing) => {
+      const made = scene(undoing, proposing);
       made.run();
       expect(made.of('d1').state).toBe('FALSE');
       made.pass(HOUR);
@@ -65,8 +65,8 @@ describe('an undoing and an equal wish of another rule', () => {
 
   it.each(TABLE.filter(([, , acts]) => acts.length > 0))(
     'of modes %s and %s: does not bring the ban back when the trouble of the wish ends too',
-    (undoing, wishing) => {
-      const made = scene(undoing, wishing);
+    (undoing, proposing) => {
+      const made = scene(undoing, proposing);
       made.run();
       made.pass(HOUR).run();
       made.sees('d1', 'no_match', 'b');
@@ -92,13 +92,13 @@ describe('an undoing and an equal wish of another rule', () => {
   });
 
   it('of a bundle are not taken for a conflict, though only one of them names the bundle in its settings', () => {
-    const wishing = (id: string, action: 'add_to_bundle' | 'remove_from_bundle') =>
+    const proposing = (id: string, action: 'add_to_bundle' | 'remove_from_bundle') =>
       rule(id, { subject: 'service', then: [{ action, with: { bundle: 'b1' } }] });
-    const made = new Scene(wishing('a', 'add_to_bundle'));
+    const made = new Scene(proposing('a', 'add_to_bundle'));
     made.service('web', { verdicts: { a: 'match' } });
     made.run();
     made.pass(HOUR);
-    made.rules.push(wishing('b', 'remove_from_bundle'));
+    made.rules.push(proposing('b', 'remove_from_bundle'));
     made.of('web').verdicts = { a: 'no_match', b: 'match' };
     expect(made.decide().acts.map(({ draft }) => byWhom(draft))).toEqual(['undo of a']);
   });

@@ -89,15 +89,15 @@ describe('explain, asked right after a dry run', () => {
       'limits',
       'other_first',
       'owners',
+      'rule_matches',
       'serial_shared',
-      'trouble',
     ]);
   });
 
   it('says something else under a ceiling, an exemption, and a stop', async () => {
     await arrange({ TRUSTWARD_CEILING_RUN: '1,0%' });
     const { engine } = org.composition;
-    const person = { by: 'someone', reason: 'a test' };
+    const operator = { by: 'someone', reason: 'a test' };
     await exempt(
       engine,
       {
@@ -112,7 +112,7 @@ describe('explain, asked right after a dry run', () => {
     const capped = await both('dry-run');
     expect(capped.explained).toEqual(capped.ran);
     expect([...capped.reasons]).toEqual(expect.arrayContaining(['ceiling', 'exempt']));
-    await stopEverything(engine, person);
+    await stopEverything(engine, operator);
     const stopped = await both('dry-run');
     expect(stopped.explained).toEqual(stopped.ran);
     expect([...stopped.reasons]).toContain('stopped');

@@ -58,7 +58,7 @@ describe('explain', () => {
     await org.run('enforce');
     await addCompromised(['LATE-1']);
     const { decisions } = await explained(DEVICE, 'LATE-1');
-    expect(decisions).toMatchObject([{ decision: 'act', reason: 'trouble' }]);
+    expect(decisions).toMatchObject([{ decision: 'act', reason: 'rule_matches' }]);
     expect((await org.run('dry-run')).of('act')).toMatchObject([{ target: 'LATE-1' }]);
   });
 
@@ -150,7 +150,7 @@ describe('explain', () => {
     org = await startOrganization();
     await addCompromised(['FIRST-1']);
     const { decisions, basis, text } = await explained(DEVICE, 'FIRST-1');
-    expect(decisions).toMatchObject([{ decision: 'act', reason: 'trouble' }]);
+    expect(decisions).toMatchObject([{ decision: 'act', reason: 'rule_matches' }]);
     expect(basis).toEqual({ run: undefined, sources: [], events: undefined });
     expect(text).toContain('no run has judged this rule yet');
   });

@@ -141,10 +141,10 @@ export class Checker implements Witness {
       this.report('doubled', `intent ${id} was refused ${before.length} times and goes on`);
     const grounds = intent.basis.filter((basis) => !this.hadItsRequest(request, intent, basis));
     if (grounds.length === 0) {
-      const person = this.personUndid(request);
+      const operator = this.personUndid(request);
       this.report(
-        person ? 'against_a_person' : 'doubled',
-        `${intent.action} ${intent.target}: its trouble has lasted since an earlier intent's request${person ? ', and a person reversed that' : ''}`,
+        operator ? 'against_a_person' : 'doubled',
+        `${intent.action} ${intent.target}: its trouble has lasted since an earlier intent's request${operator ? ', and a person reversed that' : ''}`,
       );
     }
   }

@@ -67,9 +67,9 @@ function checkSerial(view: FinalView, serial: string): void {
 /** A service in use is not deleted: it must have been disabled first. */
 function checkTended(view: FinalView, service: string): void {
   const { now } = view.world;
-  const wishes: [Verb, string][] = [['tighten', 'tighten-exposed']];
-  if (!isSo(now, 'enable', service)) wishes.push(['remove', 'delete-retired']);
-  for (const [verb, rule] of wishes)
+  const proposals: [Verb, string][] = [['tighten', 'tighten-exposed']];
+  if (!isSo(now, 'enable', service)) proposals.push(['remove', 'delete-retired']);
+  for (const [verb, rule] of proposals)
     if (!isSo(now, verb, service) && sightOf(now, rule, service) === 'match')
       demand(view, verb, service, rule, service);
 }

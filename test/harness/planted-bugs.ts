@@ -151,8 +151,8 @@ export function sickStore(store: Store, bug: PlantedBug | undefined): Store {
 /** As if only the latest claim on a target counted: the others are not seen, and none is made beside one that is there. */
 function claimingOnce(store: Store): Store {
   return replaced(store, {
-    standing: async (nowMs) => {
-      const found = await store.standing(nowMs);
+    openState: async (nowMs) => {
+      const found = await store.openState(nowMs);
       return { ...found, claims: oneForEachTarget(found.claims) };
     },
     claims: async (filter) => oneForEachTarget(await store.claims(filter)),
@@ -203,7 +203,7 @@ function believing(action: Action): Action {
     readBack: async (...given) => {
       const [, target] = given;
       const back = await action.readBack(...given);
-      return done.delete(target) ? { ...back, state: 'as_wished' } : back;
+      return done.delete(target) ? { ...back, state: 'as_intended' } : back;
     },
     perform: async (...given) => {
       const [, target] = given;

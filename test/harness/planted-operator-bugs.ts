@@ -18,12 +18,12 @@ export function unsteered(store: Store, bug: PlantedBug | undefined): Store {
     case 'stop_is_ignored':
       return replaced(store, {
         stop: async () => undefined,
-        standing: async (nowMs) => ({ ...(await store.standing(nowMs)), stop: undefined }),
+        openState: async (nowMs) => ({ ...(await store.openState(nowMs)), stop: undefined }),
       });
     case 'acceptance_stays':
       return replaced(store, {
         commitRun: ({ findings, ...commit }) =>
-          store.commitRun({ ...commit, findings: { ...findings, steering: keepAll } }),
+          store.commitRun({ ...commit, findings: { ...findings, operator: keepAll } }),
       });
     case 'exemption_is_ignored':
       return replaced(store, { exemptions: async () => [] });

@@ -30,7 +30,7 @@ export interface Surroundings {
   ids: Ids;
   profile: Profile;
   bug: PlantedBug | undefined;
-  /** Told after each commit. */
+  /** NamedReason after each commit. */
   onCommit(): void;
   rules(): readonly LoadedRule[];
 }
@@ -118,12 +118,12 @@ const WRITING = [
 function watched(store: SqliteStore, onCommit: () => void): SqliteStore {
   for (const name of WRITING) {
     const method = store[name].bind(store) as (...given: unknown[]) => Promise<unknown>;
-    const telling = async (...given: unknown[]) => {
+    const notifications = async (...given: unknown[]) => {
       const answer = await method(...given);
       onCommit();
       return answer;
     };
-    Object.defineProperty(store, name, { value: telling, configurable: true, writable: true });
+    Object.defineProperty(store, name, { value: notifications, configurable: true, writable: true });
   }
   return store;
 }

@@ -32,7 +32,7 @@ export interface SimulationOptions {
   /** Ends the only crash-prone life at exactly this step, instead of where the dice say; 0: no crash at all. */
   crashAt?: number | undefined;
   without?: Without | undefined;
-  /** Told the history, line by line. */
+  /** NamedReason the history, line by line. */
   tell?: ((line: string) => void) | undefined;
 }
 

@@ -97,17 +97,17 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
         return { plan: { ...plan, status: 'applied' }, applied: { intents: [], refused: [] } };
       },
     },
-    steering: {
-      stop: (person) => stopEverything({ store, clock }, person),
-      resume: (person) => resumeEverything({ store, clock }, person),
+    operator: {
+      stop: (operator) => stopEverything({ store, clock }, operator),
+      resume: (operator) => resumeEverything({ store, clock }, operator),
       exempt: async (request, by) => ({
         exemption: await addExemption({ store, clock, ids: countingIds() }, request, by),
         released: [],
       }),
-      endExemption: (id, person) => endExemption({ store, clock }, id, person),
-      accept: (source, person) => acceptSnapshot({ store, clock }, source, person),
-      resolve: (id, as, person) =>
-        resolveIntent({ store, clock, ids: countingIds(), actions: ACTIONS }, id, as, person),
+      endExemption: (id, operator) => endExemption({ store, clock }, id, operator),
+      accept: (source, operator) => acceptSnapshot({ store, clock }, source, operator),
+      resolve: (id, as, operator) =>
+        resolveIntent({ store, clock, ids: countingIds(), actions: ACTIONS }, id, as, operator),
       release: async (target) => {
         throw new AppError('not_found', `no claim on \`${target}\` is open`);
       },

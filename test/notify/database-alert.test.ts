@@ -95,7 +95,7 @@ describe('a database that cannot be written', () => {
 
   it('whatever else goes wrong with the outbox is not taken for the disk', async () => {
     const outbox = { ...on.store.outbox(), raise: () => Promise.reject(new Error('something else')) };
-    const database = { condition: () => undefined, tellPast: async () => false };
+    const database = { condition: () => undefined, describePast: async () => false };
     const { ids } = on.engine;
     const other = new Alerts({
       reader: on.store,

@@ -1,6 +1,6 @@
 // test: people are told outside of what people said: a stop and its end at once, an exemption before it ends, one that serves nobody.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { steeringPort } from '../../src/daemon/operator.ts';
+import { operatorPort } from '../../src/daemon/operator.ts';
 import type { Alerts } from '../../src/notify/alerts.ts';
 import { addExemption, endExemption, resumeEverything, stopEverything } from '../../src/operator/commands.ts';
 import { buildReport, reportMarkdown, reportText } from '../../src/report/index.ts';
@@ -53,7 +53,7 @@ describe('a stop', () => {
   it('is told at once, not when the next run is over', async () => {
     const heard: string[][] = [];
     const afterwards = async () => void heard.push(await told());
-    const port = steeringPort({ ...on.engine, afterwards }, new RunQueue());
+    const port = operatorPort({ ...on.engine, afterwards }, new RunQueue());
     await port.stop(ANN);
     await port.resume(BOB);
     expect(heard).toEqual([[expect.stringContaining('stopped: ann')], [expect.stringContaining('resumed: bob')]]);

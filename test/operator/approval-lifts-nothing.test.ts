@@ -33,7 +33,8 @@ async function bannedMeanwhile() {
   await on.run();
 }
 
-const standing = async () => (await on.store.claims({ status: 'standing' })).map(({ rule, target }) => [rule, target]);
+const openClaims = async () =>
+  (await on.store.claims({ status: 'standing' })).map(({ rule, target }) => [rule, target]);
 
 describe('an approved unban', () => {
   it('does not undo the ban that another rule claims by then, and that no run of its own rule has seen', async () => {
@@ -46,7 +47,7 @@ describe('an approved unban', () => {
       ['S-d1', 'withdrawn', 'rule ban holds a claim (ban_device) on the same target'],
       ['S-d2', 'settled', 'Success'],
     ]);
-    expect(await standing()).toContainEqual(['ban', 'S-d1']);
+    expect(await openClaims()).toContainEqual(['ban', 'S-d1']);
   });
 
   it('does not undo the ban of a rule that is missing by then: a person releases it', async () => {
@@ -70,7 +71,7 @@ describe('an approved unban', () => {
     const { plan } = await on.run('enforce', ['unban']);
     await on.apply(await on.approve(plan));
     expect(on.platform.effects).toEqual(['ban S-d1', 'unban S-d1']);
-    expect((await standing()).filter(([rule]) => rule === 'ban')).toEqual([]);
+    expect((await openClaims()).filter(([rule]) => rule === 'ban')).toEqual([]);
   });
 
   it('does not lift a conflict that a run saw since, and the rest of the plan goes on', async () => {

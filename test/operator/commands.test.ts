@@ -76,7 +76,7 @@ describe('an exempt device', () => {
     on.platform.onWrite = ({ target }) => void (target === 'S-d1' && exemptDevice('d2'));
     const round = await on.run();
     expect(on.platform.sent).toEqual(['ban S-d1']);
-    expect(answers(round).sort()).toEqual(['S-d1 act trouble', 'S-d2 skip exempt']);
+    expect(answers(round).sort()).toEqual(['S-d1 act rule_matches', 'S-d2 skip exempt']);
   });
 
   it('is not banned by a plan that was approved before it was exempted', async () => {
@@ -140,7 +140,7 @@ describe('an exempt device', () => {
 
   it('is told once in the audit and in every report before the exemption ends', async () => {
     const { id } = await exemptDevice('d1', { until: '25h' });
-    const ending = async () => (await on.run()).run.findings?.steering?.ending.map((one) => one.id);
+    const ending = async () => (await on.run()).run.findings?.operator?.ending.map((one) => one.id);
     expect(await ending()).toEqual([]);
     on.clock.pass(2 * HOUR);
     expect(await ending()).toEqual([id]);
@@ -154,7 +154,7 @@ describe('an exempt device', () => {
     const { id } = await exemptDevice('unused', { until: '60d' });
     await on.run();
     on.clock.pass(30 * 24 * HOUR);
-    expect((await on.run()).run.findings?.steering?.unused.map((one) => one.id)).toEqual([id]);
+    expect((await on.run()).run.findings?.operator?.unused.map((one) => one.id)).toEqual([id]);
   });
 });
 
@@ -179,14 +179,14 @@ describe('a stop', () => {
     on.platform.onWrite = () => void stopEverything(on.engine, ADA);
     const round = await on.run();
     expect(on.platform.sent).toEqual(['ban S-d1']);
-    expect(answers(round).sort()).toEqual(['S-d1 act trouble', 'S-d2 hold stopped', 'S-d3 hold stopped']);
+    expect(answers(round).sort()).toEqual(['S-d1 act rule_matches', 'S-d2 hold stopped', 'S-d3 hold stopped']);
   });
 
   it('holds what runs decide while it lasts, writes nothing anew, and goes on after it', async () => {
     await stopEverything(on.engine, ADA);
     trouble('d1');
     const first = await on.run();
-    expect(first.run.findings?.steering?.stop).toMatchObject(ADA);
+    expect(first.run.findings?.operator?.stop).toMatchObject(ADA);
     const second = await on.run();
     expect(second.decisions.map(({ id }) => id)).toEqual(first.decisions.map(({ id }) => id));
     expect(answers(await on.run('dry-run'))).toEqual(['S-d1 hold stopped']);
@@ -455,7 +455,7 @@ describe('accepting a reading', () => {
     remove(10, 50);
     const { run } = await on.run();
     expect(run.findings?.snapshot.sources.devices.trusted).toBe(false);
-    expect(run.findings?.steering?.accepted).toMatchObject([{ refused: expect.stringContaining('50 records') }]);
+    expect(run.findings?.operator?.accepted).toMatchObject([{ refused: expect.stringContaining('50 records') }]);
     expect((await on.run()).run.findings?.snapshot.sources.devices.trusted).toBe(false);
   });
 

@@ -33,7 +33,7 @@ describe('a device that one rule bans and another one deletes', () => {
     await on.apply(await on.approve(plan));
     expect(on.platform.effects).toEqual(['ban S-d1', 'delete S-d1']);
     expect(await claims()).toEqual(['ban: ended']);
-    const { episodes } = await on.store.standing(on.clock.now);
+    const { episodes } = await on.store.openState(on.clock.now);
     expect(episodes.filter(({ rule }) => rule === 'ban')).toEqual([]);
     on.clock.pass(QUIET_MS);
     const after = await on.run();

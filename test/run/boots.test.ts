@@ -28,7 +28,7 @@ describe('with each run on another boot', () => {
   it('a ban that failed is never tried again', async () => {
     on.platform.answer('S-d1', 'failed');
     await on.run();
-    expect(said(await runOnNextBoot())).toBe('act trouble');
+    expect(said(await runOnNextBoot())).toBe('act rule_matches');
     expect(on.platform.isBanned('S-d1')).toBe(true);
   });
 
@@ -63,11 +63,11 @@ describe('with each run on another boot', () => {
     on.clock.now -= 365 * 24 * HOUR_MS;
     expect(said(await runOnNextBoot())).toBe('skip cooldown');
     on.platform.answer('S-d1', 'failed');
-    expect(said(await runOnNextBoot())).toBe('act trouble');
+    expect(said(await runOnNextBoot())).toBe('act rule_matches');
     on.clock.pass(HOUR_MS - 1);
     expect(said(await on.run())).toBe('skip cooldown');
     on.clock.pass(1);
-    expect(said(await on.run())).toBe('act trouble');
+    expect(said(await on.run())).toBe('act rule_matches');
   });
 
   it('a doubt of a rule that is gone is resolved early by a clock that the server does not share', async () => {

@@ -8,12 +8,12 @@ import {
   caseOf,
   DEVICES,
   type Field,
+  type NamedReason,
   SERVICES,
   type Shape,
   type Step,
   type Subject,
   step,
-  type Told,
 } from './cases.ts';
 
 type PairKind = 'device' | 'service';
@@ -64,7 +64,7 @@ interface Bout {
   isSeenApart: boolean;
   clearsFirst: Field;
   /** The other is not told any more: that ends nothing. */
-  isUntold: boolean;
+  isUnsettled: boolean;
   /** What happens between the one passing and the other. */
   between: Step[];
   passes: boolean;
@@ -78,7 +78,7 @@ const bout: fc.Arbitrary<Bout> = fc.record({
   isShared: fc.constantFrom(false, false, true),
   isSeenApart: fc.boolean(),
   clearsFirst: fc.constantFrom<Field[]>('T1', 'T2'),
-  isUntold: fc.constantFrom(false, false, true),
+  isUnsettled: fc.constantFrom(false, false, true),
   between: fc.array(step, { maxLength: 2 }),
   passes: fc.constantFrom(true, true, false),
   isHeld: fc.constantFrom(false, false, false, true),
@@ -90,7 +90,7 @@ function stepsOf(kind: PairKind, bout: Bout): Step[] {
   const isShared = bout.isShared && kind === 'device';
   const subject = (index: number): Subject => ({ kind, id: ids[index % ids.length] as string });
   const about = { T1: subject(isShared ? 0 : bout.first), T2: subject(isShared ? LAST_DEVICE : bout.first) };
-  const tell = (field: Field, told: Told): Step => ({ do: 'facts', of: about[field], field, told });
+  const tell = (field: Field, told: NamedReason): Step => ({ do: 'facts', of: about[field], field, told });
   const run = (mode: 'enforce' | 'approve', chosen: number[] | null): Step => ({
     do: 'run',
     mode,
@@ -110,7 +110,7 @@ function stepsOf(kind: PairKind, bout: Bout): Step[] {
     tell('T2', 'TRUE'),
     ...look,
     tell(bout.clearsFirst, 'FALSE'),
-    ...(bout.isUntold ? [tell(clearsLast, null)] : []),
+    ...(bout.isUnsettled ? [tell(clearsLast, null)] : []),
     ...bout.between,
     ...look,
     ...(bout.passes ? [tell(clearsLast, 'FALSE'), ...look] : []),

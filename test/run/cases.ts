@@ -16,7 +16,7 @@ export const SERVICES = ['v1.c', 'v2.c'] as const;
 export const BUNDLE = 'b1';
 
 /** TRUE: trouble. FALSE: calm. null: the platform does not tell. */
-export type Told = 'TRUE' | 'FALSE' | null;
+export type NamedReason = 'TRUE' | 'FALSE' | null;
 export const FIELDS = ['T1', 'T2'] as const;
 export type Field = (typeof FIELDS)[number];
 
@@ -151,7 +151,7 @@ export const shape: fc.Arbitrary<Shape> = fc.oneof(
   { weight: 1, arbitrary: enabledShape },
 );
 
-const told = fc.constantFrom<Told[]>('TRUE', 'TRUE', 'TRUE', 'FALSE', 'FALSE', 'FALSE', null);
+const told = fc.constantFrom<NamedReason[]>('TRUE', 'TRUE', 'TRUE', 'FALSE', 'FALSE', 'FALSE', null);
 const flag = fc.constantFrom('TRUE', 'FALSE', 'FALSE', 'FALSE', 'FALSE');
 
 export const fleet = fc.record({
@@ -190,7 +190,7 @@ export const subject: fc.Arbitrary<Subject> = fc.oneof(
 const doing = <D extends string, T extends object>(name: D, fields: { [key in keyof T]: fc.Arbitrary<T[key]> }) =>
   fc.record({ do: fc.constant(name), ...fields }) as unknown as fc.Arbitrary<{ do: D } & T>;
 
-const facts = doing<'facts', { of: Subject; field: Field; told: Told }>('facts', {
+const facts = doing<'facts', { of: Subject; field: Field; told: NamedReason }>('facts', {
   of: subject,
   field: fc.constantFrom(...FIELDS),
   told,

@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { Answer } from '../act/platform.ts';
-import { type Case, caseOf, FIELDS, type Step, type Subject, subject, type Told } from './cases.ts';
+import { type Case, caseOf, FIELDS, type NamedReason, type Step, type Subject, subject } from './cases.ts';
 import { ACTION_OF } from './sights.ts';
 import { Stage } from './stage.ts';
 
@@ -32,7 +32,7 @@ const trouble = fc.record({
   do: fc.constant('facts' as const),
   of: subject,
   field: fc.constantFrom(...FIELDS),
-  told: fc.constantFrom<Told>('TRUE', 'TRUE', 'FALSE'),
+  told: fc.constantFrom<NamedReason>('TRUE', 'TRUE', 'FALSE'),
 });
 const answer = fc.tuple(subject, fc.constantFrom<Answer[]>('failed', 'lost', 'hidden', 'late'));
 

@@ -15,7 +15,7 @@ function said({ decisions }: Round): string[] {
 }
 
 async function overridden(): Promise<string[]> {
-  const { episodes } = await on.store.standing(on.clock.now);
+  const { episodes } = await on.store.openState(on.clock.now);
   return episodes.filter(({ overriddenAt }) => overriddenAt !== undefined).map(({ rule }) => rule);
 }
 

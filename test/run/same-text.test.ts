@@ -59,7 +59,7 @@ describe('a device whose serial number looks like a user’s mapping', () => {
   it('is banned, and the mapping waits for its approval: neither is held for the other', async () => {
     start([ban, leaver], AS_MAPPING);
     addAnn();
-    expect(await answers()).toEqual(['ban: trouble', 'leaver: approval_needed']);
+    expect(await answers()).toEqual(['ban: rule_matches', 'leaver: approval_needed']);
     expect(on.platform.effects).toEqual([`ban ${AS_MAPPING}`]);
   });
 
@@ -93,7 +93,7 @@ describe('a device whose serial number looks like a ServiceID', () => {
   it('is banned, and that service is disabled', async () => {
     start([ban, down], AS_SERVICE);
     addService();
-    expect(await answers()).toEqual(['ban: trouble', 'down: trouble']);
+    expect(await answers()).toEqual(['ban: rule_matches', 'down: rule_matches']);
     expect([...on.platform.effects].sort()).toEqual([`ban ${AS_SERVICE}`, `disable ${AS_SERVICE}`]);
   });
 

@@ -1,4 +1,4 @@
-// test: what can be seen of a case's world, told without the engine: whether a rule's trouble is there, calm or untold, what
+// test: what can be seen of a case's world, told without the engine: whether a rule's trouble is there, calm or unlisted, what
 // an action is aimed at and whether it is so, and whom it touches. In: a stage. Out: plain answers.
 import type { ActionName } from '../../src/domain/action.ts';
 import type { Facts } from '../../src/domain/facts.ts';

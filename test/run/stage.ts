@@ -136,7 +136,7 @@ export class Stage {
         return;
       }
       case 'release': {
-        const targets = [...new Set((await store.standing(clock.now)).claims.map(({ target }) => target))];
+        const targets = [...new Set((await store.openState(clock.now)).claims.map(({ target }) => target))];
         const target = targets[step.nth % Math.max(1, targets.length)];
         return target === undefined ? undefined : this.operate('release', () => releaseClaims(engine, target, ADA));
       }

@@ -165,7 +165,7 @@ describe('what was given up at its last look', () => {
     on.rules(ban, unban);
     on.platform.patch('d1', { MdmData: { CompromisedStatus: 'FALSE', Other: 'TRUE' } });
     singleRecordLacks('CompromisedStatus');
-    expect(said(await on.run())).toEqual(['ban: drifted', 'unban: trouble_over']);
+    expect(said(await on.run())).toEqual(['ban: drifted', 'unban: cleared']);
     on.clock.pass(QUIET_MS);
     await on.run();
     expect(on.platform.sent).toEqual(['ban S-d1', 'unban S-d1']);

@@ -73,7 +73,7 @@ describe.each(['through the daemon', 'without a daemon'])('a person at the comma
     add('STEER-1');
     const stopped = await run();
     expect(stopped.code).toBe(3);
-    expect(JSON.parse(stopped.out)).toMatchObject({ steering: { stopped: { reason: 'the MDM is wrong' } } });
+    expect(JSON.parse(stopped.out)).toMatchObject({ operator: { stopped: { reason: 'the MDM is wrong' } } });
     expect((await command('report', '--format', 'md')).out).toContain('STOPPED by');
     expect(org.console.writes()).toEqual([]);
     await command('resume', '--reason', 'mended');

@@ -24,11 +24,11 @@ const resolveBody = z.strictObject({ as: z.enum(['done', 'not-done', 'retry']), 
 const releaseBody = z.strictObject({ target: nameField, reason: text });
 const acceptBody = z.strictObject({ source: nameField, reason: text });
 
-export function steeringRoutes(deps: HttpDeps): Route[] {
+export function operatorRoutes(deps: HttpDeps): Route[] {
   return [...exemptionRoutes(deps), ...switchRoutes(deps), ...doubtRoutes(deps)];
 }
 
-function exemptionRoutes({ reader, views, steering, clock }: HttpDeps): Route[] {
+function exemptionRoutes({ reader, views, operator, clock }: HttpDeps): Route[] {
   return [
     {
       method: 'GET',
@@ -47,7 +47,7 @@ function exemptionRoutes({ reader, views, steering, clock }: HttpDeps): Route[] 
       scope: 'approve',
       handle: async (context) => {
         const request = await readBody(context, exemptBody);
-        const { exemption, released } = await steering.exempt(request, context.var.caller.name);
+        const { exemption, released } = await operator.exempt(request, context.var.caller.name);
         const body = { ...views.exemption(exemption, clock.nowMs()), released: released.map(views.released) };
         return json(body, 201);
       },
@@ -58,14 +58,14 @@ function exemptionRoutes({ reader, views, steering, clock }: HttpDeps): Route[] 
       scope: 'approve',
       handle: async (context) => {
         const { reason } = await readBody(context, why);
-        const person = { by: context.var.caller.name, reason };
-        return json(views.exemption(await steering.endExemption(param(context, 'id'), person), clock.nowMs()));
+        const who = { by: context.var.caller.name, reason };
+        return json(views.exemption(await operator.endExemption(param(context, 'id'), who), clock.nowMs()));
       },
     },
   ];
 }
 
-function switchRoutes({ views, steering }: HttpDeps): Route[] {
+function switchRoutes({ views, operator }: HttpDeps): Route[] {
   return [
     {
       method: 'POST',
@@ -73,7 +73,7 @@ function switchRoutes({ views, steering }: HttpDeps): Route[] {
       scope: 'approve',
       handle: async (context) => {
         const { reason } = await readBody(context, why);
-        const stop = await steering.stop({ by: context.var.caller.name, reason });
+        const stop = await operator.stop({ by: context.var.caller.name, reason });
         return json({ stopped: views.stop(stop) });
       },
     },
@@ -83,7 +83,7 @@ function switchRoutes({ views, steering }: HttpDeps): Route[] {
       scope: 'approve',
       handle: async (context) => {
         const { reason } = await readBody(context, why);
-        const lifted = await steering.resume({ by: context.var.caller.name, reason });
+        const lifted = await operator.resume({ by: context.var.caller.name, reason });
         return json({ stopped: null, lifted: views.stop(lifted) });
       },
     },
@@ -93,13 +93,13 @@ function switchRoutes({ views, steering }: HttpDeps): Route[] {
       scope: 'approve',
       handle: async (context) => {
         const { source, reason } = await readBody(context, acceptBody);
-        return json(views.acceptance(await steering.accept(source, { by: context.var.caller.name, reason })));
+        return json(views.acceptance(await operator.accept(source, { by: context.var.caller.name, reason })));
       },
     },
   ];
 }
 
-function doubtRoutes({ views, steering }: HttpDeps): Route[] {
+function doubtRoutes({ views, operator }: HttpDeps): Route[] {
   return [
     {
       method: 'POST',
@@ -107,8 +107,8 @@ function doubtRoutes({ views, steering }: HttpDeps): Route[] {
       scope: 'approve',
       handle: async (context) => {
         const { as, reason } = await readBody(context, resolveBody);
-        const person = { by: context.var.caller.name, reason };
-        return json(views.intent(await steering.resolve(param(context, 'id'), as, person)));
+        const who = { by: context.var.caller.name, reason };
+        return json(views.intent(await operator.resolve(param(context, 'id'), as, who)));
       },
     },
     {
@@ -117,7 +117,7 @@ function doubtRoutes({ views, steering }: HttpDeps): Route[] {
       scope: 'approve',
       handle: async (context) => {
         const { target, reason } = await readBody(context, releaseBody);
-        const released = await steering.release(target, { by: context.var.caller.name, reason });
+        const released = await operator.release(target, { by: context.var.caller.name, reason });
         return json({ released: released.map(views.released) });
       },
     },

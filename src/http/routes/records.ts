@@ -42,7 +42,7 @@ export function recordRoutes(deps: HttpDeps): Route[] {
   const get = (path: string, handle: Route['handle']): Route => ({ method: 'GET', path, scope: 'read', handle });
   return [
     get('/api/decisions', (context) => listDecisions(deps, context)),
-    get('/api/subjects/:kind/:id', (context) => tellSubject(deps, context)),
+    get('/api/subjects/:kind/:id', (context) => describeSubject(deps, context)),
     get('/api/intents', async (context) => {
       const { status, outcome, limit } = readQuery(context, intentQuery);
       const found = await reader.intents({ ...(status && { status }), ...(outcome && { outcome }) });
@@ -93,7 +93,7 @@ function nextOf(rows: readonly { id: string }[], limit: number): string | null {
 }
 
 /** All that is known of one subject. Errors: AppError `not_found` when nothing was ever decided about it. */
-async function tellSubject({ reader, views }: HttpDeps, context: Ctx): Promise<Response> {
+async function describeSubject({ reader, views }: HttpDeps, context: Ctx): Promise<Response> {
   const kind = SUBJECT_KINDS.find((known) => known === param(context, 'kind'));
   const id = param(context, 'id');
   if (!kind) {
@@ -111,7 +111,7 @@ async function tellSubject({ reader, views }: HttpDeps, context: Ctx): Promise<R
   const claims = await openClaims(reader);
   return json({
     subject: { kind, id, name: own[0]?.subjectName ?? null },
-    decisions: own.map((decision) => ({ ...views.decision(decision), standing: decision.endedSeq === undefined })),
+    decisions: own.map((decision) => ({ ...views.decision(decision), inForce: decision.endedSeq === undefined })),
     intents: intents.map(views.intent),
     claims: claims.filter((claim) => claim.subjectId === id).map(views.claim),
     next: nextOf(found, limit),
