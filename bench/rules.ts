@@ -88,8 +88,8 @@ const CONTEXT: JudgeContext = {
   joins: { users: new Map(), devices: new Map() },
   coverage: [],
   unavailable: new Set(),
-  isStanding: () => false,
-  hasStanding: () => false,
+  isOpen: () => false,
+  hasOpen: () => false,
 };
 
 /** Judges all devices; answers how often some rule matched. */

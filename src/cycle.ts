@@ -4,15 +4,15 @@ import { carryOut } from './act/carry-out.ts';
 import { openAgain, openIntent } from './act/gate.ts';
 import { resolveDoubts, resolveLeftovers, settleDoubtsOnce } from './act/resolve.ts';
 import { sealPlan } from './approve/plans.ts';
-import { actContext, afterPull, decideInput, type Engine, rulesOfRun } from './cycle/engine.ts';
-import { pullSnapshot } from './cycle/pull-snapshot.ts';
-import { wasReached } from './cycle/pulled-snapshot.ts';
-import { commitOf } from './cycle/run-commit.ts';
-import { abortRun, beginRun, completeRun } from './cycle/run-life.ts';
-import { steeringSeen, tellSteering } from './cycle/run-steering.ts';
 import { decide } from './decide/decide.ts';
 import { leastMode } from './domain/mode.ts';
 import type { Run, RunRequest } from './domain/run.ts';
+import { actContext, afterPull, decideInput, type Engine, rulesOfRun } from './run/engine.ts';
+import { logOperatorState, operatorStateSeen } from './run/operator-commands.ts';
+import { pullSnapshot } from './run/pull-snapshot.ts';
+import { wasReached } from './run/pulled-snapshot.ts';
+import { commitOf } from './run/run-commit.ts';
+import { abortRun, beginRun, completeRun } from './run/run-life.ts';
 
 /**
  * One run; `begun` is told when it has its id. Errors: what kept it from judging anything (AppError `api_unreachable`, `api_refused`, `store_failed` …) is
@@ -28,10 +28,10 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     await resolveLeftovers(before);
     await store.expirePlans();
 
-    const standing = await store.standing(run.startedAt);
-    const pulled = await pullSnapshot(engine, run, rules, standing);
+    const openState = await store.openState(run.startedAt);
+    const pulled = await pullSnapshot(engine, run, rules, openState);
     if (wasReached(pulled)) await store.bind(engine.bindTo);
-    const decided = decide(decideInput(engine, run, rules, pulled, standing));
+    const decided = decide(decideInput(engine, run, rules, pulled, openState));
     const sealed = sealPlan({
       id: ids.next(),
       runId: run.id,
@@ -45,13 +45,13 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     const intents = decided.acts
       .filter((act) => !act.carried && act.retryOf === undefined)
       .map((act) => openIntent(act.draft, act.mode, { id: ids.next(), runId: run.id, nowMs: run.startedAt }));
-    const seen = steeringSeen(run, standing, pulled, settings.exemptions);
+    const seen = operatorStateSeen(run, openState, pulled, settings.exemptions);
     await store.commitRun(commitOf(run, rules, pulled, decided, sealed, intents, seen));
-    tellSteering(log, run, seen);
+    logOperatorState(log, run, seen);
 
     // By what wishes it now: a rule that was taken away or set to dry-run since has no part in it, and gains no claim.
     const retries = decided.acts.flatMap(({ retryOf, mode, draft: { basis } }) =>
-      standing.intents.filter(({ id }) => id === retryOf).map((intent) => openAgain({ ...intent, basis }, mode)),
+      openState.intents.filter(({ id }) => id === retryOf).map((intent) => openAgain({ ...intent, basis }, mode)),
     );
     const acting = afterPull(before, engine, rules, pulled);
     await carryOut(acting, [...intents, ...retries]);

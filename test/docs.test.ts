@@ -7,7 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildProgram } from '../src/commands/program.ts';
-import { type Environment, readConfig } from '../src/config.ts';
+import { type Environment, readConfig } from '../src/config/config.ts';
 import { type Console, startConsole } from '../src/console/console.ts';
 import { systemClock } from '../src/system/clock.ts';
 import { openEndpoint } from './http/endpoint.ts';

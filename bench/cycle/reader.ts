@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
-import { composeEngine } from '../../src/compose.ts';
-import { readConfig } from '../../src/config.ts';
+import { composeEngine } from '../../src/compose/compose.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { runCycle } from '../../src/cycle.ts';
 import { fiftyRules } from './rules.ts';
 

@@ -2,7 +2,7 @@
 // In: an intent that is done. Out: the episodes that it changes, for the commit of its outcome. It calls nothing.
 import type { Action } from '../domain/action.ts';
 import { type Episode, seenKey, seenOfKey } from '../domain/episode.ts';
-import type { Intent } from '../domain/intent.ts';
+import { type Intent, isDone } from '../domain/intent.ts';
 import { isSameTarget } from '../domain/target-key.ts';
 import type { ActContext } from './context.ts';
 
@@ -30,7 +30,7 @@ export async function episodesAfter({ store, clock }: Asking, action: Action, in
 
 async function goneWith({ store, clock }: Asking, intent: Intent): Promise<Episode[]> {
   const nowMs = clock.nowMs();
-  const { episodes, claims, intents } = await store.standing(nowMs);
+  const { episodes, claims, intents } = await store.openState(nowMs);
   const acted = intents.filter((other) => isDone(other) && isSameTarget(other, intent));
   const concerned = new Set([
     ...claims.filter((claim) => isSameTarget(claim, intent)).map(({ episodeId }) => episodeId),
@@ -48,7 +48,7 @@ function closed(episode: Episode, closeReason: 'gone' | 'adopted', nowMs: number
 
 async function endedByUndo({ store, clock }: Asking, action: Action, intent: Intent): Promise<Episode[]> {
   const nowMs = clock.nowMs();
-  const { episodes, intents } = await store.standing(nowMs);
+  const { episodes, intents } = await store.openState(nowMs);
   const acted = intents.filter(
     (other) => other.action === action.inverse && other.target === intent.target && isDone(other),
   );
@@ -65,8 +65,4 @@ export function closedNotes(episodes: readonly Episode[]) {
       kind: 'episode.closed' as const,
       body: { episode: id, rule, subject: { kind: subject.kind, id: subject.id }, since, reason: closeReason ?? '' },
     }));
-}
-
-function isDone({ outcome }: Intent): boolean {
-  return outcome === 'succeeded' || outcome === 'confirmed';
 }

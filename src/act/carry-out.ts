@@ -7,7 +7,7 @@ import type { WriteAnswer } from '../domain/ports.ts';
 import { textWithoutSecrets } from '../domain/secrets.ts';
 import { type ActContext, asRulesSee } from './context.ts';
 import { isToBeCarriedOut } from './gate.ts';
-import { lastLook } from './last-look.ts';
+import { preflight } from './preflight.ts';
 import { recordFound, settle, withdraw } from './settle.ts';
 
 /** What became of the intents, by outcome. */
@@ -31,7 +31,7 @@ async function carryOutOne(context: ActContext, intent: Intent): Promise<void> {
     if (endsTheRun(error)) throw error;
     return;
   }
-  const refusal = await lastLook(context, intent, asRulesSee(context, fresh));
+  const refusal = await preflight(context, intent, asRulesSee(context, fresh));
   if (refusal?.reason === 'already_so' && isSeenByReadingAlone(action, fresh))
     return recordFound(context, action, intent, fresh);
   if (refusal) return withdraw(context, intent, refusal);

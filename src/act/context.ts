@@ -1,6 +1,7 @@
 // act: what acting is handed: the ports, the actions, the last look, and its settings.
 import type { Action, ActionName, ReadBack } from '../domain/action.ts';
 import type { CeilingSettings } from '../domain/ceiling.ts';
+import type { Decision } from '../domain/decision.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Facts } from '../domain/facts.ts';
 import type { Intent, IntentBasis } from '../domain/intent.ts';
@@ -10,6 +11,9 @@ import type { SteadyTime } from '../domain/steady-time.ts';
 import type { Store } from '../domain/store.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import type { VerdictName } from '../domain/verdict.ts';
+
+/** Why an intent is given up before its call: becomes the decision's new answer. */
+export type Refusal = Pick<Decision, 'decision' | 'reason' | 'reasonText'>;
 
 export interface ActSettings {
   ceilings: CeilingSettings;

@@ -1,14 +1,13 @@
 // act: JSON merge patches (RFC 7386): a patch onto a document, and what that changes, as people and the audit see it.
 // In: JSON values, hostile. Out: new values. It never changes its input, touches a prototype, or shows a secret's value.
 import { canonicalJson } from '../domain/canonical.ts';
-import type { Change } from '../domain/decision.ts';
+import type { Change } from '../domain/effect.ts';
 import { type Fact, type Facts, isFacts, own } from '../domain/facts.ts';
+import { DROPPED } from '../domain/secret-texts.ts';
 import { isSecretMember, withoutSecrets } from '../domain/secrets.ts';
 
 /** Services' specs lie a handful of levels deep. */
 export const PATCH_DEPTH_MAX = 32;
-
-const DROPPED = '[dropped]';
 
 /** The document as patched: members of `null` are taken away, objects merged, all else replaced. */
 export function mergePatch(document: Fact | undefined, patch: Fact): Fact {

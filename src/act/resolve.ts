@@ -8,10 +8,10 @@ import { elapsedMs } from '../domain/steady-time.ts';
 import { sendAndSettle } from './carry-out.ts';
 import { type ActContext, asRulesSee, recordOf } from './context.ts';
 import { mayStillAct } from './gate.ts';
-import { beyondCeiling, isBroken, newcomers, refusedByClaims, refusedByDoubt } from './last-look.ts';
+import { refusedByExemption, refusedByStop } from './operator.ts';
+import { beyondCeiling, isBroken, newcomers, refusedByClaims, refusedByDoubt } from './preflight.ts';
 import { episodesSeenDone } from './reversals.ts';
 import { record, withdraw } from './settle.ts';
-import { refusedByExemption, refusedByStop } from './steering.ts';
 
 /**
  * To be called before anything else of a run: nothing stays `planned` or `sent`, and doubts that read back as done are
@@ -71,7 +71,7 @@ function waitedMs({ steady }: ActContext, { sentAt, createdAt }: Intent): number
 async function confirmIfDone(context: ActContext, intent: Intent): Promise<void> {
   const action = context.actions.get(intent.action) as Action;
   const back = await readOrWarn(context, action, intent);
-  if (back?.state === 'as_wished') await confirm(context, action, intent, back);
+  if (back?.state === 'as_intended') await confirm(context, action, intent, back);
 }
 
 async function confirm(context: ActContext, action: Action, intent: Intent, back: ReadBack): Promise<void> {
@@ -87,7 +87,7 @@ async function resolveOne(context: ActContext, intent: Intent): Promise<void> {
     return sendAndSettle(context, action, intent, back, true);
   if (back?.state === 'otherwise' && (await isWaitedOut(context))) back = await readOrWarn(context, action, intent);
   if (back === undefined || context.signal.aborted) return;
-  if (back.state === 'as_wished') return confirm(context, action, intent, back);
+  if (back.state === 'as_intended') return confirm(context, action, intent, back);
   if (isLeftAlone(context, intent)) return;
   const why = await whyNoRetry(context, action, intent, asRulesSee(context, back));
   if (why !== undefined) {
@@ -145,18 +145,18 @@ async function whyNoRetry(
   if (impossible !== undefined) return impossible;
   if (intent.released) return undefined;
   const wanted = intent.undo ? 'no_match' : 'match';
-  const stillWished = intent.basis.every((basis) => {
+  const stillProposed = intent.basis.every((basis) => {
     const fresh = recordOf(back.records, basis);
     return fresh !== undefined && context.recheck(basis.rule, fresh) === wanted;
   });
-  return stillWished ? undefined : 'not done, and the rule does not wish it any more as it did';
+  return stillProposed ? undefined : 'not done, and the rule does not wish it any more as it did';
 }
 
 /** What became of its trouble since it was sent. One that came back is another episode's, which acts by itself. */
 async function changedSince(context: ActContext, intent: Intent): Promise<string | undefined> {
   if (intent.undo) return undefined;
   if ((await episodesSeenDone(context, intent)).size > 0) return 'it was seen done in between: somebody reversed it';
-  const { episodes } = await context.store.standing(context.clock.nowMs());
+  const { episodes } = await context.store.openState(context.clock.nowMs());
   const open = new Set(episodes.filter(({ state }) => state !== 'closed').map(({ id }) => id));
   const isOver = intent.basis.some(({ episodeId }) => !open.has(episodeId));
   return isOver ? 'not done, and its trouble was over since' : undefined;

@@ -4,12 +4,11 @@ import type { Action, ReadBack } from '../domain/action.ts';
 import { seenKey } from '../domain/episode.ts';
 import type { Intent } from '../domain/intent.ts';
 import { flagText } from '../domain/target.ts';
-import { type ActContext, recordOf } from './context.ts';
-import type { Refusal } from './last-look.ts';
+import { type ActContext, type Refusal, recordOf } from './context.ts';
 
 /** Episodes of an intent that have seen its target so, by whoever's doing, or whose reversal was seen. */
 export async function episodesSeenDone(context: ActContext, intent: Intent): Promise<ReadonlySet<string>> {
-  const { episodes, claims } = await context.store.standing(context.clock.nowMs());
+  const { episodes, claims } = await context.store.openState(context.clock.nowMs());
   const key = seenKey(intent.action, intent.target);
   const own = new Set(intent.basis.map(({ episodeId }) => episodeId));
   const claiming = claims.filter(({ action, target }) => action === intent.action && target === intent.target);

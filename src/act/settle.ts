@@ -6,12 +6,12 @@ import type { Claim } from '../domain/claim.ts';
 import type { Outcome } from '../domain/decision.ts';
 import { lineOf } from '../domain/errors.ts';
 import type { Facts } from '../domain/facts.ts';
-import type { Intent } from '../domain/intent.ts';
+import { type Intent, isDone } from '../domain/intent.ts';
 import type { WriteAnswer } from '../domain/ports.ts';
+import { openClaims } from '../domain/store.ts';
 import { isSameTarget } from '../domain/target-key.ts';
 import { closedNotes, episodesAfter } from './after-own-doing.ts';
-import type { ActContext } from './context.ts';
-import type { Refusal } from './last-look.ts';
+import type { ActContext, Refusal } from './context.ts';
 import { notificationsOf } from './notifications.ts';
 
 export async function settle(
@@ -47,7 +47,7 @@ async function doubtAfter(context: ActContext, action: Action, intent: Intent): 
   if (!action.changesFleet) return undefined;
   try {
     const back = await action.readBack(context.api, intent.target, intent.settings);
-    return back.state === 'as_wished' || back.state === 'unreadable' ? undefined : 'it does not read back so yet';
+    return back.state === 'as_intended' || back.state === 'unreadable' ? undefined : 'it does not read back so yet';
   } catch (error) {
     return `it could not be read back: ${lineOf(error)}`;
   }
@@ -69,7 +69,7 @@ export async function record(
   evidence: Facts = {},
   isOurs = true,
 ): Promise<Outcome> {
-  const done = outcome === 'succeeded' || outcome === 'confirmed';
+  const done = isDone({ outcome });
   const claims = done && isOurs ? await claimsAfter(context, action, intent) : [];
   const episodes = done && isOurs ? await episodesAfter(context, action, intent) : [];
   const { id, target } = intent;
@@ -111,10 +111,7 @@ export async function claimsAfter(
 ): Promise<Claim[]> {
   if (action.inverse === undefined && !action.removesTarget) return [];
   const nowMs = context.clock.nowMs();
-  const open = [
-    ...(await context.store.claims({ status: 'standing' })),
-    ...(await context.store.claims({ status: 'orphaned' })),
-  ];
+  const open = await openClaims(context.store);
   const opposite = open
     .filter((claim) => isSameTarget(claim, intent) && (action.removesTarget || claim.action === action.inverse))
     .map((claim): Claim => ({ ...claim, status: intent.released ? 'released' : 'ended', endedAt: nowMs }));

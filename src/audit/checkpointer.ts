@@ -4,8 +4,8 @@
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Checkpointer, CheckpointReader, CheckpointStore } from '../domain/checkpoint.ts';
 import { lineOf } from '../domain/errors.ts';
+import { type Stop, stopText } from '../domain/operator.ts';
 import type { Clock, Log } from '../domain/ports.ts';
-import { type Stop, stopText } from '../domain/steering.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { parseCheckpoint } from './checkpoint.ts';
 import type { CheckpointFile } from './checkpoint-file.ts';

@@ -1,6 +1,6 @@
 // commands: a fault of the Management API as a person at the command line needs it: which address, and where the
 // credential came from. In: the error as the client tells it. Out: the same kind of error, one line. No secret is in it.
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AppError } from '../domain/errors.ts';
 
 /** Runs work that asks the API. Errors: as the work's; those of the API name its address. */

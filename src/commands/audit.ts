@@ -8,13 +8,13 @@ import { publicKeyFileOf, readPublicKeys } from '../audit/signing-key.ts';
 import { auditSourcesOf } from '../audit/sources.ts';
 import { verifyAudit } from '../audit/verify.ts';
 import { verifyExport } from '../audit/verify-export.ts';
-import { type AuditWriter, composeAuditWriter, composeReader, composeVerification } from '../compose.ts';
+import { type AuditWriter, composeAuditWriter, composeReader, composeVerification } from '../compose/compose.ts';
 import { AppError } from '../domain/errors.ts';
 import { auditJson, auditText } from '../report/index.ts';
 import { archiveBoundOf } from './audit-bound.ts';
 import { auditCheckJson, auditCheckText, restoreAcceptedText } from './audit-text.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
-import { COMMAND_LINE } from './persons-act.ts';
+import { COMMAND_LINE } from './operator-command.ts';
 
 export async function auditListCommand(
   io: Io,

@@ -12,15 +12,15 @@ export interface KeyWish {
 
 /** `taken`: a name that the console itself uses. AppError `usage`: not of the form NAME:SCOPE, an unknown scope, the taken name, or two keys that would be told under one label. */
 export function readKeyWishes(texts: readonly string[], taken: string): KeyWish[] {
-  const wishes: KeyWish[] = [];
+  const proposals: KeyWish[] = [];
   for (const text of texts) {
-    const wish = readKeyWish(text);
-    if (wish.name === taken) throw refused(text, 'the console has a key of this name, give another one');
-    const twin = wishes.find((each) => each.label === wish.label);
-    if (twin) throw refused(text, `\`${twin.name}\` would be told as ${wish.label} too, give another name`);
-    wishes.push(wish);
+    const proposal = readKeyWish(text);
+    if (proposal.name === taken) throw refused(text, 'the console has a key of this name, give another one');
+    const twin = proposals.find((each) => each.label === proposal.label);
+    if (twin) throw refused(text, `\`${twin.name}\` would be told as ${proposal.label} too, give another name`);
+    proposals.push(proposal);
   }
-  return wishes;
+  return proposals;
 }
 
 function readKeyWish(text: string): KeyWish {

@@ -2,7 +2,7 @@
 // First start prints the credentials once, one a line, and each start the API keys that it made; always the address. They are
 // stored hashed.
 
-import { parseListen } from '../config.ts';
+import { parseListen } from '../config/config.ts';
 import type { Edition } from '../console/app.ts';
 import { type Console, FIRST_KEY, startConsole } from '../console/console.ts';
 import { parseDuration } from '../domain/duration.ts';

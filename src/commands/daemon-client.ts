@@ -1,6 +1,6 @@
 // commands: while a daemon runs it is the one writer, and writing commands go through its HTTP endpoint.
 import { existsSync, readFileSync } from 'node:fs';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { AppError, type ErrorCode } from '../domain/errors.ts';
 import { readDaemonAddress } from '../store/writer-lock.ts';
 

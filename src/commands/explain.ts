@@ -1,9 +1,9 @@
 // commands: `explain RULE SUBJECT`: the tree, the facts, the flip, and what decide says. Through the daemon when one is active.
-import { composeWhatIf } from '../compose-what-if.ts';
-import type { Config } from '../config.ts';
-import { type ExplainedSubject, explainSubject } from '../cycle/explain-subject.ts';
+import { composeWhatIf } from '../compose/what-if.ts';
+import type { Config } from '../config/config.ts';
 import { plainJson } from '../domain/canonical.ts';
 import { leastMode } from '../domain/mode.ts';
+import { type ExplainedSubject, explainSubject } from '../explain/explain-subject.ts';
 import { namingApi } from './api-fault.ts';
 import { findDaemon } from './daemon-client.ts';
 import { type Explained, explainedText } from './explained-text.ts';

@@ -1,10 +1,11 @@
 // commands: an explanation of one subject for the terminal: the tree and the facts, what decide would say, and as of when it knows
 // what it did not read now. In: what explaining answered. Out: text; hidden characters of hostile names are shown.
-import type { ExplainBasis } from '../cycle/explain-basis.ts';
-import type { ExplainedSubject } from '../cycle/explain-subject.ts';
+
 import { SOURCE_OF, type Source } from '../domain/subjects.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { explanationText } from '../evaluate/index.ts';
+import type { ExplainBasis } from '../explain/explain-basis.ts';
+import type { ExplainedSubject } from '../explain/explain-subject.ts';
 import { showHidden } from '../report/index.ts';
 
 /** `whatIf`: the folder of the rules, when they are not the active ones. */

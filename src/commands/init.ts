@@ -2,7 +2,7 @@
 // folder for data. In: a folder. Out: these, all or none; nothing that is there is overwritten. It asks no API and no database.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { ConfigReader } from '../config-reader.ts';
+import { ConfigReader } from '../config/reader.ts';
 import { AppError } from '../domain/errors.ts';
 import { environmentFile } from './environment-file.ts';
 import type { Io } from './io.ts';

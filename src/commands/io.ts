@@ -9,7 +9,7 @@ import {
   readConfig,
   readDatabaseAccess,
   readDatabasePath,
-} from '../config.ts';
+} from '../config/config.ts';
 import { AppError } from '../domain/errors.ts';
 
 export interface Io {

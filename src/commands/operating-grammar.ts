@@ -4,7 +4,7 @@ import { dbBackupCommand } from './db-backup.ts';
 import { doctorCommand } from './doctor.ts';
 import { initCommand } from './init.ts';
 import type { Io } from './io.ts';
-import type { SharedOptions } from './steering-grammar.ts';
+import type { SharedOptions } from './operator-grammar.ts';
 import { tokensAddCommand, tokensListCommand, tokensRevokeCommand } from './tokens.ts';
 
 type Bind = (action: (...args: never[]) => Promise<number>) => (...values: unknown[]) => Promise<void>;

@@ -2,8 +2,8 @@
 // word, the environment, the database. Out: the active folder, or undefined when the flag names it, or none is active yet.
 import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { composeReader } from '../compose.ts';
-import type { Config } from '../config.ts';
+import { composeReader } from '../compose/compose.ts';
+import type { Config } from '../config/config.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Run } from '../domain/run.ts';
 import { type DaemonClient, findDaemon } from './daemon-client.ts';

@@ -1,8 +1,8 @@
 // commands: `plan`, `approve`, `reject`, `apply`: a sealed plan and its life. Through the daemon when one is active.
-import { type Composition, composeEngine } from '../compose.ts';
-import type { Config } from '../config.ts';
-import { answerPlan } from '../cycle/answer-plan.ts';
-import { applyPlan } from '../cycle/apply-plan.ts';
+import { type Composition, composeEngine } from '../compose/compose.ts';
+import type { Config } from '../config/config.ts';
+import { answerPlan } from '../operator/answer-plan.ts';
+import { applyPlan } from '../operator/apply-plan.ts';
 import { showHidden, views } from '../report/index.ts';
 import { namingApi } from './api-fault.ts';
 import { type CommonOptions, configOf, type Io, outputOf, write } from './io.ts';

@@ -15,12 +15,12 @@ import { consoleCommand, EDITIONS } from './console.ts';
 import { explainCommand } from './explain.ts';
 import type { Io } from './io.ts';
 import { addOperating } from './operating-grammar.ts';
+import { addOperatorCommands } from './operator-grammar.ts';
 import { answerCommand, applyCommand, planCommand } from './plans.ts';
 import { decisionsCommand, reportCommand } from './reading.ts';
 import { rulesCheckCommand, rulesListCommand, rulesSchemaCommand, rulesTestCommand } from './rules.ts';
 import { runCommand } from './run.ts';
 import { serveCommand } from './serve.ts';
-import { addSteering } from './steering-grammar.ts';
 
 type Action = (...args: never[]) => Promise<number>;
 
@@ -83,7 +83,7 @@ function grammar(io: Io, bind: Bind): Command {
   addActing(program, io, bind);
   addReading(program, io, bind);
   const shared = { engine: engineOptions, database: databaseOption, output: outputOptions };
-  addSteering(program, io, bind, shared);
+  addOperatorCommands(program, io, bind, shared);
   addOperating(program, io, bind, shared);
   addAudit(program, io, bind);
   addRules(program, io, bind);

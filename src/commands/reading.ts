@@ -1,5 +1,5 @@
 // commands: `report`, `decisions`: reading only, also while a daemon writes.
-import { composeReader } from '../compose.ts';
+import { composeReader } from '../compose/compose.ts';
 import { AppError } from '../domain/errors.ts';
 import type { StoreReader } from '../domain/store.ts';
 import { buildReport, decisionsJson, decisionsText } from '../report/index.ts';

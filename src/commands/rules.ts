@@ -1,7 +1,7 @@
 // commands: `rules check`, `rules test`, `rules schema`, `rules list`: about rule files alone; no database, no API.
 import { ACTIONS } from '../act/actions.ts';
 import { formatTestReport, type LoadedRule, rulesJsonSchema, runRuleTests } from '../evaluate/index.ts';
-import { loadRuleFolder } from '../rule-holder.ts';
+import { loadRuleFolder } from '../rule-set/rule-holder.ts';
 import { type CommonOptions, type Io, outputOf, write } from './io.ts';
 
 function rulesDirOf(io: Io, options: CommonOptions): string {

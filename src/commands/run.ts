@@ -1,13 +1,13 @@
 // commands: `run`: one run, and its report. Through the daemon when one is active, else by itself; over other rules than the
 // active ones a what-if, beside whoever runs.
-import { composeEngine } from '../compose.ts';
-import { composeWhatIf } from '../compose-what-if.ts';
-import type { Config } from '../config.ts';
-import { whatIf } from '../cycle/what-if.ts';
+import { composeEngine } from '../compose/compose.ts';
+import { composeWhatIf } from '../compose/what-if.ts';
+import type { Config } from '../config/config.ts';
 import { runCycle } from '../cycle.ts';
 import { AppError } from '../domain/errors.ts';
 import type { StoreReader } from '../domain/store.ts';
 import { buildReport, type Report } from '../report/index.ts';
+import { whatIf } from '../run/what-if.ts';
 import { namingApi } from './api-fault.ts';
 import { type DaemonClient, findDaemon } from './daemon-client.ts';
 import { type CommonOptions, configOf, type Io, outputOf, widthOf, write } from './io.ts';

@@ -1,8 +1,8 @@
 // commands: `serve`: the daemon: schedule, HTTP endpoint, rules reloaded when they change.
 // It ends on SIGTERM or SIGINT: nothing new is begun, what is under way is finished, within 20 seconds.
 import { existsSync } from 'node:fs';
-import { type Composition, composeEngine } from '../compose.ts';
-import { startDaemon } from '../daemon.ts';
+import { type Composition, composeEngine } from '../compose/compose.ts';
+import { startDaemon } from '../daemon/daemon.ts';
 import { demandFree } from '../http/index.ts';
 import type { CommonOptions, Io } from './io.ts';
 import { configOf } from './io.ts';

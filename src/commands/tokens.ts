@@ -1,13 +1,13 @@
 // commands: `tokens add|list|revoke`: who may call the HTTP endpoint, and how far. Standard output of `add` is the new token
 // alone, for a script or a file; what people should know of it goes to standard error. It is shown this once.
-import { addToken, revokeToken } from '../cycle/endpoint-tokens.ts';
+import { addToken, revokeToken } from '../operator/endpoint-tokens.ts';
 import { views } from '../report/index.ts';
 import { systemClock } from '../system/clock.ts';
 import { systemIds } from '../system/ids.ts';
 import { newToken } from '../system/secrets.ts';
 import type { CommonOptions, Io } from './io.ts';
-import { COMMAND_LINE, perform } from './persons-act.ts';
-import { list, minuteOf } from './steering-lists.ts';
+import { COMMAND_LINE, perform } from './operator-command.ts';
+import { list, minuteOf } from './operator-lists.ts';
 
 type TokenShown = ReturnType<typeof views.token>;
 

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { jwtVerify, SignJWT } from 'jose';
 import { ENDPOINTS, type EndpointId, KEY_SCOPES, type KeyScope } from '../management/contract.ts';
 import { Refusal } from './refusal.ts';
-import { CREDENTIAL_KINDS, type Credential, credentialOf, isStanding } from './store/credentials.ts';
+import { CREDENTIAL_KINDS, type Credential, credentialOf, isValid } from './store/credentials.ts';
 import { type ConsoleStore, keepMeta, nextNumber } from './store/store.ts';
 
 export interface Doorkeeper {
@@ -53,7 +53,7 @@ export function openDoor(store: ConsoleStore, lifetimeMs: number): Doorkeeper {
     };
     if (!name || !known.kind || !known.scope) return undefined;
     // A revoked key takes its access tokens with it.
-    return isStanding(store, known.kind, name) ? { kind: known.kind, name, scope: known.scope } : undefined;
+    return isValid(store, known.kind, name) ? { kind: known.kind, name, scope: known.scope } : undefined;
   }
 
   return {

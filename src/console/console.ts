@@ -50,7 +50,7 @@ export interface ConsoleOptions {
   retention?: Partial<Retention> | undefined;
 }
 
-/** Told once: the console itself keeps only their hashes. */
+/** NamedReason once: the console itself keeps only their hashes. */
 export interface FirstCredentials {
   apiKey: string;
   refreshToken: string;

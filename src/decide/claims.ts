@@ -6,7 +6,7 @@ import { isAtLeast, leastMode } from '../domain/mode.ts';
 import { type ActionOnTarget, targetKey } from '../domain/target-key.ts';
 import type { FollowedEpisodes } from './episodes.ts';
 import type { DecideInput } from './input.ts';
-import { aimOf, type Wish } from './wish.ts';
+import { aimOf, type Proposal } from './proposal.ts';
 
 export class Claims {
   private readonly byId = new Map<string, Claim>();
@@ -21,7 +21,7 @@ export class Claims {
     private readonly followed: FollowedEpisodes,
   ) {
     this.isLive = isAtLeast(leastMode(input.runMode, input.daemonMode), 'approve');
-    for (const claim of input.standing.claims) this.put(claim);
+    for (const claim of input.openState.claims) this.put(claim);
   }
 
   get changed(): Claim[] {
@@ -55,13 +55,13 @@ export class Claims {
   }
 
   /** What is wished is claimed already, by an intent for another episode: this wish's episode claims it too. */
-  adopt(wish: Wish, from: Claim): void {
+  adopt(proposal: Proposal, from: Claim): void {
     const claim: Claim = {
       ...from,
       id: this.input.ids.next(),
-      episodeId: (wish.episode as NonNullable<Wish['episode']>).id,
-      rule: wish.rule.id,
-      subjectId: wish.card.id,
+      episodeId: (proposal.episode as NonNullable<Proposal['episode']>).id,
+      rule: proposal.rule.id,
+      subjectId: proposal.summary.id,
       status: 'standing',
       openedAt: this.input.nowMs,
       endedAt: undefined,
@@ -91,12 +91,12 @@ export class Claims {
   }
 
   /** Another rule's open claim on the opposite of what is wished, of a trouble that is not over: it stands against the wish. */
-  opposing(wish: Wish): Claim | undefined {
-    return this.openOn(aimOf(wish)).find((claim) => {
-      if (claim.rule === wish.rule.id) return false;
+  opposing(proposal: Proposal): Claim | undefined {
+    return this.openOn(aimOf(proposal)).find((claim) => {
+      if (claim.rule === proposal.rule.id) return false;
       const traits = this.input.traits.get(claim.action);
       const episode = this.followed.episodes.get(claim.episodeId);
-      return episode?.state !== 'closed' && traits?.inverse === wish.traits.name;
+      return episode?.state !== 'closed' && traits?.inverse === proposal.traits.name;
     });
   }
 }

@@ -6,91 +6,98 @@ import { isFacts } from '../domain/facts.ts';
 import { type IntentDraft, intentKey } from '../domain/intent.ts';
 import { isAtLeast, leastMode, MODES } from '../domain/mode.ts';
 import type { PlannedIntent } from '../domain/plan.ts';
-import { carryDecisions } from './carry.ts';
 import { Claims } from './claims.ts';
-import { tellDeletions, tellEnds } from './deletions.ts';
+import { describeDeletions, describeEnds } from './deletions.ts';
 import { followEpisodes } from './episodes.ts';
-import { Exemptions, partiesOfCard } from './exemptions.ts';
+import { Exemptions, partiesOfSubject } from './exemptions.ts';
 import type { Decided, DecideInput, DraftToAct } from './input.ts';
 import { Observations } from './observations.ts';
+import { effectOf, isPlannable, type Proposal, proposalKey } from './proposal.ts';
+import { KnownIntents, proposalsOf } from './proposals.ts';
+import { reconcileDecisions } from './reconcile-decisions.ts';
 import { answerAlone } from './steps.ts';
 import { answerTogether } from './together.ts';
-import { UndoWishes } from './undo-wishes.ts';
-import { effectOf, isPlannable, type Wish, wishKey } from './wish.ts';
-import { KnownIntents, wishesOf } from './wishes.ts';
+import { UndoProposals } from './undo-proposals.ts';
 
 export function decide(input: DecideInput): Decided {
   const followed = followEpisodes(input);
   const claims = new Claims(input, followed);
-  const known = new KnownIntents(input.standing.intents);
+  const known = new KnownIntents(input.openState.intents);
   claims.orphan();
 
-  const wishes = wishesOf(input, followed.matches, known);
-  markExempt(wishes, input);
+  const proposals = proposalsOf(input, followed.matches, known);
+  markExempt(proposals, input);
   const observations = new Observations(input, followed, claims);
-  for (const wish of wishes) observations.observe(wish);
+  for (const proposal of proposals) observations.observe(proposal);
   observations.observeReversals(known);
-  observations.heedReversals(wishes);
+  observations.heedReversals(proposals);
   // What a person did to one target of an episode holds for all that it wishes.
-  for (const wish of wishes) wish.episode = observations.episodeNow(wish);
-  wishes.push(...new UndoWishes(input, followed, claims, known).all());
-  for (const wish of wishes) wish.answer = answerAlone(wish, input);
-  answerTogether(wishes, claims, input);
-  tellDeletions(wishes, input.fleet);
-  tellEnds(wishes, claims);
+  for (const proposal of proposals) proposal.episode = observations.episodeNow(proposal);
+  proposals.push(...new UndoProposals(input, followed, claims, known).all());
+  for (const proposal of proposals) proposal.answer = answerAlone(proposal, input);
+  answerTogether(proposals, claims, input);
+  describeDeletions(proposals, input.fleet);
+  describeEnds(proposals, claims);
 
-  const carried = carryDecisions(wishes, input);
+  const carried = reconcileDecisions(proposals, input);
   return {
     episodes: [...followed.changed.values()],
     claims: claims.changed,
     decisions: carried.written,
     ended: carried.ended,
-    acts: draftsToAct(wishes, carried.idOf, carried.isCarried),
-    planned: plannedIntents(wishes, carried.idOf, input),
-    exemptionsUsed: [...new Set(wishes.flatMap((wish) => wish.exemption?.id ?? []))],
+    acts: draftsToAct(proposals, carried.idOf, carried.isUnchanged),
+    planned: plannedIntents(proposals, carried.idOf, input),
+    exemptionsUsed: [...new Set(proposals.flatMap((proposal) => proposal.exemption?.id ?? []))],
     notes: [...followed.notes, ...claims.notes, ...carried.written.map(decisionNote)],
   };
 }
 
-function markExempt(wishes: readonly Wish[], input: DecideInput): void {
-  const exemptions = new Exemptions(input.standing.exemptions ?? [], input.nowMs);
+function markExempt(proposals: readonly Proposal[], input: DecideInput): void {
+  const exemptions = new Exemptions(input.openState.exemptions ?? [], input.nowMs);
   if (exemptions.isEmpty) return;
   const owners = input.exemptOwners ?? new Map();
-  for (const wish of wishes)
-    wish.exemption = exemptions.protecting(partiesOfCard(wish.card, wish.target, input.fleet, owners));
+  for (const proposal of proposals)
+    proposal.exemption = exemptions.protecting(
+      partiesOfSubject(proposal.summary, proposal.target, input.fleet, owners),
+    );
 }
 
 function draftsToAct(
-  wishes: readonly Wish[],
-  idOf: (wish: Wish) => string,
-  isCarried: (wish: Wish) => boolean,
+  proposals: readonly Proposal[],
+  idOf: (proposal: Proposal) => string,
+  isUnchanged: (proposal: Proposal) => boolean,
 ): DraftToAct[] {
-  const acting = wishes.filter((wish) => wish.answer?.decision === 'act');
-  // A rule in dry-run never shares an intent with one that enforces: it would gain a claim on what the other did. Told by
+  const acting = proposals.filter((proposal) => proposal.answer?.decision === 'act');
+  // A rule in dry-run never shares an intent with one that enforces: it would gain a claim on what the other did. NamedReason by
   // the rules' own modes, so that a dry run has the intents of a live one.
   return MODES.flatMap((ownMode) =>
-    merged(acting.filter((wish) => wish.ownMode === ownMode)).map((group) => ({
+    merged(acting.filter((proposal) => proposal.ownMode === ownMode)).map((group) => ({
       draft: draftOf(group, idOf),
-      mode: (group[0] as Wish).mode,
+      mode: (group[0] as Proposal).mode,
       // Only a live act continues a failed intent: a dry one says what would be done, and has an intent of its own.
-      retryOf: group.find((wish) => isAtLeast(wish.mode, 'approve') && wish.intent !== undefined)?.intent?.id,
-      carried: group.every(isCarried),
+      retryOf: group.find((proposal) => isAtLeast(proposal.mode, 'approve') && proposal.intent !== undefined)?.intent
+        ?.id,
+      carried: group.every(isUnchanged),
     })),
   );
 }
 
 /** In a dry run all that a person or a live run would do, by rules of mode `approve` and `enforce`; else what waits. */
-function plannedIntents(wishes: readonly Wish[], idOf: (wish: Wish) => string, input: DecideInput): PlannedIntent[] {
+function plannedIntents(
+  proposals: readonly Proposal[],
+  idOf: (proposal: Proposal) => string,
+  input: DecideInput,
+): PlannedIntent[] {
   const live = isAtLeast(leastMode(input.runMode, input.daemonMode), 'approve');
-  const sealed = wishes.filter(({ answer, ownMode }) => {
+  const sealed = proposals.filter(({ answer, ownMode }) => {
     if (!answer || !isAtLeast(ownMode, 'approve')) return false;
     return isPlannable(answer) && (answer.decision === 'hold' || !live);
   });
   // What one rule would do by itself does not wait because another rule's equal wish does: a live run has two intents too.
-  const [held, acting] = [sealed.filter(isHeld), sealed.filter((wish) => !isHeld(wish))];
+  const [held, acting] = [sealed.filter(isHeld), sealed.filter((proposal) => !isHeld(proposal))];
   return [...merged(held), ...merged(acting)].map((group) => {
     const draft = draftOf(group, idOf);
-    const first = group[0] as Wish;
+    const first = group[0] as Proposal;
     const { answer } = first;
     return {
       ...draft,
@@ -102,7 +109,7 @@ function plannedIntents(wishes: readonly Wish[], idOf: (wish: Wish) => string, i
   });
 }
 
-function isHeld({ answer }: Wish): boolean {
+function isHeld({ answer }: Proposal): boolean {
   return answer?.decision === 'hold';
 }
 
@@ -110,32 +117,32 @@ function isHeld({ answer }: Wish): boolean {
  * Equal wishes (one action, one target) of several rules or subjects are one intent.
  * INVARIANT: undoings are never among others: they rest on a trouble that is gone.
  */
-function merged(wishes: readonly Wish[]): Wish[][] {
-  const groups = new Map<string, Wish[]>();
-  for (const wish of wishes) {
-    if (wish.episode === undefined) continue;
-    const key = `${wish.undo}\u0000${wishKey(wish)}`;
+function merged(proposals: readonly Proposal[]): Proposal[][] {
+  const groups = new Map<string, Proposal[]>();
+  for (const proposal of proposals) {
+    if (proposal.episode === undefined) continue;
+    const key = `${proposal.undo}\u0000${proposalKey(proposal)}`;
     const group = groups.get(key);
-    if (group) group.push(wish);
-    else groups.set(key, [wish]);
+    if (group) group.push(proposal);
+    else groups.set(key, [proposal]);
   }
   return [...groups.values()];
 }
 
-function draftOf(group: readonly Wish[], idOf: (wish: Wish) => string): IntentDraft {
-  const first = group[0] as Wish;
+function draftOf(group: readonly Proposal[], idOf: (proposal: Proposal) => string): IntentDraft {
+  const first = group[0] as Proposal;
   return {
     action: first.traits.name,
     target: first.target,
     settings: first.settings,
     undo: first.undo,
-    basis: group.map((wish) => ({
-      rule: wish.rule.id,
-      ruleHash: wish.rule.hash,
-      subjectId: wish.card.id,
-      episodeId: wish.episode?.id ?? '',
-      decisionId: idOf(wish),
-      facts: wish.facts,
+    basis: group.map((proposal) => ({
+      rule: proposal.rule.id,
+      ruleHash: proposal.rule.hash,
+      subjectId: proposal.summary.id,
+      episodeId: proposal.episode?.id ?? '',
+      decisionId: idOf(proposal),
+      facts: proposal.facts,
     })),
     effect: effectOf(first),
   };

@@ -4,41 +4,46 @@
 import { deletionOf, deletionTarget, type OwnersView } from '../domain/deletion.ts';
 import type { Fleet, FleetDevice } from '../domain/fleet.ts';
 import type { Claims } from './claims.ts';
-import { aimOf, isPlannable, type Wish, weighs } from './wish.ts';
-import { hasNoKnownDevice } from './wishes.ts';
+import { aimOf, isPlannable, type Proposal, weighs } from './proposal.ts';
+import { hasNoKnownDevice } from './proposals.ts';
 
 type Serials = ReadonlyMap<string, ReadonlySet<string>>;
 
-export function tellDeletions(wishes: readonly Wish[], fleet: Fleet): void {
-  const deleting = wishes.filter(
-    ({ traits, card }) => traits.name === 'delete_device' && !(card.kind === 'user' && hasNoKnownDevice(card)),
+export function describeDeletions(proposals: readonly Proposal[], fleet: Fleet): void {
+  const deleting = proposals.filter(
+    ({ traits, summary }) => traits.name === 'delete_device' && !(summary.kind === 'user' && hasNoKnownDevice(summary)),
   );
   if (deleting.length === 0) return;
   const known = fleet.serialsOf(ownersOf(deleting, fleet));
   const planned = deleting.filter(({ answer }) => answer !== undefined && isPlannable(answer));
-  const taken = new Map<Wish['ownMode'], Taken>();
-  for (const wish of deleting) {
-    const together = taken.get(wish.ownMode) ?? new Taken(planned.filter((other) => weighs(other, wish)));
-    taken.set(wish.ownMode, together);
-    wish.deletion = toldOf(wish, fleet, known, together);
+  const taken = new Map<Proposal['ownMode'], Taken>();
+  for (const proposal of deleting) {
+    const together = taken.get(proposal.ownMode) ?? new Taken(planned.filter((other) => weighs(other, proposal)));
+    taken.set(proposal.ownMode, together);
+    proposal.deletion = describeDeletion(proposal, fleet, known, together);
   }
 }
 
 /** With the target goes what is claimed of it: a device that is not there any more is not banned, and may be registered anew. */
-export function tellEnds(wishes: readonly Wish[], claims: Claims): void {
-  for (const wish of wishes.filter(({ traits }) => traits.removesTarget)) {
-    const open = claims.openOn(aimOf(wish));
-    wish.ends = [...new Set(open.map(({ action, rule }) => `${action} of rule ${rule}`))].sort();
+export function describeEnds(proposals: readonly Proposal[], claims: Claims): void {
+  for (const proposal of proposals.filter(({ traits }) => traits.removesTarget)) {
+    const open = claims.openOn(aimOf(proposal));
+    proposal.ends = [...new Set(open.map(({ action, rule }) => `${action} of rule ${rule}`))].sort();
   }
 }
 
-function toldOf(wish: Wish, fleet: Fleet, known: Serials | undefined, taken: Taken): Wish['deletion'] {
-  const { serial, email } = deletionTarget(wish.target, wish.settings);
+function describeDeletion(
+  proposal: Proposal,
+  fleet: Fleet,
+  known: Serials | undefined,
+  taken: Taken,
+): Proposal['deletion'] {
+  const { serial, email } = deletionTarget(proposal.target, proposal.settings);
   const devices = fleet.devicesOf(serial);
-  const ofCard = email === undefined ? undefined : new Set(wish.card.serials);
+  const ofUser = email === undefined ? undefined : new Set(proposal.summary.serials);
   const view: OwnersView = {
     keepsAnother: (owner) => {
-      const serials = ofCard ?? (known && (known.get(owner) ?? new Set<string>()));
+      const serials = ofUser ?? (known && (known.get(owner) ?? new Set<string>()));
       return serials && [...serials].some((other) => other !== serial && !taken.has(other, owner));
     },
     losesThisToo: (owner) => taken.has(serial, owner),
@@ -53,7 +58,7 @@ class Taken {
   private readonly whole = new Set<string>();
   private readonly mappings = new Map<string, Set<string>>();
 
-  constructor(planned: readonly Wish[]) {
+  constructor(planned: readonly Proposal[]) {
     for (const { target, settings } of planned) {
       const { serial, email } = deletionTarget(target, settings);
       if (email === undefined) this.whole.add(serial);
@@ -67,9 +72,9 @@ class Taken {
 }
 
 /** A user of a user's rule is asked by the own record. */
-function ownersOf(wishes: readonly Wish[], fleet: Fleet): Set<string> {
-  const devices = wishes.flatMap(({ card }): FleetDevice[] =>
-    card.kind === 'device' ? fleet.devicesOf(card.serial) : [],
+function ownersOf(proposals: readonly Proposal[], fleet: Fleet): Set<string> {
+  const devices = proposals.flatMap(({ summary }): FleetDevice[] =>
+    summary.kind === 'device' ? fleet.devicesOf(summary.serial) : [],
   );
   return new Set(devices.flatMap(({ owners }) => owners ?? []).map((owner) => owner.toLowerCase()));
 }

@@ -4,7 +4,7 @@ import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Episode } from '../domain/episode.ts';
 import type { Rule } from '../domain/rule.ts';
 import { SOURCE_OF } from '../domain/subjects.ts';
-import type { Match, StandingVerdict, VerdictName } from '../domain/verdict.ts';
+import type { Match, OpenVerdict, VerdictName } from '../domain/verdict.ts';
 import type { DecideInput } from './input.ts';
 
 /** A match of this run with its episode; none when the rule's source is untrusted and no episode was open. */
@@ -18,7 +18,7 @@ export interface FollowedMatch {
 export interface FollowedEpisodes {
   matches: FollowedMatch[];
   /** What this run saw of subjects with an open episode or claim but no match, by `rule subject`. */
-  others: Map<string, StandingVerdict>;
+  others: Map<string, OpenVerdict>;
   /** Every episode known in this run by id, as it is now. */
   episodes: Map<string, Episode>;
   /** `rule subject` of those that are not closed, as it is now. */
@@ -41,13 +41,13 @@ export function followEpisodes(input: DecideInput): FollowedEpisodes {
   const followed: FollowedEpisodes = {
     matches: [],
     others: new Map(),
-    episodes: new Map(input.standing.episodes.map((episode) => [episode.id, episode])),
+    episodes: new Map(input.openState.episodes.map((episode) => [episode.id, episode])),
     open: new Set(),
     changed: new Map(),
     notes: [],
   };
   const open = new Map<string, Episode>();
-  for (const episode of input.standing.episodes) {
+  for (const episode of input.openState.episodes) {
     if (episode.state !== 'closed') open.set(subjectKey(episode.rule, episode.subject.id), episode);
   }
   const rules = new Map(input.judged.map((rule) => [rule.id, rule]));
@@ -57,7 +57,7 @@ export function followEpisodes(input: DecideInput): FollowedEpisodes {
       const rule = rules.get(match.rule);
       if (rule) followMatch(input, followed, rule, match, open, seen);
     }
-    for (const verdict of judgement.standing) followed.others.set(subjectKey(verdict.rule, verdict.card.id), verdict);
+    for (const verdict of judgement.open) followed.others.set(subjectKey(verdict.rule, verdict.summary.id), verdict);
   }
   followUnmatched(input, followed, rules, open, seen);
   for (const { rule, subject, state } of followed.episodes.values()) {
@@ -74,7 +74,7 @@ function followMatch(
   open: Map<string, Episode>,
   seen: Set<string>,
 ): void {
-  const key = subjectKey(rule.id, match.card.id);
+  const key = subjectKey(rule.id, match.summary.id);
   const trusted = isTrusted(rule, input);
   const before = open.get(key);
   seen.add(key);
@@ -127,7 +127,7 @@ function opened(input: DecideInput, rule: Rule, match: Match): Episode {
   return {
     id: input.ids.next(),
     rule: rule.id,
-    subject: { kind: match.card.kind, id: match.card.id },
+    subject: { kind: match.summary.kind, id: match.summary.id },
     since: now,
     matchingSince: now,
     state: 'matching',

@@ -4,7 +4,7 @@ import { type Exemption, isInForce, type Selector } from '../domain/exemption.ts
 import { type Facts, own, ownText, ownTexts } from '../domain/facts.ts';
 import type { Fleet, FleetDevice } from '../domain/fleet.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
-import type { SubjectCard } from '../domain/target.ts';
+import type { SubjectSummary } from '../domain/target.ts';
 
 /** One whom an action touches: a device of the serial number, an owner of it, the user or service itself. */
 export interface Party {
@@ -67,13 +67,19 @@ function sameText(kind: SubjectKind, a: string, b: string): boolean {
 }
 
 /** Everybody whom an action on a matched subject touches: all devices of the serial number, and their owners. */
-export function partiesOfCard(card: SubjectCard, target: string, fleet: Fleet, owners: OwnerFacts): Party[] {
-  if (card.kind === 'service') return [{ kind: 'service', id: card.id, fields: serviceFields(card.id, card.name) }];
-  if (card.kind === 'device') return partiesOfSerial(card.serial, fleet.devicesOf(card.serial), owners, [card]);
+export function partiesOfSubject(summary: SubjectSummary, target: string, fleet: Fleet, owners: OwnerFacts): Party[] {
+  if (summary.kind === 'service')
+    return [{ kind: 'service', id: summary.id, fields: serviceFields(summary.id, summary.name) }];
+  if (summary.kind === 'device')
+    return partiesOfSerial(summary.serial, fleet.devicesOf(summary.serial), owners, [summary]);
   // A deletion's target names one device of the user; any other action is about the user alone.
-  const suffix = ` ${card.id}`;
+  const suffix = ` ${summary.id}`;
   const serial = target.endsWith(suffix) ? target.slice(0, -suffix.length) : undefined;
-  const user: Party = { kind: 'user', id: card.id, fields: { ...userFields(card.id, card.name, card.groups ?? []) } };
+  const user: Party = {
+    kind: 'user',
+    id: summary.id,
+    fields: { ...userFields(summary.id, summary.name, summary.groups ?? []) },
+  };
   return serial === undefined ? [user] : [user, ...partiesOfSerial(serial, fleet.devicesOf(serial), owners, [])];
 }
 
@@ -115,9 +121,9 @@ function partiesOfSerial(
   serial: string,
   devices: readonly FleetDevice[],
   owners: OwnerFacts,
-  cards: readonly SubjectCard[],
+  summaries: readonly SubjectSummary[],
 ): Party[] {
-  const all = [...devices, ...cards];
+  const all = [...devices, ...summaries];
   const parties = all.map(
     (device): Party => ({ kind: 'device', id: device.id, fields: deviceFields({ ...device, serial }) }),
   );

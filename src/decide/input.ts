@@ -14,7 +14,7 @@ import type { Ids } from '../domain/ports.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { SourceReading } from '../domain/snapshot.ts';
 import type { SteadyReading } from '../domain/steady-time.ts';
-import type { Standing } from '../domain/store.ts';
+import type { OpenState } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
 import type { Judgement } from '../domain/verdict.ts';
 import type { OwnerFacts } from './exemptions.ts';
@@ -49,7 +49,7 @@ export interface DecideInput {
   fleet: Fleet;
   /** Undefined when nothing asks for them, or the server does not list them. */
   bundles?: Bundles | undefined;
-  standing: Standing;
+  openState: OpenState;
   /** Decisions in force, where none of them is to be carried: for what only they tell. Those of `standing` unless given. */
   said?: readonly StoredDecision[];
   /** Owners whom some exemption is about, for selectors of more than their e-mail address. */

@@ -7,9 +7,9 @@ import { isAtLeast } from '../domain/mode.ts';
 import type { Claims } from './claims.ts';
 import { amendEpisode, type FollowedEpisodes } from './episodes.ts';
 import type { DecideInput } from './input.ts';
+import { aimOf, isAlreadySo, isOwnStateSo, isProposedByNow, type Proposal } from './proposal.ts';
+import type { KnownIntents } from './proposals.ts';
 import { foundReversed, mayBeStale } from './reversals.ts';
-import { aimOf, isAlreadySo, isOwnStateSo, isWishedByNow, type Wish } from './wish.ts';
-import type { KnownIntents } from './wishes.ts';
 
 export class Observations {
   /** `action target` of attempts that reads may not show yet, as `seenKey`. */
@@ -22,41 +22,43 @@ export class Observations {
     private readonly followed: FollowedEpisodes,
     private readonly claims: Claims,
   ) {
-    const attempts = [...input.standing.lastAttempts];
+    const attempts = [...input.openState.lastAttempts];
     const justNow = attempts.filter(([, at]) => mayBeStale(at, input));
     // A rule's id holds no space; a target may hold anything, also what looks like another action on another target.
     this.attemptedJustNow = new Set(justNow.map(([key]) => key.slice(key.indexOf(' ') + 1)));
   }
 
   /** Looks at a trusted match whose target is so, or was so and is not any more. */
-  observe(wish: Wish): void {
-    if (!wish.episode || !wish.trusted || wish.traits.fieldWritten === undefined) return;
-    if (isAlreadySo(wish)) this.observeSo(wish);
-    else if (!isOwnStateSo(wish)) this.observeReversal(wish);
+  observe(proposal: Proposal): void {
+    if (!proposal.episode || !proposal.trusted || proposal.traits.fieldWritten === undefined) return;
+    if (isAlreadySo(proposal)) this.observeSo(proposal);
+    else if (!isOwnStateSo(proposal)) this.observeReversal(proposal);
   }
 
   /** As it is after what other wishes of the episode have told. */
-  episodeNow({ episode }: Wish): Episode | undefined {
+  episodeNow({ episode }: Proposal): Episode | undefined {
     return episode && (this.followed.episodes.get(episode.id) ?? episode);
   }
 
-  private observeSo(wish: Wish): void {
-    const episode = this.episodeNow(wish) as Episode;
-    const claims = this.claims.openOn(aimOf(wish)).filter((claim) => claim.action === wish.traits.name);
+  private observeSo(proposal: Proposal): void {
+    const episode = this.episodeNow(proposal) as Episode;
+    const claims = this.claims.openOn(aimOf(proposal)).filter((claim) => claim.action === proposal.traits.name);
     const first = claims[0];
     const isOwn = claims.some((claim) => claim.episodeId === episode.id);
     const mayClaim =
-      first !== undefined && isAtLeast(wish.ownMode, 'approve') && isWishedByNow(wish, episode, this.input.nowMs);
+      first !== undefined &&
+      isAtLeast(proposal.ownMode, 'approve') &&
+      isProposedByNow(proposal, episode, this.input.nowMs);
     // Where no claim of its own will tell, it remembers what it saw: a later change back is a person's reversal all the same.
-    if (!isOwn && !(mayClaim && this.claims.isLive)) this.remember(wish, episode);
+    if (!isOwn && !(mayClaim && this.claims.isLive)) this.remember(proposal, episode);
     if (!mayClaim) return;
-    if (!isOwn) this.claims.adopt(wish, first);
+    if (!isOwn) this.claims.adopt(proposal, first);
     for (const orphan of claims.filter((claim) => claim.status === 'orphaned')) {
-      this.claims.change(orphan, 'ended', `adopted by rule ${wish.rule.id}`);
+      this.claims.change(orphan, 'ended', `adopted by rule ${proposal.rule.id}`);
     }
   }
 
-  private remember({ traits, target }: Wish, episode: Episode): void {
+  private remember({ traits, target }: Proposal, episode: Episode): void {
     const key = seenKey(traits.name, target);
     // Right after an undoing of ours a stale read still shows what was undone: nobody else made it so.
     if (episode.seenSo.includes(key) || this.wasAttemptedJustNow(traits.inverse, target)) return;
@@ -68,32 +70,32 @@ export class Observations {
   }
 
   /** INVARIANT: a state that changes right after an attempt may be a stale read; after the quiet period it is somebody's doing. */
-  private observeReversal(wish: Wish): void {
-    const { intent } = wish;
-    const episode = this.episodeNow(wish);
-    if (!episode || wish.doubt !== undefined) return;
+  private observeReversal(proposal: Proposal): void {
+    const { intent } = proposal;
+    const episode = this.episodeNow(proposal);
+    if (!episode || proposal.doubt !== undefined) return;
     // A field that is missing says nothing of what anybody did.
-    if (wish.card.state[wish.traits.fieldWritten as string] === undefined) return;
+    if (proposal.summary.state[proposal.traits.fieldWritten as string] === undefined) return;
     const own = this.claims
-      .openOn(aimOf(wish))
-      .filter((claim) => claim.episodeId === episode.id && claim.action === wish.traits.name);
+      .openOn(aimOf(proposal))
+      .filter((claim) => claim.episodeId === episode.id && claim.action === proposal.traits.name);
     const isTold = episode.overriddenAt !== undefined;
-    const wasSo = own.length > 0 || episode.seenSo.includes(seenKey(wish.traits.name, wish.target));
+    const wasSo = own.length > 0 || episode.seenSo.includes(seenKey(proposal.traits.name, proposal.target));
     // Also after an attempt for another rule's episode: then it is done, or reversed, and in either case not to be done again.
-    if (mayBeStale(intent?.settledAt, this.input) || this.wasAttemptedJustNow(wish.traits.name, wish.target)) {
-      wish.isUntold = wasSo && !isTold;
+    if (mayBeStale(intent?.settledAt, this.input) || this.wasAttemptedJustNow(proposal.traits.name, proposal.target)) {
+      proposal.isUnsettled = wasSo && !isTold;
       return;
     }
     if (wasSo && !isTold) {
-      const found = wish.card.state[wish.traits.fieldWritten as string];
-      this.override(episode, wish.traits, wish.target, found);
+      const found = proposal.summary.state[proposal.traits.fieldWritten as string];
+      this.override(episode, proposal.traits, proposal.target, found);
     }
     // Also those of earlier episodes that only wait for their undoing: there is nothing of ours left to undo.
     const waiting = this.claims
-      .openOn(aimOf(wish))
+      .openOn(aimOf(proposal))
       .filter(
         ({ action, episodeId, openedAt }) =>
-          action === wish.traits.name &&
+          action === proposal.traits.name &&
           this.followed.episodes.get(episodeId)?.state === 'closed' &&
           !mayBeStale(openedAt, this.input),
       );
@@ -113,13 +115,13 @@ export class Observations {
   }
 
   /** A person's word on a target holds for every episode that wishes the same, waiting ones too; what begins only now is new trouble. */
-  heedReversals(wishes: readonly Wish[]): void {
-    for (const wish of wishes) {
-      const episode = this.episodeNow(wish);
-      const found = this.reversed.get(seenKey(wish.traits.name, wish.target));
-      if (found === undefined || !wish.trusted || !episode || episode.overriddenAt !== undefined) continue;
-      if (!isOwnStateSo(wish) && episode.since < this.input.nowMs)
-        this.override(episode, wish.traits, wish.target, found);
+  heedReversals(proposals: readonly Proposal[]): void {
+    for (const proposal of proposals) {
+      const episode = this.episodeNow(proposal);
+      const found = this.reversed.get(seenKey(proposal.traits.name, proposal.target));
+      if (found === undefined || !proposal.trusted || !episode || episode.overriddenAt !== undefined) continue;
+      if (!isOwnStateSo(proposal) && episode.since < this.input.nowMs)
+        this.override(episode, proposal.traits, proposal.target, found);
     }
   }
 

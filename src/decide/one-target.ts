@@ -5,85 +5,96 @@ import type { ActionTraits } from '../domain/action.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import { targetKey } from '../domain/target-key.ts';
 import type { Claims } from './claims.ts';
+import { type EarlierAnswers, isSo, isStillToBeDone, type ProposalInForce } from './earlier-answers.ts';
 import type { DecideInput } from './input.ts';
-import { isSo, isStillToBeDone, type LastWord, type StandingWish } from './last-word.ts';
 import {
   aimOf,
   effectOf,
   hold,
   isPlannable,
-  isWishedByNow,
+  isProposedByNow,
+  type Proposal,
+  proposalKey,
   skip,
-  type Wish,
   weighable,
   weighs,
-  wishKey,
-} from './wish.ts';
+} from './proposal.ts';
 
 /**
  * Two wishes that cannot both be: both are held, each naming the other. One that has its state already stands against the
  * opposite alone: were that done, it would be next to act, and the target would swing to and fro.
  */
-export function holdConflicts(wishes: readonly Wish[], claims: Claims, input: DecideInput, lastWord: LastWord): void {
-  const acting = byTarget(weighable(wishes).filter((wish) => wish.traits.changesFleet));
+export function holdConflicts(
+  proposals: readonly Proposal[],
+  claims: Claims,
+  input: DecideInput,
+  earlier: EarlierAnswers,
+): void {
+  const acting = byTarget(weighable(proposals).filter((proposal) => proposal.traits.changesFleet));
   const keeping = byTarget(
-    wishes.filter((wish) => wish.answer?.reason === 'already_so' && isWishedByNow(wish, wish.episode, input.nowMs)),
+    proposals.filter(
+      (proposal) =>
+        proposal.answer?.reason === 'already_so' && isProposedByNow(proposal, proposal.episode, input.nowMs),
+    ),
   );
   for (const [key, group] of acting) {
-    for (const wish of group) {
-      const rival = group.find((other) => isContrary(other, wish) && weighs(other, wish));
+    for (const proposal of group) {
+      const rival = group.find((other) => isContrary(other, proposal) && weighs(other, proposal));
       const keeper = keeping
         .get(key)
-        ?.find((other) => other.traits.name === wish.traits.inverse && weighs(other, wish));
-      const claim = claims.opposing(wish);
-      if (rival) wish.answer = hold('conflict', `rule ${rival.rule.id} wants ${rival.traits.name} for the same target`);
+        ?.find((other) => other.traits.name === proposal.traits.inverse && weighs(other, proposal));
+      const claim = claims.opposing(proposal);
+      if (rival)
+        proposal.answer = hold('conflict', `rule ${rival.rule.id} wants ${rival.traits.name} for the same target`);
       else if (keeper) {
         const text = `rule ${keeper.rule.id} wants ${keeper.traits.name} for the same target, where it is so already`;
-        wish.answer = hold('conflict', text);
+        proposal.answer = hold('conflict', text);
       } else if (claim)
-        wish.answer = hold('conflict', `rule ${claim.rule} holds a claim (${claim.action}) on the same target`);
-      else holdBySaid(wish, lastWord);
+        proposal.answer = hold('conflict', `rule ${claim.rule} holds a claim (${claim.action}) on the same target`);
+      else holdBySaid(proposal, earlier);
     }
   }
 }
 
 /** Rules that are not judged in this run wish what they wished: to leave them out of a run lifts no conflict with them. */
-function holdBySaid(wish: Wish, lastWord: LastWord): void {
-  const rival = lastWord.on(aimOf(wish)).find((other) => isContraryToSaid(wish, other) && weighs(other, wish));
+function holdBySaid(proposal: Proposal, earlier: EarlierAnswers): void {
+  const rival = earlier
+    .on(aimOf(proposal))
+    .find((other) => isContraryToSaid(proposal, other) && weighs(other, proposal));
   if (!rival) return;
   const text = `rule ${rival.rule.id}, which this run does not judge, wants ${rival.traits.name} for the same target`;
-  wish.answer = hold('conflict', text);
+  proposal.answer = hold('conflict', text);
 }
 
 /**
  * Contrary are an action and its inverse, one action with two settings, and a deletion and what a rule wishes to give back.
  * An undoing has no settings, what it undoes is told by its target; and it gives nothing that a deletion could not take later.
  */
-function isContrary(a: Wish, b: Wish): boolean {
-  if (a.traits.name === b.traits.name) return !a.undo && !b.undo && wishKey(a) !== wishKey(b);
+function isContrary(a: Proposal, b: Proposal): boolean {
+  if (a.traits.name === b.traits.name) return !a.undo && !b.undo && proposalKey(a) !== proposalKey(b);
   return isOpposite(a, b);
 }
 
 /** The same; a decision has no settings, and tells by what it would change whether they are others. */
-function isContraryToSaid(wish: Wish, other: StandingWish): boolean {
+function isContraryToSaid(proposal: Proposal, other: ProposalInForce): boolean {
   const { traits, undo, said } = other;
   // What has its state stands against the inverse alone.
-  if (isSo(other)) return traits.name === wish.traits.inverse;
-  if (traits.name !== wish.traits.name) return isOpposite(wish, other);
-  if (undo || wish.undo || traits.changes === undefined) return false;
-  return canonicalJson(said.effect.changes ?? null) !== canonicalJson(effectOf(wish).changes ?? null);
+  if (isSo(other)) return traits.name === proposal.traits.inverse;
+  if (traits.name !== proposal.traits.name) return isOpposite(proposal, other);
+  if (undo || proposal.undo || traits.changes === undefined) return false;
+  return canonicalJson(said.effect.changes ?? null) !== canonicalJson(effectOf(proposal).changes ?? null);
 }
 
-interface OneWish {
+interface OneProposal {
   traits: ActionTraits;
   undo: boolean;
 }
 
-function isOpposite(a: OneWish, b: OneWish): boolean {
+function isOpposite(a: OneProposal, b: OneProposal): boolean {
   return a.traits.inverse === b.traits.name || takesWhatIsGiven(a, b) || takesWhatIsGiven(b, a);
 }
 
-function takesWhatIsGiven({ traits }: OneWish, giving: OneWish): boolean {
+function takesWhatIsGiven({ traits }: OneProposal, giving: OneProposal): boolean {
   return traits.removesTarget === true && giving.traits.givesAccess === true && !giving.undo;
 }
 
@@ -92,23 +103,26 @@ function takesWhatIsGiven({ traits }: OneWish, giving: OneWish): boolean {
  * is there after it. It waits for as long as the other one is wished: until that is done, rejected or over; not for one that was
  * given up at its last look.
  */
-export function holdDeletions(wishes: readonly Wish[], lastWord: LastWord): void {
-  const acting = weighable(wishes).filter((wish) => wish.traits.changesFleet);
+export function holdDeletions(proposals: readonly Proposal[], earlier: EarlierAnswers): void {
+  const acting = weighable(proposals).filter((proposal) => proposal.traits.changesFleet);
   const deleting = acting.filter(({ traits }) => traits.removesTarget);
   if (deleting.length === 0) return;
   const groups = byTarget(acting);
-  for (const wish of deleting) {
-    const group = groups.get(targetKey(aimOf(wish))) ?? [];
+  for (const proposal of deleting) {
+    const group = groups.get(targetKey(aimOf(proposal))) ?? [];
     const first =
-      group.find((other) => goesFirst(other, wish) && !lastWord.wasGivenUp(other)) ??
-      lastWord.on(aimOf(wish)).find((other) => goesFirst(other, wish) && isStillToBeDone(other));
+      group.find((other) => goesFirst(other, proposal) && !earlier.wasGivenUp(other)) ??
+      earlier.on(aimOf(proposal)).find((other) => goesFirst(other, proposal) && isStillToBeDone(other));
     if (first)
-      wish.answer = hold('other_first', `rule ${first.rule.id} wants ${first.traits.name} for the same target first`);
+      proposal.answer = hold(
+        'other_first',
+        `rule ${first.rule.id} wants ${first.traits.name} for the same target first`,
+      );
   }
 }
 
-function goesFirst(other: Wish | StandingWish, wish: Wish): boolean {
-  return !other.traits.removesTarget && weighs(other, wish);
+function goesFirst(other: Proposal | ProposalInForce, proposal: Proposal): boolean {
+  return !other.traits.removesTarget && weighs(other, proposal);
 }
 
 /**
@@ -118,30 +132,33 @@ function goesFirst(other: Wish | StandingWish, wish: Wish): boolean {
  * Where the undoing waits and the wish may act, the wish acts: no approval is asked of a rule because another one needs it.
  * In any other case (the undoing is rejected, parked, of a rule on trial, given up at its last look) the wish is what it is by itself.
  */
-export function leaveToUndoing(wishes: readonly Wish[], lastWord: LastWord): void {
+export function leaveToUndoing(proposals: readonly Proposal[], earlier: EarlierAnswers): void {
   const undoing = byTarget(
-    wishes.filter((wish) => wish.undo && wish.answer && isPlannable(wish.answer) && !lastWord.wasGivenUp(wish)),
+    proposals.filter(
+      (proposal) => proposal.undo && proposal.answer && isPlannable(proposal.answer) && !earlier.wasGivenUp(proposal),
+    ),
   );
   if (undoing.size === 0) return;
-  for (const wish of wishes) {
-    if (wish.undo || wish.answer === undefined || !isPlannable(wish.answer)) continue;
+  for (const proposal of proposals) {
+    if (proposal.undo || proposal.answer === undefined || !isPlannable(proposal.answer)) continue;
     const enough = undoing
-      .get(targetKey(aimOf(wish)))
-      ?.find((other) => other.traits.name === wish.traits.name && weighs(other, wish) && isNoSlower(other, wish));
-    if (enough)
-      wish.answer = skip('trouble_over', `undoing what rule ${enough.rule.id} did is the same, and is enough`);
+      .get(targetKey(aimOf(proposal)))
+      ?.find(
+        (other) => other.traits.name === proposal.traits.name && weighs(other, proposal) && isNoSlower(other, proposal),
+      );
+    if (enough) proposal.answer = skip('cleared', `undoing what rule ${enough.rule.id} did is the same, and is enough`);
   }
 }
 
-function isNoSlower({ answer }: Wish, than: Wish): boolean {
+function isNoSlower({ answer }: Proposal, than: Proposal): boolean {
   return answer?.decision === 'act' || than.answer?.decision === 'hold';
 }
 
-function byTarget(wishes: readonly Wish[]): Map<string, Wish[]> {
-  const groups = new Map<string, Wish[]>();
-  for (const wish of wishes) {
-    const key = targetKey(aimOf(wish));
-    groups.set(key, [...(groups.get(key) ?? []), wish]);
+function byTarget(proposals: readonly Proposal[]): Map<string, Proposal[]> {
+  const groups = new Map<string, Proposal[]>();
+  for (const proposal of proposals) {
+    const key = targetKey(aimOf(proposal));
+    groups.set(key, [...(groups.get(key) ?? []), proposal]);
   }
   return groups;
 }

@@ -6,7 +6,7 @@ import { elapsedMs } from '../domain/steady-time.ts';
 import { SOURCE_OF } from '../domain/subjects.ts';
 import { type FollowedEpisodes, subjectKey } from './episodes.ts';
 import type { DecideInput } from './input.ts';
-import type { KnownIntents } from './wishes.ts';
+import type { KnownIntents } from './proposals.ts';
 
 /**
  * INVARIANT: a state that changes right after an attempt, or while an attempt of ours is in doubt, may be a stale read or
@@ -26,7 +26,7 @@ export function foundReversed(
   if (traits.inverse && known.of(traits.inverse, claim.target, claim.episodeId)) return undefined;
   const settledAt = known.byId(claim.intentId)?.settledAt;
   if (mayBeStale(settledAt, input)) return undefined;
-  const found = kind === 'device' ? bannedOf(claim, input) : cardStateOf(claim, input, followed, traits.fieldWritten);
+  const found = kind === 'device' ? bannedOf(claim, input) : stateOf(claim, input, followed, traits.fieldWritten);
   return found === traits.valueWritten ? undefined : found;
 }
 
@@ -36,14 +36,14 @@ function bannedOf(claim: Claim, input: DecideInput): string | undefined {
 }
 
 /** Bundles are listed whole, so that a claim whose rule is missing is seen there as well. */
-function cardStateOf(
+function stateOf(
   claim: Claim,
   { bundles }: DecideInput,
   followed: FollowedEpisodes,
   field: string,
 ): string | undefined {
   if (field === MEMBERSHIP) return membershipOf(bundles, claim.target);
-  return followed.others.get(subjectKey(claim.rule, claim.subjectId))?.card.state[field];
+  return followed.others.get(subjectKey(claim.rule, claim.subjectId))?.summary.state[field];
 }
 
 /** Whether what this run read may be older than what was written down then. */

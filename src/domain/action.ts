@@ -1,6 +1,7 @@
 // domain: the contract that each file in act/actions/ fulfils. Other stages see only the traits.
-import type { Change } from './decision.ts';
+
 import type { Deletion } from './deletion.ts';
+import type { Change } from './effect.ts';
 import type { Fact, Facts } from './facts.ts';
 import type { Api, WriteAnswer } from './ports.ts';
 import type { SubjectKind } from './subjects.ts';
@@ -61,7 +62,7 @@ export interface ActionTraits {
 /** What a target reads back as. `evidence` is kept in the audit. */
 export interface ReadBack {
   /** `unreadable`: the server does not say; a doubt about it needs a person. */
-  state: 'as_wished' | 'otherwise' | 'absent' | 'unreadable';
+  state: 'as_intended' | 'otherwise' | 'absent' | 'unreadable';
   /** The records read, matched again here by key: a server may ignore its filter. */
   records: Facts[];
   evidence: Facts;

@@ -1,6 +1,6 @@
 // domain: which services are in which bundles, as far as the server tells. The target of a bundle's action is `SERVICE BUNDLE`.
 import type { ActionTraits } from './action.ts';
-import type { SubjectCard } from './target.ts';
+import type { SubjectSummary } from './target.ts';
 
 /** By bundle, the ids of its services. A bundle that is not listed is not told. */
 export type Bundles = ReadonlyMap<string, ReadonlySet<string>>;
@@ -22,7 +22,12 @@ export function membershipOf(bundles: Bundles | undefined, target: string): 'TRU
 }
 
 /** The card with what the action writes of this very target: a service is in many bundles. */
-export function cardOfTarget(card: SubjectCard, traits: ActionTraits, target: string, bundles?: Bundles): SubjectCard {
-  if (traits.fieldWritten !== MEMBERSHIP) return card;
-  return { ...card, state: { ...card.state, [MEMBERSHIP]: membershipOf(bundles, target) } };
+export function summaryOfTarget(
+  summary: SubjectSummary,
+  traits: ActionTraits,
+  target: string,
+  bundles?: Bundles,
+): SubjectSummary {
+  if (traits.fieldWritten !== MEMBERSHIP) return summary;
+  return { ...summary, state: { ...summary.state, [MEMBERSHIP]: membershipOf(bundles, target) } };
 }

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import type { AuditNote } from './audit-entry.ts';
 import { canonicalJson } from './canonical.ts';
-import type { Stop } from './steering.ts';
+import type { Stop } from './operator.ts';
 
 export interface Checkpoint {
   /** The chain had this many entries: the sequence number of the last one. */

@@ -1,6 +1,6 @@
 // domain: what is done about a match, with its reason. Written when new or changed; a standing one is carried.
 import type { ActionName } from './action.ts';
-import type { Deletion } from './deletion.ts';
+import type { Effect } from './effect.ts';
 import type { Fact } from './facts.ts';
 import type { Mode } from './mode.ts';
 import type { SubjectRef } from './subjects.ts';
@@ -26,8 +26,8 @@ export const REASONS = [
   'limits',
   'owners',
   'approval_needed',
-  'trouble', // act: the rule matches
-  'trouble_over', // act: the last claim ended, undo
+  'rule_matches', // act
+  'cleared', // act: the last claim ended, undo it; or skip: another rule's undoing does it
   // said by act/, at the last look before the call:
   'ceiling',
   'drifted',
@@ -35,28 +35,15 @@ export const REASONS = [
 ] as const;
 export type ReasonCode = (typeof REASONS)[number];
 
+/** Codes that audit entries and sealed plans of earlier versions hold. */
+const EARLIER_REASONS: { readonly [code: string]: ReasonCode } = { trouble: 'rule_matches', trouble_over: 'cleared' };
+
+/** A stored reason as it is called now. */
+export function currentReason(code: string): string {
+  return Object.hasOwn(EARLIER_REASONS, code) ? (EARLIER_REASONS[code] as ReasonCode) : code;
+}
+
 export type Outcome = 'succeeded' | 'failed' | 'unknown' | 'confirmed' | 'parked' | 'dry_run';
-
-/** One value of a document that differs, such as `spec.backend.target.port`. A secret shows as `[dropped]`. */
-export interface Change {
-  path: string;
-  /** Null: it was not there. */
-  from: Fact;
-  /** Null: it is taken away. */
-  to: Fact;
-}
-
-/** What an action really touches. */
-export interface Effect {
-  text: string;
-  devices: { id: string; name: string; platform: string; model: string }[];
-  /** Of an action that rewrites a document: what it changes in it, as read for the snapshot. Absent where that cannot be told. */
-  changes?: Change[];
-  /** Of a deletion of devices: whom it takes what. */
-  deletion?: Deletion;
-  /** Of an action that removes its target: what stands on it by our doing and ends with it, as `ban_device of rule ban`. */
-  ends?: readonly string[];
-}
 
 export interface Decision {
   id: string;

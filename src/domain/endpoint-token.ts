@@ -36,7 +36,7 @@ export function isGood({ expiresAt, revokedAt }: EndpointToken, nowMs: number): 
 /** Tokens as the store keeps them. Errors: AppError `store_failed`. */
 export interface TokenStore {
   /** Those that were not revoked, also when they are over. */
-  standing(): Promise<EndpointToken[]>;
+  inUse(): Promise<EndpointToken[]>;
   /** Adds one, or writes it as it is now. */
   save(token: EndpointToken, notes: AuditNote[]): Promise<void>;
   /** Not audited: what was done by it is. */

@@ -2,7 +2,8 @@
 
 import type { ActionName } from './action.ts';
 import { digestOf } from './canonical.ts';
-import type { Effect, Outcome } from './decision.ts';
+import type { Outcome } from './decision.ts';
+import type { Effect } from './effect.ts';
 import type { Fact, Facts } from './facts.ts';
 import type { Mode } from './mode.ts';
 
@@ -41,6 +42,11 @@ export function intentKey(draft: {
   basis: readonly Pick<IntentBasis, 'episodeId'>[];
 }): string {
   return digestOf([draft.action, draft.target, [...new Set(draft.basis.map((basis) => basis.episodeId))].sort()]);
+}
+
+/** Answered so, or found so by reading back or by a person. */
+export function isDone({ outcome }: { outcome?: Outcome | undefined }): boolean {
+  return outcome === 'succeeded' || outcome === 'confirmed';
 }
 
 export interface Intent extends IntentDraft {

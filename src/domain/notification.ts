@@ -36,7 +36,7 @@ export interface StoredNotification extends WaitingNotification {
   note: string | undefined;
 }
 
-/** A condition that needs a person. Told when it begins, not while it lasts. */
+/** A condition that needs a person. NamedReason when it begins, not while it lasts. */
 export interface Alert {
   /** Names the condition: the same one has the same key from run to run. */
   key: string;

@@ -5,7 +5,7 @@ import type { Mode } from './mode.ts';
 import type { RuleSeverity, Source, SubjectKind } from './subjects.ts';
 
 /** What a rule wishes when it matches. `with` holds the action's own settings. */
-export interface ActionWish {
+export interface ActionOfRule {
   action: ActionName;
   with: { [key: string]: Fact };
 }
@@ -17,7 +17,7 @@ export interface Rule {
   subject: SubjectKind;
   /** JSON Logic, checked at load. */
   when: Fact;
-  then: ActionWish[];
+  then: ActionOfRule[];
   mode: Mode;
   /** Must have matched this long before it acts. */
   forMs: number;

@@ -1,7 +1,7 @@
 // domain: one cycle, and what it found, as the store keeps it and reports show it.
 import type { Mode } from './mode.ts';
+import type { RunOperatorState } from './operator.ts';
 import type { Snapshot } from './snapshot.ts';
-import type { RunSteering } from './steering.ts';
 import type { RuleTally } from './verdict.ts';
 
 export type RunTrigger = 'schedule' | 'http' | 'command';
@@ -49,7 +49,7 @@ export interface RunFindings {
   /** The digest of what was planned, also when that is nothing. */
   planDigest: string;
   /** What it saw of people's steering. */
-  steering?: RunSteering;
+  operator?: RunOperatorState;
 }
 
 export interface RunRuleTally extends RuleTally {

@@ -82,8 +82,8 @@ export interface Kept {
   dropped: string[];
 }
 
-export function withoutSecrets(value: Fact, wish: SecretsWish = {}): Kept {
-  const search = new Search(wish);
+export function withoutSecrets(value: Fact, proposal: SecretsWish = {}): Kept {
+  const search = new Search(proposal);
   const kept = search.look(value, '', 0);
   return { value: search.dropped.length > 0 ? kept : value, dropped: search.dropped };
 }
@@ -102,14 +102,14 @@ export function textWithoutSecrets(text: string): string {
  * A fact that is told or kept by itself, outside its record. `name`: by which it was read. What of it is secret is hidden so
  * that equal values stay equal and others do not; what was told once may be told again.
  */
-export function tellable(value: Fact, name = ''): Fact {
+export function redacted(value: Fact, name = ''): Fact {
   const told = new Search({ instead: comparable, needsForm: true }).look(value, '', 0, isSecretName(name));
   return told === undefined ? DROPPED : told;
 }
 
 class Search {
   readonly dropped: string[] = [];
-  constructor(private readonly wish: SecretsWish) {}
+  constructor(private readonly proposal: SecretsWish) {}
 
   /** `isNamed`: it bears the name of a secret, which is not enough. */
   look(value: Fact, path: string, depth: number, isNamed = false): Fact | undefined {
@@ -131,7 +131,7 @@ class Search {
       const name = path === '' ? key : `${path}.${key}`;
       const isSecret = isSecretMember(owner, key) && isWorthHiding(key, member);
       const kept =
-        isSecret && !this.wish.needsForm
+        isSecret && !this.proposal.needsForm
           ? this.drop(name, typeof member === 'string' ? member : '')
           : this.look(member, name, depth + 1, isSecret || (isNamed && !CALLS.test(key)));
       if (kept !== undefined) members.push([key, kept]);
@@ -142,7 +142,7 @@ class Search {
   private lookIntoText(text: string, path: string, depth: number, isNamed: boolean): Fact | undefined {
     if (isNamed && looksMade(text)) return this.drop(path, text);
     if (!MAY_HOLD.test(text)) return text;
-    const isJsonField = this.wish.jsonFields?.has(path) ?? false;
+    const isJsonField = this.proposal.jsonFields?.has(path) ?? false;
     if (isJsonField || LOOKS_LIKE_JSON.test(text)) {
       const value = parsed(text);
       if (value !== undefined) return this.lookIntoJson(text, value, path, depth);
@@ -150,10 +150,10 @@ class Search {
         return this.drop(path, text, 'whole: it is not JSON and may hold a secret');
     }
     const found = secretsIn(text, isSecretName);
-    if (found.length > 0 && !(this.wish.isCut && this.wish.instead)) return this.drop(path, text);
-    const cut = this.wish.instead ? cutOut(text, found, this.wish.instead) : text;
+    if (found.length > 0 && !(this.proposal.isCut && this.proposal.instead)) return this.drop(path, text);
+    const cut = this.proposal.instead ? cutOut(text, found, this.proposal.instead) : text;
     if (cut !== text) this.drop(path, text);
-    const kept = withoutUser(cut, this.wish.instead);
+    const kept = withoutUser(cut, this.proposal.instead);
     if (kept !== cut) this.drop(path, text, 'user information of an address');
     return kept;
   }
@@ -167,7 +167,7 @@ class Search {
 
   private drop(path: string, secret: string, note?: string): string | undefined {
     this.dropped.push([path, note && `(${note})`].filter((part) => part).join(' '));
-    return this.wish.instead?.(secret);
+    return this.proposal.instead?.(secret);
   }
 }
 

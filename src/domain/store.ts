@@ -3,7 +3,8 @@
 import type { ActionName } from './action.ts';
 import type { AuditEntry, AuditNote } from './audit-entry.ts';
 import type { Claim } from './claim.ts';
-import type { Decision, Effect, Outcome, StoredDecision } from './decision.ts';
+import type { Decision, Outcome, StoredDecision } from './decision.ts';
+import type { Effect } from './effect.ts';
 import type { EndpointToken } from './endpoint-token.ts';
 import type { Episode } from './episode.ts';
 import type { TrustEvent } from './event.ts';
@@ -11,20 +12,25 @@ import type { Exemption } from './exemption.ts';
 import type { Facts } from './facts.ts';
 import type { Intent, IntentBasis, IntentStatus } from './intent.ts';
 import type { Notification, NotificationStatus, StoredNotification } from './notification.ts';
+import type { Acceptance, Stop } from './operator.ts';
 import type { Plan, PlanStatus } from './plan.ts';
 import type { Run, RunFindings } from './run.ts';
 import type { Baseline, Coverage } from './snapshot.ts';
 import type { ClockAgreement } from './steady-time.ts';
-import type { Acceptance, Stop } from './steering.ts';
 import type { Source } from './subjects.ts';
 
-/** The key of `Standing.lastAttempts`. */
+/** The key of `OpenState.lastAttempts`. */
 export function attemptKey(rule: string, action: ActionName, target: string): string {
   return `${rule} ${action} ${target}`;
 }
 
+/** Whether their rule is there or not. */
+export async function openClaims(reader: Pick<StoreReader, 'claims'>): Promise<Claim[]> {
+  return [...(await reader.claims({ status: 'standing' })), ...(await reader.claims({ status: 'orphaned' }))];
+}
+
 /** All standing state that deciding needs. */
-export interface Standing {
+export interface OpenState {
   /** Episodes that are not closed, and closed ones that still have a claim. */
   episodes: Episode[];
   /** Claims that are standing or orphaned. */
@@ -174,7 +180,7 @@ export interface StoreReader {
   auditHead(): Promise<{ seq: number; hash: string }>;
   /** All entries in order, in batches, for verification. */
   auditFrom(seq: number): AsyncIterable<AuditEntry[]>;
-  standing(nowMs: number): Promise<Standing>;
+  openState(nowMs: number): Promise<OpenState>;
   /** Stored events from a time on, oldest first, in batches. */
   events(fromMs: number): AsyncIterable<TrustEvent[]>;
   coverage(): Promise<Coverage[]>;

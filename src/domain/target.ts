@@ -2,7 +2,7 @@
 import { type Fact, type Facts, own, ownText, ownTexts } from './facts.ts';
 import type { SubjectKind } from './subjects.ts';
 
-export interface SubjectCard {
+export interface SubjectSummary {
   kind: SubjectKind;
   id: string;
   /** A name for people: friendly name, user name or service name. */
@@ -23,7 +23,7 @@ export interface SubjectCard {
   spec?: Fact | undefined;
 }
 
-export function cardOf(kind: SubjectKind, record: Facts): SubjectCard {
+export function summaryOf(kind: SubjectKind, record: Facts): SubjectSummary {
   switch (kind) {
     case 'device':
       return {

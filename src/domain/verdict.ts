@@ -5,7 +5,7 @@ import type { Fact, Facts } from './facts.ts';
 import type { Rule } from './rule.ts';
 import type { Coverage } from './snapshot.ts';
 import type { Source, SubjectKind } from './subjects.ts';
-import type { SubjectCard } from './target.ts';
+import type { SubjectSummary } from './target.ts';
 
 export const VERDICTS = ['match', 'no_match', 'unknown', 'error'] as const;
 export type VerdictName = (typeof VERDICTS)[number];
@@ -13,14 +13,14 @@ export type VerdictName = (typeof VERDICTS)[number];
 /** A match, with the values it was based on: by path (`MdmData.CompromisedStatus`) or operator text. */
 export interface Match {
   rule: string;
-  card: SubjectCard;
+  summary: SubjectSummary;
   facts: { [path: string]: Fact };
 }
 
 /** Any other verdict on a subject that has an open episode of that rule: decide/ must see these too. */
-export interface StandingVerdict {
+export interface OpenVerdict {
   rule: string;
-  card: SubjectCard;
+  summary: SubjectSummary;
   verdict: Exclude<VerdictName, 'match'>;
   facts: { [path: string]: Fact };
   /** The facts that were missing, stale or of the wrong type. */
@@ -45,7 +45,7 @@ export interface Judgement {
   judged: number;
   tallies: RuleTally[];
   matches: Match[];
-  standing: StandingVerdict[];
+  open: OpenVerdict[];
   /** By fact path that a rule reads, then by value: how many records had it. For the trust gate. */
   values: Record<string, Record<string, number>>;
 }
@@ -82,9 +82,9 @@ export interface JudgeContext {
   /** Sources that answered 403: what reads them is unknown. */
   unavailable: ReadonlySet<Source>;
   /** Whether this subject has an open episode of this rule, so that its verdict is wanted even if it is no match. */
-  isStanding(rule: string, subjectId: string): boolean;
-  /** Whether this subject has an open episode of any rule. Where given, `isStanding` is asked for these subjects only. */
-  hasStanding?(subjectId: string): boolean;
+  isOpen(rule: string, subjectId: string): boolean;
+  /** Whether this subject has an open episode of any rule. Where given, `isOpen` is asked for these subjects only. */
+  hasOpen?(subjectId: string): boolean;
 }
 
 /** One pass over one source. */

@@ -2,15 +2,20 @@
 // Out: problems: `when` must not read what the rule's own action writes, and no action may undo another of the same rule.
 import type { ActionTraits } from '../domain/action.ts';
 import { canonicalJson } from '../domain/canonical.ts';
-import type { ActionWish } from '../domain/rule.ts';
+import type { ActionOfRule } from '../domain/rule.ts';
 import type { Reads } from './check-scope.ts';
 import type { Problems } from './problem.ts';
 
 type Traits = ReadonlyMap<string, ActionTraits>;
 
 /** Reports, once for each action, the first path of `when` that this action writes with the rule's settings. */
-export function refuseOwnEffect(reads: Reads, wishes: readonly ActionWish[], traits: Traits, problems: Problems): void {
-  for (const { action, with: settings } of wishes) {
+export function refuseOwnEffect(
+  reads: Reads,
+  proposals: readonly ActionOfRule[],
+  traits: Traits,
+  problems: Problems,
+): void {
+  for (const { action, with: settings } of proposals) {
     const trait = traits.get(action);
     const written = [trait?.fieldWritten ?? [], trait?.alsoWrites?.(settings) ?? []].flat();
     const read = [...reads.places].find(([path]) => written.some((field) => overlap(path, field)));
@@ -27,14 +32,14 @@ function overlap(one: string, other: string): boolean {
 }
 
 /** Reports an action whose inverse, with the same settings, the rule names too: each run would do both. */
-export function refuseInverses(wishes: readonly ActionWish[], traits: Traits, problems: Problems): void {
-  wishes.forEach((wish, index) => {
-    const inverse = traits.get(wish.action)?.inverse;
-    const undone = wishes
+export function refuseInverses(proposals: readonly ActionOfRule[], traits: Traits, problems: Problems): void {
+  proposals.forEach((proposal, index) => {
+    const inverse = traits.get(proposal.action)?.inverse;
+    const undone = proposals
       .slice(0, index)
-      .find((each) => each.action === inverse && canonicalJson(each.with) === canonicalJson(wish.with));
+      .find((each) => each.action === inverse && canonicalJson(each.with) === canonicalJson(proposal.with));
     if (!undone) return;
-    const message = `\`${wish.action}\` undoes \`${undone.action}\` of the same rule; name one of them (\`revert: true\` undoes when the trouble is over)`;
+    const message = `\`${proposal.action}\` undoes \`${undone.action}\` of the same rule; name one of them (\`revert: true\` undoes when the trouble is over)`;
     problems.add('action', ['then', index], message);
   });
 }

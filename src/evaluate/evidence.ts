@@ -1,7 +1,7 @@
 // evaluate: the facts that a verdict was based on, as reports and audit keep them. In: a rule and a frame that was evaluated.
 // Out: values by path or operator text; a count with gaps as `at least n`. Never a whole record of somebody else.
 import { type Fact, isFacts } from '../domain/facts.ts';
-import { tellable } from '../domain/secrets.ts';
+import { redacted } from '../domain/secrets.ts';
 import type { Slot } from './compiler.ts';
 import type { Frame } from './frame.ts';
 import { readLate } from './late-facts.ts';
@@ -18,7 +18,7 @@ export function factsOf(rule: ProgramRule, frame: Frame): { [path: string]: Fact
     if (value === undefined || value instanceof Unknown) continue;
     if (slot.fact.label === '__proto__') continue; // no name for a fact: assigning it would set a prototype
     const { label } = slot.fact;
-    facts[label] = isPath(label) ? tellable(shown(value), label) : shown(value);
+    facts[label] = isPath(label) ? redacted(shown(value), label) : shown(value);
   }
   return facts;
 }
@@ -47,10 +47,10 @@ export function slotValue(slot: Slot, frame: Frame): Value | undefined {
 /** A value as a fact: bounds in words, long lists cut, records of owners and devices by their keys alone, nothing secret. */
 export function shown(value: Exclude<Value, Unknown>): Fact {
   if (value instanceof Span) return Number.isFinite(value.hi) ? `${value.lo} to ${value.hi}` : `at least ${value.lo}`;
-  if (!Array.isArray(value)) return tellable(value);
+  if (!Array.isArray(value)) return redacted(value);
   const elements = value
     .slice(0, ELEMENTS_MAX)
-    .map((element) => (isFacts(element) ? keyOfRecord(element) : tellable(element)));
+    .map((element) => (isFacts(element) ? keyOfRecord(element) : redacted(element)));
   return value.length > ELEMENTS_MAX ? [...elements, `… and ${value.length - ELEMENTS_MAX} more`] : elements;
 }
 
@@ -58,5 +58,5 @@ function keyOfRecord(record: { [key: string]: Fact }): Fact {
   for (const key of ['Email', 'SerialNumber', 'DeviceID']) {
     if (Object.hasOwn(record, key) && typeof record[key] === 'string') return record[key];
   }
-  return tellable(record);
+  return redacted(record);
 }

@@ -3,7 +3,7 @@
 import type { TrustEvent } from '../domain/event.ts';
 import type { Fact, Facts } from '../domain/facts.ts';
 import { SOURCE_OF, type Source, type SubjectRef } from '../domain/subjects.ts';
-import { cardOf } from '../domain/target.ts';
+import { summaryOf } from '../domain/target.ts';
 import { epochMsOf } from '../domain/timestamp.ts';
 import type { VerdictName } from '../domain/verdict.ts';
 import type { Slot } from './compiler.ts';
@@ -60,7 +60,7 @@ export function explain(rule: LoadedRule, record: Facts, context: ExplainContext
     rule: rule.id,
     title: rule.title,
     hash: rule.hash,
-    subject: { kind: rule.subject, id: cardOf(rule.subject, record).id },
+    subject: { kind: rule.subject, id: summaryOf(rule.subject, record).id },
     atMs: context.nowMs,
     verdict,
     reason: isDoubt ? program.reasons.of(truth).text : undefined,

@@ -2,16 +2,8 @@
 // In: records, one at a time. Out: matches with their facts, standing verdicts, tallies, and value counts. Keeps no record.
 import { type Fact, type Facts, ownText } from '../domain/facts.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
-import { cardOf, type SubjectCard } from '../domain/target.ts';
-import type {
-  Judge,
-  JudgeContext,
-  Judgement,
-  Match,
-  RuleTally,
-  StandingVerdict,
-  VerdictName,
-} from '../domain/verdict.ts';
+import { type SubjectSummary, summaryOf } from '../domain/target.ts';
+import type { Judge, JudgeContext, Judgement, Match, OpenVerdict, RuleTally, VerdictName } from '../domain/verdict.ts';
 import { factsOf, missingOf } from './evidence.ts';
 import { FactReader } from './fact-reader.ts';
 import { frameFor } from './judging-frame.ts';
@@ -27,11 +19,11 @@ export function judgeRecords(kind: SubjectKind, program: Program, windows: Windo
   const frame = frameFor(kind, program, windows, context);
   const tallies = program.rules.map(({ rule }) => newTally(rule.id));
   const matches: Match[] = [];
-  const standing: StandingVerdict[] = [];
+  const open: OpenVerdict[] = [];
   const truths = new Map<number, Truth>();
   let judged = 0;
   /** Of the present record; made when first needed. */
-  let card: SubjectCard | undefined;
+  let summary: SubjectSummary | undefined;
 
   const report = (index: number, truth: Truth): void => {
     truths.set(index, truth);
@@ -39,8 +31,8 @@ export function judgeRecords(kind: SubjectKind, program: Program, windows: Windo
     if (truth === TRUE) {
       tally.match++;
       const rule = program.rules[index] as ProgramRule;
-      card ??= cardOf(kind, frame.record);
-      matches.push({ rule: rule.rule.id, card, facts: factsOf(rule, frame) });
+      summary ??= summaryOf(kind, frame.record);
+      matches.push({ rule: rule.rule.id, summary, facts: factsOf(rule, frame) });
     } else countDoubt(tally, truth, program, kind, frame.record);
   };
 
@@ -62,15 +54,15 @@ export function judgeRecords(kind: SubjectKind, program: Program, windows: Windo
     return typeof key === 'string' ? key : '';
   };
 
-  const keepStanding = (record: Facts): void => {
-    if (context.hasStanding && !context.hasStanding(keyOf(record))) return;
-    const known = card ?? cardOf(kind, record);
+  const keepOpen = (record: Facts): void => {
+    if (context.hasOpen && !context.hasOpen(keyOf(record))) return;
+    const known = summary ?? summaryOf(kind, record);
     program.rules.forEach((rule, index) => {
       const truth = truths.get(index) ?? FALSE;
-      if (truth === TRUE || !context.isStanding(rule.rule.id, known.id)) return;
-      standing.push({
+      if (truth === TRUE || !context.isOpen(rule.rule.id, known.id)) return;
+      open.push({
         rule: rule.rule.id,
-        card: known,
+        summary: known,
         verdict: verdictOf(truth),
         facts: factsOf(rule, frame),
         missing: missingOf(rule, frame, truth, program.reasons),
@@ -82,7 +74,7 @@ export function judgeRecords(kind: SubjectKind, program: Program, windows: Windo
     accept(record) {
       judged++;
       if (truths.size > 0) truths.clear();
-      card = undefined;
+      summary = undefined;
       frame.record = record;
       frame.turn++;
       reader.read(record, frame);
@@ -91,11 +83,11 @@ export function judgeRecords(kind: SubjectKind, program: Program, windows: Windo
       } catch {
         evaluateSingly();
       }
-      keepStanding(record);
+      keepOpen(record);
     },
     finish(): Judgement {
       for (const tally of tallies) tally.no_match = judged - tally.match - tally.unknown - tally.error;
-      return { kind, judged, tallies, matches, standing, values: reader.counted() };
+      return { kind, judged, tallies, matches, open, values: reader.counted() };
     },
   };
 }
@@ -122,5 +114,5 @@ function countDoubt(tally: RuleTally, truth: Truth, program: Program, kind: Subj
   tally[verdict]++;
   tally.missing[reason.fact] = (tally.missing[reason.fact] ?? 0) + 1;
   if (tally.examples.length < EXAMPLES_MAX)
-    tally.examples.push({ subject: cardOf(kind, record).id, verdict, reason: reason.text });
+    tally.examples.push({ subject: summaryOf(kind, record).id, verdict, reason: reason.text });
 }

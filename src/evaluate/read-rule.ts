@@ -4,7 +4,7 @@ import type { ActionName, ActionTraits } from '../domain/action.ts';
 import { digestOf } from '../domain/canonical.ts';
 import { parseDuration } from '../domain/duration.ts';
 import { type Fact, type Facts, isFacts } from '../domain/facts.ts';
-import type { ActionWish } from '../domain/rule.ts';
+import type { ActionOfRule } from '../domain/rule.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/subjects.ts';
 import { refuseInverses, refuseOwnEffect } from './check-effects.ts';
 import { noReads, type Reads } from './check-scope.ts';
@@ -41,13 +41,13 @@ export function readRule(
   if (!subject) return undefined;
   const reads = noReads();
   const condition = readWhen(value, subject, reads, problems);
-  const wishes = readWishes(own(value, 'then'), subject, options, problems);
-  refuseInverses(wishes, options.traits, problems);
+  const proposals = readWishes(own(value, 'then'), subject, options, problems);
+  refuseInverses(proposals, options.traits, problems);
   // Also of a condition that does not check: what it reads is known, and both are to be mended.
-  refuseOwnEffect(reads, wishes, options.traits, problems);
+  refuseOwnEffect(reads, proposals, options.traits, problems);
   if (parsed.success) checkTests(parsed.data, subject, problems);
   if (!parsed.success || !condition || problems.list.length > 0) return undefined;
-  return assemble(parsed.data, value, file, wishes, condition, reads, readTests(parsed.data, lineOf));
+  return assemble(parsed.data, value, file, proposals, condition, reads, readTests(parsed.data, lineOf));
 }
 
 const own = (value: Facts, key: string): Fact | undefined => (Object.hasOwn(value, key) ? value[key] : undefined);
@@ -56,7 +56,7 @@ function assemble(
   data: RuleFile,
   raw: Facts,
   file: string,
-  wishes: ActionWish[],
+  proposals: ActionOfRule[],
   condition: Expression,
   reads: Reads,
   tests: LoadedRule['tests'],
@@ -68,7 +68,7 @@ function assemble(
     severity: data.severity,
     subject: data.subject,
     when: own(raw, 'when') as Fact,
-    then: wishes,
+    then: proposals,
     mode: data.mode,
     forMs: parseDuration(data.for) ?? 0,
     clearForMs: parseDuration(data.clear_for) ?? 0,
@@ -91,9 +91,9 @@ function readWishes(
   subject: SubjectKind,
   { traits }: ReadOptions,
   problems: Problems,
-): ActionWish[] {
+): ActionOfRule[] {
   const list = Array.isArray(raw) ? raw : raw === undefined ? [] : [raw];
-  const wishes: ActionWish[] = [];
+  const proposals: ActionOfRule[] = [];
   list.forEach((item, index) => {
     const place = Array.isArray(raw) ? ['then', index] : ['then'];
     const name = isFacts(item) ? own(item, 'action') : item;
@@ -116,11 +116,12 @@ function readWishes(
       const given = isFacts(settings) ? settings : {};
       const refusal = trait.refuseSettings(given);
       if (refusal) problems.add('action', [...place, 'with'], refusal);
-      if (wishes.some((wish) => wish.action === name)) problems.add('action', place, `\`${name}\` is named twice`);
-      wishes.push({ action: name as ActionName, with: given });
+      if (proposals.some((proposal) => proposal.action === name))
+        problems.add('action', place, `\`${name}\` is named twice`);
+      proposals.push({ action: name as ActionName, with: given });
     }
   });
-  return wishes;
+  return proposals;
 }
 
 /** The rule with other parts that bear on its condition (`when`, `fresh`); undefined when these do not check. */

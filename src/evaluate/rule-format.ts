@@ -31,7 +31,7 @@ const duration = z
   .describe('A number and a unit: ms, s, m, h, d or w; such as 10m');
 const json = z.unknown();
 
-const wish = z.union([
+const proposal = z.union([
   z.string(),
   z.strictObject({ action: z.string(), with: z.record(z.string(), json).default({}) }),
 ]);
@@ -71,7 +71,7 @@ export const ruleSchema = z.strictObject({
   severity: z.enum(SEVERITIES).default('medium'),
   subject: z.enum(SUBJECT_KINDS),
   when: json.describe('JSON Logic over the record: the trouble, not the state that the action sets'),
-  then: z.union([wish, z.array(wish).min(1)]).describe('An action, or a list of actions'),
+  then: z.union([proposal, z.array(proposal).min(1)]).describe('An action, or a list of actions'),
   mode: z.enum(MODES).default('dry-run'),
   for: duration.default('0s').describe('Must have matched this long before it acts'),
   clear_for: duration.default('0s').describe('Must have cleared this long before the episode ends'),

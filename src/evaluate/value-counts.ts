@@ -1,7 +1,7 @@
 // evaluate: how often each value of one fact was seen in one pass, for the trust gate. Cheap: it runs for every record.
 // Values as they are up to 64 different ones, the rest as `…other`; times and numbers as `zero` or `set`; absence as `∅`.
 import type { Fact } from '../domain/facts.ts';
-import { tellable } from '../domain/secrets.ts';
+import { redacted } from '../domain/secrets.ts';
 import type { ValueType } from './record-types/field-types.ts';
 import type { RuleBits } from './rule-set-bits.ts';
 
@@ -95,7 +95,7 @@ export class ValueCounts {
   result(name: string): Record<string, number> {
     const result: Record<string, number> = Object.create(null);
     for (const [value, tally] of this.byValue) {
-      const key = String(tellable(value, name));
+      const key = String(redacted(value, name));
       result[key] = (result[key] ?? 0) + tally.count;
     }
     const other = this.others.reduce((sum, tally) => sum + tally.count, this.other);

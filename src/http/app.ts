@@ -11,10 +11,10 @@ import { addRoutes, type Ctx, type Env, noRoute, type Route } from './route.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { explainRoutes } from './routes/explain.ts';
 import { healthRoutes } from './routes/health.ts';
+import { operatorRoutes } from './routes/operator.ts';
 import { planRoutes } from './routes/plans.ts';
 import { recordRoutes } from './routes/records.ts';
 import { runRoutes } from './routes/runs.ts';
-import { steeringRoutes } from './routes/steering.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 
 const HEADERS = {
@@ -36,7 +36,7 @@ export function createHttpApp(deps: HttpDeps): Hono<Env> {
     ...recordRoutes(deps),
     ...auditRoutes(deps),
     ...explainRoutes(deps),
-    ...steeringRoutes(deps),
+    ...operatorRoutes(deps),
     ...tokenRoutes(deps),
   ];
   app.use(async (context, next) => {

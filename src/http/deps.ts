@@ -8,11 +8,11 @@ import type { EndpointToken } from '../domain/endpoint-token.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { StoredNotification } from '../domain/notification.ts';
+import type { Acceptance, Stop } from '../domain/operator.ts';
 import type { Plan } from '../domain/plan.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
-import type { Acceptance, Stop } from '../domain/steering.ts';
 import type { RunRecord, StoreReader } from '../domain/store.ts';
 import type { Caller } from './tokens.ts';
 
@@ -64,7 +64,7 @@ export interface Views {
 }
 
 /** Who says it (the token's name), and why. */
-export interface Person {
+export interface Operator {
   by: string;
   reason: string;
 }
@@ -88,16 +88,16 @@ export interface ExemptionRequest {
 }
 
 /** Errors of all: AppError `usage`, `not_found`, `conflict`; where something is called also those of the API. */
-export interface SteeringPort {
+export interface OperatorPort {
   /** Heard at once, also while a run is under way. */
-  stop(person: Person): Promise<Stop>;
+  stop(operator: Operator): Promise<Stop>;
   /** Answers the stop that was lifted. */
-  resume(person: Person): Promise<Stop>;
+  resume(operator: Operator): Promise<Stop>;
   exempt(request: ExemptionRequest, by: string): Promise<{ exemption: Exemption; released: readonly Released[] }>;
-  endExemption(id: string, person: Person): Promise<Exemption>;
-  accept(source: string, person: Person): Promise<Acceptance>;
-  resolve(intent: string, as: 'done' | 'not-done' | 'retry', person: Person): Promise<Intent>;
-  release(target: string, person: Person): Promise<readonly Released[]>;
+  endExemption(id: string, operator: Operator): Promise<Exemption>;
+  accept(source: string, operator: Operator): Promise<Acceptance>;
+  resolve(intent: string, as: 'done' | 'not-done' | 'retry', operator: Operator): Promise<Intent>;
+  release(target: string, operator: Operator): Promise<readonly Released[]>;
 }
 
 /** Errors: AppError `usage`, `not_found`, `conflict`. What is changed counts from the next request on. */
@@ -126,7 +126,7 @@ export interface HttpDeps {
     reject(plan: string, by: string, reason: string | undefined): Promise<PlanAnswer>;
     apply(plan: string, by: string): Promise<PlanAnswer>;
   };
-  steering: SteeringPort;
+  operator: OperatorPort;
   tokens: TokensPort;
   /** All loaded rules, those of mode `off` too. */
   rules(): readonly Rule[];

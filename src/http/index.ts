@@ -4,10 +4,10 @@ export type {
   AuditVerdict,
   HostPolicy,
   HttpDeps,
+  OperatorPort,
   PlanAnswer,
   ReadyCheck,
   StartedRun,
-  SteeringPort,
   TokensPort,
   Views,
 } from './deps.ts';

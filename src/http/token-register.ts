@@ -13,7 +13,7 @@ export class TokenRegister {
 
   constructor(
     private readonly parts: {
-      store: Pick<TokenStore, 'standing' | 'noteUse'>;
+      store: Pick<TokenStore, 'inUse' | 'noteUse'>;
       /** Those that are not in the store. */
       configured: readonly KnownToken[];
       clock: Clock;
@@ -23,7 +23,7 @@ export class TokenRegister {
 
   /** INVARIANT: called at the start, and after each change of a token before that is answered. */
   async load(): Promise<void> {
-    this.kept = await this.parts.store.standing();
+    this.kept = await this.parts.store.inUse();
   }
 
   /** Undefined for one that is not known, or is over. */

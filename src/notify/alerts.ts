@@ -7,7 +7,7 @@ import type { RunRecord, StoreReader } from '../domain/store.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
 import { isoTime } from '../domain/time-text.ts';
 import type { DatabaseAlert } from './database-alert.ts';
-import { RECENT_MS, steeringAlerts } from './steering-alerts.ts';
+import { operatorAlerts, RECENT_MS } from './operator-alerts.ts';
 
 export interface AlertDeps {
   reader: StoreReader;
@@ -18,7 +18,7 @@ export interface AlertDeps {
   to: readonly string[];
   exemptions: ExemptionSettings;
   /** Absent for a database in memory, which has no disk to fail. */
-  database?: Pick<DatabaseAlert, 'condition' | 'tellPast'>;
+  database?: Pick<DatabaseAlert, 'condition' | 'describePast'>;
 }
 
 /** How far back a trusted snapshot is looked for, in runs. */
@@ -63,7 +63,7 @@ export class Alerts {
     try {
       return await outbox.raise(await this.conditions(), to, () => ids.next());
     } catch (error) {
-      if (await this.deps.database?.tellPast(to)) return [];
+      if (await this.deps.database?.describePast(to)) return [];
       throw error;
     }
   }
@@ -79,7 +79,7 @@ export class Alerts {
       ...(await this.heldByBounds()),
       ...untrustedNow(latest),
       ...this.silence(latest),
-      ...(await steeringAlerts(reader, this.deps.exemptions, this.deps.clock.nowMs())),
+      ...(await operatorAlerts(reader, this.deps.exemptions, this.deps.clock.nowMs())),
       ...(failing ? [failing] : []),
     ];
   }
@@ -119,7 +119,7 @@ export class Alerts {
 
   /** A rule beyond its limits, an action at its ceiling: one alert each, however many targets are held. */
   private async heldByBounds(): Promise<Alert[]> {
-    const { decisions } = await this.deps.reader.standing(this.deps.clock.nowMs());
+    const { decisions } = await this.deps.reader.openState(this.deps.clock.nowMs());
     const alerts = new Map<string, Alert>();
     for (const { reason, rule, action, reasonText } of decisions) {
       if (reason === 'limits') {

@@ -21,7 +21,7 @@ export interface DatabaseAlertDeps {
 }
 
 export class DatabaseAlert {
-  private toldOf: StoreFault | undefined;
+  private describeDeletion: StoreFault | undefined;
   private readonly taken = new Set<string>();
 
   constructor(private readonly deps: DatabaseAlertDeps) {}
@@ -40,13 +40,13 @@ export class DatabaseAlert {
   }
 
   /** When the outbox failed. Answers false when that has nothing to do with the disk: then it is not told here. */
-  async tellPast(names: readonly string[]): Promise<boolean> {
+  async describePast(names: readonly string[]): Promise<boolean> {
     const { fault, webhooks, ids, clock, log, signal, send = deliver } = this.deps;
     const alert = this.condition();
     if (!alert) return false;
     // The same outage may change its kind: it is told once.
-    if (this.toldOf?.since !== fault()?.since) this.taken.clear();
-    this.toldOf = fault();
+    if (this.describeDeletion?.since !== fault()?.since) this.taken.clear();
+    this.describeDeletion = fault();
     for (const name of names.filter((one) => !this.taken.has(one))) {
       const webhook = webhooks.get(name);
       if (!webhook) continue;

@@ -17,12 +17,12 @@ const NAMES_MAX = 50;
  * Errors: those of reading the API.
  */
 export async function attributeToServices(api: Api, events: TrustEvent[], fromMs: number): Promise<void> {
-  const untold = new Map(events.filter(isUntold).map((event) => [event.id, event]));
-  if (untold.size === 0) return;
+  const unlisted = new Map(events.filter(isUnsettled).map((event) => [event.id, event]));
+  if (unlisted.size === 0) return;
   const names = await serviceNames(api);
-  const told = toldByName(events);
-  for (let at = 0; at < names.length && untold.size > 0; at += NAMES_MAX) {
-    await search({ api, fromMs, told, untold }, names.slice(at, at + NAMES_MAX));
+  const told = countsByName(events);
+  for (let at = 0; at < names.length && unlisted.size > 0; at += NAMES_MAX) {
+    await search({ api, fromMs, told, unlisted }, names.slice(at, at + NAMES_MAX));
   }
 }
 
@@ -32,7 +32,7 @@ interface Search {
   /** By service name: how many of the events say that they are its. */
   told: ReadonlyMap<string, number>;
   /** Events that name no service, by id. */
-  untold: Map<string, TrustEvent>;
+  unlisted: Map<string, TrustEvent>;
 }
 
 async function search(state: Search, names: readonly string[]): Promise<void> {
@@ -47,22 +47,22 @@ async function search(state: Search, names: readonly string[]): Promise<void> {
 }
 
 /** Reads the events of one service and gives its name to those that had none. */
-async function claimEvents({ api, fromMs, untold }: Search, name: string): Promise<void> {
+async function claimEvents({ api, fromMs, unlisted }: Search, name: string): Promise<void> {
   for (let page = 0; page < PAGES_MAX; page += 1) {
     const query = { serviceName: name, order: 'ASC' as const, afterMs: fromMs, skip: page * PAGE, limit: PAGE };
     const found = await api.events(query);
     for (const value of found) {
       const id = isFacts(value) ? ownText(value, 'id') : undefined;
-      const event = id === undefined ? undefined : untold.get(id);
+      const event = id === undefined ? undefined : unlisted.get(id);
       if (event === undefined) continue;
       event.serviceName = name;
-      untold.delete(event.id);
+      unlisted.delete(event.id);
     }
     if (found.length < PAGE) return;
   }
 }
 
-function isUntold(event: TrustEvent): boolean {
+function isUnsettled(event: TrustEvent): boolean {
   return event.serviceId === undefined && event.serviceName === undefined;
 }
 
@@ -84,7 +84,7 @@ async function serviceNames(api: Api): Promise<string[]> {
 }
 
 /** An event's ServiceID is `name.cluster.suffix`: its name is told even when only the id is. */
-function toldByName(events: readonly TrustEvent[]): Map<string, number> {
+function countsByName(events: readonly TrustEvent[]): Map<string, number> {
   const told = new Map<string, number>();
   for (const { serviceName, serviceId } of events) {
     const name = serviceName ?? serviceId?.split('.')[0];

@@ -1,10 +1,10 @@
 // report: a run in the store → its report. Reads the store only, so that a report says what was recorded, whenever it is asked for.
 import type { RunRecord, StoreReader } from '../domain/store.ts';
 import { runDecisionViews, summaryOf } from './decision-view.ts';
+import { operatorView } from './operator-words.ts';
 import { reportPlan } from './plan-view.ts';
 import type { Report } from './report.ts';
 import { ruleViews, runView, snapshotView } from './run-view.ts';
-import { steeringView } from './steering-words.ts';
 
 /** What of the store a report is made of. */
 export type ReportReader = Pick<StoreReader, 'decisionsOfRun' | 'intents' | 'plan' | 'stop'>;
@@ -23,6 +23,6 @@ export async function buildReport(reader: ReportReader, run: RunRecord): Promise
     rules: ruleViews(run),
     decisions,
     summary: summaryOf(decisions),
-    steering: steeringView(run, await reader.stop()),
+    operator: operatorView(run, await reader.stop()),
   };
 }

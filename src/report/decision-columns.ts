@@ -1,7 +1,7 @@
 // report: what a table of decisions has in its columns, for Markdown and terminal alike.
 // In: decisions of one group. Out: columns of plain lines that may hold hostile names: each writer escapes them.
 import { deletionTexts } from '../domain/deletion.ts';
-import { alsoTouched, outcomeWords, standingWords, subjectLines, targetNoun } from './decision-words.ts';
+import { alsoTouched, outcomeWords, subjectLines, targetNoun, unchangedWords } from './decision-words.ts';
 import { changeTexts, factTexts } from './fact-text.ts';
 import type { RunDecision } from './report.ts';
 import { timeCell } from './words.ts';
@@ -52,10 +52,10 @@ function alsoHit(decision: RunDecision): string[] {
 }
 
 function whyLines(decision: RunDecision): string[] {
-  const standing = standingWords(decision);
+  const unchanged = unchangedWords(decision);
   return [
     ...factTexts(decision.facts),
-    ...(decision.decision === 'act' && decision.reason !== 'trouble' ? [decision.reasonText] : []),
-    ...(standing ? [`(${standing})`] : []),
+    ...(decision.decision === 'act' && decision.reason !== 'rule_matches' ? [decision.reasonText] : []),
+    ...(unchanged ? [`(${unchanged})`] : []),
   ];
 }

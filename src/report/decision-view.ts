@@ -47,7 +47,7 @@ export function runDecisionViews(
     const intent = decision.intentId === undefined ? undefined : byId.get(decision.intentId);
     return {
       ...decisionView(decision),
-      standing: decision.runId !== run.id,
+      unchanged: decision.runId !== run.id,
       inPlan: planned.has(keyOf({ ...decision, subjectId: decision.subject.id })),
       intent: intent ? intentLife(intent) : null,
     };

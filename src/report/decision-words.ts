@@ -42,6 +42,6 @@ export function capWordsOf({ mode, cappedBy }: ReportDecision): string | undefin
 }
 
 /** Which run wrote a decision that still stands. */
-export function standingWords({ standing, runSeq, writtenAt }: RunDecision): string | undefined {
-  return standing ? `decided in run ${runSeq}, ${timeCell(writtenAt)}` : undefined;
+export function unchangedWords({ unchanged, runSeq, writtenAt }: RunDecision): string | undefined {
+  return unchanged ? `decided in run ${runSeq}, ${timeCell(writtenAt)}` : undefined;
 }

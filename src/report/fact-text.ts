@@ -1,5 +1,5 @@
 // report: fact values for people: what a decision rests on, one by one.
-import type { Change } from '../domain/decision.ts';
+import type { Change } from '../domain/effect.ts';
 import type { Fact } from '../domain/facts.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { epochMsOf } from '../domain/timestamp.ts';

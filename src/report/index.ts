@@ -6,9 +6,9 @@ import { decisionView } from './decision-view.ts';
 import { reportJson } from './json.ts';
 import { reportMarkdown } from './markdown.ts';
 import { notificationView } from './notification-view.ts';
+import { acceptanceView, exemptionView, releasedView, stopView } from './operator-view.ts';
 import { claimView, intentView, planView } from './plan-view.ts';
 import { runSummaryView } from './run-view.ts';
-import { acceptanceView, exemptionView, releasedView, stopView } from './steering-view.ts';
 import { reportText, type TextOptions } from './text.ts';
 import { tokenView } from './token-view.ts';
 

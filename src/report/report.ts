@@ -1,7 +1,8 @@
 // report: the shape of a run's report (design, section 7), as JSON says it and as the other writers read it.
 // Times are ISO 8601 in UTC; integers over 2^53 are strings of digits; what does not apply is null, never left out.
 import type { ActionName } from '../domain/action.ts';
-import type { DecisionName, Effect, Outcome, ReasonCode } from '../domain/decision.ts';
+import type { DecisionName, Outcome, ReasonCode } from '../domain/decision.ts';
+import type { Effect } from '../domain/effect.ts';
 import type { Fact } from '../domain/facts.ts';
 import type { IntentStatus } from '../domain/intent.ts';
 import type { Mode } from '../domain/mode.ts';
@@ -18,11 +19,11 @@ export interface Report {
   rules: ReportRule[];
   decisions: RunDecision[];
   summary: ReportSummary;
-  steering: ReportSteering;
+  operator: ReportOperatorState;
 }
 
 /** What the run saw of people's steering. */
-export interface ReportSteering {
+export interface ReportOperatorState {
   /** Everything was stopped when it began. */
   stopped: { at: string; by: string; reason: string } | null;
   /** Everything is stopped now, when the report is read. */
@@ -157,7 +158,7 @@ export interface ReportDecision {
 /** A decision within one run's report: with what only a run can say of it. */
 export interface RunDecision extends ReportDecision {
   /** True when an earlier run wrote it, and it still stood in this one. */
-  standing: boolean;
+  unchanged: boolean;
   /** True when the run's plan has an intent of it: of what waits, and in a dry run also of what would be done. */
   inPlan: boolean;
   intent: ReportIntent | null;

@@ -1,11 +1,11 @@
 // report: the part of the terminal report that says what the run rests on: what is unknown, the sources, the rules.
 // In: a report. Out: text without a control character but line feeds.
 import { countText } from './fact-text.ts';
+import { groupReasons } from './grouped-reasons.ts';
 import { unknownGroups } from './groups.ts';
 import { showHidden } from './hostile-text.ts';
 import type { Report } from './report.ts';
 import { paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
-import { toldOnce } from './told-once.ts';
 import { sourceWords } from './words.ts';
 
 const FACTS_MAX = 10;
@@ -22,7 +22,7 @@ export function unknownText(report: Report, options: TerminalOptions): string {
       missing.length,
       FACTS_MAX,
     ),
-    toldOnce(
+    groupReasons(
       examples.map(({ subject, reason }) => ({ who: subject, why: reason })),
       count,
       EXAMPLES_MAX,

@@ -4,12 +4,12 @@ import type { ActKind } from './act-kind.ts';
 import { type DecisionColumn, decisionColumns, HELD_BECAUSE, OUTCOME } from './decision-columns.ts';
 import { subjectWords } from './decision-words.ts';
 import { countText, plural } from './fact-text.ts';
+import { groupReasons } from './grouped-reasons.ts';
 import { type ActGroup, actGroups, type ReasonGroup, reasonGroups } from './groups.ts';
 import { showHidden } from './hostile-text.ts';
 import type { Report, RunDecision } from './report.ts';
 import { paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
 import { rulesText, sourcesText, unknownText } from './text-context.ts';
-import { toldOnce } from './told-once.ts';
 import { durationWords, headline, placeWords, reasonWords, summaryWords, waitsInPlan, wayOutWords } from './words.ts';
 
 export interface TextOptions extends TerminalOptions {
@@ -97,7 +97,7 @@ function skippedText(report: Report, options: TextOptions): string {
       `${showHidden(rule)}\n${action}`,
       reasonWords(reason),
       countText(decisions.length),
-      toldOnce(named, decisions.length, NAMES_MAX),
+      groupReasons(named, decisions.length, NAMES_MAX),
     ];
   });
   return [

@@ -6,8 +6,8 @@ import { SOURCES } from '../domain/subjects.ts';
 import { type ActKind, actKindOf } from './act-kind.ts';
 import { summaryOf } from './decision-view.ts';
 import { countText, plural } from './fact-text.ts';
+import { operatorWords } from './operator-words.ts';
 import type { Report, ReportPlan, ReportSource, RunDecision } from './report.ts';
-import { steeringWords } from './steering-words.ts';
 
 const REASON_WORDS: Record<ReasonCode, string> = {
   untrusted_source: 'the data that it rests on is not trusted',
@@ -26,8 +26,8 @@ const REASON_WORDS: Record<ReasonCode, string> = {
   limits: "more targets at once than the rule's limit allows",
   owners: 'several devices of one owner would be taken at once',
   approval_needed: 'a person has to approve it',
-  trouble: 'the rule matches',
-  trouble_over: 'the trouble is over: what was done is undone',
+  rule_matches: 'the rule matches',
+  cleared: 'the rule no longer matches: what was done is undone',
   ceiling: 'the ceiling of the action is reached',
   drifted: 'the target changed before the call',
   stopped: 'everything is stopped, or was before the call',
@@ -66,7 +66,7 @@ export function summaryWords(report: Report): string {
     ...whatIfWords(report),
     ...(report.snapshot.id === null ? [] : [lookedAtWords(report), ...doneWords(report), ...waitingWords(report)]),
     ...capWords(report),
-    ...steeringWords(report.steering),
+    ...operatorWords(report.operator),
     ...trustWords(report),
   ].join(' ');
 }

@@ -26,7 +26,7 @@ export class Db {
     return this.guard(() => {
       const { changes } = this.statement(sql).run(...values);
       if (changes > 0) this.hasChanged = true;
-      this.tellWritten();
+      this.reportWritten();
       return changes;
     });
   }
@@ -61,7 +61,7 @@ export class Db {
       // INVARIANT: inside another one it would be a mere savepoint, and what a caller takes for committed would not be.
       if (this.connection.inTransaction) throw new AppError('internal', 'a transaction was begun within another one');
       const answer = this.connection.transaction(work).immediate();
-      this.tellWritten();
+      this.reportWritten();
       return answer;
     });
   }
@@ -98,7 +98,7 @@ export class Db {
   }
 
   /** Only what is committed counts: a transaction that changed nothing wrote nothing either. */
-  private tellWritten(): void {
+  private reportWritten(): void {
     if (!this.hasChanged || this.connection.inTransaction) return;
     this.hasChanged = false;
     this.watch?.wrote();

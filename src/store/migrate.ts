@@ -2,9 +2,16 @@
 // A database that a newer version wrote is refused: its rows may mean something else.
 import { readdirSync, readFileSync } from 'node:fs';
 import { AppError } from '../domain/errors.ts';
-import type { Db } from './database.ts';
 
 const FOLDER = new URL('./migrations/', import.meta.url);
+
+/** What migrating needs of a connection. */
+interface Connection {
+  file: string;
+  exec(sql: string): void;
+  get<T>(sql: string): T | undefined;
+  transaction<T>(work: () => T): T;
+}
 
 export interface Migration {
   version: number;
@@ -21,7 +28,7 @@ export function readMigrations(folder: URL = FOLDER): Migration[] {
 }
 
 /** Applies what is missing; safe to repeat, and safe when two processes start at once. Answers the version reached. */
-export function migrate(db: Db, migrations: Migration[] = readMigrations()): number {
+export function migrate(db: Connection, migrations: Migration[] = readMigrations()): number {
   const latest = migrations.at(-1)?.version ?? 0;
   for (const migration of migrations) {
     db.transaction(() => {
@@ -36,7 +43,7 @@ export function migrate(db: Db, migrations: Migration[] = readMigrations()): num
 }
 
 /** For a connection that cannot migrate. Errors: AppError `store_failed`, before a query meets a column that is not there. */
-export function refuseOtherTables(db: Db): void {
+export function refuseOtherTables(db: Connection): void {
   const latest = readMigrations().at(-1)?.version ?? 0;
   const found = versionOf(db);
   refuseNewer(db, found, latest);
@@ -51,7 +58,7 @@ export function refuseOtherTables(db: Db): void {
   }
 }
 
-function refuseNewer(db: Db, found: number, latest: number): void {
+function refuseNewer(db: Connection, found: number, latest: number): void {
   if (found <= latest) return;
   throw new AppError(
     'store_failed',
@@ -59,6 +66,6 @@ function refuseNewer(db: Db, found: number, latest: number): void {
   );
 }
 
-function versionOf(db: Db): number {
+function versionOf(db: Connection): number {
   return Number(db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0);
 }

@@ -9,12 +9,12 @@ import type { TrustEvent } from '../domain/event.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { NotificationStatus, StoredNotification } from '../domain/notification.ts';
+import type { Acceptance, Stop } from '../domain/operator.ts';
 import { type Plan, type PlanStatus, statusAt } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Baseline, Coverage } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
-import type { Acceptance, Stop } from '../domain/steering.ts';
-import type { DecisionQuery, RunRecord, Standing, StoreReader } from '../domain/store.ts';
+import type { DecisionQuery, OpenState, RunRecord, StoreReader } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
 import { auditedDigest, entriesFrom, entryOfRow, headOf } from './audit-log.ts';
 import { rowByPrefix } from './by-prefix.ts';
@@ -22,10 +22,10 @@ import { allCheckpointLines, checkpointAt } from './checkpoint-table.ts';
 import { readClockAgreement } from './clock-agreement.ts';
 import type { Db, Row } from './database.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
+import { readOpenState } from './open-state.ts';
+import { readAcceptances, readExemption, readExemptions, readStop } from './operator.ts';
 import { readNotifications } from './outbox.ts';
 import { claimOfRow, decisionOfRow, episodeOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
-import { readStanding } from './standing.ts';
-import { readAcceptances, readExemption, readExemptions, readStop } from './steering.ts';
 import { storedJson } from './stored-json.ts';
 import { readTokens } from './token-table.ts';
 
@@ -187,8 +187,8 @@ export class SqliteReader implements StoreReader, CheckpointReader {
     return checkpointAt(this.db, size);
   }
 
-  async standing(nowMs: number): Promise<Standing> {
-    return this.db.snapshot(() => readStanding(this.db, nowMs));
+  async openState(nowMs: number): Promise<OpenState> {
+    return this.db.snapshot(() => readOpenState(this.db, nowMs));
   }
 
   events(fromMs: number): AsyncIterable<TrustEvent[]> {

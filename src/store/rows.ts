@@ -1,12 +1,12 @@
 // store: rows to nouns and back. Documents are canonical JSON text, so that equal values are equal bytes.
 import { canonicalJson } from '../domain/canonical.ts';
 import type { Claim } from '../domain/claim.ts';
-import type { Decision, StoredDecision } from '../domain/decision.ts';
+import { currentReason, type Decision, type StoredDecision } from '../domain/decision.ts';
 import type { Episode } from '../domain/episode.ts';
 import type { Intent } from '../domain/intent.ts';
+import type { RunOperatorState } from '../domain/operator.ts';
 import type { Plan } from '../domain/plan.ts';
 import type { Run } from '../domain/run.ts';
-import type { RunSteering } from '../domain/steering.ts';
 import type { RunRecord } from '../domain/store.ts';
 import type { Row } from './database.ts';
 import { storedJson } from './stored-json.ts';
@@ -55,14 +55,14 @@ export function runOfRow(row: Row): RunRecord {
             snapshot: storedJson(row.snapshot),
             tallies: storedJson(row.tallies),
             planDigest: row.plan_digest as string,
-            ...steeringOf(row),
+            ...operatorStateOf(row),
           },
     planId: orUndefined(row.plan_id),
   };
 }
 
-function steeringOf(row: Row): { steering?: RunSteering } {
-  return row.steering === null || row.steering === undefined ? {} : { steering: storedJson(row.steering) };
+function operatorStateOf(row: Row): { operator?: RunOperatorState } {
+  return row.operator === null || row.operator === undefined ? {} : { operator: storedJson(row.operator) };
 }
 
 export function rowOfEpisode(episode: Episode): Row {
@@ -258,7 +258,10 @@ export function planOfRow(row: Row): Plan {
     runId: row.run_id as string,
     mode: row.mode as Plan['mode'],
     status: row.status as Plan['status'],
-    intents: storedJson(row.intents),
+    intents: storedJson<Plan['intents']>(row.intents).map((planned) => ({
+      ...planned,
+      reason: currentReason(planned.reason),
+    })),
     createdAt: row.created_at as number,
     expiresAt: row.expires_at as number,
     decidedAt: orUndefined(row.decided_at),

@@ -15,12 +15,12 @@ import type { Episode } from '../domain/episode.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Intent } from '../domain/intent.ts';
+import type { Acceptance, Stop } from '../domain/operator.ts';
 import type { Plan } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { Run } from '../domain/run.ts';
 import type { Baseline } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
-import type { Acceptance, Stop } from '../domain/steering.ts';
 import type { IntentChange, ObservedEvents, Release, Removed, RunCommit, Store } from '../domain/store.ts';
 import { AuditLog } from './audit-log.ts';
 import { checkpointLinesAfter, removeArchived } from './checkpoint-table.ts';
@@ -29,11 +29,11 @@ import type { Db } from './database.ts';
 import { saveEvents } from './event-log.ts';
 import { addIntent, addRelease, applyIntentChange, linkDecisions, suppressIntent } from './intent-log.ts';
 import { removeOldRuns } from './old-runs.ts';
+import { dropAcceptances, saveAcceptance, saveExemption, saveOperatorState, saveStop } from './operator.ts';
 import { addNotification, SqliteOutbox } from './outbox.ts';
 import { expireAll, expireOver } from './plan-expiry.ts';
 import { SqliteReader } from './reader.ts';
 import { rowOfClaim, rowOfDecision, rowOfEpisode, rowOfPlan, rowOfRun } from './rows.ts';
-import { dropAcceptances, saveAcceptance, saveExemption, saveRunSteering, saveStop } from './steering.ts';
 import { SqliteTokens } from './token-table.ts';
 
 export class SqliteStore extends SqliteReader implements Store, CheckpointStore {
@@ -118,10 +118,10 @@ export class SqliteStore extends SqliteReader implements Store, CheckpointStore 
         commit.plan?.id ?? null,
         commit.runId,
       );
-      saveRunSteering(
+      saveOperatorState(
         this.db,
         { id: commit.runId, at: this.clock.nowMs() },
-        commit.findings.steering,
+        commit.findings.operator,
         commit.exemptions ?? { used: [], warned: [] },
       );
       this.audits.append(commit.notes);

@@ -12,7 +12,7 @@ export interface StoreWatch {
 }
 
 export class StoreHealth implements StoreWatch {
-  private standing: StoreFault | undefined;
+  private current: StoreFault | undefined;
 
   constructor(
     private readonly clock: Pick<Clock, 'nowMs'>,
@@ -20,21 +20,21 @@ export class StoreHealth implements StoreWatch {
   ) {}
 
   fault(): StoreFault | undefined {
-    return this.standing;
+    return this.current;
   }
 
   failed({ kind, text }: Pick<StoreFault, 'kind' | 'text'>): void {
-    const before = this.standing;
+    const before = this.current;
     if (before?.kind === kind || before?.kind === 'corrupt') return;
-    this.standing = { kind, text, since: before?.since ?? this.clock.nowMs() };
+    this.current = { kind, text, since: before?.since ?? this.clock.nowMs() };
     this.log.error({ kind }, `the database fails: ${text}`);
   }
 
   /** INVARIANT: damage does not mend itself: that another page could be written says nothing about it. */
   wrote(): void {
-    if (!this.standing || this.standing.kind === 'corrupt') return;
-    const { kind, since } = this.standing;
-    this.standing = undefined;
+    if (!this.current || this.current.kind === 'corrupt') return;
+    const { kind, since } = this.current;
+    this.current = undefined;
     this.log.warn({ kind }, `the database can be written again; it could not since ${isoTime(since)}`);
   }
 }

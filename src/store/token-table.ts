@@ -16,7 +16,7 @@ export class SqliteTokens implements TokenStore {
     private readonly unit: Unit,
   ) {}
 
-  async standing(): Promise<EndpointToken[]> {
+  async inUse(): Promise<EndpointToken[]> {
     return this.db.all('SELECT * FROM endpoint_tokens WHERE revoked_at IS NULL').map(tokenOfRow);
   }
 

@@ -2,6 +2,7 @@
 // Secrets never get here: they are dropped before anything is stored, logged or evaluated; the scrubber is the second net.
 import { pino } from 'pino';
 import type { Log } from '../domain/ports.ts';
+import { DROPPED } from '../domain/secret-texts.ts';
 import { isSecretName } from '../domain/secrets.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { systemClock } from './clock.ts';
@@ -46,6 +47,6 @@ function scrub(value: unknown, depth = 0): unknown {
     return typeof value === 'bigint' ? String(value) : value;
   if (Array.isArray(value)) return value.map((item) => scrub(item, depth + 1));
   return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [key, isSecretName(key) ? '[dropped]' : scrub(member, depth + 1)]),
+    Object.entries(value).map(([key, member]) => [key, isSecretName(key) ? DROPPED : scrub(member, depth + 1)]),
   );
 }

@@ -1,10 +1,10 @@
 // test: services into and out of bundles, through the real cycle, on the platform in memory: as the list tells, and without one.
 import { afterEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
-import { resolveIntent } from '../../src/cycle/resolve-intent.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { type LoadedRule, parseRule, problemLine } from '../../src/evaluate/index.ts';
-import { type OnPlatform, QUIET_MS, startOnPlatform } from '../cycle/engine-on-platform.ts';
+import { resolveIntent } from '../../src/operator/resolve-intent.ts';
+import { type OnPlatform, QUIET_MS, startOnPlatform } from '../run/engine-on-platform.ts';
 
 const SERVICE = 'shop.east';
 const BUNDLE = '9007199254740993001';
@@ -116,7 +116,7 @@ describe('bundles', () => {
     expect(on.platform.sent).toEqual([`bundle ${SERVICE} ${BUNDLE}`, `disable ${SERVICE}`]);
   });
 
-  it('that cannot be read are taken for untold: the last look before the call reads them again', async () => {
+  it('that cannot be read are taken for unlisted: the last look before the call reads them again', async () => {
     startWithBundle();
     members().add(SERVICE);
     let fails = 1;

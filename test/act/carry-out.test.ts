@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { verifyChain } from '../../src/audit/chain.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { openReadOnly } from '../../src/store/database.ts';
-import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../cycle/engine-on-platform.ts';
+import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../run/engine-on-platform.ts';
 
 let dir: string;
 let file: string;
@@ -133,7 +133,7 @@ describe('the last look', () => {
     const { decisions } = await on.run();
     expect(on.platform.sent).toEqual(['ban S-d1']);
     expect(decisions.map(({ target, decision, reason }) => [target, decision, reason]).sort()).toEqual([
-      ['S-d1', 'act', 'trouble'],
+      ['S-d1', 'act', 'rule_matches'],
       ['S-d2', 'skip', 'already_so'],
       ['S-d3', 'skip', 'drifted'],
     ]);

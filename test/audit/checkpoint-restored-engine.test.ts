@@ -2,8 +2,8 @@
 import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { resumeEverything } from '../../src/cycle/steer.ts';
-import { startDaemon } from '../../src/daemon.ts';
+import { startDaemon } from '../../src/daemon/daemon.ts';
+import { resumeEverything } from '../../src/operator/commands.ts';
 import { commandOrThrow } from '../commands/in-process.ts';
 import { type Organization, startOrganization } from '../scenarios/organization.ts';
 

@@ -3,10 +3,10 @@
 import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { answerPlan } from '../../src/cycle/answer-plan.ts';
-import { applyPlan } from '../../src/cycle/apply-plan.ts';
-import { resumeEverything, stopEverything } from '../../src/cycle/steer.ts';
 import type { Store } from '../../src/domain/store.ts';
+import { answerPlan } from '../../src/operator/answer-plan.ts';
+import { applyPlan } from '../../src/operator/apply-plan.ts';
+import { resumeEverything, stopEverything } from '../../src/operator/commands.ts';
 import { commandOrThrow } from '../commands/in-process.ts';
 import { type Organization, startOrganization } from '../scenarios/organization.ts';
 

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { verifyCopy } from '../../src/commands/db-backup.ts';
-import { type Daemon, startDaemon } from '../../src/daemon.ts';
+import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { backupDatabase } from '../../src/store/backup.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { type Organization, startOrganization } from '../scenarios/organization.ts';

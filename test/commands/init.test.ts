@@ -15,8 +15,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
-import { readConfig } from '../../src/config.ts';
-import { loadRuleFolder } from '../../src/rule-holder.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { loadRuleFolder } from '../../src/rule-set/rule-holder.ts';
 import { command } from './in-process.ts';
 import { trustward } from './trustward.ts';
 

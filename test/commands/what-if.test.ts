@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Daemon, startDaemon } from '../../src/daemon.ts';
+import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
 import type { Report } from '../../src/report/index.ts';
 import { openDatabase, openReadOnly } from '../../src/store/database.ts';
 import { takeWriterLock } from '../../src/store/writer-lock.ts';
@@ -65,7 +65,7 @@ describe('a run over other rules, without a daemon', () => {
       run: { whatIf: true, mode: 'dry-run', rulesDir: tried, status: 'completed' },
       plan: { id: null },
       rules: [{ id: 'disable-failing-service', match: 1 }],
-      decisions: [{ decision: 'act', reason: 'trouble', target: service, outcome: 'dry_run' }],
+      decisions: [{ decision: 'act', reason: 'rule_matches', target: service, outcome: 'dry_run' }],
     });
     expect(org.console.writes()).toEqual([]);
     expect(await command(['approve', first.plan.id as string], org.env)).toMatchObject({ code: 0 });

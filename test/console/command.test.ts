@@ -12,10 +12,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-type Told = Record<string, string>;
+type NamedReason = Record<string, string>;
 
 /** Runs the command until `work` is done with the lines that it told. */
-async function started(args: string[], work: (told: Told) => Promise<void>): Promise<void> {
+async function started(args: string[], work: (told: NamedReason) => Promise<void>): Promise<void> {
   let out = '';
   const run = buildProgram({
     env: {},
@@ -29,7 +29,7 @@ async function started(args: string[], work: (told: Told) => Promise<void>): Pro
   expect(await run(['console', ...common, ...args])).toBe(0);
 }
 
-async function get(told: Told, path: string, secret: string | undefined): Promise<number> {
+async function get(told: NamedReason, path: string, secret: string | undefined): Promise<number> {
   const response = await fetch(`${told.LISTENING}${path}`, { headers: { Authorization: `Bearer ${secret}` } });
   await response.text();
   return response.status;
@@ -38,7 +38,7 @@ async function get(told: Told, path: string, secret: string | undefined): Promis
 describe('--api-key', () => {
   it('makes keys of their scopes, tells each once, and keeps them at later starts', async () => {
     const keys = ['--api-key', 'audit:ReadOnly', '--api-key', 'log-shipper:EventWriter'];
-    let first: Told = {};
+    let first: NamedReason = {};
     await started(keys, async (told) => {
       first = told;
       expect(await get(told, '/api/v1/devices', told.API_KEY_AUDIT)).toBe(200);
@@ -52,7 +52,7 @@ describe('--api-key', () => {
   });
 
   it('of another scope replaces the key of the same name', async () => {
-    let first: Told = {};
+    let first: NamedReason = {};
     await started(['--api-key', 'audit:ReadOnly'], async (told) => {
       first = told;
     });

@@ -2,7 +2,7 @@
 import type { ActionName } from '../../src/domain/action.ts';
 import type { Rule } from '../../src/domain/rule.ts';
 import { SOURCE_OF } from '../../src/domain/subjects.ts';
-import type { SubjectCard } from '../../src/domain/target.ts';
+import type { SubjectSummary } from '../../src/domain/target.ts';
 import type { VerdictName } from '../../src/domain/verdict.ts';
 
 export const T0 = 1_800_000_000_000;
@@ -46,7 +46,7 @@ export interface SceneSubject {
   present: boolean;
 }
 
-export function cardOf(id: string, subject: SceneSubject): SubjectCard {
+export function summaryOf(id: string, subject: SceneSubject): SubjectSummary {
   const { kind, serial, serials, state, model, platform, owners } = subject;
   const field = kind === 'service' ? 'Enabled' : 'Banned';
   return { kind, id, name: `name of ${id}`, serial, serials, owners, state: { [field]: state }, model, platform };

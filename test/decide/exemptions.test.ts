@@ -1,9 +1,9 @@
 // test: whom an exemption protects, asked of the one resolver with cards of a snapshot and with records just read.
 import { describe, expect, it } from 'vitest';
-import { Exemptions, type Party, partiesOfCard, partiesOfRecords } from '../../src/decide/exemptions.ts';
+import { Exemptions, type Party, partiesOfRecords, partiesOfSubject } from '../../src/decide/exemptions.ts';
 import type { Exemption } from '../../src/domain/exemption.ts';
 import type { Facts } from '../../src/domain/facts.ts';
-import { cardOf } from '../../src/domain/target.ts';
+import { summaryOf } from '../../src/domain/target.ts';
 import { FleetIndex } from '../../src/pull/fleet-index.ts';
 
 const NOW = 1_800_000_000_000;
@@ -45,7 +45,7 @@ function waysToAsk(): [string, Party[]][] {
   const fleet = new FleetIndex();
   for (const device of [LAPTOP, TWIN]) fleet.add(device);
   return [
-    ['deciding', partiesOfCard(cardOf('device', LAPTOP), 'S-1', fleet, OWNERS)],
+    ['deciding', partiesOfSubject(summaryOf('device', LAPTOP), 'S-1', fleet, OWNERS)],
     ['the last look', partiesOfRecords([LAPTOP, TWIN], OWNERS)],
   ];
 }
@@ -90,7 +90,7 @@ describe('other targets', () => {
       NOW,
     );
     expect(
-      exemptions.protecting(partiesOfCard(cardOf('service', record), 'pay.eu', new FleetIndex(), none)),
+      exemptions.protecting(partiesOfSubject(summaryOf('service', record), 'pay.eu', new FleetIndex(), none)),
     ).toBeDefined();
     expect(exemptions.protecting(partiesOfRecords([record], none))).toBeDefined();
   });
@@ -99,7 +99,7 @@ describe('other targets', () => {
     const fleet = new FleetIndex();
     fleet.add(LAPTOP);
     const exemptions = new Exemptions([exemption({ subject: { kind: 'device', id: 'd1' } })], NOW);
-    const parties = partiesOfCard(cardOf('user', ANA), 'S-1 ana@example.com', fleet, none);
+    const parties = partiesOfSubject(summaryOf('user', ANA), 'S-1 ana@example.com', fleet, none);
     expect(exemptions.protecting(parties)).toBeDefined();
   });
 

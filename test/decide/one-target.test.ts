@@ -11,7 +11,7 @@ const BUNDLE = { bundle: 'b1' };
 const PATCH = { patch: { metadata: { description: 'one' } } };
 const OTHER_PATCH = { patch: { metadata: { description: 'other' } } };
 
-function wishing(id: string, action: ActionName, settings: Facts = {}, fields: Partial<Rule> = {}): Rule {
+function proposing(id: string, action: ActionName, settings: Facts = {}, fields: Partial<Rule> = {}): Rule {
   const subject = action.endsWith('_device') ? 'device' : 'service';
   return rule(id, { subject, then: [{ action, with: settings }], ...fields });
 }
@@ -49,14 +49,14 @@ const CONTRARY: [Wished, Wished][] = [
 ];
 
 const COMPATIBLE: Row[] = [
-  [['ban_device'], ['delete_device'], 'act trouble', first('a', 'ban_device')],
-  [['disable_service'], ['delete_service'], 'act trouble', first('a', 'disable_service')],
+  [['ban_device'], ['delete_device'], 'act rule_matches', first('a', 'ban_device')],
+  [['disable_service'], ['delete_service'], 'act rule_matches', first('a', 'disable_service')],
   [['update_service', PATCH], ['delete_service'], HELD, first('a', 'update_service')],
-  [['disable_service'], ['update_service', PATCH], 'act trouble', HELD],
-  [['enable_service'], ['update_service', PATCH], 'act trouble', HELD],
-  [['add_to_bundle', BUNDLE], ['disable_service'], 'act trouble', 'act trouble'],
-  [['add_to_bundle', BUNDLE], ['delete_service'], 'act trouble', HELD],
-  [['add_to_bundle', BUNDLE], ['remove_from_bundle', { bundle: 'b2' }], 'act trouble', 'act trouble'],
+  [['disable_service'], ['update_service', PATCH], 'act rule_matches', HELD],
+  [['enable_service'], ['update_service', PATCH], 'act rule_matches', HELD],
+  [['add_to_bundle', BUNDLE], ['disable_service'], 'act rule_matches', 'act rule_matches'],
+  [['add_to_bundle', BUNDLE], ['delete_service'], 'act rule_matches', HELD],
+  [['add_to_bundle', BUNDLE], ['remove_from_bundle', { bundle: 'b2' }], 'act rule_matches', 'act rule_matches'],
 ];
 
 function saidOf(scene: Scene, id: string): string {
@@ -74,7 +74,7 @@ describe('two wishes of one target', () => {
         [one, other],
         [other, one],
       ] as const) {
-        const scene = both(wishing('a', ...a), wishing('b', ...b));
+        const scene = both(proposing('a', ...a), proposing('b', ...b));
         expect(saidOf(scene, 'a')).toBe(against('b', b[0]));
         expect(saidOf(scene, 'b')).toBe(against('a', a[0]));
       }
@@ -82,16 +82,16 @@ describe('two wishes of one target', () => {
   );
 
   it.each(COMPATIBLE)('%j and %j do not hold each other for ever: %s, %s', (a, b, saysOfA, saysOfB) => {
-    const scene = both(wishing('a', ...a), wishing('b', ...b));
+    const scene = both(proposing('a', ...a), proposing('b', ...b));
     expect([saidOf(scene, 'a'), saidOf(scene, 'b')]).toEqual([saysOfA, saysOfB]);
-    const turned = both(wishing('b', ...b), wishing('a', ...a));
+    const turned = both(proposing('b', ...b), proposing('a', ...a));
     expect([saidOf(turned, 'a'), saidOf(turned, 'b')]).toEqual([saysOfA, saysOfB]);
   });
 });
 
 describe('a ban and a deletion of one device', () => {
   function scene(ban: Partial<Rule> = {}, deletion: Partial<Rule> = {}): Scene {
-    const made = new Scene(wishing('ban', 'ban_device', {}, ban), wishing('delete', 'delete_device', {}, deletion));
+    const made = new Scene(proposing('ban', 'ban_device', {}, ban), proposing('delete', 'delete_device', {}, deletion));
     made.device('d1', { verdicts: { ban: 'match', delete: 'match' } });
     return made;
   }
@@ -133,7 +133,7 @@ describe('a ban and a deletion of one device', () => {
   it('are told by a dry run as by a live one', () => {
     const dry = scene().decide('dry-run');
     expect(actions(dry.planned)).toEqual(['ban_device']);
-    expect(dry.decisions.map(({ reason }) => reason)).toEqual(['trouble', 'other_first']);
+    expect(dry.decisions.map(({ reason }) => reason)).toEqual(['rule_matches', 'other_first']);
   });
 
   it('do not keep a ban whose trouble is over: it is undone, and the deletion waits for its approval after that', () => {
@@ -149,7 +149,7 @@ describe('a ban and a deletion of one device', () => {
 
   it('hold no deletion for a ban that is in conflict itself', () => {
     const made = scene();
-    made.rules.push(wishing('unban', 'unban_device'));
+    made.rules.push(proposing('unban', 'unban_device'));
     made.device('d1', { state: 'TRUE', verdicts: { unban: 'match' } });
     made.run();
     made.pass(HOUR);
@@ -167,7 +167,7 @@ describe('a ban and a deletion of one device', () => {
     const made = scene();
     made.run();
     made.pass(HOUR).run();
-    made.rules.push(wishing('second', 'ban_device'));
+    made.rules.push(proposing('second', 'ban_device'));
     made.sees('d1', 'match', 'second');
     const { inForce } = made.run();
     const text = inForce.find((one) => one.rule === 'delete')?.effect.text;

@@ -17,10 +17,10 @@ import type { Rule } from '../../src/domain/rule.ts';
 import type { SourceReading } from '../../src/domain/snapshot.ts';
 import { attemptKey } from '../../src/domain/store.ts';
 import { SOURCES, type Source } from '../../src/domain/subjects.ts';
-import type { SubjectCard } from '../../src/domain/target.ts';
+import type { SubjectSummary } from '../../src/domain/target.ts';
 import type { Judgement, VerdictName } from '../../src/domain/verdict.ts';
-import { countingIds } from '../cycle/engine-on-platform.ts';
-import { cardOf, HOUR, type SceneSubject, T0 } from './builders.ts';
+import { countingIds } from '../run/engine-on-platform.ts';
+import { HOUR, type SceneSubject, summaryOf, T0 } from './builders.ts';
 
 export class Scene {
   nowMs = T0;
@@ -113,7 +113,7 @@ export class Scene {
     return [...this.decisions.values()].filter(({ endedSeq }) => endedSeq === undefined);
   }
 
-  /** Reasons in force, by subject: `d1: act trouble`. */
+  /** Reasons in force, by subject: `d1: act rule_matches`. */
   answers(): string[] {
     return this.inForce()
       .map(({ subject, decision, reason }) => `${subject.id}: ${decision} ${reason}`)
@@ -157,9 +157,11 @@ export class Scene {
       fleet: {
         serialsOf: () => undefined,
         devicesOf: (serial) =>
-          this.present('device').flatMap(([id, one]) => (one.serial === serial ? [fleetDevice(cardOf(id, one))] : [])),
+          this.present('device').flatMap(([id, one]) =>
+            one.serial === serial ? [fleetDevice(summaryOf(id, one))] : [],
+          ),
       },
-      standing: this.standing(),
+      openState: this.openState(),
       ids: this.ids,
       settings: {
         ceilings: this.ceilings,
@@ -177,15 +179,15 @@ export class Scene {
 
   private judgements(): Judgement[] {
     return (['device', 'user', 'service'] as const).map((kind) => {
-      const judgement: Judgement = { kind, judged: 0, tallies: [], matches: [], standing: [], values: {} };
+      const judgement: Judgement = { kind, judged: 0, tallies: [], matches: [], open: [], values: {} };
       for (const [id, subject] of this.present(kind)) {
         for (const item of this.rules.filter((one) => one.subject === kind && !this.unjudged.includes(one.id))) {
           const verdict = subject.verdicts[item.id] ?? 'no_match';
-          const card = cardOf(id, subject);
+          const summary = summaryOf(id, subject);
           const facts = { 'MdmData.CompromisedStatus': verdict === 'match' ? 'TRUE' : 'FALSE' };
-          if (verdict === 'match') judgement.matches.push({ rule: item.id, card, facts });
+          if (verdict === 'match') judgement.matches.push({ rule: item.id, summary, facts });
           else if (this.isWatched(item.id, id))
-            judgement.standing.push({ rule: item.id, card, verdict, facts, missing: [] });
+            judgement.open.push({ rule: item.id, summary, verdict, facts, missing: [] });
         }
       }
       return judgement;
@@ -193,7 +195,7 @@ export class Scene {
   }
 
   private isWatched(ruleId: string, subjectId: string): boolean {
-    const { episodes, claims } = this.standing();
+    const { episodes, claims } = this.openState();
     return (
       episodes.some((episode) => episode.rule === ruleId && episode.subject.id === subjectId) ||
       claims.some((claim) => claim.rule === ruleId && claim.subjectId === subjectId)
@@ -218,7 +220,7 @@ export class Scene {
     return Object.fromEntries(SOURCES.map((source) => [source, reading(source)])) as Record<Source, SourceReading>;
   }
 
-  private standing(): DecideInput['standing'] {
+  private openState(): DecideInput['openState'] {
     const claims = [...this.claims.values()].filter(isOpen);
     const claimed = new Set(claims.map(({ episodeId }) => episodeId));
     const episodes = [...this.episodes.values()].filter(({ id, state }) => state !== 'closed' || claimed.has(id));
@@ -318,6 +320,6 @@ function stored(decision: Decision, writtenAt: number): StoredDecision {
   return { ...decision, runId: 'run', runSeq: 1, writtenAt, endedSeq: undefined };
 }
 
-function fleetDevice({ id, name, platform, model, owners, state }: SubjectCard): FleetDevice {
+function fleetDevice({ id, name, platform, model, owners, state }: SubjectSummary): FleetDevice {
   return { id, name, platform, model, owners, banned: state.Banned };
 }

@@ -72,7 +72,7 @@ describe('a limit', () => {
     const { acts, planned, inForce } = scene.run();
     expect(acts).toHaveLength(kept ? count : 0);
     expect(planned).toHaveLength(kept ? 0 : count); // the whole rule is held, never the first few
-    expect(new Set(inForce.map(({ reason }) => reason))).toEqual(new Set([kept ? 'trouble' : 'limits']));
+    expect(new Set(inForce.map(({ reason }) => reason))).toEqual(new Set([kept ? 'rule_matches' : 'limits']));
   });
 
   it('of one rule does not hold another one', () => {

@@ -40,17 +40,17 @@ describe('a pass', () => {
       ['e', '`MdmData.CompromisedStatus` is null'],
     ]);
     expect(matches).toMatchObject([
-      { rule: 'a-rule', card: { id: 'a', serial: 'S-a' }, facts: { 'MdmData.CompromisedStatus': 'TRUE' } },
+      { rule: 'a-rule', summary: { id: 'a', serial: 'S-a' }, facts: { 'MdmData.CompromisedStatus': 'TRUE' } },
     ]);
     expect(values).toEqual({ 'MdmData.CompromisedStatus': { TRUE: 1, FALSE: 1, '∅': 3 } });
   });
 
   it('does not tell the verdict of a subject whose episode is open', () => {
     const rule = ruleOf(compromised);
-    const context = contextOf({ isStanding: (_, id) => id !== 'x', hasStanding: (id) => id !== 'y' });
+    const context = contextOf({ isOpen: (_, id) => id !== 'x', hasOpen: (id) => id !== 'y' });
     const records = [device('a', { MdmData: { CompromisedStatus: 'FALSE' } }), device('b'), device('x'), device('y')];
-    const { standing } = judged([rule], records, context);
-    expect(standing.map(({ card, verdict, missing }) => [card.id, verdict, missing])).toEqual([
+    const { open } = judged([rule], records, context);
+    expect(open.map(({ summary, verdict, missing }) => [summary.id, verdict, missing])).toEqual([
       ['a', 'no_match', []],
       ['b', 'unknown', ['MdmData.CompromisedStatus']],
     ]);
@@ -77,7 +77,7 @@ describe('a pass', () => {
     );
     const records = Array.from({ length: 40 }, (_, i) => device(`d${i}`, { LoginCount: i, Model: 'M1' }));
     const { matches } = judged(rules, records);
-    expect(matches.map(({ rule, card }) => `${rule} ${card.id}`)).toEqual(
+    expect(matches.map(({ rule, summary }) => `${rule} ${summary.id}`)).toEqual(
       Array.from({ length: 40 }, (_, i) => i)
         .filter((i) => i % 3 === 1)
         .map((i) => `rule-${i} d${i}`),

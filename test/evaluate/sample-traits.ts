@@ -57,7 +57,7 @@ export function contextOf(more: Partial<JudgeContext> = {}): JudgeContext {
     joins: { users: new Map(), devices: new Map() },
     coverage: [{ fromMs: 0, toMs: NOW_MS }],
     unavailable: new Set(),
-    isStanding: () => false,
+    isOpen: () => false,
     ...more,
   };
 }

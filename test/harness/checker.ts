@@ -3,8 +3,8 @@
 import type { Intent, IntentBasis } from '../../src/domain/intent.ts';
 import type { Mode } from '../../src/domain/mode.ts';
 import type { Source } from '../../src/domain/subjects.ts';
+import { checkSteering } from './check-operator.ts';
 import { checkOutcome } from './check-outcome.ts';
-import { checkSteering } from './check-steering.ts';
 import { checkTrust, type ListSeen } from './check-trust.ts';
 import { checkUndo, Looks } from './check-undo.ts';
 import type { IntentLife, Ledger } from './ledger.ts';
@@ -141,10 +141,10 @@ export class Checker implements Witness {
       this.report('doubled', `intent ${id} was refused ${before.length} times and goes on`);
     const grounds = intent.basis.filter((basis) => !this.hadItsRequest(request, intent, basis));
     if (grounds.length === 0) {
-      const person = this.personUndid(request);
+      const operator = this.personUndid(request);
       this.report(
-        person ? 'against_a_person' : 'doubled',
-        `${intent.action} ${intent.target}: its trouble has lasted since an earlier intent's request${person ? ', and a person reversed that' : ''}`,
+        operator ? 'against_a_person' : 'doubled',
+        `${intent.action} ${intent.target}: its trouble has lasted since an earlier intent's request${operator ? ', and a person reversed that' : ''}`,
       );
     }
   }

@@ -2,7 +2,7 @@
 // is not as it should be has a reason that the harness can see for itself.
 import type { Claim } from '../../src/domain/claim.ts';
 import type { Intent } from '../../src/domain/intent.ts';
-import { partiesOf } from './check-steering.ts';
+import { partiesOf } from './check-operator.ts';
 import type { Checker } from './checker.ts';
 import type { Ledger } from './ledger.ts';
 import type { Profile } from './profile.ts';
@@ -67,9 +67,9 @@ function checkSerial(view: FinalView, serial: string): void {
 /** A service in use is not deleted: it must have been disabled first. */
 function checkTended(view: FinalView, service: string): void {
   const { now } = view.world;
-  const wishes: [Verb, string][] = [['tighten', 'tighten-exposed']];
-  if (!isSo(now, 'enable', service)) wishes.push(['remove', 'delete-retired']);
-  for (const [verb, rule] of wishes)
+  const proposals: [Verb, string][] = [['tighten', 'tighten-exposed']];
+  if (!isSo(now, 'enable', service)) proposals.push(['remove', 'delete-retired']);
+  for (const [verb, rule] of proposals)
     if (!isSo(now, verb, service) && sightOf(now, rule, service) === 'match')
       demand(view, verb, service, rule, service);
 }

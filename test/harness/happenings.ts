@@ -86,8 +86,8 @@ export function scheduleHappenings(stage: Stage, withinMs: number): void {
 function troubleChange({ world, dice }: Stage): () => void {
   const { id } = dice.pick(world.born.devices);
   const field = dice.weighted<(typeof BAN_FIELDS)[number]>({ CompromisedStatus: 45, Second: 30, Third: 17, Fourth: 8 });
-  const told = dice.weighted({ TRUE: 45, FALSE: 45, untold: 10 });
-  const value: Trouble = told === 'untold' ? undefined : told;
+  const told = dice.weighted({ TRUE: 45, FALSE: 45, unlisted: 10 });
+  const value: Trouble = told === 'unlisted' ? undefined : told;
   return () => world.setTrouble(id, field, value);
 }
 

@@ -1,7 +1,7 @@
 // harness: what is left after a daemon was killed again and again: the console's true effects and writes against the audit.
 // In: a killed life. Out: figures, and what is wrong in words.
 import { verifyChain } from '../../src/audit/chain.ts';
-import { composeReader } from '../../src/compose.ts';
+import { composeReader } from '../../src/compose/compose.ts';
 import type { AuditEntry } from '../../src/domain/audit-entry.ts';
 import type { StoreReader } from '../../src/domain/store.ts';
 import type { KilledLife } from './kill-life.ts';
@@ -110,15 +110,15 @@ async function checkEnd({ org, troubles }: KilledLife, reader: StoreReader, figu
   const open = [...(await reader.intents({ status: 'sent' })), ...(await reader.intents({ outcome: 'unknown' }))];
   figures.unresolved = open.length;
   for (const { id, action, target } of open) figures.faults.push(`intent ${id} (${action} ${target}) is still open`);
-  for (const [serial, { id, isTroubled }] of troubles) {
+  for (const [serial, { id, mayMatchAgain }] of troubles) {
     const last = org.console
       .effects()
       .findLast(({ kind, target }) => target === id && (kind === 'device_banned' || kind === 'device_unbanned'));
     const isBanned = last?.kind === 'device_banned';
-    if (isBanned === isTroubled || parked.has(serial)) continue;
+    if (isBanned === mayMatchAgain || parked.has(serial)) continue;
     figures.lost += 1;
     figures.faults.push(
-      `${serial} is ${isTroubled ? 'in trouble' : 'clean'} and ${isBanned ? 'banned' : 'not banned'}`,
+      `${serial} is ${mayMatchAgain ? 'in trouble' : 'clean'} and ${isBanned ? 'banned' : 'not banned'}`,
     );
   }
 }

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { composeReader } from '../../src/compose.ts';
+import { composeReader } from '../../src/compose/compose.ts';
 import type { FaultInput } from '../../src/console/console.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { type Organization, startOrganization } from '../scenarios/organization.ts';
@@ -44,7 +44,7 @@ export interface KilledLife {
   org: Organization;
   kills: number;
   /** How often each serial number's device came into trouble and out of it. */
-  troubles: Map<string, { begun: number; ended: number; isTroubled: boolean; id: string }>;
+  troubles: Map<string, { begun: number; ended: number; mayMatchAgain: boolean; id: string }>;
 }
 
 /** `main`: the program, as arguments of node. */
@@ -55,7 +55,7 @@ export async function liveAndDie(seed: number, kills: number, main: readonly str
   const life: KilledLife = { org, kills: 0, troubles: new Map() };
   for (const serial of CAST) {
     const id = org.console.fleet.addDevice({ serial, mdm_compromised: 'FALSE' });
-    life.troubles.set(serial, { begun: 0, ended: 0, isTroubled: false, id });
+    life.troubles.set(serial, { begun: 0, ended: 0, mayMatchAgain: false, id });
   }
   for (let attempt = 0; life.kills < kills && attempt < kills * 2; attempt += 1) {
     for (let changes = dice.whole(2, 4); changes > 0; changes -= 1) changeTrouble(life, dice.pick(CAST));
@@ -77,10 +77,10 @@ export async function liveAndDie(seed: number, kills: number, main: readonly str
 function changeTrouble({ org, troubles }: KilledLife, serial: string): void {
   const trouble = troubles.get(serial);
   if (!trouble) return;
-  trouble.isTroubled = !trouble.isTroubled;
-  if (trouble.isTroubled) trouble.begun += 1;
+  trouble.mayMatchAgain = !trouble.mayMatchAgain;
+  if (trouble.mayMatchAgain) trouble.begun += 1;
   else trouble.ended += 1;
-  org.console.fleet.patchDevice(trouble.id, { mdm_compromised: trouble.isTroubled ? 'TRUE' : 'FALSE' });
+  org.console.fleet.patchDevice(trouble.id, { mdm_compromised: trouble.mayMatchAgain ? 'TRUE' : 'FALSE' });
 }
 
 function faultsOf(dice: Dice): FaultInput[] {

@@ -1,15 +1,16 @@
 // harness: what an engine is asked for: runs of every kind, a person's answer to a plan, letting go of a target. In: a living
 // engine. Out: the operation, made known to the checker as those who asked for it know it. It may end at any await.
-import { answerPlan } from '../../src/cycle/answer-plan.ts';
-import { applyPlan } from '../../src/cycle/apply-plan.ts';
-import type { Engine } from '../../src/cycle/engine.ts';
-import { exempt } from '../../src/cycle/exempt.ts';
-import { releaseClaims } from '../../src/cycle/release-claims.ts';
-import { resolveIntent } from '../../src/cycle/resolve-intent.ts';
+
 import { runCycle } from '../../src/cycle.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import type { Mode } from '../../src/domain/mode.ts';
 import type { Plan } from '../../src/domain/plan.ts';
+import { answerPlan } from '../../src/operator/answer-plan.ts';
+import { applyPlan } from '../../src/operator/apply-plan.ts';
+import { exempt } from '../../src/operator/exempt.ts';
+import { releaseClaims } from '../../src/operator/release-claims.ts';
+import { resolveIntent } from '../../src/operator/resolve-intent.ts';
+import type { Engine } from '../../src/run/engine.ts';
 import type { Checker } from './checker.ts';
 import type { Dice } from './dice.ts';
 import type { RuleShelf } from './happenings.ts';

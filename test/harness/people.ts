@@ -1,7 +1,13 @@
-import { acceptSnapshot, addExemption, endExemption, resumeEverything, stopEverything } from '../../src/cycle/steer.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Ids } from '../../src/domain/ports.ts';
 import type { Store } from '../../src/domain/store.ts';
+import {
+  acceptSnapshot,
+  addExemption,
+  endExemption,
+  resumeEverything,
+  stopEverything,
+} from '../../src/operator/commands.ts';
 import type { Dice } from './dice.ts';
 import { JUMPS, type RuleShelf } from './happenings.ts';
 import type { Ledger } from './ledger.ts';
@@ -43,8 +49,8 @@ export class People {
     }
     if (dice.chance(chances.leave)) {
       const { email } = dice.pick(world.born.users);
-      const told = dice.weighted({ TRUE: 50, FALSE: 30, untold: 20 });
-      at(() => world.setLeaver(email, told === 'untold' ? undefined : told));
+      const told = dice.weighted({ TRUE: 50, FALSE: 30, unlisted: 20 });
+      at(() => world.setLeaver(email, told === 'unlisted' ? undefined : told));
     }
     if (this.parts.tends && dice.chance(0.3)) at(this.tending());
     if (this.parts.tends && dice.chance(0.3))
@@ -92,11 +98,11 @@ export class People {
     const { dice, world } = this.parts;
     const { id } = dice.pick(world.born.services);
     const what = dice.weighted({ Exposed: 45, Retired: 35, loosen: 20 });
-    const told = dice.weighted({ TRUE: 60, FALSE: 30, untold: 10 });
+    const told = dice.weighted({ TRUE: 60, FALSE: 30, unlisted: 10 });
     const isDisabled = dice.chance(0.8);
     if (what === 'loosen') return () => world.take('loosen', id, undefined);
     return () => {
-      world.setServiceTrouble(id, what, told === 'untold' ? undefined : told);
+      world.setServiceTrouble(id, what, told === 'unlisted' ? undefined : told);
       if (what === 'Retired' && told === 'TRUE' && isDisabled) world.take('disable', id, undefined);
     };
   }

@@ -1,14 +1,14 @@
 // harness: bugs planted on purpose, by wrappers around the engine's ports and parts; the checker must find each of them.
 // In: the parts of a healthy engine. Out: the parts of a sick one. Nothing in the product knows of these.
 
-import type { ActiveRules, EngineSettings } from '../../src/cycle/engine.ts';
 import type { Action, ActionName } from '../../src/domain/action.ts';
 import type { Claim } from '../../src/domain/claim.ts';
 import type { Facts } from '../../src/domain/facts.ts';
 import type { Api, WriteAnswer } from '../../src/domain/ports.ts';
 import type { IntentChange, Store } from '../../src/domain/store.ts';
 import type { Judge } from '../../src/domain/verdict.ts';
-import { hasty, unsteered } from './planted-steering.ts';
+import type { ActiveRules, EngineSettings } from '../../src/run/engine.ts';
+import { hasty, unsteered } from './planted-operator-bugs.ts';
 
 /** Each with a seed that has found it: the first to be tried. */
 export const PLANTED_BUGS = {
@@ -151,8 +151,8 @@ export function sickStore(store: Store, bug: PlantedBug | undefined): Store {
 /** As if only the latest claim on a target counted: the others are not seen, and none is made beside one that is there. */
 function claimingOnce(store: Store): Store {
   return replaced(store, {
-    standing: async (nowMs) => {
-      const found = await store.standing(nowMs);
+    openState: async (nowMs) => {
+      const found = await store.openState(nowMs);
       return { ...found, claims: oneForEachTarget(found.claims) };
     },
     claims: async (filter) => oneForEachTarget(await store.claims(filter)),
@@ -203,7 +203,7 @@ function believing(action: Action): Action {
     readBack: async (...given) => {
       const [, target] = given;
       const back = await action.readBack(...given);
-      return done.delete(target) ? { ...back, state: 'as_wished' } : back;
+      return done.delete(target) ? { ...back, state: 'as_intended' } : back;
     },
     perform: async (...given) => {
       const [, target] = given;

@@ -3,14 +3,14 @@
 import { ACTIONS } from '../../src/act/actions.ts';
 import { linkEntry } from '../../src/audit/chain.ts';
 import { type FileCheckpointer, openCheckpointer } from '../../src/audit/checkpointer.ts';
-import type { ActiveRules, Engine } from '../../src/cycle/engine.ts';
 import { PLACEHOLDER_SERIALS } from '../../src/decide/serials.ts';
 import { leastMode, type Mode } from '../../src/domain/mode.ts';
 import type { Api, Ids, Log } from '../../src/domain/ports.ts';
 import type { LoadedRule } from '../../src/evaluate/index.ts';
 import { EVENT_PULL_DEFAULT } from '../../src/pull/pull-events.ts';
 import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
-import { activate } from '../../src/rule-holder.ts';
+import { activate } from '../../src/rule-set/rule-holder.ts';
+import type { ActiveRules, Engine } from '../../src/run/engine.ts';
 import { saveClockAgreement } from '../../src/store/clock-agreement.ts';
 import type { Db } from '../../src/store/database.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
@@ -18,7 +18,7 @@ import { steadyTime } from '../../src/system/steady-time.ts';
 import { type SimCheckpointFile, seal } from './checkpoints.ts';
 import { type Life, mortal } from './crash.ts';
 import { type PlantedBug, sickActions, sickApi, sickRules, sickSettings, sickStore } from './planted-bugs.ts';
-import { keptClocks, sickFile, sickRestore, sickTime } from './planted-steering.ts';
+import { keptClocks, sickFile, sickRestore, sickTime } from './planted-operator-bugs.ts';
 import { type Profile, QUIET_MS, REREAD_MS } from './profile.ts';
 import type { SimClock } from './sim-clock.ts';
 
@@ -30,7 +30,7 @@ export interface Surroundings {
   ids: Ids;
   profile: Profile;
   bug: PlantedBug | undefined;
-  /** Told after each commit. */
+  /** NamedReason after each commit. */
   onCommit(): void;
   rules(): readonly LoadedRule[];
 }
@@ -118,12 +118,12 @@ const WRITING = [
 function watched(store: SqliteStore, onCommit: () => void): SqliteStore {
   for (const name of WRITING) {
     const method = store[name].bind(store) as (...given: unknown[]) => Promise<unknown>;
-    const telling = async (...given: unknown[]) => {
+    const notifications = async (...given: unknown[]) => {
       const answer = await method(...given);
       onCommit();
       return answer;
     };
-    Object.defineProperty(store, name, { value: telling, configurable: true, writable: true });
+    Object.defineProperty(store, name, { value: notifications, configurable: true, writable: true });
   }
   return store;
 }

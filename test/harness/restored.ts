@@ -1,8 +1,8 @@
 // harness: an old copy in the place of the database: nothing is done by it until a person has accepted it and resumed; and then
 // only what is wished now. In: the copy, and how to start a process on it. Out: violations, told to the checker of the newer one.
 import type { FileCheckpointer } from '../../src/audit/checkpointer.ts';
-import type { Engine } from '../../src/cycle/engine.ts';
-import { resumeEverything } from '../../src/cycle/steer.ts';
+import { resumeEverything } from '../../src/operator/commands.ts';
+import type { Engine } from '../../src/run/engine.ts';
 import type { Db } from '../../src/store/database.ts';
 import { Checker } from './checker.ts';
 import type { SimCheckpointFile } from './checkpoints.ts';

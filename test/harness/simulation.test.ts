@@ -19,7 +19,7 @@ const SWEPT = [
 /** Kinds of lives in seeds.json. */
 const WITHOUT: { readonly [kind: string]: Without | undefined } = {
   alone: 'people',
-  steered: 'tending',
+  refused: 'tending',
   tended: undefined,
 };
 const chosen = process.env.SIM_SEED === undefined ? undefined : Number(process.env.SIM_SEED);

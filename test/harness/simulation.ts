@@ -1,8 +1,9 @@
 // harness: one simulation: a seed's world, its nemeses, and the real engine living and dying in it, until all is quiet.
 // In: a seed. Out: what was found and counted, and a digest of every effect and audited byte: the same for the same seed.
-import type { Engine } from '../../src/cycle/engine.ts';
+
 import { AppError, lineOf } from '../../src/domain/errors.ts';
 import type { Mode } from '../../src/domain/mode.ts';
+import type { Engine } from '../../src/run/engine.ts';
 import type { Db } from '../../src/store/database.ts';
 import { checkAudit } from './check-audit.ts';
 import { Checker, type Violation } from './checker.ts';
@@ -31,7 +32,7 @@ export interface SimulationOptions {
   /** Ends the only crash-prone life at exactly this step, instead of where the dice say; 0: no crash at all. */
   crashAt?: number | undefined;
   without?: Without | undefined;
-  /** Told the history, line by line. */
+  /** NamedReason the history, line by line. */
   tell?: ((line: string) => void) | undefined;
 }
 

@@ -3,19 +3,25 @@
 import { ACTIONS } from '../../src/act/actions.ts';
 import { decidePlan } from '../../src/approve/plans.ts';
 import { verifyChain } from '../../src/audit/chain.ts';
-import { addToken, revokeToken } from '../../src/cycle/endpoint-tokens.ts';
-import { resolveIntent } from '../../src/cycle/resolve-intent.ts';
-import { acceptSnapshot, addExemption, endExemption, resumeEverything, stopEverything } from '../../src/cycle/steer.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Rule } from '../../src/domain/rule.ts';
 import type { RunRequest } from '../../src/domain/run.ts';
 import { createHttpApp } from '../../src/http/app.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
 import { SCOPES, type Scope, tokenHash, tokenVerifier } from '../../src/http/tokens.ts';
+import {
+  acceptSnapshot,
+  addExemption,
+  endExemption,
+  resumeEverything,
+  stopEverything,
+} from '../../src/operator/commands.ts';
+import { addToken, revokeToken } from '../../src/operator/endpoint-tokens.ts';
+import { resolveIntent } from '../../src/operator/resolve-intent.ts';
 import { views } from '../../src/report/index.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
-import { countingIds } from '../cycle/engine-on-platform.ts';
 import { addRun, fakeClock, openStore } from '../report/filled-store.ts';
+import { countingIds } from '../run/engine-on-platform.ts';
 
 export const TOKENS: Record<Scope, string> = {
   read: 'read-token-0123456789',
@@ -91,17 +97,17 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
         return { plan: { ...plan, status: 'applied' }, applied: { intents: [], refused: [] } };
       },
     },
-    steering: {
-      stop: (person) => stopEverything({ store, clock }, person),
-      resume: (person) => resumeEverything({ store, clock }, person),
+    operator: {
+      stop: (operator) => stopEverything({ store, clock }, operator),
+      resume: (operator) => resumeEverything({ store, clock }, operator),
       exempt: async (request, by) => ({
         exemption: await addExemption({ store, clock, ids: countingIds() }, request, by),
         released: [],
       }),
-      endExemption: (id, person) => endExemption({ store, clock }, id, person),
-      accept: (source, person) => acceptSnapshot({ store, clock }, source, person),
-      resolve: (id, as, person) =>
-        resolveIntent({ store, clock, ids: countingIds(), actions: ACTIONS }, id, as, person),
+      endExemption: (id, operator) => endExemption({ store, clock }, id, operator),
+      accept: (source, operator) => acceptSnapshot({ store, clock }, source, operator),
+      resolve: (id, as, operator) =>
+        resolveIntent({ store, clock, ids: countingIds(), actions: ACTIONS }, id, as, operator),
       release: async (target) => {
         throw new AppError('not_found', `no claim on \`${target}\` is open`);
       },

@@ -53,7 +53,7 @@ describe('GET /api/subjects/:kind/:id', () => {
     const answer = await ask('GET', `/api/subjects/device/${encodeURIComponent(subject.id)}`, { scope: 'read' });
     expect(await answer.json()).toMatchObject({
       subject: { ...subject, name: 'Ana laptop' },
-      decisions: [{ id: 'decision1', standing: true }],
+      decisions: [{ id: 'decision1', inForce: true }],
     });
   });
 

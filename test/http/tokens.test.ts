@@ -1,13 +1,13 @@
 // http: tokens that people make: shown once, kept as hashes, refused from the moment on that they are revoked or over.
 import { describe, expect, it } from 'vitest';
-import { addToken, revokeToken, type TokenParts } from '../../src/cycle/endpoint-tokens.ts';
 import { hashOfToken } from '../../src/domain/endpoint-token.ts';
 import { TokenRegister } from '../../src/http/token-register.ts';
 import { tokenHash } from '../../src/http/tokens.ts';
+import { addToken, revokeToken, type TokenParts } from '../../src/operator/endpoint-tokens.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { newToken } from '../../src/system/secrets.ts';
-import { countingIds } from '../cycle/engine-on-platform.ts';
 import { fakeClock, openStore } from '../report/filled-store.ts';
+import { countingIds } from '../run/engine-on-platform.ts';
 import { silentLog } from '../scenarios/organization.ts';
 import { bodyOf, openEndpoint } from './endpoint.ts';
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Alerts } from '../../src/notify/alerts.ts';
-import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../cycle/engine-on-platform.ts';
+import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../run/engine-on-platform.ts';
 import { alertsOf } from './alerts-of.ts';
 
 let on: OnPlatform;

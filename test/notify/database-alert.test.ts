@@ -5,7 +5,7 @@ import type { StoreFault } from '../../src/domain/store-fault.ts';
 import { Alerts } from '../../src/notify/alerts.ts';
 import { DatabaseAlert } from '../../src/notify/database-alert.ts';
 import type { Webhook } from '../../src/notify/settings.ts';
-import { banRule, type OnPlatform, startOnPlatform } from '../cycle/engine-on-platform.ts';
+import { banRule, type OnPlatform, startOnPlatform } from '../run/engine-on-platform.ts';
 import { silentLog } from '../scenarios/organization.ts';
 
 const FULL: StoreFault = { kind: 'full', since: 1_000, text: 'the disk is full: make room' };
@@ -95,7 +95,7 @@ describe('a database that cannot be written', () => {
 
   it('whatever else goes wrong with the outbox is not taken for the disk', async () => {
     const outbox = { ...on.store.outbox(), raise: () => Promise.reject(new Error('something else')) };
-    const database = { condition: () => undefined, tellPast: async () => false };
+    const database = { condition: () => undefined, describePast: async () => false };
     const { ids } = on.engine;
     const other = new Alerts({
       reader: on.store,

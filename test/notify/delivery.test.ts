@@ -9,7 +9,7 @@ import type { Random } from '../../src/domain/ports.ts';
 import { parseRule } from '../../src/evaluate/index.ts';
 import { Deliveries, pauseAfter } from '../../src/notify/delivery.ts';
 import type { Webhook } from '../../src/notify/settings.ts';
-import { type OnPlatform, QUIET_MS, startOnPlatform } from '../cycle/engine-on-platform.ts';
+import { type OnPlatform, QUIET_MS, startOnPlatform } from '../run/engine-on-platform.ts';
 import { silentLog } from '../scenarios/organization.ts';
 
 const never = new AbortController().signal;

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { notificationListCommand } from '../../src/commands/steering-lists.ts';
+import { notificationListCommand } from '../../src/commands/operator-lists.ts';
 import { bodyOf, type Endpoint, openEndpoint } from '../http/endpoint.ts';
 import { fakeClock, openStore } from '../report/filled-store.ts';
 

@@ -1,7 +1,7 @@
 // domain: texts that mention a secret, and facts whose field is called like one: what is hidden, what stays, what still compares.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { tellable, textWithoutSecrets } from '../../src/domain/secrets.ts';
+import { redacted, textWithoutSecrets } from '../../src/domain/secrets.ts';
 import { readEvent } from '../../src/pull/event-record.ts';
 import { CANARY, hostile } from './secret-forms.ts';
 
@@ -112,8 +112,8 @@ describe('a fact', () => {
   it.each(['COMPLIANT', 'NON_COMPLIANT', 'AES256_GCM', 'TLS13', 'Not set', '2026-01-01', '90', 6, true, null])(
     '%j is hidden since its field is called like a secret',
     (value) => {
-      expect(tellable(value, 'MdmData.PasscodeStatus')).toBe(value);
-      expect(tellable([value], 'MdmData.AuthToken')).toEqual([value]);
+      expect(redacted(value, 'MdmData.PasscodeStatus')).toBe(value);
+      expect(redacted([value], 'MdmData.AuthToken')).toEqual([value]);
     },
   );
 
@@ -123,19 +123,19 @@ describe('a fact', () => {
     ['a text that holds one', `lab, pwd=${CANARY}`, 'MdmData.Note'],
     ['a token of a known form', JWT, 'MdmData.Note'],
   ])('that is %s is kept, or equal to another', (_, value, name) => {
-    const told = tellable(value, name);
+    const told = redacted(value, name);
     expect(told).toMatch(/^\[dropped [0-9a-f]{8}\]$/);
-    expect(tellable(value, name)).toBe(told);
-    expect(tellable(`${value}x`, name)).not.toBe(told);
+    expect(redacted(value, name)).toBe(told);
+    expect(redacted(`${value}x`, name)).not.toBe(told);
   });
 
   it('holds a secret in any form, or is told otherwise when it is told again', () => {
     const anyName = fc.constantFrom('Note', 'MdmData.PasswordPolicy', 'AuthToken');
     fc.assert(
       fc.property(hostile, anyName, (value, name) => {
-        const told = tellable(value, name);
+        const told = redacted(value, name);
         expect(JSON.stringify(told)).not.toContain(CANARY);
-        expect(tellable(told, name)).toEqual(told);
+        expect(redacted(told, name)).toEqual(told);
       }),
       { numRuns: 1_000 },
     );

@@ -36,12 +36,12 @@ describe('buildReport', () => {
         verdict: 'match',
         since: '2026-11-21T08:59:00.000Z',
         decision: 'act',
-        reason: 'trouble',
+        reason: 'rule_matches',
         action: 'ban_device',
         target: 'SERIAL-1',
         outcome: 'dry_run',
         facts: { 'MdmData.CompromisedStatus': 'TRUE' },
-        standing: false,
+        unchanged: false,
       },
     ]);
     expect(report.summary).toEqual({
@@ -108,7 +108,7 @@ describe('buildReport', () => {
     await addRun(store, { id: 'run1', decisions: [decision()] });
     const later = await addRun(store, { id: 'run2', startedAt: START_MS + 60_000, tallies: [tally()] });
     const report = await buildReport(store, later);
-    expect(report.decisions).toMatchObject([{ id: 'decision1', standing: true, runId: 'run1', runSeq: 1 }]);
+    expect(report.decisions).toMatchObject([{ id: 'decision1', unchanged: true, runId: 'run1', runSeq: 1 }]);
   });
 
   it('no longer shows a decision that a later run ended, but does in the report of its own run', async () => {

@@ -134,7 +134,7 @@ export function decision(over: Partial<Decision> = {}): Decision {
     verdict: 'match',
     since: START_MS - 60_000,
     decision: 'act',
-    reason: 'trouble',
+    reason: 'rule_matches',
     reasonText: 'the rule matches',
     action: 'ban_device',
     target: 'SERIAL-1',

@@ -73,7 +73,7 @@ describe('the Markdown report', () => {
   it('tells what is undone because the trouble is over', async () => {
     const undo = decision({
       verdict: 'no_match',
-      reason: 'trouble_over',
+      reason: 'cleared',
       reasonText: 'the last claim on it ended',
       action: 'unban_device',
       facts: { 'MdmData.CompromisedStatus': 'FALSE' },

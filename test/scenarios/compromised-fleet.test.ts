@@ -59,7 +59,7 @@ describe('a fleet of 2,000 devices with 7 compromised ones', () => {
     for (const id of ids.slice(0, 2)) org.console.fleet.patchDevice(id, { mdm_compromised: 'FALSE' });
     const { of } = await org.run('enforce');
     expect(
-      of('act', 'trouble_over')
+      of('act', 'cleared')
         .map((item) => [item.action, item.target, item.outcome])
         .sort(),
     ).toEqual([
@@ -140,7 +140,7 @@ describe('a fleet of 2,000 devices with 7 compromised ones', () => {
     expect(await org.composition.engine.store.claims({ status: 'orphaned' })).toHaveLength(5);
     await org.rule('ban', BAN_COMPROMISED);
     const { of } = await org.run('enforce');
-    expect(of('act', 'trouble_over').map((item) => item.target)).toEqual([serials[3]]);
+    expect(of('act', 'cleared').map((item) => item.target)).toEqual([serials[3]]);
   });
 
   it('the audit is whole', async () => {

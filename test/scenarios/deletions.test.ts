@@ -1,8 +1,8 @@
 // scenario: what a deletion of devices really takes, against the real console over HTTP: told before, held to afterwards.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { answerPlan } from '../../src/cycle/answer-plan.ts';
-import { applyPlan } from '../../src/cycle/apply-plan.ts';
 import { ManagementClient } from '../../src/management/client.ts';
+import { answerPlan } from '../../src/operator/answer-plan.ts';
+import { applyPlan } from '../../src/operator/apply-plan.ts';
 import { buildReport, reportMarkdown, reportText } from '../../src/report/index.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { systemRandom } from '../../src/system/ids.ts';

@@ -2,9 +2,9 @@
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { planDigest } from '../../src/approve/plans.ts';
-import { answerPlan } from '../../src/cycle/answer-plan.ts';
-import { applyPlan } from '../../src/cycle/apply-plan.ts';
 import type { Plan } from '../../src/domain/plan.ts';
+import { answerPlan } from '../../src/operator/answer-plan.ts';
+import { applyPlan } from '../../src/operator/apply-plan.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from './organization.ts';
 
 let org: Organization;

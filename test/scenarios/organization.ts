@@ -2,8 +2,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Composition, composeEngine } from '../../src/compose.ts';
-import { readConfig } from '../../src/config.ts';
+import { type Composition, composeEngine } from '../../src/compose/compose.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { type Console, startConsole } from '../../src/console/console.ts';
 import { runCycle } from '../../src/cycle.ts';
 import type { StoredDecision } from '../../src/domain/decision.ts';

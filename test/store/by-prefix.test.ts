@@ -1,8 +1,8 @@
 // test: what a person types of an id: enough of it finds the row, too little names those that it could be, nothing finds none.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { releaseClaims } from '../../src/cycle/release-claims.ts';
-import { resolveIntent } from '../../src/cycle/resolve-intent.ts';
-import { banRule, type OnPlatform, startOnPlatform } from '../cycle/engine-on-platform.ts';
+import { releaseClaims } from '../../src/operator/release-claims.ts';
+import { resolveIntent } from '../../src/operator/resolve-intent.ts';
+import { banRule, type OnPlatform, startOnPlatform } from '../run/engine-on-platform.ts';
 
 const ANN = { by: 'ann', reason: 'seen in the console' };
 

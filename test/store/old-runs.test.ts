@@ -5,7 +5,7 @@ import { verifyChain } from '../../src/audit/chain.ts';
 import type { Mode } from '../../src/domain/mode.ts';
 import type { RunRecord } from '../../src/domain/store.ts';
 import type { Answer } from '../act/platform.ts';
-import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../cycle/engine-on-platform.ts';
+import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../run/engine-on-platform.ts';
 
 const DAY_MS = 86_400_000;
 const NEWEST_KEPT = 1_000;
@@ -106,8 +106,8 @@ describe('a run that is older than the runs that are kept', () => {
     expect(left).toContain(4);
     expect(left).not.toContain(5);
     expect(left).not.toContain(6);
-    const standing = await on.store.standing(on.clock.nowMs());
-    expect(standing.decisions.map(({ runSeq }) => runSeq).filter((seq) => !left.includes(seq))).toEqual([]);
+    const openState = await on.store.openState(on.clock.nowMs());
+    expect(openState.decisions.map(({ runSeq }) => runSeq).filter((seq) => !left.includes(seq))).toEqual([]);
   });
 
   it('takes with it what another run, an intent, a plan or the next decision rests on', async () => {
@@ -142,7 +142,7 @@ describe('a run that is older than the runs that are kept', () => {
         const before = await runsLeft();
         for (const run of before) shown.set(run.seq, await on.store.decisionsOfRun(run));
         const rest = async () => ({
-          standing: await on.store.standing(on.clock.nowMs()),
+          openState: await on.store.openState(on.clock.nowMs()),
           intents: await on.store.intents({}),
           plans: await on.store.plans({}, 1_000),
           claims: await on.store.claims({}),
@@ -154,7 +154,7 @@ describe('a run that is older than the runs that are kept', () => {
         for (const run of left) expect(await on.store.decisionsOfRun(run)).toEqual(shown.get(run.seq));
         expect(await rest()).toEqual(restBefore);
         const ids = new Set(left.map(({ id }) => id));
-        const madeIn = [...restBefore.intents, ...restBefore.plans, ...restBefore.standing.decisions];
+        const madeIn = [...restBefore.intents, ...restBefore.plans, ...restBefore.openState.decisions];
         expect(madeIn.filter(({ runId }) => !ids.has(runId))).toEqual([]);
         expect(await verifyChain(on.store.auditFrom(1))).toMatchObject({ ok: true });
       }),

@@ -15,11 +15,11 @@ describe('what is stored', () => {
   it('comes back whole', async () => {
     const { store, clock } = open;
     await store.commitRun(whole());
-    const standing = await store.standing(clock.nowMs());
-    expect(standing.episodes).toEqual([episode]);
-    expect(standing.claims).toEqual([claim]);
-    expect(standing.intents).toEqual([intent]);
-    expect(standing.decisions).toEqual([
+    const openState = await store.openState(clock.nowMs());
+    expect(openState.episodes).toEqual([episode]);
+    expect(openState.claims).toEqual([claim]);
+    expect(openState.intents).toEqual([intent]);
+    expect(openState.decisions).toEqual([
       { ...decision, runId: 'r1', runSeq: 1, writtenAt: clock.nowMs(), endedSeq: undefined },
     ]);
     expect(await store.plan('p1')).toEqual(plan);
@@ -34,7 +34,12 @@ describe('what is stored', () => {
       notes: [{ kind: 'notice' as const, body: {} }],
     };
     await expect(store.commitRun(twice)).rejects.toThrow();
-    expect(await store.standing(clock.nowMs())).toMatchObject({ episodes: [], claims: [], intents: [], decisions: [] });
+    expect(await store.openState(clock.nowMs())).toMatchObject({
+      episodes: [],
+      claims: [],
+      intents: [],
+      decisions: [],
+    });
     expect(await store.auditHead()).toMatchObject({ seq: 0 });
   });
 
@@ -93,10 +98,10 @@ describe('what is stored', () => {
       settledAt: clock.nowMs(),
       note: 'Success',
     });
-    const standing = await store.standing(clock.nowMs());
-    expect(standing.lastAttempts).toEqual(new Map([['ban ban_device S-1', clock.nowMs() - 7]]));
-    expect(standing.attempts24h).toEqual(new Map([['ban_device', 1]]));
-    expect(standing.decisions).toMatchObject([{ outcome: 'succeeded', outcomeText: 'Success' }]);
+    const openState = await store.openState(clock.nowMs());
+    expect(openState.lastAttempts).toEqual(new Map([['ban ban_device S-1', clock.nowMs() - 7]]));
+    expect(openState.attempts24h).toEqual(new Map([['ban_device', 1]]));
+    expect(openState.decisions).toMatchObject([{ outcome: 'succeeded', outcomeText: 'Success' }]);
     await expect(
       store.changeIntent({ ...change, intentId: 'nobody', status: 'sent', outcome: undefined }),
     ).rejects.toMatchObject({ code: 'not_found' });

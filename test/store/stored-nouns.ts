@@ -94,7 +94,7 @@ export const decision: Decision = {
   verdict: 'match',
   since: 1,
   decision: 'act',
-  reason: 'trouble',
+  reason: 'rule_matches',
   reasonText: 'the rule matches',
   action: 'ban_device',
   target: 'S-1',

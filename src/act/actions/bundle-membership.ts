@@ -49,7 +49,7 @@ async function readBack(api: Api, target: string, isMember: boolean): Promise<Re
   // A bundle that is not listed may be on a page that the server kept: that says nothing.
   const member = membershipOf(await readBundles(api), target);
   if (member === undefined) return { state: 'unreadable', records: [record], evidence };
-  const state = (member === 'TRUE') === isMember ? 'as_wished' : 'otherwise';
+  const state = (member === 'TRUE') === isMember ? 'as_intended' : 'otherwise';
   return { state, records: [record], evidence: { ...evidence, member: member === 'TRUE' } };
 }
 

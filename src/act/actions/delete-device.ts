@@ -45,7 +45,7 @@ async function readDevices(api: Api, serial: string): Promise<ReadBack> {
     keeps.set(email, await keepsAnother(api, email, serial));
   const records = await api.devicesOfSerial(serial);
   const evidence = { devices: records.length };
-  if (records.length === 0) return { state: 'as_wished', records, evidence };
+  if (records.length === 0) return { state: 'as_intended', records, evidence };
   const deletion = deletionOf(undefined, records.map(fleetDeviceOf), { keepsAnother: (owner) => keeps.get(owner) });
   return { state: 'otherwise', records, evidence: { ...evidence, ...evidenceOf(deletion) }, deletion };
 }
@@ -62,7 +62,7 @@ async function readMapping(api: Api, serial: string, email: string): Promise<Rea
   const serials = (user && ownTexts(user, 'SerialNumbers')) ?? [];
   const mapped = serials.includes(serial);
   const evidence = { Email: email, mapped };
-  if (!mapped) return { state: 'as_wished', records, evidence };
+  if (!mapped) return { state: 'as_intended', records, evidence };
   const keeps = serials.some((other) => other !== serial);
   const deletion = deletionOf(email, (devices ?? []).map(fleetDeviceOf), { keepsAnother: () => keeps });
   return { state: 'otherwise', records, evidence: { ...evidence, ...evidenceOf(deletion) }, deletion };

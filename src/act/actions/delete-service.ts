@@ -26,13 +26,13 @@ export const deleteService: Action = {
 
 async function readBack(api: Api, serviceId: string): Promise<ReadBack> {
   const record = await api.service(serviceId);
-  if (!record) return { state: 'as_wished', records: [], evidence: { ServiceID: serviceId, found: false } };
+  if (!record) return { state: 'as_intended', records: [], evidence: { ServiceID: serviceId, found: false } };
   const evidence = {
     ServiceID: serviceId,
     Enabled: own(record, 'Enabled') ?? null,
     DeletedAt: own(record, 'DeletedAt') ?? null,
   };
-  return { state: isDeleted(record) ? 'as_wished' : 'otherwise', records: [record], evidence };
+  return { state: isDeleted(record) ? 'as_intended' : 'otherwise', records: [record], evidence };
 }
 
 /** Whether a server keeps the record of a deleted service is not specified; `DeletedAt` is 0 for one that is there. */

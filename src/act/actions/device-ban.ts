@@ -34,7 +34,8 @@ export function deviceBan(name: 'ban_device' | 'unban_device', banned: Banned, v
 async function readBack(api: Api, serial: string, banned: Banned): Promise<ReadBack> {
   const records = await api.devicesOfSerial(serial);
   const states = records.map((record) => flagText(record, 'Banned'));
-  const state = records.length === 0 ? 'absent' : states.every((value) => value === banned) ? 'as_wished' : 'otherwise';
+  const state =
+    records.length === 0 ? 'absent' : states.every((value) => value === banned) ? 'as_intended' : 'otherwise';
   return { state, records, evidence: { devices: records.map(evidenceOf) } };
 }
 

@@ -27,6 +27,6 @@ export function serviceSwitch(name: 'enable_service' | 'disable_service', enable
 async function readBack(api: Api, serviceId: string, enabled: Enabled): Promise<ReadBack> {
   const record = await api.service(serviceId);
   if (!record) return { state: 'absent', records: [], evidence: { ServiceID: serviceId, found: false } };
-  const state = flagText(record, 'Enabled') === enabled ? 'as_wished' : 'otherwise';
+  const state = flagText(record, 'Enabled') === enabled ? 'as_intended' : 'otherwise';
   return { state, records: [record], evidence: { ServiceID: serviceId, Enabled: own(record, 'Enabled') ?? null } };
 }

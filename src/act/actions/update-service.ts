@@ -3,7 +3,7 @@
 // INVARIANT: it never creates a service: the spec that is sent names the very service that was read.
 import type { Action, ReadBack } from '../../domain/action.ts';
 import { canonicalJson } from '../../domain/canonical.ts';
-import type { Change } from '../../domain/decision.ts';
+import type { Change } from '../../domain/effect.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Fact, type Facts, isFacts, own } from '../../domain/facts.ts';
 import type { Api, ServiceSpecFacts } from '../../domain/ports.ts';
@@ -67,7 +67,7 @@ function pathsWritten(patch: Facts): string[] {
 function changesOf(spec: Facts | undefined, patch: Facts): Change[] | undefined {
   if (spec === undefined) return undefined;
   const changes = changesBetween(spec, mergePatch(spec, patch));
-  // A secret was dropped before anything was kept: that it may be there, and would be taken away, must not go untold.
+  // A secret was dropped before anything was kept: that it may be there, and would be taken away, must not go unlisted.
   const secrets = settingsOfPatch(patch).filter(({ path, value }) => value === null && path.some(isSecretName));
   const known = new Set(changes.map(({ path }) => path));
   return [
@@ -113,7 +113,7 @@ async function readBack(api: Api, serviceId: string, patch: Facts): Promise<Read
   // Of the spec, only what the patch changes is evidence: the rest may hold secrets.
   const changes = changesBetween(spec, mergePatch(spec, patch)).map((change): Facts => ({ ...change }));
   const evidence = { ServiceID: serviceId, ServiceVersion: version, changes };
-  return { state: isPatched(spec, patch) ? 'as_wished' : 'otherwise', records: [record], evidence };
+  return { state: isPatched(spec, patch) ? 'as_intended' : 'otherwise', records: [record], evidence };
 }
 
 /** The server takes a spec of another name or cluster for a new service. */

@@ -1,7 +1,7 @@
 // commands: `doctor`: the Management API: whether it answers, takes the credential, and lets the active rules' sources be read.
 // It sends reads alone, one record of each source where that can be had; whether the credential may write is not tried.
-import { composeClient } from '../../compose.ts';
-import type { Config } from '../../config.ts';
+import { composeClient } from '../../compose/compose.ts';
+import type { Config } from '../../config/config.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { Source } from '../../domain/subjects.ts';

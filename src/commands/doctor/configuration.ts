@@ -1,6 +1,6 @@
 // commands: `doctor`: the configuration: what is set, what is set in vain, and what is set unwisely.
 import { statSync } from 'node:fs';
-import type { Config, Environment } from '../../config.ts';
+import type { Config, Environment } from '../../config/config.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { didYouMean } from '../../evaluate/index.ts';
 import { shellWord } from '../shell-word.ts';

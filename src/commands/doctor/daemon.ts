@@ -1,5 +1,5 @@
 // commands: `doctor`: who writes to the database, and the daemon's endpoint: whether it answers, is ready, and takes our token.
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { lineOf } from '../../domain/errors.ts';
 import { isoTime } from '../../domain/time-text.ts';
 import { demandFree } from '../../http/index.ts';

@@ -1,10 +1,10 @@
 // commands: `doctor`: the rules: whether they can be loaded, and whether their own tests pass.
 import { actionsWith } from '../../act/actions.ts';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { AppError } from '../../domain/errors.ts';
 import { MODES } from '../../domain/mode.ts';
 import { type LoadedRule, runRuleTests } from '../../evaluate/index.ts';
-import { loadRuleFolder } from '../../rule-holder.ts';
+import { loadRuleFolder } from '../../rule-set/rule-holder.ts';
 import { type Check, countOfWords, ok, problem, warning } from './check.ts';
 
 const NAME = 'rules';

@@ -1,7 +1,7 @@
 // commands: `doctor`: what lies around: where webhooks lead to, and room on the disk.
 import { statfsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { lineOf } from '../../domain/errors.ts';
 import { publicAddressesOf } from '../../notify/addresses.ts';
 import type { Webhook } from '../../notify/settings.ts';
@@ -10,7 +10,7 @@ import { type Check, ok, problem, warning } from './check.ts';
 import { existingFolder } from './database.ts';
 
 const ROOM_NEEDED = 100e6;
-const ROOM_WISHED = 1e9;
+const ROOM_WANTED = 1e9;
 
 /** The address that a name leads to now; nothing is sent there. */
 export async function webhookChecks({ notify }: Config): Promise<Check[]> {
@@ -38,6 +38,6 @@ export function diskCheck({ db }: Config): Check {
   const text = `${sizeText(free)} free in ${folder}`;
   const advice = 'make room: on a full disk nothing is recorded, and so nothing is done';
   if (free < ROOM_NEEDED) return problem('disk', text, advice);
-  if (free < Math.max(ROOM_WISHED, size)) return warning('disk', `${text}; the database has ${sizeText(size)}`, advice);
+  if (free < Math.max(ROOM_WANTED, size)) return warning('disk', `${text}; the database has ${sizeText(size)}`, advice);
   return ok('disk', text);
 }

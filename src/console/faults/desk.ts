@@ -11,7 +11,7 @@ export interface FaultStatus {
   fired: number;
 }
 
-interface StandingFault extends FaultStatus {
+interface ActiveFault extends FaultStatus {
   choices: Choices;
 }
 
@@ -24,14 +24,14 @@ export interface FaultDesk {
   befalling(method: string, address: string): Fault[];
 }
 
-/** `onChange` is told whether any standing fault makes reads lag behind. */
+/** `onChange` is told whether any active fault makes reads lag behind. */
 export function openFaultDesk(onChange: (hasStaleReads: boolean) => void): FaultDesk {
-  let standing: StandingFault[] = [];
+  let active: ActiveFault[] = [];
 
   function set(input: FaultPlanInput): void {
     const plan = FaultPlan.parse(input);
     const { seed, faults } = Array.isArray(plan) ? { seed: 1, faults: plan } : plan;
-    standing = faults.map((fault, index) => ({
+    active = faults.map((fault, index) => ({
       fault,
       matched: 0,
       fired: 0,
@@ -43,19 +43,19 @@ export function openFaultDesk(onChange: (hasStaleReads: boolean) => void): Fault
   return {
     set,
     clear: () => set([]),
-    status: () => standing.map(({ fault, matched, fired }) => ({ fault, matched, fired })),
-    befalling: (method, address) => standing.filter((each) => fires(each, method, address)).map((each) => each.fault),
+    status: () => active.map(({ fault, matched, fired }) => ({ fault, matched, fired })),
+    befalling: (method, address) => active.filter((each) => fires(each, method, address)).map((each) => each.fault),
   };
 }
 
-function fires(standing: StandingFault, method: string, address: string): boolean {
-  const { fault } = standing;
+function fires(active: ActiveFault, method: string, address: string): boolean {
+  const { fault } = active;
   if (!matches(fault, method, address)) return false;
-  standing.matched++;
-  if (standing.matched <= fault.skip) return false;
-  if (fault.times !== undefined && standing.fired >= fault.times) return false;
-  if (!standing.choices.chance(fault.rate)) return false;
-  standing.fired++;
+  active.matched++;
+  if (active.matched <= fault.skip) return false;
+  if (fault.times !== undefined && active.fired >= fault.times) return false;
+  if (!active.choices.chance(fault.rate)) return false;
+  active.fired++;
   return true;
 }
 

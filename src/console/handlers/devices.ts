@@ -37,11 +37,11 @@ function patchOf(update: DeviceUpdate): DevicePatch {
 }
 
 function agreedBan(updates: DeviceUpdate[]): 'TRUE' | 'FALSE' | undefined {
-  const wishes = new Set(updates.map((update) => update.Banned).filter((banned) => banned !== undefined));
-  if (wishes.size > 1) {
+  const proposals = new Set(updates.map((update) => update.Banned).filter((banned) => banned !== undefined));
+  if (proposals.size > 1) {
     throw new Refusal(400, '`Banned` differs between the objects: all devices of a serial number are updated alike');
   }
-  return [...wishes][0];
+  return [...proposals][0];
 }
 
 export function deleteDevice({ store, actor, query }: Call<'delete_device'>): Answer {

@@ -3,7 +3,7 @@
 import { updateDevices } from '../store/device-changes.ts';
 import type { Actor } from '../store/store.ts';
 import { ordinaryDevice } from './choosing.ts';
-import type { Life } from './life.ts';
+import type { Life } from './moment.ts';
 
 const ADMINISTRATOR: Actor = { name: 'riley@acme.example', via: 'hand' };
 /** So many stay banned; beyond it somebody is unbanned. */

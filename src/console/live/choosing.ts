@@ -2,7 +2,7 @@
 // In: choices. Out: a device, with its person. Devices that no serial number tells apart are left in peace.
 import { type DeviceRow, deviceOfPk } from '../store/devices.ts';
 import { type EnduserRow, ownersOfDevice } from '../store/endusers.ts';
-import type { Life } from './life.ts';
+import type { Life } from './moment.ts';
 
 /** Any device. */
 export function anyDevice(life: Life): DeviceRow | undefined {

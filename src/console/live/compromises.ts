@@ -6,7 +6,7 @@ import { type DeviceRow, deviceOfId, deviceOfPk } from '../store/devices.ts';
 import { writeEvent } from '../store/events.ts';
 import { mdmEvent, trustEvent } from '../store/happenings.ts';
 import { isOrdinary } from './choosing.ts';
-import type { Life } from './life.ts';
+import type { Life } from './moment.ts';
 
 const SHARE_MAX = 0.015;
 /** Odd and not a multiple of 5: walks through the fleet before it comes back to a device. */

@@ -3,13 +3,14 @@
 // logged, and life goes on.
 import { AppError } from '../../domain/errors.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
-import { type Choices, choicesFrom } from '../seed/random.ts';
+import { choicesFrom } from '../seed/random.ts';
 import { pruneEffects } from '../store/effects.ts';
 import { pruneEvents } from '../store/events.ts';
 import { pruneNotifications } from '../store/services.ts';
-import { type Actor, type ConsoleStore, nextNumber, setMeta } from '../store/store.ts';
+import { type ConsoleStore, nextNumber, setMeta } from '../store/store.ts';
 import { administrate } from './administrator.ts';
 import { openCompromises } from './compromises.ts';
+import type { Life } from './moment.ts';
 import { openOutages } from './outages.ts';
 import { accessUnauthorized, beginIntrusion, logIn, syncMdm } from './people.ts';
 import { catchUpWithTime } from './present.ts';
@@ -19,15 +20,6 @@ export interface LiveOptions {
   seed?: number | undefined;
   /** How often life moves, ms; a second when left out. */
   tickMs?: number | undefined;
-}
-
-/** What every part of life needs. */
-export interface Life {
-  store: ConsoleStore;
-  choices: Choices;
-  /** In whose name things happen by themselves. */
-  actor: Actor;
-  nowMs: number;
 }
 
 /** One kind of thing that happens again and again, about every `everyMs`. */

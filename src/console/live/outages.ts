@@ -3,7 +3,7 @@
 import { writeEvent } from '../store/events.ts';
 import { serviceErrorEvent } from '../store/happenings.ts';
 import { livingServices, serviceOf } from '../store/services.ts';
-import type { Life } from './life.ts';
+import type { Life } from './moment.ts';
 
 export function openOutages() {
   const errorsLeft = new Map<string, number>();

@@ -7,7 +7,7 @@ import { writeEvent } from '../store/events.ts';
 import { accessEvent, loginEvent, mdmEvent } from '../store/happenings.ts';
 import { livingServices, type ServiceRow } from '../store/services.ts';
 import { anyDevice, ordinaryDevice, ownerOf } from './choosing.ts';
-import type { Life } from './life.ts';
+import type { Life } from './moment.ts';
 
 /** Somebody logs in and reaches a service; from a banned device neither. */
 export function logIn(life: Life): void {

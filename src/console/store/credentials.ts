@@ -53,7 +53,7 @@ export function credentialOf(store: ConsoleStore, secret: string): Credential | 
 }
 
 /** Whether a credential that an access token was made from still stands. */
-export function isStanding(store: ConsoleStore, kind: CredentialKind, name: string): boolean {
+export function isValid(store: ConsoleStore, kind: CredentialKind, name: string): boolean {
   return scopeOf(store, kind, name) !== undefined;
 }
 

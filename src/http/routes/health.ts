@@ -6,12 +6,12 @@ export function healthRoutes(deps: HttpDeps): Route[] {
   const open = (path: string, handle: Route['handle']): Route => ({ method: 'GET', path, scope: undefined, handle });
   return [
     open('/healthz', () => json({ status: 'ok' })),
-    open('/readyz', () => tellReadiness(deps)),
+    open('/readyz', () => reportReadiness(deps)),
     open('/', () => new Response(pointer(deps.demo), { headers: { 'Content-Type': 'text/plain; charset=utf-8' } })),
   ];
 }
 
-async function tellReadiness(deps: HttpDeps): Promise<Response> {
+async function reportReadiness(deps: HttpDeps): Promise<Response> {
   const checks = await deps.readiness();
   const ready = checks.every((check) => check.ok);
   return json({ status: ready ? 'ready' : 'not ready', demo: deps.demo, checks }, ready ? 200 : 503);

@@ -2,7 +2,7 @@
 // In: requests with filters. Out: JSON lists, newest first, with `next` when there may be more.
 import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
-import type { DecisionQuery } from '../../domain/store.ts';
+import { type DecisionQuery, openClaims } from '../../domain/store.ts';
 import { SUBJECT_KINDS } from '../../domain/subjects.ts';
 import type { HttpDeps } from '../deps.ts';
 import { limitField, nameField, readQuery } from '../input.ts';
@@ -42,7 +42,7 @@ export function recordRoutes(deps: HttpDeps): Route[] {
   const get = (path: string, handle: Route['handle']): Route => ({ method: 'GET', path, scope: 'read', handle });
   return [
     get('/api/decisions', (context) => listDecisions(deps, context)),
-    get('/api/subjects/:kind/:id', (context) => tellSubject(deps, context)),
+    get('/api/subjects/:kind/:id', (context) => describeSubject(deps, context)),
     get('/api/intents', async (context) => {
       const { status, outcome, limit } = readQuery(context, intentQuery);
       const found = await reader.intents({ ...(status && { status }), ...(outcome && { outcome }) });
@@ -93,7 +93,7 @@ function nextOf(rows: readonly { id: string }[], limit: number): string | null {
 }
 
 /** All that is known of one subject. Errors: AppError `not_found` when nothing was ever decided about it. */
-async function tellSubject({ reader, views }: HttpDeps, context: Ctx): Promise<Response> {
+async function describeSubject({ reader, views }: HttpDeps, context: Ctx): Promise<Response> {
   const kind = SUBJECT_KINDS.find((known) => known === param(context, 'kind'));
   const id = param(context, 'id');
   if (!kind) {
@@ -108,10 +108,10 @@ async function tellSubject({ reader, views }: HttpDeps, context: Ctx): Promise<R
   }
   const intentIds = [...new Set(own.flatMap((decision) => decision.intentId ?? []))];
   const intents = intentIds.length === 0 ? [] : await reader.intents({ ids: intentIds });
-  const claims = [...(await reader.claims({ status: 'standing' })), ...(await reader.claims({ status: 'orphaned' }))];
+  const claims = await openClaims(reader);
   return json({
     subject: { kind, id, name: own[0]?.subjectName ?? null },
-    decisions: own.map((decision) => ({ ...views.decision(decision), standing: decision.endedSeq === undefined })),
+    decisions: own.map((decision) => ({ ...views.decision(decision), inForce: decision.endedSeq === undefined })),
     intents: intents.map(views.intent),
     claims: claims.filter((claim) => claim.subjectId === id).map(views.claim),
     next: nextOf(found, limit),

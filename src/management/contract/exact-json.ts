@@ -66,7 +66,7 @@ function findIntegers(text: string): number[] | undefined {
     while (end < length && isDigit(text.charCodeAt(end))) end++;
     if (end - start >= DIGITS_MIN) {
       if (text.charCodeAt(start - 1) === MINUS) start--;
-      const kind = tellKind(text, start, end);
+      const kind = describeKind(text, start, end);
       if (kind === 'malformed') return undefined;
       if (kind === 'doubtful') outside = walkOutside(text, outside, start);
       if (kind === 'integer' || (kind === 'doubtful' && outside === start)) {
@@ -123,7 +123,7 @@ const COLON = 0x3a;
  * a string it refuses the quote after X in both, inside one the quote closes it and case 2 holds, and there a marked
  * string is as good a value as the number was. Only a leading zero would be mended by marking: it is malformed.
  */
-function tellKind(text: string, start: number, end: number): 'integer' | 'text' | 'doubtful' | 'malformed' {
+function describeKind(text: string, start: number, end: number): 'integer' | 'text' | 'doubtful' | 'malformed' {
   if (!mayEndNumber(text, end) || !mayBeginNumber(text, start)) return 'text';
   if (hasLeadingZero(text, start)) return 'malformed';
   let at = skipSpaceBack(text, start - 1);

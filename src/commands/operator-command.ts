@@ -1,0 +1,70 @@
+// commands: one act of a person, wherever it is done: through the daemon's HTTP endpoint while one is active; else here, with
+// the writer's lock. In: what the endpoint is asked, and what is done without one. Out: the same JSON from both, written.
+import { composeAuditWriter, composeEngine } from '../compose/compose.ts';
+import type { TokenStore } from '../domain/endpoint-token.ts';
+import type { Mode } from '../domain/mode.ts';
+import type { Operator, OperatorEngine } from '../operator/commands.ts';
+import { showHidden } from '../report/index.ts';
+import type { Engine } from '../run/engine.ts';
+import { namingApi } from './api-fault.ts';
+import { findDaemon } from './daemon-client.ts';
+import { accessOf, type CommonOptions, configOf, type Io, outputOf, write } from './io.ts';
+
+export interface ReasonOptions extends CommonOptions {
+  reason: string;
+}
+
+const FORMATS = ['text', 'json'] as const;
+export const COMMAND_LINE = 'command line';
+
+/** One act of a person: what the endpoint is asked, and what is done without one. Both answer the same JSON. */
+export interface OperatorCommand<T> {
+  path: string;
+  body: object;
+  /** Needs rules and the API. */
+  withEngine?(engine: Engine): Promise<T>;
+  /** Needs the database alone: no other setting is read, and none that is wrong is in the way. */
+  withStore?(writing: OperatorEngine & { tokens: TokenStore }): Promise<T>;
+  text(answer: T): string[];
+  /** For people beside the text, on standard error: the text is what a script takes. */
+  aside?(answer: T): string;
+  exitCode?(answer: T): number;
+}
+
+/** INVARIANT: `--rules` refuses none of these, above all no stop: no rule is judged for what a person says here. */
+export async function perform<T>(io: Io, options: CommonOptions, act: OperatorCommand<T>): Promise<number> {
+  const format = outputOf(options, FORMATS, 'text');
+  const daemon = await findDaemon(act.withStore ? accessOf(io, options) : configOf(io, options));
+  const answer = daemon
+    ? (JSON.parse(await daemon.call('POST', act.path, act.body)) as T)
+    : await performHere(io, options, act);
+  const text = format === 'json' ? JSON.stringify(answer, null, 2) : act.text(answer).map(showHidden).join('\n');
+  write(io, options, text);
+  if (format === 'text' && act.aside) io.err(`${showHidden(act.aside(answer))}\n`);
+  return act.exitCode?.(answer) ?? 0;
+}
+
+/** Without a daemon nothing but TRUSTWARD_MODE, when somebody set it, caps what a person undoes. */
+async function performHere<T>(io: Io, options: CommonOptions, act: OperatorCommand<T>): Promise<T> {
+  const { withStore, withEngine } = act;
+  if (withStore) {
+    const writer = await composeAuditWriter(accessOf(io, options).db);
+    try {
+      return await withStore({ store: writer.store, clock: writer.clock, tokens: writer.store.tokens() });
+    } finally {
+      await writer.checkpointer.publish();
+      await writer.close();
+    }
+  }
+  const config = configOf(io, options);
+  const composition = await composeEngine(config, (io.env.TRUSTWARD_MODE?.trim() as Mode) || 'enforce');
+  try {
+    return await namingApi(config, () => (withEngine as (engine: Engine) => Promise<T>)(composition.engine));
+  } finally {
+    await composition.close();
+  }
+}
+
+export function personOf({ reason }: ReasonOptions): Operator {
+  return { by: COMMAND_LINE, reason };
+}

@@ -1,0 +1,151 @@
+// commands: `exempt list`, `intents list`, `claims list`, `notifications`: what people said, what was tried, what stands and
+// what people were told. Reading only.
+import { composeReader } from '../compose/compose.ts';
+import type { Claim } from '../domain/claim.ts';
+import { AppError } from '../domain/errors.ts';
+import type { Intent } from '../domain/intent.ts';
+import { openClaims, type StoreReader } from '../domain/store.ts';
+import { showHidden, terminalTable, views } from '../report/index.ts';
+import { systemClock } from '../system/clock.ts';
+import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
+
+const FORMATS = ['text', 'json'] as const;
+
+interface Listing<T extends object> {
+  name: string;
+  rows: T[];
+  head: string[];
+  cells(row: T): string[];
+}
+
+export async function list<T extends object>(
+  io: Io,
+  options: CommonOptions,
+  read: (reader: StoreReader) => Promise<Listing<T>>,
+): Promise<number> {
+  const format = outputOf(options, FORMATS, 'text');
+  const reader = composeReader(databaseOf(io, options));
+  try {
+    const { name, rows, head, cells } = await read(reader);
+    if (format === 'json') write(io, options, JSON.stringify({ [name]: rows }, null, 2));
+    else if (rows.length === 0) write(io, options, `no ${name}`);
+    else {
+      const shown = rows.map((row) => cells(row).map((cell) => cell.split('\n').map(showHidden).join('\n')));
+      write(io, options, terminalTable(head, shown, widthOf(options)));
+    }
+    return 0;
+  } finally {
+    await reader.close();
+  }
+}
+
+/** Those in force; with `--all` also what is over. */
+export async function exemptListCommand(io: Io, options: CommonOptions & { all?: boolean }): Promise<number> {
+  const nowMs = systemClock.nowMs();
+  return list<ReturnType<typeof views.exemption>>(io, options, async (reader) => ({
+    name: 'exemptions',
+    rows: (await reader.exemptions(options.all ? undefined : nowMs)).map((one) => views.exemption(one, nowMs)),
+    head: ['Exemption', 'About', 'Until', 'Why', 'Used'],
+    cells: ({ id, about, expiresAt, endedAt, owner, reason, usedAt }) => [
+      id,
+      about,
+      endedAt === null ? minuteOf(expiresAt) : `ended ${minuteOf(endedAt)}`,
+      `${reason}\n${owner} answers for it`,
+      usedAt === null ? 'never' : minuteOf(usedAt),
+    ],
+  }));
+}
+
+/** `2026-11-21T09:37:02.123Z` → `2026-11-21 09:37Z`: tables are narrow, and the JSON has it all. */
+export function minuteOf(iso: string): string {
+  return `${iso.slice(0, 10)} ${iso.slice(11, 16)}Z`;
+}
+
+const STATES = ['planned', 'sent', 'settled', 'withdrawn'] as const;
+const OUTCOMES = ['succeeded', 'failed', 'unknown', 'confirmed', 'parked', 'dry_run'] as const;
+
+/** Without `--state` those that a person may have to resolve: unknown and parked. Oldest first. */
+export async function intentListCommand(io: Io, options: CommonOptions & { state?: string }): Promise<number> {
+  return list<ReturnType<typeof views.intent>>(io, options, async (reader) => ({
+    name: 'intents',
+    rows: (await intentsOf(reader, options.state)).map(views.intent),
+    head: ['Intent', 'Action', 'State', 'Since', 'Note'],
+    cells: (intent) => [
+      intent.id,
+      `${intent.action}\n${intent.target}`,
+      intent.outcome ?? intent.status,
+      minuteOf(intent.settledAt ?? intent.sentAt ?? intent.createdAt),
+      intent.note ?? '',
+    ],
+  }));
+}
+
+async function intentsOf(reader: StoreReader, state: string | undefined): Promise<Intent[]> {
+  if (state === undefined)
+    return [...(await reader.intents({ outcome: 'unknown' })), ...(await reader.intents({ outcome: 'parked' }))];
+  const status = STATES.find((known) => known === state);
+  const outcome = OUTCOMES.find((known) => known === state);
+  if (!status && !outcome)
+    throw new AppError('usage', `--state is \`${state}\`: expected ${[...STATES, ...OUTCOMES].join(', ')}`);
+  return reader.intents({ ...(status && { status }), ...(outcome && { outcome }) });
+}
+
+/** Those that stand or are orphaned; with `--all` also what is over. Oldest first. */
+export async function claimListCommand(io: Io, options: CommonOptions & { all?: boolean }): Promise<number> {
+  return list<ReturnType<typeof views.claim>>(io, options, async (reader) => ({
+    name: 'claims',
+    rows: (await claimsOf(reader, options.all ?? false)).map(views.claim),
+    head: ['Target', 'Done', 'Rule and subject', 'State', 'Since'],
+    cells: (claim) => [
+      claim.target,
+      claim.action,
+      `${claim.rule}\n${claim.subjectId}`,
+      claim.status,
+      minuteOf(claim.openedAt),
+    ],
+  }));
+}
+
+async function claimsOf(reader: StoreReader, all: boolean): Promise<Claim[]> {
+  return all ? reader.claims({}) : openClaims(reader);
+}
+
+/** Those that wait or were given up, of the last 30 days; with `--all` also what was delivered. Newest first. */
+export async function notificationListCommand(
+  io: Io,
+  options: CommonOptions & { all?: boolean; limit: string },
+): Promise<number> {
+  const limit = countOf(options.limit, '--limit', 10_000);
+  const nowMs = systemClock.nowMs();
+  return list<ReturnType<typeof views.notification>>(io, options, async (reader) => ({
+    name: 'notifications',
+    rows: (await reader.notifications(options.all ? ['waiting', 'given_up', 'delivered'] : UNDELIVERED, limit)).map(
+      (one) => views.notification(one, nowMs),
+    ),
+    head: ['To', 'What', 'State', 'Since', 'Last answer'],
+    cells: ({ to, kind, text, status, attempts, at, ageSeconds, nextAttemptAt, lastAnswer }) => [
+      `${to}\n${kind}`,
+      text,
+      [
+        status.replace('_', ' '),
+        `${attempts} attempt${attempts === 1 ? '' : 's'}`,
+        ...(nextAttemptAt === null ? [] : [`next ${minuteOf(nextAttemptAt)}`]),
+      ].join('\n'),
+      `${minuteOf(at)}\n${ageOf(ageSeconds)} ago`,
+      lastAnswer ?? 'not tried yet',
+    ],
+  }));
+}
+
+const UNDELIVERED = ['waiting', 'given_up'] as const;
+
+/** `3h`: whole units, the largest that there is one of. */
+function ageOf(seconds: number): string {
+  const units = [
+    [86_400, 'd'],
+    [3_600, 'h'],
+    [60, 'm'],
+  ] as const;
+  const [size, unit] = units.find(([one]) => seconds >= one) ?? [1, 's'];
+  return `${Math.floor(seconds / size)}${unit}`;
+}

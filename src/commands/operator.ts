@@ -1,0 +1,159 @@
+// commands: `exempt add|end`, `stop`, `resume`, `snapshot accept`, `intents resolve`, `claims release`: a person's ways in and
+// out. Each says what the endpoint is asked, what is done without a daemon, and what is told of it.
+
+import { AppError } from '../domain/errors.ts';
+import {
+  acceptSnapshot,
+  type ExemptionRequest,
+  endExemption,
+  resumeEverything,
+  stopEverything,
+} from '../operator/commands.ts';
+import { exempt } from '../operator/exempt.ts';
+import { releaseClaims } from '../operator/release-claims.ts';
+import { RESOLUTIONS, type Resolution, resolveIntent } from '../operator/resolve-intent.ts';
+import { views } from '../report/index.ts';
+import type { Io } from './io.ts';
+import { COMMAND_LINE, perform, personOf, type ReasonOptions } from './operator-command.ts';
+
+type Views = typeof views;
+type StopShown = ReturnType<Views['stop']>;
+type ExemptionShown = ReturnType<Views['exemption']>;
+type ReleasedShown = ReturnType<Views['released']>;
+
+export async function stopCommand(io: Io, options: ReasonOptions): Promise<number> {
+  return perform<{ stopped: StopShown }>(io, options, {
+    path: '/api/stop',
+    body: { reason: options.reason },
+    withStore: async (refused) => ({ stopped: views.stop(await stopEverything(refused, personOf(options))) }),
+    text: ({ stopped }) => [
+      `everything is stopped since ${stopped.at} (${stopped.by}: ${stopped.reason})`,
+      'runs go on judging; nothing is called until `trustward resume --reason …`',
+    ],
+  });
+}
+
+export async function resumeCommand(io: Io, options: ReasonOptions): Promise<number> {
+  return perform<{ stopped: null; lifted: StopShown }>(io, options, {
+    path: '/api/resume',
+    body: { reason: options.reason },
+    withStore: async (refused) => ({
+      stopped: null,
+      lifted: views.stop(await resumeEverything(refused, personOf(options))),
+    }),
+    text: ({ lifted }) => [`resumed: it was stopped since ${lifted.at} (${lifted.by}: ${lifted.reason})`],
+  });
+}
+
+export async function acceptCommand(io: Io, source: string, options: ReasonOptions): Promise<number> {
+  return perform<ReturnType<Views['acceptance']>>(io, options, {
+    path: '/api/snapshot/accept',
+    body: { source, reason: options.reason },
+    withStore: async (refused) => views.acceptance(await acceptSnapshot(refused, source, personOf(options))),
+    text: ({ count, causes }) => [
+      `the next reading of ${source} becomes the baseline, if it is no worse than the last one (${causes.join(', ')}; ${count} records)`,
+    ],
+  });
+}
+
+export interface ExemptOptions extends ReasonOptions {
+  selector?: string;
+  owner: string;
+  until: string;
+  release?: boolean;
+}
+
+/** Exit code 3: it was to be released, and something of that was not done. */
+export async function exemptAddCommand(
+  io: Io,
+  kind: string | undefined,
+  id: string | undefined,
+  options: ExemptOptions,
+): Promise<number> {
+  const { owner, reason, until, release } = options;
+  const request: ExemptionRequest & { release: boolean } = {
+    ...aboutOf(kind, id, options.selector),
+    owner,
+    reason,
+    until,
+    release: release ?? false,
+  };
+  return perform<ExemptionShown & { released: ReleasedShown[] }>(io, options, {
+    path: '/api/exemptions',
+    body: request,
+    withEngine: async (engine) => {
+      const { exemption, released } = await exempt(engine, request, COMMAND_LINE);
+      return { ...views.exemption(exemption, engine.clock.nowMs()), released: released.map(views.released) };
+    },
+    text: (answer) => [
+      `exemption ${answer.id}: ${answer.about} is left alone until ${answer.expiresAt} (${answer.owner} answers for it)`,
+      ...(request.release && answer.released.length === 0 ? ['nothing stands on it that Trustward did'] : []),
+      ...answer.released.map(releasedLine),
+    ],
+    exitCode: ({ released }) => exitCodeOf(released),
+  });
+}
+
+function aboutOf(kind: string | undefined, id: string | undefined, selector: string | undefined) {
+  if (selector !== undefined && kind === undefined) {
+    const at = selector.indexOf('=');
+    if (at < 1)
+      throw new AppError('usage', `--selector is \`${selector}\`: expected FIELD=VALUE, such as Platform=macOS`);
+    return { selector: { field: selector.slice(0, at).trim(), value: selector.slice(at + 1).trim() } };
+  }
+  if (selector === undefined && kind !== undefined && id !== undefined) return { subject: { kind, id } };
+  throw new AppError('usage', 'give either KIND and ID, such as `device 4f1c…`, or --selector FIELD=VALUE');
+}
+
+export async function exemptEndCommand(io: Io, id: string, options: ReasonOptions): Promise<number> {
+  return perform<ExemptionShown>(io, options, {
+    path: `/api/exemptions/${encodeURIComponent(id)}/end`,
+    body: { reason: options.reason },
+    withStore: async (refused) =>
+      views.exemption(await endExemption(refused, id, personOf(options)), refused.clock.nowMs()),
+    text: (ended) => [`exemption ${ended.id} of ${ended.about} is ended: rules act on it again`],
+  });
+}
+
+export async function intentResolveCommand(
+  io: Io,
+  id: string,
+  options: ReasonOptions & { as: string },
+): Promise<number> {
+  const as = RESOLUTIONS.find((known) => known === options.as);
+  if (!as) throw new AppError('usage', `--as is \`${options.as}\`: expected ${RESOLUTIONS.join(', ')}`);
+  return perform<ReturnType<Views['intent']>>(io, options, {
+    path: `/api/intents/${encodeURIComponent(id)}/resolve`,
+    body: { as, reason: options.reason },
+    withEngine: async (engine) => views.intent(await resolveIntent(engine, id, as, personOf(options))),
+    text: (intent) => [`intent ${intent.id} (${intent.action} ${intent.target}): ${RESOLVED[as]}`],
+  });
+}
+
+const RESOLVED: Record<Resolution, string> = {
+  done: 'confirmed; what it did is claimed, and undone when its trouble is over',
+  'not-done': 'failed; it is not tried again while its trouble lasts',
+  retry: 'the next run reads it back, and tries it once more if it is not done and still wished',
+};
+
+/** Exit code 3: the undo was refused, failed, or is in doubt; the claims stand. */
+export async function claimReleaseCommand(io: Io, target: string, options: ReasonOptions): Promise<number> {
+  return perform<{ released: ReleasedShown[] }>(io, options, {
+    path: '/api/claims/release',
+    body: { target, reason: options.reason },
+    withEngine: async (engine) => ({
+      released: (await releaseClaims(engine, target, personOf(options))).map(views.released),
+    }),
+    text: ({ released }) => released.map(releasedLine),
+    exitCode: ({ released }) => exitCodeOf(released),
+  });
+}
+
+function releasedLine({ action, target, state, text }: ReleasedShown): string {
+  const words = { released: 'released', dry_run: 'dry run', standing: 'NOT released, its claims stand' }[state];
+  return `${action} ${target}: ${words} (${text})`;
+}
+
+function exitCodeOf(released: readonly ReleasedShown[]): number {
+  return released.some(({ state }) => state === 'standing') ? 3 : 0;
+}

@@ -1,0 +1,257 @@
+// The only place that builds the adapters and hands them over. In: a checked configuration. Out: an engine to run,
+// or a reader. Everything built here is closed by `close`.
+import { dirname, join } from 'node:path';
+import { linkEntry } from '../audit/chain.ts';
+import { sealWith } from '../audit/checkpoint.ts';
+import { CheckpointFile, checkpointFileOf } from '../audit/checkpoint-file.ts';
+import { type FileCheckpointer, openCheckpointer } from '../audit/checkpointer.ts';
+import { createKey, loadOrCreateKey } from '../audit/signing-key.ts';
+import { auditSourcesOf, type CopiesElsewhere } from '../audit/sources.ts';
+import type { AuditCheck } from '../audit/verdict.ts';
+import { verifyAudit } from '../audit/verify.ts';
+import type { Config } from '../config/config.ts';
+import { startConsole } from '../console/console.ts';
+import type { CheckpointReader } from '../domain/checkpoint.ts';
+import type { TokenStore } from '../domain/endpoint-token.ts';
+import { leastMode, type Mode } from '../domain/mode.ts';
+import type { Api, Clock, Log } from '../domain/ports.ts';
+import type { StoreReader } from '../domain/store.ts';
+import type { ExplainDeps } from '../explain/explain-subject.ts';
+import { ManagementClient } from '../management/client.ts';
+import type { RuleHolder } from '../rule-set/rule-holder.ts';
+import type { Engine } from '../run/engine.ts';
+import { lastCheckpoint } from '../store/checkpoint-table.ts';
+import { openDatabase, openReadOnly } from '../store/database.ts';
+import { migrate } from '../store/migrate.ts';
+import { SqliteReader } from '../store/reader.ts';
+import { SqliteStore } from '../store/sqlite-store.ts';
+import { StoreHealth } from '../store/store-health.ts';
+import { takeWriterLock, type WriterLock } from '../store/writer-lock.ts';
+import { bootId, systemClock } from '../system/clock.ts';
+import { systemRandom } from '../system/ids.ts';
+import { systemLog } from '../system/log.ts';
+import { steadyTime } from '../system/steady-time.ts';
+import { composeNotifications, type Notifications } from './notifications.ts';
+import { Closing, loadParts } from './parts.ts';
+
+export interface Composition {
+  config: Config;
+  engine: Engine;
+  rules: RuleHolder;
+  lock: WriterLock;
+  log: Log;
+  clock: Clock;
+  /** Aborting it: nothing new is begun. */
+  stopping: AbortController;
+  notifications: Notifications;
+  /** How the database fares. */
+  health: StoreHealth;
+  /** The embedded console's address; undefined with a real API. */
+  embedded: string | undefined;
+  /** Of the HTTP endpoint. */
+  tokens: TokenStore;
+  /** What explaining needs, with the rules as they are now. */
+  explaining(): ExplainDeps;
+  verifyAudit(): Promise<AuditCheck>;
+  close(): Promise<void>;
+}
+
+/**
+ * Everything that acts. In order: rules, lock, database, API; so that a mistake in an early one leaves no trace in a later.
+ * Errors: AppError `rules`, `usage` for a chosen rule that is not active, `store_locked`, `store_failed`, `bound_elsewhere`.
+ */
+export async function composeEngine(
+  config: Config,
+  daemonMode: Mode = config.mode,
+  chosen: readonly string[] = [],
+): Promise<Composition> {
+  const { rules, common } = await loadParts(config, chosen);
+  const { clock, log } = common;
+  const closing = new Closing();
+  try {
+    const lock = takeWriterLock(config.db);
+    closing.add(() => lock.release());
+    const { store, health, openCheckpoints } = await openStore(config.db, clock, log);
+    closing.add(() => store.close());
+    await refuseOtherAddress(store, bindingOf(config));
+    const checkpointer = await openCheckpoints();
+    closing.add(() => checkpointer.publish());
+    const notifications = composeNotifications({ config, store, health, clock, log });
+    closing.add(() => notifications.deliverDue());
+    const stopping = new AbortController();
+    const hardStop = new AbortController();
+    const { api, embedded, end } = await connect(config, clock, log, hardStop.signal);
+    closing.add(end);
+    stopping.signal.addEventListener('abort', () => setTimeout(() => hardStop.abort(), GRACE_MS).unref(), {
+      once: true,
+    });
+    const steady = steadyTime(clock, bootId(), await store.clockAgreement());
+    await store.keepClockAgreement(steady.agreement());
+    const engine: Engine = {
+      ...common,
+      api,
+      store,
+      checkpointer,
+      steady,
+      // A restored database has forgotten what was done since, and one with damage may say what never was: nothing is changed
+      // until a person has looked.
+      get daemonMode() {
+        const isDoubtful = checkpointer.restored() !== undefined || health.fault()?.kind === 'corrupt';
+        return isDoubtful ? leastMode(daemonMode, 'dry-run') : daemonMode;
+      },
+      bindTo: bindingOf(config),
+      signal: stopping.signal,
+      afterwards: () => notifications.afterwards(),
+    };
+    await store.abortStaleRuns(clock.nowMs());
+    const explaining = (): ExplainDeps => {
+      const { ids, actions, settings, daemonMode } = engine;
+      return { api, reader: store, clock, ids, actions, rules: rules.all(), daemonMode, settings };
+    };
+    const verify = () => verifyAudit(auditSourcesOf(config.db, store, clock));
+    return {
+      config,
+      engine,
+      rules,
+      lock,
+      log,
+      clock,
+      stopping,
+      embedded,
+      notifications,
+      health,
+      tokens: store.tokens(),
+      explaining,
+      verifyAudit: verify,
+      close: closing.close,
+    };
+  } catch (error) {
+    await closing.close();
+    throw error;
+  }
+}
+
+/** What is under way when the process is asked to end may take so long; design: 20 s in all. */
+const GRACE_MS = 15_000;
+
+export function composeReader(databaseFile: string): StoreReader & CheckpointReader {
+  return new SqliteReader(openReadOnly(databaseFile), systemClock);
+}
+
+/** Verifies the record of a database, also while a daemon writes to it. Errors: AppError `not_found`, `store_failed`. */
+export async function composeVerification(databaseFile: string, copies: CopiesElsewhere): Promise<AuditCheck> {
+  const reader = composeReader(databaseFile);
+  try {
+    return await verifyAudit(auditSourcesOf(databaseFile, reader, systemClock, copies));
+  } finally {
+    await reader.close();
+  }
+}
+
+export interface AuditWriter {
+  store: SqliteStore;
+  checkpointer: FileCheckpointer;
+  clock: Clock;
+  close(): Promise<void>;
+}
+
+/**
+ * The database and its checkpoints for a person's change of the record; no rules, no API. With `newKey` the signing key is
+ * replaced first. Errors: AppError `store_locked` while a daemon runs, `not_found` without a database, `store_failed`.
+ */
+export async function composeAuditWriter(databaseFile: string, { newKey = false } = {}): Promise<AuditWriter> {
+  openReadOnly(databaseFile).close();
+  const clock = systemClock;
+  const log = systemLog({ level: 'silent', form: 'plain' });
+  const lock = takeWriterLock(databaseFile);
+  const closing = new Closing();
+  closing.add(() => lock.release());
+  try {
+    if (newKey) createKey(databaseFile);
+    const { store, openCheckpoints } = await openStore(databaseFile, clock, log);
+    closing.add(() => store.close());
+    return { store, checkpointer: await openCheckpoints(), clock, close: closing.close };
+  } catch (error) {
+    await closing.close();
+    throw error;
+  }
+}
+
+interface OpenedStore {
+  store: SqliteStore;
+  health: StoreHealth;
+  openCheckpoints(): Promise<FileCheckpointer>;
+}
+
+async function openStore(databaseFile: string, clock: Clock, log: Log): Promise<OpenedStore> {
+  const health = new StoreHealth(clock, log);
+  const db = openDatabase(databaseFile, health);
+  try {
+    migrate(db);
+    const file = new CheckpointFile(checkpointFileOf(databaseFile));
+    const hasSigned = lastCheckpoint(db) !== undefined || file.lastLine().last !== undefined;
+    const key = loadOrCreateKey(databaseFile, hasSigned);
+    let checkpointer: FileCheckpointer | undefined;
+    const sealed = () => void checkpointer?.publish();
+    const store = new SqliteStore(db, linkEntry, clock, { seal: sealWith(key), sealed });
+    const openCheckpoints = async () => {
+      checkpointer = await openCheckpointer({ store, file, clock, log });
+      return checkpointer;
+    };
+    return { store, health, openCheckpoints };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** What the database is bound to: the API's address, or the embedded console's database (its port changes). */
+export function bindingOf(config: Config): string {
+  return config.api ? config.api.url : `the embedded console (${consoleDatabaseOf(config)})`;
+}
+
+function consoleDatabaseOf(config: Config): string {
+  return join(dirname(config.db), 'demo-console.db');
+}
+
+async function refuseOtherAddress(store: SqliteStore, address: string): Promise<void> {
+  if ((await store.address()) !== undefined) await store.bind(address);
+}
+
+/** The Management API alone, for a look at it; undefined for the embedded console, which is not started for that. */
+export function composeClient({ api, timing }: Config): ManagementClient | undefined {
+  const { requestTimeoutMs, progressTimeoutMs } = timing;
+  const common = { requestTimeoutMs, progressTimeoutMs, clock: systemClock, random: systemRandom, retries: 1 };
+  return api && new ManagementClient({ ...common, address: api.url, credential: api.credential });
+}
+
+interface Connection {
+  api: Api;
+  embedded: string | undefined;
+  end(): Promise<void>;
+}
+
+export async function connect(config: Config, clock: Clock, log: Log, signal: AbortSignal): Promise<Connection> {
+  const { requestTimeoutMs, progressTimeoutMs } = config.timing;
+  const common = { requestTimeoutMs, progressTimeoutMs, clock, random: systemRandom, signal };
+  if (config.api) {
+    const { url, credential, adminToken } = config.api;
+    const api = new ManagementClient({ ...common, address: url, credential, adminToken });
+    return { api, embedded: undefined, end: () => api.close() };
+  }
+  const console = await startConsole({
+    listen: { host: '127.0.0.1', port: 0 },
+    dbFile: consoleDatabaseOf(config),
+    seed: { seed: 1 },
+    live: true,
+    clock,
+    log,
+  });
+  const secret = console.issueApiKey('embedded engine', 'Admin');
+  const api = new ManagementClient({ ...common, address: console.address, credential: { kind: 'api_key', secret } });
+  const end = async () => {
+    await api.close();
+    await console.close();
+  };
+  return { api, embedded: console.address, end };
+}

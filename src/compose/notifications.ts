@@ -1,0 +1,58 @@
+// What tells people outside, put together: alerts are looked for when a run or a plan is over, deliveries go on beside.
+// In: a configuration and the store. Out: something to call afterwards, and to run beside a daemon. No action waits for it.
+import type { Config } from '../config/config.ts';
+import { lineOf } from '../domain/errors.ts';
+import type { Clock, Log } from '../domain/ports.ts';
+import { Alerts } from '../notify/alerts.ts';
+import { DatabaseAlert } from '../notify/database-alert.ts';
+import { Deliveries } from '../notify/delivery.ts';
+import type { SqliteStore } from '../store/sqlite-store.ts';
+import type { StoreHealth } from '../store/store-health.ts';
+import { systemIds, systemRandom } from '../system/ids.ts';
+
+/** A command that ends waits so long at most for what is due; the rest is delivered by the next process. */
+const LAST_ROUND_MS = 5_000;
+
+export interface Notifications {
+  /** Looks for what needs a person now. Never throws. */
+  afterwards(): Promise<void>;
+  /** Beside a daemon, until `signal` aborts. Never throws. */
+  start(signal: AbortSignal): Promise<void>;
+  /** Tries once what is due, for a process that ends. Never throws. */
+  deliverDue(): Promise<void>;
+}
+
+export interface NotificationParts {
+  config: Config;
+  store: SqliteStore;
+  health: StoreHealth;
+  clock: Clock;
+  log: Log;
+}
+
+export function composeNotifications(parts: NotificationParts): Notifications {
+  const { store, health, clock, log } = parts;
+  const { webhooks, alertsTo, silenceMs } = parts.config.notify;
+  const outbox = store.outbox();
+  const deliveries = new Deliveries({ outbox, webhooks, clock, random: systemRandom, log });
+  const ids = systemIds(clock);
+  const ending = new AbortController();
+  const database = new DatabaseAlert({ fault: () => health.fault(), webhooks, ids, clock, log, signal: ending.signal });
+  const exemptions = { warnMs: parts.config.timing.exemptionWarnMs, unusedMs: parts.config.timing.exemptionUnusedMs };
+  const alerts = new Alerts({ reader: store, outbox, ids, clock, to: alertsTo, exemptions, database });
+  const failed = (error: unknown) => log.error({}, `people could not be alerted: ${lineOf(error)}`);
+  return {
+    afterwards: async () => {
+      await alerts.look().catch(failed);
+      deliveries.poke();
+    },
+    start: async (signal) => {
+      signal.addEventListener('abort', () => ending.abort(), { once: true });
+      await Promise.all([deliveries.run(signal), alerts.watchSilence(silenceMs, signal, failed)]);
+    },
+    deliverDue: async () => {
+      const limit = AbortSignal.timeout(LAST_ROUND_MS);
+      while (!limit.aborted && (await deliveries.round(limit)) === 'more');
+    },
+  };
+}

@@ -1,0 +1,67 @@
+// What everything that runs rules is built of: the log, the actions, the loaded rules, and what is closed in the end. In: a checked
+// configuration. Out: parts for compose.ts and compose-what-if.ts, which add a database and the API.
+import { realpathSync } from 'node:fs';
+import { actionsWith } from '../act/actions.ts';
+import type { Config } from '../config/config.ts';
+import { PLACEHOLDER_SERIALS } from '../decide/serials.ts';
+import { EVENT_PULL_DEFAULT } from '../pull/pull-events.ts';
+import { RuleHolder } from '../rule-set/rule-holder.ts';
+import { demandActive, type Engine, type EngineSettings } from '../run/engine.ts';
+import { systemClock } from '../system/clock.ts';
+import { systemIds } from '../system/ids.ts';
+import { systemLog } from '../system/log.ts';
+
+export interface Parts {
+  rules: RuleHolder;
+  /** Of an engine: all that needs neither a database nor the API. */
+  common: Pick<Engine, 'clock' | 'ids' | 'log' | 'actions' | 'active' | 'rulesDir' | 'settings' | 'demo' | 'feed'>;
+}
+
+/** Errors: AppError `rules`, `usage` for a chosen rule that is not active. Nothing is left behind that would have to be closed. */
+export async function loadParts(config: Config, chosen: readonly string[]): Promise<Parts> {
+  const clock = systemClock;
+  const log = systemLog({ level: config.logLevel, form: config.logForm });
+  const actions = actionsWith([...config.notify.webhooks.keys()]);
+  const rules = new RuleHolder(config.rulesDir, actions, log);
+  await rules.load();
+  demandActive(rules.active(), chosen);
+  const common: Parts['common'] = {
+    clock,
+    ids: systemIds(clock),
+    log,
+    actions,
+    active: () => rules.active(),
+    rulesDir: realpathSync(config.rulesDir),
+    settings: settingsOf(config),
+    demo: config.api === undefined,
+    feed: { primed: new WeakSet(), triedMs: 0 },
+  };
+  return { rules, common };
+}
+
+/** What was opened is closed in the other order, once. */
+export class Closing {
+  private readonly ends: (() => Promise<void> | void)[] = [];
+
+  add(end: () => Promise<void> | void): void {
+    this.ends.push(end);
+  }
+
+  readonly close = async (): Promise<void> => {
+    for (let end = this.ends.pop(); end; end = this.ends.pop()) await end();
+  };
+}
+
+function settingsOf(config: Config): EngineSettings {
+  const { timing, ceilings, attemptsMax, runFailuresMax, serialDevicesMax } = config;
+  const { quietMs, goneAfterMs, planTtlMs, keepRunsMs, eventOverlapMs, clockSkewMs } = timing;
+  return {
+    decide: { ceilings, goneAfterMs, quietMs, serialDevicesMax, placeholderSerials: PLACEHOLDER_SERIALS },
+    act: { ceilings, attemptsMax, runFailuresMax, quietMs, rereadMs: Math.min(2_000, quietMs) },
+    trust: { ...config.trust, skewMs: clockSkewMs },
+    events: { ...EVENT_PULL_DEFAULT, overlapMs: eventOverlapMs },
+    planTtlMs,
+    keepRunsMs,
+    exemptions: { warnMs: timing.exemptionWarnMs, unusedMs: timing.exemptionUnusedMs },
+  };
+}

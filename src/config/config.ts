@@ -1,0 +1,184 @@
+// Configuration: environment and flags → one checked value; flags win. Every mistake is reported, each in one line that
+// says which name, what it holds and what was expected. Secrets come from the environment or a file, never from arguments.
+
+import { CEILINGS_DEFAULT, type CeilingSettings } from '../domain/ceiling.ts';
+import { formatDuration } from '../domain/duration.ts';
+import { MODES, type Mode } from '../domain/mode.ts';
+import { type NotifySettings, readNotifySettings } from '../notify/settings.ts';
+import { LOG_LEVELS, type LogLevel } from '../system/log.ts';
+import { ConfigReader, type Environment } from './reader.ts';
+
+export type { Environment } from './reader.ts';
+export { parseListen } from './reader.ts';
+
+export interface Flags {
+  apiUrl?: string;
+  db?: string;
+  rules?: string;
+  schedule?: string;
+  mode?: string;
+  listen?: string;
+}
+
+/** A rule can be off; a run that does nothing is none. */
+export type RunMode = Exclude<Mode, 'off'>;
+const RUN_MODES = MODES.filter((mode): mode is RunMode => mode !== 'off');
+
+export type Credential = { kind: 'api_key' | 'refresh_token'; secret: string };
+
+export interface Config {
+  /** Undefined: the embedded console. */
+  api: { url: string; credential: Credential; adminToken: string | undefined } | undefined;
+  db: string;
+  rulesDir: string;
+  schedule: string;
+  /** The most that any rule may do. */
+  mode: RunMode;
+  /** What the environment says about it, whatever a flag says: the most that a single run may be told to do. */
+  modeCap: RunMode | undefined;
+  listen: { host: string; port: number };
+  token: string | undefined;
+  allowedHosts: string[];
+  logLevel: LogLevel;
+  logForm: 'json' | 'plain';
+  timing: {
+    requestTimeoutMs: number;
+    progressTimeoutMs: number;
+    quietMs: number;
+    goneAfterMs: number;
+    planTtlMs: number;
+    keepRunsMs: number;
+    eventOverlapMs: number;
+    clockSkewMs: number;
+    exemptionWarnMs: number;
+    exemptionUnusedMs: number;
+  };
+  attemptsMax: number;
+  runFailuresMax: number;
+  serialDevicesMax: number;
+  ceilings: CeilingSettings;
+  notify: NotifySettings;
+  trust: {
+    unreadablePercent: number;
+    shrunkPercent: number;
+    shrunkRecords: number;
+    movedPoints: number;
+    movedRecords: number;
+  };
+}
+
+/** Errors: AppError `config` with every mistake, one a line. */
+export function readConfig(env: Environment, flags: Flags = {}): Config {
+  const reader = new ConfigReader(env);
+  const api = readApi(reader, flags);
+  const demo = api === undefined;
+  if (demo && env.NODE_ENV === 'production') {
+    reader.fault(
+      'TRUSTWARD_API_URL is not set: the embedded console is for trying things out and refused with NODE_ENV=production',
+    );
+  }
+  const modeCap = reader.choice('TRUSTWARD_MODE', RUN_MODES, undefined);
+  const requestTimeoutMs = reader.duration('TRUSTWARD_REQUEST_TIMEOUT', '10s', '1s');
+  const config: Config = {
+    api,
+    db: flags.db ?? reader.text('TRUSTWARD_DB') ?? (demo ? 'data/demo.db' : 'data/trustward.db'),
+    rulesDir: flags.rules ?? reader.text('TRUSTWARD_RULES') ?? 'rules',
+    schedule: reader.schedule(flags.schedule, demo ? '*/15 * * * * *' : '*/5 * * * *'),
+    mode: reader.flag('--mode', flags.mode, RUN_MODES) ?? modeCap ?? (demo ? 'enforce' : 'dry-run'),
+    modeCap,
+    listen: reader.listen(flags.listen, '127.0.0.1:8080'),
+    token: readToken(reader),
+    allowedHosts: (reader.text('TRUSTWARD_ALLOWED_HOSTS') ?? '')
+      .split(',')
+      .map((host) => host.trim())
+      .filter(Boolean),
+    logLevel: reader.choice('TRUSTWARD_LOG_LEVEL', LOG_LEVELS, 'info'),
+    logForm: reader.choice('TRUSTWARD_LOG_FORMAT', ['json', 'plain'], process.stderr.isTTY ? 'plain' : 'json'),
+    timing: {
+      requestTimeoutMs,
+      progressTimeoutMs: reader.duration('TRUSTWARD_PROGRESS_TIMEOUT', '30s', '1s'),
+      quietMs: reader.duration('TRUSTWARD_QUIET_PERIOD', quietDefault(requestTimeoutMs), '0s'),
+      goneAfterMs: reader.duration('TRUSTWARD_GONE_AFTER', '24h', '0s'),
+      planTtlMs: reader.duration('TRUSTWARD_PLAN_TTL', '24h', '1m'),
+      keepRunsMs: reader.duration('TRUSTWARD_KEEP_RUNS', '90d', '1d'),
+      eventOverlapMs: reader.duration('TRUSTWARD_EVENT_OVERLAP', '5m', '0s'),
+      clockSkewMs: reader.duration('TRUSTWARD_CLOCK_SKEW', '5m', '0s'),
+      exemptionWarnMs: reader.duration('TRUSTWARD_EXEMPTION_WARNING', '24h', '0s'),
+      exemptionUnusedMs: reader.duration('TRUSTWARD_EXEMPTION_UNUSED', '30d', '0s'),
+    },
+    attemptsMax: reader.count('TRUSTWARD_ATTEMPTS_MAX', 3, 1),
+    runFailuresMax: reader.count('TRUSTWARD_RUN_FAILURES_MAX', 5, 1),
+    serialDevicesMax: reader.count('TRUSTWARD_SERIAL_DEVICES_MAX', 5, 1),
+    ceilings: {
+      run: reader.ceiling('TRUSTWARD_CEILING_RUN', CEILINGS_DEFAULT.run),
+      // The made-up organization lives a year in a day: a real day's ceiling would hold everything within the hour.
+      day: reader.ceiling('TRUSTWARD_CEILING_DAY', demo ? { max: 100_000, percent: 100 } : CEILINGS_DEFAULT.day),
+    },
+    notify: readNotifySettings(reader),
+    trust: {
+      unreadablePercent: reader.percent('TRUSTWARD_TRUST_UNREADABLE_PERCENT', 1),
+      shrunkPercent: reader.percent('TRUSTWARD_TRUST_SHRUNK_PERCENT', 20),
+      shrunkRecords: reader.count('TRUSTWARD_TRUST_SHRUNK_RECORDS', 10, 0),
+      movedPoints: reader.percent('TRUSTWARD_TRUST_MOVED_POINTS', 20),
+      movedRecords: reader.count('TRUSTWARD_TRUST_MOVED_RECORDS', 10, 0),
+    },
+  };
+  reader.finish();
+  return config;
+}
+
+/** INVARIANT: a request that timed out has had its effect, or never will, when its target is read back. */
+function quietDefault(requestTimeoutMs: number): string {
+  return formatDuration(Math.max(15_000, Math.ceil(requestTimeoutMs * 1.5)));
+}
+
+/** What a person's word needs: the database, and the token of a daemon on it. Nothing else that is wrong keeps a stop from being heard. */
+export function readDatabaseAccess(env: Environment, flags: Flags = {}): Pick<Config, 'db' | 'token'> {
+  const reader = new ConfigReader(env);
+  const token = readToken(reader);
+  reader.finish();
+  return { db: readDatabasePath(env, flags), token };
+}
+
+/** What the reading commands need: the database alone; no credential is asked for. */
+export function readDatabasePath(env: Environment, flags: Flags = {}): string {
+  const demo = (flags.apiUrl ?? env.TRUSTWARD_API_URL ?? '').trim() === '';
+  return flags.db ?? (env.TRUSTWARD_DB?.trim() || undefined) ?? (demo ? 'data/demo.db' : 'data/trustward.db');
+}
+
+function readApi(reader: ConfigReader, flags: Flags): Config['api'] {
+  const url = reader.baseUrl(flags.apiUrl);
+  const apiKey = reader.secret('TRUSTWARD_API_KEY');
+  const refreshToken = reader.secret('TRUSTWARD_REFRESH_TOKEN');
+  const adminToken = reader.secret('TRUSTWARD_ADMIN_TOKEN');
+  if (url === undefined) {
+    const given = [
+      apiKey && 'TRUSTWARD_API_KEY',
+      refreshToken && 'TRUSTWARD_REFRESH_TOKEN',
+      adminToken && 'TRUSTWARD_ADMIN_TOKEN',
+    ].find(Boolean);
+    if (given)
+      reader.fault(
+        `${given} is set but TRUSTWARD_API_URL is not: set it to the base address of your console, or unset ${given} to use the embedded one`,
+      );
+    return undefined;
+  }
+  if (apiKey && refreshToken)
+    reader.fault('TRUSTWARD_API_KEY and TRUSTWARD_REFRESH_TOKEN are both set: set one of them');
+  if (!apiKey && !refreshToken)
+    reader.fault(
+      'TRUSTWARD_API_URL is set but no credential is: set TRUSTWARD_API_KEY or TRUSTWARD_REFRESH_TOKEN (or the same name with _FILE)',
+    );
+  const credential: Credential = apiKey
+    ? { kind: 'api_key', secret: apiKey }
+    : { kind: 'refresh_token', secret: refreshToken ?? '' };
+  return { url, credential, adminToken };
+}
+
+/** The same form as of the token that is made at a first start: what is shorter can be guessed. */
+function readToken(reader: ConfigReader): string | undefined {
+  const token = reader.secret('TRUSTWARD_TOKEN');
+  if (token !== undefined && !/^[\w.~+/=-]{16,512}$/.test(token))
+    reader.fault('TRUSTWARD_TOKEN is no token: expected 16 to 512 letters, digits or any of `._~+/=-`');
+  return token;
+}

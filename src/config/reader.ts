@@ -1,0 +1,146 @@
+// Configuration: one reader of names and values. In: the environment, and flags where there are any. Out: checked values,
+// or a fault each: which name, what it holds, what was expected. It never repeats a secret, and finds all faults, not the first.
+import { readFileSync } from 'node:fs';
+import { parseDuration } from '../domain/duration.ts';
+import { AppError } from '../domain/errors.ts';
+import { scheduleFault } from '../schedule/schedule.ts';
+
+export type Environment = Record<string, string | undefined>;
+
+export class ConfigReader {
+  private readonly faults: string[] = [];
+  constructor(private readonly env: Environment) {}
+
+  fault(text: string): void {
+    this.faults.push(text);
+  }
+
+  finish(): void {
+    if (this.faults.length > 0)
+      throw new AppError('config', this.faults.map((fault) => `configuration: ${fault}`).join('\n'));
+  }
+
+  text(name: string): string | undefined {
+    const value = this.env[name]?.trim();
+    return value === '' ? undefined : value;
+  }
+
+  /** `NAME`, or the first line of the file that `NAME_FILE` names. */
+  secret(name: string): string | undefined {
+    const file = this.text(`${name}_FILE`);
+    if (file === undefined) return this.printable(name, this.text(name));
+    if (this.text(name) !== undefined) this.fault(`${name} and ${name}_FILE are both set: set one of them`);
+    try {
+      const secret = readFileSync(file, 'utf8').split('\n')[0]?.trim();
+      if (!secret) this.fault(`${name}_FILE: \`${file}\` is empty`);
+      return this.printable(`${name}_FILE`, secret || undefined);
+    } catch (error) {
+      this.fault(`${name}_FILE: \`${file}\` cannot be read (${(error as NodeJS.ErrnoException).code})`);
+      return undefined;
+    }
+  }
+
+  /** What is not printable cannot stand in a header. The message never repeats the secret. */
+  private printable(name: string, secret: string | undefined): string | undefined {
+    if (secret !== undefined && !/^[\x21-\x7e]+$/.test(secret))
+      this.fault(`${name} holds blanks, line breaks or other characters that no credential has`);
+    return secret;
+  }
+
+  baseUrl(flag: string | undefined): string | undefined {
+    const text = flag?.trim() ?? this.text('TRUSTWARD_API_URL');
+    if (text === undefined) return undefined;
+    const name = flag === undefined ? 'TRUSTWARD_API_URL' : '--api-url';
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (!url || !/^https?:$/.test(url.protocol))
+      this.fault(`${name} is \`${text}\`: expected an address such as https://console.example.com`);
+    else if (url.username || url.password)
+      this.fault(`${name} holds a user name or password: give the credential in TRUSTWARD_API_KEY`);
+    else if (url.search || url.hash)
+      this.fault(`${name} is \`${text}\`: give the bare base address, without query or fragment`);
+    else if (/\/api(\/v\d+)?\/?$/.test(url.pathname))
+      this.fault(`${name} is \`${text}\`: give the base address without \`${url.pathname}\`, it is added`);
+    // One spelling of one address: a database is bound to it.
+    return url ? `${url.origin}${url.pathname}`.replace(/\/+$/, '') : text;
+  }
+
+  choice<const T extends string, F extends T | undefined>(name: string, choices: readonly T[], fallback: F): T | F {
+    return this.oneOf(name, this.text(name), choices) ?? fallback;
+  }
+
+  flag<T extends string>(name: string, text: string | undefined, choices: readonly T[]): T | undefined {
+    return this.oneOf(name, text, choices);
+  }
+
+  private oneOf<T extends string>(name: string, text: string | undefined, choices: readonly T[]): T | undefined {
+    const found = choices.find((choice) => choice === text);
+    if (text !== undefined && found === undefined) this.fault(`${name} is \`${text}\`: expected ${choices.join(', ')}`);
+    return found;
+  }
+
+  /** Milliseconds, at least those of `least`. */
+  duration(name: string, fallback: string, least: string): number {
+    const text = this.text(name) ?? fallback;
+    const ms = parseDuration(text);
+    if (ms === undefined) this.fault(`${name} is \`${text}\`: expected a duration such as ${fallback}`);
+    else if (ms < (parseDuration(least) ?? 0)) this.fault(`${name} is \`${text}\`: expected at least ${least}`);
+    return ms ?? 0;
+  }
+
+  count(name: string, fallback: number, least: number): number {
+    const text = this.text(name) ?? String(fallback);
+    const value = Number(text);
+    if (!/^\d{1,15}$/.test(text) || value < least)
+      this.fault(`${name} is \`${text}\`: expected a whole number of at least ${least}`);
+    return value;
+  }
+
+  percent(name: string, fallback: number): number {
+    const text = this.text(name) ?? String(fallback);
+    const value = Number(text);
+    if (!/^\d+(\.\d+)?$/.test(text) || value > 100)
+      this.fault(`${name} is \`${text}\`: expected 0 to 100, without \`%\``);
+    return value;
+  }
+
+  /** `50,5%`: the larger of an absolute number and a share of the subjects. */
+  ceiling(name: string, fallback: { max: number; percent: number }): { max: number; percent: number } {
+    const text = this.text(name);
+    if (text === undefined) return fallback;
+    const parts = /^(\d+)\s*,\s*(\d+(?:\.\d+)?)\s*%$/.exec(text);
+    if (!parts)
+      this.fault(
+        `${name} is \`${text}\`: expected a number and a percentage such as ${fallback.max},${fallback.percent}%`,
+      );
+    return parts ? { max: Number(parts[1]), percent: Number(parts[2]) } : fallback;
+  }
+
+  listen(flag: string | undefined, fallback: string): { host: string; port: number } {
+    return parseListen(flag ?? this.text('TRUSTWARD_LISTEN') ?? fallback) ?? this.badListen(flag);
+  }
+
+  private badListen(flag: string | undefined): { host: string; port: number } {
+    this.fault(
+      `${flag === undefined ? 'TRUSTWARD_LISTEN' : '--listen'} is \`${flag ?? this.text('TRUSTWARD_LISTEN')}\`: expected host:port such as 127.0.0.1:8080`,
+    );
+    return { host: '127.0.0.1', port: 0 };
+  }
+
+  schedule(flag: string | undefined, fallback: string): string {
+    const text = flag ?? this.text('TRUSTWARD_SCHEDULE') ?? fallback;
+    const fault = scheduleFault(text);
+    if (fault)
+      this.fault(
+        `${flag === undefined ? 'TRUSTWARD_SCHEDULE' : '--schedule'} is \`${text}\`: ${fault}; expected a cron expression such as */5 * * * *`,
+      );
+    return text;
+  }
+}
+
+/** `host:port`, `[::1]:8080`, or a bare port on loopback; undefined when it is none of these. */
+export function parseListen(text: string): { host: string; port: number } | undefined {
+  const parts = /^(?:(\[[0-9a-fA-F:.]+\]|[^:[\]]+):)?(\d{1,5})$/.exec(text);
+  const port = Number(parts?.[2]);
+  if (!parts || port > 65_535) return undefined;
+  return { host: (parts[1] ?? '127.0.0.1').replace(/^\[|\]$/g, ''), port };
+}

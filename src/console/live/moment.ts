@@ -1,0 +1,11 @@
+// console live: what every part of life is handed at each step.
+import type { Choices } from '../seed/random.ts';
+import type { Actor, ConsoleStore } from '../store/store.ts';
+
+export interface Life {
+  store: ConsoleStore;
+  choices: Choices;
+  /** The actor of events that nobody triggers. */
+  actor: Actor;
+  nowMs: number;
+}

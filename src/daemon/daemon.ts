@@ -1,0 +1,175 @@
+// The daemon: an engine with a schedule, an HTTP endpoint and a watch on the rules folder.
+// In: a composition. Out: something that can be asked where it is, and stopped.
+import type { Composition } from '../compose/compose.ts';
+import { runCycle } from '../cycle.ts';
+import { AppError, lineOf } from '../domain/errors.ts';
+import { isAtLeast } from '../domain/mode.ts';
+import type { Run, RunRequest } from '../domain/run.ts';
+import { explainSubject } from '../explain/explain-subject.ts';
+import {
+  createHttpApp,
+  type HttpDeps,
+  listen,
+  loadOrCreateToken,
+  type PlanAnswer,
+  type StartedRun,
+  type TokenRegister,
+} from '../http/index.ts';
+import { answerPlan } from '../operator/answer-plan.ts';
+import { applyPlan } from '../operator/apply-plan.ts';
+import { views } from '../report/index.ts';
+import { watchRules } from '../rule-set/rule-watch.ts';
+import { RunQueue } from '../schedule/run-queue.ts';
+import { startSchedule } from '../schedule/schedule.ts';
+import { meaningOf } from '../store/store-fault.ts';
+import { operatorPort } from './operator.ts';
+import { type LastRun, readiness } from './readiness.ts';
+import { tokenRegister, tokensPort } from './tokens.ts';
+
+export interface Daemon {
+  url: string;
+  /** Where the bearer token lies, for people. */
+  tokenPlace: string;
+  stop(): Promise<void>;
+}
+
+/** Errors: AppError `port_busy`, `config`, `store_failed`. A first run begins at once. */
+export async function startDaemon(composition: Composition): Promise<Daemon> {
+  const { config, engine, lock, log, stopping } = composition;
+  const state = new DaemonState(composition);
+  const token = config.token === undefined ? loadOrCreateToken(config.db) : undefined;
+  const tokenPlace = token ? token.file : 'TRUSTWARD_TOKEN';
+  const register = await tokenRegister(composition, token?.token ?? (config.token as string));
+  const listening = await listen(createHttpApp(httpDeps(composition, state, register)), config.listen);
+  try {
+    lock.announce({ pid: process.pid, url: listening.url, rulesDir: engine.rulesDir });
+  } catch (error) {
+    await listening.close();
+    throw error;
+  }
+  const schedule = startSchedule(config.schedule, () => void state.scheduledRun());
+  const notifications = composition.notifications.start(stopping.signal);
+  // Times that came while no daemon ran are missed runs: they become one, now.
+  void state.scheduledRun();
+  const watch = watchRules(
+    config.rulesDir,
+    engine.clock,
+    () => reloadRules(composition),
+    (error) => log.error({}, `the rules could not be loaded again: ${lineOf(error)}`),
+  );
+  log.info({ url: listening.url, schedule: config.schedule, mode: config.mode }, `listening on ${listening.url}`);
+  return {
+    url: listening.url,
+    tokenPlace,
+    stop: async () => {
+      schedule.stop();
+      stopping.abort();
+      await Promise.all([listening.close(), state.queue.stop(), watch.stop(), notifications]);
+    },
+  };
+}
+
+/** A good set replaces the active one, a bad one leaves it; either is in the audit, once and before, when something changed. */
+async function reloadRules({ config, engine, rules }: Composition): Promise<void> {
+  await rules.reload(({ hash, refused }) => {
+    const kind = refused === undefined ? 'rules.loaded' : 'rules.rejected';
+    return engine.store.appendAudit([{ kind, body: { rulesDir: config.rulesDir, hash, refused } }]);
+  });
+}
+
+/** What the daemon knows of its own doings. */
+class DaemonState {
+  readonly queue = new RunQueue();
+  /** Undefined before the first. */
+  last: LastRun | undefined;
+
+  constructor(private readonly composition: Composition) {}
+
+  /** A failing run is reported, and the next one comes. */
+  async scheduledRun(): Promise<void> {
+    const { engine, log, config } = this.composition;
+    try {
+      await this.queue.scheduled(() =>
+        this.perform({ mode: config.mode, trigger: 'schedule', rules: undefined, waitForDoubts: false }),
+      );
+    } catch (error) {
+      if (!engine.signal.aborted) log.error({}, `a scheduled run failed: ${lineOf(error)}`);
+    }
+  }
+
+  /** Resolves when the run has begun. */
+  trigger(request: RunRequest): Promise<StartedRun> {
+    return new Promise((resolve, reject) => {
+      const finished = this.queue.inTurn(() => this.perform(request, (run) => resolve({ run, finished })));
+      finished.catch(reject);
+    });
+  }
+
+  private async perform(request: RunRequest, begun?: (run: Run) => void): Promise<Run> {
+    const { engine, log, notifications } = this.composition;
+    try {
+      // Nothing else is under way at its turn: what still says so is what a failing disk kept from being recorded.
+      await engine.store.abortStaleRuns(engine.clock.nowMs());
+      const run = await runCycle(engine, request, begun);
+      this.last = { seq: run.seq, error: undefined };
+      log.info({ run: run.id, seq: run.seq, mode: run.mode }, `run ${run.seq} (${run.mode}) is done`);
+      return run;
+    } catch (error) {
+      // A request that names no rule says nothing about the daemon; a run that could not even be recorded says much.
+      const isAskersFault = error instanceof AppError && error.code === 'usage';
+      if (!isAskersFault) this.last = { seq: undefined, error };
+      // A run that could not even be begun has no end at which people are told.
+      if (meaningOf(error)) await notifications.afterwards();
+      throw error;
+    }
+  }
+}
+
+function httpDeps(composition: Composition, state: DaemonState, register: TokenRegister): HttpDeps {
+  const { config, engine, rules, log } = composition;
+  const { store, clock } = engine;
+  return {
+    reader: store,
+    views,
+    trigger: (request) => state.trigger(request),
+    readiness: () => readiness(composition, state.last),
+    plans: {
+      approve: (plan, by, reason) => approveAndApply(composition, state, plan, by, reason),
+      reject: async (plan, by, reason) => ({
+        plan: await state.queue.inTurn(() => answerPlan(engine, plan, 'reject', by, reason)),
+      }),
+      apply: (plan, by) => state.queue.inTurn(() => apply(composition, plan, by)),
+    },
+    operator: operatorPort(engine, state.queue),
+    rules: () => rules.all(),
+    explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
+    verifyAudit: () => composition.verifyAudit(),
+    tokens: tokensPort(composition, register),
+    verifyToken: (token) => register.verify(token),
+    hosts: { listenHost: config.listen.host, allowed: config.allowedHosts },
+    clock,
+    log,
+    demo: engine.demo,
+  };
+}
+
+/** A daemon of mode `approve` or `enforce` applies an approved plan at once. */
+async function approveAndApply(
+  composition: Composition,
+  state: DaemonState,
+  planId: string,
+  by: string,
+  reason: string | undefined,
+): Promise<PlanAnswer> {
+  return state.queue.inTurn(async () => {
+    const plan = await answerPlan(composition.engine, planId, 'approve', by, reason);
+    const isHeld =
+      !isAtLeast(composition.engine.daemonMode, 'approve') || (await composition.engine.store.stop()) !== undefined;
+    return isHeld ? { plan } : apply(composition, plan.id, by);
+  });
+}
+
+async function apply({ engine }: Composition, planId: string, by: string): Promise<PlanAnswer> {
+  const { plan, intents, refused } = await applyPlan(engine, planId, by);
+  return { plan, applied: { intents, refused } };
+}

@@ -1,0 +1,101 @@
+// The daemon's answer to `/readyz`: one check for each thing that must be so for it to do its work. In: the composition and what
+// the last run ended with. Out: checks. They are open to anybody: how much is wrong and what to do is told, and which lines of which
+// rule files; where files lie, and what is in them, is left to the log.
+import type { Composition } from '../compose/compose.ts';
+import { lineOf } from '../domain/errors.ts';
+import { isoTime } from '../domain/time-text.ts';
+import type { HttpDeps, ReadyCheck } from '../http/index.ts';
+import { clip, showHidden } from '../report/index.ts';
+import { meaningOf } from '../store/store-fault.ts';
+
+/** What a run ended with; `error` is undefined when it ended well. */
+export interface LastRun {
+  seq: number | undefined;
+  error: unknown;
+}
+
+export async function readiness(
+  { engine, rules, health }: Composition,
+  last: LastRun | undefined,
+): Promise<ReadyCheck[]> {
+  return [
+    await databaseCheck(engine.store, health),
+    rulesCheck(rules),
+    lastRunCheck(last),
+    ...auditChecks(engine),
+    ...(await stopChecks(engine.store)),
+    { name: 'mode', ok: true, text: `${engine.daemonMode}${engine.demo ? ', DEMO: the embedded console' : ''}` },
+  ];
+}
+
+/** Reading alone does not notice a full disk: how the last writing went is remembered. */
+async function databaseCheck(store: HttpDeps['reader'], health: Composition['health']): Promise<ReadyCheck> {
+  const entries = await store.auditHead().then(
+    ({ seq }) => `${seq} audit entries`,
+    () => undefined,
+  );
+  const fault = health.fault();
+  if (fault) {
+    const since = `so since ${isoTime(fault.since)}`;
+    const then =
+      fault.kind === 'corrupt' ? 'nothing is changed until a start with a whole one' : 'the next run tries again';
+    return { name: 'database', ok: false, text: `${fault.text}; ${since}; ${then}` };
+  }
+  return { name: 'database', ok: entries !== undefined, text: entries ?? 'it cannot be read; see the log' };
+}
+
+function rulesCheck(rules: Composition['rules']): ReadyCheck {
+  const wrong = rules.refusal;
+  const text = `${rules.all().length} rules`;
+  if (wrong === undefined) return { name: 'rules', ok: true, text };
+  const problems = `${wrong.length} problem${wrong.length === 1 ? '' : 's'}${placesOf(wrong)}`;
+  const rest = '`trustward rules check`, the log and the audit (`rules.rejected`) say what';
+  return {
+    name: 'rules',
+    ok: false,
+    text: `the folder was refused (${problems}); the last good set of ${text} goes on; ${rest}`,
+  };
+}
+
+const PLACES_MAX = 5;
+const NAME_MAX = 80;
+
+/** `: a.yaml:3, b.yaml:7 and 2 more`. INVARIANT: where, never what: a problem's text quotes values, and this is open to anybody. */
+function placesOf(problems: readonly string[]): string {
+  const places = problems.flatMap((line) => {
+    const [, file, at] = /^(.+?):(\d+):\d+: /.exec(line) ?? [];
+    return file === undefined ? [] : `${showHidden(clip(file, NAME_MAX))}:${at}`;
+  });
+  const shown = [...new Set(places)].slice(0, PLACES_MAX);
+  const more = new Set(places).size - shown.length;
+  return shown.length === 0 ? '' : `: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+function lastRunCheck(last: LastRun | undefined): ReadyCheck {
+  const name = 'last run';
+  if (!last) return { name, ok: true, text: 'none yet since the start' };
+  if (last.error === undefined) return { name, ok: true, text: `run ${last.seq} completed` };
+  const meaning = meaningOf(last.error);
+  return { name, ok: false, text: meaning ? `the database failed: ${meaning.text}` : lineOf(last.error) };
+}
+
+function auditChecks({ checkpointer }: Composition['engine']): ReadyCheck[] {
+  if (!checkpointer) return [];
+  const restored = checkpointer.restored();
+  const isBehind = checkpointer.fault() !== undefined;
+  const text = isBehind
+    ? 'the file outside the database cannot be written; see the log'
+    : 'sealed outside the database';
+  const accept = 'an older database was restored; nothing is changed until `trustward audit accept-restore`';
+  return [
+    { name: 'checkpoints', ok: !isBehind, text },
+    ...(restored === undefined ? [] : [{ name: 'restored database', ok: false, text: accept }]),
+  ];
+}
+
+/** A stop is a person's wish, no fault; who and why are left to the log and the report. */
+async function stopChecks(store: HttpDeps['reader']): Promise<ReadyCheck[]> {
+  const stop = await store.stop().catch(() => undefined); // what is wrong with the database has a check of its own
+  const text = stop && `since ${isoTime(stop.at)}: runs judge, and nothing is called until it is resumed`;
+  return text === undefined ? [] : [{ name: 'stopped', ok: true, text }];
+}

@@ -1,0 +1,121 @@
+// decide: what earlier runs said of a target, as far as this one cannot ask again: what rules that are not judged now still wish
+// of it, and which wish was given up at its last look. In: the decisions in force. Out: answers for one-target.ts. Pure.
+import type { ActionTraits } from '../domain/action.ts';
+import type { ReasonCode, StoredDecision } from '../domain/decision.ts';
+import { mappingSettings } from '../domain/deletion.ts';
+import { intentKey, isDone } from '../domain/intent.ts';
+import type { Mode } from '../domain/mode.ts';
+import { type ActionOnTarget, targetKey } from '../domain/target-key.ts';
+import type { DecideInput } from './input.ts';
+import { aimOf, type Proposal } from './proposal.ts';
+
+export type EarlierAnswersInput = Pick<
+  DecideInput,
+  'judged' | 'activeRules' | 'traits' | 'openState' | 'said' | 'runMode' | 'daemonMode'
+>;
+
+/** A wish of a rule that this run does not judge. */
+export interface ProposalInForce {
+  rule: { id: string };
+  traits: ActionTraits;
+  ownMode: Mode;
+  undo: boolean;
+  said: StoredDecision;
+}
+
+/** Answers of a wish that would be weighed again: what comes before a conflict in the design's order is not among them. */
+const WEIGHED: ReadonlySet<ReasonCode> = new Set([
+  'serial_shared',
+  'conflict',
+  'other_first',
+  'limits',
+  'owners',
+  'approval_needed',
+  'rule_matches',
+  'cleared',
+  'ceiling',
+  'drifted',
+  'stopped',
+]);
+
+/** What the last look says of a target as it is: the next one says the same while the list and the single record disagree. */
+const LASTING: ReadonlySet<ReasonCode> = new Set(['drifted', 'impossible_target', 'already_so']);
+
+export class EarlierAnswers {
+  private readonly inForce = new Map<string, ProposalInForce[]>();
+  private readonly givenUp = new Map<string, StoredDecision>();
+
+  constructor(private readonly input: EarlierAnswersInput) {
+    const judged = new Set(input.judged.map(({ id }) => id));
+    const open = new Set(
+      input.openState.episodes.flatMap((one) =>
+        one.state !== 'closed' && one.overriddenAt === undefined ? one.id : [],
+      ),
+    );
+    for (const said of input.said ?? input.openState.decisions) {
+      if (judged.has(said.rule)) this.noteGivenUp(said);
+      else if (input.activeRules.has(said.rule)) this.noteInForce(said, open);
+    }
+  }
+
+  /** Of rules that are not judged in this run: over chosen rules, or with a source that could not be read. */
+  on(aim: ActionOnTarget): readonly ProposalInForce[] {
+    return this.inForce.get(targetKey(aim)) ?? [];
+  }
+
+  /**
+   * Whether it acts by itself, and was withdrawn the last time for what the next look will find again: nothing irreversible is
+   * gained by waiting for it. What a person is asked for keeps others waiting: that person can say no.
+   */
+  wasGivenUp(proposal: Proposal): boolean {
+    const { runMode, daemonMode } = this.input;
+    if (proposal.ownMode !== 'enforce' || runMode === 'approve' || daemonMode === 'approve') return false;
+    const said = this.givenUp.get(wordKey(proposal.rule.id, proposal.summary.id, aimOf(proposal)));
+    return said !== undefined && said.ruleHash === proposal.rule.hash && said.episodeId === proposal.episode?.id;
+  }
+
+  private noteGivenUp(said: StoredDecision): void {
+    // Deciding says `already_so` as well, of what a live intent did: one that was given up is not live.
+    if (said.decision !== 'skip' || said.intentId === undefined || !LASTING.has(said.reason)) return;
+    if (said.reason === 'already_so' && this.input.openState.intents.some(({ id }) => id === said.intentId)) return;
+    this.givenUp.set(wordKey(said.rule, said.subject.id, said), said);
+  }
+
+  private noteInForce(said: StoredDecision, open: ReadonlySet<string>): void {
+    const traits = this.input.traits.get(said.action);
+    const undo = said.verdict === 'no_match';
+    if (!traits?.changesFleet || !(WEIGHED.has(said.reason) || said.reason === 'already_so')) return;
+    if (!undo && (said.episodeId === undefined || !open.has(said.episodeId))) return;
+    if (this.isAnswered(said)) return;
+    const settings = said.subject.kind === 'user' ? mappingSettings(said.subject.id) : {};
+    const key = targetKey({ action: said.action, target: said.target, settings });
+    // Capped, its rule says more than that.
+    const ownMode = said.cappedBy === undefined ? said.mode : 'approve';
+    const proposal = { rule: { id: said.rule }, traits, ownMode, undo, said };
+    this.inForce.set(key, [...(this.inForce.get(key) ?? []), proposal]);
+  }
+
+  /** Rejected, or not to be tried again by itself. */
+  private isAnswered({ action, target, episodeId, outcome }: StoredDecision): boolean {
+    if (outcome === 'parked') return true;
+    return this.input.openState.rejected.has(intentKey({ action, target, basis: [{ episodeId: episodeId ?? '' }] }));
+  }
+}
+
+/** It has its state: it stands against the opposite, and is not about to be done. */
+export function isSo({ said: { reason, outcome } }: ProposalInForce): boolean {
+  return reason === 'already_so' || isDone({ outcome });
+}
+
+export function isStillToBeDone(other: ProposalInForce): boolean {
+  return !isSo(other) && other.said.reason !== 'conflict' && other.said.reason !== 'drifted';
+}
+
+/** One decision in force for each. */
+export function wordKey(
+  rule: string,
+  subject: string,
+  { action, target }: Pick<StoredDecision, 'action' | 'target'>,
+): string {
+  return [rule, subject, action, target].join('\u0000');
+}

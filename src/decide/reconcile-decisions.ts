@@ -1,0 +1,124 @@
+// decide, last step: wishes with answers → decisions. One is written when it is new or changed; a standing one is
+// carried, so that a thousand standing matches do not write a thousand rows a run.
+import { canonicalJson } from '../domain/canonical.ts';
+import type { Decision, StoredDecision } from '../domain/decision.ts';
+import type { Effect } from '../domain/effect.ts';
+import { isAtLeast } from '../domain/mode.ts';
+import type { DecideInput } from './input.ts';
+import { type Answer, effectOf, type Proposal } from './proposal.ts';
+
+/** Of a rule whose source is untrusted, so many decisions are written; the tallies count all of its matches. */
+const UNTRUSTED_MAX = 100;
+
+export interface ReconciledDecisions {
+  written: Decision[];
+  ended: string[];
+  idOf(proposal: Proposal): string;
+  isUnchanged(proposal: Proposal): boolean;
+}
+
+export function reconcileDecisions(proposals: readonly Proposal[], input: DecideInput): ReconciledDecisions {
+  const inForce = new Map(input.openState.decisions.map((decision) => [keyOfDecision(decision), decision]));
+  const judged = new Set(input.judged.map((rule) => rule.id));
+  const ids = new Map<Proposal, string>();
+  const carried = new Set<Proposal>();
+  const kept = new Set<string>();
+  const written: Decision[] = [];
+  const untrusted = new Map<string, number>();
+  for (const proposal of proposals) {
+    const before = inForce.get(keyOf(proposal));
+    if (before && isSame(before, proposal) && !needsNewIntent(proposal)) {
+      isBeyondExamples(proposal, untrusted); // it counts as one of them
+      ids.set(proposal, before.id);
+      carried.add(proposal);
+      kept.add(before.id);
+      continue;
+    }
+    if (isBeyondExamples(proposal, untrusted)) continue;
+    const decision = decisionOf(proposal, input);
+    ids.set(proposal, decision.id);
+    written.push(decision);
+  }
+  const ended = input.openState.decisions
+    .filter(({ id, rule }) => !kept.has(id) && (judged.has(rule) || !input.activeRules.has(rule)))
+    .map(({ id }) => id);
+  return {
+    written,
+    ended,
+    idOf: (proposal) => ids.get(proposal) ?? '',
+    isUnchanged: (proposal) => carried.has(proposal),
+  };
+}
+
+function keyOf(proposal: Proposal): string {
+  return [proposal.rule.id, proposal.summary.kind, proposal.summary.id, proposal.traits.name, proposal.target].join(
+    '\u0000',
+  );
+}
+
+function keyOfDecision({ rule, subject, action, target }: StoredDecision): string {
+  return [rule, subject.kind, subject.id, action, target].join('\u0000');
+}
+
+function isSame(before: StoredDecision, proposal: Proposal): boolean {
+  const answer = proposal.answer as Answer;
+  return (
+    before.decision === answer.decision &&
+    before.reason === answer.reason &&
+    // A dry run between live ones changes nothing about what is held or skipped.
+    (before.mode === proposal.mode || answer.decision !== 'act') &&
+    before.ruleHash === proposal.rule.hash &&
+    before.episodeId === proposal.episode?.id &&
+    changesSame(before, proposal)
+  );
+}
+
+/** What a person reads before approving must be what is there now: a document may have been edited, an owner or a ban may have come. */
+function changesSame({ effect }: StoredDecision, proposal: Proposal): boolean {
+  if (proposal.traits.changes === undefined && !proposal.traits.removesTarget) return true;
+  const now = effectOf(proposal);
+  if (proposal.traits.removesTarget && now.text !== effect.text) return false;
+  return contentOf(now) === contentOf(effect);
+}
+
+function contentOf({ changes, deletion, ends }: Effect): string {
+  return canonicalJson([changes ?? null, deletion ?? null, ends ?? null]);
+}
+
+/** A live act whose intent is no longer there (withdrawn, or lost with a crash) is a new decision. */
+function needsNewIntent(proposal: Proposal): boolean {
+  return proposal.answer?.decision === 'act' && isAtLeast(proposal.mode, 'approve') && proposal.intent === undefined;
+}
+
+function isBeyondExamples(proposal: Proposal, counts: Map<string, number>): boolean {
+  if (proposal.answer?.reason !== 'untrusted_source') return false;
+  const count = (counts.get(proposal.rule.id) ?? 0) + 1;
+  counts.set(proposal.rule.id, count);
+  return count > UNTRUSTED_MAX;
+}
+
+function decisionOf(proposal: Proposal, input: DecideInput): Decision {
+  const answer = proposal.answer as Answer;
+  return {
+    id: input.ids.next(),
+    rule: proposal.rule.id,
+    ruleHash: proposal.rule.hash,
+    subject: { kind: proposal.summary.kind, id: proposal.summary.id },
+    subjectName: proposal.summary.name,
+    verdict: proposal.undo ? 'no_match' : 'match',
+    since: proposal.episode?.since ?? input.nowMs,
+    decision: answer.decision,
+    reason: answer.reason,
+    reasonText: answer.text,
+    action: proposal.traits.name,
+    target: proposal.target,
+    mode: proposal.mode,
+    cappedBy: proposal.cappedBy,
+    facts: proposal.facts,
+    effect: effectOf(proposal),
+    episodeId: proposal.episode?.id,
+    intentId: proposal.intent?.id,
+    outcome: undefined,
+    outcomeText: undefined,
+  };
+}

@@ -1,0 +1,95 @@
+// decide: wishes to undo. Only what Trustward did is undone by Trustward, only when the last claim on it ends, and only when
+// every claiming rule says `revert`. In: claims whose episodes are over. Out: wishes, or claims ended without one.
+
+import { summaryOfTarget } from '../domain/bundles.ts';
+import type { Claim } from '../domain/claim.ts';
+import type { Rule } from '../domain/rule.ts';
+import type { Claims } from './claims.ts';
+import { type FollowedEpisodes, isTrusted, subjectKey } from './episodes.ts';
+import type { DecideInput } from './input.ts';
+import { isAlreadySo, type Proposal } from './proposal.ts';
+import { cappedMode, type KnownIntents } from './proposals.ts';
+import { mayBeStale } from './reversals.ts';
+
+export class UndoProposals {
+  constructor(
+    private readonly input: DecideInput,
+    private readonly followed: FollowedEpisodes,
+    private readonly claims: Claims,
+    private readonly known: KnownIntents,
+  ) {}
+
+  /** Wishes to undo: targets all of whose claims are over, with the trouble seen gone in this very run. */
+  all(): Proposal[] {
+    const groups = new Map<string, Claim[]>();
+    for (const claim of this.claims.open()) {
+      const key = `${claim.action}\u0000${claim.target}`;
+      groups.set(key, [...(groups.get(key) ?? []), claim]);
+    }
+    return [...groups.values()].flatMap((claims) => this.undoOf(claims));
+  }
+
+  private undoOf(claims: Claim[]): Proposal[] {
+    const judged = new Map(this.input.judged.map((rule) => [rule.id, rule]));
+    const rules = claims.flatMap((claim) => judged.get(claim.rule) ?? []);
+    if (claims.some((claim) => claim.status === 'orphaned') || rules.length < claims.length) return [];
+    const episodes = claims.map((claim) => this.followed.episodes.get(claim.episodeId));
+    if (episodes.some((episode) => episode?.state !== 'closed')) return [];
+    const closedLast = Math.max(...episodes.map((episode) => episode?.closedAt ?? 0));
+    if (episodes.some((episode) => episode?.closedAt === closedLast && episode.closeReason === 'gone'))
+      return this.claims.endAll(claims, 'its subject is gone');
+    if (rules.some((rule) => !rule.revert)) return this.claims.endAll(claims, 'a claiming rule does not revert');
+    if (rules.some((rule) => !isTrusted(rule, this.input)) || claims.some((claim) => this.mayMatchAgain(claim)))
+      return [];
+    return this.undoSeen(claims, rules);
+  }
+
+  /** Whether a claim's subject is in trouble again, or may be: its own episode is over, but what is seen of it is not calm. */
+  private mayMatchAgain({ rule, subjectId }: Claim): boolean {
+    const key = subjectKey(rule, subjectId);
+    const verdict = this.followed.others.get(key)?.verdict;
+    return this.followed.open.has(key) || (verdict !== undefined && verdict !== 'no_match');
+  }
+
+  /** One wish for each claiming subject that is seen calm in this very run: together they are one intent. */
+  private undoSeen(claims: Claim[], rules: Rule[]): Proposal[] {
+    const latest = new Map(claims.map((claim) => [subjectKey(claim.rule, claim.subjectId), claim]));
+    const proposals = [...latest.values()].flatMap((claim) => this.undoProposal(claim, rules) ?? []);
+    if (proposals.length === 0) return [];
+    if (proposals.some(isAlreadySo)) {
+      // INVARIANT: what is read right after an attempt may be older than it: to be undone already takes a quiet period.
+      const isFresh = claims.some(({ openedAt }) => mayBeStale(openedAt, this.input));
+      return isFresh ? [] : this.claims.endAll(claims, 'it was undone already');
+    }
+    const spoken = new Set(proposals.map((proposal) => proposal.episode?.id));
+    this.claims.endAll(
+      claims.filter((claim) => !spoken.has(claim.episodeId)),
+      'its trouble was over, and its subject is not there any more or has a later claim',
+    );
+    return proposals;
+  }
+
+  private undoProposal(claim: Claim, claiming: Rule[]): Proposal | undefined {
+    const rule = claiming.find(({ id }) => id === claim.rule) as Rule;
+    const inverse = this.input.traits.get(claim.action)?.inverse;
+    const traits = inverse && this.input.traits.get(inverse);
+    const seen = this.followed.others.get(subjectKey(claim.rule, claim.subjectId));
+    if (!traits || seen?.verdict !== 'no_match') return undefined;
+    return {
+      rule,
+      trusted: true,
+      traits,
+      settings: {},
+      target: claim.target,
+      summary: summaryOfTarget(seen.summary, traits, claim.target, this.input.bundles),
+      facts: seen.facts,
+      episode: this.followed.episodes.get(claim.episodeId),
+      devices: seen.summary.kind === 'device' ? this.input.fleet.devicesOf(claim.target) : [],
+      intent: this.known.of(traits.name, claim.target, claim.episodeId),
+      doubt: this.known.doubtOn(claim),
+      undo: true,
+      ...cappedMode(claiming, this.input),
+      answer: undefined,
+    };
+  }
+}

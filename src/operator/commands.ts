@@ -1,0 +1,178 @@
+// operator: a person's word that changes what may be done: exemptions, the stop switch, a reading taken as it is.
+// In: who, what and why. Out: what stands now. Each is one transaction with its audit entry; nothing is called from here.
+import { parseDuration } from '../domain/duration.ts';
+import { AppError } from '../domain/errors.ts';
+import { aboutText, type Exemption, isInForce, SELECTOR_FIELDS } from '../domain/exemption.ts';
+import { type Acceptance, isAcceptable, type Stop } from '../domain/operator.ts';
+import type { RunRecord } from '../domain/store.ts';
+import { type Source, SUBJECT_KINDS, type SubjectKind } from '../domain/subjects.ts';
+import { isoTime } from '../domain/time-text.ts';
+import type { Engine } from '../run/engine.ts';
+
+export type OperatorEngine = Pick<Engine, 'store' | 'clock'>;
+
+/** Who says it (a token's name, or `command line`), and why. */
+export interface Operator {
+  by: string;
+  reason: string;
+}
+
+/** Nothing is called from the next call on. Said again while it stands, the first one stays; both are in the audit. */
+export async function stopEverything({ store, clock }: OperatorEngine, operator: Operator): Promise<Stop> {
+  const { by, reason } = checked(operator);
+  const current = await store.stop();
+  const stop = current ?? { at: clock.nowMs(), by, reason };
+  await store.setStop(stop, [{ kind: 'stop.set', body: { by, reason, since: stop.at } }]);
+  return stop;
+}
+
+/** Answers the stop that was lifted. Errors: AppError `conflict` when nothing is stopped. */
+export async function resumeEverything({ store }: OperatorEngine, operator: Operator): Promise<Stop> {
+  const { by, reason } = checked(operator);
+  const stop = await store.stop();
+  if (!stop) throw new AppError('conflict', 'nothing is stopped: there is nothing to resume');
+  const was = { at: stop.at, by: stop.by, reason: stop.reason };
+  await store.setStop(undefined, [{ kind: 'stop.lifted', body: { by, reason, stop: was } }]);
+  return stop;
+}
+
+export interface ExemptionRequest {
+  /** One of the two. */
+  subject?: { kind: string; id: string } | undefined;
+  selector?: { field: string; value: string } | undefined;
+  owner: string;
+  reason: string;
+  /** A duration from now, or a date; a time needs its zone. */
+  until: string;
+}
+
+/** Errors: AppError `usage` that says what is wrong with the request. */
+export async function addExemption(
+  { store, clock, ids }: Pick<Engine, 'store' | 'clock' | 'ids'>,
+  request: ExemptionRequest,
+  by: string,
+): Promise<Exemption> {
+  const nowMs = clock.nowMs();
+  const exemption: Exemption = {
+    id: ids.next(),
+    ...aboutOf(request),
+    owner: filled(request.owner, 'owner', 'name who answers for it'),
+    reason: filled(request.reason, 'reason', 'say why'),
+    expiresAt: futureTimeOf(request.until, 'until', nowMs),
+    createdAt: nowMs,
+    createdBy: by,
+    endedAt: undefined,
+    endedBy: undefined,
+    endedReason: undefined,
+    usedAt: undefined,
+    warnedAt: undefined,
+  };
+  const { id, owner, reason, expiresAt } = exemption;
+  const body = { exemption: id, about: aboutText(exemption), owner, reason, expiresAt, by };
+  await store.saveExemption(exemption, [{ kind: 'exemption.added', body }]);
+  return exemption;
+}
+
+/** Errors: AppError `not_found`, `usage` for an ambiguous beginning, `conflict` when it is over already. */
+export async function endExemption(
+  { store, clock }: OperatorEngine,
+  idOrPrefix: string,
+  operator: Operator,
+): Promise<Exemption> {
+  const { by, reason } = checked(operator);
+  const found = await store.exemption(idOrPrefix);
+  if (!found) throw new AppError('not_found', `there is no exemption \`${idOrPrefix}\``);
+  const nowMs = clock.nowMs();
+  if (!isInForce(found, nowMs)) {
+    const over = isoTime(found.endedAt ?? found.expiresAt);
+    throw new AppError('conflict', `exemption ${found.id} is over since ${over}`);
+  }
+  const ended: Exemption = { ...found, endedAt: nowMs, endedBy: by, endedReason: reason };
+  const body = { exemption: found.id, about: aboutText(found), by, reason };
+  await store.saveExemption(ended, [{ kind: 'exemption.ended', body }]);
+  return ended;
+}
+
+const RUNS_LOOKED_AT = 50;
+
+/**
+ * The next reading of the source is taken as it is, if it is not worse than what the last run saw of it.
+ * Errors: AppError `usage`, `not_found` (no run read it), `conflict` (it is trusted, or nobody can accept what is wrong).
+ */
+export async function acceptSnapshot(
+  { store, clock }: OperatorEngine,
+  source: string,
+  operator: Operator,
+): Promise<Acceptance> {
+  const { by, reason } = checked(operator);
+  const chosen = ACCEPTED_SOURCES.find((name) => name === source);
+  if (!chosen)
+    throw new AppError('usage', `\`${source}\` has no baseline to accept: expected ${ACCEPTED_SOURCES.join(', ')}`);
+  const run = (await store.runs(RUNS_LOOKED_AT)).find(
+    (each) => (each.findings?.snapshot.sources[chosen].state ?? 'skipped') !== 'skipped',
+  );
+  if (!run) throw new AppError('not_found', `no run has read ${chosen} yet: there is nothing to accept`);
+  const acceptance: Acceptance = { source: chosen, at: clock.nowMs(), by, reason, run: run.id, ...seenIn(run, chosen) };
+  const { causes, count } = acceptance;
+  const body = { source, by, reason, run: run.id, causes, count };
+  await store.saveAcceptance(acceptance, [{ kind: 'snapshot.accepted', body }]);
+  return acceptance;
+}
+
+const ACCEPTED_SOURCES = ['devices', 'users', 'services'] as const satisfies readonly Source[];
+
+function seenIn(run: RunRecord, source: Source): Pick<Acceptance, 'causes' | 'count'> {
+  const reading = run.findings?.snapshot.sources[source];
+  if (!reading || reading.trusted)
+    throw new AppError('conflict', `run ${run.seq} trusted ${source}: there is nothing to accept`);
+  const hard = reading.reasons.find(({ code }) => !isAcceptable(code));
+  if (hard) {
+    const text = `such a list is not what the server has, and the next run reads it again`;
+    throw new AppError('conflict', `nobody can accept this (${hard.code}): ${hard.text}; ${text}`);
+  }
+  return { causes: reading.reasons.map(({ code }) => code), count: reading.count };
+}
+
+/** Errors: AppError `usage` for a reason without a word. */
+export function checked({ by, reason }: Operator): Operator {
+  return { by, reason: filled(reason, 'reason', 'say why, for the audit') };
+}
+
+function filled(text: string, name: string, advice: string): string {
+  const trimmed = text.trim();
+  if (trimmed === '') throw new AppError('usage', `the ${name} is empty: ${advice}`);
+  return trimmed;
+}
+
+function aboutOf({ subject, selector }: ExemptionRequest): Pick<Exemption, 'subject' | 'selector'> {
+  if ((subject === undefined) === (selector === undefined))
+    throw new AppError('usage', 'an exemption is about one subject (kind and id) or one selector (field and value)');
+  if (subject) {
+    const kind = SUBJECT_KINDS.find((known) => known === subject.kind);
+    if (!kind) throw new AppError('usage', `\`${subject.kind}\` is no kind of subject: ${SUBJECT_KINDS.join(', ')}`);
+    return { subject: { kind, id: filled(subject.id, 'id', `name the ${kind}`) }, selector: undefined };
+  }
+  const { field, value } = selector as { field: string; value: string };
+  const kind: SubjectKind | undefined = Object.hasOwn(SELECTOR_FIELDS, field) ? SELECTOR_FIELDS[field] : undefined;
+  if (!kind) {
+    const fields = Object.keys(SELECTOR_FIELDS).join(', ');
+    throw new AppError('usage', `\`${field}\` is no field of a selector: expected one of ${fields}`);
+  }
+  return { subject: undefined, selector: { kind, field, value: filled(value, 'value', 'an empty one is of nobody') } };
+}
+
+const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
+/** Epoch ms of `30d` from now, of `2026-12-01` (its first moment in UTC) or of `2026-12-01T18:00Z`. */
+export function futureTimeOf(given: string, name: string, nowMs: number): number {
+  const text = given.trim();
+  const durationMs = parseDuration(text);
+  const time = durationMs === undefined ? (DATE.test(text) ? Date.parse(text) : Number.NaN) : nowMs + durationMs;
+  if (!Number.isSafeInteger(Math.round(time)) || time > TIME_MAX)
+    throw new AppError('usage', `${name} \`${given}\`: expected a duration such as 30d, or a date such as 2027-01-31`);
+  if (time <= nowMs) throw new AppError('usage', `${name} \`${given}\` is over already: give a time in the future`);
+  return Math.round(time);
+}
+
+/** The year 9999: later times have no four-digit year. */
+const TIME_MAX = 253_402_300_799_999;

@@ -1,0 +1,51 @@
+// operator: an exemption is added, and when that is asked for, what stands on the targets that it protects is undone now.
+// In: a person's request. Out: the exemption and what was released. Without `release` standing bans stay.
+import { noCounts } from '../act/context.ts';
+import type { Claim } from '../domain/claim.ts';
+import { AppError } from '../domain/errors.ts';
+import type { Exemption } from '../domain/exemption.ts';
+import { stopText } from '../domain/operator.ts';
+import { isSameTarget, targetKey } from '../domain/target-key.ts';
+import type { Engine } from '../run/engine.ts';
+import { exemptionOf } from '../run/exemption-of.ts';
+import { addExemption, type ExemptionRequest } from './commands.ts';
+import { type Released, releaseClaims } from './release-claims.ts';
+
+export interface Exempted {
+  exemption: Exemption;
+  released: Released[];
+}
+
+/** Errors: AppError `usage`; with `release` also `conflict` while stopped, and those of releaseClaims, after it is recorded. */
+export async function exempt(
+  engine: Engine,
+  request: ExemptionRequest & { release?: boolean },
+  by: string,
+): Promise<Exempted> {
+  const stop = request.release ? await engine.store.stop() : undefined;
+  if (stop) throw new AppError('conflict', `${stopText(stop)}; nothing can be released before \`resume\``);
+  const exemption = await addExemption(engine, request, by);
+  const released: Released[] = [];
+  if (request.release) {
+    const reason = `exemption ${exemption.id}: ${exemption.reason}`;
+    const counts = noCounts();
+    for (const claim of await protectedClaims(engine, exemption)) {
+      released.push(...(await releaseClaims(engine, claim, { by, reason }, counts)));
+    }
+  }
+  return { exemption, released };
+}
+
+/** One claim for each target that this exemption protects, each target read now. */
+async function protectedClaims(engine: Engine, exemption: Exemption): Promise<Claim[]> {
+  const { claims } = await engine.store.openState(engine.clock.nowMs());
+  const found: Claim[] = [];
+  for (const claim of new Map(claims.map((one) => [targetKey(one), one])).values()) {
+    const basis = claims.filter((other) => isSameTarget(other, claim));
+    const action = engine.actions.get(claim.action);
+    if (!action) continue;
+    const { records } = await action.readBack(engine.api, claim.target, {});
+    if (await exemptionOf(engine, { target: claim.target, basis }, records, [exemption])) found.push(claim);
+  }
+  return found;
+}

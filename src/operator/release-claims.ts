@@ -1,0 +1,272 @@
+// operator: a person lets go of a target: what Trustward did to it is undone now, through act's gate, last look and ceilings.
+// In: a target with open claims. Out: what became of it. Its episodes are overridden: while their trouble lasts it is not
+// done again. The claims end with the undo, in one commit with its outcome: one that fails leaves them standing.
+import { carryOut } from '../act/carry-out.ts';
+import { noCounts, type RunCounts } from '../act/context.ts';
+import { openAgain, openIntent } from '../act/gate.ts';
+import { preflight } from '../act/preflight.ts';
+import { claimNote } from '../act/settle.ts';
+import type { Action, ActionName, ReadBack } from '../domain/action.ts';
+import type { AuditNote } from '../domain/audit-entry.ts';
+import type { Claim } from '../domain/claim.ts';
+import { formatDuration } from '../domain/duration.ts';
+import type { Effect } from '../domain/effect.ts';
+import type { Episode } from '../domain/episode.ts';
+import { AppError } from '../domain/errors.ts';
+import { type Intent, type IntentDraft, isDone } from '../domain/intent.ts';
+import { isAtLeast } from '../domain/mode.ts';
+import { stopText } from '../domain/operator.ts';
+import { elapsedMs } from '../domain/steady-time.ts';
+import type { OpenState } from '../domain/store.ts';
+import { summaryOf } from '../domain/target.ts';
+import { type ActionOnTarget, isSameTarget } from '../domain/target-key.ts';
+import { actContext, type Engine, rulesOfRun } from '../run/engine.ts';
+import { checked, type Operator } from './commands.ts';
+
+export interface Released {
+  target: string;
+  action: ActionName;
+  /** released: the claims ended. dry_run: the mode allows no more than to say so. standing: the undo was not done (yet). */
+  state: 'released' | 'dry_run' | 'standing';
+  /** For people: what was done, would be done, or why it was not. */
+  text: string;
+  /** The undo that was sent; undefined when nothing had to be. */
+  intent: Intent | undefined;
+}
+
+/**
+ * `about`: the target as a person names it, or a claim on it, where its text alone may be that of two.
+ * `counts`: of the whole command; several targets together stay within the ceilings of one run.
+ * Errors: AppError `not_found` (no open claim), `conflict` (stopped, or an undo not resolved yet), and those of reading the API.
+ */
+export async function releaseClaims(
+  engine: Engine,
+  about: string | ActionOnTarget,
+  operator: Operator,
+  counts: RunCounts = noCounts(),
+): Promise<Released[]> {
+  const who = checked(operator);
+  const openState = await engine.store.openState(engine.clock.nowMs());
+  const open = openState.claims.filter((claim) =>
+    typeof about === 'string' ? claim.target === about : isSameTarget(claim, about),
+  );
+  if (open.length === 0) throw noClaimOn(typeof about === 'string' ? about : about.target, openState.claims);
+  if (openState.stop) throw new AppError('conflict', `${stopText(openState.stop)}; \`resume\` comes first`);
+  const released: Released[] = [];
+  for (const action of new Set(open.map((claim) => claim.action))) {
+    const claims = open.filter((claim) => claim.action === action);
+    released.push(await new Release(engine, openState, action, claims, who, counts).perform());
+  }
+  return released;
+}
+
+/** A target is a name that the platform gave: half of it may be all of another's, so that none is taken for it. */
+function noClaimOn(target: string, claims: readonly Claim[]): AppError {
+  const alike = new Set(
+    claims.flatMap((claim) => (target !== '' && claim.target.startsWith(target) ? claim.target : [])),
+  );
+  const named = [...alike].slice(0, 5).map((name) => `\`${name}\``);
+  const hint = alike.size > 0 ? `give the whole target; such claims are on ${named.join(', ')}` : '';
+  return new AppError(
+    'not_found',
+    `no claim on \`${target}\` is open: ${hint || '`claims list` shows those that are'}`,
+  );
+}
+
+class Release {
+  private readonly target: string;
+  private readonly undo: Action;
+
+  constructor(
+    private readonly engine: Engine,
+    private readonly openState: OpenState,
+    private readonly done: ActionName,
+    private readonly claims: readonly Claim[],
+    private readonly who: Operator,
+    private readonly counts: RunCounts,
+  ) {
+    this.target = (claims[0] as Claim).target;
+    const inverse = engine.actions.get(done)?.inverse;
+    if (!inverse) throw new AppError('conflict', `nothing undoes ${done} on \`${this.target}\``);
+    this.undo = engine.actions.get(inverse) as Action;
+  }
+
+  async perform(): Promise<Released> {
+    const before = this.unresolved();
+    if (before) throw new AppError('conflict', `intent ${before.id} (${before.action}) on it is not resolved yet`);
+    const fresh = await this.undo.readBack(this.engine.api, this.target, {});
+    const isLive = isAtLeast(this.engine.daemonMode, 'approve');
+    if (!isLive) return this.say(fresh);
+    if (isToBeCalled(fresh)) return this.send(fresh);
+    this.demandSettled();
+    return this.letGo(fresh);
+  }
+
+  /** INVARIANT: what is read right after our own doing may be older than it: that it was undone since takes a quiet period to tell. */
+  private demandSettled(): void {
+    const { steady, settings } = this.engine;
+    const reading = steady.read();
+    const own = new Set(this.claims.map(({ intentId }) => intentId));
+    const young = this.openState.intents.find(
+      ({ id, settledAt }) =>
+        own.has(id) && settledAt !== undefined && elapsedMs(reading, settledAt) < settings.act.quietMs,
+    );
+    if (!young) return;
+    const waits = formatDuration(Math.ceil(settings.act.quietMs / 1_000) * 1_000);
+    const text = `${young.action} was done just now and is not read so yet: nothing tells whether it was undone since`;
+    throw new AppError('conflict', `${text}; ask again in ${waits}`);
+  }
+
+  /** Nothing to call: the claims end at once. */
+  private async letGo(fresh: ReadBack): Promise<Released> {
+    const endedAt = this.engine.clock.nowMs();
+    const claims = this.claims.map((claim): Claim => ({ ...claim, status: 'released', endedAt }));
+    const text = fresh.state === 'absent' ? 'the target is gone: nothing to undo' : 'it was undone already';
+    const notes = claims.map((claim) => {
+      const { kind, body } = claimNote(claim);
+      return { kind, body: { ...body, ...this.who, text } };
+    });
+    const overridden = this.overridden();
+    const release = { intent: undefined, isAgain: false, claims, episodes: overridden };
+    await this.engine.store.release({ ...release, notes: [...notes, ...this.episodeNotes(overridden)] });
+    return { ...this.head, state: 'released', text, intent: undefined };
+  }
+
+  /** The mode allows no call: what a live one would do or be refused for is said, and the asking is recorded. */
+  private async say(fresh: ReadBack): Promise<Released> {
+    const draft = this.draft(fresh);
+    const intent = { ...openIntent(draft, 'enforce', await this.opening()), released: true };
+    const refusal = isToBeCalled(fresh) ? await preflight(await this.context(), intent, fresh) : undefined;
+    const would = isToBeCalled(fresh) ? `would be done: ${draft.effect.text}` : 'nothing would be called';
+    const text = refusal ? `would be refused: ${refusal.reasonText}` : would;
+    await this.engine.store.appendAudit([
+      { kind: 'intent.dry', body: { action: this.undo.name, target: this.target, text, ...this.who } },
+    ]);
+    return { ...this.head, state: 'dry_run', text, intent: undefined };
+  }
+
+  private async send(fresh: ReadBack): Promise<Released> {
+    const { store, daemonMode } = this.engine;
+    const draft = this.draft(fresh);
+    const failed = this.liveUndos()[0];
+    const opened = failed
+      ? { ...openAgain(failed, daemonMode), basis: draft.basis, effect: draft.effect }
+      : openIntent(draft, daemonMode, await this.opening());
+    const intent: Intent = { ...opened, approved: true, released: true };
+    const overridden = this.overridden();
+    await store.release({
+      intent,
+      isAgain: failed !== undefined,
+      claims: [],
+      episodes: overridden,
+      notes: [this.plannedNote(intent), ...this.episodeNotes(overridden)],
+    });
+    await carryOut(await this.context(), [intent]);
+    return this.outcomeOf(intent.id);
+  }
+
+  private async outcomeOf(id: string): Promise<Released> {
+    const intent = (await this.engine.store.intents({ ids: [id] }))[0] as Intent;
+    const text = `${intent.outcome ?? intent.status}${intent.note ? `: ${intent.note}` : ''}`;
+    return { ...this.head, state: isDone(intent) ? 'released' : 'standing', text, intent };
+  }
+
+  private get head(): Pick<Released, 'target' | 'action'> {
+    return { target: this.target, action: this.undo.name };
+  }
+
+  /** Undos of these episodes that were made before, whoever wished them. */
+  private liveUndos(): Intent[] {
+    const episodes = new Set(this.claims.map((claim) => claim.episodeId));
+    return this.openState.intents.filter(
+      ({ action, target, mode, status, basis }) =>
+        action === this.undo.name &&
+        target === this.target &&
+        mode !== 'dry-run' &&
+        status !== 'withdrawn' &&
+        basis.some(({ episodeId }) => episodes.has(episodeId)),
+    );
+  }
+
+  /** While it is not known what was done to the target, nothing else is sent to it. */
+  private unresolved(): Intent | undefined {
+    return this.openState.intents.find(
+      (intent) =>
+        isSameTarget(intent, { action: this.done, target: this.target }) &&
+        intent.mode !== 'dry-run' &&
+        (intent.status === 'planned' || intent.status === 'sent' || intent.outcome === 'unknown'),
+    );
+  }
+
+  private draft(fresh: ReadBack): IntentDraft {
+    const hashes = new Map(this.engine.active().rules.map((rule) => [rule.id, rule.hash]));
+    const devices = devicesOf(fresh);
+    return {
+      action: this.undo.name,
+      target: this.target,
+      settings: {},
+      undo: true,
+      basis: this.claims.map(({ rule, subjectId, episodeId }) => ({
+        rule,
+        ruleHash: hashes.get(rule) ?? '',
+        subjectId,
+        episodeId,
+        decisionId: '',
+        facts: {},
+      })),
+      effect: { text: this.undo.effect(this.target, devices, {}), devices },
+    };
+  }
+
+  private async opening() {
+    const { ids, clock, store } = this.engine;
+    const runId = (await store.latestRun())?.id ?? '';
+    return { id: ids.next(), runId, approved: true, nowMs: clock.nowMs() };
+  }
+
+  private async context() {
+    const { engine } = this;
+    const run = await engine.store.latestRun();
+    if (!run) throw new AppError('not_found', 'there is no run yet: nothing can have been done');
+    const whole = { mode: 'enforce', trigger: 'command', rules: undefined, waitForDoubts: false } as const;
+    const context = await actContext(engine, run, await rulesOfRun(engine, whole), engine.daemonMode);
+    return { ...context, counts: this.counts };
+  }
+
+  /** The claims' episodes, and those of other rules that wish the same for this target. */
+  private overridden(): Episode[] {
+    const { decisions, episodes } = this.openState;
+    const proposing = decisions.filter(({ action, target }) => action === this.done && target === this.target);
+    const ids = new Set([...this.claims, ...proposing].flatMap(({ episodeId }) => episodeId ?? []));
+    const overriddenAt = this.engine.clock.nowMs();
+    return episodes
+      .filter(({ id, state, overriddenAt: before }) => ids.has(id) && state !== 'closed' && before === undefined)
+      .map((episode) => ({ ...episode, overriddenAt }));
+  }
+
+  private episodeNotes(episodes: readonly Episode[]): AuditNote[] {
+    return episodes.map(({ id, rule, subject }) => ({
+      kind: 'episode.overridden',
+      body: { episode: id, rule, subject: subject.id, action: this.done, target: this.target, ...this.who },
+    }));
+  }
+
+  private plannedNote({ id, action, target, mode, basis, effect }: Intent): AuditNote {
+    const rules = basis.map(({ rule }) => rule);
+    const body = { intent: id, action, target, mode, undo: true, released: true, effect: effect.text, rules };
+    return { kind: 'intent.planned', body: { ...body, ...this.who } };
+  }
+}
+
+function isToBeCalled({ state }: ReadBack): boolean {
+  return state === 'otherwise' || state === 'unreadable';
+}
+
+function devicesOf({ records }: ReadBack): Effect['devices'] {
+  return records
+    .filter((record) => Object.hasOwn(record, 'DeviceID'))
+    .map((record) => {
+      const { id, name, platform, model } = summaryOf('device', record);
+      return { id, name, platform, model };
+    });
+}

@@ -1,0 +1,76 @@
+// operator: a person's way out of a doubt: what an intent did is said (done, not done), or it may be tried once more.
+// In: an intent that is unknown or parked. Out: the intent as it is now. Nothing is called here: the next run does.
+import { closedNotes, episodesAfter } from '../act/after-own-doing.ts';
+import { claimNote, claimsAfter } from '../act/settle.ts';
+import type { Action } from '../domain/action.ts';
+import type { AuditNote } from '../domain/audit-entry.ts';
+import { AppError } from '../domain/errors.ts';
+import type { Intent } from '../domain/intent.ts';
+import type { IntentChange } from '../domain/store.ts';
+import type { Engine } from '../run/engine.ts';
+import { checked, type Operator } from './commands.ts';
+
+export const RESOLUTIONS = ['done', 'not-done', 'retry'] as const;
+export type Resolution = (typeof RESOLUTIONS)[number];
+
+type Resolving = Pick<Engine, 'store' | 'clock' | 'ids' | 'actions'>;
+
+/**
+ * done: `confirmed`, with its claims. not-done: `failed`, and suppressed for its episodes. retry: read back by the next run,
+ * and if it is not done sent once more, under all checks. Errors: AppError `not_found`, `usage` for an ambiguous beginning of
+ * its id, `conflict` when it is not in doubt.
+ */
+export async function resolveIntent(
+  engine: Resolving,
+  id: string,
+  as: Resolution,
+  operator: Operator,
+): Promise<Intent> {
+  const who = checked(operator);
+  const intent = await intentOf(engine, id);
+  const isOpen = intent.status === 'settled' && (intent.outcome === 'unknown' || intent.outcome === 'parked');
+  if (!isOpen) {
+    const now = intent.outcome ?? intent.status;
+    throw new AppError('conflict', `intent ${intent.id} is ${now}: only one that is unknown or parked can be resolved`);
+  }
+  await engine.store.changeIntent(await changeOf(engine, intent, as, who));
+  return intentOf(engine, intent.id);
+}
+
+async function intentOf({ store }: Resolving, id: string): Promise<Intent> {
+  const intent = await store.intent(id);
+  if (!intent) throw new AppError('not_found', `there is no intent \`${id}\``);
+  return intent;
+}
+
+/**
+ * Whether the opposite was attempted since, and may be done: then what the person tells of is past, and neither ends the
+ * claims of what came after it nor opens one that would be undone once more.
+ */
+async function wasReplaced({ store }: Resolving, { inverse }: Action, intent: Intent): Promise<boolean> {
+  const later = await store.sentAfter(intent);
+  const last = later.filter(({ outcome }) => outcome !== 'failed').at(-1);
+  return last !== undefined && last.action === inverse;
+}
+
+async function changeOf(engine: Resolving, intent: Intent, as: Resolution, who: Operator): Promise<IntentChange> {
+  const { id: intentId, action, target, outcome: was } = intent;
+  const note = `${who.by} says ${as}: ${who.reason}`;
+  const body = { intent: intentId, action, target, as, was, by: who.by, reason: who.reason };
+  const resolved: AuditNote = { kind: 'intent.resolved', body };
+  const change = { intentId, status: 'settled', note } as const;
+  switch (as) {
+    case 'done': {
+      const done = engine.actions.get(action) as Action;
+      const isReplaced = await wasReplaced(engine, done, intent);
+      const claims = isReplaced ? [] : await claimsAfter(engine, done, intent);
+      const episodes = isReplaced ? [] : await episodesAfter(engine, done, intent);
+      const notes = [resolved, ...claims.map(claimNote), ...closedNotes(episodes)];
+      return { ...change, outcome: 'confirmed', claims, episodes, notes };
+    }
+    case 'not-done':
+      return { ...change, outcome: 'failed', suppress: true, notes: [resolved] };
+    case 'retry':
+      return { ...change, outcome: 'unknown', forgetDoubtRetries: true, notes: [resolved] };
+  }
+}

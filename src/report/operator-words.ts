@@ -1,0 +1,59 @@
+// report: what a run saw of people's steering, as the JSON report has it and as sentences for the summary.
+// In: a stored run. Out: plain text that may hold hostile names: each writer escapes it for its own medium.
+import type { Stop } from '../domain/operator.ts';
+import type { RunRecord } from '../domain/store.ts';
+import { isoTime } from '../domain/time-text.ts';
+import { stopView } from './operator-view.ts';
+import type { ReportOperatorState } from './report.ts';
+
+export function operatorView(run: RunRecord, stopNow: Stop | undefined): ReportOperatorState {
+  const { stop, ending, unused, accepted } = run.findings?.operator ?? {};
+  return {
+    stopped: stop ? stopView(stop) : null,
+    stoppedNow: stopNow ? stopView(stopNow) : null,
+    exemptionsEnding: (ending ?? []).map(({ expiresAt, ...head }) => ({ ...head, expiresAt: isoTime(expiresAt) })),
+    exemptionsUnused: (unused ?? []).map(({ createdAt, ...head }) => ({ ...head, createdAt: isoTime(createdAt) })),
+    accepted: (accepted ?? []).map(({ source, by, reason, overrode, refused }) => ({
+      source,
+      by,
+      reason,
+      overrode,
+      refused: refused ?? null,
+    })),
+  };
+}
+
+/** One sentence for each thing that a reader has to know; none when nothing was said. */
+export function operatorWords(operator: ReportOperatorState): string[] {
+  const { exemptionsEnding, exemptionsUnused, accepted } = operator;
+  return [
+    ...stopWords(operator),
+    ...accepted.map(({ source, by, reason, overrode, refused }) =>
+      refused === null
+        ? `${by} accepted this reading of ${source} (${reason}), although: ${overrode.map(({ text }) => text).join('; ')}.`
+        : `The acceptance of ${source} by ${by} was used up without effect: ${refused}.`,
+    ),
+    ...exemptionsEnding.map(
+      ({ id, about, owner, expiresAt }) => `Exemption ${id} of ${about} (${owner}) ends at ${expiresAt}.`,
+    ),
+    ...exemptionsUnused.map(
+      ({ id, about, owner, createdAt }) =>
+        `Exemption ${id} of ${about} (${owner}) never stood in the way of anything since ${createdAt}.`,
+    ),
+  ];
+}
+
+/** The stop that the run saw, and that of now: either may have come or gone since the run. */
+function stopWords({ stopped, stoppedNow }: ReportOperatorState): string[] {
+  const lasts = stopped !== null && stopped.at === stoppedNow?.at;
+  return [
+    ...(stopped && !lasts
+      ? [`This run was STOPPED by ${stopped.by} at ${stopped.at} (${stopped.reason}), which was lifted since.`]
+      : []),
+    ...(stoppedNow
+      ? [
+          `STOPPED by ${stoppedNow.by} at ${stoppedNow.at} (${stoppedNow.reason}): nothing is called until it is resumed.`,
+        ]
+      : []),
+  ];
+}

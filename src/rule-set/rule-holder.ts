@@ -1,0 +1,144 @@
+// The active rule set: loaded whole or not at all. A changed folder that cannot be loaded leaves the last good set active.
+
+import type { ActionName, ActionTraits } from '../domain/action.ts';
+import { AppError } from '../domain/errors.ts';
+import type { Log } from '../domain/ports.ts';
+import type { Evaluator } from '../domain/verdict.ts';
+import { compileRules, type LoadedRule, loadRules, problemLine } from '../evaluate/index.ts';
+import type { ActiveRules } from '../run/engine.ts';
+
+/** A folder's rules, or what was wrong with it. */
+type Found = { rules: readonly LoadedRule[]; hash: string } | { error: AppError };
+
+export interface RuleChange {
+  /** Of the set that is active afterwards. */
+  hash: string;
+  refused: string | undefined;
+}
+
+export class RuleHolder {
+  private current: ActiveRules | undefined;
+  private loaded: readonly LoadedRule[] = [];
+  /** What was wrong with the folder at the last look, a line each; undefined when the active set is what it says. */
+  refusal: readonly string[] | undefined;
+
+  constructor(
+    private readonly dir: string,
+    private readonly traits: ReadonlyMap<ActionName, ActionTraits>,
+    private readonly log: Log,
+  ) {}
+
+  active(): ActiveRules {
+    if (!this.current) throw new AppError('internal', 'rules were used before they were loaded');
+    return this.current;
+  }
+
+  all(): readonly LoadedRule[] {
+    return this.loaded;
+  }
+
+  /** Errors: as loadRuleFolder. */
+  async load(): Promise<void> {
+    const found = await this.look();
+    this.take(found);
+    if ('error' in found) throw found.error;
+  }
+
+  /**
+   * Loads again; answers what was wrong, in which case the last good set goes on.
+   * INVARIANT: a change is recorded before it is in force: when `record` fails, all stays as it was.
+   */
+  async reload(record: (change: RuleChange) => Promise<void>): Promise<string | undefined> {
+    const found = await this.look();
+    const refused = 'error' in found ? found.error.message : undefined;
+    const hash = 'error' in found ? this.active().hash : found.hash;
+    if (hash !== this.active().hash || refused !== this.refusal?.join('\n')) await record({ hash, refused });
+    this.take(found);
+    return refused;
+  }
+
+  private async look(): Promise<Found> {
+    try {
+      return await loadRuleFolder(this.dir, this.traits);
+    } catch (error) {
+      if (error instanceof AppError) return { error };
+      throw error;
+    }
+  }
+
+  /** Rules that mean the same go on as they are, with their event windows. */
+  private take(found: Found): void {
+    const before = this.current?.hash;
+    const wasRefused = this.refusal !== undefined;
+    this.refusal = 'error' in found ? found.error.message.split('\n') : undefined;
+    if ('error' in found) {
+      if (before === undefined) return;
+      const said = found.error.message.replaceAll('\n', '; ');
+      this.log.error({ rulesDir: this.dir }, `rules were refused, the last good set goes on: ${said}`);
+      return;
+    }
+    const { rules, hash } = found;
+    this.loaded = rules;
+    if (hash === before) {
+      if (wasRefused) this.log.info({ rules: rules.length, hash }, 'rules are in order again, as they were');
+      return;
+    }
+    this.current = activate(rules, hash);
+    if (before !== undefined) this.log.info({ rules: rules.length, hash }, `rules loaded: ${rules.length}`);
+  }
+}
+
+/** Compiles a loaded set. Those of mode `off` are not active. */
+export function activate(loaded: readonly LoadedRule[], hash: string): ActiveRules {
+  const rules = loaded.filter((rule) => rule.mode !== 'off');
+  const compile = sharingEvents();
+  const chosen = new Map<string, Evaluator>();
+  return {
+    rules,
+    hash,
+    evaluator: compile(rules),
+    only: (ids) => {
+      const key = [...ids].sort().join(' ');
+      const known = chosen.get(key) ?? compile(rules.filter((rule) => ids.includes(rule.id)));
+      chosen.set(key, known);
+      return known;
+    },
+  };
+}
+
+/**
+ * INVARIANT: what one evaluator of a set observes, all of them do. The log is read once: events that came with a run over
+ * chosen rules would be missing in the windows of the next whole run, which would call a count complete that is not.
+ */
+function sharingEvents(): (rules: readonly LoadedRule[]) => Evaluator {
+  const all: Evaluator[] = [];
+  return (rules) => {
+    const own = compileRules(rules);
+    all.push(own);
+    return {
+      ...own,
+      observe: (events) => {
+        for (const each of all) each.observe(events);
+      },
+    };
+  };
+}
+
+/** Errors: AppError `rules`, with every problem of every file, one a line; also for a folder without any rule. */
+export async function loadRuleFolder(
+  dir: string,
+  traits: ReadonlyMap<ActionName, ActionTraits>,
+): Promise<{ rules: readonly LoadedRule[]; hash: string }> {
+  const set = await loadRules(dir, { traits }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === undefined) throw error;
+    const what = error.code === 'ENOENT' ? 'is not there' : `cannot be read (${error.code})`;
+    const where = `the rules folder \`${dir}\` ${what}`;
+    throw new AppError('rules', `${where}: give a folder of rule files in TRUSTWARD_RULES or --rules`);
+  });
+  if (set.problems.length > 0) throw new AppError('rules', set.problems.map(problemLine).join('\n'));
+  if (set.rules.length === 0) {
+    const what = `there is no rule in \`${dir}\`: nothing can be judged, and nothing is undone`;
+    throw new AppError('rules', `${what}; add a rule file, or give its folder in TRUSTWARD_RULES or --rules`);
+  }
+  return set;
+}

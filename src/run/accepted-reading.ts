@@ -1,0 +1,40 @@
+// run: a person's word that a reading is really so meets the next reading of that source. Used up by it either way.
+// INVARIANT: it overrules only what the person saw: the causes of then, on a list that has not lost more since.
+
+import { type Acceptance, isAcceptable, type UsedAcceptance } from '../domain/operator.ts';
+import type { SourceReading } from '../domain/snapshot.ts';
+import type { TrustSettings } from '../pull/trust-gate.ts';
+
+/** Makes the reading trusted when the acceptance covers it. Answers what became of the acceptance. */
+export function acceptReading(
+  reading: SourceReading,
+  acceptance: Acceptance,
+  trust: Pick<TrustSettings, 'shrunkPercent' | 'shrunkRecords'>,
+): { reading: SourceReading; used: UsedAcceptance } {
+  if (reading.trusted)
+    return { reading, used: { ...acceptance, overrode: [], refused: 'the reading was trusted anyway' } };
+  const refused = whyNot(reading, acceptance, trust);
+  if (refused !== undefined) return { reading, used: { ...acceptance, overrode: [], refused } };
+  const { by, reason } = acceptance;
+  const overrode = reading.reasons;
+  return {
+    reading: { ...reading, trusted: true, reasons: [], accepted: { by, reason, overrode } },
+    used: { ...acceptance, overrode, refused: undefined },
+  };
+}
+
+function whyNot(
+  { state, reasons, count }: SourceReading,
+  acceptance: Acceptance,
+  trust: Pick<TrustSettings, 'shrunkPercent' | 'shrunkRecords'>,
+): string | undefined {
+  if (state !== 'read') return 'the source could not be read';
+  const hard = reasons.find(({ code }) => !isAcceptable(code));
+  if (hard) return `nobody can accept this: ${hard.text}`;
+  const fresh = reasons.find(({ code }) => !acceptance.causes.includes(code));
+  if (fresh) return `this was not so when it was accepted: ${fresh.text}`;
+  const lost = acceptance.count - count;
+  if (lost > trust.shrunkRecords && (lost / acceptance.count) * 100 > trust.shrunkPercent)
+    return `it had ${acceptance.count} records when it was accepted, and has ${count}`;
+  return undefined;
+}

@@ -1,0 +1,215 @@
+// run: what one run is handed, and how each stage's input is made of it.
+import { type ActContext, type ActSettings, countsOfRun, type SubjectCounts } from '../act/context.ts';
+import type { DecideInput, DecideSettings } from '../decide/input.ts';
+import type { Action, ActionName } from '../domain/action.ts';
+import type { Checkpointer } from '../domain/checkpoint.ts';
+import { AppError } from '../domain/errors.ts';
+import type { ExemptionSettings } from '../domain/exemption.ts';
+import { leastMode, type Mode } from '../domain/mode.ts';
+import type { Api, Clock, Ids, Log } from '../domain/ports.ts';
+import type { Rule } from '../domain/rule.ts';
+import type { Run, RunRequest } from '../domain/run.ts';
+import type { SteadyTime } from '../domain/steady-time.ts';
+import type { OpenState, Store } from '../domain/store.ts';
+import { SOURCE_OF, type Source, SUBJECT_KINDS } from '../domain/subjects.ts';
+import type { Evaluator } from '../domain/verdict.ts';
+import type { EventPullSettings } from '../pull/pull-events.ts';
+import { dropSecrets } from '../pull/secrets.ts';
+import type { TrustSettings } from '../pull/trust-gate.ts';
+import { exemptionOf } from './exemption-of.ts';
+import type { JudgeView, PulledSnapshot } from './pulled-snapshot.ts';
+
+export interface EngineSettings {
+  decide: DecideSettings;
+  act: ActSettings;
+  trust: TrustSettings;
+  events: EventPullSettings;
+  planTtlMs: number;
+  /** Older runs that nothing rests on are taken out. */
+  keepRunsMs: number;
+  /** A day before the end, and after 30 days without use, unless said otherwise. */
+  exemptions?: ExemptionSettings;
+}
+
+/** The rule set that is judged: loaded whole, or not at all. */
+export interface ActiveRules {
+  /** All loaded rules but those of mode `off`. */
+  rules: readonly Rule[];
+  hash: string;
+  evaluator: Evaluator;
+  /** An evaluator over some of them, for a run over chosen rules. */
+  only(ids: readonly string[]): Evaluator;
+}
+
+export interface Engine {
+  api: Api;
+  store: Store;
+  /** Seals the audit at the end of every run; absent for a database in memory, which has nothing outside. */
+  checkpointer?: Checkpointer;
+  clock: Clock;
+  steady: SteadyTime;
+  ids: Ids;
+  log: Log;
+  actions: ReadonlyMap<ActionName, Action>;
+  active(): ActiveRules;
+  /** Where the active rules are loaded from, by its real path. */
+  rulesDir?: string | undefined;
+  /** The most that may be done now: it falls when the database turns out to be doubtful. */
+  daemonMode: Mode;
+  settings: EngineSettings;
+  demo: boolean;
+  /** What the database is bound to, once a run has read from it. */
+  bindTo: string;
+  /** Aborted when the process is to end: nothing new is begun. */
+  signal: AbortSignal;
+  /** Event windows that this process has filled already, and how far back it has reached. */
+  feed: EventFeed;
+  /** Called when a run or a plan is over: tells people what needs them. Never throws; nothing that is done waits for it. */
+  afterwards?(): Promise<void>;
+}
+
+/** What pulling a snapshot needs: of the store, what it reads, and where it leaves the events that it saw. */
+export type PullEngine = Pick<
+  Engine,
+  'api' | 'clock' | 'steady' | 'ids' | 'log' | 'actions' | 'active' | 'settings' | 'signal' | 'feed'
+> & { store: PullStore };
+
+export type PullStore = Pick<Store, 'coverage' | 'events' | 'observeEvents' | 'baseline' | 'acceptances'>;
+
+export interface EventFeed {
+  primed: WeakSet<Evaluator>;
+  triedMs: number;
+}
+
+/** The rules of one run with their evaluator. */
+export interface RunRules {
+  rules: readonly Rule[];
+  evaluator: Evaluator;
+  hash: string;
+  activeIds: ReadonlySet<string>;
+}
+
+/** Errors: AppError `usage` for a rule that is not active. */
+export async function rulesOfRun(
+  engine: Pick<Engine, 'active'>,
+  request: Pick<RunRequest, 'rules'>,
+): Promise<RunRules> {
+  const active = engine.active();
+  const activeIds = new Set(active.rules.map((rule) => rule.id));
+  if (!request.rules) return { rules: active.rules, evaluator: active.evaluator, hash: active.hash, activeIds };
+  demandActive(active, request.rules);
+  const rules = active.rules.filter((rule) => request.rules?.includes(rule.id));
+  return { rules, evaluator: active.only(rules.map((rule) => rule.id)), hash: active.hash, activeIds };
+}
+
+/** Errors: AppError `usage` that names the first rule that is not active. */
+export function demandActive(active: ActiveRules, ids: readonly string[]): void {
+  const known = active.rules.map((rule) => rule.id);
+  const unknown = ids.find((id) => !known.includes(id));
+  if (unknown === undefined) return;
+  throw new AppError(
+    'usage',
+    `there is no active rule \`${unknown}\`: active are ${known.sort().join(', ') || 'none'}`,
+  );
+}
+
+export function decideInput(
+  engine: Pick<Engine, 'actions' | 'ids' | 'settings'>,
+  run: Run,
+  own: RunRules,
+  pulled: PulledSnapshot,
+  openState: OpenState,
+): DecideInput {
+  const unjudged = new Set(pulled.unjudged);
+  return {
+    runMode: run.mode,
+    daemonMode: run.daemonMode,
+    nowMs: run.startedAt,
+    steady: pulled.steady,
+    judged: own.rules.filter((rule) => !unjudged.has(rule.id)),
+    unjudged: own.rules.filter((rule) => unjudged.has(rule.id)),
+    activeRules: own.activeIds,
+    traits: engine.actions,
+    judgements: pulled.judgements,
+    sources: pulled.snapshot.sources,
+    fleet: pulled.fleet,
+    bundles: pulled.bundles,
+    openState,
+    exemptOwners: pulled.exemptOwners,
+    ids: engine.ids,
+    settings: engine.settings.decide,
+  };
+}
+
+/** For resolving what earlier runs left, before anything of this run is known. `mode`: the most that may be done now. */
+export async function actContext(engine: Engine, run: Run, own: RunRules, mode: Mode): Promise<ActContext> {
+  const { api, store, clock, steady, ids, log, actions, settings, signal } = engine;
+  const view: JudgeView = {
+    joins: { users: new Map(), devices: new Map() },
+    coverage: await store.coverage(),
+    unavailable: new Set(),
+  };
+  // Asked anew each time: rules may be loaded again while a run acts.
+  const ruleNow = (id: string) => engine.active().rules.find((rule) => rule.id === id);
+  const judged = new Set(own.rules.map((rule) => rule.id));
+  return {
+    runId: run.id,
+    mode: leastMode(mode, engine.daemonMode),
+    ruleMode: (rule) => ruleNow(rule)?.mode,
+    ruleHash: (rule) => ruleNow(rule)?.hash,
+    canJudge: (rule) => judged.has(rule) || ruleNow(rule) === undefined,
+    api,
+    store,
+    clock,
+    steady,
+    ids,
+    log,
+    actions,
+    settings: settings.act,
+    signal,
+    counts: await countsOfRun(store, run.id),
+    subjects: await countsOfBaselines(store),
+    recheck: recheckWith(engine, own, view),
+    withoutSecrets: (record) => dropSecrets(record, new Set()),
+    exemptionOf: (intent, records) => exemptionOf(engine, intent, records),
+  };
+}
+
+/** The same, with what this run's snapshot says. */
+export function afterPull(acting: ActContext, engine: Engine, own: RunRules, pulled: PulledSnapshot): ActContext {
+  const sources = new Map(own.rules.map((rule) => [rule.id, rule.sources]));
+  const canRead = (source: Source) => pulled.snapshot.sources[source].trusted;
+  return {
+    ...acting,
+    subjects: pulled.subjects,
+    recheck: recheckWith(engine, own, pulled.view),
+    // INVARIANT: on another boot the quiet period is known to be over as far as the wall clock is right, whatever the rule reads.
+    canJudge: (rule) => isClockRight(engine) && acting.canJudge(rule) && (sources.get(rule)?.every(canRead) ?? true),
+  };
+}
+
+/** As far as the server tells its time. */
+export function isClockRight({ api, settings }: Pick<Engine, 'api' | 'settings'>): boolean {
+  return Math.abs(api.skewMs() ?? 0) <= settings.trust.skewMs;
+}
+
+async function countsOfBaselines(store: Store): Promise<SubjectCounts> {
+  const counts = { device: 0, user: 0, service: 0 };
+  for (const kind of SUBJECT_KINDS) counts[kind] = (await store.baseline(SOURCE_OF[kind]))?.count ?? 0;
+  return counts;
+}
+
+/** Judges one fresh record by one rule, with windows, coverage and joined records as they are now. */
+function recheckWith(engine: Engine, own: RunRules, view: JudgeView): ActContext['recheck'] {
+  const rules = new Map(own.rules.map((rule) => [rule.id, rule]));
+  return (ruleId, record) => {
+    const rule = rules.get(ruleId);
+    if (!rule) return undefined;
+    const isOpen = (id: string) => id === ruleId;
+    const judge = own.evaluator.judge(rule.subject, { ...view, nowMs: engine.clock.nowMs(), isOpen });
+    judge.accept(record);
+    const judgement = judge.finish();
+    if (judgement.matches.some((match) => match.rule === ruleId)) return 'match';
+    return judgement.open.find((verdict) => verdict.rule === ruleId)?.verdict;
+  };
+}

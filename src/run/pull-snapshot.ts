@@ -1,0 +1,290 @@
+// run: pull and evaluate in one pass: each record is judged as it comes, so that the fleet is never whole in memory.
+// Order: events first (they fill the windows), users before devices when `$owners` is read, devices before users for `$devices`.
+import { readBundles } from '../act/actions/bundle-membership.ts';
+import { Exemptions } from '../decide/exemptions.ts';
+import { type Bundles, MEMBERSHIP } from '../domain/bundles.ts';
+import { AppError, lineOf } from '../domain/errors.ts';
+import { type Facts, own } from '../domain/facts.ts';
+import type { UsedAcceptance } from '../domain/operator.ts';
+import type { Run } from '../domain/run.ts';
+import type { Baseline, SourceReading } from '../domain/snapshot.ts';
+import { type SteadyReading, throughout } from '../domain/steady-time.ts';
+import type { OpenState } from '../domain/store.ts';
+import { SOURCES, type Source, type SubjectKind } from '../domain/subjects.ts';
+import type { Judgement } from '../domain/verdict.ts';
+import { FleetIndex } from '../pull/fleet-index.ts';
+import { pullEvents } from '../pull/pull-events.ts';
+import { type Consumer, pullSource, skippedReading } from '../pull/pull-source.ts';
+import { redactedBaseline } from '../pull/redacted-baseline.ts';
+import { acceptReading } from './accepted-reading.ts';
+import type { PullEngine, RunRules } from './engine.ts';
+import { needsExemptOwners, needsMappedDevices } from './exemption-needs.ts';
+import type { JudgeView, PulledSnapshot } from './pulled-snapshot.ts';
+
+/** What a pass over one source gives: its judgement, and the values that the trust gate compares. */
+interface Pass {
+  judgement: Judgement | undefined;
+  values: Baseline['values'];
+}
+
+type Subjects = Exclude<Source, 'events'>;
+
+export async function pullSnapshot(
+  engine: PullEngine,
+  run: Run,
+  rules: RunRules,
+  openState: OpenState,
+): Promise<PulledSnapshot> {
+  return new SnapshotPull(engine, run, rules, openState).pull();
+}
+
+class SnapshotPull {
+  private readonly sources = {} as Record<Source, SourceReading>;
+  private readonly judgements: Judgement[] = [];
+  private readonly baselines: Baseline[] = [];
+  private readonly users = new Map<string, Facts>();
+  private readonly devices = new Map<string, Facts[]>();
+  private readonly unavailable = new Set<Source>();
+  private readonly watched: ReadonlyMap<string, ReadonlySet<string>>;
+  private readonly exemptions: Exemptions;
+  private readonly exemptOwners = new Map<string, Facts>();
+  private readonly accepted: UsedAcceptance[] = [];
+  private fleet = new FleetIndex();
+  private coverage: JudgeView['coverage'] = [];
+  private bundles: Bundles | undefined;
+
+  constructor(
+    private readonly engine: PullEngine,
+    private readonly run: Run,
+    private readonly rules: RunRules,
+    private readonly openState: OpenState,
+  ) {
+    this.watched = watchedSubjects(openState);
+    this.exemptions = new Exemptions(openState.exemptions ?? [], run.startedAt);
+    for (const source of SOURCES) this.sources[source] = skippedReading(source, run.startedAt);
+  }
+
+  async pull(): Promise<PulledSnapshot> {
+    const { needs } = this.rules.evaluator;
+    const begun = this.engine.steady.read();
+    if (needs.sources.has('events')) await this.pullEvents(needs.windowMs);
+    this.rules.evaluator.advance(this.run.startedAt);
+    if (needs.owners && needs.devices) await this.pullSubjects('users', undefined);
+    else if (needs.sources.has('users') && !needs.devices) await this.pullSubjects('users', 'user');
+    else if (needsExemptOwners(this.exemptions, needs.sources)) await this.pullSubjects('users', undefined);
+    if (needs.sources.has('devices')) await this.pullSubjects('devices', 'device');
+    else if (needsMappedDevices(this.rules.rules, needs.sources)) await this.pullSubjects('devices', undefined);
+    if (needs.sources.has('users') && needs.devices) await this.pullSubjects('users', 'user');
+    if (needs.sources.has('services')) await this.pullSubjects('services', 'service');
+    if (this.asksForBundles()) this.bundles = await this.pullBundles();
+    return this.result(throughout(begun, this.engine.steady.read()));
+  }
+
+  /** A target already so is skipped, and a person's reversal is seen, for bundles too: asked when an action is about one. */
+  private asksForBundles(): boolean {
+    const named = [...this.rules.rules.flatMap((rule) => rule.then), ...this.openState.claims];
+    const writing = named.some(({ action }) => this.engine.actions.get(action)?.fieldWritten === MEMBERSHIP);
+    return writing && this.sources.services.state === 'read';
+  }
+
+  /** What cannot be read is not told, as on servers without such a list: the last look before each call reads again. */
+  private async pullBundles(): Promise<Bundles | undefined> {
+    const { api, log } = this.engine;
+    try {
+      return await readBundles(api);
+    } catch (error) {
+      if (error instanceof AppError && (error.code === 'api_refused' || error.code === 'stopped')) throw error;
+      log.warn({ run: this.run.id }, `bundles could not be read: ${lineOf(error)}`);
+      return undefined;
+    }
+  }
+
+  /** Reads what is new and fills the windows; those of a fresh process are filled from the store first. */
+  private async pullEvents(ownWindowMs: number): Promise<void> {
+    const { engine, run, rules } = this;
+    // What is stored serves every later run: also one over chosen rules reads as the whole active set needs it.
+    const active = engine.active();
+    const windowMs = Math.max(ownWindowMs, active.evaluator.needs.windowMs);
+    const pulled = await pullEvents({
+      api: engine.api,
+      clock: engine.clock,
+      nowMs: run.startedAt,
+      windowMs,
+      triedMs: engine.feed.triedMs,
+      known: await engine.store.coverage(),
+      asksForServices: active.rules.some(({ subject, sources }) => subject === 'service' && sources.includes('events')),
+      trust: engine.settings.trust,
+      settings: engine.settings.events,
+    });
+    const forgetBeforeMs = run.startedAt - windowMs - engine.settings.events.overlapMs;
+    await engine.store.observeEvents({ events: pulled.events, coverage: pulled.coverage, forgetBeforeMs });
+    if (engine.feed.primed.has(rules.evaluator)) rules.evaluator.observe(pulled.events);
+    else for await (const batch of engine.store.events(run.startedAt - windowMs)) rules.evaluator.observe(batch);
+    engine.feed.primed.add(rules.evaluator);
+    if (pulled.coverage) engine.feed.triedMs = Math.max(engine.feed.triedMs, windowMs);
+    this.sources.events = pulled.reading;
+    if (pulled.reading.state !== 'read') this.unavailable.add('events');
+    else this.coverage = await engine.store.coverage();
+  }
+
+  private async pullSubjects(source: Subjects, kind: SubjectKind | undefined): Promise<void> {
+    const { engine, rules } = this;
+    const owners = source === 'devices' && this.exemptions.asksForOwners; // only the unpaged list names them
+    const unpaged = source === 'services' || owners || rules.evaluator.needs.unpaged.has(source);
+    const baseline = redactedBaseline(await engine.store.baseline(source));
+    const pulled = await pullSource({
+      api: engine.api,
+      clock: engine.clock,
+      source,
+      form: unpaged ? 'unpaged' : 'paged',
+      baseline,
+      trust: engine.settings.trust,
+      signal: engine.signal,
+      makeConsumer: () => this.consumer(source, kind),
+    });
+    const { result } = pulled;
+    const reading = await this.afterAcceptance(pulled.reading);
+    this.sources[source] = reading;
+    if (reading.state !== 'read') this.unavailable.add(source);
+    if (source === 'devices') this.fleet.tellsOwners = unpaged && reading.state === 'read' && reading.trusted;
+    if (result?.judgement) this.judgements.push(result.judgement);
+    if (reading.trusted && result) {
+      const values = { ...baseline?.values, ...result.values };
+      this.baselines.push({ source, takenAt: reading.finishedAt, count: reading.count, values });
+    }
+  }
+
+  private async afterAcceptance(read: SourceReading): Promise<SourceReading> {
+    const acceptance = (await this.engine.store.acceptances()).find(({ source }) => source === read.source);
+    if (!acceptance) return read;
+    const { reading, used } = acceptReading(read, acceptance, this.engine.settings.trust);
+    this.accepted.push(used);
+    return reading;
+  }
+
+  /** A fresh one for each attempt: nothing of a broken attempt is kept. */
+  private consumer(source: Subjects, kind: SubjectKind | undefined): Consumer<Pass> {
+    if (source === 'devices') this.fleet = new FleetIndex();
+    const judge = kind && this.rules.evaluator.judge(kind, this.judgeContext());
+    const join = this.joiner(source);
+    const exempt = this.exemptKeeper(source);
+    const { fleet } = this;
+    return {
+      accept: (record) => {
+        if (source === 'devices') fleet.add(record);
+        join?.(record);
+        exempt?.(record);
+        judge?.accept(record);
+      },
+      finish: () => {
+        const judgement = judge?.finish();
+        return { judgement, values: judgement?.values ?? {} };
+      },
+    };
+  }
+
+  private judgeContext() {
+    return {
+      ...this.view(),
+      nowMs: this.run.startedAt,
+      isOpen: (rule: string, subjectId: string) => this.watched.get(subjectId)?.has(rule) ?? false,
+      hasOpen: (subjectId: string) => this.watched.has(subjectId),
+    };
+  }
+
+  private view(): JudgeView {
+    return {
+      joins: { users: this.users, devices: this.devices },
+      coverage: this.coverage,
+      unavailable: this.unavailable,
+    };
+  }
+
+  /** Keeps of a joined record only what some rule reads. */
+  private joiner(source: Subjects): ((record: Facts) => void) | undefined {
+    const { needs } = this.rules.evaluator;
+    if (source === 'users' && needs.owners) {
+      this.users.clear();
+      const paths = this.rules.evaluator.joinedPaths('users');
+      return (record) => this.users.set(String(own(record, 'Email')).toLowerCase(), project(record, paths));
+    }
+    if (source === 'devices' && needs.devices) {
+      this.devices.clear();
+      const paths = this.rules.evaluator.joinedPaths('devices');
+      return (record) => {
+        const serial = String(own(record, 'SerialNumber'));
+        this.devices.set(serial, [...(this.devices.get(serial) ?? []), project(record, paths)]);
+      };
+    }
+    return undefined;
+  }
+
+  /** Keeps users whom some exemption is about, to tell which devices are theirs. */
+  private exemptKeeper(source: Subjects): ((record: Facts) => void) | undefined {
+    if (source !== 'users' || !this.exemptions.asksForOwnerRecords) return undefined;
+    this.exemptOwners.clear();
+    return (record) => {
+      if (!this.exemptions.concernsUser(record)) return;
+      this.exemptOwners.set(String(own(record, 'Email')).toLowerCase(), project(record, ['Email', 'Name', 'Groups']));
+    };
+  }
+
+  private result(steady: SteadyReading): PulledSnapshot {
+    const failed = new Set(SOURCES.filter((source) => this.sources[source].state === 'failed'));
+    const unjudged = this.rules.rules
+      .filter((rule) => rule.sources.some((source) => failed.has(source)))
+      .map(({ id }) => id);
+    return {
+      snapshot: { id: this.engine.ids.next(), nowMs: this.run.startedAt, sources: this.sources },
+      steady,
+      judgements: this.judgements.map((judgement) => withoutRules(judgement, new Set(unjudged))),
+      fleet: this.fleet,
+      unjudged,
+      baselines: this.baselines,
+      subjects: {
+        device: this.sources.devices.count,
+        user: this.sources.users.count,
+        service: this.sources.services.count,
+      },
+      view: this.view(),
+      bundles: this.bundles,
+      exemptOwners: this.exemptOwners,
+      accepted: this.accepted,
+    };
+  }
+}
+
+/** By subject id, the rules whose verdict is wanted even when it is no match: they have an open episode or claim there. */
+function watchedSubjects(openState: OpenState): ReadonlyMap<string, ReadonlySet<string>> {
+  const watched = new Map<string, Set<string>>();
+  const watch = (subjectId: string, rule: string) => {
+    const rules = watched.get(subjectId);
+    if (rules) rules.add(rule);
+    else watched.set(subjectId, new Set([rule]));
+  };
+  for (const episode of openState.episodes) watch(episode.subject.id, episode.rule);
+  for (const claim of openState.claims) watch(claim.subjectId, claim.rule);
+  return watched;
+}
+
+function withoutRules(judgement: Judgement, rules: ReadonlySet<string>): Judgement {
+  if (rules.size === 0) return judgement;
+  const kept = ({ rule }: { rule: string }) => !rules.has(rule);
+  return {
+    ...judgement,
+    tallies: judgement.tallies.filter(kept),
+    matches: judgement.matches.filter(kept),
+    open: judgement.open.filter(kept),
+  };
+}
+
+function project(record: Facts, paths: readonly string[]): Facts {
+  const kept: Facts = {};
+  for (const path of paths) {
+    const top = path.split('.')[0] as string;
+    const value = own(record, top);
+    if (value !== undefined)
+      Object.defineProperty(kept, top, { value, enumerable: true, configurable: true, writable: true });
+  }
+  return kept;
+}

@@ -1,0 +1,101 @@
+// run: a run's beginning and end in the store and in the audit.
+import { formatDuration } from '../domain/duration.ts';
+import { AppError, lineOf } from '../domain/errors.ts';
+import type { Run, RunRequest } from '../domain/run.ts';
+import { type Engine, isClockRight, type RunRules } from './engine.ts';
+import type { PulledSnapshot } from './pulled-snapshot.ts';
+
+export async function beginRun(engine: Engine, request: RunRequest, rules: RunRules): Promise<Run> {
+  const run: Omit<Run, 'seq'> = {
+    id: engine.ids.next(),
+    mode: request.mode,
+    daemonMode: engine.daemonMode,
+    trigger: request.trigger,
+    rules: rules.rules.map((rule) => rule.id),
+    ruleSetHash: rules.hash,
+    rulesDir: engine.rulesDir,
+    startedAt: engine.clock.nowMs(),
+    finishedAt: undefined,
+    status: 'running',
+    error: undefined,
+    demo: engine.demo,
+  };
+  const { id, mode, daemonMode, trigger } = run;
+  return engine.store.beginRun(run, [
+    {
+      kind: 'run.started',
+      body: { run: id, mode, daemonMode, trigger, by: request.by, rules: run.rules, ruleSet: rules.hash },
+    },
+  ]);
+}
+
+/** Errors: AppError `api_unreachable` when every rule lacks a source: then nothing was judged. */
+export function demandJudged(run: Pick<Run, 'rules'>, pulled: PulledSnapshot): void {
+  if (run.rules.length > 0 && pulled.unjudged.length === run.rules.length) throw nothingJudged(pulled);
+}
+
+/** Errors: as demandJudged. */
+export async function completeRun(engine: Engine, run: Run, pulled: PulledSnapshot): Promise<Run> {
+  demandJudged(run, pulled);
+  const finished = { ...run, status: 'completed', finishedAt: engine.clock.nowMs() } as const;
+  await engine.store.finishRun(finished, [{ kind: 'run.finished', body: { run: run.id, status: 'completed' } }]);
+  await removeOldRuns(engine);
+  await sealAudit(engine, run);
+  await engine.afterwards?.();
+  return finished;
+}
+
+/** Some at a time, so that no run is long for it. The run is over: what keeps this from being done is told, and the next one tries. */
+async function removeOldRuns(engine: Engine): Promise<void> {
+  const { store, settings, log } = engine;
+  // It is for good: nothing goes by a clock that the server does not share.
+  if (!isClockRight(engine)) return;
+  try {
+    const removed = await store.removeOldRuns(settings.keepRunsMs);
+    if (removed === undefined) return;
+    const { runs, decisions } = removed;
+    const age = formatDuration(settings.keepRunsMs);
+    log.info({ runs, decisions }, `${runs} runs older than ${age} were taken out; the audit keeps its entries of them`);
+  } catch (error) {
+    log.error({}, `old runs could not be taken out: ${lineOf(error)}`);
+  }
+}
+
+/** The run is over and recorded: what keeps its checkpoint from being made does not undo it, and the next one covers it. */
+async function sealAudit(engine: Engine, run: Run): Promise<void> {
+  try {
+    await engine.checkpointer?.seal();
+  } catch (error) {
+    engine.log.error({ run: run.id }, `the audit could not be sealed: ${lineOf(error)}`);
+  }
+}
+
+/** What fails for several sources alike is told once, for all of them, and without the path that each was asked for. */
+function nothingJudged(pulled: PulledSnapshot): AppError {
+  const byCause = new Map<string, { source: string; text: string }[]>();
+  for (const { source, state, reasons } of Object.values(pulled.snapshot.sources)) {
+    if (state !== 'failed') continue;
+    for (const { text } of reasons) {
+      const ownText = text.startsWith(`${source}: `) ? text.slice(source.length + 2) : text;
+      const cause = ownText.replace(/^`[A-Z]+ [^`]*`: /, '');
+      byCause.set(cause, [...(byCause.get(cause) ?? []), { source, text }]);
+    }
+  }
+  const told = [...byCause].map(([cause, those]) =>
+    those.length === 1 ? those[0]?.text : `${those.map(({ source }) => source).join(', ')}: ${cause}`,
+  );
+  return new AppError('api_unreachable', `nothing was judged: ${told.join('; ')}`);
+}
+
+/** Records why a run broke off. When the store itself is what failed, that is left to the error that is thrown on. */
+export async function abortRun(engine: Engine, run: Run, error: unknown): Promise<void> {
+  const line = lineOf(error);
+  const aborted: Run = { ...run, status: 'aborted', finishedAt: engine.clock.nowMs(), error: line };
+  try {
+    await engine.store.finishRun(aborted, [{ kind: 'run.aborted', body: { run: run.id, error: line } }]);
+    await sealAudit(engine, run);
+  } catch (second) {
+    engine.log.error({ run: run.id }, `the end of a run could not be recorded: ${lineOf(second)}`);
+  }
+  await engine.afterwards?.();
+}

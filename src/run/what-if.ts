@@ -1,0 +1,105 @@
+// run: a what-if: a run over other rules than the active set. In: an engine that can only read the store. Out: all that a
+// report is made of. It goes the way of every run as far as the gate and ends there; nothing of it is kept.
+import { openIntent } from '../act/gate.ts';
+import { planDigest } from '../approve/plans.ts';
+import { decide } from '../decide/decide.ts';
+import type { StoredDecision } from '../domain/decision.ts';
+import type { Intent } from '../domain/intent.ts';
+import type { Run, RunRequest } from '../domain/run.ts';
+import type { ObservedEvents, RunRecord, StoreReader } from '../domain/store.ts';
+import { decideInput, type Engine, type PullEngine, type PullStore, rulesOfRun } from './engine.ts';
+import { operatorStateSeen } from './operator-commands.ts';
+import { pullSnapshot } from './pull-snapshot.ts';
+import { commitOf } from './run-commit.ts';
+import { demandJudged } from './run-life.ts';
+
+export type WhatIfEngine = Omit<PullEngine, 'store'> &
+  Pick<Engine, 'daemonMode' | 'rulesDir' | 'demo'> & { reader: StoreReader };
+
+export interface WhatIf {
+  run: RunRecord;
+  /** As a store would answer that kept it. */
+  reader: Pick<StoreReader, 'decisionsOfRun' | 'intents' | 'plan' | 'stop'>;
+}
+
+/** Errors: AppError `usage` for a chosen rule that is not among them; otherwise as a run's, and nothing is recorded of them. */
+export async function whatIf(engine: WhatIfEngine, request: Pick<RunRequest, 'rules'>): Promise<WhatIf> {
+  const { reader, ids, clock } = engine;
+  const rules = await rulesOfRun(engine, request);
+  const run: Run = {
+    id: ids.next(),
+    seq: 0,
+    mode: 'dry-run',
+    daemonMode: engine.daemonMode,
+    trigger: 'command',
+    rules: rules.rules.map((rule) => rule.id),
+    ruleSetHash: rules.hash,
+    rulesDir: engine.rulesDir,
+    startedAt: clock.nowMs(),
+    finishedAt: undefined,
+    status: 'completed',
+    error: undefined,
+    demo: engine.demo,
+    whatIf: true,
+  };
+  // Of decisions none is carried: a report shows only what was decided now.
+  const { decisions: said, ...rest } = await reader.openState(run.startedAt);
+  const openState = { ...rest, decisions: [] };
+  const pulled = await pullSnapshot({ ...engine, store: holding(reader) }, run, rules, openState);
+  demandJudged(run, pulled);
+  const decided = decide({ ...decideInput(engine, run, rules, pulled, openState), said });
+  const intents = decided.acts.map(({ draft, mode }) =>
+    openIntent(draft, mode, { id: ids.next(), runId: run.id, nowMs: run.startedAt }),
+  );
+  const unsealed = { plan: undefined, digest: planDigest(decided.planned), superseded: [], notes: [] };
+  const seen = operatorStateSeen(run, openState, pulled, engine.settings.exemptions);
+  const { findings, decisions } = commitOf(run, rules, pulled, decided, unsealed, intents, seen);
+  const record = { ...run, finishedAt: clock.nowMs(), findings, planId: undefined };
+  const kept = decisions.map((decision) => ({
+    ...decision,
+    runId: run.id,
+    runSeq: run.seq,
+    writtenAt: run.startedAt,
+    endedSeq: undefined,
+  }));
+  return { run: record, reader: answering(reader, kept, intents) };
+}
+
+/** The store as it is, and over it, for as long as this run lasts, the events that it saw. */
+function holding(reader: StoreReader): PullStore {
+  let held: ObservedEvents = { events: [], coverage: undefined, forgetBeforeMs: 0 };
+  return {
+    baseline: (source) => reader.baseline(source),
+    acceptances: () => reader.acceptances(),
+    coverage: async () => [...(await reader.coverage()), ...(held.coverage ? [held.coverage] : [])],
+    async *events(fromMs) {
+      yield* reader.events(fromMs);
+      yield held.events;
+    },
+    observeEvents: async (observed) => {
+      held = observed;
+      return { added: observed.events.length };
+    },
+  };
+}
+
+function answering(
+  reader: StoreReader,
+  decisions: readonly StoredDecision[],
+  intents: readonly Intent[],
+): WhatIf['reader'] {
+  const orderOf = { act: 0, hold: 1, skip: 2 };
+  const sorted = decisions.toSorted(
+    (a, b) => orderOf[a.decision] - orderOf[b.decision] || compare(a.rule, b.rule) || compare(a.target, b.target),
+  );
+  return {
+    decisionsOfRun: async () => sorted,
+    intents: async ({ ids = [] }) => intents.filter(({ id }) => ids.includes(id)),
+    plan: async () => undefined,
+    stop: () => reader.stop(),
+  };
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

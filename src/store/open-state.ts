@@ -1,0 +1,61 @@
+// store: all standing state that deciding needs, read in one transaction at the start of a run.
+import type { ActionName } from '../domain/action.ts';
+import { attemptKey, type OpenState } from '../domain/store.ts';
+import type { Db } from './database.ts';
+import { readExemptions, readStop } from './operator.ts';
+import { claimOfRow, decisionOfRow, episodeOfRow, intentOfRow } from './rows.ts';
+
+const DAY_MS = 86_400_000;
+
+export function readOpenState(db: Db, nowMs: number): OpenState {
+  const episodes = db
+    .all(
+      `SELECT * FROM episodes WHERE state <> 'closed'
+       OR id IN (SELECT episode_id FROM claims WHERE status IN ('standing', 'orphaned'))`,
+    )
+    .map(episodeOfRow);
+  const claims = db.all("SELECT * FROM claims WHERE status IN ('standing', 'orphaned')").map(claimOfRow);
+  const decisions = db.all('SELECT * FROM decisions WHERE ended_seq IS NULL').map(decisionOfRow);
+  const intents = db
+    .all(
+      `SELECT * FROM intents WHERE id IN (
+         SELECT intent_id FROM intent_episodes JOIN episodes ON episodes.id = episode_id
+         WHERE live = 1 AND (state <> 'closed'
+           OR episode_id IN (SELECT episode_id FROM claims WHERE status IN ('standing', 'orphaned')))
+         UNION SELECT intent_id FROM claims WHERE status IN ('standing', 'orphaned'))
+       OR status IN ('planned', 'sent') OR outcome IN ('unknown', 'parked')`,
+    )
+    .map(intentOfRow);
+  return {
+    episodes,
+    claims,
+    decisions,
+    intents,
+    rejected: readRejected(db),
+    lastAttempts: readLastAttempts(db),
+    attempts24h: readAttempts(db, nowMs - DAY_MS),
+    exemptions: readExemptions(db, nowMs),
+    stop: readStop(db),
+  };
+}
+
+function readRejected(db: Db): Set<string> {
+  const sql = `SELECT key FROM rejected_intents JOIN episodes ON episodes.id = episode_id
+    WHERE state <> 'closed' OR episode_id IN (SELECT episode_id FROM claims WHERE status IN ('standing', 'orphaned'))`;
+  return new Set(db.all<{ key: string }>(sql).map((row) => row.key));
+}
+
+/** By their order, and not by their times: one that was made by a clock ahead is not the last one for ever. */
+function readLastAttempts(db: Db): Map<string, number> {
+  const rows = db.all<{ rule: string; action: string; target: string; at: number }>(
+    `SELECT json_each.value AS rule, action, target, sent_at AS at, max(attempts.id)
+     FROM attempts, json_each(attempts.rules) GROUP BY 1, 2, 3`,
+  );
+  return new Map(rows.map((row) => [attemptKey(row.rule, row.action as ActionName, row.target), row.at]));
+}
+
+function readAttempts(db: Db, sinceMs: number): Map<ActionName, number> {
+  const sql = 'SELECT action, count(*) AS n FROM attempts WHERE sent_at >= ? GROUP BY action';
+  const rows = db.all<{ action: string; n: number }>(sql, sinceMs);
+  return new Map(rows.map((row) => [row.action as ActionName, row.n]));
+}

@@ -1,0 +1,117 @@
+// store: what people say to the engine: exemptions, the stop switch, accepted readings. Rows to nouns and back.
+// INVARIANT: the writing functions are called inside a transaction that appends their audit entries too.
+import { canonicalJson } from '../domain/canonical.ts';
+import type { Exemption } from '../domain/exemption.ts';
+import type { Acceptance, RunOperatorState, Stop } from '../domain/operator.ts';
+import { rowByPrefix } from './by-prefix.ts';
+import type { Db, Row } from './database.ts';
+import { storedJson } from './stored-json.ts';
+
+export function readExemptions(db: Db, inForceAt: number | undefined): Exemption[] {
+  const rows =
+    inForceAt === undefined
+      ? db.all('SELECT * FROM exemptions ORDER BY created_at DESC, id DESC')
+      : db.all('SELECT * FROM exemptions WHERE ended_at IS NULL AND expires_at > ? ORDER BY created_at, id', inForceAt);
+  return rows.map(exemptionOfRow);
+}
+
+/** Errors: AppError `usage` for a beginning that fits several. */
+export function readExemption(db: Db, idOrPrefix: string): Exemption | undefined {
+  const row = rowByPrefix(db, 'exemptions', idOrPrefix);
+  return row && exemptionOfRow(row);
+}
+
+export function saveExemption(db: Db, exemption: Exemption): void {
+  const { subject, selector } = exemption;
+  db.upsert(
+    'exemptions',
+    {
+      id: exemption.id,
+      subject_kind: subject?.kind ?? null,
+      subject_id: subject?.id ?? null,
+      selector_kind: selector?.kind ?? null,
+      selector_field: selector?.field ?? null,
+      selector_value: selector?.value ?? null,
+      owner: exemption.owner,
+      reason: exemption.reason,
+      expires_at: exemption.expiresAt,
+      created_at: exemption.createdAt,
+      created_by: exemption.createdBy,
+      ended_at: exemption.endedAt ?? null,
+      ended_by: exemption.endedBy ?? null,
+      ended_reason: exemption.endedReason ?? null,
+      used_at: exemption.usedAt ?? null,
+      warned_at: exemption.warnedAt ?? null,
+    },
+    'id',
+  );
+}
+
+function exemptionOfRow(row: Row): Exemption {
+  const orUndefined = <T>(value: unknown): T | undefined => (value === null ? undefined : (value as T));
+  const subject = { kind: row.subject_kind, id: row.subject_id } as Exemption['subject'];
+  const selector = { kind: row.selector_kind, field: row.selector_field, value: row.selector_value };
+  return {
+    id: row.id as string,
+    subject: row.subject_id === null ? undefined : subject,
+    selector: row.selector_field === null ? undefined : (selector as Exemption['selector']),
+    owner: row.owner as string,
+    reason: row.reason as string,
+    expiresAt: row.expires_at as number,
+    createdAt: row.created_at as number,
+    createdBy: row.created_by as string,
+    endedAt: orUndefined(row.ended_at),
+    endedBy: orUndefined(row.ended_by),
+    endedReason: orUndefined(row.ended_reason),
+    usedAt: orUndefined(row.used_at),
+    warnedAt: orUndefined(row.warned_at),
+  };
+}
+
+export function readStop(db: Db): Stop | undefined {
+  const row = db.get('SELECT * FROM stop_switch');
+  return row && { at: row.stopped_at as number, by: row.stopped_by as string, reason: row.reason as string };
+}
+
+export function saveStop(db: Db, stop: Stop | undefined): void {
+  db.run('DELETE FROM stop_switch');
+  if (stop) db.insert('stop_switch', { one: 1, stopped_at: stop.at, stopped_by: stop.by, reason: stop.reason });
+}
+
+export function readAcceptances(db: Db): Acceptance[] {
+  return db.all('SELECT * FROM acceptances ORDER BY source').map((row) => ({
+    source: row.source as Acceptance['source'],
+    at: row.accepted_at as number,
+    by: row.accepted_by as string,
+    reason: row.reason as string,
+    run: row.run_id as string,
+    causes: storedJson<Acceptance['causes']>(row.causes),
+    count: row.count as number,
+  }));
+}
+
+export function saveAcceptance(db: Db, { source, at, by, reason, run, causes, count }: Acceptance): void {
+  const row = { source, accepted_at: at, accepted_by: by, reason, run_id: run, causes: canonicalJson(causes), count };
+  db.upsert('acceptances', row, 'source');
+}
+
+/** They were given in a time that the database has forgotten the end of: what they allowed may have been used. */
+export function dropAcceptances(db: Db): void {
+  db.run('DELETE FROM acceptances');
+}
+
+/** What a run saw and used of it, within the commit of its findings. */
+export function saveOperatorState(
+  db: Db,
+  run: { id: string; at: number },
+  operator: RunOperatorState | undefined,
+  exemptions: { used: readonly string[]; warned: readonly string[] },
+): void {
+  for (const id of exemptions.used) db.run('UPDATE exemptions SET used_at = ? WHERE id = ?', run.at, id);
+  for (const id of exemptions.warned) db.run('UPDATE exemptions SET warned_at = ? WHERE id = ?', run.at, id);
+  if (operator === undefined) return;
+  // Only the acceptance that the run saw: one given since then is for the next reading.
+  for (const { source, at } of operator.accepted)
+    db.run('DELETE FROM acceptances WHERE source = ? AND accepted_at = ?', source, at);
+  db.run('UPDATE runs SET operator = ? WHERE id = ?', canonicalJson(operator), run.id);
+}

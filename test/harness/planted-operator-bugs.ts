@@ -1,0 +1,90 @@
+// harness: more bugs planted on purpose: what people said is not heeded, time and the checkpoints outside are not looked at.
+// In: the parts of a healthy engine. Out: the parts of a sick one. Nothing in the product knows of these.
+import type { CheckpointFile } from '../../src/audit/checkpoint-file.ts';
+import type { Action } from '../../src/domain/action.ts';
+import type { CheckpointStore } from '../../src/domain/checkpoint.ts';
+import type { ClockAgreement, SteadyTime } from '../../src/domain/steady-time.ts';
+import type { Store } from '../../src/domain/store.ts';
+import { readClockAgreement } from '../../src/store/clock-agreement.ts';
+import type { Db } from '../../src/store/database.ts';
+import { type PlantedBug, replaced } from './planted-bugs.ts';
+import type { SimClock } from './sim-clock.ts';
+
+/** Nothing that a person accepted is used up. */
+const keepAll = { stop: undefined, ending: [], unused: [], accepted: [] };
+
+export function unsteered(store: Store, bug: PlantedBug | undefined): Store {
+  switch (bug) {
+    case 'stop_is_ignored':
+      return replaced(store, {
+        stop: async () => undefined,
+        openState: async (nowMs) => ({ ...(await store.openState(nowMs)), stop: undefined }),
+      });
+    case 'acceptance_stays':
+      return replaced(store, {
+        commitRun: ({ findings, ...commit }) =>
+          store.commitRun({ ...commit, findings: { ...findings, operator: keepAll } }),
+      });
+    case 'exemption_is_ignored':
+      return replaced(store, { exemptions: async () => [] });
+    default:
+      return store;
+  }
+}
+
+const UNDOABLE = {
+  irreversible_without_approval: { name: 'delete_device', inverse: 'ban_device' },
+  update_without_approval: { name: 'update_service', inverse: 'disable_service' },
+} as const;
+
+/** Calls what cannot be undone undoable, or what cannot be read back not done. */
+export function hasty(action: Action, bug: keyof typeof UNDOABLE | 'unreadable_is_not_done'): Action {
+  if (bug !== 'unreadable_is_not_done') {
+    const { name, inverse } = UNDOABLE[bug];
+    return action.name === name ? { ...action, inverse } : action;
+  }
+  return {
+    ...action,
+    readBack: async (...given) => {
+      const back = await action.readBack(...given);
+      return back.state === 'unreadable' ? { ...back, state: 'otherwise' } : back;
+    },
+  };
+}
+
+export function sickTime(steady: SteadyTime, bug: PlantedBug | undefined): SteadyTime {
+  if (bug !== 'quiet_period_by_wall_clock') return steady;
+  return replaced(steady, { read: () => ({ ...steady.read(), sinceMs: Number.NEGATIVE_INFINITY }) });
+}
+
+/** Goes on at once with a database that was restored. */
+export function sickRestore<Kept extends CheckpointStore & Store>(store: Kept, bug: PlantedBug | undefined): Kept {
+  if (bug !== 'restore_is_not_stopped') return store;
+  const goOn: Partial<CheckpointStore> = {
+    acceptRestore: async (given) => {
+      const answer = await store.acceptRestore(given);
+      await store.setStop(undefined, []);
+      return answer;
+    },
+  };
+  return replaced<Kept>(store, goOn as Partial<Kept>);
+}
+
+/** What an earlier process kept of its clocks; a sick engine takes each wall time of before its start as it stands. */
+export function keptClocks(db: Db, clock: SimClock, bug: PlantedBug | undefined): ClockAgreement | undefined {
+  if (bug !== 'clocks_are_not_kept') return readClockAgreement(db);
+  const seenMs = clock.nowMs();
+  const apartMs = seenMs - clock.monotonicMs();
+  return { boot: clock.boot, apartMs, sinceMs: 0, fromMs: 0, seenMs, jumpedMs: 0, setBackMs: 0 };
+}
+
+export function sickFile(file: CheckpointFile, bug: PlantedBug | undefined): CheckpointFile {
+  switch (bug) {
+    case 'checkpoint_is_not_written':
+      return replaced(file, { append: () => {} });
+    case 'checkpoint_is_not_compared':
+      return replaced(file, { lastLine: () => ({ missing: true, last: undefined }) });
+    default:
+      return file;
+  }
+}

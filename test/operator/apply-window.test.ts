@@ -1,0 +1,115 @@
+// test: an approved plan of a rule over events, whose window has slid on when it is applied.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { ACTIONS } from '../../src/act/actions.ts';
+import type { Facts } from '../../src/domain/facts.ts';
+import { type LoadedRule, parseRule, problemLine } from '../../src/evaluate/index.ts';
+import { CaseWorld } from '../run/case-world.ts';
+import { type OnPlatform, QUIET_MS, startOnPlatform } from '../run/engine-on-platform.ts';
+
+function failing(then: string, revert: boolean): LoadedRule {
+  return parsed(`
+id: failing
+subject: service
+when: { ">=": [{ event_count: { severity: ERROR, within: 10m } }, 2] }
+then: ${then}
+mode: enforce
+revert: ${revert}
+limits: { max: 100, percent: 100 }
+tests:
+  - { name: trouble, events: [{ severity: ERROR, ago: 1m, times: 2 }], expect: match }
+`);
+}
+
+const unused = () =>
+  parsed(`
+id: unused
+subject: service
+when: { "==": [{ var: Description }, "unused"] }
+then: delete_service
+mode: enforce
+limits: { max: 100, percent: 100 }
+tests:
+  - { name: trouble, given: { Description: unused }, expect: match }
+`);
+
+function parsed(text: string): LoadedRule {
+  const rule = parseRule(text, 'rule.yaml', { traits: ACTIONS });
+  if ('problems' in rule) throw new Error(rule.problems.map(problemLine).join('\n'));
+  return rule.rule;
+}
+
+const TEN_MINUTES_MS = 600_000;
+const SERVICE = 's1';
+let on: OnPlatform;
+let world: CaseWorld;
+
+beforeEach(async () => {
+  on = startOnPlatform({ rules: [failing('disable_service', true)] });
+  serviceIs({ Enabled: 'TRUE' });
+  world = new CaseWorld(on.platform, on.clock, { devices: [], users: [], services: [], listsBundles: true });
+  await on.run(); // from now on events are known
+  fails();
+});
+afterEach(() => on.close());
+
+function serviceIs(fields: Facts): void {
+  on.platform.services.set(SERVICE, { ServiceID: SERVICE, ServiceName: SERVICE, ...fields });
+}
+
+function fails(): void {
+  on.clock.pass(1_000);
+  for (let count = 0; count < 2; count += 1) world.fail(SERVICE);
+  on.clock.pass(1_000);
+}
+
+async function approvedPlan() {
+  const { plan } = await on.run('approve');
+  expect(plan?.intents).toMatchObject([{ action: 'disable_service', target: SERVICE }]);
+  return on.approve(plan);
+}
+
+async function slideOn(): Promise<void> {
+  on.clock.pass(TEN_MINUTES_MS + 1_000);
+  await on.run();
+}
+
+it('is applied all the same: people answer later than errors last', async () => {
+  const plan = await approvedPlan();
+  await slideOn();
+  expect((await on.apply(plan)).refused).toEqual([]);
+  expect(on.platform.sent).toEqual([`disable ${SERVICE}`]);
+});
+
+it('is not applied where its trouble had an attempt of its own, and is over', async () => {
+  const plan = await approvedPlan();
+  on.platform.answer(SERVICE, 'failed');
+  await on.run();
+  expect(on.platform.sent).toEqual([`disable ${SERVICE}`]);
+  await slideOn();
+  const { refused } = await on.apply(plan);
+  expect(refused).toEqual([
+    { action: 'disable_service', target: SERVICE, reason: `the trouble of ${SERVICE} is over` },
+  ]);
+  expect(on.platform.sent).toHaveLength(1);
+});
+
+it('deletes a service after the same rule has disabled it, though that ended its errors', async () => {
+  on.rules(failing('[disable_service, delete_service]', false));
+  await on.run();
+  on.clock.pass(QUIET_MS);
+  const plan = await on.approve((await on.run()).plan);
+  await slideOn();
+  expect((await on.apply(plan)).refused).toEqual([]);
+  expect(on.platform.sent).toEqual([`disable ${SERVICE}`, `drop ${SERVICE}`]);
+});
+
+it('is not applied to a service that was deleted and created anew', async () => {
+  const plan = await approvedPlan();
+  serviceIs({ Enabled: 'FALSE', Description: 'unused' });
+  await on.run(); // sees that somebody disabled it
+  on.rules(failing('disable_service', true), unused());
+  await on.apply(await on.approve((await on.run()).plan));
+  serviceIs({ Enabled: 'TRUE' });
+  expect((await on.apply(plan)).refused).toMatchObject([{ reason: `the trouble of ${SERVICE} is over` }]);
+  expect(on.platform.sent).toEqual([`drop ${SERVICE}`]);
+});

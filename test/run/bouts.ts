@@ -1,0 +1,138 @@
+// test: cases for walks in which trouble comes, is acted on and passes: two rules that wish the same, and bouts of trouble among
+// all else that happens. In: fast-check's chance. Out: a case of the same length as any other. It plays nothing.
+// Why: left to chance alone, one walk in thirty undoes anything, and hardly one while another rule still wishes it.
+import fc from 'fast-check';
+import type { ActionName } from '../../src/domain/action.ts';
+import {
+  type Case,
+  caseOf,
+  DEVICES,
+  type Field,
+  type NamedReason,
+  SERVICES,
+  type Shape,
+  type Step,
+  type Subject,
+  step,
+} from './cases.ts';
+
+type PairKind = 'device' | 'service';
+const IDS: { readonly [kind in PairKind]: readonly string[] } = { device: DEVICES, service: SERVICES };
+const LAST_DEVICE = DEVICES.length - 1; // mostly of the same serial number as the first
+
+/** Two rules of one action, each with a trouble of its own, so that one can pass while the other lasts. */
+const pair: fc.Arbitrary<Shape[]> = fc
+  .record({
+    action: fc.constantFrom<ActionName[]>('ban_device', 'ban_device', 'disable_service', 'add_to_bundle'),
+    modes: fc.constantFrom<[Shape['mode'], Shape['mode']][]>(
+      ['enforce', 'enforce'],
+      ['enforce', 'enforce'],
+      ['enforce', 'enforce'],
+      ['enforce', 'approve'],
+      ['approve', 'approve'],
+    ),
+    waits: fc.constantFrom<Pick<Shape, 'for' | 'clearFor'>[]>(
+      { for: '0s', clearFor: '0s' },
+      { for: '0s', clearFor: '0s' },
+      { for: '30s', clearFor: '0s' },
+      { for: '0s', clearFor: '30s' },
+    ),
+  })
+  .map(({ action, modes, waits }) =>
+    modes.map((mode, index) => ({
+      subject: action === 'ban_device' ? 'device' : 'service',
+      trouble: index === 0 ? 'T1' : 'T2',
+      actions: [action],
+      mode,
+      severity: 'critical',
+      for: '0s',
+      clearFor: '0s',
+      cooldown: '0s',
+      revert: true,
+      owners: 'all',
+      limits: '{ max: 100, percent: 100 }',
+      // Only the second waits: the first tells of the target while the second is not yet sure.
+      ...(index === 1 ? waits : {}),
+    })),
+  );
+
+interface Bout {
+  first: number;
+  /** The second trouble is that of another device, which may have the same serial number. */
+  isShared: boolean;
+  /** A run looks between one trouble and the other. */
+  isSeenApart: boolean;
+  clearsFirst: Field;
+  /** The other is not told any more: that ends nothing. */
+  isUnsettled: boolean;
+  /** What happens between the one passing and the other. */
+  between: Step[];
+  passes: boolean;
+  /** The undoing waits in a plan, and before it is applied the other rule wishes the same. */
+  isHeld: boolean;
+  answersPlan: boolean;
+}
+
+const bout: fc.Arbitrary<Bout> = fc.record({
+  first: fc.nat(LAST_DEVICE),
+  isShared: fc.constantFrom(false, false, true),
+  isSeenApart: fc.boolean(),
+  clearsFirst: fc.constantFrom<Field[]>('T1', 'T2'),
+  isUnsettled: fc.constantFrom(false, false, true),
+  between: fc.array(step, { maxLength: 2 }),
+  passes: fc.constantFrom(true, true, false),
+  isHeld: fc.constantFrom(false, false, false, true),
+  answersPlan: fc.constantFrom(false, false, true),
+});
+
+function stepsOf(kind: PairKind, bout: Bout): Step[] {
+  const ids = IDS[kind];
+  const isShared = bout.isShared && kind === 'device';
+  const subject = (index: number): Subject => ({ kind, id: ids[index % ids.length] as string });
+  const about = { T1: subject(isShared ? 0 : bout.first), T2: subject(isShared ? LAST_DEVICE : bout.first) };
+  const tell = (field: Field, told: NamedReason): Step => ({ do: 'facts', of: about[field], field, told });
+  const run = (mode: 'enforce' | 'approve', chosen: number[] | null): Step => ({
+    do: 'run',
+    mode,
+    chosen,
+    waits: false,
+  });
+  const apply: Step = { do: 'plan', answer: 'apply' };
+  const look = bout.answersPlan ? [run('enforce', null), apply] : [run('enforce', null)];
+  if (bout.isHeld) {
+    const held = [tell('T2', 'FALSE'), tell('T1', 'TRUE'), ...look, tell('T1', 'FALSE'), run('approve', null)];
+    return [...held, tell('T2', 'TRUE'), run('enforce', [1]), apply]; // a run over chosen rules supersedes no plan
+  }
+  const clearsLast = bout.clearsFirst === 'T1' ? 'T2' : 'T1';
+  return [
+    tell('T1', 'TRUE'),
+    ...(bout.isSeenApart ? look : []),
+    tell('T2', 'TRUE'),
+    ...look,
+    tell(bout.clearsFirst, 'FALSE'),
+    ...(bout.isUnsettled ? [tell(clearsLast, null)] : []),
+    ...bout.between,
+    ...look,
+    ...(bout.passes ? [tell(clearsLast, 'FALSE'), ...look] : []),
+  ];
+}
+
+const RULES_MAX = 5; // as many as steps name
+const LENGTHS = { min: 20, max: 60 }; // a bout is shorter than the shortest
+
+export const walkCase: fc.Arbitrary<Case> = fc
+  .record({
+    given: caseOf(LENGTHS),
+    pair: fc.option(pair, { freq: 4 }),
+    bouts: fc.array(fc.record({ at: fc.nat(LENGTHS.max), bout }), { minLength: 2, maxLength: 5 }),
+  })
+  .map(({ given, pair, bouts }) => {
+    if (!pair) return given;
+    const kind = pair[0]?.subject === 'device' ? 'device' : 'service';
+    const history = [...given.history];
+    for (const { at, bout } of bouts) {
+      const steps = stepsOf(kind, bout);
+      history.splice(at % (history.length - steps.length), steps.length, ...steps);
+    }
+    return { ...given, shapes: [...pair, ...given.shapes].slice(0, RULES_MAX), history };
+  });

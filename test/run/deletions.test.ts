@@ -1,0 +1,101 @@
+// test: what a deletion is not told by the server is said as not known, in dry runs, live ones and explain alike; and what was
+// known when it was approved and is not any more is refused.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ACTIONS } from '../../src/act/actions.ts';
+import { AppError } from '../../src/domain/errors.ts';
+import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
+import { type ExplainDeps, explainSubject } from '../../src/explain/explain-subject.ts';
+import { type OnPlatform, startOnPlatform } from './engine-on-platform.ts';
+
+const ANN = 'ann@example.com';
+const BOB = 'bob@example.com';
+
+function deleting(): LoadedRule {
+  const text = `
+id: lost
+subject: device
+when: { "==": [{ var: MdmData.CompromisedStatus }, "TRUE"] }
+then: delete_device
+mode: enforce
+limits: { max: 100, percent: 100 }
+tests: [{ name: lost, given: { MdmData: { CompromisedStatus: "TRUE" } }, expect: match }]
+`;
+  const parsed = parseRule(text, 'lost.yaml', { traits: ACTIONS });
+  if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems));
+  return parsed.rule;
+}
+
+let on: OnPlatform;
+let rule: LoadedRule;
+beforeEach(() => {
+  rule = deleting();
+  on = startOnPlatform({ rules: [rule] });
+});
+afterEach(() => on.close());
+
+function lost(id: string, owners: string[] | null): void {
+  on.platform.addDevice(id, { Emails: owners, MdmData: { CompromisedStatus: 'TRUE' } });
+}
+
+function user(email: string, serials: string[]): void {
+  on.platform.users.set(email, { Email: email, Name: email, Groups: '', SerialNumbers: serials });
+}
+
+async function explained(id: string) {
+  const { engine } = on;
+  const { settings, store } = engine;
+  const deps = { ...engine, reader: store, rules: [rule], settings: { ...settings, ...settings.decide } };
+  const { decisions } = await explainSubject(deps as unknown as ExplainDeps, rule.id, id);
+  return decisions.map(({ effect }) => effect);
+}
+
+describe('the deletion of a device', () => {
+  it('whose owners the server does not tell says so, and is not held to what nobody told', async () => {
+    lost('d1', null);
+    const { plan } = await on.run();
+    const [planned] = plan?.intents ?? [];
+    expect(planned?.effect).toMatchObject({
+      deletion: { devices: ['d1'], owners: null, certificates: null, users: null },
+      text: expect.stringContaining('owners not known'),
+    });
+    on.platform.patch('d1', { Emails: [ANN] });
+    await on.approve(plan);
+    await on.apply(plan);
+    expect(on.platform.effects).toEqual(['delete S-d1']);
+  });
+
+  it('says the same in a dry run, a live one and explain', async () => {
+    lost('d1', [ANN, BOB]);
+    on.platform.addDevice('d2', { Emails: [BOB] });
+    user(ANN, ['S-d1']);
+    user(BOB, ['S-d1', 'S-d2']);
+    const effects = [await on.run('dry-run'), await on.run()].map(({ plan }) => plan?.intents[0]?.effect);
+    const deletion = { devices: ['d1'], owners: [ANN, BOB], certificates: 2, users: [ANN] };
+    expect(effects).toMatchObject([{ deletion }, { deletion }]);
+    expect(await explained('d1')).toEqual([effects[1]]);
+  });
+
+  it('counts with the others of its plan: who loses one device by each is left without any', async () => {
+    for (const id of ['d1', 'd2']) lost(id, [ANN]);
+    user(ANN, ['S-d1', 'S-d2']);
+    const { plan } = await on.run();
+    expect(plan?.intents.map(({ effect }) => effect.deletion?.users)).toEqual([[ANN], [ANN]]);
+    await on.approve(plan);
+    await on.apply(plan);
+    expect(on.platform.effects).toEqual(['delete S-d1', 'delete S-d2']);
+  });
+
+  it('is refused when the users who would go with it can be told no more', async () => {
+    lost('d1', [ANN]);
+    on.platform.addDevice('d2', { Emails: [ANN] });
+    user(ANN, ['S-d1', 'S-d2']);
+    const { plan } = await on.run();
+    await on.approve(plan);
+    on.platform.user = async () => {
+      throw new AppError('api_forbidden', 'users are not for this credential');
+    };
+    const { intents } = await on.apply(plan);
+    expect(intents).toMatchObject([{ status: 'withdrawn', note: expect.stringContaining('cannot be told any more') }]);
+    expect(on.platform.sent).toEqual([]);
+  });
+});
