@@ -10,9 +10,9 @@ import { buildProgram } from '../src/commands/program.ts';
 import { type Environment, readConfig } from '../src/config/config.ts';
 import { type Console, startConsole } from '../src/console/console.ts';
 import { systemClock } from '../src/system/clock.ts';
-import { openEndpoint } from './http/endpoint.ts';
-import { silentLog } from './scenarios/organization.ts';
 import { built, ROOT } from './support/built.ts';
+import { openEndpoint } from './support/endpoint.ts';
+import { silentLog } from './support/organization.ts';
 
 const run = promisify(execFile);
 const README = read('README.md');

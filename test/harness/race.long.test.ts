@@ -3,8 +3,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Organization, startOrganization } from '../scenarios/organization.ts';
 import { built } from '../support/built.ts';
+import { type Organization, startOrganization } from '../support/organization.ts';
 
 const ROUNDS = Number(process.env.RACE_ROUNDS ?? 100);
 

@@ -7,9 +7,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { type Started, startTrustward } from '../commands/trustward.ts';
 import { built } from '../support/built.ts';
-import { type Organization, startOrganization } from './organization.ts';
+import { type Organization, startOrganization } from '../support/organization.ts';
+import { type Started, startTrustward } from '../support/trustward.ts';
 
 /** What a daemon of a test is started with: no run comes by itself after the first. */
 export const DAEMON_ENV = {

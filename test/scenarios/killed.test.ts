@@ -6,7 +6,7 @@ import { verifyChain } from '../../src/audit/chain.ts';
 import type { FaultInput } from '../../src/console/console.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { built } from '../support/built.ts';
-import { type Organization, startOrganization } from './organization.ts';
+import { type Organization, startOrganization } from '../support/organization.ts';
 
 const MAIN = built('src/main.ts');
 const SEAM = built('test/scenarios/kill-before-call.ts');

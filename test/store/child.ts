@@ -6,7 +6,7 @@ import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { takeWriterLock } from '../../src/store/writer-lock.ts';
-import { FakeClock } from '../act/platform.ts';
+import { FakeClock } from '../support/platform.ts';
 
 const ROUNDS_MAX = 100_000;
 const [, , what, file] = process.argv as [string, string, string, string];

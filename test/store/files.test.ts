@@ -14,7 +14,7 @@ import { SqliteReader } from '../../src/store/reader.ts';
 import { readDaemonAddress, takeWriterLock } from '../../src/store/writer-lock.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { built } from '../support/built.ts';
-import { openStore } from './stored-nouns.ts';
+import { openStore } from '../support/stored-nouns.ts';
 
 const CHILD = built('test/store/child.ts');
 let dir: string;

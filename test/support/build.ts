@@ -1,4 +1,4 @@
-// support: builds src/ and what tests start as processes, once for a whole run of the suite, so that no process compiles it again.
+// support: builds src/ and what tests start as processes, once for a run of the suite, so that no process compiles it again.
 // In: the sources as they are. Out: `.test-build/`, laid out as the project is. It never leaves a file whose source was edited.
 import { createHash } from 'node:crypto';
 import {

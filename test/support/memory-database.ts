@@ -1,5 +1,5 @@
-// harness: a database in memory that outlives every crash of the engine: only what was committed is in it. It starts as a copy
-// of a migrated one, without the waits for a disk, so that thousands of them are made in a minute.
+// support: a database in memory that outlives every crash of the engine: only what was committed is in it. It starts as a
+// copy of a migrated one, without the waits for a disk, so that thousands of them are made in a minute.
 import Database from 'better-sqlite3';
 import { Db, openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';

@@ -1,4 +1,4 @@
-// test console: an organization to test with: a console on loopback, a clock that tests move, and a short way to call it.
+// support: an organization without an engine: a console on loopback, a clock that tests move, and a short way to call it.
 // In: options. Out: a running console. It must be closed by the test that opened it.
 
 import { type Console, type ConsoleOptions, startConsole } from '../../src/console/console.ts';

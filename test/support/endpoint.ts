@@ -1,4 +1,4 @@
-// Tests of http/: an endpoint over a real store, with tokens of every scope, and ports that tell what was asked of them.
+// support: an endpoint over a real store, with tokens of every scope, and ports that tell what was asked of them.
 
 import { ACTIONS } from '../../src/act/actions.ts';
 import { decidePlan } from '../../src/approve/plans.ts';
@@ -20,8 +20,8 @@ import { addToken, revokeToken } from '../../src/operator/endpoint-tokens.ts';
 import { resolveIntent } from '../../src/operator/resolve-intent.ts';
 import { views } from '../../src/report/index.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
-import { addRun, fakeClock, openStore } from '../report/filled-store.ts';
-import { countingIds } from '../run/engine-on-platform.ts';
+import { countingIds } from './engine-on-platform.ts';
+import { addRun, fakeClock, openStore } from './filled-store.ts';
 
 export const TOKENS: Record<Scope, string> = {
   read: 'read-token-0123456789',

@@ -1,8 +1,8 @@
-// test: the alerts of an engine on the platform in memory, told to one webhook that nobody delivers to.
+// support: the alerts of an engine on the platform in memory, told to one webhook that nobody delivers to.
 
 import { Alerts } from '../../src/notify/alerts.ts';
 import { EXEMPTIONS_DEFAULT } from '../../src/run/operator-commands.ts';
-import type { OnPlatform } from '../run/engine-on-platform.ts';
+import type { OnPlatform } from './engine-on-platform.ts';
 
 export function alertsOf({ store, engine, clock }: OnPlatform, to: readonly string[] = ['ops']): Alerts {
   const outbox = store.outbox();

@@ -1,5 +1,5 @@
-// test: the platform in memory, with scripted answers to writing calls: done, refused, doubtful with, without or with a late
-// effect; and reads that can be stale or refused. It keeps the true list of what was sent and of what took effect.
+// support: the platform in memory, with scripted answers to writing calls: done, refused, doubtful with, without or with a
+// late effect; and reads that can be stale or refused. It keeps the true list of what was sent and of what took effect.
 import { AppError } from '../../src/domain/errors.ts';
 import { type Facts, ownText } from '../../src/domain/facts.ts';
 import type {

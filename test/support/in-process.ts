@@ -1,4 +1,4 @@
-// test commands: a command in this process, with what it wrote and the code that the process would end with.
+// support: a command in this process, with what it wrote and the code that the process would end with.
 import type { Io } from '../../src/commands/io.ts';
 import { buildProgram } from '../../src/commands/program.ts';
 import { exitCodeOf, lineOf } from '../../src/domain/errors.ts';

@@ -1,4 +1,4 @@
-// Tests of report/ and http/: a real store in memory, filled through its port with runs that say what the test wants.
+// support: a real store in memory, filled through its port with runs that say what the test wants.
 import { planDigest } from '../../src/approve/plans.ts';
 import { linkEntry } from '../../src/audit/chain.ts';
 import type { Decision } from '../../src/domain/decision.ts';

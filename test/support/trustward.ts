@@ -1,8 +1,8 @@
-// test commands: the program as a process of its own, and what it said when it ended.
+// support: the program as a process of its own, and what it said when it ended.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { BUILD, built, ROOT } from '../support/built.ts';
+import { BUILD, built, ROOT } from './built.ts';
 
 /** V8's own cache; it goes by the hash of each module's text. */
 const COMPILED = join(BUILD, 'compiled');

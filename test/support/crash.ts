@@ -1,4 +1,4 @@
-// harness: the end of a process at a chosen await. Every call of a port is a step before it and a step after it; at the
+// support: the end of a process at a chosen await. Every call of a port is a step before it and a step after it; at the
 // chosen step a Crash is thrown, and from then on every port throws, so that nothing can swallow it and go on.
 // In: a port. Out: the same port, that may end the process. A commit that was made stays; what was not is lost.
 

@@ -1,4 +1,4 @@
-// test: one whole noun of each kind, with every optional field said, and a store to keep them in.
+// support: one whole noun of each kind, with every optional field said, and a store to keep them in.
 import { linkEntry } from '../../src/audit/chain.ts';
 import type { Claim } from '../../src/domain/claim.ts';
 import type { Decision } from '../../src/domain/decision.ts';
@@ -10,7 +10,7 @@ import type { RunCommit } from '../../src/domain/store.ts';
 import { type Db, openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
-import { FakeClock, START_MS } from '../act/platform.ts';
+import { FakeClock, START_MS } from './platform.ts';
 
 export interface OpenStore {
   db: Db;

@@ -1,4 +1,4 @@
-// test: the real cycle with real rules and a real SQLite store, on the platform in memory. Nothing waits for real time.
+// support: the real cycle with real rules and a real SQLite store, on the platform in memory. Nothing waits for real time.
 import { ACTIONS } from '../../src/act/actions.ts';
 import { linkEntry } from '../../src/audit/chain.ts';
 import { runCycle } from '../../src/cycle.ts';
@@ -21,7 +21,7 @@ import { type Db, openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { steadyTime } from '../../src/system/steady-time.ts';
-import { FakeClock, Platform } from '../act/platform.ts';
+import { FakeClock, Platform } from './platform.ts';
 
 export const QUIET_MS = 15_000;
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

@@ -1,4 +1,4 @@
-// test: random cases of whole runs as plain data: rule sets, fleets, and what happens in their history.
+// support: random cases of whole runs as plain data: rule sets, fleets, and what happens in their history.
 // In: fast-check's chance. Out: data that shrinks well, and the real rule that a shape stands for. It plays nothing.
 import fc from 'fast-check';
 import { ACTIONS } from '../../src/act/actions.ts';
@@ -6,7 +6,7 @@ import type { ActionName } from '../../src/domain/action.ts';
 import type { Mode } from '../../src/domain/mode.ts';
 import type { SubjectKind } from '../../src/domain/subjects.ts';
 import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
-import type { Answer } from '../act/platform.ts';
+import type { Answer } from './platform.ts';
 
 // Few of each, so that histories meet.
 export const DEVICES = ['d1', 'd2', 'd3', 'd4', 'd5'] as const;

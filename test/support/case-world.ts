@@ -1,8 +1,8 @@
-// test: the world of a case on the platform in memory: its fleet, what is told of it, failures, and a person's own changes.
+// support: the world of a case on the platform in memory: its fleet, what it reports, failures, and a person's own changes.
 // In: a case's fleet. Out: records on the platform. Nothing here knows the engine.
 import type { Facts } from '../../src/domain/facts.ts';
-import type { FakeClock, Platform } from '../act/platform.ts';
 import { BUNDLE, DEVICES, type FleetCase, SERVICES, type Subject, USERS } from './cases.ts';
+import type { FakeClock, Platform } from './platform.ts';
 
 export class CaseWorld {
   constructor(

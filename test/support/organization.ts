@@ -1,4 +1,4 @@
-// test: one organization over real loopback HTTP and one engine on a real SQLite file, for whole runs.
+// support: one organization over real loopback HTTP and one engine on a real SQLite file, for whole runs.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

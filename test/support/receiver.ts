@@ -1,4 +1,4 @@
-// test: a receiver of webhooks over https on loopback, that keeps what came and answers what a test says.
+// support: a receiver of webhooks over https on loopback, that keeps what came and answers what a test says.
 // Its certificate is its own authority; its key protects nothing.
 import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
