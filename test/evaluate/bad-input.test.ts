@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Facts } from '../../src/domain/facts.ts';
-import { OPERATORS } from '../../src/evaluate/check-operators.ts';
+import { OPERATORS } from '../../src/evaluate/check/operators.ts';
 import { compileRules, explain, type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
 import { contextOf, problemsOf, ruleOf, TRAITS } from './sample-traits.ts';
 import { Grammar } from './typed-grammar.ts';

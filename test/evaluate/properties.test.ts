@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Fact, Facts } from '../../src/domain/facts.ts';
 import { compileRules, type LoadedRule } from '../../src/evaluate/index.ts';
-import { prepareRule } from '../../src/evaluate/judge-once.ts';
+import { prepareRule } from '../../src/evaluate/judge/judge-once.ts';
 import { contextOf, problemsOf, ruleOf, verdictOf } from './sample-traits.ts';
 import { Grammar, seeded } from './typed-grammar.ts';
 

@@ -1,5 +1,5 @@
 // evaluate: whether a condition can be unknown at all, for coverage: `missing` and what is computed from literals cannot.
-import { type Expression, partsOf } from '../expression.ts';
+import { type Expression, partsOf } from '../language/expression.ts';
 
 export function canBeUnknown(expression: Expression): boolean {
   switch (expression.op) {

@@ -3,8 +3,8 @@
 import { formatDuration, parseDuration } from '../../domain/duration.ts';
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
 import { EVENT_SEVERITIES } from '../../domain/platform-values.ts';
-import type { LoadedRule } from '../loaded-rule.ts';
-import { withChanges } from '../read-rule.ts';
+import type { LoadedRule } from '../language/loaded-rule.ts';
+import { withChanges } from '../load/read-rule.ts';
 
 export interface Mutant {
   description: string;

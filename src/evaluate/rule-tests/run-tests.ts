@@ -2,12 +2,12 @@
 // true, false and unknown, tests that could not fail, mutants that no test notices. Pure: the same rules, the same report.
 
 import type { VerdictName } from '../../domain/verdict.ts';
-import { type Expression, keyOf, walk } from '../expression.ts';
-import { textOf } from '../expression-text.ts';
-import { findFlips } from '../find-flips.ts';
-import { type Judged, prepareRule } from '../judge-once.ts';
-import type { LoadedRule, RuleTest } from '../loaded-rule.ts';
-import { FALSE, TRUE } from '../three-valued.ts';
+import { findFlips } from '../explain/flips.ts';
+import { type Judged, prepareRule } from '../judge/judge-once.ts';
+import { type Expression, keyOf, walk } from '../language/expression.ts';
+import { textOf } from '../language/expression-text.ts';
+import type { LoadedRule, RuleTest } from '../language/loaded-rule.ts';
+import { FALSE, TRUE } from '../language/three-valued.ts';
 import { arrangeTest } from './arrange-test.ts';
 import { canBeUnknown } from './can-be-unknown.ts';
 import { type Mutant, mutantsOf } from './mutants.ts';

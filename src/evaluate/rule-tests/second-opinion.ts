@@ -3,12 +3,12 @@
 // stands inside an element). Added operators and times of different units are put in as the values they were found to have.
 import jsonLogic, { type RulesLogic } from 'json-logic-js';
 import { type Fact, isFacts } from '../../domain/facts.ts';
-import { slotValue } from '../evidence.ts';
-import { type Expression, partsOf } from '../expression.ts';
-import { virtualOf } from '../frame.ts';
-import type { Judged } from '../judge-once.ts';
-import type { Place } from '../problem.ts';
-import { Span, Unknown } from '../three-valued.ts';
+import { slotValue } from '../judge/evidence.ts';
+import type { Judged } from '../judge/judge-once.ts';
+import { type Expression, partsOf } from '../language/expression.ts';
+import { virtualOf } from '../language/frame.ts';
+import type { Place } from '../language/problem.ts';
+import { Span, Unknown } from '../language/three-valued.ts';
 
 const ADDED = new Set([
   'age',

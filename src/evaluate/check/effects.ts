@@ -1,0 +1,41 @@
+// evaluate: a rule's actions against its condition and against each other. In: what `when` reads, the wishes, the actions' traits.
+// Out: problems: `when` must not read what the rule's own action writes, and no action may undo another of the same rule.
+
+import type { ActionTraits } from '../../domain/action.ts';
+import { canonicalJson } from '../../domain/canonical.ts';
+import type { ActionWish } from '../../domain/rule.ts';
+import type { Problems } from '../language/problem.ts';
+import type { Reads } from '../language/reads.ts';
+
+type Traits = ReadonlyMap<string, ActionTraits>;
+
+/** Reports, once for each action, the first path of `when` that this action writes with the rule's settings. */
+export function refuseOwnEffect(reads: Reads, wishes: readonly ActionWish[], traits: Traits, problems: Problems): void {
+  for (const { action, with: settings } of wishes) {
+    const trait = traits.get(action);
+    const written = [trait?.fieldWritten ?? [], trait?.alsoWrites?.(settings) ?? []].flat();
+    const read = [...reads.places].find(([path]) => written.some((field) => overlap(path, field)));
+    if (!read) continue;
+    const [path, place] = read;
+    const message = `\`when\` reads \`${path}\`, which \`${action}\` itself writes: the rule would see its own effect as the trouble's end; leave it out, a target already in that state is skipped`;
+    problems.add('reads_own_effect', place, message);
+  }
+}
+
+/** One is the other, or holds it. */
+function overlap(one: string, other: string): boolean {
+  return one === other || one.startsWith(`${other}.`) || other.startsWith(`${one}.`);
+}
+
+/** Reports an action whose inverse, with the same settings, the rule names too: each run would do both. */
+export function refuseInverses(wishes: readonly ActionWish[], traits: Traits, problems: Problems): void {
+  wishes.forEach((wish, index) => {
+    const inverse = traits.get(wish.action)?.inverse;
+    const undone = wishes
+      .slice(0, index)
+      .find((each) => each.action === inverse && canonicalJson(each.with) === canonicalJson(wish.with));
+    if (!undone) return;
+    const message = `\`${wish.action}\` undoes \`${undone.action}\` of the same rule; name one of them (\`revert: true\` undoes when the trouble is over)`;
+    problems.add('action', ['then', index], message);
+  });
+}

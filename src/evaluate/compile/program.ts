@@ -1,0 +1,145 @@
+// evaluate: all rules of one subject kind, compiled together: equal conditions once, and what one fact alone decides first.
+// In: loaded rules. Out: slots to read, which rules each fact can rule out, and the conditions of those that are left.
+
+import { type Expression, factsIn, keyOf, partsOf, walk } from '../language/expression.ts';
+import type { Condition, Frame } from '../language/frame.ts';
+import type { LoadedRule } from '../language/loaded-rule.ts';
+import { type Exact, isExact } from '../language/numbers.ts';
+import type { Reasons } from '../language/three-valued.ts';
+import { FALSE, TRUE, type Truth } from '../language/three-valued.ts';
+import { type Compiler, newCompiler, type Slot, slotOf } from './compiler.ts';
+import { compileCondition } from './conditions.ts';
+import type { FrameSize } from './new-frame.ts';
+import { SlotVerdicts } from './slot-verdicts.ts';
+import { compileValue } from './values.ts';
+
+/** One rule within its program. */
+export interface ProgramRule {
+  rule: LoadedRule;
+  condition: Condition;
+  /** Its conjuncts that no single known fact decides; undefined when there are none. */
+  rest: Condition | undefined;
+  slots: Slot[];
+}
+
+export interface Program {
+  /** For evaluating a part of a rule alone, in a frame of this program. */
+  compiler: Compiler;
+  rules: ProgramRule[];
+  slots: Slot[];
+  /** By slot: what its fact alone decides. */
+  verdicts: (SlotVerdicts | undefined)[];
+  reasons: Reasons;
+  size: FrameSize;
+  /** Evaluates the rules that no fact has ruled out; tells those that are not false. Facts must have been read. */
+  evaluate(frame: Frame, report: (rule: number, truth: Truth) => void): void;
+}
+
+export function compileProgram(rules: readonly LoadedRule[], probe?: Compiler['probe']): Program {
+  const compiler = newCompiler({ condition: compileCondition, value: compileValue }, probe);
+  for (const rule of rules) countUses(rule.condition, compiler.uses);
+  const compiled = rules.map((rule): ProgramRule => {
+    const slots = factsIn(rule.condition).map((fact) => slotOf(fact, compiler));
+    const condition = compileCondition(rule.condition, compiler);
+    return { rule, condition, rest: probe ? condition : compileRest(rule, compiler), slots };
+  });
+  const slots = [...compiler.slots.values()];
+  return {
+    compiler,
+    rules: compiled,
+    slots,
+    // While conditions are watched nothing is cut short: each must be seen.
+    verdicts: probe ? [] : verdictsBySlot(rules, compiler),
+    reasons: compiler.reasons,
+    size: { rules: rules.length, slots: slots.length, truths: compiler.sharedCount },
+    evaluate: (frame, report) => evaluateRest(compiled, frame, report),
+  };
+}
+
+/** Asks the rules that are still in question. With no fact unknown, what single facts decide has been decided already. */
+function evaluateRest(rules: readonly ProgramRule[], frame: Frame, report: (rule: number, truth: Truth) => void): void {
+  const { ruledOut } = frame;
+  const isDoubtful = frame.doubts > 0;
+  for (let word = 0; word < ruledOut.length; word++) {
+    for (let left = ~(ruledOut[word] as number); left !== 0; left &= left - 1) {
+      const index = (word << 5) + 31 - Math.clz32(left & -left);
+      if (index >= rules.length) return;
+      const rule = rules[index] as ProgramRule;
+      const ask = isDoubtful ? rule.condition : rule.rest;
+      const truth = ask === undefined ? TRUE : ask(frame);
+      if (truth !== FALSE) report(index, truth);
+    }
+  }
+}
+
+/** The conjuncts of rules that read one fact of the record, by the fact's slot. */
+function verdictsBySlot(rules: readonly LoadedRule[], compiler: Compiler): (SlotVerdicts | undefined)[] {
+  const verdicts: (SlotVerdicts | undefined)[] = [];
+  rules.forEach((rule, index) => {
+    for (const conjunct of conjunctsOf(rule.condition)) {
+      const slot = onlySlot(conjunct, compiler);
+      if (slot === undefined) continue;
+      verdicts[slot] ??= new SlotVerdicts(rules.length);
+      verdicts[slot].require(compileCondition(conjunct, compiler), boundOf(conjunct), index);
+    }
+  });
+  return verdicts;
+}
+
+/** The number that a condition compares its fact with, when that is all it does. */
+function boundOf(condition: Expression): Exact | undefined {
+  if (condition.op !== 'compare' || condition.args.length !== 2 || condition.units) return undefined;
+  const literal = condition.args.find((arg) => arg.op === 'literal');
+  const isPlain = literal?.op === 'literal' && condition.args.some((arg) => arg.op === 'fact');
+  return isPlain && isExact(literal.value) ? literal.value : undefined;
+}
+
+function compileRest(rule: LoadedRule, compiler: Compiler): Condition | undefined {
+  const left = conjunctsOf(rule.condition).filter(
+    (conjunct) => onlySlot(conjunct, compiler) === undefined || !isTotal(conjunct),
+  );
+  if (left.length < 2) return left[0] && compileCondition(left[0], compiler);
+  return compileCondition({ op: 'call', name: 'and', args: left, type: rule.condition.type, place: [] }, compiler);
+}
+
+const TOTAL = new Set<string>(['and', 'or', '!', '!!', 'if', 'in', 'starts_with', 'ends_with', 'in_group']);
+
+/**
+ * Whether a condition is true or false as soon as its facts are known. An age of a time that was never set is neither,
+ * and a pattern over a text that is too long is an error.
+ */
+function isTotal(condition: Expression): boolean {
+  let total = true;
+  walk(condition, (part) => {
+    if (part.op === 'call' && !TOTAL.has(part.name)) total = false;
+    if (part.op === 'compare' && part.units !== undefined) total = false;
+    if (['each', 'reduce', 'item', 'matches'].includes(part.op)) total = false;
+  });
+  return total;
+}
+
+/** The slot that a condition's value depends on alone; undefined when it reads more, or something that is read late. */
+function onlySlot(condition: Expression, compiler: Compiler): number | undefined {
+  const facts = factsIn(condition);
+  const fact = facts[0];
+  if (!fact || facts.length > 1 || fact.kind !== 'path' || fact.path[0]?.startsWith('$')) return undefined;
+  // What is inside lists is dear to look at: only when the rule is still in question.
+  if (fact.type.kind === 'list' || fact.type.kind === 'record' || fact.type.kind === 'any') return undefined;
+  let plain = true;
+  walk(condition, (part) => {
+    if (part.op === 'missing') plain = false;
+  });
+  return plain ? slotOf(fact, compiler).index : undefined;
+}
+
+function countUses(expression: Expression, uses: Map<string, number>): void {
+  const key = keyOf(expression);
+  uses.set(key, (uses.get(key) ?? 0) + 1);
+  for (const part of partsOf(expression)) countUses(part, uses);
+}
+
+/** The conditions that must all hold. */
+function conjunctsOf(condition: Expression): Expression[] {
+  if (condition.op === 'call' && condition.name === 'and') return condition.args.flatMap(conjunctsOf);
+  return [condition];
+}

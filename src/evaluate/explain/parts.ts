@@ -1,0 +1,79 @@
+// evaluate: a rule's condition as a tree in which every part has its value for one record. In: a judged rule. Out: data.
+// The same closures answer here that answered when judging: an explanation cannot say something else than the verdict.
+import type { Fact } from '../../domain/facts.ts';
+import { shown } from '../judge/evidence.ts';
+import type { Judged } from '../judge/judge-once.ts';
+import { type Expression, partsOf } from '../language/expression.ts';
+import { textOf } from '../language/expression-text.ts';
+import { STEPS_MAX } from '../language/frame.ts';
+import { FALSE, TRUE, Unknown } from '../language/three-valued.ts';
+
+export type Answer = 'true' | 'false' | 'unknown' | 'error';
+
+export interface ExplainedPart {
+  text: string;
+  /** For conditions: the three-valued answer. */
+  answer: Answer | undefined;
+  /** For values: the value; undefined when it is not known. */
+  value: Fact | undefined;
+  /** Why it is unknown or an error. */
+  reason: string | undefined;
+  parts: ExplainedPart[];
+}
+
+const ELEMENTS_MAX = 10;
+
+export function explainPart(expression: Expression, judged: Judged): ExplainedPart {
+  const own = isCondition(expression) ? answerOf(expression, judged) : valueOfPart(expression, judged);
+  return { text: textOf(expression), ...own, parts: innerParts(expression, judged) };
+}
+
+const isCondition = ({ type }: Expression): boolean => type.kind === 'boolean' || type.kind === 'condition';
+
+type Own = Pick<ExplainedPart, 'answer' | 'value' | 'reason'>;
+
+function answerOf(expression: Expression, { program, frame }: Judged): Own {
+  frame.steps = STEPS_MAX;
+  const truth = program.compiler.condition(expression, program.compiler)(frame);
+  if (truth === TRUE || truth === FALSE)
+    return { answer: truth === TRUE ? 'true' : 'false', value: undefined, reason: undefined };
+  const reason = program.reasons.of(truth);
+  return { answer: reason.isError ? 'error' : 'unknown', value: undefined, reason: reason.text };
+}
+
+function valueOfPart(expression: Expression, { program, frame }: Judged): Own {
+  frame.steps = STEPS_MAX;
+  const value = program.compiler.value(expression, program.compiler)(frame);
+  if (value instanceof Unknown) return { answer: undefined, value: undefined, reason: value.text };
+  return { answer: undefined, value: shown(value), reason: undefined };
+}
+
+function innerParts(expression: Expression, judged: Judged): ExplainedPart[] {
+  if (expression.op === 'each')
+    return [explainPart(expression.list, judged), ...elementParts(expression.list, expression.body, judged)];
+  if (expression.op === 'reduce') return [explainPart(expression.list, judged), explainPart(expression.start, judged)];
+  if (expression.op === 'missing' || expression.op === 'literal') return [];
+  return partsOf(expression)
+    .filter((part) => !isLiteral(part))
+    .map((part) => explainPart(part, judged));
+}
+
+/** Written in the rule: its text says all. */
+function isLiteral(part: Expression): boolean {
+  return part.op === 'literal' || (part.op === 'list' && part.items.every(isLiteral));
+}
+
+/** What the body says of each element, for the first few. */
+function elementParts(list: Expression, body: Expression, judged: Judged): ExplainedPart[] {
+  const { frame, program } = judged;
+  const elements = program.compiler.value(list, program.compiler)(frame);
+  if (!Array.isArray(elements)) return [];
+  const outer = frame.item;
+  const parts = elements.slice(0, ELEMENTS_MAX).map((element, index) => {
+    frame.item = element;
+    const part = explainPart(body, judged);
+    return { ...part, text: `element ${index + 1}: ${part.text}` };
+  });
+  frame.item = outer;
+  return parts;
+}
