@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Facts } from '../../src/domain/facts.ts';
-import { OPERATORS } from '../../src/evaluate/check/operators.ts';
 import { compileRules, explain, type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
+import { LANGUAGE } from '../../src/evaluate/operators/index.ts';
 import { contextOf, problemsOf, ruleOf, TRAITS } from './sample-traits.ts';
 import { Grammar } from './typed-grammar.ts';
 
@@ -20,7 +20,7 @@ const PATHS = [
   'Roles.0',
   'Roles.length',
 ];
-const operator = fc.constantFrom(...OPERATORS.keys(), '__proto__', 'constructor', 'toString');
+const operator = fc.constantFrom(...LANGUAGE.keys(), '__proto__', 'constructor', 'toString');
 const { logic } = fc.letrec((tie) => ({
   logic: fc.oneof(
     { maxDepth: 6 },

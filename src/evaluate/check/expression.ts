@@ -8,9 +8,7 @@ import type { Place } from '../language/problem.ts';
 import { nameOf } from '../language/wording.ts';
 import { ANY, BOOLEAN, NUMBER, TEXT, typeName, type ValueType } from '../record-types/field-types.ts';
 import { type Operands, refuse, type Scope } from './scope.ts';
-
-export const DEPTH_MAX = 32;
-export const NODES_MAX = 1_000;
+import { settle, unify } from './types.ts';
 
 /** Checks one expression. Its depth and size were measured before (`measure`). */
 export function check(raw: Fact, place: Place, scope: Scope): Expression {
@@ -28,13 +26,13 @@ export function check(raw: Fact, place: Place, scope: Scope): Expression {
       `expected one operator in an object, found ${listed.join(', ')}; join them with \`and\``,
     );
   }
-  const operator = scope.operators.get(name);
+  const operator = scope.language.get(name);
   if (!operator) {
     return refuse(
       scope,
       'operator',
       [...place, name],
-      `unknown operator \`${name}\`${didYouMean(name, scope.operators.keys())}`,
+      `unknown operator \`${name}\`${didYouMean(name, scope.language.keys())}`,
     );
   }
   const written = raw[name] as Fact;
@@ -112,54 +110,4 @@ function checkList(raw: readonly Fact[], place: Place, scope: Scope): Expression
     of = both;
   }
   return { op: 'list', items: items.map((item) => settle(item, of)), type: { kind: 'list', of }, place };
-}
-
-/** The type that holds both, or undefined. */
-export function unify(a: ValueType, b: ValueType): ValueType | undefined {
-  if (a.kind === 'any' || a.kind === 'refused') return b;
-  if (b.kind === 'any' || b.kind === 'refused') return a;
-  if (a.kind === 'time' && b.kind === 'time') return a.unit === b.unit ? a : undefined;
-  if (a.kind === 'list' && b.kind === 'list') {
-    const of = unify(a.of, b.of);
-    return of && { kind: 'list', of };
-  }
-  if (a.kind === b.kind) return a.kind === 'text' && a.values ? b : a;
-  if (isTextual(a) && isTextual(b)) return TEXT;
-  if (isNumeric(a) && isNumeric(b)) return NUMBER;
-  if (isTruth(a) && isTruth(b)) return { kind: 'condition' };
-  return undefined;
-}
-
-export const isTextual = (type: ValueType): boolean => type.kind === 'text' || type.kind === 'flag';
-export const isNumeric = (type: ValueType): boolean =>
-  type.kind === 'number' || type.kind === 'score' || type.kind === 'seconds';
-const isTruth = (type: ValueType): boolean => type.kind === 'boolean' || type.kind === 'condition';
-
-/** Gives an operand of unknown type the type that its use expects: what is not of it will be unknown. */
-export function settle(expression: Expression, wanted: ValueType): Expression {
-  if (expression.type.kind !== 'any' || wanted.kind === 'any' || wanted.kind === 'refused') return expression;
-  const type: ValueType = wanted.kind === 'condition' ? BOOLEAN : wanted;
-  if (expression.op === 'fact' && expression.fact.kind === 'path') {
-    return { ...expression, type, fact: { ...expression.fact, type, key: `${expression.fact.key} as ${type.kind}` } };
-  }
-  return { ...expression, type };
-}
-
-/** Why a condition is too deep or too large, or undefined. Iterative: the value may be nested without bound. */
-export function measure(raw: Fact): string | undefined {
-  let nodes = 0;
-  const waiting: { value: Fact; depth: number }[] = [{ value: raw, depth: 0 }];
-  for (let next = waiting.pop(); next; next = waiting.pop()) {
-    const { value, depth } = next;
-    if (depth > DEPTH_MAX) return `nested deeper than ${DEPTH_MAX} operators`;
-    if (!Array.isArray(value) && ++nodes > NODES_MAX) return `more than ${NODES_MAX} operators and values`;
-    if (Array.isArray(value)) {
-      // A list in a list is a level too, so that lists alone cannot nest without bound.
-      for (const item of value) waiting.push({ value: item, depth: Array.isArray(item) ? depth + 1 : depth });
-    } else if (isFacts(value)) {
-      for (const item of Object.values(value)) waiting.push({ value: item, depth: depth + 1 });
-    }
-    if (waiting.length > 10 * NODES_MAX) return `more than ${NODES_MAX} operators and values`;
-  }
-  return undefined;
 }

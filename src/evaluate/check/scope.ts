@@ -2,21 +2,32 @@
 // In: the subject's schema, the rule's declarations. Out: a scope that checks pass down, and the reads it gathered.
 import type { Fact } from '../../domain/facts.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
-import type { Expression, Freshness } from '../language/expression.ts';
+import type { Edit, EditsOf } from '../language/edits.ts';
+import type { Expression, Freshness, Operator } from '../language/expression.ts';
 import type { Place, ProblemCode } from '../language/problem.ts';
 import type { Reads } from '../language/reads.ts';
 import { REFUSED, type ValueType } from '../record-types/field-types.ts';
 
-/** One row of the table of operators (check/operators.ts). */
-export interface Operator {
+/** One operator as rules write it: how many operands, and what is made of them. */
+export interface Form {
   min: number;
   max: number;
+  /** How it is written; the end of messages about the number of operands. */
   usage: string;
   check(operands: Operands, scope: Scope): Expression;
+  /** Mutants: operators that the rule's tests should tell from it. */
+  swaps?: readonly string[];
+  /** Mutants: other changes of the whole operation. */
+  edits?(written: Fact, name: string): Edit[];
+  /** Mutants: changes of what it is given; each value in it, unless said otherwise. */
+  innerEdits?(written: Fact, editsOf: EditsOf): Edit[];
 }
 
+/** All operators of a rule language by the names that rules write. */
+export type Language = ReadonlyMap<string, Form>;
+
 export interface Scope {
-  operators: ReadonlyMap<string, Operator>;
+  language: Language;
   /** The schema of events, for `where`. */
   eventRoot: ValueType;
   /** `event`: inside an event operator's `where`. */
@@ -47,4 +58,10 @@ export function refuse(scope: Scope, code: ProblemCode, place: Place, message: s
 
 export function refused(place: Place): Expression {
   return { op: 'literal', value: null, type: REFUSED, place };
+}
+
+/** An operation, unless one of its operands was refused. */
+export function call(operator: Operator, args: readonly Expression[], type: ValueType, place: Place): Expression {
+  if (args.some((arg) => arg.type.kind === 'refused')) return refused(place);
+  return { op: 'call', operator, args, type, place };
 }

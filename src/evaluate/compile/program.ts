@@ -1,17 +1,18 @@
 // evaluate: all rules of one subject kind, compiled together: equal conditions once, and what one fact alone decides first.
 // In: loaded rules. Out: slots to read, which rules each fact can rule out, and the conditions of those that are left.
 
-import { type Expression, factsIn, keyOf, partsOf, walk } from '../language/expression.ts';
+import type { Expression } from '../language/expression.ts';
 import type { Condition, Frame } from '../language/frame.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { type Exact, isExact } from '../language/numbers.ts';
 import type { Reasons } from '../language/three-valued.ts';
 import { FALSE, TRUE, type Truth } from '../language/three-valued.ts';
-import { type Compiler, newCompiler, type Slot, slotOf } from './compiler.ts';
-import { compileCondition } from './conditions.ts';
+import { factsIn, keyOf, partsOf, walk } from '../language/walk.ts';
+import { type Compiler, type Probe, type Slot, slotOf } from './compiler.ts';
+import { newCompiler } from './expressions.ts';
 import type { FrameSize } from './new-frame.ts';
+import { allOf } from './operands.ts';
 import { SlotVerdicts } from './slot-verdicts.ts';
-import { compileValue } from './values.ts';
 
 /** One rule within its program. */
 export interface ProgramRule {
@@ -35,12 +36,12 @@ export interface Program {
   evaluate(frame: Frame, report: (rule: number, truth: Truth) => void): void;
 }
 
-export function compileProgram(rules: readonly LoadedRule[], probe?: Compiler['probe']): Program {
-  const compiler = newCompiler({ condition: compileCondition, value: compileValue }, probe);
+export function compileProgram(rules: readonly LoadedRule[], probe?: Probe): Program {
+  const compiler = newCompiler(probe);
   for (const rule of rules) countUses(rule.condition, compiler.uses);
   const compiled = rules.map((rule): ProgramRule => {
     const slots = factsIn(rule.condition).map((fact) => slotOf(fact, compiler));
-    const condition = compileCondition(rule.condition, compiler);
+    const condition = compiler.condition(rule.condition);
     return { rule, condition, rest: probe ? condition : compileRest(rule, compiler), slots };
   });
   const slots = [...compiler.slots.values()];
@@ -80,7 +81,7 @@ function verdictsBySlot(rules: readonly LoadedRule[], compiler: Compiler): (Slot
       const slot = onlySlot(conjunct, compiler);
       if (slot === undefined) continue;
       verdicts[slot] ??= new SlotVerdicts(rules.length);
-      verdicts[slot].require(compileCondition(conjunct, compiler), boundOf(conjunct), index);
+      verdicts[slot].require(compiler.condition(conjunct), boundOf(conjunct), index);
     }
   });
   return verdicts;
@@ -88,21 +89,23 @@ function verdictsBySlot(rules: readonly LoadedRule[], compiler: Compiler): (Slot
 
 /** The number that a condition compares its fact with, when that is all it does. */
 function boundOf(condition: Expression): Exact | undefined {
-  if (condition.op !== 'compare' || condition.args.length !== 2 || condition.units) return undefined;
+  if (condition.op !== 'call' || !condition.operator.isPlainComparison) return undefined;
   const literal = condition.args.find((arg) => arg.op === 'literal');
-  const isPlain = literal?.op === 'literal' && condition.args.some((arg) => arg.op === 'fact');
-  return isPlain && isExact(literal.value) ? literal.value : undefined;
+  const isBound = literal?.op === 'literal' && condition.args.some((arg) => arg.op === 'fact');
+  return isBound && isExact(literal.value) ? literal.value : undefined;
 }
 
 function compileRest(rule: LoadedRule, compiler: Compiler): Condition | undefined {
-  const left = conjunctsOf(rule.condition).filter(
-    (conjunct) => onlySlot(conjunct, compiler) === undefined || !isTotal(conjunct),
+  const conjuncts = conjunctsOf(rule.condition);
+  const left = conjuncts.filter((conjunct) => onlySlot(conjunct, compiler) === undefined || !isTotal(conjunct));
+  // The whole condition may be shared with other rules.
+  if (left.length === conjuncts.length) return compiler.condition(rule.condition);
+  if (left.length === 0) return undefined;
+  return allOf(
+    left.map((conjunct) => compiler.condition(conjunct)),
+    compiler.isWatched,
   );
-  if (left.length < 2) return left[0] && compileCondition(left[0], compiler);
-  return compileCondition({ op: 'call', name: 'and', args: left, type: rule.condition.type, place: [] }, compiler);
 }
-
-const TOTAL = new Set<string>(['and', 'or', '!', '!!', 'if', 'in', 'starts_with', 'ends_with', 'in_group']);
 
 /**
  * Whether a condition is true or false as soon as its facts are known. An age of a time that was never set is neither,
@@ -111,9 +114,7 @@ const TOTAL = new Set<string>(['and', 'or', '!', '!!', 'if', 'in', 'starts_with'
 function isTotal(condition: Expression): boolean {
   let total = true;
   walk(condition, (part) => {
-    if (part.op === 'call' && !TOTAL.has(part.name)) total = false;
-    if (part.op === 'compare' && part.units !== undefined) total = false;
-    if (['each', 'reduce', 'item', 'matches'].includes(part.op)) total = false;
+    if (part.op === 'item' || (part.op === 'call' && !part.operator.isTotal)) total = false;
   });
   return total;
 }
@@ -127,7 +128,7 @@ function onlySlot(condition: Expression, compiler: Compiler): number | undefined
   if (fact.type.kind === 'list' || fact.type.kind === 'record' || fact.type.kind === 'any') return undefined;
   let plain = true;
   walk(condition, (part) => {
-    if (part.op === 'missing') plain = false;
+    if (part.op === 'call' && part.operator.looksIn) plain = false;
   });
   return plain ? slotOf(fact, compiler).index : undefined;
 }
@@ -140,6 +141,6 @@ function countUses(expression: Expression, uses: Map<string, number>): void {
 
 /** The conditions that must all hold. */
 function conjunctsOf(condition: Expression): Expression[] {
-  if (condition.op === 'call' && condition.name === 'and') return condition.args.flatMap(conjunctsOf);
+  if (condition.op === 'call' && condition.operator.isConjunction) return condition.args.flatMap(conjunctsOf);
   return [condition];
 }

@@ -3,10 +3,8 @@
 
 import type { TrustEvent } from '../../domain/event.ts';
 import { EVENT_SEVERITIES } from '../../domain/platform-values.ts';
-import { newCompiler } from '../compile/compiler.ts';
-import { compileCondition } from '../compile/conditions.ts';
+import { newCompiler } from '../compile/expressions.ts';
 import { newFrame } from '../compile/new-frame.ts';
-import { compileValue } from '../compile/values.ts';
 import { FactReader } from '../facts/fact-reader.ts';
 import type { EventCount, Expression } from '../language/expression.ts';
 import { FALSE, TRUE, type Truth } from '../language/three-valued.ts';
@@ -43,8 +41,8 @@ const rankOf = (severity: string): number => (EVENT_SEVERITIES as readonly strin
 
 /** `where` over the event's body, with a frame of its own. */
 function compileWhere(where: Expression): (event: TrustEvent) => Truth {
-  const compiler = newCompiler({ condition: compileCondition, value: compileValue });
-  const condition = compileCondition(where, compiler);
+  const compiler = newCompiler();
+  const condition = compiler.condition(where);
   const reader = new FactReader([...compiler.slots.values()], []);
   const never = (): never => {
     throw new Error('an event has no windows and no joined records');

@@ -3,10 +3,11 @@
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
 import { shown, slotValue } from '../judge/evidence.ts';
 import type { Judged } from '../judge/judge-once.ts';
-import { type Expression, type FactRef, factsIn, walk } from '../language/expression.ts';
+import type { Expression, FactRef } from '../language/expression.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { Unknown } from '../language/three-valued.ts';
 import { ownAt } from '../language/typed-value.ts';
+import { factsIn, walk } from '../language/walk.ts';
 import type { TimeUnit, ValueType } from '../record-types/field-types.ts';
 import { fieldAt } from '../record-types/field-types.ts';
 import { recordType } from '../record-types/index.ts';
@@ -117,8 +118,8 @@ function timeIn(unit: TimeUnit, ms: number): Fact {
 function missingChanges(rule: LoadedRule, record: Facts): Change[] {
   const paths = new Set<string>();
   walk(rule.condition, (part) => {
-    if (part.op !== 'missing' || part.inItem) return;
-    walk(part.paths, (path) => {
+    if (part.op !== 'call' || part.operator.looksIn !== 'record') return;
+    walk(part, (path) => {
       if (path.op === 'literal' && typeof path.value === 'string' && !path.value.startsWith('$')) paths.add(path.value);
     });
   });
@@ -157,7 +158,7 @@ function sampleOf(type: ValueType | undefined): Fact {
 function literalsByFact(condition: Expression): Map<string, Fact[]> {
   const byFact = new Map<string, Fact[]>();
   walk(condition, (part) => {
-    const isLeaf = part.op === 'compare' || (part.op === 'call' && !['and', 'or', '!', '!!', 'if'].includes(part.name));
+    const isLeaf = part.op === 'call' && !part.operator.joins && !part.operator.body && !part.operator.looksIn;
     if (!isLeaf) return;
     const literals: Fact[] = [];
     walk(part, (inner) => {

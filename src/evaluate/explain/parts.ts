@@ -3,10 +3,11 @@
 import type { Fact } from '../../domain/facts.ts';
 import { shown } from '../judge/evidence.ts';
 import type { Judged } from '../judge/judge-once.ts';
-import { type Expression, partsOf } from '../language/expression.ts';
+import type { Expression } from '../language/expression.ts';
 import { textOf } from '../language/expression-text.ts';
 import { STEPS_MAX } from '../language/frame.ts';
 import { FALSE, TRUE, Unknown } from '../language/three-valued.ts';
+import { outerPartsOf, partsOf } from '../language/walk.ts';
 
 export type Answer = 'true' | 'false' | 'unknown' | 'error';
 
@@ -34,7 +35,7 @@ type Own = Pick<ExplainedPart, 'answer' | 'value' | 'reason'>;
 
 function answerOf(expression: Expression, { program, frame }: Judged): Own {
   frame.steps = STEPS_MAX;
-  const truth = program.compiler.condition(expression, program.compiler)(frame);
+  const truth = program.compiler.condition(expression)(frame);
   if (truth === TRUE || truth === FALSE)
     return { answer: truth === TRUE ? 'true' : 'false', value: undefined, reason: undefined };
   const reason = program.reasons.of(truth);
@@ -43,19 +44,21 @@ function answerOf(expression: Expression, { program, frame }: Judged): Own {
 
 function valueOfPart(expression: Expression, { program, frame }: Judged): Own {
   frame.steps = STEPS_MAX;
-  const value = program.compiler.value(expression, program.compiler)(frame);
+  const value = program.compiler.value(expression)(frame);
   if (value instanceof Unknown) return { answer: undefined, value: undefined, reason: value.text };
   return { answer: undefined, value: shown(value), reason: undefined };
 }
 
 function innerParts(expression: Expression, judged: Judged): ExplainedPart[] {
-  if (expression.op === 'each')
-    return [explainPart(expression.list, judged), ...elementParts(expression.list, expression.body, judged)];
-  if (expression.op === 'reduce') return [explainPart(expression.list, judged), explainPart(expression.start, judged)];
-  if (expression.op === 'missing' || expression.op === 'literal') return [];
-  return partsOf(expression)
-    .filter((part) => !isLiteral(part))
+  const { body, looksIn } = expression.op === 'call' ? expression.operator : {};
+  // The paths that it looks for stand in its text.
+  if (looksIn) return [];
+  const outer = outerPartsOf(expression)
+    .filter((part) => body || !isLiteral(part))
     .map((part) => explainPart(part, judged));
+  const [list] = partsOf(expression);
+  const each = body?.isElement ? partsOf(expression)[body.arg] : undefined;
+  return list && each ? [...outer, ...elementParts(list, each, judged)] : outer;
 }
 
 /** Written in the rule: its text says all. */
@@ -66,7 +69,7 @@ function isLiteral(part: Expression): boolean {
 /** What the body says of each element, for the first few. */
 function elementParts(list: Expression, body: Expression, judged: Judged): ExplainedPart[] {
   const { frame, program } = judged;
-  const elements = program.compiler.value(list, program.compiler)(frame);
+  const elements = program.compiler.value(list)(frame);
   if (!Array.isArray(elements)) return [];
   const outer = frame.item;
   const parts = elements.slice(0, ELEMENTS_MAX).map((element, index) => {

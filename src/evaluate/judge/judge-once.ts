@@ -3,7 +3,7 @@
 import type { TrustEvent } from '../../domain/event.ts';
 import type { Facts } from '../../domain/facts.ts';
 import type { VerdictName } from '../../domain/verdict.ts';
-import type { Compiler } from '../compile/compiler.ts';
+import type { Probe } from '../compile/compiler.ts';
 import { compileProgram, type Program, type ProgramRule } from '../compile/program.ts';
 import { Windows } from '../events/windows.ts';
 import { FactReader } from '../facts/fact-reader.ts';
@@ -29,7 +29,7 @@ export interface Judged {
 /** A rule compiled once, to be asked about several records. */
 export function prepareRule(
   rule: LoadedRule,
-  probe?: Compiler['probe'],
+  probe?: Probe,
 ): (record: Facts, events: readonly TrustEvent[], context: FactsContext) => Judged {
   const program = compileProgram([rule], probe);
   return (record, events, context) => {

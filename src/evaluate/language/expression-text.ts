@@ -1,5 +1,5 @@
 // evaluate: an expression as one line of text, for people: `MdmData.CompromisedStatus == "TRUE"`.
-
+// In: an expression. Out: its text; an operation is written as its operator wants it, else as `name(a, b)`.
 import type { Expression } from './expression.ts';
 import { showLiteral } from './wording.ts';
 
@@ -15,38 +15,20 @@ export function textOf(expression: Expression): string {
       return '$now';
     case 'list':
       return `[${expression.items.map(textOf).join(', ')}]`;
-    case 'compare':
-      return expression.args.map(inBrackets).join(` ${expression.by} `);
-    case 'matches':
-      return `${inBrackets(expression.arg)} matches ${JSON.stringify(expression.pattern)}`;
-    case 'missing':
-      return `${expression.need === undefined ? 'missing' : `missing_some ${expression.need} of`} ${textOf(expression.paths)}`;
-    case 'each':
-      return `${expression.name}(${textOf(expression.list)}, ${textOf(expression.body)})`;
-    case 'reduce':
-      return `reduce(${textOf(expression.list)}, ${textOf(expression.body)}, ${textOf(expression.start)})`;
     case 'call':
-      return callText(expression.name, expression.args);
+      return ownText(expression) ?? `${expression.operator.name}(${expression.args.map(textOf).join(', ')})`;
   }
 }
 
-const INFIX = new Set(['and', 'or', 'in', '+', '-', '*', '/', '%', 'starts_with', 'ends_with', 'in_group']);
-
-function callText(name: string, args: readonly Expression[]): string {
-  if (name === '!') return `not ${inBrackets(args[0] as Expression)}`;
-  if (name === '!!') return textOf(args[0] as Expression);
-  if (INFIX.has(name) && args.length > 1) return args.map(inBrackets).join(` ${name} `);
-  const versions: Record<string, string> = { version_lt: '<', version_lte: '<=', version_gt: '>', version_gte: '>=' };
-  if (versions[name]) return `version ${args.map(inBrackets).join(` ${versions[name]} `)}`;
-  return `${name}(${args.map(textOf).join(', ')})`;
+function ownText(expression: Expression): string | undefined {
+  return expression.op === 'call' ? expression.operator.text?.(expression.args, bracketed) : undefined;
 }
 
-function inBrackets(expression: Expression): string {
-  const text = textOf(expression);
-  const plain = ['literal', 'fact', 'item', 'now', 'list', 'each', 'reduce'].includes(expression.op);
-  return plain || (expression.op === 'call' && !text.includes(' ')) || (expression.op === 'call' && /^\w+\(/.test(text))
-    ? text
-    : `(${text})`;
+/** In brackets when it is more than one word and no call. */
+function bracketed(expression: Expression): string {
+  const own = ownText(expression);
+  if (own === undefined) return textOf(expression);
+  return own.includes(' ') ? `(${own})` : own;
 }
 
 function withDefault(label: string, fallback: Parameters<typeof showLiteral>[0] | undefined): string {

@@ -1,11 +1,14 @@
-// evaluate: a rule's condition after checking: a tree whose every node has a type. Made by `check`, read by `compile` and `explain`.
+// evaluate: a rule's condition after checking: a tree whose every part has a type, and whose every operation has its operator.
+// Made by the checks, read by everything after them. What one operator means is in its own file under operators/: the walks
+// over this tree ask the operator, and know none by name.
 
 import type { Fact } from '../../domain/facts.ts';
 import type { EventSeverity } from '../../domain/platform-values.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
-import type { TimeUnit, ValueType } from '../record-types/field-types.ts';
-import type { Comparison } from './numbers.ts';
+import type { ValueType } from '../record-types/field-types.ts';
+import type { Condition, Expr } from './frame.ts';
 import type { Place } from './problem.ts';
+import type { Reasons } from './three-valued.ts';
 
 /** A timestamp that vouches for the facts beside it. */
 export interface Freshness {
@@ -50,34 +53,6 @@ interface Common {
   place: Place;
 }
 
-export type EachName = 'some' | 'all' | 'none' | 'filter' | 'map';
-export type CallName =
-  | 'and'
-  | 'or'
-  | '!'
-  | '!!'
-  | 'if'
-  | 'in'
-  | 'cat'
-  | 'substr'
-  | 'merge'
-  | '+'
-  | '-'
-  | '*'
-  | '/'
-  | '%'
-  | 'min'
-  | 'max'
-  | 'age'
-  | 'starts_with'
-  | 'ends_with'
-  | 'in_group'
-  | 'version_lt'
-  | 'version_lte'
-  | 'version_gt'
-  | 'version_gte'
-  | 'to_number';
-
 export type Expression = Common &
   (
     | { op: 'literal'; value: Fact; text?: string }
@@ -86,81 +61,75 @@ export type Expression = Common &
     | { op: 'item'; path: string[]; label: string; fallback: Fact | undefined }
     | { op: 'now' }
     | { op: 'list'; items: Expression[] }
-    /** `units`: set when two times of different units meet. `chained`: the three operands of a "between". */
-    | { op: 'compare'; by: Comparison; args: Expression[]; units: [TimeUnit, TimeUnit] | undefined }
-    | { op: 'call'; name: CallName; args: Expression[] }
-    | { op: 'matches'; arg: Expression; pattern: string }
-    | { op: 'missing'; need: number | undefined; paths: Expression; inItem: boolean }
-    | { op: 'each'; name: EachName; list: Expression; body: Expression }
-    | { op: 'reduce'; list: Expression; body: Expression; start: Expression }
+    | { op: 'call'; operator: Operator; args: readonly Expression[] }
   );
 
 export type ExpressionOf<Op extends Expression['op']> = Extract<Expression, { op: Op }>;
+export type Args = readonly Expression[];
 
-/** The direct parts of an expression; bodies of `some`, `map`, … included. */
-export function partsOf(expression: Expression): Expression[] {
-  switch (expression.op) {
-    case 'list':
-      return expression.items;
-    case 'compare':
-    case 'call':
-      return expression.args;
-    case 'matches':
-      return [expression.arg];
-    case 'missing':
-      return [expression.paths];
-    case 'each':
-      return [expression.list, expression.body];
-    case 'reduce':
-      return [expression.list, expression.body, expression.start];
-    default:
-      return [];
-  }
+/**
+ * What an operator means once its operands are checked. Members that are left out are the plain case. What it needs beside
+ * its operands (a pattern, units) its closures hold.
+ */
+export type Operator = OperatorTraits & ((Answers & Partial<Valued>) | (Partial<Answers> & Valued));
+
+/** Compiles it where a truth is asked for. */
+interface Answers {
+  condition(args: Args, compiling: Compiling): Condition;
 }
 
-/** Calls `visit` for an expression and all its parts. */
-export function walk(expression: Expression, visit: (part: Expression) => void): void {
-  visit(expression);
-  for (const part of partsOf(expression)) walk(part, visit);
+/** Compiles it where a value is asked for. */
+interface Valued {
+  value(args: Args, compiling: Compiling): Expr;
 }
 
-/** One text for one meaning: equal keys, equal conditions. Places and wording are left out. */
-export function keyOf(expression: Expression): string {
-  switch (expression.op) {
-    case 'literal':
-      return `L${literalKey(expression.value)}`;
-    case 'fact':
-      return `F${expression.fact.key}`;
-    case 'item':
-      return `I${JSON.stringify(expression.path)}${literalKey(expression.fallback ?? null)}${expression.type.kind}`;
-    case 'now':
-      return 'N';
-    case 'list':
-      return `[${expression.items.map(keyOf).join(',')}]`;
-    case 'compare':
-      return `(${expression.by}${expression.units?.join('/') ?? ''} ${expression.args.map(keyOf).join(' ')})`;
-    case 'call':
-      return `(${expression.name} ${expression.args.map(keyOf).join(' ')})`;
-    case 'matches':
-      return `(matches ${keyOf(expression.arg)} ${JSON.stringify(expression.pattern)})`;
-    case 'missing':
-      return `(missing ${expression.need} ${expression.inItem} ${keyOf(expression.paths)})`;
-    case 'each':
-      return `(${expression.name} ${keyOf(expression.list)} ${keyOf(expression.body)})`;
-    case 'reduce':
-      return `(reduce ${keyOf(expression.list)} ${keyOf(expression.body)} ${keyOf(expression.start)})`;
-  }
+interface OperatorTraits {
+  /** In messages, texts and keys. */
+  name: string;
+  /** One text for one meaning, from the keys of its operands: `(name key key)` unless given. */
+  key?(args: readonly string[]): string;
+  /** For people: `name(a, b)` unless given or undefined. `bracketed`: puts an operand in brackets where it needs them. */
+  text?(args: Args, bracketed: (arg: Expression) => string): string | undefined;
+
+  /** It only joins conditions: coverage counts its parts instead, and each has a budget of steps of its own. */
+  joins?: true;
+  /** All of its operands must hold. */
+  isConjunction?: true;
+  /** Whether the operand of this number is asked for its truth. */
+  asksTruthOf?(index: number, count: number): boolean;
+  /** The operand that is asked once for each element of the first. */
+  body?: { arg: number; isElement: boolean };
+  /** The operands whose elements are elements of its own result. */
+  elementsOf?(args: Args): Args;
+  /** The texts of its first operand are paths that it looks for by itself, in the record or in the present element. */
+  looksIn?: 'record' | 'item';
+
+  /** It compares its two operands as they are: as cheap as looking up an earlier result, and a number in it is a bound. */
+  isPlainComparison?: true;
+  /** True or false as soon as its facts are known. */
+  isTotal?: true;
+  /** It can be unknown although all that it reads is known. */
+  isDoubtful?: true;
+  /** It takes steps from the budget. */
+  takesSteps?: true;
+  /** json-logic-js does not have it, or means something else by it. */
+  isForeign?: true;
+  /** What it always is, whatever its facts are. */
+  constant?(args: Args): Constant | undefined;
 }
 
-export function literalKey(value: Fact): string {
-  return JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? { big: `${part}` } : part));
+export interface Constant {
+  truth: 'true' | 'false' | 'the same';
+  because: string;
 }
 
-/** All facts that an expression reads, each once. */
-export function factsIn(expression: Expression): FactRef[] {
-  const facts = new Map<string, FactRef>();
-  walk(expression, (part) => {
-    if (part.op === 'fact') facts.set(part.fact.key, part.fact);
-  });
-  return [...facts.values()];
+/** What an operator's closures are made with. */
+export interface Compiling {
+  condition(expression: Expression): Condition;
+  value(expression: Expression): Expr;
+  reasons: Reasons;
+  /** The number of the frame's slot that holds a fact. */
+  slotIndex(fact: FactRef): number;
+  /** Every part must be asked: nothing may be cut short. */
+  isWatched: boolean;
 }

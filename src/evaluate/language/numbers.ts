@@ -6,6 +6,16 @@ export type Exact = number | bigint;
 export type Num = Exact | Span;
 export type Comparison = '<' | '<=' | '>' | '>=' | '==' | '!=';
 
+/** The comparison that says the same with its sides exchanged. */
+export const MIRRORED: Record<Comparison, Comparison> = {
+  '<': '>',
+  '<=': '>=',
+  '>': '<',
+  '>=': '<=',
+  '==': '==',
+  '!=': '!=',
+};
+
 export function isExact(value: unknown): value is Exact {
   return typeof value === 'number' || typeof value === 'bigint';
 }

@@ -9,8 +9,7 @@ export function nameOf(expression: Expression): string {
   if (expression.op === 'item') return expression.label ? `\`${expression.label}\`` : 'the element';
   if (expression.op === 'literal') return `\`${showLiteral(expression.value)}\``;
   if (expression.op === 'now') return '`$now`';
-  if (expression.op === 'call' || expression.op === 'each') return `the result of \`${expression.name}\``;
-  if (expression.op === 'compare') return `the result of \`${expression.by}\``;
+  if (expression.op === 'call') return `the result of \`${expression.operator.name}\``;
   return 'this';
 }
 

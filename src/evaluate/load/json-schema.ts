@@ -1,6 +1,6 @@
 // evaluate: the JSON Schema of a rule file, made from the zod schema, for editors. In: nothing. Out: the schema as data.
 import { z } from 'zod';
-import { OPERATORS } from '../check/operators.ts';
+import { LANGUAGE } from '../operators/index.ts';
 import { RULE_FORMAT_VERSION, ruleSchema } from './rule-format.ts';
 
 /** The JSON Schema of a rule file, for editors (draft 2020-12). */
@@ -8,7 +8,7 @@ export function rulesJsonSchema(): object {
   const schema = z.toJSONSchema(ruleSchema, { io: 'input', target: 'draft-2020-12' }) as {
     properties?: Record<string, unknown>;
   };
-  const names = [...OPERATORS.keys()];
+  const names = [...LANGUAGE.keys()];
   const condition = {
     description: 'JSON Logic over the record: the trouble, not the state that the action sets',
     anyOf: [

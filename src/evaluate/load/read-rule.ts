@@ -8,11 +8,13 @@ import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
 import type { ActionWish } from '../../domain/rule.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import { refuseInverses, refuseOwnEffect } from '../check/effects.ts';
+import type { Language } from '../check/scope.ts';
 import type { Expression } from '../language/expression.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { didYouMean, nearestName } from '../language/nearest-name.ts';
 import { Problems } from '../language/problem.ts';
 import { noReads, type Reads } from '../language/reads.ts';
+import { LANGUAGE } from '../operators/index.ts';
 import { reportFormat } from './format-faults.ts';
 import { readTests } from './read-tests.ts';
 import { readWhen } from './read-when.ts';
@@ -22,6 +24,8 @@ import { checkTests } from './test-fields.ts';
 
 export interface ReadOptions {
   traits: ReadonlyMap<string, ActionTraits>;
+  /** The operators that conditions may use; all there are, unless given. */
+  language?: Language;
 }
 
 /** The rule, or undefined when `problems` got one. */
@@ -41,7 +45,7 @@ export function readRule(
   const subject = SUBJECT_KINDS.find((kind) => kind === own(value, 'subject'));
   if (!subject) return undefined;
   const reads = noReads();
-  const condition = readWhen(value, subject, reads, problems);
+  const condition = readWhen(value, subject, options.language ?? LANGUAGE, reads, problems);
   const wishes = readWishes(own(value, 'then'), subject, options, problems);
   refuseInverses(wishes, options.traits, problems);
   // Also of a condition that does not check: what it reads is known, and both are to be mended.
@@ -125,11 +129,11 @@ function readWishes(
 }
 
 /** The rule with other parts that bear on its condition (`when`, `fresh`); undefined when these do not check. */
-export function withChanges(rule: LoadedRule, changes: Facts): LoadedRule | undefined {
+export function withChanges(rule: LoadedRule, changes: Facts, language: Language): LoadedRule | undefined {
   const raw = { ...rule.raw, ...changes };
   const problems = new Problems(rule.file, () => ({ line: 1, column: 1 }));
   const reads = noReads();
-  const condition = readWhen(raw, rule.subject, reads, problems);
+  const condition = readWhen(raw, rule.subject, language, reads, problems);
   if (!condition || problems.list.length > 0) return undefined;
   return { ...rule, when: raw.when as Fact, raw, condition, reads, sources: sourcesOf(rule.subject, reads) };
 }

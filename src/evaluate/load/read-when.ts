@@ -5,20 +5,27 @@ import { parseDuration } from '../../domain/duration.ts';
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import { checkConstants } from '../check/constants.ts';
-import { checkCondition, measure } from '../check/expression.ts';
-import { OPERATORS } from '../check/operators.ts';
-import type { Scope } from '../check/scope.ts';
-import { type Expression, type Freshness, walk } from '../language/expression.ts';
+import { checkCondition } from '../check/expression.ts';
+import type { Language, Scope } from '../check/scope.ts';
+import { measure } from '../check/size.ts';
+import type { Expression, Freshness } from '../language/expression.ts';
 import { didYouMean } from '../language/nearest-name.ts';
 import type { Problems } from '../language/problem.ts';
 import type { Reads } from '../language/reads.ts';
 import { ownPart } from '../language/typed-value.ts';
+import { walk } from '../language/walk.ts';
 import { fieldAt, pathsOf, typeName, type ValueType } from '../record-types/field-types.ts';
 import { declareFields } from './declared-fields.ts';
 import { type RuleFile, ruleSchema } from './rule-format.ts';
 
 /** Checks a rule's `when` with its `fresh` and `declares`; undefined when `problems` got something. Fills `reads`. */
-export function readWhen(value: Facts, subject: SubjectKind, reads: Reads, problems: Problems): Expression | undefined {
+export function readWhen(
+  value: Facts,
+  subject: SubjectKind,
+  language: Language,
+  reads: Reads,
+  problems: Problems,
+): Expression | undefined {
   const when = ownPart(value, 'when');
   if (when === undefined) {
     problems.add('format', [], '`when` is missing; expected a condition in JSON Logic');
@@ -38,7 +45,7 @@ export function readWhen(value: Facts, subject: SubjectKind, reads: Reads, probl
   const fresh = readFresh(ownPart(value, 'fresh'), root, problems);
   const before = problems.list.length;
   const scope: Scope = {
-    operators: OPERATORS,
+    language,
     eventRoot,
     subject,
     root,
@@ -72,8 +79,8 @@ export function readWhen(value: Facts, subject: SubjectKind, reads: Reads, probl
 /** A condition that reads nothing is the same for every subject: nobody means that. */
 function readsSomething(condition: Expression): boolean {
   let reads = false;
-  walk(condition, ({ op }) => {
-    if (op === 'fact' || op === 'missing') reads = true;
+  walk(condition, (part) => {
+    if (part.op === 'fact' || (part.op === 'call' && part.operator.looksIn)) reads = true;
   });
   return reads;
 }

@@ -2,12 +2,15 @@
 // true, false and unknown, tests that could not fail, mutants that no test notices. Pure: the same rules, the same report.
 
 import type { VerdictName } from '../../domain/verdict.ts';
+import type { Language } from '../check/scope.ts';
 import { findFlips } from '../explain/flips.ts';
 import { type Judged, prepareRule } from '../judge/judge-once.ts';
-import { type Expression, keyOf, walk } from '../language/expression.ts';
+import type { Expression } from '../language/expression.ts';
 import { textOf } from '../language/expression-text.ts';
 import type { LoadedRule, RuleTest } from '../language/loaded-rule.ts';
 import { FALSE, TRUE } from '../language/three-valued.ts';
+import { keyOf, walk } from '../language/walk.ts';
+import { LANGUAGE } from '../operators/index.ts';
 import { arrangeTest } from './arrange-test.ts';
 import { canBeUnknown } from './can-be-unknown.ts';
 import { type Mutant, mutantsOf } from './mutants.ts';
@@ -58,8 +61,10 @@ export interface TestReport {
 
 export interface TestOptions {
   nowMs?: number;
-  /** Also tell which changes of a rule no test notices. */
+  /** Also find the changes of a rule that no test notices. */
   mutate?: boolean;
+  /** The operators that the rules may use; all there are, unless given. */
+  language?: Language;
 }
 
 export function runRuleTests(rules: readonly LoadedRule[], options: TestOptions = {}): TestReport {
@@ -69,7 +74,10 @@ export function runRuleTests(rules: readonly LoadedRule[], options: TestOptions 
   return { ok: reports.every((report) => report.ok), rules: reports, passed, failed: tests.length - passed };
 }
 
-function testRule(rule: LoadedRule, { nowMs = TEST_NOW_MS, mutate = false }: TestOptions): RuleTestReport {
+function testRule(
+  rule: LoadedRule,
+  { nowMs = TEST_NOW_MS, mutate = false, language = LANGUAGE }: TestOptions,
+): RuleTestReport {
   const atoms = new Map<string, AtomCoverage>();
   const judge = prepareRule(rule, (expression, truth) => note(atoms, expression, truth));
   const run = (test: RuleTest): Judged => {
@@ -78,7 +86,7 @@ function testRule(rule: LoadedRule, { nowMs = TEST_NOW_MS, mutate = false }: Tes
   };
   const judged = rule.tests.map(run);
   const tests = rule.tests.map((test, index) => resultOf(test, judged[index] as Judged));
-  const mutants = mutate ? mutantsOf(rule) : [];
+  const mutants = mutate ? mutantsOf(rule, language) : [];
   const survivors = survivorsOf(mutants, rule, judged, nowMs);
   const unnoticed = rule.tests.length === 0 ? [] : survivors.map((survivor) => `no test notices: ${survivor}`);
   const problems = [...problemsOf(rule, judged, nowMs), ...unnoticed];
@@ -151,7 +159,7 @@ function hasFlip(rule: LoadedRule, test: RuleTest, nowMs: number): boolean {
 function isFlippable(rule: LoadedRule): boolean {
   let flippable = true;
   walk(rule.condition, (part) => {
-    if (part.op === 'each' || part.op === 'reduce') flippable = false;
+    if (part.op === 'call' && part.operator.body) flippable = false;
     if (part.op === 'fact' && part.fact.label.startsWith('$')) flippable = false;
   });
   return flippable;

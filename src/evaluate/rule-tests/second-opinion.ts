@@ -5,21 +5,11 @@ import jsonLogic, { type RulesLogic } from 'json-logic-js';
 import { type Fact, isFacts } from '../../domain/facts.ts';
 import { slotValue } from '../judge/evidence.ts';
 import type { Judged } from '../judge/judge-once.ts';
-import { type Expression, partsOf } from '../language/expression.ts';
+import type { Expression } from '../language/expression.ts';
 import { virtualOf } from '../language/frame.ts';
 import type { Place } from '../language/problem.ts';
 import { Span, Unknown } from '../language/three-valued.ts';
-
-const ADDED = new Set([
-  'age',
-  'starts_with',
-  'ends_with',
-  'in_group',
-  'version_lt',
-  'version_lte',
-  'version_gt',
-  'version_gte',
-]);
+import { partsOf } from '../language/walk.ts';
 
 interface Replacement {
   place: Place;
@@ -54,7 +44,7 @@ function collect(expression: Expression, inElement: boolean, judged: Judged, fou
   if (isForeign(expression)) {
     if (inElement) return false;
     const { compiler } = judged.program;
-    const value = compiler.value(expression, compiler)(judged.frame);
+    const value = compiler.value(expression)(judged.frame);
     if (value instanceof Unknown || value instanceof Span) return false;
     // An expression's place names its operator, which stands inside the operation.
     found.push({ place: expression.place.slice(0, -1), value });
@@ -64,20 +54,13 @@ function collect(expression: Expression, inElement: boolean, judged: Judged, fou
     found.push({ place: expression.place, value: expression.value });
     return true;
   }
-  if (expression.op === 'each' || expression.op === 'reduce') {
-    const outer = expression.op === 'reduce' ? [expression.list, expression.start] : [expression.list];
-    return (
-      outer.every((part) => collect(part, inElement, judged, found)) && collect(expression.body, true, judged, found)
-    );
-  }
-  return partsOf(expression).every((part) => collect(part, inElement, judged, found));
+  const body = expression.op === 'call' ? expression.operator.body?.arg : undefined;
+  return partsOf(expression).every((part, index) => collect(part, inElement || index === body, judged, found));
 }
 
 function isForeign(expression: Expression): boolean {
-  if (expression.op === 'matches') return true;
   if (expression.op === 'fact') return expression.fact.kind === 'events';
-  if (expression.op === 'compare') return expression.units !== undefined;
-  return expression.op === 'call' && ADDED.has(expression.name);
+  return expression.op === 'call' && expression.operator.isForeign === true;
 }
 
 function replaced(value: Fact, place: Place, by: Fact): Fact {

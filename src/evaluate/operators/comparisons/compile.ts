@@ -1,26 +1,31 @@
 // evaluate: comparisons → closures. The common shapes (a fact with a literal) are compiled to a single test.
-import type { Fact, Facts } from '../../domain/facts.ts';
-import { epochMsOf } from '../../domain/timestamp.ts';
-import type { Expression, ExpressionOf } from '../language/expression.ts';
-import type { Condition } from '../language/frame.ts';
-import { type Comparison, compareNumbers, type Exact, type Num } from '../language/numbers.ts';
-import { and, FALSE, TRUE, Unknown, type Value, worse } from '../language/three-valued.ts';
-import { isPlain } from '../language/typed-value.ts';
-import type { TimeUnit } from '../record-types/field-types.ts';
-import { type Compiler, slotOf } from './compiler.ts';
+// In: two or three operands of one kind. Out: (frame) → truth; numbers are compared exactly, counts between bounds by their bounds.
+import type { Fact, Facts } from '../../../domain/facts.ts';
+import { epochMsOf } from '../../../domain/timestamp.ts';
+import type { Args, Compiling, Expression, ExpressionOf } from '../../language/expression.ts';
+import type { Condition } from '../../language/frame.ts';
+import { type Comparison, compareNumbers, type Exact, MIRRORED, type Num } from '../../language/numbers.ts';
+import { and, FALSE, TRUE, Unknown, type Value, worse } from '../../language/three-valued.ts';
+import { isPlain } from '../../language/typed-value.ts';
+import type { TimeUnit } from '../../record-types/field-types.ts';
+import type { Units } from './check.ts';
 
-export function compileComparison(expression: ExpressionOf<'compare'>, compiler: Compiler): Condition {
-  const { by, args, units } = expression;
+export function compileComparison(
+  by: Comparison,
+  units: Units | undefined,
+  args: Args,
+  compiling: Compiling,
+): Condition {
   const [a, b, c] = args as [Expression, Expression, Expression | undefined];
   if (c) {
-    const low = compileComparison({ ...expression, args: [a, b] }, compiler);
-    const high = compileComparison({ ...expression, args: [b, c] }, compiler);
+    const low = compileComparison(by, units, [a, b], compiling);
+    const high = compileComparison(by, units, [b, c], compiling);
     return (frame) => and(low(frame), high(frame));
   }
-  if (!units && a.op === 'fact' && b.op === 'literal' && isEager(a)) return compileWithLiteral(by, a, b, compiler);
+  if (!units && a.op === 'fact' && b.op === 'literal' && isEager(a)) return compileWithLiteral(by, a, b, compiling);
   if (!units && b.op === 'fact' && a.op === 'literal' && isEager(b))
-    return compileWithLiteral(MIRRORED[by], b, a, compiler);
-  const general = compileGeneral(by, a, b, units, compiler);
+    return compileWithLiteral(MIRRORED[by], b, a, compiling);
+  const general = compileGeneral(by, a, b, units, compiling);
   if (a.op === 'item' && b.op === 'literal' && typeof b.value === 'string' && a.path.length === 1) {
     return compileItemText(by, a.path[0] as string, b.value, general);
   }
@@ -40,8 +45,6 @@ function compileItemText(by: Comparison, key: string, wanted: string, general: C
   };
 }
 
-const MIRRORED: Record<Comparison, Comparison> = { '<': '>', '<=': '>=', '>': '<', '>=': '<=', '==': '==', '!=': '!=' };
-
 /** Facts of the record are read before any condition is asked; counts and virtual ones when they are. */
 const isEager = (expression: ExpressionOf<'fact'>): boolean =>
   expression.fact.kind === 'path' && !expression.fact.path[0]?.startsWith('$');
@@ -50,9 +53,9 @@ function compileWithLiteral(
   by: Comparison,
   fact: ExpressionOf<'fact'>,
   literal: ExpressionOf<'literal'>,
-  compiler: Compiler,
+  compiling: Compiling,
 ): Condition {
-  const { index } = slotOf(fact.fact, compiler);
+  const index = compiling.slotIndex(fact.fact);
   const wanted = literal.value;
   if (typeof wanted === 'string' || typeof wanted === 'boolean') {
     const [same, other] = by === '==' ? [TRUE, FALSE] : [FALSE, TRUE];
@@ -98,16 +101,16 @@ function compileGeneral(
   by: Comparison,
   a: Expression,
   b: Expression,
-  units: [TimeUnit, TimeUnit] | undefined,
-  compiler: Compiler,
+  units: Units | undefined,
+  compiling: Compiling,
 ): Condition {
-  const first = compiler.value(a, compiler);
-  const second = compiler.value(b, compiler);
-  const doubt = compiler.reasons.unknown(
+  const first = compiling.value(a);
+  const second = compiling.value(b);
+  const doubt = compiling.reasons.unknown(
     doubtName(a, b),
     `${doubtName(a, b)} is only known to lie between bounds: the event log has gaps`,
   ).truth;
-  const noTime = compiler.reasons.unknown(doubtName(a, b), `${doubtName(a, b)} is no point in time`).truth;
+  const noTime = compiling.reasons.unknown(doubtName(a, b), `${doubtName(a, b)} is no point in time`).truth;
   return (frame) => {
     let x = first(frame);
     let y = second(frame);

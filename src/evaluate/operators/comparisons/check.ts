@@ -1,56 +1,25 @@
-// evaluate: checks of `==`, `===`, `!=`, `!==`, `<`, `<=`, `>`, `>=`: both sides must be of one kind, in one unit.
+// evaluate: checks the two sides of a comparison: they must be of one kind, in one unit.
+// In: two checked operands. Out: both with their types settled, and the units of two times when these differ; or a problem.
 // json-logic-js compares anything with anything ("" == 0, missing < 50); here what cannot be meant is a load error.
+import { checkKnownText, checkScore } from '../../check/known-values.ts';
+import type { Scope } from '../../check/scope.ts';
+import { isNumeric, isTextual, settle } from '../../check/types.ts';
+import { checkDuration, checkSecondsLiteral, checkTimeLiteral, epochUnitOf } from '../../check/units.ts';
+import type { Expression } from '../../language/expression.ts';
+import type { Comparison } from '../../language/numbers.ts';
+import { nameOf } from '../../language/wording.ts';
+import { type TimeUnit, typeName, type ValueType } from '../../record-types/field-types.ts';
 
-import type { Fact } from '../../domain/facts.ts';
-import type { Expression, ExpressionOf } from '../language/expression.ts';
-import { nearestName } from '../language/nearest-name.ts';
-import type { Comparison } from '../language/numbers.ts';
-import { nameOf, showLiteral } from '../language/wording.ts';
-import { BOOLEAN, type TimeUnit, typeName, type ValueType } from '../record-types/field-types.ts';
-import { check, isNumeric, isTextual, settle } from './expression.ts';
-import { type Operands, refuse, refused, type Scope } from './scope.ts';
-import { checkDuration, checkSecondsLiteral, checkTimeLiteral, epochUnitOf } from './units.ts';
+/** The units of two times that are compared. */
+export type Units = readonly [TimeUnit, TimeUnit];
 
-export function checkComparison({ name, args, place, placeOf }: Operands, scope: Scope): Expression {
-  const by = (name === '===' ? '==' : name === '!==' ? '!=' : name) as Comparison;
-  let sides = args.map((arg, index) => checkSide(arg, placeOf(index), scope));
-  if (sides.some((side) => side === undefined)) return refused(place);
-  let units: [TimeUnit, TimeUnit] | undefined;
-  for (let i = 0; i + 1 < sides.length; i++) {
-    const related = relate(by, sides[i] as Expression, sides[i + 1] as Expression, scope);
-    if (!related) return refused(place);
-    sides = sides.with(i, related.a).with(i + 1, related.b);
-    units = related.units ?? units;
-  }
-  if (units && sides.length > 2) {
-    return refuse(
-      scope,
-      'unit',
-      place,
-      'times of different units can be compared two at a time; join two comparisons with `and`',
-    );
-  }
-  return { op: 'compare', by, args: sides as Expression[], units, type: BOOLEAN, place };
-}
-
-/** `null` has its own message here, because comparing with it is how absence is tested elsewhere. */
-function checkSide(arg: Fact, place: Operands['place'], scope: Scope): Expression | undefined {
-  if (arg !== null) return check(arg, place, scope);
-  scope.problem(
-    'type',
-    place,
-    'comparing with `null` is always unknown; to ask whether a field is absent, write {"missing": ["path"]}',
-  );
-  return undefined;
-}
-
-interface Related {
+export interface Related {
   a: Expression;
   b: Expression;
-  units?: [TimeUnit, TimeUnit] | undefined;
+  units?: Units | undefined;
 }
 
-function relate(by: Comparison, first: Expression, second: Expression, scope: Scope): Related | undefined {
+export function relate(by: Comparison, first: Expression, second: Expression, scope: Scope): Related | undefined {
   const a = settle(first, second.type);
   const b = settle(second, first.type);
   if (a.type.kind === 'refused' || b.type.kind === 'refused') return undefined;
@@ -66,7 +35,7 @@ function relate(by: Comparison, first: Expression, second: Expression, scope: Sc
   if (isTextual(a.type) && isTextual(b.type)) return ordered ? refuseOrder(a, b, scope) : relateTexts(a, b, scope);
   if (a.type.kind === 'seconds' || b.type.kind === 'seconds') return relateSeconds(a, b, scope);
   if (a.type.kind === 'time' || b.type.kind === 'time') return relateTimes(a, b, scope);
-  if (isNumeric(a.type) && isNumeric(b.type)) return checkScores(a, b, scope) ? { a, b } : undefined;
+  if (isNumeric(a.type) && isNumeric(b.type)) return relateNumbers(a, b, scope);
   if (a.type.kind === 'boolean' && b.type.kind === 'boolean' && !ordered) return { a, b };
   return refuseKinds(a, b, scope);
 }
@@ -102,31 +71,9 @@ function relateTexts(a: Expression, b: Expression, scope: Scope): Related | unde
   return { a, b };
 }
 
-/** Whether a text can be a value of that field: a flag's is closed, another's known values only catch typing errors. */
-export function checkKnownText(field: Expression, literal: ExpressionOf<'literal'>, scope: Scope): boolean {
-  const value = literal.value;
-  if (typeof value !== 'string' || field.op === 'literal') return true;
-  if (field.type.kind === 'flag') {
-    if (value === 'TRUE' || value === 'FALSE') return true;
-    const upper = value.trim().toUpperCase();
-    const hint =
-      upper === 'TRUE' || upper === 'FALSE'
-        ? `; write "${upper}"`
-        : value === ''
-          ? '; an empty flag counts as missing: write {"missing": ["path"]}'
-          : '';
-    no(scope, 'value', literal, `${nameOf(field)} is "TRUE" or "FALSE", never ${showLiteral(value)}${hint}`);
-    return false;
-  }
-  const known = field.type.kind === 'text' ? field.type.values : undefined;
-  if (!known || known.includes(value) || value === '') return true;
-  const meant = known.find((each) => each.toLowerCase() === value.toLowerCase()) ?? nearestName(value, known);
-  const hint =
-    meant === undefined
-      ? ` (known: ${known.join(', ')}); if the server has it, declare the field as \`text\` in \`declares\``
-      : `; did you mean "${meant}"?`;
-  no(scope, 'value', literal, `${nameOf(field)} is not known to have the value ${showLiteral(value)}${hint}`);
-  return false;
+function relateNumbers(a: Expression, b: Expression, scope: Scope): Related | undefined {
+  const fits = (b.op !== 'literal' || checkScore(a, b, scope)) && (a.op !== 'literal' || checkScore(b, a, scope));
+  return fits ? { a, b } : undefined;
 }
 
 function relateSeconds(a: Expression, b: Expression, scope: Scope): Related | undefined {
@@ -156,25 +103,6 @@ function relateTimes(a: Expression, b: Expression, scope: Scope): Related | unde
   }
   if (other.type.kind === 'number') return { a, b };
   return refuseKinds(a, b, scope);
-}
-
-export function checkScores(a: Expression, b: Expression, scope: Scope): boolean {
-  for (const [side, other] of [
-    [a, b],
-    [b, a],
-  ] as const) {
-    if (side.type.kind !== 'score' || other.op !== 'literal') continue;
-    const value = Number(other.value);
-    if (value >= 0 && value <= 100) continue;
-    no(
-      scope,
-      'value',
-      other,
-      `${nameOf(side)} is a trust score from 0 to 100; it is never ${showLiteral(other.value)}`,
-    );
-    return false;
-  }
-  return true;
 }
 
 function refuseKinds(a: Expression, b: Expression, scope: Scope): undefined {
