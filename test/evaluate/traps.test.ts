@@ -2,7 +2,7 @@
 import jsonLogic, { type RulesLogic } from 'json-logic-js';
 import { describe, expect, it } from 'vitest';
 import type { Facts } from '../../src/domain/facts.ts';
-import { problemsOf, ruleOf, verdictOf } from './sample-traits.ts';
+import { contextOf, problemsOf, ruleOf, verdictOf } from './sample-traits.ts';
 
 const json = (when: unknown, record: Facts): boolean =>
   jsonLogic.truthy(jsonLogic.apply(when as RulesLogic, record)) as boolean;
@@ -109,6 +109,24 @@ describe('what cannot be meant is refused when the rule is loaded', () => {
   it('a rule sees its own effect as the end of the trouble', () => {
     const lines = problemsOf({ '==': [{ var: 'Banned' }, 'FALSE'] }, { then: 'ban_device' });
     expect(lines.join('\n')).toContain('`when` reads `Banned`, which `ban_device` itself writes');
+  });
+});
+
+describe('a part that reads the element of a loop', () => {
+  it('is asked again for each element, also when it stands in the rule twice', () => {
+    // The start of `reduce` is outside of its own loop, and inside `some`.
+    const sum = { '+': [{ var: 'current' }, { var: 'accumulator' }] };
+    const isBusy = { '>': [{ reduce: [[1, 2], sum, { var: 'LoginCount' }] }, 50] };
+    const isBusyOwner = (email: string): object => ({
+      some: [{ var: '$owners' }, { and: [isBusy, { '==': [{ var: 'Email' }, email] }] }],
+    });
+    const users = new Map<string, Facts>([
+      ['a@b.c', { Email: 'a@b.c', LoginCount: 0 }],
+      ['b@b.c', { Email: 'b@b.c', LoginCount: 100 }],
+    ]);
+    const context = contextOf({ joins: { users, devices: new Map() } });
+    const rule = ruleOf({ or: [isBusyOwner('b@b.c'), isBusyOwner('z@b.c')] });
+    expect(verdictOf(rule, { DeviceID: 'd1', Emails: ['a@b.c', 'b@b.c'] }, context)).toBe('match');
   });
 });
 
