@@ -1,4 +1,5 @@
-// evaluate: the public face of stage 2: rules are loaded, compiled to an Evaluator, explained and tested through these alone.
+// evaluate: the public interface of stage 2. Rules are loaded, compiled to an Evaluator, explained and tested through these
+// functions. Nothing outside imports another file of this folder.
 
 export { type ExplainContext, type Explanation, explain } from './explain/explain.ts';
 export { explanationText } from './explain/text.ts';

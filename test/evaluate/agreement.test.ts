@@ -1,4 +1,4 @@
-// test: on complete data the rule language says what json-logic-js says. A few thousand pairs; agreement.long.test.ts has more.
+// test: on complete data the rule language and json-logic-js agree. A few thousand pairs; agreement.long.test.ts has more.
 import { describe, expect, it } from 'vitest';
 import { compareWithJsonLogic } from './agreement.ts';
 

@@ -1,5 +1,5 @@
 // test: where the rule language differs from json-logic-js on purpose. docs/rules.md lists the same with the reasons;
-// what is unknown or refused for want of a fact stands in traps.test.ts.
+// traps.test.ts has what is unknown or refused because a fact is missing.
 import jsonLogic, { type RulesLogic } from 'json-logic-js';
 import { describe, expect, it, vi } from 'vitest';
 import type { Facts } from '../../src/domain/facts.ts';
@@ -46,7 +46,7 @@ describe('with both answers known', () => {
       'unknown',
     ],
     [
-      'an element that cannot be told is kept out',
+      'an element that is unknown is left out',
       { '!': [{ filter: [{ var: 'TrustData.Factors' }, { '==': [{ var: 'Value' }, 'FAIL'] }] }] },
       { TrustData: { Factors: [{ Name: 'a' }] } },
       true,

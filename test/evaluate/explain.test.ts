@@ -1,4 +1,4 @@
-// test: explanations: they say what judging says, name the facts with age and source, and their flips do flip.
+// test: explanations agree with judging, name the facts with age and source, and their flips do flip.
 import { describe, expect, it } from 'vitest';
 import type { Facts } from '../../src/domain/facts.ts';
 import { type ExplainContext, explain, explanationText } from '../../src/evaluate/index.ts';

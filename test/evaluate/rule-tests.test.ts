@@ -1,4 +1,4 @@
-// test: rule tests inside rule files: the shipped rules, coverage, mutants, tests that could not fail, formats.
+// test: rule tests inside rule files: the shipped rules, coverage, mutants, tests that cannot fail, formats.
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { formatTestReport, loadRules, runRuleTests, type TestReport } from '../../src/evaluate/index.ts';
@@ -48,11 +48,11 @@ describe('a test', () => {
     expect(report.rules[0]?.tests[0]?.message).toBe('expected the reason `OS`, got `MdmData.CompromisedStatus`');
   });
 
-  it('that could not fail, or is not there at all, is reported', () => {
+  it('that cannot fail, or is not there at all, is reported', () => {
     expect(run([]).rules[0]?.problems).toEqual(['the rule has no tests']);
     const idle = { or: [{ missing: ['OS'] }, { '!': [{ missing: ['OS'] }] }] };
     expect(run([{ name: 'a', expect: 'match' }], idle).rules[0]?.problems).toEqual([
-      'its tests could not fail: whatever the facts, the rule seems to say match',
+      'its tests cannot fail: no change of facts was found that gives another verdict than match',
     ]);
   });
 

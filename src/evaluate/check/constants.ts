@@ -1,10 +1,10 @@
-// evaluate: parts of a condition that are the same for every subject whose facts are known: nobody means one, and where it
-// is always true it bans people. In: a checked condition. Out: problems, each with the part that is to blame.
+// evaluate: finds parts of a condition that are the same for every subject whose facts are known. They are mistakes, and one
+// that is always true bans everybody. In: a checked condition. Out: problems, each at the constant part.
 import type { Constant, Expression } from '../language/expression.ts';
 import type { Place } from '../language/problem.ts';
 import { partsOf } from '../language/walk.ts';
 
-/** Reports every constant part; of one inside another, the inner one alone. Returns whether there is any. */
+/** Reports every constant part, but not the parts around it. Returns whether there is any. */
 export function checkConstants(condition: Expression, report: (place: Place, message: string) => void): boolean {
   const where = condition.op === 'fact' && condition.fact.kind === 'events' ? condition.fact.count.where : undefined;
   const within = [...partsOf(condition), ...(where ? [where] : [])].map((part) => checkConstants(part, report));

@@ -17,12 +17,12 @@ export function refuseOwnEffect(reads: Reads, wishes: readonly ActionWish[], tra
     const read = [...reads.places].find(([path]) => written.some((field) => overlap(path, field)));
     if (!read) continue;
     const [path, place] = read;
-    const message = `\`when\` reads \`${path}\`, which \`${action}\` itself writes: the rule would see its own effect as the trouble's end; leave it out, a target already in that state is skipped`;
+    const message = `\`when\` reads \`${path}\`, which \`${action}\` itself writes: the rule would clear itself by its own effect; leave it out, a target already in that state is skipped`;
     problems.add('reads_own_effect', place, message);
   }
 }
 
-/** One is the other, or holds it. */
+/** The paths are equal, or one contains the other. */
 function overlap(one: string, other: string): boolean {
   return one === other || one.startsWith(`${other}.`) || other.startsWith(`${one}.`);
 }

@@ -1,5 +1,5 @@
-// evaluate: JSON Logic as written → a typed expression. This file: values, lists, and which operator's check is asked.
-// Everything that is wrong is reported to the scope with its place; what is returned then is only fit for more checking.
+// evaluate: JSON Logic as written → a typed expression. This file checks values and lists, and calls the check of each operator.
+// Every problem is reported to the scope with its place. The expression returned then only serves further checks.
 
 import { type Fact, isFacts } from '../../domain/facts.ts';
 import type { Expression } from '../language/expression.ts';
@@ -86,7 +86,7 @@ function checkLiteral(value: Exclude<Fact, Fact[] | { [key: string]: Fact }>, pl
       scope,
       'type',
       place,
-      '`null` is the value of nothing here; absence is said with `missing` or {"var": ["path", default]}',
+      '`null` is not a value here; to handle absence, write `missing` or {"var": ["path", default]}',
     );
   }
   if (typeof value === 'string') return { op: 'literal', value, type: TEXT, place };

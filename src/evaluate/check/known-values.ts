@@ -5,7 +5,7 @@ import { nearestName } from '../language/nearest-name.ts';
 import { nameOf, showLiteral } from '../language/wording.ts';
 import type { Scope } from './scope.ts';
 
-/** Whether a text can be a value of that field: a flag's is closed, another's known values only catch typing errors. */
+/** Whether a text can be a value of that field. A flag has two values; other known values only catch typing errors. */
 export function checkKnownText(field: Expression, literal: ExpressionOf<'literal'>, scope: Scope): boolean {
   const value = literal.value;
   if (typeof value !== 'string' || field.op === 'literal') return true;

@@ -1,5 +1,5 @@
 // evaluate: checks paths: each must exist in the record's schema, or in the element's inside a loop.
-// In: a path as written. Out: its field, or the fact that it stands for; what it reads is noted in the scope.
+// In: a path as written. Out: its field, or the fact that it stands for; what is read is noted in the scope.
 import type { Fact } from '../../domain/facts.ts';
 import type { Expression } from '../language/expression.ts';
 import { nearestName } from '../language/nearest-name.ts';
@@ -55,7 +55,7 @@ function noteRead(segments: string[], field: Field, place: Place, scope: Scope):
     const source = first === '$owners' ? 'users' : 'devices';
     if (source === 'users') reads.owners = true;
     else reads.joinedDevices = true;
-    // The keys that join them are given in the unpaged lists only: Emails of a device, SerialNumbers of a user.
+    // Only the unpaged lists have the keys that join them: Emails of a device, SerialNumbers of a user.
     reads.unpaged.add(source === 'users' ? 'devices' : 'users');
     if (segments.length > 2) noteJoined(source, segments.slice(2), field, scope);
   } else if (first !== '$spec' && scope.subject !== 'event') {

@@ -1,5 +1,5 @@
-// evaluate: what an expression can see where it stands, and what it was seen to read. Shared by all checks.
-// In: the subject's schema, the rule's declarations. Out: a scope that checks pass down, and the reads it gathered.
+// evaluate: what the checks of a condition share: the scope (which fields and operators can be used here), the operands as
+// written, and how an operand is refused. In: the subject's schema, the rule's declarations. Out: a scope that checks pass down.
 import type { Fact } from '../../domain/facts.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import type { Edit, EditsOf } from '../language/edits.ts';
@@ -8,18 +8,18 @@ import type { Place, ProblemCode } from '../language/problem.ts';
 import type { Reads } from '../language/reads.ts';
 import { REFUSED, type ValueType } from '../record-types/field-types.ts';
 
-/** One operator as rules write it: how many operands, and what is made of them. */
+/** An operator as rules write it. Its check makes an expression, which has the `Operator` that it means. */
 export interface Form {
   min: number;
   max: number;
-  /** How it is written; the end of messages about the number of operands. */
+  /** How it is written, for the message about a wrong number of operands. */
   usage: string;
   check(operands: Operands, scope: Scope): Expression;
-  /** Mutants: operators that the rule's tests should tell from it. */
+  /** Mutants: operators that the rule's tests should notice in its place. */
   swaps?: readonly string[];
   /** Mutants: other changes of the whole operation. */
   edits?(written: Fact, name: string): Edit[];
-  /** Mutants: changes of what it is given; each value in it, unless said otherwise. */
+  /** Mutants: changes of its operands; by default, of each value in them. */
   innerEdits?(written: Fact, editsOf: EditsOf): Edit[];
 }
 
@@ -50,7 +50,7 @@ export interface Operands {
   placeOf(index: number): Place;
 }
 
-/** Reports a problem and stands in for the expression, so that the rest is checked too. */
+/** Reports a problem. Returns a stand-in for the expression, so that the rest is checked, too. */
 export function refuse(scope: Scope, code: ProblemCode, place: Place, message: string): Expression {
   scope.problem(code, place, message);
   return refused(place);

@@ -1,5 +1,5 @@
-// evaluate: how deep and large a condition may be. In: a condition as written. Out: why it is too much, or nothing.
-// Iterative, since what it is given may be nested without bound; the checks after it are recursive.
+// evaluate: how deep and large a condition may be. In: a condition as written. Out: why it is too large, or nothing.
+// It is iterative because its input may be nested without bound. The checks after it are recursive.
 import { type Fact, isFacts } from '../../domain/facts.ts';
 
 export const DEPTH_MAX = 32;

@@ -23,7 +23,7 @@ export const isNumeric = (type: ValueType): boolean =>
   type.kind === 'number' || type.kind === 'score' || type.kind === 'seconds';
 const isTruth = (type: ValueType): boolean => type.kind === 'boolean' || type.kind === 'condition';
 
-/** Gives an operand of unknown type the type that its use expects: what is not of it will be unknown. */
+/** Gives an operand of unknown type the type that its use expects. A value of another type will be unknown. */
 export function settle(expression: Expression, wanted: ValueType): Expression {
   if (expression.type.kind !== 'any' || wanted.kind === 'any' || wanted.kind === 'refused') return expression;
   const type: ValueType = wanted.kind === 'condition' ? BOOLEAN : wanted;

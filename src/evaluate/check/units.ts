@@ -1,5 +1,5 @@
 // evaluate: units of literals: durations where seconds are meant, timestamps in the unit of their field.
-// In: a literal and what it is compared with. Out: whether it can be meant; the message names the right writing.
+// In: a literal and what it is compared with. Out: whether its unit fits; the message shows how to write it.
 
 import { parseDuration } from '../../domain/duration.ts';
 import type { Fact } from '../../domain/facts.ts';
@@ -10,10 +10,10 @@ import { SECONDS, type TimeUnit, UNIT_NAMES } from '../record-types/field-types.
 import { refuse, type Scope } from './scope.ts';
 
 const NS_PER: Record<Exclude<TimeUnit, 'any'>, bigint> = { ns: 1n, ms: 1_000_000n, s: 1_000_000_000n };
-/** Ten years. A longer age than this, written as a number, is a slip of milliseconds for seconds. */
+/** Ten years. A number above this is taken for milliseconds written by mistake. */
 const SECONDS_MAX = 315_360_000;
 
-/** A duration text such as "90d" as a number of seconds; reports one that is none. */
+/** A duration text such as "90d" as a number of seconds. Reports a text that is no duration. */
 export function checkDuration(literal: ExpressionOf<'literal'>, scope: Scope): Expression | undefined {
   const ms = parseDuration(literal.value as string);
   if (ms === undefined) {
@@ -57,7 +57,7 @@ export function checkSecondsLiteral(literal: ExpressionOf<'literal'>, scope: Sco
   return false;
 }
 
-/** The unit of an epoch time, by its magnitude; undefined for 0 and for what is no time. */
+/** The unit of an epoch time, by its magnitude; undefined for 0 and for other numbers. */
 export function epochUnitOf(value: number | bigint): Exclude<TimeUnit, 'any'> | undefined {
   const size = Number(value);
   if (size >= 1e17 && size < 1e20) return 'ns';

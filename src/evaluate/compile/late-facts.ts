@@ -1,5 +1,5 @@
-// evaluate: facts that are read when a condition first asks for them, because reading is dear: event counts,
-// and what is behind `$owners`, `$devices`, `$spec`. In: a slot and a frame. Out: the value, kept for this subject.
+// evaluate: facts that are read when a condition first asks for them, because reading them is expensive: event counts,
+// and the parts of `$owners`, `$devices`, `$spec`. In: a slot and a frame. Out: the value, kept for this subject.
 import type { Fact } from '../../domain/facts.ts';
 import { type Frame, virtualOf } from '../language/frame.ts';
 import { Unknown, type Value } from '../language/three-valued.ts';

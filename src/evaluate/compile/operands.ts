@@ -1,5 +1,5 @@
 // evaluate: what the closures of several operators have in common: reading all operands, joining conditions, the budget.
-// In: compiled parts. Out: values or truths. Doubt is never lost: of several, the worst one is given on.
+// In: compiled parts. Out: values or truths. A doubt is never lost: of several, the worst one is the result.
 import type { Condition, Expr, Frame } from '../language/frame.ts';
 import {
   FALSE,

@@ -32,7 +32,7 @@ export interface Program {
   verdicts: (SlotVerdicts | undefined)[];
   reasons: Reasons;
   size: FrameSize;
-  /** Evaluates the rules that no fact has ruled out; tells those that are not false. Facts must have been read. */
+  /** Evaluates the rules that no fact has ruled out, and reports those that are not false. Facts must have been read. */
   evaluate(frame: Frame, report: (rule: number, truth: Truth) => void): void;
 }
 
@@ -49,7 +49,7 @@ export function compileProgram(rules: readonly LoadedRule[], probe?: Probe): Pro
     compiler,
     rules: compiled,
     slots,
-    // While conditions are watched nothing is cut short: each must be seen.
+    // For coverage, every condition must be evaluated.
     verdicts: probe ? [] : verdictsBySlot(rules, compiler),
     reasons: compiler.reasons,
     size: { rules: rules.length, slots: slots.length, truths: compiler.sharedCount },
@@ -57,7 +57,7 @@ export function compileProgram(rules: readonly LoadedRule[], probe?: Probe): Pro
   };
 }
 
-/** Asks the rules that are still in question. With no fact unknown, what single facts decide has been decided already. */
+/** Evaluates the rules that are still in question. Where no fact is unknown, single facts have decided their conditions already. */
 function evaluateRest(rules: readonly ProgramRule[], frame: Frame, report: (rule: number, truth: Truth) => void): void {
   const { ruledOut } = frame;
   const isDoubtful = frame.doubts > 0;
@@ -124,7 +124,7 @@ function onlySlot(condition: Expression, compiler: Compiler): number | undefined
   const facts = factsIn(condition);
   const fact = facts[0];
   if (!fact || facts.length > 1 || fact.kind !== 'path' || fact.path[0]?.startsWith('$')) return undefined;
-  // What is inside lists is dear to look at: only when the rule is still in question.
+  // Looking into lists is expensive, so it is left for when the rule is still in question.
   if (fact.type.kind === 'list' || fact.type.kind === 'record' || fact.type.kind === 'any') return undefined;
   let plain = true;
   walk(condition, (part) => {

@@ -28,7 +28,7 @@ export class SlotVerdicts {
     setBit(requirement.rules, rule);
   }
 
-  /** The numbers that the fact is compared with, ascending; undefined when more is asked of it than that. */
+  /** The numbers that the fact is compared with, ascending; undefined when something else is asked of it, too. */
   bounds(): Exact[] | undefined {
     const bounds = this.requirements.map((requirement) => requirement.bound);
     if (bounds.some((bound) => bound === undefined)) return undefined;
@@ -87,7 +87,7 @@ export class RememberedVerdicts {
     return bits;
   }
 
-  /** What a number rules out when that is remembered and told by the nearest numbers; else ask `apply`. */
+  /** What a number rules out, when that is remembered and no bound is as near as its nearest number; else ask `apply`. */
   remembered(value: number): RuleBits | undefined {
     const { near } = this;
     let stretch = 0;

@@ -1,5 +1,5 @@
 // evaluate: one event operator's filter: which events it counts. In: an event. Out: no, surely or perhaps, and the value
-// that event_distinct tells apart. Perhaps: `where` or the value cannot be told for this event.
+// that event_distinct counts. Perhaps: `where` or the value is unknown for this event.
 
 import type { TrustEvent } from '../../domain/event.ts';
 import { EVENT_SEVERITIES } from '../../domain/platform-values.ts';
@@ -31,9 +31,9 @@ export function compileFilter(spec: EventCount): EventFilter {
     const sure = truth === TRUE && rank >= 0;
     if (!spec.of) return sure ? SURE : PERHAPS;
     const value = ownAt(event.body, spec.of);
-    const told =
+    const isKnown =
       typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean';
-    return told ? { sure, value: `${typeof value === 'string' ? 's' : 'n'}${value}` } : PERHAPS;
+    return isKnown ? { sure, value: `${typeof value === 'string' ? 's' : 'n'}${value}` } : PERHAPS;
   };
 }
 

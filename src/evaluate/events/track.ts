@@ -1,4 +1,4 @@
-// evaluate: the events of one subject in one window, by time. Moving the window costs what enters and leaves it.
+// evaluate: the events of one subject in one window, by time. Moving the window costs time only for what enters and leaves it.
 // In: times in any order. Out: how many, how many different values, and the newest, between two bounds.
 
 export class Track {
@@ -45,7 +45,7 @@ export class Track {
     return this.end > this.first ? this.times[this.end - 1] : undefined;
   }
 
-  /** Drops what is older; answers whether anything is left. */
+  /** Drops older entries. Returns whether any are left. */
   forget(beforeMs: number): boolean {
     const drop = this.placeOf(beforeMs - 1);
     if (drop > 0) {

@@ -17,7 +17,7 @@ export interface WindowView {
   toMs: number;
   /** No gap: the counts are exact. */
   whole: boolean;
-  /** From when on the log is known without a gap, up to now. */
+  /** Since when the log has no gap. */
   knownSinceMs: number;
 }
 
@@ -62,13 +62,13 @@ function trackIn(tracks: Map<string, Track>, key: string): Track {
 export class EventWindow {
   private readonly sure = new Tracks();
   private readonly perhaps = new Tracks();
-  /** Whether any event came at all: without one, nothing need be looked up. */
+  /** No event has come yet: there is nothing to look up. */
   private empty = true;
   private hasDoubts = false;
 
   constructor(readonly spec: EventCount) {}
 
-  /** `value` is what event_distinct tells apart; events that only may belong here widen the bounds. */
+  /** `value` is what event_distinct counts. An event that may or may not belong here widens the bounds. */
   add(keys: SubjectKeys, timeMs: number, value: string, isSure: boolean): void {
     this.empty = false;
     if (!isSure) this.hasDoubts = true;

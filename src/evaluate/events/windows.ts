@@ -8,11 +8,11 @@ import type { Value } from '../language/three-valued.ts';
 import { compileFilter, type EventFilter } from './filter.ts';
 import { EventWindow, type SubjectKeys, type WindowView } from './window.ts';
 
-/** Events this far ahead of us count: clocks differ. */
+/** Events up to this far in the future count, since clocks differ. */
 export const SKEW_MAX_MS = 300_000;
-/** How long events are kept after they leave their window, so that a clock may be set back. */
+/** How long events are kept after they leave their window, in case a clock is set back. */
 const KEPT_BACK_MS = 3_600_000;
-/** The log is read a little before the time that a run is counted from: this much at the end of a window is no gap. */
+/** The log is read a little before a run's time: up to this much at the end of a window is no gap. */
 const READ_LAG_MAX_MS = 60_000;
 
 interface Entry {
@@ -27,7 +27,7 @@ export class Windows {
   private longestMs = 0;
   private nowMs = Number.NEGATIVE_INFINITY;
   private sweptMs = Number.NEGATIVE_INFINITY;
-  /** Older events are no longer held. */
+  /** Older events have been forgotten. */
   private forgottenMs = Number.NEGATIVE_INFINITY;
 
   /** Adds a window for an operator unless an equal one exists. */
@@ -41,7 +41,7 @@ export class Windows {
     return entry.window;
   }
 
-  /** Takes events in; an id counts once for as long as it could be in a window. */
+  /** Takes events in. An id counts once for as long as it can be in a window. */
   observe(events: readonly TrustEvent[]): void {
     if (this.entries.size === 0) return;
     for (const event of events) {
@@ -61,7 +61,7 @@ export class Windows {
     }
   }
 
-  /** Moves the end of all windows. An earlier time than before is allowed: what is still held comes back. */
+  /** Moves the end of all windows. An earlier time than before is allowed: events that are still kept come back. */
   advance(nowMs: number): void {
     this.nowMs = nowMs;
     if (nowMs < this.sweptMs) {
@@ -102,7 +102,7 @@ function knownSince(coverage: readonly Coverage[], nowMs: number, lagMs: number)
   return since;
 }
 
-/** The subject that an event belongs to; undefined when the event does not say. */
+/** The subject that an event belongs to; undefined when the event names none. */
 function eventKeys(event: TrustEvent, kind: SubjectKind): SubjectKeys | undefined {
   const keys = keysOf(kind, {
     device: [event.deviceId, event.serialNumber],

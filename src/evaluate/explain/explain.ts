@@ -1,4 +1,4 @@
-// evaluate: why a rule says what it says about one record: the tree with operand values, the facts read with their age and
+// evaluate: why a rule has its verdict on one record: the tree with operand values, the facts read with their age and
 // source, and the smallest change of at most two facts that would flip it. In: a rule, a record, a context. Out: data.
 import type { TrustEvent } from '../../domain/event.ts';
 import type { Fact, Facts } from '../../domain/facts.ts';
@@ -32,7 +32,7 @@ export interface ExplainedFact {
   source: Source;
   /** How long ago its source was read, in whole ms; negative: in the future. */
   ageMs: number | undefined;
-  /** The timestamps that vouch for it, and their age; undefined age: never set. */
+  /** Its freshness timestamps and their age. No age: never set. */
   vouchedBy: { fact: string; value: Fact | undefined; ageMs: number | undefined; ageMaxMs: number }[];
 }
 
@@ -43,12 +43,12 @@ export interface Explanation {
   subject: SubjectRef;
   atMs: number;
   verdict: VerdictName;
-  /** For `unknown` and `error`: the fact that decided it, and every other that was not known. */
+  /** For `unknown` and `error`: why, and every fact that was not known. */
   reason: string | undefined;
   missing: string[];
   tree: ExplainedPart;
   facts: ExplainedFact[];
-  /** Each the smallest found for its verdict: what else the rule could have said. */
+  /** The smallest change found for each other verdict. */
   flips: Flip[];
 }
 

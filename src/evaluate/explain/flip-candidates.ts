@@ -1,5 +1,5 @@
-// evaluate: which values of which facts are worth trying to flip a verdict: those that the rule itself compares with.
-// In: a rule and a record. Out: changes, one fact each, the plainest first.
+// evaluate: which values of which facts can flip a verdict: those that the rule itself compares with.
+// In: a rule and a record. Out: changes of one fact each, the simplest first.
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
 import { shown, slotValue } from '../judge/evidence.ts';
 import type { Judged } from '../judge/judge-once.ts';
@@ -49,7 +49,7 @@ function pathChanges(
   const own = values
     .filter((to) => to !== from)
     .map((to): Change => ({ fact: fact.label, at: { path: fact.path }, from, to }));
-  // A fact is unknown while the timestamp that vouches for it is old: that can be the fact to change.
+  // A fact is unknown while its freshness timestamp is old: then the timestamp is the fact to change.
   const fresh = fact.fresh.map(
     ({ path, label }): Change => ({ fact: label, at: { path }, from: ownAt(record, path), to: timeIn('ns', nowMs) }),
   );
@@ -78,7 +78,7 @@ function valuesFor(type: ValueType, compared: readonly Fact[], from: Fact | unde
   }
 }
 
-/** The texts it is compared with; for one it should not be, another that the field is known to have. */
+/** The texts it is compared with, and another one that the field is known to have. */
 function textValues(type: ValueType & { kind: 'text' }, texts: readonly string[], from: Fact | undefined): Fact[] {
   const other =
     type.values?.find((value) => !texts.includes(value)) ?? (type.style === 'version' ? '0.0.0' : '(another)');
@@ -114,7 +114,7 @@ function timeIn(unit: TimeUnit, ms: number): Fact {
       : BigInt(Math.trunc(ms)) * 1_000_000n;
 }
 
-/** Fields that `missing` asks for: taken away when present, given when absent. */
+/** Fields that `missing` asks for: removed when present, added when absent. */
 function missingChanges(rule: LoadedRule, record: Facts): Change[] {
   const paths = new Set<string>();
   walk(rule.condition, (part) => {
@@ -169,7 +169,7 @@ function literalsByFact(condition: Expression): Map<string, Fact[]> {
   return byFact;
 }
 
-/** What a fact is now, for the `from` of a change. */
+/** The present value of a count, for the `from` of a change. */
 function presentValue(slot: Judged['rule']['slots'][number], judged: Judged): Fact | undefined {
   const value = slotValue(slot, judged.frame);
   return value === undefined || value instanceof Unknown ? undefined : shown(value);

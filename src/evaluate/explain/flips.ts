@@ -1,4 +1,4 @@
-// evaluate: the smallest change of at most two facts after which a rule would say something else about a record.
+// evaluate: the smallest change of at most two facts that gives a rule another verdict on a record.
 // In: a judged rule. Out: for each verdict that can be reached, the fewest facts to change. Bounded; changes nothing.
 import type { Fact, Facts } from '../../domain/facts.ts';
 import type { VerdictName } from '../../domain/verdict.ts';
@@ -12,7 +12,7 @@ import { type Change, candidatesFor } from './flip-candidates.ts';
 
 export interface Flip {
   verdict: VerdictName;
-  /** `to: undefined`: the field taken away. */
+  /** `to: undefined`: the field is removed. */
   changes: { fact: string; from: Fact | undefined; to: Fact | undefined }[];
 }
 
@@ -42,7 +42,7 @@ export function findFlips(rule: LoadedRule, record: Facts, judged: Judged): Flip
   return wanted.flatMap((verdict) => found.get(verdict) ?? []);
 }
 
-/** Asks the rule about the record as it would be after some changes. */
+/** The verdict on the record after some changes. */
 function asker(record: Facts, judged: Judged): (changes: Change[]) => VerdictName {
   const { frame, program, reader } = judged;
   const late = judged.rule.slots.filter(({ fact }) => fact.kind === 'events');
@@ -66,7 +66,7 @@ function asker(record: Facts, judged: Judged): (changes: Change[]) => VerdictNam
   };
 }
 
-/** The explained record back in the frame, so that nothing read later sees a change that was only tried. */
+/** Puts the explained record back into the frame: later reads must not see a change that was only tried. */
 function restore(record: Facts, { frame, reader }: Judged): void {
   frame.record = record;
   frame.turn++;

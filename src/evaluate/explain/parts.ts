@@ -1,5 +1,5 @@
 // evaluate: a rule's condition as a tree in which every part has its value for one record. In: a judged rule. Out: data.
-// The same closures answer here that answered when judging: an explanation cannot say something else than the verdict.
+// It evaluates the same closures as judging does, so an explanation cannot contradict the verdict.
 import type { Fact } from '../../domain/facts.ts';
 import { shown } from '../judge/evidence.ts';
 import type { Judged } from '../judge/judge-once.ts';
@@ -61,12 +61,12 @@ function innerParts(expression: Expression, judged: Judged): ExplainedPart[] {
   return list && each ? [...outer, ...elementParts(list, each, judged)] : outer;
 }
 
-/** Written in the rule: its text says all. */
+/** Written in the rule: its text is its value. */
 function isLiteral(part: Expression): boolean {
   return part.op === 'literal' || (part.op === 'list' && part.items.every(isLiteral));
 }
 
-/** What the body says of each element, for the first few. */
+/** The body's value for each of the first few elements. */
 function elementParts(list: Expression, body: Expression, judged: Judged): ExplainedPart[] {
   const { frame, program } = judged;
   const elements = program.compiler.value(list)(frame);

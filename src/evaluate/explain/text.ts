@@ -9,11 +9,11 @@ import type { ExplainedPart } from './parts.ts';
 const WORDS = {
   match: 'matches',
   no_match: 'does not match',
-  unknown: 'cannot be told for',
+  unknown: 'is unknown for',
   error: 'failed for',
 } as const;
 
-/** Ends with a newline; what decide would say is put after it by the caller. */
+/** Ends with a newline. The caller adds what `decide` would do. */
 export function explanationText(explanation: Explanation): string {
   const { rule, title, subject, verdict, reason } = explanation;
   const lines = [`${rule} (${title}) ${WORDS[verdict]} ${subject.kind} ${subject.id}: ${verdict}`];
@@ -36,7 +36,7 @@ function factLine(fact: ExplainedFact): string {
   const value = fact.value === undefined ? `unknown: ${fact.reason ?? 'not read'}` : showLiteral(fact.value);
   const age = fact.ageMs === undefined ? '' : `, read ${ago(fact.ageMs)}`;
   const vouched = fact.vouchedBy.map(({ fact: time, ageMs, ageMaxMs }) => {
-    // Shortened, 7 days and an hour read as `7d`: that they are past the limit of 7 days must be said.
+    // 7 days and an hour are shortened to `7d`, which does not show that they exceed a limit of 7 days.
     const limit = `${ageMs !== undefined && ageMs > ageMaxMs ? 'too old: ' : ''}at most ${formatDuration(ageMaxMs)}`;
     return `, ${time} ${ageMs === undefined ? 'never set' : ago(ageMs)} (${limit})`;
   });
@@ -71,7 +71,7 @@ const UNITS = [
   ['s', 1_000],
 ] as const;
 
-/** In the largest unit of which a whole one has passed. */
+/** In the largest unit that fits once. */
 function ago(ms: number): string {
   const unit = UNITS.find(([, size]) => Math.abs(ms) >= size);
   if (!unit) return 'just now';

@@ -1,5 +1,5 @@
 // evaluate: reads the facts of one record into its frame's slots, typed and fresh, and counts their values for the trust gate.
-// In: a record. Out: slots. INVARIANT: only own properties are read; the hot path checks an object's prototype once instead.
+// In: a record. Out: slots. INVARIANT: only own properties are read. The hot path checks an object's prototype once instead.
 
 import type { Fact, Facts } from '../../domain/facts.ts';
 import { epochMsOf } from '../../domain/timestamp.ts';
@@ -17,14 +17,14 @@ interface Variant {
   slot: Slot;
   verdicts: RememberedVerdicts | undefined;
   fallback: Fact | undefined;
-  /** Indices into the reader's list of timestamps that vouch for it. */
+  /** Its freshness timestamps: indices into the reader's list. */
   fresh: number[];
 }
 
 interface Leaf {
   key: string;
   variants: Variant[];
-  /** The variant when there is one alone, with neither default nor freshness. */
+  /** Set when there is only one variant, without default and freshness. */
   only: Variant | undefined;
   fewValues: boolean;
   counts: ValueCounts;
@@ -44,12 +44,12 @@ interface NumberLeaf extends HotLeaf {
 
 interface Parent {
   path: string[];
-  /** The key when one leads here (empty: the record itself), and none that objects inherit. */
+  /** The key that leads here (empty: the record itself); undefined for a longer path or a key that objects inherit. */
   only: string | undefined;
-  /** No key is one that every object inherits. */
+  /** No key of a leaf is inherited by every object. */
   plain: boolean;
   leaves: Leaf[];
-  /** The same leaves by the way they are read: a loop for each way sees values of few types, and is compiled for these. */
+  /** The same leaves by how they are read. Each has its own loop, which sees few types of values and is optimized for them. */
   repeating: HotLeaf[];
   numbers: NumberLeaf[];
   lists: HotLeaf[];
@@ -61,7 +61,7 @@ export class FactReader {
   private readonly timestamps: Freshness[] = [];
   private readonly isFresh: boolean[] = [];
 
-  /** `verdicts`: by slot, what its fact alone decides. */
+  /** `verdicts`: what each slot's fact decides by itself. */
   constructor(slots: readonly Slot[], verdicts: readonly (SlotVerdicts | undefined)[]) {
     for (const slot of slots) {
       const { fact } = slot;
@@ -117,7 +117,7 @@ export class FactReader {
     return all;
   }
 
-  /** The hot path. A value whose verdicts are remembered is of the right type; all others go the long way. */
+  /** The hot path. A value whose verdicts are remembered has the right type; `place` handles all others. */
   private readPlain(holder: Facts, { repeating, numbers, lists, others }: Parent, frame: Frame): void {
     const { slots, ruledOut } = frame;
     for (let i = 0; i < repeating.length; i++) {
@@ -256,12 +256,12 @@ function sortIn(leaf: Leaf, parent: Parent): void {
   else parent.others.push(leaf);
 }
 
-/** A number that is of the right type wherever numbers or times are. */
+/** A number that fits every field of numbers or times. */
 function isWhole(value: Fact | undefined): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0;
 }
 
-/** Whether a timestamp is set, no older than allowed and not of the far future. */
+/** Whether a timestamp is set, not too old and not in the far future. */
 export function isYoung(record: Facts, { path, ms }: Freshness, nowMs: number): boolean {
   const value = ownAt(record, path);
   if (typeof value !== 'number' && typeof value !== 'bigint') return false;

@@ -11,7 +11,7 @@ const NOTHING = Symbol('nothing');
 export const ABSENT = '∅';
 export const OTHER = '…other';
 
-/** One value: how often it was seen, and the rules it rules out, once that was asked. */
+/** How often one value was seen, and the rules that it rules out, once these are known. */
 export interface Tally {
   count: number;
   ruledOut: RuleBits | undefined;
@@ -34,7 +34,7 @@ export class ValueCounts {
   private none = 0;
   private zero = 0;
   private set = 0;
-  /** Records repeat themselves: the value before is most often the value now. */
+  /** Values repeat: the next one is most often the same as the last. */
   private lastValue: Fact | undefined | symbol = NOTHING;
   private last: Tally | undefined;
 
@@ -42,7 +42,7 @@ export class ValueCounts {
     this.none++;
   }
 
-  /** The tally of a value that was added before; not counted yet. */
+  /** The tally of a value that was added before. Does not count it. */
   known(value: Fact | undefined): Tally | undefined {
     if (value === this.lastValue) return this.last;
     if (isWholeScore(value)) return this.byScore[value];
@@ -54,7 +54,7 @@ export class ValueCounts {
     return tally;
   }
 
-  /** Counts a value as it is. Undefined: one of too many, which are counted together. */
+  /** Counts a value as it is. Undefined when there are too many values: the rest are counted together. */
   add(value: Fact): Tally | undefined {
     const tally = this.known(value) ?? this.begin(value);
     if (tally) tally.count++;
@@ -91,7 +91,7 @@ export class ValueCounts {
     return tally;
   }
 
-  /** `name`: of the fact. What of a value is secret is not remembered. */
+  /** `name`: of the fact. Secrets are redacted. */
   result(name: string): Record<string, number> {
     const result: Record<string, number> = Object.create(null);
     for (const [value, tally] of this.byValue) {

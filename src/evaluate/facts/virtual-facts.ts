@@ -1,4 +1,4 @@
-// evaluate: what `$owners`, `$devices` and `$spec` are for a record. In: the record and the joins. Out: a value, or why there is none.
+// evaluate: what `$owners`, `$devices` and `$spec` are for a record. In: the record and the joins. Out: a value, or the reason why it is unknown.
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
 import { unescapeHtml } from '../../domain/json-in-text.ts';
 import type { JudgeContext } from '../../domain/verdict.ts';
@@ -38,7 +38,7 @@ export function virtualReader(
 
 const listed = (record: Facts | undefined): Facts[] => (record ? [record] : []);
 
-/** The ServiceSpec text parsed; some servers send it HTML-escaped. Undefined when it is no JSON object. */
+/** The ServiceSpec text parsed; some servers send it HTML-escaped. Undefined unless it is a JSON object. */
 export function specOf(record: Facts): Facts | undefined {
   const text = ownPart(record, 'ServiceSpec');
   if (isFacts(text as Fact)) return text as Facts;

@@ -10,8 +10,8 @@ import type { LoadedRule } from '../language/loaded-rule.ts';
 import { judgeRecords } from './judge.ts';
 
 /**
- * Compiles a rule set. All rules given are judged, those of mode `off` too: leave out what must not be.
- * The evaluator is pure but for its event windows.
+ * Compiles a rule set. All of them are judged, also those of mode `off`: leave out what must not be.
+ * The evaluator is pure, except for its event windows.
  */
 export function compileRules(rules: readonly LoadedRule[]): Evaluator {
   const windows = new Windows();
@@ -44,15 +44,15 @@ function needsOf(rules: readonly LoadedRule[]): Needs {
   };
 }
 
-/** Whose a device is, and which devices a user has, is told in the unpaged lists only: whatever `when` reads, taking asks for it. */
+/** Only the unpaged lists have the owners of a device and the devices of a user. An action that takes a device needs them. */
 function unpagedToTake({ subject, then, owners }: LoadedRule): ('devices' | 'users')[] {
   if (!then.some(({ action }) => takesDevice(action))) return [];
-  // Deleting takes people's mappings with it, whoever they are: they are named before a person approves.
+  // Deleting also deletes mappings of people, who are named before anybody approves.
   if (subject === 'user') return ['users', 'devices'];
   return owners === 'all' && !then.some(({ action }) => action === 'delete_device') ? [] : ['devices'];
 }
 
-/** Paths of a joined record that some rule reads, and the key that it is told by. */
+/** Paths of a joined record that some rule reads, and the key that identifies it. */
 function joinedPaths(rules: readonly LoadedRule[], source: 'devices' | 'users'): string[] {
   const paths = new Set(rules.flatMap((rule) => [...rule.reads[source]]));
   const joined = rules.some((rule) => (source === 'users' ? rule.reads.owners : rule.reads.joinedDevices));

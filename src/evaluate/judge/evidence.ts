@@ -1,5 +1,5 @@
 // evaluate: the facts that a verdict was based on, as reports and audit keep them. In: a rule and a frame that was evaluated.
-// Out: values by path or operator text; a count with gaps as `at least n`. Never a whole record of somebody else.
+// Out: values by path or operator text; a count with gaps as `at least n`. Never a whole record of another subject.
 import { type Fact, isFacts } from '../../domain/facts.ts';
 import { tellable } from '../../domain/secrets.ts';
 import type { Slot } from '../compile/compiler.ts';
@@ -23,7 +23,7 @@ export function factsOf(rule: ProgramRule, frame: Frame): { [path: string]: Fact
   return facts;
 }
 
-/** Of a record; others are texts of operators, whose values are counts. */
+/** Labels that are no paths are texts of operators, whose values are counts. */
 function isPath(label: string): boolean {
   return /^[\w$.]+$/.test(label);
 }

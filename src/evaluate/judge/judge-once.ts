@@ -1,4 +1,4 @@
-// evaluate: one rule asked about one record, with everything at hand afterwards: for rule tests, mutants and explanations.
+// evaluate: one rule judges one record, and everything stays available: for rule tests, mutants and explanations.
 // In: a rule, a record, its events and context. Out: the truth, and the frame it was found in.
 import type { TrustEvent } from '../../domain/event.ts';
 import type { Facts } from '../../domain/facts.ts';
@@ -26,7 +26,7 @@ export interface Judged {
   reader: FactReader;
 }
 
-/** A rule compiled once, to be asked about several records. */
+/** Compiles a rule once, to judge several records. */
 export function prepareRule(
   rule: LoadedRule,
   probe?: Probe,

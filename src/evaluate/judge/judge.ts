@@ -1,4 +1,4 @@
-// evaluate: one pass over one source's records: every rule of the kind is asked about every record.
+// evaluate: one pass over one source's records: every rule of the kind judges every record.
 // In: records, one at a time. Out: matches with their facts, standing verdicts, tallies, and value counts. Keeps no record.
 import { type Fact, type Facts, ownText } from '../../domain/facts.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
@@ -44,7 +44,7 @@ export function judgeRecords(kind: SubjectKind, program: Program, windows: Windo
     } else countDoubt(tally, truth, program, kind, frame.record);
   };
 
-  /** No condition throws; should one ever do, its rule ends as an error and the others go on. */
+  /** No condition throws. If one ever does, its rule ends as an error, and the others go on. */
   const evaluateSingly = (): void => {
     program.rules.forEach(({ condition }, index) => {
       if (truths.has(index)) return;

@@ -1,4 +1,4 @@
-// evaluate: the frame that a program's conditions work on, tied to the windows and to the joins of one run.
+// evaluate: the frame that a program's conditions work on, connected to the event windows and the joins of one run.
 // In: a program, the windows, a run's context. Out: a frame whose late facts can be read.
 
 import type { SubjectKind } from '../../domain/subjects.ts';

@@ -1,6 +1,6 @@
 // evaluate: a rule's condition after checking: a tree whose every part has a type, and whose every operation has its operator.
-// Made by the checks, read by everything after them. What one operator means is in its own file under operators/: the walks
-// over this tree ask the operator, and know none by name.
+// Made by the checks, read by everything after them. What an operator means is in its family's file under operators/. Walks
+// over this tree ask the operator; they know none by name.
 
 import type { Fact } from '../../domain/facts.ts';
 import type { EventSeverity } from '../../domain/platform-values.ts';
@@ -10,7 +10,7 @@ import type { Condition, Expr } from './frame.ts';
 import type { Place } from './problem.ts';
 import type { Reasons } from './three-valued.ts';
 
-/** A timestamp that vouches for the facts beside it. */
+/** A timestamp that must be young enough for the facts beside it to count as known. */
 export interface Freshness {
   path: string[];
   label: string;
@@ -68,54 +68,54 @@ export type ExpressionOf<Op extends Expression['op']> = Extract<Expression, { op
 export type Args = readonly Expression[];
 
 /**
- * What an operator means once its operands are checked. Members that are left out are the plain case. What it needs beside
- * its operands (a pattern, units) its closures hold.
+ * What an operator means once its operands are checked: how it is compiled, and what the walks over a condition ask about it.
+ * Every other member is optional. Its closures hold what it needs beside its operands, such as a pattern or units.
  */
-export type Operator = OperatorTraits & ((Answers & Partial<Valued>) | (Partial<Answers> & Valued));
+export type Operator = OperatorTraits & ((AsCondition & Partial<AsValue>) | (Partial<AsCondition> & AsValue));
 
-/** Compiles it where a truth is asked for. */
-interface Answers {
+/** Compiles it where a truth is needed. */
+interface AsCondition {
   condition(args: Args, compiling: Compiling): Condition;
 }
 
-/** Compiles it where a value is asked for. */
-interface Valued {
+/** Compiles it where a value is needed. */
+interface AsValue {
   value(args: Args, compiling: Compiling): Expr;
 }
 
 interface OperatorTraits {
-  /** In messages, texts and keys. */
+  /** Used in messages, texts and keys. */
   name: string;
-  /** One text for one meaning, from the keys of its operands: `(name key key)` unless given. */
+  /** Equal keys, equal meanings. Built from the keys of the operands; `(name key key)` by default. */
   key?(args: readonly string[]): string;
-  /** For people: `name(a, b)` unless given or undefined. `bracketed`: puts an operand in brackets where it needs them. */
+  /** For people; `name(a, b)` by default. `bracketed` gives an operand's text, in brackets where it needs them. */
   text?(args: Args, bracketed: (arg: Expression) => string): string | undefined;
 
-  /** It only joins conditions: coverage counts its parts instead, and each has a budget of steps of its own. */
-  joins?: true;
-  /** All of its operands must hold. */
-  isConjunction?: true;
-  /** Whether the operand of this number is asked for its truth. */
+  /** Whether the operand at this index is a condition. */
   asksTruthOf?(index: number, count: number): boolean;
-  /** The operand that is asked once for each element of the first. */
+  /** The operand that is evaluated once for each element of the first. `isElement`: its `var` reads the element itself. */
   body?: { arg: number; isElement: boolean };
-  /** The operands whose elements are elements of its own result. */
+  /** The operands whose elements are elements of its result. */
   elementsOf?(args: Args): Args;
-  /** The texts of its first operand are paths that it looks for by itself, in the record or in the present element. */
+  /** The texts in its first operand are paths, which it looks up by itself in the record or in the loop's element. */
   looksIn?: 'record' | 'item';
-
-  /** It compares its two operands as they are: as cheap as looking up an earlier result, and a number in it is a bound. */
-  isPlainComparison?: true;
-  /** True or false as soon as its facts are known. */
-  isTotal?: true;
-  /** It can be unknown although all that it reads is known. */
-  isDoubtful?: true;
-  /** It takes steps from the budget. */
-  takesSteps?: true;
-  /** json-logic-js does not have it, or means something else by it. */
-  isForeign?: true;
-  /** What it always is, whatever its facts are. */
+  /** What it always is, whatever the facts are. */
   constant?(args: Args): Constant | undefined;
+
+  /** It only joins conditions. Coverage counts these instead, and each of them has its own budget of steps. */
+  joins?: boolean;
+  /** It is true only when all operands are. */
+  isConjunction?: boolean;
+  /** It compares two operands as they are. With a literal, that costs no more than looking up an earlier result. */
+  isPlainComparison?: boolean;
+  /** INVARIANT: true or false, never unknown or an error, when all facts that it reads are known. */
+  isTotal?: boolean;
+  /** It can be unknown even when nothing that it reads is missing. */
+  isDoubtful?: boolean;
+  /** It takes steps from the budget. */
+  takesSteps?: boolean;
+  /** json-logic-js does not have it, or gives it another meaning. */
+  isForeign?: boolean;
 }
 
 export interface Constant {
@@ -123,13 +123,13 @@ export interface Constant {
   because: string;
 }
 
-/** What an operator's closures are made with. */
+/** What an operator compiles its operands with. */
 export interface Compiling {
   condition(expression: Expression): Condition;
   value(expression: Expression): Expr;
   reasons: Reasons;
   /** The number of the frame's slot that holds a fact. */
   slotIndex(fact: FactRef): number;
-  /** Every part must be asked: nothing may be cut short. */
+  /** For coverage, every part must be evaluated: no short cuts. */
   isWatched: boolean;
 }

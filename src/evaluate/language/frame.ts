@@ -1,5 +1,5 @@
-// evaluate: what one subject's evaluation works on: its record, the facts read from it, and what was computed already.
-// One frame is used for one subject after the other, so that judging allocates next to nothing.
+// evaluate: what the evaluation of one subject works on: its record, the facts read from it, and earlier results.
+// Subjects share one frame, one after the other, so that judging allocates almost nothing.
 import type { Facts } from '../../domain/facts.ts';
 import type { Value } from './three-valued.ts';
 
@@ -7,7 +7,7 @@ import type { Value } from './three-valued.ts';
 export const STEPS_MAX = 50_000;
 /** Longest text that `cat` may build. */
 export const TEXT_MAX = 100_000;
-/** Further in the future than a day, a timestamp is nonsense, not a fresh one. */
+/** A timestamp further in the future than this is invalid, not fresh. */
 export const FUTURE_MAX_MS = 86_400_000;
 
 export interface Frame {
@@ -27,7 +27,7 @@ export interface Frame {
   ruledOut: Int32Array;
   /** How many facts of the present record are unknown. */
   doubts: number;
-  /** Counts subjects, so that what was computed for an earlier one is not taken for this one's. */
+  /** Counts subjects, so that an earlier subject's results are not used for this one. */
   turn: number;
   /** Truth values of shared conditions, and for which turn they hold. */
   truths: Int32Array;

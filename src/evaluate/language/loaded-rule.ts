@@ -1,4 +1,4 @@
-// evaluate: a rule with what compiling and testing it need: its checked condition, what it reads, its tests.
+// evaluate: a loaded rule: its checked condition, what it reads, and its tests. Compiling and testing need nothing else.
 
 import type { Fact, Facts } from '../../domain/facts.ts';
 import type { Rule } from '../../domain/rule.ts';
@@ -16,14 +16,14 @@ export interface TestEvent {
 
 export interface RuleTest {
   name: string;
-  /** Merged onto the sample record; `null` takes a field away. */
+  /** Merged onto the sample record; `null` removes a field. */
   given: Facts;
   /** Records for `$owners` or `$devices`, each merged onto a sample; undefined: one unremarkable one. */
   joined: Facts[] | undefined;
   events: TestEvent[];
   /** Stretches for which the event log is not known, in ms before now. */
   gaps: { fromAgoMs: number; toAgoMs: number }[];
-  /** The event log is not there at all. */
+  /** The event log is unavailable. */
   eventsUnavailable: boolean;
   expect: VerdictName;
   /** Facts that the reasons must name; empty: any. */

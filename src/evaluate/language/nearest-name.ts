@@ -1,6 +1,6 @@
-// evaluate: the name that somebody most likely meant. In: what was written and what exists. Out: the nearest, or nothing.
+// evaluate: suggests a name for a misspelt one. In: what was written and what exists. Out: the nearest name, or nothing.
 
-/** The candidate nearest to `written`, ignoring case; undefined when none is near enough to be meant. */
+/** The candidate nearest to `written`, ignoring case; undefined when none is near enough. */
 export function nearestName(written: string, candidates: Iterable<string>): string | undefined {
   if (written.length > 200) return undefined;
   const lower = written.toLowerCase();

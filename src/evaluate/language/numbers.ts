@@ -1,4 +1,4 @@
-// evaluate: numbers as facts have them: JavaScript numbers, exact big integers (19-digit times) and Spans.
+// evaluate: the numbers that facts can have: JavaScript numbers, exact big integers (19-digit times) and Spans.
 // In: two of them. Out: a comparison or a sum, exact wherever integers meet. Never NaN, never Infinity.
 import { Span, type Truth } from './three-valued.ts';
 
@@ -6,7 +6,7 @@ export type Exact = number | bigint;
 export type Num = Exact | Span;
 export type Comparison = '<' | '<=' | '>' | '>=' | '==' | '!=';
 
-/** The comparison that says the same with its sides exchanged. */
+/** The same comparison with its sides exchanged. */
 export const MIRRORED: Record<Comparison, Comparison> = {
   '<': '>',
   '<=': '>=',

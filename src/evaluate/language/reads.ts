@@ -1,4 +1,4 @@
-// evaluate: what a rule's condition was seen to read: filled by the checks, kept with the rule.
+// evaluate: what a rule's condition reads. Filled by the checks, kept with the rule.
 // In: nothing. Out: an empty record of reads. It never holds values, only paths and sources.
 import type { Place } from './problem.ts';
 

@@ -1,4 +1,4 @@
-// evaluate: the three truth values and what carries a doubt: Unknown (with its fact) and Span (a count between two bounds).
+// evaluate: the three truth values, and the values that carry a doubt: Unknown (with its fact) and Span (a count between two bounds).
 // A condition's value is a small integer, so that the hot path allocates nothing:
 // 0 false, 1 true, 2 and more: unknown for the reason of that number, below 0: an error, by its number.
 import type { Fact } from '../../domain/facts.ts';
@@ -7,7 +7,7 @@ export type Truth = number;
 export const FALSE: Truth = 0;
 export const TRUE: Truth = 1;
 
-/** A value that cannot be told, and why. One object per reason, made when a rule is compiled. */
+/** A value that is not known, and why. One object per reason, made when a rule is compiled. */
 export class Unknown {
   constructor(
     /** This reason as a truth value. */
@@ -62,7 +62,7 @@ export class Reasons {
   }
 }
 
-/** Of two doubts the one to report: an error before an unknown, else the one known first. Order of operands never matters. */
+/** Which of two doubts to report: an error before an unknown, else the one made first. The order of operands never matters. */
 export function worse(a: Truth, b: Truth): Truth {
   if (a < 0 || b < 0) return a < 0 && b < 0 ? Math.max(a, b) : Math.min(a, b);
   return Math.min(a, b);

@@ -1,4 +1,4 @@
-// evaluate: does a value found in a record have the type that the schema says? What has not is an unknown fact.
+// evaluate: whether a value in a record has the type of its schema. If not, the fact is unknown.
 import type { Fact, Facts } from '../../domain/facts.ts';
 import type { ValueType } from '../record-types/field-types.ts';
 
@@ -36,9 +36,9 @@ export function ownPart(value: Fact | undefined, key: string): Fact | undefined 
 }
 
 /**
- * Whether a key that the object does not own, and that not every object inherits, reads as undefined: then it may be read
- * without asking who owns it. `__proto__` is the cheapest way to ask for the prototype; in an object that owns a key of
- * that name, as JSON can have it, it is that key's value, which is never this one.
+ * Whether a key that the object does not own, and that not every object inherits, reads as undefined. Such a key can be read
+ * without checking for an own property. `__proto__` is the cheapest way to get the prototype. In an object that owns a key of
+ * that name, as JSON can have it, it gives that key's value, which is never `Object.prototype`.
  */
 export function isPlain(value: Fact | undefined): value is Facts {
   // biome-ignore lint/suspicious/noProto: getPrototypeOf is a call, several times for each record; this is a look at its shape

@@ -1,5 +1,5 @@
 // evaluate: fields that a rule declares, added to its subject's schema (or to the event's, under `event.`).
-// In: paths and type names. Out: the widened schemas. A field that is known already may not be declared otherwise.
+// In: paths and type names. Out: the widened schemas. A known field cannot be declared with another type.
 import type { SubjectKind } from '../../domain/subjects.ts';
 import type { Problems } from '../language/problem.ts';
 import {
@@ -65,12 +65,12 @@ export function declareFields(
   return { root, eventRoot };
 }
 
-/** Declaring such a field says that the server has other values of it too. */
+/** Declaring such a field means that the server has other values for it. */
 function hasKnownValues(type: ValueType): boolean {
   return type.kind === 'text' && type.values !== undefined;
 }
 
-/** The schema with one field more, or of another type; undefined when the path leads through something that is no record. */
+/** The schema with one field added or changed; undefined when a part of the path is not a record. */
 function widen(type: ValueType, segments: readonly string[], leaf: ValueType): ValueType | undefined {
   const [first, ...rest] = segments;
   if (first === undefined) return leaf;

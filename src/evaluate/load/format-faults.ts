@@ -1,4 +1,4 @@
-// evaluate: zod's issues about a rule file → problems in people's words: what was expected, what was found, what was meant.
+// evaluate: zod's issues about a rule file → problems in plain words: what was expected, what was found, and the nearest known name.
 
 import type { z } from 'zod';
 import { type Fact, isFacts } from '../../domain/facts.ts';
@@ -11,7 +11,7 @@ import { KEYS } from './rule-format.ts';
 
 const DURATION_KEYS = new Set(['for', 'clear_for', 'cooldown', 'ago', 'from', 'to']);
 
-/** Reports all issues; `value` is the file's value that they are about. */
+/** Reports all issues of a file; `value` is what the file contains. */
 export function reportFormat(issues: readonly z.core.$ZodIssue[], value: Fact, problems: Problems): void {
   for (const issue of issues) reportIssue(issue, value, problems);
 }

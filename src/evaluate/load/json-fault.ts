@@ -1,4 +1,4 @@
-// evaluate: where a text stops being JSON. In: a text that JSON.parse refused, without saying where. Out: an offset and what was
+// evaluate: where a text stops being JSON. In: a text that JSON.parse refused without a position. Out: an offset and what was
 // expected there. Iterative: the text may be nested without bound.
 export interface JsonFault {
   offset: number;
@@ -35,7 +35,7 @@ export function findJsonFault(text: string): JsonFault {
   }
 }
 
-/** The state after a token; undefined when it cannot stand here. Opens and closes brackets. */
+/** The state after a token; undefined when the token is not allowed here. Opens and closes brackets. */
 function after(state: State, [, mark, text]: RegExpExecArray, open: string[]): State | undefined {
   const inside = (): State => (open.length > 0 ? 'more' : 'end');
   if (state === 'colon') return mark === ':' ? 'value' : undefined;

@@ -10,7 +10,7 @@ export function rulesJsonSchema(): object {
   };
   const names = [...LANGUAGE.keys()];
   const condition = {
-    description: 'JSON Logic over the record: the trouble, not the state that the action sets',
+    description: 'JSON Logic over the record: the problem, not the state that the action sets',
     anyOf: [
       { type: ['string', 'number', 'boolean'] },
       { type: 'array', items: { $ref: '#/$defs/condition' } },

@@ -1,4 +1,4 @@
-// evaluate: the rules folder → loaded rules and all that is wrong with any of them. The only file here that reads files.
+// evaluate: the rules folder → loaded rules, and every problem of every file. The only file here that reads files.
 // In: a folder and the actions' traits. Out: rules in the order of their ids; a broken file never hides the others.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -19,8 +19,8 @@ const FILES_MAX = 10_000;
 const FOLDERS_DEEP_MAX = 16;
 
 /**
- * Loads every `.yaml`, `.yml` and `.json` file under `dir`, sub-folders included; names that begin with a dot are left out.
- * An empty or missing folder gives no rules and no problem: whether that is one, the caller decides.
+ * Loads every `.yaml`, `.yml` and `.json` file under `dir`, sub-folders included; names that begin with a dot are ignored.
+ * An empty folder gives no rules and no problems. A missing folder throws.
  */
 export async function loadRules(dir: string, options: ReadOptions): Promise<RuleSetLoad> {
   const files = await ruleFiles(dir, '', 0);
@@ -44,7 +44,7 @@ export async function loadRules(dir: string, options: ReadOptions): Promise<Rule
   return { rules, problems: problems.sort(byPosition), hash: digestOf(rules.map(({ id, hash }) => [id, hash])) };
 }
 
-/** Parses and checks one file's text. `file` tells YAML from JSON by its end, and stands in the problems. Never throws. */
+/** Parses and checks one file's text. The end of `file` decides between YAML and JSON. Never throws. */
 export function parseRule(
   text: string,
   file: string,
@@ -66,7 +66,7 @@ function duplicate(rule: LoadedRule, first: LoadedRule, text: string): RuleProbl
 async function ruleFiles(dir: string, below: string, depth: number): Promise<string[]> {
   if (depth > FOLDERS_DEEP_MAX) return [];
   const entries = await readdir(join(dir, below), { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
-    // A folder within it that went away meanwhile is as an empty one; without the whole folder nothing is known.
+    // A sub-folder that has just been removed counts as empty. The rules folder itself must exist.
     if (error.code === 'ENOENT' && below !== '') return [];
     throw error;
   });

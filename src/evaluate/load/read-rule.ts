@@ -1,5 +1,5 @@
 // evaluate: a rule file's value → a loaded rule, every part of it checked. In: the value, where its parts stand, the actions' traits.
-// Out: the rule, or problems (all of them, not the first).
+// Out: the rule, or all of its problems.
 
 import type { ActionName, ActionTraits } from '../../domain/action.ts';
 import { digestOf } from '../../domain/canonical.ts';
@@ -24,11 +24,11 @@ import { checkTests } from './test-fields.ts';
 
 export interface ReadOptions {
   traits: ReadonlyMap<string, ActionTraits>;
-  /** The operators that conditions may use; all there are, unless given. */
+  /** The operators that conditions can use; the shipped ones by default. */
   language?: Language;
 }
 
-/** The rule, or undefined when `problems` got one. */
+/** The rule, or undefined when there are problems. */
 export function readRule(
   value: Fact,
   file: string,
@@ -48,7 +48,7 @@ export function readRule(
   const condition = readWhen(value, subject, options.language ?? LANGUAGE, reads, problems);
   const wishes = readWishes(own(value, 'then'), subject, options, problems);
   refuseInverses(wishes, options.traits, problems);
-  // Also of a condition that does not check: what it reads is known, and both are to be mended.
+  // A condition that fails its checks still has reads: both problems are reported.
   refuseOwnEffect(reads, wishes, options.traits, problems);
   if (parsed.success) checkTests(parsed.data, subject, problems);
   if (!parsed.success || !condition || problems.list.length > 0) return undefined;
@@ -128,7 +128,7 @@ function readWishes(
   return wishes;
 }
 
-/** The rule with other parts that bear on its condition (`when`, `fresh`); undefined when these do not check. */
+/** The rule with another `when` or `fresh`; undefined when the result fails its checks. */
 export function withChanges(rule: LoadedRule, changes: Facts, language: Language): LoadedRule | undefined {
   const raw = { ...rule.raw, ...changes };
   const problems = new Problems(rule.file, () => ({ line: 1, column: 1 }));

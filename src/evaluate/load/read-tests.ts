@@ -1,4 +1,4 @@
-// evaluate: the tests of a rule file → tests with times in ms. In: the file as its format was checked. Out: tests.
+// evaluate: the tests of a rule file → tests with times in ms. In: a file of the right format. Out: tests.
 import { parseDuration } from '../../domain/duration.ts';
 import type { Facts } from '../../domain/facts.ts';
 import type { RuleTest } from '../language/loaded-rule.ts';

@@ -1,4 +1,4 @@
-// evaluate: a rule's condition, with the timestamps that vouch for its facts and the fields it declares → a typed condition.
+// evaluate: a rule's condition, with its freshness timestamps and the fields it declares → a typed condition.
 // In: the rule's value. Out: the condition and what it reads, or problems.
 
 import { parseDuration } from '../../domain/duration.ts';
@@ -18,7 +18,7 @@ import { fieldAt, pathsOf, typeName, type ValueType } from '../record-types/fiel
 import { declareFields } from './declared-fields.ts';
 import { type RuleFile, ruleSchema } from './rule-format.ts';
 
-/** Checks a rule's `when` with its `fresh` and `declares`; undefined when `problems` got something. Fills `reads`. */
+/** Checks a rule's `when` with its `fresh` and `declares`, and fills `reads`. Undefined when there are problems. */
 export function readWhen(
   value: Facts,
   subject: SubjectKind,
@@ -57,7 +57,7 @@ export function readWhen(
   };
   let condition = checkCondition(when, ['when'], scope);
   if (problems.list.length > before) return undefined;
-  // A timestamp beside which nothing is read vouches for the whole record: it must not be without effect.
+  // A timestamp covers the facts beside it. Where the rule reads none of these, it covers the whole record.
   if (fresh.some((each) => !each.used)) {
     for (const each of fresh) if (!each.used) each.parent = [];
     condition = checkCondition(when, ['when'], scope);
@@ -71,12 +71,12 @@ export function readWhen(
     });
   }
   if (!readsSomething(condition)) {
-    problems.add('format', ['when'], '`when` reads no fact, so that it would be the same for every subject');
+    problems.add('format', ['when'], '`when` reads no fact, so it would be the same for every subject');
   } else checkConstants(condition, (place, message) => problems.add('value', place, message));
   return problems.list.length > before ? undefined : condition;
 }
 
-/** A condition that reads nothing is the same for every subject: nobody means that. */
+/** A condition that reads nothing is the same for every subject. */
 function readsSomething(condition: Expression): boolean {
   let reads = false;
   walk(condition, (part) => {

@@ -1,4 +1,4 @@
-// evaluate: the format of a rule file as a zod schema, the JSON Schema made from it, and its faults in people's words.
+// evaluate: the format of a rule file as a zod schema, the JSON Schema made from it, and what is wrong with it in plain words.
 // In: a file's value. Out: the fields with their defaults, or what is wrong and where. The condition is checked elsewhere.
 import { z } from 'zod';
 import { MODES } from '../../domain/mode.ts';
@@ -70,7 +70,7 @@ export const ruleSchema = z.strictObject({
   description: z.string().optional(),
   severity: z.enum(SEVERITIES).default('medium'),
   subject: z.enum(SUBJECT_KINDS),
-  when: json.describe('JSON Logic over the record: the trouble, not the state that the action sets'),
+  when: json.describe('JSON Logic over the record: the problem, not the state that the action sets'),
   then: z.union([wish, z.array(wish).min(1)]).describe('An action, or a list of actions'),
   mode: z.enum(MODES).default('dry-run'),
   for: duration.default('0s').describe('Must have matched this long before it acts'),

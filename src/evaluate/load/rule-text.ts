@@ -16,7 +16,7 @@ import type { Place, Position, ProblemCode } from '../language/problem.ts';
 import { findJsonFault } from './json-fault.ts';
 
 export const TEXT_BYTES_MAX = 262_144;
-/** Levels of the file's value, lists and objects. Rules themselves are bounded tighter. */
+/** Levels of the file's value, lists and objects. Conditions have tighter bounds. */
 export const LEVELS_MAX = 150;
 const VALUES_MAX = 20_000;
 const ALIASES_MAX = 100;
@@ -45,7 +45,7 @@ export function readRuleText(text: string, json: boolean): RuleText | { faults: 
   try {
     return readDocument(text);
   } catch (error) {
-    // The guards above leave no way that is known; a parser's own limits must not end the process either.
+    // No known text gets here, but the parser's own limits must not end the process either.
     return fault(
       'syntax',
       `the file cannot be parsed (${error instanceof RangeError ? 'nested too deep' : 'not YAML'})`,
@@ -75,7 +75,7 @@ function jsonFault(text: string): TextFault | undefined {
   }
 }
 
-/** Counts flow brackets by tokens and block levels by indentation: the parser behind is recursive, this is not. */
+/** Counts flow brackets by tokens and block levels by indentation: the parser is recursive, this is not. */
 function nestingFault(text: string): TextFault | undefined {
   const tooDeep = (line: number): TextFault => ({
     code: 'too_deep',

@@ -1,4 +1,4 @@
-// evaluate: which sources a rule cannot be judged without. In: its subject and what it reads. Out: sources, its own first.
+// evaluate: which sources a rule needs. In: its subject and what it reads. Out: sources, the subject's own first.
 
 import { SOURCE_OF, type Source, type SubjectKind } from '../../domain/subjects.ts';
 import type { Reads } from '../language/reads.ts';

@@ -1,6 +1,6 @@
-// evaluate: what is wrong with a rule's tests beyond their form: a misspelt field would test nothing, and say `ok`.
-// In: the tests as their format was checked, and the fields that the rule declares. Out: problems with the nearest name.
-// Values are not looked at: those of a wrong type are how `unknown` is tested.
+// evaluate: checks the data of a rule's tests: a misspelt field would test nothing, and the test would pass.
+// In: tests of the right format, and the fields that the rule declares. Out: problems with the nearest name.
+// Values are not checked: a value of a wrong type is how a test reaches `unknown`.
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import { didYouMean } from '../language/nearest-name.ts';

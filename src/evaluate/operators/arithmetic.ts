@@ -16,8 +16,12 @@ import { infix } from './infix.ts';
 type Sum = '+' | '-' | '*' | '/' | '%';
 
 function sumOperator(by: Sum): Operator {
-  const operator: Operator = { name: by, text: infix(by), value: (args, compiling) => compileSum(by, args, compiling) };
-  return by === '/' || by === '%' ? { ...operator, isDoubtful: true } : operator;
+  return {
+    name: by,
+    isDoubtful: by === '/' || by === '%',
+    text: infix(by),
+    value: (args, compiling) => compileSum(by, args, compiling),
+  };
 }
 
 function compileSum(by: Sum, args: Args, compiling: Compiling): Expr {

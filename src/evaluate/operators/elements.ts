@@ -11,7 +11,7 @@ import { FALSE, not, TRUE, type Truth, Unknown, type Value, worse, worseOf } fro
 import { BOOLEAN, listOf, type ValueType } from '../record-types/field-types.ts';
 import type { Family } from './family.ts';
 
-const LOOPS = { body: { arg: 1, isElement: true }, takesSteps: true } as const;
+const LOOPS = { body: { arg: 1, isElement: true }, takesSteps: true };
 
 const SOME: Operator = { ...LOOPS, name: 'some', condition: (args, compiling) => quantify(args, compiling, TRUE) };
 

@@ -12,7 +12,7 @@ import { BOOLEAN, type ValueType } from '../record-types/field-types.ts';
 import { type Family, MANY } from './family.ts';
 import { infix } from './infix.ts';
 
-const JOINS = { joins: true, isTotal: true, asksTruthOf: () => true } as const;
+const JOINS = { joins: true, isTotal: true, asksTruthOf: () => true };
 
 const AND: Operator = {
   ...JOINS,

@@ -143,7 +143,7 @@ function checkIn(operands: Operands, scope: Scope): Expression {
   return call(IN, [needle, hay], BOOLEAN, operands.place);
 }
 
-/** `in` with a text looks for a part of it: meant for a literal part in a field, and for nothing else. */
+/** `in` with a text looks for a part of it. Only a part in a field's text makes sense. */
 function checkSubstring(needle: Expression, hay: Expression, operands: Operands, scope: Scope): Expression {
   if (hay.type.kind === 'text' && hay.type.style === 'groups') {
     return refuse(

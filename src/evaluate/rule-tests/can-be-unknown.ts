@@ -1,4 +1,5 @@
-// evaluate: whether a condition can be unknown at all, for coverage: `missing` and what is computed from literals cannot.
+// evaluate: whether a condition can be unknown at all, for coverage. In: a condition. Out: yes or no.
+// `missing`, and what is computed from literals alone, cannot.
 import type { Expression } from '../language/expression.ts';
 import { partsOf } from '../language/walk.ts';
 

@@ -1,5 +1,5 @@
 // evaluate: small changes to a rule's condition, each of which some test of the rule should notice.
-// In: a rule. Out: changed rules that still check, with a sentence each. What cannot be meant is left out.
+// In: a rule. Out: changed rules, with a description each. Changes that the checks refuse are left out.
 import { formatDuration, parseDuration } from '../../domain/duration.ts';
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
 import type { Language } from '../check/scope.ts';
@@ -49,7 +49,7 @@ function freshEdits(raw: Facts): { description: string; changes: Facts }[] {
   });
 }
 
-/** All single changes of a condition: each operator says what can be changed about it. */
+/** All single changes of a condition. Each operator has its own. */
 function editsOfWritten(value: Fact, texts: 'values' | 'paths', language: Language): Edit[] {
   const editsOf: EditsOf = (inner, innerTexts) => editsOfWritten(inner, innerTexts, language);
   if (Array.isArray(value)) return listEdits(value, texts, editsOf);

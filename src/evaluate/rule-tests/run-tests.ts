@@ -1,5 +1,5 @@
 // evaluate: runs the tests inside rules. In: loaded rules and a now. Out: a report: results, which conditions were seen
-// true, false and unknown, tests that could not fail, mutants that no test notices. Pure: the same rules, the same report.
+// true, false and unknown, tests that cannot fail, mutants that no test notices. Pure: the same rules, the same report.
 
 import type { VerdictName } from '../../domain/verdict.ts';
 import type { Language } from '../check/scope.ts';
@@ -29,7 +29,7 @@ export interface TestResult {
   message: string | undefined;
 }
 
-/** One condition that is no `and`, `or` or `not`, and what it was seen to be. */
+/** One condition other than `and`, `or`, `not` and `if`, and the values that tests saw. */
 export interface AtomCoverage {
   text: string;
   seenTrue: boolean;
@@ -43,10 +43,10 @@ export interface RuleTestReport {
   file: string;
   ok: boolean;
   tests: TestResult[];
-  /** What is wrong with the rule's tests as a whole. */
+  /** Problems of the rule's tests as a whole. */
   problems: string[];
   coverage: AtomCoverage[];
-  /** Of all values that the atoms can have, how many were seen; 0 to 100. */
+  /** How many of the values that the atoms can have were seen; 0 to 100. */
   coveredPercent: number;
   /** Only when asked for. `survivors`: changes of the rule that no test notices. */
   mutants: { tried: number; survivors: string[] } | undefined;
@@ -63,7 +63,7 @@ export interface TestOptions {
   nowMs?: number;
   /** Also find the changes of a rule that no test notices. */
   mutate?: boolean;
-  /** The operators that the rules may use; all there are, unless given. */
+  /** The operators that the rules can use; the shipped ones by default. */
   language?: Language;
 }
 
@@ -137,7 +137,7 @@ function failureOf(test: RuleTest, judged: Judged): string | undefined {
   }
   const opinion = secondOpinion(judged);
   if (opinion === undefined || opinion === (judged.verdict === 'match')) return undefined;
-  return `json-logic-js disagrees: it says ${opinion ? 'match' : 'no_match'}`;
+  return `json-logic-js disagrees: it gives ${opinion ? 'match' : 'no_match'}`;
 }
 
 function problemsOf(rule: LoadedRule, judged: readonly Judged[], nowMs: number): string[] {
@@ -147,7 +147,7 @@ function problemsOf(rule: LoadedRule, judged: readonly Judged[], nowMs: number):
     return ['no test expects `match`: that the rule ever acts is not tested'];
   const differ = judged.some((each) => each.verdict !== first.verdict);
   if (differ || !isFlippable(rule) || rule.tests.some((test) => hasFlip(rule, test, nowMs))) return [];
-  return [`its tests could not fail: whatever the facts, the rule seems to say ${first.verdict}`];
+  return [`its tests cannot fail: no change of facts was found that gives another verdict than ${first.verdict}`];
 }
 
 function hasFlip(rule: LoadedRule, test: RuleTest, nowMs: number): boolean {
@@ -155,7 +155,7 @@ function hasFlip(rule: LoadedRule, test: RuleTest, nowMs: number): boolean {
   return findFlips(rule, record, prepareRule(rule)(record, events, context)).length > 0;
 }
 
-/** Whether flips can be looked for in all that the rule reads: not inside elements, and not in joined records. */
+/** Whether flips can be found for everything that the rule reads. Elements and joined records are not changed. */
 function isFlippable(rule: LoadedRule): boolean {
   let flippable = true;
   walk(rule.condition, (part) => {
@@ -165,7 +165,7 @@ function isFlippable(rule: LoadedRule): boolean {
   return flippable;
 }
 
-/** The mutants that leave the verdict of every test as it is. */
+/** The mutants that give every test the same verdict. */
 function survivorsOf(mutants: readonly Mutant[], rule: LoadedRule, judged: readonly Judged[], nowMs: number): string[] {
   const arranged = rule.tests.map((test) => arrangeTest(rule, test, nowMs));
   const survives = (mutant: Mutant): boolean => {

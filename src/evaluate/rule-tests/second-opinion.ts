@@ -1,6 +1,6 @@
-// evaluate: what json-logic-js itself says about a rule test whose data is complete. The two must agree.
+// evaluate: the answer of json-logic-js to a rule test whose data is complete. The two must agree.
 // In: a judged test. Out: json-logic-js's answer, or nothing where it cannot be asked (a fact is unknown, an added operator
-// stands inside an element). Added operators and times of different units are put in as the values they were found to have.
+// stands inside an element). Added operators and times of different units are replaced by their values.
 import jsonLogic, { type RulesLogic } from 'json-logic-js';
 import { type Fact, isFacts } from '../../domain/facts.ts';
 import { slotValue } from '../judge/evidence.ts';
@@ -16,7 +16,7 @@ interface Replacement {
   value: Fact;
 }
 
-/** The truth that json-logic-js finds, or undefined. */
+/** The answer of json-logic-js, or undefined. */
 export function secondOpinion(judged: Judged): boolean | undefined {
   const { rule, frame, verdict } = judged;
   if (verdict === 'unknown' || verdict === 'error') return undefined;

@@ -1,6 +1,6 @@
 // evaluate: checks the two sides of a comparison: they must be of one kind, in one unit.
 // In: two checked operands. Out: both with their types settled, and the units of two times when these differ; or a problem.
-// json-logic-js compares anything with anything ("" == 0, missing < 50); here what cannot be meant is a load error.
+// json-logic-js compares anything with anything ("" == 0, missing < 50); here a comparison that makes no sense is a load error.
 import { checkKnownText, checkScore } from '../../check/known-values.ts';
 import type { Scope } from '../../check/scope.ts';
 import { isNumeric, isTextual, settle } from '../../check/types.ts';

@@ -134,7 +134,7 @@ function doubtName(a: Expression, b: Expression): string {
   return named?.op === 'fact' ? named.fact.label : 'a time';
 }
 
-/** A timestamp in ns; 0 (never) stays 0. Undefined when its unit cannot be told. */
+/** A timestamp in ns; 0 (never) stays 0. Undefined when its unit is not known. */
 function inNs(value: Exact, unit: TimeUnit): Exact | undefined {
   // biome-ignore lint/suspicious/noDoubleEquals: 0n and 0 are the same number
   if (value == 0) return 0;

@@ -16,8 +16,9 @@ import { constantComparison } from './constant.ts';
 function comparison(by: Comparison, units: Units | undefined, count: number): Operator {
   return {
     name: by,
-    ...(units ? ({ isForeign: true } as const) : ({ isTotal: true } as const)),
-    ...(!units && count === 2 ? ({ isPlainComparison: true } as const) : {}),
+    isForeign: units !== undefined,
+    isTotal: units === undefined,
+    isPlainComparison: units === undefined && count === 2,
     key: (args) => `(${by}${units?.join('/') ?? ''} ${args.join(' ')})`,
     text: infix(by),
     constant: (args) => constantComparison(by, args),

@@ -55,7 +55,7 @@ function countLabel(count: EventCount): string {
   return `${count.what}(${parts.join(' ')})`;
 }
 
-/** Tells windows with different conditions apart in reports. */
+/** Keeps windows with different conditions apart in reports. */
 function shortKey(where: Expression): string {
   const text = keyOf(where);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
