@@ -70,7 +70,8 @@ export async function refusedByDoubt({ store, actions }: ActContext, intent: Int
     ...(await store.intents({ target, status: 'settled', outcome: 'unknown' })),
   ];
   const doubt = open.find(
-    (other) => other.id !== intent.id && actions.get(other.action)?.changesFleet && isSameTarget(other, intent),
+    (other) =>
+      other.id !== intent.id && actions.get(other.action)?.changesFleet && isSameTarget(other, intent, actions),
   );
   return doubt && skipped('in_doubt', `intent ${doubt.id} (${doubt.action}) on the same target is not resolved yet`);
 }

@@ -22,7 +22,7 @@ import { UndoProposals } from './undo-proposals.ts';
 export function decide(input: DecideInput): Decided {
   const followed = followEpisodes(input);
   const claims = new Claims(input, followed);
-  const known = new KnownIntents(input.openState.intents);
+  const known = new KnownIntents(input.openState.intents, input.traits);
   claims.orphan();
 
   const proposals = proposalsOf(input, followed.matches, known);

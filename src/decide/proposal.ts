@@ -12,7 +12,7 @@ import type { Intent } from '../domain/intent.ts';
 import { isAtLeast, type Mode } from '../domain/mode.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { SubjectSummary } from '../domain/target.ts';
-import type { ActionOnTarget } from '../domain/target-key.ts';
+import { type ActionOnTarget, keyOf } from '../domain/target-key.ts';
 
 export interface Answer {
   decision: DecisionName;
@@ -33,7 +33,7 @@ export interface Proposal {
   devices: FleetDevice[];
   /** Of a deletion of devices: what it takes, told when all wishes have their answers. */
   deletion?: { devices: FleetDevice[]; deletion: Deletion } | undefined;
-  /** Of what removes its target: what stands on it by our doing, and ends with it, as `ban_device of rule ban`. */
+  /** Of what removes its target: what stands on it by our doing, and ends with it, as `ACTION of rule RULE`. */
   ends?: readonly string[];
   /** The live intent of this action, target and episode, if there is one. */
   intent: Intent | undefined;
@@ -89,6 +89,11 @@ export function weighs(other: Pick<Proposal, 'ownMode'>, proposal: Proposal): bo
 /** What it would do to what: told apart by `targetKey`. */
 export function aimOf({ traits, target, settings }: Proposal): ActionOnTarget {
   return { action: traits.name, target, settings };
+}
+
+/** The same for those of one thing: its `targetKey`. */
+export function keyOfTarget({ traits, target, settings }: Proposal): string {
+  return keyOf(traits, target, settings);
 }
 
 /** Equal wishes of several rules or subjects are one intent: the same action, target and settings. */

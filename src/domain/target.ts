@@ -23,6 +23,11 @@ export interface SubjectSummary {
   spec?: Fact | undefined;
 }
 
+/** A user without devices, or one of whom the server does not say which there are. */
+export function hasNoKnownDevice({ serials }: SubjectSummary): boolean {
+  return serials === undefined || serials.length === 0;
+}
+
 export function summaryOf(kind: SubjectKind, record: Facts): SubjectSummary {
   switch (kind) {
     case 'device':

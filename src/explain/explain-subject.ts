@@ -5,7 +5,7 @@ import { readBundles } from '../act/actions/bundle-membership.ts';
 import { decide } from '../decide/decide.ts';
 import { Exemptions } from '../decide/exemptions.ts';
 import type { Action, ActionName } from '../domain/action.ts';
-import { type Bundles, MEMBERSHIP } from '../domain/bundles.ts';
+import type { Bundles } from '../domain/bundles.ts';
 import type { Decision } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Facts, ownText, ownTexts } from '../domain/facts.ts';
@@ -19,7 +19,7 @@ import { compileRules, type Explanation, explain, type LoadedRule } from '../eva
 import { FleetIndex } from '../pull/fleet-index.ts';
 import { dropSecrets } from '../pull/secrets.ts';
 import type { EngineSettings } from '../run/engine.ts';
-import { deletesMappings } from '../run/exemption-needs.ts';
+import { deletesDevices } from '../run/exemption-needs.ts';
 import { ownersOf } from '../run/exemption-of.ts';
 import type { JudgeView } from '../run/pulled-snapshot.ts';
 import { type ExplainBasis, earlier } from './explain-basis.ts';
@@ -147,8 +147,8 @@ async function wouldDecide(deps: ExplainDeps, look: Look): Promise<WouldDecide[]
   const known = new Set(judged.map((one) => one.id));
   const inForce = openState.decisions.filter((decision) => known.has(decision.rule));
   const among = openMatches(inForce, deps.actions);
-  const devices = await devicesOf(deps.api, rule, record);
-  const owners = asksForOwners(rule, among) ? await ownersWhereTold(deps.api, devices) : undefined;
+  const devices = await devicesOf(deps, rule, record);
+  const owners = asksForOwners(deps, rule, among) ? await ownersWhereTold(deps.api, devices) : undefined;
   markOwners(among, owners ?? new Map());
   const decided = decide({
     runMode: deps.daemonMode,
@@ -190,8 +190,8 @@ function judgeNow({ rule, record, nowMs, view, events }: Look) {
 }
 
 /** All devices that an action on this subject would touch, or names. */
-async function devicesOf(api: Api, rule: LoadedRule, record: Facts): Promise<readonly Facts[]> {
-  if (rule.subject === 'user') return deletesMappings(rule) ? devicesOfUser(api, record) : [];
+async function devicesOf({ api, actions }: ExplainDeps, rule: LoadedRule, record: Facts): Promise<readonly Facts[]> {
+  if (rule.subject === 'user') return deletesDevices(rule, actions) ? devicesOfUser(api, record) : [];
   if (rule.subject !== 'device') return [];
   const devices = await api.devicesOfSerial(ownText(record, 'SerialNumber') ?? '');
   return devices.length > 0 ? devices : [record];
@@ -220,8 +220,8 @@ function markOwners({ devices: others }: OpenMatches, owners: ReadonlyMap<string
   }
 }
 
-function asksForOwners({ then }: LoadedRule, { devices: others }: OpenMatches): boolean {
-  return others.size > 0 || then.some(({ action }) => action === 'delete_device');
+function asksForOwners({ actions }: ExplainDeps, rule: LoadedRule, { devices: others }: OpenMatches): boolean {
+  return others.size > 0 || deletesDevices(rule, actions);
 }
 
 async function ownersWhereTold(api: Api, devices: readonly Facts[]): Promise<Map<string, Facts> | undefined> {
@@ -244,7 +244,7 @@ function serialsByOwner(owners: ReadonlyMap<string, Facts>): Map<string, Set<str
 }
 
 async function bundlesOf({ api, actions }: ExplainDeps, rule: LoadedRule): Promise<Bundles | undefined> {
-  const asks = rule.then.some(({ action }) => actions.get(action)?.fieldWritten === MEMBERSHIP);
+  const asks = rule.then.some(({ action }) => actions.get(action)?.readsBundles);
   return asks ? readBundles(api) : undefined;
 }
 

@@ -1,6 +1,7 @@
-// run: what exemptions and deletions ask a run to read beyond what its rules read. In: exemptions in force, rules. Out: yes or no.
+// run: what exemptions and actions ask a run to read beyond what its rules read. In: exemptions in force, rules, traits. Out: what.
 // The same questions are asked again of single records before each call; a run asks them so that a dry run tells the truth.
 import type { Exemptions } from '../decide/exemptions.ts';
+import type { KnownTraits } from '../domain/action.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { Source } from '../domain/subjects.ts';
 
@@ -10,14 +11,16 @@ export function needsExemptOwners(exemptions: Exemptions, sources: ReadonlySet<S
 }
 
 /**
- * No rule reads devices, but one deletes users' devices: who else owns one tells whether it goes, and an exemption of it, or of
- * another owner, protects it.
+ * Sources to read in the unpaged form, whatever the rules read: it alone shows whose a device is, and which devices a user has.
+ * Also a source that no rule reads: who else owns a user's device decides whether it goes, and an exemption may protect either.
  */
-export function needsMappedDevices(rules: readonly Rule[], sources: ReadonlySet<Source>): boolean {
-  return !sources.has('devices') && rules.some(deletesMappings);
+export function unpagedForActions(rules: readonly Rule[], actions: KnownTraits): ReadonlySet<'devices' | 'users'> {
+  return new Set(
+    rules.flatMap((rule) => rule.then.flatMap(({ action }) => actions.get(action)?.unpaged?.(rule) ?? [])),
+  );
 }
 
-/** Whether a rule's actions touch devices of the users that it matches. */
-export function deletesMappings({ subject, then }: Pick<Rule, 'subject' | 'then'>): boolean {
-  return subject === 'user' && then.some(({ action }) => action === 'delete_device');
+/** Whether a rule's actions delete devices, or users' mappings to them. */
+export function deletesDevices({ then }: Pick<Rule, 'then'>, actions: KnownTraits): boolean {
+  return then.some(({ action }) => actions.get(action)?.deletesDevices);
 }
