@@ -113,7 +113,7 @@ export function isAlreadySo(proposal: Proposal): boolean {
   const { fieldWritten, valueWritten } = proposal.traits;
   if (fieldWritten === undefined) return false;
   if (proposal.summary.kind !== 'device') return proposal.summary.state[fieldWritten] === valueWritten;
-  return proposal.devices.length > 0 && proposal.devices.every((device) => device.banned === valueWritten);
+  return proposal.devices.length > 0 && proposal.devices.every((device) => device.state[fieldWritten] === valueWritten);
 }
 
 /** Whether the matched subject itself is in that state: another device of its serial number may have joined later. */

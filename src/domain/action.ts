@@ -37,7 +37,7 @@ export interface ActionTraits {
   inverse: ActionName | undefined;
   /** The record field that it writes: a rule of it that reads this field is a load error. */
   fieldWritten: string | undefined;
-  /** The value that `fieldWritten` has once it is done. */
+  /** The value that `fieldWritten` has once it is done, as `flagText` reads it. */
   valueWritten: string | undefined;
   /**
    * What else it writes with these settings, as paths that `when` could read (`ServiceSpec`, `$spec.metadata.description`);
@@ -77,6 +77,12 @@ export interface ActionTraits {
 
 /** By name, as the registry has them. */
 export type KnownTraits = ReadonlyMap<ActionName, ActionTraits>;
+
+/** The fields of a subject's record that actions write: what is kept of it to tell whether they are done. */
+export function fieldsWritten(known: KnownTraits, kind: SubjectKind): string[] {
+  const writing = [...known.values()].filter(({ subjects }) => subjects.includes(kind));
+  return [...new Set(writing.flatMap(({ fieldWritten }) => fieldWritten ?? []))];
+}
 
 /** What a target reads back as. `evidence` is kept in the audit. */
 export interface ReadBack {

@@ -4,7 +4,7 @@
 import { readBundles } from '../act/actions/bundle-membership.ts';
 import { decide } from '../decide/decide.ts';
 import { Exemptions } from '../decide/exemptions.ts';
-import type { Action, ActionName } from '../domain/action.ts';
+import { type Action, type ActionName, fieldsWritten } from '../domain/action.ts';
 import type { Bundles } from '../domain/bundles.ts';
 import type { Decision } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
@@ -160,9 +160,9 @@ async function wouldDecide(deps: ExplainDeps, look: Look): Promise<WouldDecide[]
     unjudged: [],
     activeRules: new Set(deps.rules.map((one) => one.id)),
     traits: deps.actions,
-    judgements: judgementsAmong(judgeNow(look), among, id),
+    judgements: judgementsAmong(judgeNow(deps, look), among, id),
     sources: look.sources,
-    fleet: joinedFleet(fleetOf(devices), among.devices, owners && serialsByOwner(owners)),
+    fleet: joinedFleet(fleetOf(deps, devices), among.devices, owners && serialsByOwner(owners)),
     bundles: await bundlesOf(deps, rule),
     openState: { ...openState, decisions: [] },
     said: inForce,
@@ -181,10 +181,15 @@ async function wouldDecide(deps: ExplainDeps, look: Look): Promise<WouldDecide[]
   }));
 }
 
-function judgeNow({ rule, record, nowMs, view, events }: Look) {
+function judgeNow({ actions }: ExplainDeps, { rule, record, nowMs, view, events }: Look) {
   const evaluator = compileRules([rule]);
   evaluator.observe(events?.events ?? []);
-  const judge = evaluator.judge(rule.subject, { ...view, nowMs, isOpen: () => true });
+  const judge = evaluator.judge(rule.subject, {
+    ...view,
+    nowMs,
+    fieldsWritten: fieldsWritten(actions, rule.subject),
+    isOpen: () => true,
+  });
   judge.accept(record);
   return judge.finish();
 }
@@ -203,8 +208,8 @@ async function devicesOfUser(api: Api, record: Facts): Promise<Facts[]> {
   return devices;
 }
 
-function fleetOf(devices: readonly Facts[]): FleetIndex {
-  const fleet = new FleetIndex();
+function fleetOf({ actions }: ExplainDeps, devices: readonly Facts[]): FleetIndex {
+  const fleet = new FleetIndex(fieldsWritten(actions, 'device'));
   for (const device of devices) fleet.add(device);
   return fleet;
 }

@@ -129,5 +129,5 @@ function stateOf(group: readonly StoredDecision[], actions: Actions): SubjectSum
 function devicesOf(group: readonly StoredDecision[], summary: SubjectSummary, actions: Actions): FleetDevice[] {
   const { effect } = ofSerial(group, actions) ?? (group[0] as StoredDecision);
   const owners = group.some(({ reason }) => reason === 'owners') ? [SOMEBODY] : undefined;
-  return effect.devices.map((device) => ({ ...device, banned: summary.state.Banned, owners }));
+  return effect.devices.map((device) => ({ ...device, state: summary.state, owners }));
 }

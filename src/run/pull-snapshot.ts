@@ -2,6 +2,7 @@
 // Order: events first (they fill the windows), users before devices when `$owners` is read, devices before users for `$devices`.
 import { readBundles } from '../act/actions/bundle-membership.ts';
 import { Exemptions } from '../decide/exemptions.ts';
+import { fieldsWritten } from '../domain/action.ts';
 import type { Bundles } from '../domain/bundles.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { type Facts, own } from '../domain/facts.ts';
@@ -50,7 +51,7 @@ class SnapshotPull {
   private readonly exemptions: Exemptions;
   private readonly exemptOwners = new Map<string, Facts>();
   private readonly accepted: UsedAcceptance[] = [];
-  private fleet = new FleetIndex();
+  private fleet: FleetIndex;
   private coverage: JudgeView['coverage'] = [];
   private bundles: Bundles | undefined;
 
@@ -62,6 +63,7 @@ class SnapshotPull {
   ) {
     this.watched = watchedSubjects(openState);
     this.unpagedForActions = unpagedForActions(rules.rules, engine.actions);
+    this.fleet = this.newFleet();
     this.exemptions = new Exemptions(openState.exemptions ?? [], run.startedAt);
     for (const source of SOURCES) this.sources[source] = skippedReading(source, run.startedAt);
   }
@@ -170,8 +172,8 @@ class SnapshotPull {
 
   /** A fresh one for each attempt: nothing of a broken attempt is kept. */
   private consumer(source: Subjects, kind: SubjectKind | undefined): Consumer<Pass> {
-    if (source === 'devices') this.fleet = new FleetIndex();
-    const judge = kind && this.rules.evaluator.judge(kind, this.judgeContext());
+    if (source === 'devices') this.fleet = this.newFleet();
+    const judge = kind && this.rules.evaluator.judge(kind, this.judgeContext(kind));
     const join = this.joiner(source);
     const exempt = this.exemptKeeper(source);
     const { fleet } = this;
@@ -189,8 +191,13 @@ class SnapshotPull {
     };
   }
 
-  private judgeContext() {
+  private newFleet(): FleetIndex {
+    return new FleetIndex(fieldsWritten(this.engine.actions, 'device'));
+  }
+
+  private judgeContext(kind: SubjectKind) {
     return {
+      fieldsWritten: fieldsWritten(this.engine.actions, kind),
       ...this.view(),
       nowMs: this.run.startedAt,
       isOpen: (rule: string, subjectId: string) => this.watched.get(subjectId)?.has(rule) ?? false,

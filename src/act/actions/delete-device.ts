@@ -72,7 +72,11 @@ async function readDevices(api: Api, serial: string): Promise<ReadBack> {
   const records = await api.devicesOfSerial(serial);
   const evidence = { devices: records.length };
   if (records.length === 0) return { state: 'as_intended', records, evidence };
-  const deletion = deletionOf(undefined, records.map(fleetDeviceOf), { keepsAnother: (owner) => keeps.get(owner) });
+  const deletion = deletionOf(
+    undefined,
+    records.map((record) => fleetDeviceOf(record)),
+    { keepsAnother: (owner) => keeps.get(owner) },
+  );
   return { state: 'otherwise', records, evidence: { ...evidence, ...evidenceOf(deletion) }, deletion };
 }
 
@@ -90,7 +94,11 @@ async function readMapping(api: Api, serial: string, email: string): Promise<Rea
   const evidence = { Email: email, mapped };
   if (!mapped) return { state: 'as_intended', records, evidence };
   const keeps = serials.some((other) => other !== serial);
-  const deletion = deletionOf(email, (devices ?? []).map(fleetDeviceOf), { keepsAnother: () => keeps });
+  const deletion = deletionOf(
+    email,
+    (devices ?? []).map((record) => fleetDeviceOf(record)),
+    { keepsAnother: () => keeps },
+  );
   return { state: 'otherwise', records, evidence: { ...evidence, ...evidenceOf(deletion) }, deletion };
 }
 
