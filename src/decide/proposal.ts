@@ -11,7 +11,7 @@ import type { FleetDevice } from '../domain/fleet.ts';
 import type { Intent } from '../domain/intent.ts';
 import { isAtLeast, type Mode } from '../domain/mode.ts';
 import type { Rule } from '../domain/rule.ts';
-import type { SubjectSummary } from '../domain/target.ts';
+import { hasNoKnownDevice, type SubjectSummary } from '../domain/target.ts';
 import { type ActionOnTarget, keyOf } from '../domain/target-key.ts';
 
 export interface Answer {
@@ -94,6 +94,12 @@ export function aimOf({ traits, target, settings }: Proposal): ActionOnTarget {
 /** The same for those of one thing: its `targetKey`. */
 export function keyOfTarget({ traits, target, settings }: Proposal): string {
   return keyOf(traits, target, settings);
+}
+
+/** The serial number whose devices it hits; undefined where it hits none, or no device of the user is known. */
+export function serialHit({ traits, target, settings, summary }: Proposal): string | undefined {
+  const isWithoutDevices = summary.kind === 'user' && hasNoKnownDevice(summary);
+  return isWithoutDevices ? undefined : traits.target.serialOf?.(target, settings);
 }
 
 /** Equal wishes of several rules or subjects are one intent: the same action, target and settings. */
