@@ -19,9 +19,9 @@ import { compileRules, type Explanation, explain, type LoadedRule } from '../eva
 import { FleetIndex } from '../pull/fleet-index.ts';
 import { dropSecrets } from '../pull/secrets.ts';
 import type { EngineSettings } from '../run/engine.ts';
-import { deletesDevices } from '../run/exemption-needs.ts';
 import { ownersOf } from '../run/exemption-of.ts';
 import type { JudgeView } from '../run/pulled-snapshot.ts';
+import { deletesDevices, readsBundles } from '../run/reading-needs.ts';
 import { type ExplainBasis, earlier } from './explain-basis.ts';
 import { joinedFleet, judgementsAmong, type OpenMatches, openMatches } from './open-matches.ts';
 import { type ReadEvents, readEvents } from './read-events.ts';
@@ -249,8 +249,7 @@ function serialsByOwner(owners: ReadonlyMap<string, Facts>): Map<string, Set<str
 }
 
 async function bundlesOf({ api, actions }: ExplainDeps, rule: LoadedRule): Promise<Bundles | undefined> {
-  const asks = rule.then.some(({ action }) => actions.get(action)?.readsBundles);
-  return asks ? readBundles(api) : undefined;
+  return readsBundles(rule.then, actions) ? readBundles(api) : undefined;
 }
 
 /** Who owns a device decides whether it is exempt: owners' records are read when some exemption is about more than an address. */

@@ -19,8 +19,8 @@ import { type Consumer, pullSource, skippedReading } from '../pull/pull-source.t
 import { redactedBaseline } from '../pull/redacted-baseline.ts';
 import { acceptReading } from './accepted-reading.ts';
 import type { PullEngine, RunRules } from './engine.ts';
-import { needsExemptOwners, unpagedForActions } from './exemption-needs.ts';
 import type { JudgeView, PulledSnapshot } from './pulled-snapshot.ts';
+import { needsExemptOwners, readsBundles, unpagedForActions } from './reading-needs.ts';
 
 /** What a pass over one source gives: its judgement, and the values that the trust gate compares. */
 interface Pass {
@@ -51,7 +51,7 @@ class SnapshotPull {
   private readonly exemptions: Exemptions;
   private readonly exemptOwners = new Map<string, Facts>();
   private readonly accepted: UsedAcceptance[] = [];
-  private fleet: FleetIndex;
+  private fleet = new FleetIndex();
   private coverage: JudgeView['coverage'] = [];
   private bundles: Bundles | undefined;
 
@@ -63,7 +63,6 @@ class SnapshotPull {
   ) {
     this.watched = watchedSubjects(openState);
     this.unpagedForActions = unpagedForActions(rules.rules, engine.actions);
-    this.fleet = this.newFleet();
     this.exemptions = new Exemptions(openState.exemptions ?? [], run.startedAt);
     for (const source of SOURCES) this.sources[source] = skippedReading(source, run.startedAt);
   }
@@ -84,11 +83,9 @@ class SnapshotPull {
     return this.result(throughout(begun, this.engine.steady.read()));
   }
 
-  /** A target already so is skipped, and a person's reversal is seen, for bundles too: asked when an action is about one. */
   private asksForBundles(): boolean {
     const named = [...this.rules.rules.flatMap((rule) => rule.then), ...this.openState.claims];
-    const asking = named.some(({ action }) => this.engine.actions.get(action)?.readsBundles);
-    return asking && this.sources.services.state === 'read';
+    return readsBundles(named, this.engine.actions) && this.sources.services.state === 'read';
   }
 
   /** What cannot be read is not told, as on servers without such a list: the last look before each call reads again. */
@@ -172,7 +169,7 @@ class SnapshotPull {
 
   /** A fresh one for each attempt: nothing of a broken attempt is kept. */
   private consumer(source: Subjects, kind: SubjectKind | undefined): Consumer<Pass> {
-    if (source === 'devices') this.fleet = this.newFleet();
+    if (source === 'devices') this.fleet = new FleetIndex(fieldsWritten(this.engine.actions, 'device'));
     const judge = kind && this.rules.evaluator.judge(kind, this.judgeContext(kind));
     const join = this.joiner(source);
     const exempt = this.exemptKeeper(source);
@@ -189,10 +186,6 @@ class SnapshotPull {
         return { judgement, values: judgement?.values ?? {} };
       },
     };
-  }
-
-  private newFleet(): FleetIndex {
-    return new FleetIndex(fieldsWritten(this.engine.actions, 'device'));
   }
 
   private judgeContext(kind: SubjectKind) {

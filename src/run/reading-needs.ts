@@ -1,7 +1,7 @@
 // run: what exemptions and actions ask a run to read beyond what its rules read. In: exemptions in force, rules, traits. Out: what.
 // The same questions are asked again of single records before each call; a run asks them so that a dry run tells the truth.
 import type { Exemptions } from '../decide/exemptions.ts';
-import type { KnownTraits } from '../domain/action.ts';
+import type { ActionName, KnownTraits } from '../domain/action.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { Source } from '../domain/subjects.ts';
 
@@ -18,6 +18,11 @@ export function unpagedForActions(rules: readonly Rule[], actions: KnownTraits):
   return new Set(
     rules.flatMap((rule) => rule.then.flatMap(({ action }) => actions.get(action)?.unpaged?.(rule) ?? [])),
   );
+}
+
+/** Whether a target is already so, and whether a person reversed it, is seen in the list of bundles for some of these actions. */
+export function readsBundles(named: readonly { action: ActionName }[], actions: KnownTraits): boolean {
+  return named.some(({ action }) => actions.get(action)?.readsBundles);
 }
 
 /** Whether a rule's actions delete devices, or users' mappings to them. */
