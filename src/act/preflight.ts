@@ -69,10 +69,14 @@ export async function refusedByDoubt({ store, actions }: ActContext, intent: Int
     ...(await store.intents({ target, status: 'sent' })),
     ...(await store.intents({ target, status: 'settled', outcome: 'unknown' })),
   ];
-  const doubt = open.find(
-    (other) => other.id !== intent.id && actions.get(other.action)?.changesFleet && isSameTarget(other, intent),
-  );
+  const doubt = open.find((other) => other.id !== intent.id && mayHaveChanged(other, intent, actions));
   return doubt && skipped('in_doubt', `intent ${doubt.id} (${doubt.action}) on the same target is not resolved yet`);
+}
+
+/** Of an action that this version does not have only the target's text is known: that it is the same is enough. */
+function mayHaveChanged(other: Intent, intent: Intent, actions: ActContext['actions']): boolean {
+  const action = actions.get(other.action);
+  return action === undefined || (action.changesFleet && isSameTarget(other, intent, actions));
 }
 
 /**

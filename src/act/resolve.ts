@@ -1,12 +1,13 @@
 // act: what earlier runs left: intents planned but never sent, sent without an outcome, and doubts.
 // A doubt is resolved by reading back after the quiet period; at most one retry, and only after two agreeing reads.
 import type { Action, ReadBack } from '../domain/action.ts';
+import type { Outcome } from '../domain/decision.ts';
 import { lineOf } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
 import { isAtLeast } from '../domain/mode.ts';
 import { elapsedMs } from '../domain/steady-time.ts';
 import { sendAndSettle } from './carry-out.ts';
-import { type ActContext, asRulesSee, recordOf } from './context.ts';
+import { type ActContext, asRulesSee, noSuchAction, recordOf } from './context.ts';
 import { mayStillAct } from './gate.ts';
 import { refusedByExemption, refusedByStop } from './operator.ts';
 import { beyondCeiling, isBroken, newcomers, refusedByClaims, refusedByDoubt } from './preflight.ts';
@@ -30,18 +31,20 @@ export async function resolveLeftovers(context: ActContext): Promise<void> {
 }
 
 /** INVARIANT: a `sent` intent found here was under way when its process ended or its disk failed: it may have had its effect. */
-async function doubtSent(context: ActContext, intent: Intent): Promise<void> {
+function doubtSent(context: ActContext, intent: Intent): Promise<void> {
   const note = 'its run broke off between the call and the record of its outcome';
+  return settleUnread(context, intent, 'unknown', note);
+}
+
+async function settleUnread(context: ActContext, intent: Intent, outcome: Outcome, note: string): Promise<void> {
   const { id, action, target } = intent;
   await context.store.changeIntent({
     intentId: id,
     status: 'settled',
-    outcome: 'unknown',
+    outcome,
     note,
     attempt: { answered: note },
-    notes: [
-      { kind: 'intent.settled', body: { intent: id, run: context.runId, action, target, outcome: 'unknown', note } },
-    ],
+    notes: [{ kind: 'intent.settled', body: { intent: id, run: context.runId, action, target, outcome, note } }],
   });
 }
 
@@ -69,7 +72,8 @@ function waitedMs({ steady }: ActContext, { sentAt, createdAt }: Intent): number
 }
 
 async function confirmIfDone(context: ActContext, intent: Intent): Promise<void> {
-  const action = context.actions.get(intent.action) as Action;
+  const action = context.actions.get(intent.action);
+  if (!action) return;
   const back = await readOrWarn(context, action, intent);
   if (back?.state === 'as_intended') await confirm(context, action, intent, back);
 }
@@ -80,7 +84,9 @@ async function confirm(context: ActContext, action: Action, intent: Intent, back
 
 /** A target that cannot be read now stays in doubt, and the next run tries again. */
 async function resolveOne(context: ActContext, intent: Intent): Promise<void> {
-  const action = context.actions.get(intent.action) as Action;
+  const action = context.actions.get(intent.action);
+  if (!action)
+    return isLeftAlone(context, intent) ? undefined : settleUnread(context, intent, 'parked', noSuchAction(intent));
   let back = await readOrWarn(context, action, intent);
   // It calls nobody, and is done with the commit of its outcome: one without an outcome was not done.
   if (back && !action.changesFleet && !isLeftAlone(context, intent) && mayStillAct(context, intent))

@@ -3,7 +3,6 @@
 // rules that are not judged now. Out: more of them have an answer. Pure.
 import type { ActionTraits } from '../domain/action.ts';
 import { canonicalJson } from '../domain/canonical.ts';
-import { targetKey } from '../domain/target-key.ts';
 import type { Claims } from './claims.ts';
 import { type EarlierAnswers, isSo, isStillToBeDone, type ProposalInForce } from './earlier-answers.ts';
 import type { DecideInput } from './input.ts';
@@ -13,6 +12,7 @@ import {
   hold,
   isPlannable,
   isProposedByNow,
+  keyOfTarget,
   type Proposal,
   proposalKey,
   skip,
@@ -109,7 +109,7 @@ export function holdDeletions(proposals: readonly Proposal[], earlier: EarlierAn
   if (deleting.length === 0) return;
   const groups = byTarget(acting);
   for (const proposal of deleting) {
-    const group = groups.get(targetKey(aimOf(proposal))) ?? [];
+    const group = groups.get(keyOfTarget(proposal)) ?? [];
     const first =
       group.find((other) => goesFirst(other, proposal) && !earlier.wasGivenUp(other)) ??
       earlier.on(aimOf(proposal)).find((other) => goesFirst(other, proposal) && isStillToBeDone(other));
@@ -142,7 +142,7 @@ export function leaveToUndoing(proposals: readonly Proposal[], earlier: EarlierA
   for (const proposal of proposals) {
     if (proposal.undo || proposal.answer === undefined || !isPlannable(proposal.answer)) continue;
     const enough = undoing
-      .get(targetKey(aimOf(proposal)))
+      .get(keyOfTarget(proposal))
       ?.find(
         (other) => other.traits.name === proposal.traits.name && weighs(other, proposal) && isNoSlower(other, proposal),
       );
@@ -157,7 +157,7 @@ function isNoSlower({ answer }: Proposal, than: Proposal): boolean {
 function byTarget(proposals: readonly Proposal[]): Map<string, Proposal[]> {
   const groups = new Map<string, Proposal[]>();
   for (const proposal of proposals) {
-    const key = targetKey(aimOf(proposal));
+    const key = keyOfTarget(proposal);
     groups.set(key, [...(groups.get(key) ?? []), proposal]);
   }
   return groups;

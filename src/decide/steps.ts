@@ -1,15 +1,14 @@
 // decide, third step: the questions asked about one wish, in the design's order. The first that applies answers.
 // Each is one small function: Proposal → Answer, or undefined to go on.
-import { deletionTarget } from '../domain/deletion.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { exemptionText } from '../domain/exemption.ts';
 import { intentKey, isDone } from '../domain/intent.ts';
 import { wallElapsedMs } from '../domain/steady-time.ts';
 import { attemptKey } from '../domain/store.ts';
+import { hasNoKnownDevice } from '../domain/target.ts';
 import { isoTime } from '../domain/time-text.ts';
 import type { DecideInput } from './input.ts';
 import { type Answer, hold, isAlreadySo, isOwnStateSo, type Proposal, skip } from './proposal.ts';
-import { hasNoKnownDevice } from './proposals.ts';
 import { disagreement, isPlaceholder } from './serials.ts';
 
 type Step = (proposal: Proposal, input: DecideInput) => Answer | undefined;
@@ -128,8 +127,8 @@ function serialShared(proposal: Proposal, input: DecideInput): Answer | undefine
   return text === undefined ? undefined : hold('serial_shared', text);
 }
 
-function namesSerial({ traits, summary }: Proposal): boolean {
-  return traits.changesFleet && summary.kind !== 'service';
+function namesSerial({ traits }: Proposal): boolean {
+  return traits.target.serialOf !== undefined;
 }
 
 /** A user's deletion without any known device: it has no serial number, and its target is the user. */
@@ -138,8 +137,6 @@ function isWithoutDevices(proposal: Proposal): boolean {
 }
 
 /** A user has no serial number: that of the deletion's target counts. */
-function serialOf(proposal: Proposal): string {
-  return proposal.summary.kind === 'device'
-    ? proposal.summary.serial
-    : deletionTarget(proposal.target, proposal.settings).serial;
+function serialOf({ traits, target, summary, settings }: Proposal): string {
+  return summary.kind === 'device' ? summary.serial : (traits.target.serialOf?.(target, settings) ?? '');
 }

@@ -4,14 +4,12 @@ import type { ActionName } from '../domain/action.ts';
 import { attemptsAllowed, share } from '../domain/ceiling.ts';
 import { isAtLeast, leastMode } from '../domain/mode.ts';
 import { stopText } from '../domain/operator.ts';
-import { takesDevice } from '../domain/rule.ts';
 import { SEVERITIES, SOURCE_OF } from '../domain/subjects.ts';
-import { targetKey } from '../domain/target-key.ts';
 import type { Claims } from './claims.ts';
 import { EarlierAnswers } from './earlier-answers.ts';
 import type { DecideInput } from './input.ts';
 import { holdConflicts, holdDeletions, leaveToUndoing } from './one-target.ts';
-import { act, aimOf, hold, type Proposal, unanswered, weighs } from './proposal.ts';
+import { act, hold, keyOfTarget, type Proposal, unanswered, weighs } from './proposal.ts';
 
 export function answerTogether(proposals: Proposal[], claims: Claims, input: DecideInput): void {
   const earlier = new EarlierAnswers(input);
@@ -50,14 +48,14 @@ function mostTargetsOfOneAction(proposals: readonly Proposal[]): number {
   const byAction = new Map<ActionName, Set<string>>();
   for (const proposal of proposals) {
     const { name } = proposal.traits;
-    byAction.set(name, (byAction.get(name) ?? new Set()).add(targetKey(aimOf(proposal))));
+    byAction.set(name, (byAction.get(name) ?? new Set()).add(keyOfTarget(proposal)));
   }
   return Math.max(0, ...[...byAction.values()].map((targets) => targets.size));
 }
 
 /** Two or more devices of one owner in one run: somebody would be left with nothing. */
 function holdOwners(proposals: readonly Proposal[]): void {
-  const taking = unanswered(proposals).filter((proposal) => !proposal.undo && takesDevice(proposal.traits.name));
+  const taking = unanswered(proposals).filter((proposal) => !proposal.undo && proposal.traits.takesDevice);
   const ofOwner = new Map<string, Proposal[]>();
   for (const proposal of taking) {
     for (const owner of ownersOf(proposal)) ofOwner.set(owner, [...(ofOwner.get(owner) ?? []), proposal]);

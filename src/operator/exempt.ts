@@ -40,12 +40,13 @@ export async function exempt(
 async function protectedClaims(engine: Engine, exemption: Exemption): Promise<Claim[]> {
   const { claims } = await engine.store.openState(engine.clock.nowMs());
   const found: Claim[] = [];
-  for (const claim of new Map(claims.map((one) => [targetKey(one), one])).values()) {
-    const basis = claims.filter((other) => isSameTarget(other, claim));
+  for (const claim of new Map(claims.map((one) => [targetKey(one, engine.actions), one])).values()) {
+    const basis = claims.filter((other) => isSameTarget(other, claim, engine.actions));
     const action = engine.actions.get(claim.action);
     if (!action) continue;
     const { records } = await action.readBack(engine.api, claim.target, {});
-    if (await exemptionOf(engine, { target: claim.target, basis }, records, [exemption])) found.push(claim);
+    if (await exemptionOf(engine, { action: claim.action, target: claim.target, basis }, records, [exemption]))
+      found.push(claim);
   }
   return found;
 }

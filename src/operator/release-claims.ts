@@ -48,7 +48,7 @@ export async function releaseClaims(
   const who = checked(operator);
   const openState = await engine.store.openState(engine.clock.nowMs());
   const open = openState.claims.filter((claim) =>
-    typeof about === 'string' ? claim.target === about : isSameTarget(claim, about),
+    typeof about === 'string' ? claim.target === about : isSameTarget(claim, about, engine.actions),
   );
   if (open.length === 0) throw noClaimOn(typeof about === 'string' ? about : about.target, openState.claims);
   if (openState.stop) throw new AppError('conflict', `${stopText(openState.stop)}; \`resume\` comes first`);
@@ -192,7 +192,7 @@ class Release {
   private unresolved(): Intent | undefined {
     return this.openState.intents.find(
       (intent) =>
-        isSameTarget(intent, { action: this.done, target: this.target }) &&
+        isSameTarget(intent, { action: this.done, target: this.target }, this.engine.actions) &&
         intent.mode !== 'dry-run' &&
         (intent.status === 'planned' || intent.status === 'sent' || intent.outcome === 'unknown'),
     );

@@ -321,5 +321,5 @@ function stored(decision: Decision, writtenAt: number): StoredDecision {
 }
 
 function fleetDevice({ id, name, platform, model, owners, state }: SubjectSummary): FleetDevice {
-  return { id, name, platform, model, owners, banned: state.Banned };
+  return { id, name, platform, model, owners, state };
 }

@@ -93,6 +93,8 @@ export interface Options {
   file?: string;
   /** Instead of a file: a database that is there already. */
   db?: Db;
+  /** The registry; all that there are unless said otherwise. */
+  actions?: Engine['actions'];
   daemonMode?: Mode;
   settings?: (settings: EngineSettings) => EngineSettings;
 }
@@ -100,6 +102,7 @@ export interface Options {
 export function startOnPlatform({
   rules = [banRule()],
   file = ':memory:',
+  actions = ACTIONS,
   db: given,
   daemonMode,
   settings,
@@ -127,7 +130,7 @@ export function startOnPlatform({
     steady: beginTime(),
     ids: countingIds(),
     log: silent,
-    actions: ACTIONS,
+    actions,
     active: () => active,
     daemonMode: daemonMode ?? 'enforce',
     settings: (settings ?? ((given) => given))(settingsDefault()),

@@ -1,7 +1,6 @@
 // evaluate: a rule set → an Evaluator. In: loaded rules. Out: programs by subject kind, event windows, and what must be pulled.
 // Compiled once for a rule set; nothing here reads files, time or network, and no code is generated.
 import type { TrustEvent } from '../../domain/event.ts';
-import { takesDevice } from '../../domain/rule.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import type { Evaluator, Judge, JudgeContext, Needs } from '../../domain/verdict.ts';
 import { compileProgram, type Program } from '../compile/program.ts';
@@ -37,19 +36,11 @@ export function registerWindows(program: Program, windows: Windows): void {
 function needsOf(rules: readonly LoadedRule[]): Needs {
   return {
     sources: new Set(rules.flatMap((rule) => rule.sources)),
-    unpaged: new Set(rules.flatMap((rule) => [...rule.reads.unpaged, ...unpagedToTake(rule)])),
+    unpaged: new Set(rules.flatMap((rule) => [...rule.reads.unpaged])),
     owners: rules.some((rule) => rule.reads.owners),
     devices: rules.some((rule) => rule.reads.joinedDevices),
     windowMs: Math.max(0, ...rules.map((rule) => rule.reads.windowMs)),
   };
-}
-
-/** Only the unpaged lists have the owners of a device and the devices of a user. An action that takes a device needs them. */
-function unpagedToTake({ subject, then, owners }: LoadedRule): ('devices' | 'users')[] {
-  if (!then.some(({ action }) => takesDevice(action))) return [];
-  // Deleting also deletes mappings of people, who are named before anybody approves.
-  if (subject === 'user') return ['users', 'devices'];
-  return owners === 'all' && !then.some(({ action }) => action === 'delete_device') ? [] : ['devices'];
 }
 
 /** Paths of a joined record that some rule reads, and the key that identifies it. */

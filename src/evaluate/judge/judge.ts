@@ -39,7 +39,7 @@ export function judgeRecords(kind: SubjectKind, program: Program, windows: Windo
     if (truth === TRUE) {
       tally.match++;
       const rule = program.rules[index] as ProgramRule;
-      summary ??= summaryOf(kind, frame.record);
+      summary ??= summaryOf(kind, frame.record, context.fieldsWritten);
       matches.push({ rule: rule.rule.id, summary, facts: factsOf(rule, frame) });
     } else countDoubt(tally, truth, program, kind, frame.record);
   };
@@ -64,7 +64,7 @@ export function judgeRecords(kind: SubjectKind, program: Program, windows: Windo
 
   const keepOpen = (record: Facts): void => {
     if (context.hasOpen && !context.hasOpen(keyOf(record))) return;
-    const known = summary ?? summaryOf(kind, record);
+    const known = summary ?? summaryOf(kind, record, context.fieldsWritten);
     program.rules.forEach((rule, index) => {
       const truth = truths.get(index) ?? FALSE;
       if (truth === TRUE || !context.isOpen(rule.rule.id, known.id)) return;
