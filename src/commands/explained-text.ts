@@ -1,43 +1,35 @@
 // commands: an explanation of one subject for the terminal: the verdict, what would be decided now, what the last run decided, and
-// as of when it knows what it did not read now. In: what explaining answered. Out: text; hidden characters of names are shown.
-import type { StoredDecision } from '../domain/decision.ts';
+// as of when all of it is known. In: what explaining answered. Out: text as wide as the terminal; hidden characters are shown.
+import type { Decision, StoredDecision } from '../domain/decision.ts';
 import { SOURCE_OF } from '../domain/subjects.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { explanationText } from '../evaluate/index.ts';
 import type { DecidedNow, ExplainedSubject } from '../explain/explain-subject.ts';
-import { paragraph, showHidden, type TerminalOptions, timeWords } from '../report/index.ts';
+import { paragraph, type TerminalOptions, timeWords } from '../report/index.ts';
 
 /** `whatIf`: the folder of the rules, when they are not the active ones. */
 export type Explained = ExplainedSubject & { whatIf?: string | undefined };
 
-/** Each line of a part with how far it is set in. */
-type Line = [indent: number, words: string];
-
+/** Spaces at the beginning of a line set it in, and what is wrapped of it a little more. */
 export function explainedText(explained: Explained, { width = 100 }: TerminalOptions = {}): string {
   const { explanation, whatIf } = explained;
-  const lines: Line[] = [
+  const lines = [
+    ...(whatIf === undefined ? [] : [`what-if: by the rules in \`${whatIf}\`, not the active ones`, '']),
+    ...explanationText(explanation).split('\n'),
     ...nowLines(explained),
-    [0, ''],
+    '',
     ...lastRunLines(explained),
-    [0, ''],
+    '',
     ...basisLines(explained),
   ];
-  return [
-    ...(whatIf === undefined ? [] : [`what-if: by the rules in \`${whatIf}\`, not the active ones\n`]),
-    ...explanationText(explanation).split('\n'),
-    ...lines.flatMap(([indent, words]) => indented(words, indent, width)),
-  ]
-    .map((line) => line.split('\n').map(showHidden).join('\n'))
-    .join('\n');
+  return lines.flatMap((line) => wrapped(line, width)).join('\n');
 }
 
-function indented(words: string, indent: number, width: number): string[] {
-  const lines = paragraph(words, { width: width - indent }).split('\n');
-  return lines.map((line) => `${' '.repeat(line === '' ? 0 : indent)}${line}`);
+function wrapped(line: string, width: number): string[] {
+  const indent = line.length - line.trimStart().length;
+  const [first = '', ...rest] = paragraph(line.slice(indent), { width: width - indent - 2 }).split('\n');
+  return [' '.repeat(indent) + first, ...rest.map((more) => ' '.repeat(indent + 2) + more)];
 }
-
-const NOW = { act: 'would be done', hold: 'WOULD BE HELD', skip: 'would be skipped' };
-const THEN = { act: 'to be done', hold: 'HELD', skip: 'skipped' };
 
 const CHECKS = {
   conflict: 'conflicts with other rules',
@@ -45,79 +37,77 @@ const CHECKS = {
   limits: 'limits',
   owners: 'owners',
   ceiling: 'ceilings',
-  cleared: 'undoings of other rules',
+  cleared: 'undoings by other rules',
 } as const;
 
-function nowLines(explained: Explained): Line[] {
+function nowLines(explained: Explained): string[] {
   const { explanation, decisions, claims } = explained;
-  const notAsked = (Object.keys(CHECKS) as (keyof typeof CHECKS)[]).filter((check) =>
-    decisions.some((decision) => decision.notAsked.includes(check)),
-  );
+  const unasked = new Set<string>(decisions.flatMap(({ notAsked }) => notAsked));
+  const checks = Object.entries(CHECKS).flatMap(([check, words]) => (unasked.has(check) ? words : []));
   return [
-    [0, `decided now, for this one subject (${time(explanation.atMs)})`],
-    ...decisions.flatMap((decision) => decisionLines(nowWords(decision), decision)),
-    ...(decisions.length > 0 ? [] : [[2, nothingWords(explained)] as Line]),
-    ...claims.map(({ action, target, openedAt }): Line => {
-      const since = time(openedAt);
-      return [2, `in force: ${action} ${target}, since ${since}; it is undone when every rule's claim on it has ended`];
-    }),
-    ...(notAsked.length > 0
-      ? [[2, `not checked: ${notAsked.map((check) => CHECKS[check]).join(', ')}: they take a whole run`] as Line]
-      : []),
-  ];
-}
-
-function decisionLines(
-  what: string,
-  { reason, reasonText, effect }: Pick<StoredDecision, 'reason' | 'reasonText' | 'effect'>,
-): Line[] {
-  return [
-    [2, `${what}: ${effect.text}`],
-    [4, `because ${reasonText} (${reason})`],
+    `DECIDED NOW, for this ${explanation.subject.kind} alone (${time(explanation.atMs)})`,
+    ...decisions.flatMap((decision) => [
+      `  ${nowWords(decision)}, ${because(decision)}`,
+      `    ${decision.effect.text}`,
+    ]),
+    ...(decisions.length === 0 ? [`  ${nothingWords(explained)}`] : []),
+    ...(checks.length === 0 ? [] : [`  not checked, since they take a whole run: ${checks.join(', ')}`]),
+    ...claims.map(
+      ({ action, target, openedAt }) => `  in force by this rule: ${action} ${target}, since ${time(openedAt)}`,
+    ),
   ];
 }
 
 /** What is not live is not done: by the rule's own mode, or by the daemon's. */
 function nowWords({ decision, mode }: DecidedNow): string {
-  return decision === 'act' && mode !== 'enforce' ? `would only be reported, in mode ${mode}` : NOW[decision];
+  if (decision === 'hold') return 'would be HELD';
+  if (decision === 'skip') return 'would be skipped';
+  return mode === 'enforce' ? 'WOULD BE DONE' : `would only be reported, in mode ${mode}`;
+}
+
+function because({ reason, reasonText }: Pick<Decision, 'reason' | 'reasonText'>): string {
+  return `because ${reasonText} (${reason})`;
 }
 
 function nothingWords({ mode, explanation: { verdict }, claims }: Explained): string {
   if (mode === 'off') return 'nothing: the rule is off';
   if (verdict === 'unknown' || verdict === 'error') return `nothing: a verdict ${verdict} never acts, and never undoes`;
-  if (claims.length > 0) return 'nothing yet about what is in force';
-  return 'nothing: the rule does not match, and nothing of its doing is in force';
+  if (claims.length > 0) return 'nothing, as yet: a run decides when what is in force is undone';
+  return 'nothing: the rule does not match, and nothing is in force by it';
 }
 
-function lastRunLines({ explanation, basis: { run }, recorded }: Explained): Line[] {
-  const list = SOURCE_OF[explanation.subject.kind];
-  if (!run) return [[0, `last run: ${recorded.none}`]];
+function lastRunLines({ explanation, decisions, basis: { run }, recorded }: Explained): string[] {
+  if (!run) return [`LAST RUN: ${recorded.none}`];
   const edited = run.wasEdited ? ', by the rule as it was before it was edited' : '';
-  const what = `${run.match} of ${run.subjects} ${list} matched${edited}`;
+  const matched = `${run.match} of ${run.subjects} ${SOURCE_OF[explanation.subject.kind]} matched${edited}`;
   return [
-    [0, `decided by run ${run.seq}, the last one of this rule (${time(run.atMs)}, mode ${run.mode}): ${what}`],
-    ...recorded.decisions.flatMap((decision) => decisionLines(thenWords(decision, run.seq), decision)),
-    ...(recorded.none === undefined ? [] : [[2, `nothing: ${recorded.none}`] as Line]),
-    [
-      2,
-      recorded.differs
-        ? 'THIS DIFFERS from what is decided now: things changed since, or it takes a whole run'
-        : 'the same as now',
-    ],
+    `LAST RUN of this rule: run ${run.seq} (${time(run.atMs)}, mode ${run.mode}): ${matched}`,
+    ...recorded.decisions.flatMap((decision) => [
+      `  ${thenWords(decision)}, ${because(decision)}`,
+      `    ${decisions.some(({ effect }) => effect.text === decision.effect.text) ? `${decision.action} ${decision.target}` : decision.effect.text}${sinceWords(decision, run.seq)}`,
+    ]),
+    ...(recorded.none === undefined ? [] : [`  nothing: ${recorded.none}`]),
+    `  ${recorded.differs ? 'THIS DIFFERS from now: something changed since, or it takes a whole run to decide' : 'the same as now'}`,
   ];
 }
 
-function thenWords({ decision, outcome, runSeq, writtenAt, mode }: StoredDecision, seq: number): string {
-  const what = outcome === undefined ? THEN[decision] : outcome === 'dry_run' ? 'dry run' : `done, ${outcome}`;
-  const since = runSeq === seq ? '' : `, unchanged since run ${runSeq} (${time(writtenAt)})`;
-  return `${what}, mode ${mode}${since}`;
+function thenWords({ decision, mode, cappedBy, outcome }: StoredDecision): string {
+  if (decision === 'hold') return 'was HELD';
+  if (decision === 'skip') return 'was skipped';
+  if (outcome !== 'dry_run') return `was to be done: ${outcome ?? 'not carried out yet'}`;
+  return cappedBy === undefined ? `was only reported, in mode ${mode}` : 'would have been DONE by a live run';
 }
 
-function basisLines({ basis: { sources, events } }: Explained): Line[] {
+function sinceWords({ runSeq, writtenAt }: StoredDecision, seq: number): string {
+  return runSeq === seq ? '' : ` (unchanged since run ${runSeq}, ${time(writtenAt)})`;
+}
+
+function basisLines({ explanation: { subject }, basis: { sources, events } }: Explained): string[] {
   return [
-    [0, 'the subject is read now; whether its sources can be trusted is as of the last run'],
-    ...sources.map((source): Line => [2, sourceWords(source)]),
-    ...(events ? eventWords(events).map((words): Line => [2, words]) : []),
+    'AS OF',
+    `  this ${subject.kind}: read now`,
+    ...sources.map((source) => `  ${sourceWords(source)}`),
+    ...(events ? [`  ${eventWords(events)}`] : []),
   ];
 }
 
@@ -128,12 +118,12 @@ function sourceWords({ source, seq, state, trusted, reasons }: Explained['basis'
   return `${source}: ${what[state]} in run ${seq}: ${reasons.join('; ')}`;
 }
 
-function eventWords({ state, trusted, atMs, reasons }: NonNullable<Explained['basis']['events']>): string[] {
+function eventWords({ state, trusted, atMs, reasons }: NonNullable<Explained['basis']['events']>): string {
   const why = reasons.join('; ');
-  if (state === 'read') return trusted ? ['events: read now'] : [`events: NOT TRUSTED: ${why}`];
-  if (state === 'unavailable') return [`events: not available (403): ${why}`];
+  if (state === 'read') return trusted ? 'events: read now' : `events: NOT TRUSTED: ${why}`;
+  if (state === 'unavailable') return `events: not available (403): ${why}`;
   const known = atMs === undefined ? 'and never were' : `so windows end at ${time(atMs)}, when they last were`;
-  return [`events cannot be read now, ${known}: ${why}`];
+  return `events cannot be read now, ${known}: ${why}`;
 }
 
 function time(ms: number): string {

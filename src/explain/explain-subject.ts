@@ -4,34 +4,27 @@
 import { readBundles } from '../act/actions/bundle-membership.ts';
 import { decide } from '../decide/decide.ts';
 import { Exemptions } from '../decide/exemptions.ts';
-import type { Action, ActionName } from '../domain/action.ts';
 import { MEMBERSHIP } from '../domain/bundles.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { Decision, ReasonCode } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Facts } from '../domain/facts.ts';
 import type { Mode } from '../domain/mode.ts';
-import type { Api, Clock, Ids } from '../domain/ports.ts';
 import type { StoreReader } from '../domain/store.ts';
 import type { Judgement } from '../domain/verdict.ts';
 import { compileRules, type Explanation, explain, type LoadedRule } from '../evaluate/index.ts';
-import type { EngineSettings } from '../run/engine.ts';
+import type { Engine } from '../run/engine.ts';
 import { ownersOf } from '../run/exemption-of.ts';
 import { type Asked, type ExplainBasis, type LastRuns, type Recorded, readLastRuns } from './last-runs.ts';
-import { readEvents } from './read-events.ts';
-import { fleetOf, readJoins, readSubject, readTouched } from './read-subject.ts';
+import { checksOfARun } from './not-asked.ts';
+import { fleetOf, readEvents, readJoins, readSubject, readTouched } from './read-subject.ts';
 
-export interface ExplainDeps {
-  api: Api;
+export interface ExplainDeps extends Pick<Engine, 'api' | 'clock' | 'ids' | 'actions' | 'daemonMode'> {
   reader: StoreReader;
-  clock: Clock;
-  ids: Ids;
-  actions: ReadonlyMap<ActionName, Action>;
   rules: readonly LoadedRule[];
   /** These are not the active rules. */
   isWhatIf: boolean;
-  daemonMode: Mode;
-  settings: Pick<EngineSettings, 'decide' | 'trust' | 'events'>;
+  settings: Pick<Engine['settings'], 'decide' | 'trust' | 'events'>;
 }
 
 export type DecidedNow = Pick<
@@ -123,28 +116,14 @@ async function decideNow(
   });
   const own = decided.decisions.filter(({ subject }) => subject.id === subjectId);
   return {
-    decisions: own.map(({ action, target, decision, reason, reasonText, mode, effect }) => {
-      return { action, target, decision, reason, reasonText, mode, effect, notAsked: NOT_ASKED[reason] ?? [] };
+    decisions: own.map((one) => {
+      const { action, target, decision, reason, reasonText, mode, effect } = one;
+      const notAsked = checksOfARun(one, rule, actions.get(action));
+      return { action, target, decision, reason, reasonText, mode, effect, notAsked };
     }),
     claims: openState.claims.filter((claim) => claim.rule === rule.id && claim.subjectId === subjectId),
   };
 }
-
-const TARGET: readonly ReasonCode[] = ['conflict', 'other_first'];
-const BOUNDS: readonly ReasonCode[] = ['limits', 'owners'];
-
-/** By answer: what a run asks before it, or lets another rule's undoing (`cleared`) take its place. All else is asked of one subject. */
-const NOT_ASKED: { readonly [reason in ReasonCode]?: readonly ReasonCode[] } = {
-  other_first: ['conflict'],
-  serial_shared: [...TARGET, 'cleared'],
-  limits: [...TARGET, 'cleared'],
-  owners: [...TARGET, 'limits', 'cleared'],
-  approval_needed: [...TARGET, ...BOUNDS, 'cleared'],
-  ceiling: [...TARGET, ...BOUNDS],
-  stopped: [...TARGET, ...BOUNDS, 'ceiling'],
-  rule_matches: [...TARGET, ...BOUNDS, 'ceiling', 'cleared'],
-  cleared: [...TARGET, 'ceiling'],
-};
 
 function isOther(now: Pick<ExplainedSubject, 'decisions'>, recorded: Recorded): boolean {
   const answers = (decisions: readonly Pick<Decision, 'action' | 'target' | 'decision' | 'reason'>[]) =>

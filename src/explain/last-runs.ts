@@ -8,7 +8,7 @@ import { SOURCE_OF, SOURCES, type Source } from '../domain/subjects.ts';
 import type { LoadedRule } from '../evaluate/index.ts';
 import { skippedReading } from '../pull/pull-source.ts';
 import { type JudgedRun, lastReading, RECENT_RUNS_MAX, recentRuns } from '../run/recent-runs.ts';
-import type { ReadEvents } from './read-events.ts';
+import type { ReadEvents } from './read-subject.ts';
 
 /** What an explanation rests on besides the records that it read, and as of when. */
 export interface ExplainBasis {
@@ -59,7 +59,7 @@ export async function readLastRuns(reader: StoreReader, asked: Asked): Promise<L
   const lists = rule.sources.filter((source) => source !== 'events');
   return {
     sources: await readingsOf(reader, runs, asked),
-    recorded: run ? await recordedIn(reader, run, asked) : { decisions: [], none: notJudged(isWhatIf, runs.length) },
+    recorded: run ? await recordedIn(reader, run, asked) : { decisions: [], none: await notJudged(reader, isWhatIf) },
     basis: {
       run: run && basisRun(run, rule),
       sources: lists.map((source) => {
@@ -89,9 +89,11 @@ async function recordedIn(reader: StoreReader, run: JudgedRun, { rule, subjectId
   return { decisions, none: decisions.length > 0 ? undefined : notRecorded(run, rule, subjectId) };
 }
 
-function notJudged(isWhatIf: boolean, runs: number): string {
+async function notJudged(reader: StoreReader, isWhatIf: boolean): Promise<string> {
   if (isWhatIf) return 'no run has judged these rules: they are not the active ones';
-  return runs < RECENT_RUNS_MAX ? 'no run has judged this rule yet' : `none of the last ${runs} runs judged this rule`;
+  return (await reader.latestRun())
+    ? `none of the last ${RECENT_RUNS_MAX} runs judged this rule`
+    : 'no run has judged this rule yet';
 }
 
 /** INVARIANT: that it did not match is said only where that run left nothing out. */

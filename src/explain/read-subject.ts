@@ -1,13 +1,19 @@
-// explain: the records of one subject, read now: itself, those that its rule joins, and the devices that its actions touch.
-// In: the API, a rule, an id. Out: records without secrets; a source that answers 403 is unavailable, as it is to a run.
+// explain: one subject as it is read now: its record, those that its rule joins, the devices that its actions touch, its events.
+// In: the API, the stored events, a rule, an id. Out: records without secrets; a source that answers 403 is unavailable, as it is
+// to a run. Stores nothing.
 import { AppError } from '../domain/errors.ts';
+import type { TrustEvent } from '../domain/event.ts';
 import { type Facts, ownText, ownTexts } from '../domain/facts.ts';
 import type { Api } from '../domain/ports.ts';
+import type { Coverage, SourceReading } from '../domain/snapshot.ts';
+import type { StoreReader } from '../domain/store.ts';
 import type { Source, SubjectKind } from '../domain/subjects.ts';
 import type { Joins, Needs } from '../domain/verdict.ts';
 import type { LoadedRule } from '../evaluate/index.ts';
 import { FleetIndex } from '../pull/fleet-index.ts';
+import { type EventPullOptions, type EventPullSettings, pullEvents } from '../pull/pull-events.ts';
 import { dropSecrets } from '../pull/secrets.ts';
+import type { TrustSettings } from '../pull/trust-gate.ts';
 import { deletesMappings } from '../run/exemption-needs.ts';
 import { ownersOf } from '../run/exemption-of.ts';
 
@@ -71,4 +77,31 @@ async function devicesOfUser(api: Api, user: Facts): Promise<Map<string, Facts[]
   const devices = new Map<string, Facts[]>();
   for (const serial of ownTexts(user, 'SerialNumbers') ?? []) devices.set(serial, await api.devicesOfSerial(serial));
   return devices;
+}
+
+type EventsAsked = Pick<EventPullOptions, 'api' | 'clock' | 'nowMs' | 'windowMs' | 'asksForServices'> & {
+  reader: Pick<StoreReader, 'coverage' | 'events'>;
+  settings: { events: EventPullSettings; trust: TrustSettings };
+};
+
+export interface ReadEvents {
+  events: TrustEvent[];
+  coverage: Coverage[];
+  reading: SourceReading;
+  /** Windows end then: now, or when the log was last read, should it not be readable now; undefined: it never was. */
+  atMs: number | undefined;
+}
+
+/** What is stored, and what came since. Errors: AppError `api_refused`, `stopped`; the reading has all others. */
+export async function readEvents({ reader, settings, ...asked }: EventsAsked): Promise<ReadEvents> {
+  const known = await reader.coverage();
+  // Nothing is remembered of how far back an earlier explanation reached.
+  const pulled = await pullEvents({ ...asked, triedMs: 0, known, trust: settings.trust, settings: settings.events });
+  const { reading } = pulled;
+  if (reading.state === 'unavailable') return { events: [], coverage: [], reading, atMs: undefined };
+  const coverage = pulled.coverage ? [...known, pulled.coverage] : known;
+  const atMs = coverage.at(-1)?.toMs;
+  const events: TrustEvent[] = [];
+  for await (const batch of reader.events((atMs ?? asked.nowMs) - asked.windowMs)) events.push(...batch);
+  return { events: [...events, ...pulled.events], coverage, reading, atMs };
 }

@@ -48,16 +48,16 @@ describe('explain', () => {
     expect(of('hold', 'limits')).toHaveLength(7);
     const { decisions, recorded, basis, text } = await explained(DEVICE, 'LOST-3');
     expect(decisions).toMatchObject([{ decision: 'act', reason: 'rule_matches' }]);
-    expect(decisions[0]?.notAsked).toEqual(['conflict', 'other_first', 'limits', 'owners', 'ceiling', 'cleared']);
+    expect(decisions[0]?.notAsked).toEqual(['conflict', 'limits', 'owners', 'ceiling', 'cleared']);
     const [held] = of('hold', 'limits').filter(({ target }) => target === 'LOST-3');
     expect(recorded).toEqual({ decisions: [held], none: undefined, differs: true });
     expect(basis.run).toMatchObject({ id: run.id, seq: 1, mode: 'dry-run', match: 7, subjects: 207, wasEdited: false });
     const words = text.replaceAll(/\s+/g, ' ');
     expect(words).toContain('limits, owners, ceilings');
     expect(words).toContain('7 of 207 devices matched');
-    expect(words).toContain(`run 1, the last one of this rule (${timeOf(run.startedAt)}, mode dry-run)`);
-    expect(words).toContain("because 7 targets at once cross the rule's limit (max 1) (limits)");
-    expect(words).toContain('THIS DIFFERS from what is decided now');
+    expect(words).toContain(`LAST RUN of this rule: run 1 (${timeOf(run.startedAt)}, mode dry-run)`);
+    expect(words).toContain("was HELD, because 7 targets at once cross the rule's limit (max 1) (limits)");
+    expect(words).toContain('THIS DIFFERS from now');
   });
 
   it('is the same as the last run where nothing but this subject was weighed', async () => {
@@ -89,7 +89,7 @@ describe('explain', () => {
     const { decisions, recorded, text } = await explained(DEVICE, 'LATE-1');
     expect(decisions).toMatchObject([{ decision: 'act', reason: 'rule_matches' }]);
     expect(recorded).toEqual({ decisions: [], none: 'the rule did not match it', differs: true });
-    expect(text).toContain(`run 1, the last one of this rule (${timeOf(run.startedAt)}, mode enforce)`);
+    expect(text).toContain(`LAST RUN of this rule: run 1 (${timeOf(run.startedAt)}, mode enforce)`);
     expect(text).toContain('nothing: the rule did not match it');
     expect((await org.run('dry-run')).of('act')).toMatchObject([{ target: 'LATE-1' }]);
   });
@@ -102,7 +102,7 @@ describe('explain', () => {
     const { decisions, claims, text } = await explained(DEVICE, 'HEALED-1');
     expect(decisions).toEqual([]);
     expect(claims).toMatchObject([{ action: 'ban_device', target: 'HEALED-1', status: 'standing' }]);
-    expect(text).toContain('in force: ban_device HEALED-1');
+    expect(text).toContain('in force by this rule: ban_device HEALED-1');
   });
 
   it('decides nothing by a rule that is off', async () => {
@@ -190,7 +190,7 @@ describe('explain', () => {
       sources: [{ source: 'devices', seq: undefined }],
       events: undefined,
     });
-    expect(text).toContain('last run: no run has judged this rule yet');
+    expect(text).toContain('LAST RUN: no run has judged this rule yet');
     expect(text).toContain('devices: not read by a run yet, and taken as trusted');
   });
 
