@@ -1,6 +1,7 @@
 // commands: an explanation of one subject for the terminal: the verdict, what would be decided now, what the last run decided, and
 // as of when all of it is known. In: what explaining answered. Out: text as wide as the terminal; hidden characters are shown.
 import type { Decision, StoredDecision } from '../domain/decision.ts';
+import { isDone } from '../domain/intent.ts';
 import { SOURCE_OF } from '../domain/subjects.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { explanationText } from '../evaluate/index.ts';
@@ -59,10 +60,11 @@ function nowLines(explained: Explained): string[] {
 }
 
 /** What is not live is not done: by the rule's own mode, or by the daemon's. */
-function nowWords({ decision, mode }: DecidedNow): string {
+function nowWords({ decision, mode, notAsked }: DecidedNow): string {
   if (decision === 'hold') return 'would be HELD';
   if (decision === 'skip') return 'would be skipped';
-  return mode === 'enforce' ? 'WOULD BE DONE' : `would only be reported, in mode ${mode}`;
+  if (mode !== 'enforce') return `would only be reported, in mode ${mode}`;
+  return notAsked.length === 0 ? 'WOULD BE DONE' : 'WOULD BE DONE, if a whole run allows it';
 }
 
 function because({ reason, reasonText }: Pick<Decision, 'reason' | 'reasonText'>): string {
@@ -94,7 +96,8 @@ function lastRunLines({ explanation, decisions, basis: { run }, recorded }: Expl
 function thenWords({ decision, mode, cappedBy, outcome }: StoredDecision): string {
   if (decision === 'hold') return 'was HELD';
   if (decision === 'skip') return 'was skipped';
-  if (outcome !== 'dry_run') return `was to be done: ${outcome ?? 'not carried out yet'}`;
+  if (outcome === undefined) return 'was to be done, and is not carried out yet';
+  if (outcome !== 'dry_run') return `${isDone({ outcome }) ? 'was DONE' : 'was tried'} (${outcome})`;
   return cappedBy === undefined ? `was only reported, in mode ${mode}` : 'would have been DONE by a live run';
 }
 

@@ -67,7 +67,14 @@ describe('explain', () => {
     const { decisions, recorded, text } = await explained(DEVICE, 'ALONE-1');
     expect(decisions).toMatchObject([{ decision: 'act', reason: 'rule_matches', mode: 'enforce' }]);
     expect(recorded).toEqual({ decisions: of('act'), none: undefined, differs: false });
+    expect(text).toContain('WOULD BE DONE, if a whole run allows it, because the rule matches (rule_matches)');
+    expect(text).toContain('would have been DONE by a live run');
     expect(text).toContain('the same as now');
+    await org.run('enforce');
+    const after = await explained(DEVICE, 'ALONE-1');
+    expect(after.decisions).toMatchObject([{ decision: 'skip', notAsked: [] }]);
+    expect(after.text).toContain('was DONE (succeeded), because the rule matches');
+    expect(after.text).toContain('THIS DIFFERS from now');
   });
 
   it('shows an unchanged decision with the run that wrote it', async () => {
