@@ -71,8 +71,9 @@ function because({ reason, reasonText }: Pick<Decision, 'reason' | 'reasonText'>
   return `because ${reasonText} (${reason})`;
 }
 
-function nothingWords({ mode, explanation: { verdict }, claims }: Explained): string {
+function nothingWords({ mode, explanation: { verdict }, claims, basis: { events } }: Explained): string {
   if (mode === 'off') return 'nothing: the rule is off';
+  if (events?.state === 'failed') return 'nothing: a run does not judge by events that it cannot read';
   if (verdict === 'unknown' || verdict === 'error') return `nothing: a verdict ${verdict} never acts, and never undoes`;
   if (claims.length > 0) return 'nothing, as yet: a run decides when what is in force is undone';
   return 'nothing: the rule does not match, and nothing is in force by it';

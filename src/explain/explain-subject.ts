@@ -86,7 +86,7 @@ export async function explainSubject(deps: ExplainDeps, ruleId: string, id: stri
 /** The same pure pipeline as a run. None of the stored decisions is reconciled, so that every proposal is answered. */
 async function decideNow(
   { api, reader, actions, rules, daemonMode, ids, settings }: ExplainDeps,
-  { rule, subjectId, nowMs, isWhatIf }: Asked,
+  { rule, subjectId, events, nowMs, isWhatIf }: Asked,
   { record, judgement, sources }: { record: Facts; judgement: Judgement; sources: LastRuns['sources'] },
 ): Promise<Pick<ExplainedSubject, 'decisions' | 'claims'>> {
   const { decisions: said, ...openState } = await reader.openState(nowMs);
@@ -94,14 +94,16 @@ async function decideNow(
   const touched = await readTouched(api, rule, record);
   const exemptions = new Exemptions(openState.exemptions ?? [], nowMs);
   const asksForBundles = rule.then.some(({ action }) => actions.get(action)?.fieldWritten === MEMBERSHIP);
+  // A run does not judge by events that it could not read.
+  const isUnjudged = events?.reading.state === 'failed';
   const decided = decide({
     runMode: daemonMode,
     daemonMode,
     nowMs,
     // Nobody measured how long: the wall clock is enough to explain.
     steady: { nowMs, sinceMs: Number.NEGATIVE_INFINITY, forMs: 0, jumpedMs: nowMs, setBackMs },
-    judged: rule.mode === 'off' ? [] : [rule],
-    unjudged: [],
+    judged: rule.mode === 'off' || isUnjudged ? [] : [rule],
+    unjudged: isUnjudged ? [rule] : [],
     activeRules: new Set(rules.filter(({ mode }) => mode !== 'off').map((one) => one.id)),
     traits: actions,
     judgements: [judgement],

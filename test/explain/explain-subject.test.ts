@@ -172,6 +172,19 @@ describe('explain', () => {
     expect(text).toContain('events cannot be read now');
   });
 
+  it('decides nothing by events that cannot be read, as a run does', async () => {
+    org = await startOrganization({ rules: { service: DISABLE_FAILING }, env: { TRUSTWARD_PROGRESS_TIMEOUT: '1s' } });
+    const service = org.console.fleet.addService('billing', 'global-edge');
+    addErrors(service, 6);
+    expect((await org.run('dry-run')).of('hold')).toHaveLength(1);
+    org.console.faults?.set([{ kind: 'error', match: { path: '/api/v1/events' }, status: 500 }]);
+    const { explanation, decisions, recorded, text } = await explained(SERVICE, service);
+    expect(explanation.verdict).toBe('match');
+    expect(decisions).toEqual([]);
+    expect(recorded).toMatchObject({ decisions: [{ reason: 'approval_needed' }], differs: true });
+    expect(text).toContain('nothing: a run does not judge by events that it cannot read');
+  });
+
   it('calls a source that this edition does not have unavailable, and no gap', async () => {
     org = await startOrganization({ rules: { service: DISABLE_FAILING } });
     const service = org.console.fleet.addService('billing', 'global-edge');
