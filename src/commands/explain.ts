@@ -7,7 +7,7 @@ import { type ExplainedSubject, explainSubject } from '../explain/explain-subjec
 import { namingApi } from './api-fault.ts';
 import { findDaemon } from './daemon-client.ts';
 import { type Explained, explainedText } from './explained-text.ts';
-import { type CommonOptions, configOf, type Io, outputOf, write } from './io.ts';
+import { type CommonOptions, configOf, type Io, outputOf, widthOf, write } from './io.ts';
 import { otherThanActive } from './other-rules.ts';
 
 export async function explainCommand(io: Io, rule: string, subject: string, options: CommonOptions): Promise<number> {
@@ -20,17 +20,19 @@ export async function explainCommand(io: Io, rule: string, subject: string, opti
     daemon && !other
       ? (JSON.parse(await daemon.call('POST', path, { subject })) as ExplainedSubject)
       : await explainHere(config, rule, subject, other !== undefined);
-  write(io, options, format === 'json' ? JSON.stringify(plainJson(explained), null, 2) : explainedText(explained));
+  const text = () => explainedText(explained, widthOf(options));
+  write(io, options, format === 'json' ? JSON.stringify(plainJson(explained), null, 2) : text());
   return 0;
 }
 
 /** Reads only, beside whoever writes. Errors: as composeWhatIf and explainSubject. */
 async function explainHere(config: Config, rule: string, subject: string, isWhatIf: boolean): Promise<Explained> {
   const { engine, explaining, close } = await composeWhatIf(config);
-  const explain = async (): Promise<Explained> =>
-    isWhatIf
-      ? { ...(await explainSubject(explaining(), rule, subject)), whatIf: engine.rulesDir }
-      : explainSubject({ ...explaining(), daemonMode: leastMode(config.mode, engine.daemonMode) }, rule, subject);
+  const explain = async (): Promise<Explained> => {
+    const daemonMode = isWhatIf ? engine.daemonMode : leastMode(config.mode, engine.daemonMode);
+    const explained = await explainSubject({ ...explaining(), isWhatIf, daemonMode }, rule, subject);
+    return isWhatIf ? { ...explained, whatIf: engine.rulesDir } : explained;
+  };
   try {
     return await namingApi(config, explain);
   } finally {

@@ -1,55 +1,135 @@
-// commands: an explanation of one subject for the terminal: the tree and the facts, what decide would say, and as of when it knows
-// what it did not read now. In: what explaining answered. Out: text; hidden characters of hostile names are shown.
-
-import { SOURCE_OF, type Source } from '../domain/subjects.ts';
+// commands: an explanation of one subject for the terminal: the verdict, what would be decided now, what the last run decided, and
+// as of when all of it is known. In: what explaining answered. Out: text as wide as the terminal; hidden characters are shown.
+import type { Decision, StoredDecision } from '../domain/decision.ts';
+import { isDone } from '../domain/intent.ts';
+import { SOURCE_OF } from '../domain/subjects.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { explanationText } from '../evaluate/index.ts';
-import type { ExplainBasis } from '../explain/explain-basis.ts';
-import type { ExplainedSubject } from '../explain/explain-subject.ts';
-import { showHidden } from '../report/index.ts';
+import type { DecidedNow, ExplainedSubject } from '../explain/explain-subject.ts';
+import { paragraph, type TerminalOptions, timeWords } from '../report/index.ts';
 
 /** `whatIf`: the folder of the rules, when they are not the active ones. */
 export type Explained = ExplainedSubject & { whatIf?: string | undefined };
 
-export function explainedText({ explanation, decisions, basis, whatIf }: Explained): string {
-  const lines = decisions.map(
-    ({ action, target, decision, reason, reasonText, mode, effect }) =>
-      `  ${decision} (${reason}): ${reasonText}\n    ${action} ${target}, mode ${mode}: ${effect.text}`,
-  );
-  const none = ['  nothing: only a match, or a trouble of ours that is over, leads to a decision'];
-  const text = [
+/** Spaces at the beginning of a line set it in, and what is wrapped of it a little more. */
+export function explainedText(explained: Explained, { width = 100 }: TerminalOptions = {}): string {
+  const { explanation, whatIf } = explained;
+  const lines = [
     ...(whatIf === undefined ? [] : [`what-if: by the rules in \`${whatIf}\`, not the active ones`, '']),
-    `${explanationText(explanation)}\ndecide would say`,
-    ...(lines.length > 0 ? lines : none),
+    ...explanationText(explanation).split('\n'),
+    ...nowLines(explained),
     '',
-    ...basisLines(basis, SOURCE_OF[explanation.subject.kind]),
-  ].join('\n');
-  return text.split('\n').map(showHidden).join('\n');
+    ...lastRunLines(explained),
+    '',
+    ...basisLines(explained),
+  ];
+  return lines.flatMap((line) => wrapped(line, width)).join('\n');
 }
 
-function basisLines({ run, sources, events }: ExplainBasis, list: Source): string[] {
+function wrapped(line: string, width: number): string[] {
+  const indent = line.length - line.trimStart().length;
+  const [first = '', ...rest] = paragraph(line.slice(indent), { width: width - indent - 2 }).split('\n');
+  return [' '.repeat(indent) + first, ...rest.map((more) => ' '.repeat(indent + 2) + more)];
+}
+
+const CHECKS = {
+  conflict: 'conflicts with other rules',
+  other_first: 'what goes first on the same target',
+  limits: 'limits',
+  owners: 'owners',
+  ceiling: 'ceilings',
+  cleared: 'undoings by other rules',
+} as const;
+
+function nowLines(explained: Explained): string[] {
+  const { explanation, decisions, claims } = explained;
+  const unasked = new Set<string>(decisions.flatMap(({ notAsked }) => notAsked));
+  const checks = Object.entries(CHECKS).flatMap(([check, words]) => (unasked.has(check) ? words : []));
   return [
-    'the subject is read now; the rest is as of the last run',
-    ...(run
-      ? [
-          `  run ${run.seq}, ${isoTime(run.atMs)}: ${run.match} of ${run.subjects} ${list} matched${run.wasEdited ? ', by the rule as it was before it was edited' : ''}`,
-        ]
-      : ['  no run has judged this rule yet: limits, owners and ceilings count this subject alone']),
-    ...sources.map((source) => `  ${sourceLine(source)}`),
-    ...(events ? eventLines(events) : []),
+    `DECIDED NOW, for this ${explanation.subject.kind} alone (${time(explanation.atMs)})`,
+    ...decisions.flatMap((decision) => [
+      `  ${nowWords(decision)}, ${because(decision)}`,
+      `    ${decision.effect.text}`,
+    ]),
+    ...(decisions.length === 0 ? [`  ${nothingWords(explained)}`] : []),
+    ...(checks.length === 0 ? [] : [`  not checked, since they take a whole run: ${checks.join(', ')}`]),
+    ...claims.map(
+      ({ action, target, openedAt }) => `  in force by this rule: ${action} ${target}, since ${time(openedAt)}`,
+    ),
   ];
 }
 
-function sourceLine({ source, seq, state, trusted, reasons }: ExplainBasis['sources'][number]): string {
+/** What is not live is not done: by the rule's own mode, or by the daemon's. */
+function nowWords({ decision, mode, notAsked }: DecidedNow): string {
+  if (decision === 'hold') return 'would be HELD';
+  if (decision === 'skip') return 'would be skipped';
+  if (mode !== 'enforce') return `would only be reported, in mode ${mode}`;
+  return notAsked.length === 0 ? 'WOULD BE DONE' : 'WOULD BE DONE, if a whole run allows it';
+}
+
+function because({ reason, reasonText }: Pick<Decision, 'reason' | 'reasonText'>): string {
+  return `because ${reasonText} (${reason})`;
+}
+
+function nothingWords({ mode, explanation: { verdict }, claims, basis: { events } }: Explained): string {
+  if (mode === 'off') return 'nothing: the rule is off';
+  if (events?.state === 'failed') return 'nothing: a run does not judge by events that it cannot read';
+  if (verdict === 'unknown' || verdict === 'error') return `nothing: a verdict ${verdict} never acts, and never undoes`;
+  if (claims.length > 0) return 'nothing, as yet: a run decides when what is in force is undone';
+  return 'nothing: the rule does not match, and nothing is in force by it';
+}
+
+function lastRunLines({ explanation, decisions, basis: { run }, recorded }: Explained): string[] {
+  if (!run) return [`LAST RUN: ${recorded.none}`];
+  const edited = run.wasEdited ? ', by the rule as it was before it was edited' : '';
+  const matched = `${run.match} of ${run.subjects} ${SOURCE_OF[explanation.subject.kind]} matched${edited}`;
+  return [
+    `LAST RUN of this rule: run ${run.seq} (${time(run.atMs)}, mode ${run.mode}): ${matched}`,
+    ...recorded.decisions.flatMap((decision) => [
+      `  ${thenWords(decision)}, ${because(decision)}`,
+      `    ${decisions.some(({ effect }) => effect.text === decision.effect.text) ? `${decision.action} ${decision.target}` : decision.effect.text}${sinceWords(decision, run.seq)}`,
+    ]),
+    ...(recorded.none === undefined ? [] : [`  nothing: ${recorded.none}`]),
+    `  ${recorded.differs ? 'THIS DIFFERS from now: something changed since, or it takes a whole run to decide' : 'the same as now'}`,
+  ];
+}
+
+function thenWords({ decision, mode, cappedBy, outcome }: StoredDecision): string {
+  if (decision === 'hold') return 'was HELD';
+  if (decision === 'skip') return 'was skipped';
+  if (outcome === undefined) return 'was to be done, and is not carried out yet';
+  if (outcome !== 'dry_run') return `${isDone({ outcome }) ? 'was DONE' : 'was tried'} (${outcome})`;
+  return cappedBy === undefined ? `was only reported, in mode ${mode}` : 'would have been DONE by a live run';
+}
+
+function sinceWords({ runSeq, writtenAt }: StoredDecision, seq: number): string {
+  return runSeq === seq ? '' : ` (unchanged since run ${runSeq}, ${time(writtenAt)})`;
+}
+
+function basisLines({ explanation: { subject }, basis: { sources, events } }: Explained): string[] {
+  return [
+    'AS OF',
+    `  this ${subject.kind}: read now`,
+    ...sources.map((source) => `  ${sourceWords(source)}`),
+    ...(events ? [`  ${eventWords(events)}`] : []),
+  ];
+}
+
+function sourceWords({ source, seq, state, trusted, reasons }: Explained['basis']['sources'][number]): string {
+  if (seq === undefined) return `${source}: not read by a run yet, and taken as trusted`;
   if (state === 'read' && trusted) return `${source}: trusted in run ${seq}`;
   const what = { read: 'NOT TRUSTED', unavailable: 'not available (403)', failed: 'could not be read', skipped: '' };
   return `${source}: ${what[state]} in run ${seq}: ${reasons.join('; ')}`;
 }
 
-function eventLines({ state, trusted, atMs, reasons }: NonNullable<ExplainBasis['events']>): string[] {
+function eventWords({ state, trusted, atMs, reasons }: NonNullable<Explained['basis']['events']>): string {
   const why = reasons.join('; ');
-  if (state === 'read') return trusted ? [] : [`  events: NOT TRUSTED: ${why}`];
-  if (state === 'unavailable') return [`  events: not available (403): ${why}`];
-  const known = atMs === undefined ? 'and never were' : `so windows end at ${isoTime(atMs)}, when they last were`;
-  return [`  events cannot be read now, ${known}: ${why}`];
+  if (state === 'read') return trusted ? 'events: read now' : `events: NOT TRUSTED: ${why}`;
+  if (state === 'unavailable') return `events: not available (403): ${why}`;
+  const known = atMs === undefined ? 'and never were' : `so windows end at ${time(atMs)}, when they last were`;
+  return `events cannot be read now, ${known}: ${why}`;
+}
+
+function time(ms: number): string {
+  return timeWords(isoTime(ms));
 }

@@ -106,7 +106,7 @@ export async function composeEngine(
     await store.abortStaleRuns(clock.nowMs());
     const explaining = (): ExplainDeps => {
       const { ids, actions, settings, daemonMode } = engine;
-      return { api, reader: store, clock, ids, actions, rules: rules.all(), daemonMode, settings };
+      return { api, reader: store, clock, ids, actions, rules: rules.all(), isWhatIf: false, daemonMode, settings };
     };
     const verify = () => verifyAudit(auditSourcesOf(config.db, store, clock));
     return {

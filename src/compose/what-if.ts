@@ -14,7 +14,8 @@ import { Closing, loadParts } from './parts.ts';
 
 export interface WhatIfComposition {
   engine: WhatIfEngine;
-  explaining(): ExplainDeps;
+  /** Which rules are active, the caller knows. */
+  explaining(): Omit<ExplainDeps, 'isWhatIf'>;
   /** Aborting it ends what is being read. */
   stopping: AbortController;
   close(): Promise<void>;

@@ -133,6 +133,8 @@ export interface RunRecord extends Run {
 
 export interface DecisionQuery {
   runSeq?: number;
+  /** In force in the run of this number: written by it, or by an earlier one and unchanged since. */
+  inForceIn?: number;
   rule?: string;
   subjectId?: string;
   target?: string;

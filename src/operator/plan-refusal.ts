@@ -11,8 +11,8 @@ import type { PlannedIntent } from '../domain/plan.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { OpenState } from '../domain/store.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
-import { lastRead, RUNS_MAX } from '../explain/explain-basis.ts';
 import type { Engine } from '../run/engine.ts';
+import { lastReading, recentRuns } from '../run/recent-runs.ts';
 
 /** Answers that no approval lifts, and that the last look cannot give: they take all wishes of a run, or what decide/ is told. */
 const UNLIFTED: ReadonlySet<ReasonCode> = new Set(['conflict', 'other_first', 'impossible_target']);
@@ -73,10 +73,10 @@ function firstIn(
 
 /** Asked of the readings and not of the decisions, of which a run over untrusted data writes examples alone. */
 async function untrustedSources({ store }: Pick<Engine, 'store'>): Promise<ReadonlyMap<Source, string>> {
-  const runs = await store.runs(RUNS_MAX);
+  const runs = await recentRuns(store);
   return new Map(
     SOURCES.flatMap((source): [Source, string][] => {
-      const reading = lastRead(runs, source)?.reading;
+      const reading = lastReading(runs, source)?.reading;
       if (reading?.state !== 'read' || reading.trusted) return [];
       return [[source, reading.reasons.map(({ text }) => text).join('; ')]];
     }),

@@ -20,6 +20,7 @@ export { type MarkdownOptions, reportMarkdown } from './markdown.ts';
 export type { Report, ReportDecision, ReportSummary } from './report.ts';
 export { paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
 export { reportText, type TextOptions } from './text.ts';
+export { timeWords } from './words.ts';
 
 export const REPORT_FORMATS = ['json', 'md', 'text'] as const;
 export type ReportFormat = (typeof REPORT_FORMATS)[number];

@@ -78,6 +78,8 @@ export class SqliteReader implements StoreReader, CheckpointReader {
   async decisions(query: DecisionQuery): Promise<StoredDecision[]> {
     const where = new Where();
     where.add('run_seq = ?', query.runSeq);
+    where.add('run_seq <= ?', query.inForceIn);
+    where.add('(ended_seq IS NULL OR ended_seq > ?)', query.inForceIn);
     where.add('rule = ?', query.rule);
     where.add('subject = ?', query.subjectId);
     where.add('target = ?', query.target);

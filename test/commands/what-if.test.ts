@@ -138,6 +138,18 @@ describe('a run over other rules, without a daemon', () => {
 describe('explain, without a daemon', () => {
   beforeEach(() => org.composition.close());
 
+  it('has no recorded decision by other rules, also where the active ones have a rule of the same name', async () => {
+    await command(['run', '--mode', 'dry-run'], org.env);
+    const asked = ['explain', 'ban-compromised-device', 'LOST-1'];
+    const recorded = async (...more: string[]) =>
+      JSON.parse((await command([...asked, ...more, '--format', 'json'], org.env)).out).recorded;
+    expect(await recorded()).toMatchObject({ decisions: [{ decision: 'act', runSeq: 1 }], differs: false });
+    const other = ['--rules', folder('same-name', { ban: BAN_COMPROMISED })];
+    const none = 'no run has judged these rules: they are not the active ones';
+    expect(await recorded(...other)).toEqual({ decisions: [], none, differs: false });
+    expect((await command([...asked, ...other], org.env)).out).toContain(`LAST RUN: ${none}`);
+  });
+
   it('waits for, or is refused by, another command that writes', async () => {
     await command(['run', '--mode', 'dry-run'], org.env);
     const lock = takeWriterLock(org.dbFile);
@@ -185,7 +197,14 @@ describe('other rules, while a daemon runs', () => {
     expect(through.run).toMatchObject({ whatIf: false, rulesDir: org.rulesDir, seq: 3 });
   });
 
-  it('are left aside by explain', async () => {
+  it('give way to the active ones where explain is asked without them, with the recorded decision', async () => {
+    const asked = ['explain', 'ban-compromised-device', 'LOST-1'];
+    const json = JSON.parse((await command([...asked, '--format', 'json'], org.env)).out);
+    expect(json).toMatchObject({ basis: { run: { seq: 2 } }, recorded: { decisions: [{ target: 'LOST-1' }] } });
+    expect((await command(asked, org.env)).out).toContain('LAST RUN of this rule: run 2');
+  });
+
+  it('are what explain goes by when it is given them', async () => {
     const explained = await command(['explain', 'disable-failing-service', service, '--rules', tried], org.env);
     expect(explained).toMatchObject({ code: 0, err: '' });
     expect(explained.out).toContain('disable-failing-service (Disable a service after repeated errors) matches');

@@ -1,5 +1,7 @@
-// test: `explain` held against whole runs: of every match that a run decided about, right after it, explain says the same.
+// test: `explain` held against whole runs, right after them: it gives back what the run recorded about every match, and where
+// deciding the one subject says something else, the run's reason is among the checks that it names as not asked.
 import { afterEach, describe, expect, it } from 'vitest';
+import type { StoredDecision } from '../../src/domain/decision.ts';
 import { explainSubject } from '../../src/explain/explain-subject.ts';
 import { stopEverything } from '../../src/operator/commands.ts';
 import { exempt } from '../../src/operator/exempt.ts';
@@ -56,30 +58,53 @@ async function arrange(env: Record<string, string> = {}): Promise<void> {
     fleet.addEvent({ type: 'Service', subType: 'Access', action: 'Denied', severity: 'ERROR', serviceId });
 }
 
-/** What the last run says and what explain says, a line for each decision; in order, so that they can be compared. */
-async function both(
-  mode: 'dry-run' | 'enforce',
-): Promise<{ ran: string[]; explained: string[]; reasons: Set<string> }> {
-  const { decisions } = await org.run(mode);
-  const line = (
-    about: string,
-    one: { action: string; target: string; decision: string; reason: string; reasonText: string },
-  ) => `${about}: ${one.action} ${one.target}: ${one.decision} (${one.reason}) ${one.reasonText}`;
-  const subjects = new Map(decisions.map(({ rule, subject }) => [`${rule} ${subject.id}`, { rule, id: subject.id }]));
-  const explained: string[] = [];
-  for (const [about, { rule, id }] of subjects) {
-    const found = await explainSubject(org.composition.explaining(), rule, id);
-    explained.push(...found.decisions.map((one) => line(about, one)));
-  }
-  const ran = decisions.map((one) => line(`${one.rule} ${one.subject.id}`, one));
-  return { ran: ran.sort(), explained: explained.sort(), reasons: new Set(decisions.map(({ reason }) => reason)) };
+interface Agreement {
+  /** What the last run decided, and what explain says that it recorded: a line for each, in order. */
+  ran: string[];
+  recorded: string[];
+  reasons: Set<string>;
+  /** Reasons of the run that deciding one subject did not find. */
+  unasked: Set<string>;
 }
 
-describe('explain, asked right after a dry run', () => {
-  it('says something else than the run of any match', async () => {
+async function agreement(mode: 'dry-run' | 'enforce'): Promise<Agreement> {
+  const { run, decisions } = await org.run(mode);
+  const subjects = new Map(decisions.map(({ rule, subject }) => [`${rule} ${subject.id}`, { rule, id: subject.id }]));
+  const recorded: StoredDecision[] = [];
+  const unasked = new Set<string>();
+  for (const { rule, id } of subjects.values()) {
+    const found = await explainSubject(org.composition.explaining(), rule, id);
+    expect(found.basis.run).toMatchObject({ id: run.id, seq: run.seq, mode });
+    recorded.push(...found.recorded.decisions);
+    const others = found.recorded.decisions.filter((was) => !found.decisions.some((now) => isSame(now, was)));
+    expect(found.recorded.differs, `${rule} ${id}`).toBe(others.length > 0);
+    for (const { action, target, reason } of others) {
+      const now = found.decisions.find((one) => one.action === action && one.target === target);
+      expect(now?.notAsked, `${rule} ${target}: ${now?.reason}, ran: ${reason}`).toContain(reason);
+      unasked.add(reason);
+    }
+  }
+  const line = ({ id, rule, target, decision, reason, reasonText }: StoredDecision) =>
+    `${id} ${rule} ${target}: ${decision} (${reason}) ${reasonText}`;
+  return {
+    ran: decisions.map(line).sort(),
+    recorded: recorded.map(line).sort(),
+    reasons: new Set(decisions.map(({ reason }) => reason)),
+    unasked,
+  };
+}
+
+type Answer = Pick<StoredDecision, 'action' | 'target' | 'decision' | 'reason'>;
+
+function isSame(a: Answer, b: Answer): boolean {
+  return a.action === b.action && a.target === b.target && a.decision === b.decision && a.reason === b.reason;
+}
+
+describe('explain, asked right after a run', () => {
+  it('names every check that it cannot ask of one subject, and gives what the run recorded', async () => {
     await arrange();
-    const { ran, explained, reasons } = await both('dry-run');
-    expect(explained).toEqual(ran);
+    const { ran, recorded, reasons, unasked } = await agreement('dry-run');
+    expect(recorded).toEqual(ran);
     expect([...reasons].sort()).toEqual([
       'already_so',
       'approval_needed',
@@ -92,9 +117,10 @@ describe('explain, asked right after a dry run', () => {
       'rule_matches',
       'serial_shared',
     ]);
+    expect([...unasked].sort()).toEqual(['limits', 'owners']);
   });
 
-  it('says something else under a ceiling, an exemption, and a stop', async () => {
+  it('does so under a ceiling, an exemption, and a stop', async () => {
     await arrange({ TRUSTWARD_CEILING_RUN: '1,0%' });
     const { engine } = org.composition;
     const operator = { by: 'someone', reason: 'a test' };
@@ -109,20 +135,21 @@ describe('explain, asked right after a dry run', () => {
       },
       'someone',
     );
-    const capped = await both('dry-run');
-    expect(capped.explained).toEqual(capped.ran);
+    const capped = await agreement('dry-run');
+    expect(capped.recorded).toEqual(capped.ran);
     expect([...capped.reasons]).toEqual(expect.arrayContaining(['ceiling', 'exempt']));
+    expect([...capped.unasked].sort()).toEqual(['ceiling', 'limits', 'owners']);
     await stopEverything(engine, operator);
-    const stopped = await both('dry-run');
-    expect(stopped.explained).toEqual(stopped.ran);
+    const stopped = await agreement('dry-run');
+    expect(stopped.recorded).toEqual(stopped.ran);
     expect([...stopped.reasons]).toContain('stopped');
   });
 
-  it('says something else once a part was acted on', async () => {
+  it('does so where decisions of an earlier run are unchanged after a part was acted on', async () => {
     await arrange();
     await org.run('enforce');
-    const { ran, explained, reasons } = await both('dry-run');
-    expect(explained).toEqual(ran);
+    const { ran, recorded, reasons } = await agreement('dry-run');
+    expect(recorded).toEqual(ran);
     expect([...reasons]).toEqual(expect.arrayContaining(['already_so', 'limits', 'conflict']));
   });
 });

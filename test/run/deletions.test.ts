@@ -45,8 +45,7 @@ async function explained(id: string) {
   const { engine } = on;
   const { settings, store } = engine;
   const deps = { ...engine, reader: store, rules: [rule], settings: { ...settings, ...settings.decide } };
-  const { decisions } = await explainSubject(deps as unknown as ExplainDeps, rule.id, id);
-  return decisions.map(({ effect }) => effect);
+  return explainSubject(deps as unknown as ExplainDeps, rule.id, id);
 }
 
 describe('the deletion of a device', () => {
@@ -64,7 +63,7 @@ describe('the deletion of a device', () => {
     expect(on.platform.effects).toEqual(['delete S-d1']);
   });
 
-  it('says the same in a dry run, a live one and explain', async () => {
+  it('says the same in a dry run and a live one, and explain gives that back', async () => {
     lost('d1', [ANN, BOB]);
     on.platform.addDevice('d2', { Emails: [BOB] });
     user(ANN, ['S-d1']);
@@ -72,7 +71,10 @@ describe('the deletion of a device', () => {
     const effects = [await on.run('dry-run'), await on.run()].map(({ plan }) => plan?.intents[0]?.effect);
     const deletion = { devices: ['d1'], owners: [ANN, BOB], certificates: 2, users: [ANN] };
     expect(effects).toMatchObject([{ deletion }, { deletion }]);
-    expect(await explained('d1')).toEqual([effects[1]]);
+    const { decisions, recorded } = await explained('d1');
+    expect(recorded.decisions.map(({ effect }) => effect)).toEqual([effects[1]]);
+    // Who is left without a device takes the whole list.
+    expect(decisions).toMatchObject([{ effect: { deletion: { ...deletion, users: null } } }]);
   });
 
   it('counts with the others of its plan: who loses one device by each is left without any', async () => {

@@ -35,7 +35,8 @@ function singleRecordLacks(field: 'CompromisedStatus'): void {
 
 async function explained(rules: LoadedRule[], rule: string) {
   const { api, clock, ids, actions, settings } = on.engine;
-  const deps = { api, reader: on.store, clock, ids, actions, rules, daemonMode: 'enforce', settings } as const;
+  const own = { isWhatIf: false, daemonMode: 'enforce' } as const;
+  const deps = { api, reader: on.store, clock, ids, actions, rules, settings, ...own };
   return (await explainSubject(deps, rule, 'S-d1')).decisions;
 }
 

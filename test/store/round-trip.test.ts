@@ -77,6 +77,8 @@ describe('what is stored', () => {
     const shown = [];
     for (const id of ['r1', 'r2', 'r3']) shown.push((await store.decisionsOfRun((await store.run(id))!)).length);
     expect(shown).toEqual([1, 1, 0]);
+    const one = async (inForceIn: number) => (await store.decisions({ inForceIn, limit: 10 })).map(({ id }) => id);
+    expect([await one(1), await one(2), await one(3)]).toEqual([['x1'], ['x1'], []]);
   });
 
   it('follows an intent through sent and settled, with its attempts', async () => {

@@ -1,0 +1,114 @@
+// explain: one subject as it is read now: its record, those that its rule joins, the devices that its actions touch, its events.
+// In: the API, the stored events, a rule, an id. Out: records without secrets; a source that answers 403 is unavailable, as it is
+// to a run. Stores nothing.
+import { fieldsWritten, type KnownTraits } from '../domain/action.ts';
+import { AppError } from '../domain/errors.ts';
+import type { TrustEvent } from '../domain/event.ts';
+import { type Facts, ownText, ownTexts } from '../domain/facts.ts';
+import type { Api } from '../domain/ports.ts';
+import type { Coverage, SourceReading } from '../domain/snapshot.ts';
+import type { StoreReader } from '../domain/store.ts';
+import type { Source, SubjectKind } from '../domain/subjects.ts';
+import type { Joins, Needs } from '../domain/verdict.ts';
+import type { LoadedRule } from '../evaluate/index.ts';
+import { FleetIndex } from '../pull/fleet-index.ts';
+import { type EventPullOptions, type EventPullSettings, pullEvents } from '../pull/pull-events.ts';
+import { dropSecrets } from '../pull/secrets.ts';
+import type { TrustSettings } from '../pull/trust-gate.ts';
+import { ownersOf } from '../run/exemption-of.ts';
+import { deletesDevices } from '../run/reading-needs.ts';
+
+/** Errors: AppError `not_found`, and those of reading the API. */
+export async function readSubject(api: Api, kind: SubjectKind, id: string): Promise<Facts> {
+  const read = { device: () => readDevice(api, id), user: () => api.user(id), service: () => api.service(id) };
+  const record = await read[kind]();
+  if (!record) throw new AppError('not_found', `there is no ${kind} \`${id}\` at ${api.address}`);
+  return dropSecrets(record, new Set());
+}
+
+async function readDevice(api: Api, id: string): Promise<Facts | undefined> {
+  const ofSerial = await api.devicesOfSerial(id);
+  if (ofSerial.length > 0) return ofSerial[0];
+  // The API cannot be asked for a DeviceID: the list is read until it comes by.
+  for await (const batch of api.stream('devices')) {
+    const found = batch.find((device) => ownText(device as Facts, 'DeviceID') === id);
+    if (found) return found as Facts;
+  }
+  return undefined;
+}
+
+/** Records of the other kind that the rule reads. */
+export async function readJoins(
+  api: Api,
+  needs: Needs,
+  record: Facts,
+): Promise<{ joins: Joins; unavailable: Source[] }> {
+  const users = await unlessForbidden(needs.owners ? ownersOf(api, [record]) : new Map());
+  const devices = await unlessForbidden(needs.devices ? devicesOfUser(api, record) : new Map());
+  const unavailable: Source[] = [...(users ? [] : ['users' as const]), ...(devices ? [] : ['devices' as const])];
+  return { joins: { users: users ?? new Map(), devices: devices ?? new Map() }, unavailable };
+}
+
+async function unlessForbidden<T>(reading: T | Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'api_forbidden') return undefined;
+    throw error;
+  }
+}
+
+/** The devices that the rule's actions touch. */
+export async function readTouched(
+  api: Api,
+  rule: LoadedRule,
+  record: Facts,
+  actions: KnownTraits,
+): Promise<readonly Facts[]> {
+  if (rule.subject === 'service') return [];
+  if (rule.subject === 'user')
+    return deletesDevices(rule, actions) ? [...(await devicesOfUser(api, record)).values()].flat() : [];
+  const devices = await api.devicesOfSerial(ownText(record, 'SerialNumber') ?? '');
+  return devices.length > 0 ? devices : [record];
+}
+
+/** A few devices do not name all that their owners have: what a deletion leaves them with is not known of one subject. */
+export function fleetOf(devices: readonly Facts[], actions: KnownTraits): FleetIndex {
+  const fleet = new FleetIndex(fieldsWritten(actions, 'device'));
+  for (const device of devices) fleet.add(device);
+  return fleet;
+}
+
+/** By serial number. */
+async function devicesOfUser(api: Api, user: Facts): Promise<Map<string, Facts[]>> {
+  const devices = new Map<string, Facts[]>();
+  for (const serial of ownTexts(user, 'SerialNumbers') ?? []) devices.set(serial, await api.devicesOfSerial(serial));
+  return devices;
+}
+
+type EventsAsked = Pick<EventPullOptions, 'api' | 'clock' | 'nowMs' | 'windowMs' | 'asksForServices'> & {
+  reader: Pick<StoreReader, 'coverage' | 'events'>;
+  settings: { events: EventPullSettings; trust: TrustSettings };
+};
+
+export interface ReadEvents {
+  events: TrustEvent[];
+  coverage: Coverage[];
+  reading: SourceReading;
+  /** Windows end then: now, or when the log was last read, should it not be readable now; undefined: it never was. */
+  atMs: number | undefined;
+}
+
+/** What is stored, and what came since. Errors: AppError `api_refused`, `stopped`; the reading has all others. */
+export async function readEvents({ reader, settings, ...asked }: EventsAsked): Promise<ReadEvents> {
+  const known = await reader.coverage();
+  // Nothing is remembered of how far back an earlier explanation reached.
+  const pulled = await pullEvents({ ...asked, triedMs: 0, known, trust: settings.trust, settings: settings.events });
+  const { reading } = pulled;
+  if (reading.state === 'unavailable') return { events: [], coverage: [], reading, atMs: undefined };
+  const coverage = pulled.coverage ? [...known, pulled.coverage] : known;
+  const atMs = coverage.at(-1)?.toMs;
+  const events: TrustEvent[] = [];
+  for await (const batch of reader.events((atMs ?? asked.nowMs) - asked.windowMs)) events.push(...batch);
+  return { events: [...events, ...pulled.events], coverage, reading, atMs };
+}

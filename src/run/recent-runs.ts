@@ -1,0 +1,30 @@
+// run: what the last runs read and judged, for those who ask between two runs. In: the store, for reading.
+// Out: runs that came as far as findings, and how a source was last read. Reads no API.
+import type { RunFindings } from '../domain/run.ts';
+import type { SourceReading } from '../domain/snapshot.ts';
+import type { RunRecord, StoreReader } from '../domain/store.ts';
+import type { Source } from '../domain/subjects.ts';
+
+/** What happened in earlier runs than these is not looked up. */
+export const RECENT_RUNS_MAX = 20;
+
+export type JudgedRun = RunRecord & { findings: RunFindings };
+
+export interface LastReading {
+  run: JudgedRun;
+  reading: SourceReading;
+}
+
+/** Those with findings among the last 20 runs, the newest first. */
+export async function recentRuns(reader: Pick<StoreReader, 'runs'>): Promise<JudgedRun[]> {
+  const runs = await reader.runs(RECENT_RUNS_MAX);
+  return runs.filter((run): run is JudgedRun => run.findings !== undefined);
+}
+
+export function lastReading(runs: readonly JudgedRun[], source: Source): LastReading | undefined {
+  for (const run of runs) {
+    const reading = run.findings.snapshot.sources[source];
+    if (reading.state !== 'skipped') return { run, reading };
+  }
+  return undefined;
+}
