@@ -1,6 +1,7 @@
-// domain: what makes two targets one. In: an action, its target as text, its settings. Out: a key that two of them share only
-// when they are about the same thing at the platform. INVARIANT: whoever asks "the same target?" asks by this key. The text alone
-// does not tell: a serial number is what a device says it is, and may look like another one and an address, or like a ServiceID.
+// domain: what makes two targets one. In: an action, its target as text, its settings. Out: a key that two of them
+// share only when they concern the same thing at the platform. INVARIANT: code that asks "the same target?" compares
+// these keys. The text alone is ambiguous: a serial number is what a device reports, and may look like another one and
+// an address, or like a ServiceID.
 import type { ActionName } from './action.ts';
 import { deletionTarget } from './deletion.ts';
 import type { Facts } from './facts.ts';
@@ -23,7 +24,7 @@ const KIND_OF: { readonly [action in ActionName]: TargetKind } = {
 export interface ActionOnTarget {
   action: ActionName;
   target: string;
-  /** Claims have none: only a user's deletion is told by them, and nothing claims that. */
+  /** Claims have none: only a user's deletion needs them, and nothing claims that. */
   settings?: Facts;
 }
 
