@@ -1,5 +1,5 @@
-// commands: an explanation of one subject for the terminal: the tree and the facts, what decide would say, and as of when it knows
-// what it did not read now. In: what explaining answered. Out: text; hidden characters of hostile names are shown.
+// commands: an explanation of one subject for the terminal: the tree and the facts, the decision, and the age of what
+// was not read now. In: the explanation. Out: text; hidden characters of hostile names are shown.
 
 import { SOURCE_OF, type Source } from '../domain/subjects.ts';
 import { isoTime } from '../domain/time-text.ts';
@@ -16,7 +16,7 @@ export function explainedText({ explanation, decisions, basis, whatIf }: Explain
     ({ action, target, decision, reason, reasonText, mode, effect }) =>
       `  ${decision} (${reason}): ${reasonText}\n    ${action} ${target}, mode ${mode}: ${effect.text}`,
   );
-  const none = ['  nothing: only a match, or a trouble of ours that is over, leads to a decision'];
+  const none = ['  nothing: only a match, or a problem we acted on that has ended, leads to a decision'];
   const text = [
     ...(whatIf === undefined ? [] : [`what-if: by the rules in \`${whatIf}\`, not the active ones`, '']),
     `${explanationText(explanation)}\ndecide would say`,
@@ -29,10 +29,10 @@ export function explainedText({ explanation, decisions, basis, whatIf }: Explain
 
 function basisLines({ run, sources, events }: ExplainBasis, list: Source): string[] {
   return [
-    'the subject is read now; the rest is as of the last run',
+    'the subject was read now; everything else is from the last run',
     ...(run
       ? [
-          `  run ${run.seq}, ${isoTime(run.atMs)}: ${run.match} of ${run.subjects} ${list} matched${run.wasEdited ? ', by the rule as it was before it was edited' : ''}`,
+          `  run ${run.seq}, ${isoTime(run.atMs)}: ${run.match} of ${run.subjects} ${list} matched${run.wasEdited ? ', by the rule before its last edit' : ''}`,
         ]
       : ['  no run has judged this rule yet: limits, owners and ceilings count this subject alone']),
     ...sources.map((source) => `  ${sourceLine(source)}`),

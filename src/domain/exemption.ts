@@ -75,5 +75,5 @@ export function aboutText({ subject, selector }: Pick<Exemption, 'subject' | 'se
 /** Why something is left alone, for people. */
 export function exemptionText(exemption: Exemption): string {
   const { id, owner, reason, expiresAt } = exemption;
-  return `exemption ${id} (${aboutText(exemption)}) until ${isoTime(expiresAt)}, ${owner} answers for it: ${reason}`;
+  return `exemption ${id} (${aboutText(exemption)}) until ${isoTime(expiresAt)}, ${owner} is responsible for it: ${reason}`;
 }

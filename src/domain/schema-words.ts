@@ -35,9 +35,7 @@ export function wordsOf(issue: Issue, input: unknown): string {
     return `must be one of ${issue.values.map((each) => `\`${String(each)}\``).join(', ')}`;
   if (issue.code === 'unrecognized_keys') {
     const names = issue.keys.map((key) => `\`${key.slice(0, 100)}\``).join(', ');
-    return issue.keys.length === 1
-      ? `has an unknown member: ${names}`
-      : `has unknown members: ${names}`;
+    return issue.keys.length === 1 ? `has an unknown member: ${names}` : `has unknown members: ${names}`;
   }
   if (issue.code === 'too_small' && issue.message.startsWith('Too small')) {
     return issue.minimum === 1 && !isNumber(issue)
