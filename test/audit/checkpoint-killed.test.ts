@@ -11,7 +11,7 @@ beforeAll(() => {
 });
 afterAll(() => folder.remove());
 
-/** Kills the writer when it has told of so many runs, wherever it is by then. */
+/** Kills the writer after this many reported runs, wherever it is by then. */
 async function killAfter(runs: number): Promise<void> {
   const child = spawn(process.execPath, ['--import', 'tsx', WRITER, folder.file], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -26,17 +26,14 @@ async function killAfter(runs: number): Promise<void> {
   expect(signal).toBe('SIGKILL');
 }
 
-it.each([1, 2, 5, 11, 40])(
-  'is killed after %i runs, and the next start finds a file that it cannot complete',
-  async (runs) => {
-    await killAfter(runs);
-    const { checkpointer, logged, close } = await folder.open();
-    expect(checkpointer.restored()).toBeUndefined();
-    expect(logged).toEqual([]);
-    await close();
-    const check = await folder.verify();
-    expect(check).toMatchObject({ ok: true, bad: undefined });
-    expect(check.sealed).toBe(check.entries);
-    expect(folder.lines()).toHaveLength(check.checkpoints);
-  },
-);
+it.each([1, 2, 5, 11, 40])('that is killed after %i runs leaves a file that the next start completes', async (runs) => {
+  await killAfter(runs);
+  const { checkpointer, logged, close } = await folder.open();
+  expect(checkpointer.restored()).toBeUndefined();
+  expect(logged).toEqual([]);
+  await close();
+  const check = await folder.verify();
+  expect(check).toMatchObject({ ok: true, bad: undefined });
+  expect(check.sealed).toBe(check.entries);
+  expect(folder.lines()).toHaveLength(check.checkpoints);
+});

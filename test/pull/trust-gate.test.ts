@@ -78,7 +78,7 @@ describe('the trust gate', () => {
       (reason) => reason.text,
     );
     expect(texts).toEqual([
-      'devices: 2 keys came more than once, such as `a`',
+      'devices: 2 keys occur more than once, such as `a`',
       'devices: 5 of 105 records have no readable key (more than 1 %), such as: record 3: DeviceID is missing',
       'devices: 100 records, 900 fewer than in the last trusted reading (more than 20 %)',
       'devices: Level is `High` in 10.0 % of records, and was in 100.0 % at the last trusted reading',
