@@ -1,5 +1,5 @@
-// run: asks the one resolver of exemptions about an intent whose target was just read. Owners are read when some exemption
-// is about more of a user than the e-mail address. Errors: those of reading the API.
+// run: calls the one resolver of exemptions for an intent whose target was just read. Owners are read when some
+// exemption covers more of a user than the e-mail address. Errors: those of reading the API.
 import { Exemptions, type Party, partiesOfRecords } from '../decide/exemptions.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import { type Facts, ownText, ownTexts } from '../domain/facts.ts';
@@ -34,13 +34,13 @@ export async function exemptionOf(
   return exemptions.protecting([...subjects, ...partiesOfRecords(all, owners)]);
 }
 
-/** A user's deletion names one device of the user, `SERIAL EMAIL`: its devices are touched too. */
+/** A user's deletion names one device of the user, `SERIAL EMAIL`: it touches the user's devices too. */
 async function devicesOfMapping(api: Api, target: string, records: readonly Facts[]): Promise<Facts[]> {
   const email = records.map((record) => ownText(record, 'Email')).find((text) => text && target.endsWith(` ${text}`));
   return email ? api.devicesOfSerial(target.slice(0, -(email.length + 1))) : [];
 }
 
-/** The records of everybody who owns one of these devices, by lower-case e-mail. */
+/** The records of all owners of these devices, by lower-case e-mail. */
 export async function ownersOf(api: Pick<Api, 'user'>, devices: readonly Facts[]): Promise<Map<string, Facts>> {
   const owners = new Map<string, Facts>();
   for (const email of new Set(devices.flatMap((device) => ownTexts(device, 'Emails') ?? []))) {

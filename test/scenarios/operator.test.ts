@@ -1,4 +1,5 @@
-// scenario: people steer the real daemon over HTTP, and the command line does through it or, without it, by itself.
+// scenario: operator commands to the real daemon over HTTP, and from the command line, through the daemon or without
+// it.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { commandOrThrow } from '../commands/in-process.ts';
@@ -24,7 +25,7 @@ afterEach(async () => {
   await org.close();
 });
 
-/** One command as a person types it. Answers its exit code and what it wrote. */
+/** One command as an operator types it. Returns its exit code and its output. */
 const command = (...args: string[]) => commandOrThrow(args, org.env);
 
 const run = () => command('run', '--mode', 'enforce', '--format', 'json');
@@ -36,21 +37,21 @@ describe.each(['through the daemon', 'without a daemon'])('a person at the comma
     else await org.composition.close();
   });
 
-  it('approves a plan while everything is stopped, and is told that nothing is done yet and what to do', async () => {
-    await run(); // a daemon begins with a run of its own: what is arranged comes after it
+  it('approves a plan while everything is stopped, and reports that nothing is done yet and what to do', async () => {
+    await run(); // a daemon begins with a run: what is arranged comes after it
     expect(await org.rule('ban', RULE.replace('mode: enforce', 'mode: approve'))).toBeUndefined();
     add('STEER-9');
     const planned = JSON.parse((await command('plan', '--format', 'json')).out) as { plan: { id: string } };
     await command('stop', '--reason', 'wait');
     const { out } = await command('approve', planned.plan.id);
     expect(out).toBe(
-      `plan ${planned.plan.id} is approved\nnothing of it is done yet: \`trustward apply ${planned.plan.id}\` does it, or says what is in the way\n`,
+      `plan ${planned.plan.id} is approved\nnothing of it is done yet: \`trustward apply ${planned.plan.id}\` applies it, or reports what prevents that\n`,
     );
     await expect(command('apply', planned.plan.id)).rejects.toThrow('`resume` comes first');
     expect(org.effects('device_banned')).toEqual([]);
   });
 
-  it('exempts a device before it is in trouble, and ends that', async () => {
+  it('exempts a device in advance, and ends the exemption', async () => {
     const id = add('STEER-1');
     await run();
     expect(org.effects('device_banned')).toEqual([id]);
@@ -67,7 +68,7 @@ describe.each(['through the daemon', 'without a daemon'])('a person at the comma
     expect(org.effects('device_banned')).toEqual([id, other]);
   });
 
-  it('stops everything, and lets it go on', async () => {
+  it('stops everything, and resumes', async () => {
     await run();
     expect((await command('stop', '--reason', 'the MDM is wrong')).out).toContain('the MDM is wrong');
     add('STEER-1');
@@ -81,7 +82,7 @@ describe.each(['through the daemon', 'without a daemon'])('a person at the comma
     expect(org.console.writes()).toHaveLength(1);
   });
 
-  it('undoes one ban now, and it is not done again', async () => {
+  it('undoes one ban now, and it is not repeated', async () => {
     const id = add('STEER-1');
     await run();
     expect((await command('claims', 'list')).out).toContain('STEER-1');
@@ -128,7 +129,7 @@ describe('an exemption of a group', () => {
 });
 
 describe('readiness', () => {
-  it('tells of a stop, and stays ready', async () => {
+  it('shows a stop, and stays ready', async () => {
     daemon = await startDaemon(org.composition);
     await command('stop', '--reason', 'secret reason');
     const answer = await fetch(`${daemon.url}/readyz`);
