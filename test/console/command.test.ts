@@ -89,7 +89,7 @@ describe('a mistake in an option', () => {
     [['--api-key', 'audit'], /--api-key is `audit`: expected NAME:SCOPE/],
     [['--api-key', 'audit:Root'], /`audit:Root`: expected one of the scopes Admin, ReadOnly/],
     [['--api-key', 'first-key:ReadOnly'], /give another one/],
-    [['--api-key', 'a-b:Admin', '--api-key', 'a_b:Admin'], /`a_b:Admin`: `a-b` would be told as API_KEY_A_B too/],
+    [['--api-key', 'a-b:Admin', '--api-key', 'a_b:Admin'], /`a_b:Admin`: `a-b` has the same label API_KEY_A_B/],
     [['--token-lifetime', '0s'], /--token-lifetime is `0s`: expected a duration from 1s to 365d/],
     [['--token-lifetime', 'soon'], /`soon`/],
     [['--edition', 'gold'], /full, basic/],

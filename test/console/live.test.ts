@@ -37,7 +37,7 @@ describe('life', () => {
     for (let second = 0; second < 5; second += 1) await org.clock.advance(1_000);
     broken.mockRestore();
     for (let second = 0; second < 5; second += 1) await org.clock.advance(1_000);
-    expect(lines).toEqual(['a moment of the living organization failed', 'the living organization goes on']);
+    expect(lines).toEqual(['a moment of the living organization failed', 'the living organization continues']);
   });
 
   it('devices become compromised and recover within 40 seconds, never more than two percent at once', async () => {

@@ -21,7 +21,7 @@ const ROLE_SETS = ['["mdm-managed"]', '["mdm-managed","employee"]', '[]', '["con
 export interface FleetPlan {
   seed: number;
   devices: number;
-  /** Exactly so many are compromised. */
+  /** Exactly this many are compromised. */
   compromised: number;
 }
 
@@ -93,7 +93,7 @@ function serialOf(kind: PlatformKind, seed: number, index: number): string {
   return kind.serialPrefix + mixed.toString(36).toUpperCase().padStart(7, '0');
 }
 
-/** Makes some rows odd, as real fleets are; answers whether this one stayed ordinary. */
+/** Makes some rows odd, as in real fleets; returns whether this one stayed ordinary. */
 function makeOdd(row: DeviceColumns, choices: Choices, index: number, former: DeviceColumns | undefined): boolean {
   if (index % 40 === 7)
     row.friendly_name = HOSTILE_DEVICE_NAMES[Math.floor(index / 40) % HOSTILE_DEVICE_NAMES.length] as string;

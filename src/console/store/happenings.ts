@@ -45,7 +45,7 @@ export function accessEvent(
   };
 }
 
-/** The service itself fails: its backend can't be reached. No device and no person is to blame. */
+/** The service itself fails: its backend cannot be reached. No device and no person causes it. */
 export function serviceErrorEvent(service: ServiceRow): EventDraft {
   return {
     type: 'Access',
