@@ -119,7 +119,7 @@ describe('the checkpoints in the database', () => {
     expect(check.bad).toMatchObject({
       seq: 1,
       checkpoint: RUN,
-      reason: expect.stringContaining('they were rewritten since'),
+      reason: expect.stringContaining('they have been rewritten'),
     });
   });
 

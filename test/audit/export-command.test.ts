@@ -121,7 +121,7 @@ describe('audit archive', () => {
     expect(code).toBe(0);
     const file = /entries 1 to 200 lie in (\S+),/.exec(out)?.[1] as string;
     expect((await audit('verify', '--file', file, '--public-key', publicKey())).code).toBe(0);
-    expect((await onDatabase('verify')).out).toContain('entries before 201 are not here');
+    expect((await onDatabase('verify')).out).toContain('entries before 201 are missing here');
   });
 
   it('removes nothing from a record that is not whole', async () => {
