@@ -1,5 +1,5 @@
-// test console: the command `console`: what its options make of the server, and what is told at which start.
-// In: command lines within the process, on port 0. Out: tests; each start is stopped by the test that made it.
+// test console: the command `console`: the effect of its options on the server, and what each start prints. In: command
+// lines within the process, on port 0. Out: tests; each start is stopped by the test that made it.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 type NamedReason = Record<string, string>;
 
-/** Runs the command until `work` is done with the lines that it told. */
+/** Runs the command until `work` is done with the lines that it printed. */
 async function started(args: string[], work: (told: NamedReason) => Promise<void>): Promise<void> {
   let out = '';
   const run = buildProgram({
@@ -36,7 +36,7 @@ async function get(told: NamedReason, path: string, secret: string | undefined):
 }
 
 describe('--api-key', () => {
-  it('makes keys of their scopes, tells each once, and keeps them at later starts', async () => {
+  it('makes keys of their scopes, prints each once, and keeps them at later starts', async () => {
     const keys = ['--api-key', 'audit:ReadOnly', '--api-key', 'log-shipper:EventWriter'];
     let first: NamedReason = {};
     await started(keys, async (told) => {
@@ -64,7 +64,7 @@ describe('--api-key', () => {
 });
 
 describe('--token-lifetime', () => {
-  it('is how long access tokens are good', async () => {
+  it('is the lifetime of access tokens', async () => {
     await started(['--token-lifetime', '1.5h'], async (told) => {
       const headers = { Authorization: `Bearer ${told.REFRESH_TOKEN}` };
       const response = await fetch(`${told.LISTENING}/api/v1/refresh_token`, { method: 'POST', headers });
@@ -93,7 +93,7 @@ describe('a mistake in an option', () => {
     [['--token-lifetime', '0s'], /--token-lifetime is `0s`: expected a duration from 1s to 365d/],
     [['--token-lifetime', 'soon'], /`soon`/],
     [['--edition', 'gold'], /full, basic/],
-  ])('%j is one clear line, and nothing is started', async (args, line) => {
+  ])('%j is reported in one clear line, and nothing starts', async (args, line) => {
     await expect(started(args, async () => undefined)).rejects.toMatchObject({
       code: 'usage',
       message: expect.stringMatching(line),
