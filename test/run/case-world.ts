@@ -1,5 +1,5 @@
-// test: the world of a case on the platform in memory: its fleet, what is told of it, failures, and a person's own changes.
-// In: a case's fleet. Out: records on the platform. Nothing here knows the engine.
+// test: the world of a case on the platform in memory: its fleet, the visible fields, failures, and people's own
+// changes. In: a case's fleet. Out: records on the platform. Nothing here knows the engine.
 import type { Facts } from '../../src/domain/facts.ts';
 import type { FakeClock, Platform } from '../act/platform.ts';
 import { BUNDLE, DEVICES, type FleetCase, SERVICES, type Subject, USERS } from './cases.ts';
@@ -23,7 +23,7 @@ export class CaseWorld {
     return { device: devices, user: users, service: services }[kind];
   }
 
-  /** A field that is not told is absent. */
+  /** A hidden field is absent. */
   tell({ kind, id }: Subject, field: string, told: string | null): void {
     const records = this.recordsOf(kind);
     const { [field]: _, ...rest } = records.get(id) ?? {};
@@ -50,7 +50,10 @@ export class CaseWorld {
     return [];
   }
 
-  /** Somebody bans or unbans, switches a service, or takes it into or out of the bundle. Answers the target; none of a user. */
+  /**
+   * Somebody bans or unbans, switches a service, or adds it to or removes it from the bundle. Returns the target; none
+   * for a user.
+   */
   byHand({ kind, id }: Subject, bundle: boolean): string | undefined {
     if (kind === 'user' || !this.recordsOf(kind).has(id)) return undefined;
     if (kind === 'service' && bundle) {

@@ -43,7 +43,7 @@ async function play(
 const histories = fc.array(step, { minLength: 2, maxLength: 8 });
 
 describe('whole runs', () => {
-  it('call nothing that the audit does not tell of, and each target once for each doubt', () =>
+  it('call nothing without an audit entry, and each target once for each doubt', () =>
     fc.assert(
       fc.asyncProperty(histories, (steps) =>
         play(steps, async (on) => {
@@ -63,7 +63,7 @@ describe('whole runs', () => {
       { numRuns: 60 },
     ));
 
-  it('do what the dry run before them said, and the dry run itself sends nothing', () =>
+  it('do what the dry run before them named, and the dry run itself sends nothing', () =>
     fc.assert(
       fc.asyncProperty(histories, (steps) =>
         play(steps, async (on) => {
