@@ -12,7 +12,7 @@ const SEED = Number(process.env.KILL_SEED ?? 1);
 const ORGANIZATIONS = 3;
 const LIMIT_MS = 1_800_000;
 const ROOT = new URL('../../', import.meta.url).pathname;
-/** Beside the packages that it needs; a build of its own, so that it is what the sources are. */
+/** Beside the packages that it needs; a build of its own, from the current sources. */
 const PLACE = join(ROOT, 'node_modules/.cache/trustward-kill');
 const BUILT = join(PLACE, 'dist');
 
