@@ -212,7 +212,7 @@ function addConsole(program: Command, io: Io, bind: Bind): void {
     .addOption(
       new Option('--edition <edition>', 'basic has no events and no services').choices(EDITIONS).default('full'),
     )
-    .option('--strict-pages', 'pages carry no logins, as the specification says')
+    .option('--strict-pages', 'pages have no logins, as specified')
     .option('--faults', 'allow faults to be set at /faults')
     .action(bind((options: never) => consoleCommand(io, options)));
 }

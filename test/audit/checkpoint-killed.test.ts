@@ -17,10 +17,10 @@ async function killAfter(runs: number): Promise<void> {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
-  let told = 0;
+  let printed = 0;
   for await (const dots of child.stdout) {
-    told += (dots as Buffer).length;
-    if (told >= runs) child.kill('SIGKILL');
+    printed += (dots as Buffer).length;
+    if (printed >= runs) child.kill('SIGKILL');
   }
   const [, signal] = await exited;
   expect(signal).toBe('SIGKILL');

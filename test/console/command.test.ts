@@ -12,10 +12,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-type NamedReason = Record<string, string>;
+type Printed = Record<string, string>;
 
 /** Runs the command until `work` is done with the lines that it printed. */
-async function started(args: string[], work: (told: NamedReason) => Promise<void>): Promise<void> {
+async function started(args: string[], work: (printed: Printed) => Promise<void>): Promise<void> {
   let out = '';
   const run = buildProgram({
     env: {},
@@ -29,8 +29,8 @@ async function started(args: string[], work: (told: NamedReason) => Promise<void
   expect(await run(['console', ...common, ...args])).toBe(0);
 }
 
-async function get(told: NamedReason, path: string, secret: string | undefined): Promise<number> {
-  const response = await fetch(`${told.LISTENING}${path}`, { headers: { Authorization: `Bearer ${secret}` } });
+async function get(printed: Printed, path: string, secret: string | undefined): Promise<number> {
+  const response = await fetch(`${printed.LISTENING}${path}`, { headers: { Authorization: `Bearer ${secret}` } });
   await response.text();
   return response.status;
 }
@@ -38,36 +38,36 @@ async function get(told: NamedReason, path: string, secret: string | undefined):
 describe('--api-key', () => {
   it('makes keys of their scopes, prints each once, and keeps them at later starts', async () => {
     const keys = ['--api-key', 'audit:ReadOnly', '--api-key', 'log-shipper:EventWriter'];
-    let first: NamedReason = {};
-    await started(keys, async (told) => {
-      first = told;
-      expect(await get(told, '/api/v1/devices', told.API_KEY_AUDIT)).toBe(200);
-      expect(await get(told, '/api/v1/devices', told.API_KEY_LOG_SHIPPER)).toBe(403);
-      expect(await get(told, '/api/v1/devices', told.API_KEY)).toBe(200);
+    let first: Printed = {};
+    await started(keys, async (printed) => {
+      first = printed;
+      expect(await get(printed, '/api/v1/devices', printed.API_KEY_AUDIT)).toBe(200);
+      expect(await get(printed, '/api/v1/devices', printed.API_KEY_LOG_SHIPPER)).toBe(403);
+      expect(await get(printed, '/api/v1/devices', printed.API_KEY)).toBe(200);
     });
-    await started(keys, async (told) => {
-      expect(Object.keys(told).filter((name) => name !== '')).toEqual(['LISTENING']);
-      expect(await get(told, '/api/v1/devices', first.API_KEY_AUDIT)).toBe(200);
+    await started(keys, async (printed) => {
+      expect(Object.keys(printed).filter((name) => name !== '')).toEqual(['LISTENING']);
+      expect(await get(printed, '/api/v1/devices', first.API_KEY_AUDIT)).toBe(200);
     });
   });
 
   it('of another scope replaces the key of the same name', async () => {
-    let first: NamedReason = {};
-    await started(['--api-key', 'audit:ReadOnly'], async (told) => {
-      first = told;
+    let first: Printed = {};
+    await started(['--api-key', 'audit:ReadOnly'], async (printed) => {
+      first = printed;
     });
-    await started(['--api-key', 'audit:read_logs'], async (told) => {
-      expect(await get(told, '/api/v1/events', told.API_KEY_AUDIT)).toBe(200);
-      expect(await get(told, '/api/v1/events', first.API_KEY_AUDIT)).toBe(401);
+    await started(['--api-key', 'audit:read_logs'], async (printed) => {
+      expect(await get(printed, '/api/v1/events', printed.API_KEY_AUDIT)).toBe(200);
+      expect(await get(printed, '/api/v1/events', first.API_KEY_AUDIT)).toBe(401);
     });
   });
 });
 
 describe('--token-lifetime', () => {
   it('is the lifetime of access tokens', async () => {
-    await started(['--token-lifetime', '1.5h'], async (told) => {
-      const headers = { Authorization: `Bearer ${told.REFRESH_TOKEN}` };
-      const response = await fetch(`${told.LISTENING}/api/v1/refresh_token`, { method: 'POST', headers });
+    await started(['--token-lifetime', '1.5h'], async (printed) => {
+      const headers = { Authorization: `Bearer ${printed.REFRESH_TOKEN}` };
+      const response = await fetch(`${printed.LISTENING}/api/v1/refresh_token`, { method: 'POST', headers });
       const { Message } = (await response.json()) as { Message: string };
       const { iat, exp } = JSON.parse(Buffer.from(Message.split('.')[1] ?? '', 'base64url').toString());
       expect(exp - iat).toBe(5_400);
@@ -77,9 +77,9 @@ describe('--token-lifetime', () => {
 
 describe('--edition basic', () => {
   it('has no services', async () => {
-    await started(['--edition', 'basic'], async (told) => {
-      expect(await get(told, '/api/v1/registered_services', told.API_KEY)).toBe(403);
-      expect(await get(told, '/api/v1/devices', told.API_KEY)).toBe(200);
+    await started(['--edition', 'basic'], async (printed) => {
+      expect(await get(printed, '/api/v1/registered_services', printed.API_KEY)).toBe(403);
+      expect(await get(printed, '/api/v1/devices', printed.API_KEY)).toBe(200);
     });
   });
 });

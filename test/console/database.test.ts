@@ -90,7 +90,7 @@ describe('starting', () => {
     });
     await first.console.close();
     const second = await openOrganization({ dbFile: file, listen: { host: '127.0.0.1', port: 0 } });
-    expect(second.console.credentials, 'they were told at the start that failed, to nobody').toBeDefined();
+    expect(second.console.credentials, 'the failed start did not print them').toBeDefined();
     expect((await second.call('GET', '/api/v1/devices')).status).toBe(200);
     await second.console.close();
   });

@@ -166,9 +166,9 @@ describe('secrets', () => {
       await errorOf(client.listBundles()),
     ];
     const writes = [await client.enableService('s'), await client.deleteBundle('b')];
-    const told = inspect([errors, writes, client], { depth: 20, showHidden: true, getters: true });
-    expect(told).not.toContain('canary-key');
-    expect(told).not.toContain('canary-admin');
+    const shown = inspect([errors, writes, client], { depth: 20, showHidden: true, getters: true });
+    expect(shown).not.toContain('canary-key');
+    expect(shown).not.toContain('canary-admin');
     await client.close();
   });
 
@@ -198,9 +198,9 @@ test('a foreign secret stays out of every message about an answer, in every know
   for (const Message of said) {
     const { address } = await serve((_, response) => json(response, { Message }, 400));
     const client = clientOf(address);
-    const told = [(await errorOf(client.service('s'))).message, (await client.enableService('s')).text];
-    expect(told.join()).not.toContain('canary');
-    expect(told.every((text) => text.includes('400'))).toBe(true);
+    const shown = [(await errorOf(client.service('s'))).message, (await client.enableService('s')).text];
+    expect(shown.join()).not.toContain('canary');
+    expect(shown.every((text) => text.includes('400'))).toBe(true);
     await client.close();
   }
 });

@@ -15,7 +15,7 @@ function start(...rules: Parameters<typeof banRule>[0][]): void {
 }
 
 /** The codes of the current alerts, in order. */
-const told = async () => (await alerts.look()).map(({ code }) => code);
+const alerted = async () => (await alerts.look()).map(({ code }) => code);
 const waiting = () => on.store.outbox().due(Number.MAX_SAFE_INTEGER, 100);
 
 afterEach(() => on.close());
@@ -26,12 +26,12 @@ describe('an alert is sent', () => {
   it('when a plan waits, once while it is the same, and again when it changes', async () => {
     on.rules(banRule({ mode: 'approve' }));
     await on.run();
-    expect(await told()).toEqual(['plan_waits']);
+    expect(await alerted()).toEqual(['plan_waits']);
     await on.run();
-    expect(await told()).toEqual([]);
+    expect(await alerted()).toEqual([]);
     on.platform.addDevice('d4', { MdmData: { CompromisedStatus: 'TRUE' } });
     await on.run();
-    expect(await told()).toEqual(['plan_waits']);
+    expect(await alerted()).toEqual(['plan_waits']);
     expect((await waiting()).map(({ to, kind }) => [to, kind])).toEqual([
       ['ops', 'alert'],
       ['ops', 'alert'],
@@ -44,8 +44,8 @@ describe('an alert is sent', () => {
       await on.run();
       on.clock.pass(QUIET_MS);
     }
-    expect((await told()).filter((code) => code === 'parked')).toHaveLength(3);
-    expect(await told()).toEqual([]);
+    expect((await alerted()).filter((code) => code === 'parked')).toHaveLength(3);
+    expect(await alerted()).toEqual([]);
     expect((await on.store.audit({ kind: 'alert.raised', limit: 10 })).length).toBeGreaterThanOrEqual(3);
   });
 
@@ -53,30 +53,30 @@ describe('an alert is sent', () => {
     const limited = banRule({ id: 'limited' });
     on.rules({ ...limited, limits: { max: 1, percent: 100 } });
     await on.run();
-    expect(await told()).toEqual(['plan_waits', 'limit']);
+    expect(await alerted()).toEqual(['plan_waits', 'limit']);
   });
 
   it('when a source is not trusted, and again when that returns', async () => {
     await on.run();
-    expect(await told()).toEqual([]);
+    expect(await alerted()).toEqual([]);
     const saved = new Map(on.platform.devices);
     const lose = async () => {
       on.platform.devices.clear();
       await on.run();
-      return told();
+      return alerted();
     };
     expect(await lose()).toEqual(['untrusted']);
     expect(await lose()).toEqual([]);
     for (const [id, device] of saved) on.platform.devices.set(id, device);
     await on.run();
-    expect(await told()).toEqual([]);
+    expect(await alerted()).toEqual([]);
     expect(await lose()).toEqual(['untrusted']);
   });
 
   it('by a restarted process only for new conditions', async () => {
     on.rules(banRule({ mode: 'approve' }));
     await on.run();
-    await told();
+    await alerted();
     expect(await alertsOf(on).look()).toEqual([]);
   });
 
@@ -84,7 +84,7 @@ describe('an alert is sent', () => {
     on.rules(banRule({ mode: 'approve' }));
     await on.run();
     expect(await alertsOf(on, []).look()).toEqual([]);
-    expect(await told()).toEqual(['plan_waits']);
+    expect(await alerted()).toEqual(['plan_waits']);
   });
 });
 

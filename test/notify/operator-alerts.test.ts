@@ -22,37 +22,37 @@ beforeEach(() => {
 });
 afterEach(() => on.close());
 
-const told = async () => (await alerts.look()).map(({ code, text }) => `${code}: ${text}`);
+const alerted = async () => (await alerts.look()).map(({ code, text }) => `${code}: ${text}`);
 
 describe('a stop', () => {
   it('is alerted once while it lasts, with who and why; so is its end, and so is a second stop', async () => {
     await stopEverything(on.engine, ANN);
-    expect(await told()).toEqual([
+    expect(await alerted()).toEqual([
       'stopped: ann stopped everything at 2027-01-15T08:00:00.000Z: the MDM reports nonsense; nothing is called until it is resumed',
     ]);
     await stopEverything(on.engine, BOB); // repeated while it is in force: the first one stays
     on.clock.pass(2 * DAY_MS);
-    expect(await told()).toEqual([]);
+    expect(await alerted()).toEqual([]);
     await resumeEverything(on.engine, BOB);
-    expect(await told()).toEqual([
+    expect(await alerted()).toEqual([
       'resumed: bob resumed at 2027-01-17T08:00:00.000Z, and actions are called again: the vendor fixed it',
     ]);
-    expect(await told()).toEqual([]);
+    expect(await alerted()).toEqual([]);
     on.clock.pass(1);
     await stopEverything(on.engine, ANN);
-    expect(await told()).toEqual([expect.stringContaining('stopped: ann')]);
+    expect(await alerted()).toEqual([expect.stringContaining('stopped: ann')]);
   });
 
   it('that was lifted is not alerted a day later', async () => {
     await stopEverything(on.engine, ANN);
     await resumeEverything(on.engine, BOB);
     on.clock.pass(DAY_MS);
-    expect(await told()).toEqual([]);
+    expect(await alerted()).toEqual([]);
   });
 
   it('is alerted at once, not when the next run is over', async () => {
     const heard: string[][] = [];
-    const afterwards = async () => void heard.push(await told());
+    const afterwards = async () => void heard.push(await alerted());
     const port = operatorPort({ ...on.engine, afterwards }, new RunQueue());
     await port.stop(ANN);
     await port.resume(BOB);
@@ -87,13 +87,13 @@ describe('an exemption', () => {
     const { id } = await exempt('3d');
     await endExemption(on.engine, (await exempt('3d')).id, ANN);
     on.clock.pass(2 * DAY_MS - 1);
-    expect(await told()).toEqual([]);
+    expect(await alerted()).toEqual([]);
     on.clock.pass(1);
-    expect(await told()).toEqual([
+    expect(await alerted()).toEqual([
       `exemption_ending: exemption ${id} of device d1 (Ana is responsible for it) ends at 2027-01-18T08:00:00.000Z: rules act on it again then`,
     ]);
     on.clock.pass(HOUR_MS);
-    expect(await told()).toEqual([]);
+    expect(await alerted()).toEqual([]);
   });
 
   it('that matched nothing for 30 days is announced once; a used one is not', async () => {
@@ -103,9 +103,9 @@ describe('an exemption', () => {
     await addExemption(on.engine, { subject, owner: 'Ana', reason: 'known', until: '90d' }, 'ann');
     await on.run();
     on.clock.pass(30 * DAY_MS);
-    expect(await told()).toEqual([
+    expect(await alerted()).toEqual([
       `exemption_unused: exemption ${id} of device d1 (Ana is responsible for it) has matched nothing since 2027-01-15T08:00:00.000Z`,
     ]);
-    expect(await told()).toEqual([]);
+    expect(await alerted()).toEqual([]);
   });
 });

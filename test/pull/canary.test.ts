@@ -143,9 +143,9 @@ describe('a secret in a service record', () => {
     for (const { ServiceID } of HOSTILE) expect(all).toContain(ServiceID);
     expect(all).toContain('spec.hostile');
     expect(all).not.toContain(CANARY);
-    const told = receiver.received.map(({ body }) => body);
-    expect(told.some((body) => body.includes('hostile'))).toBe(true);
-    expect(told.join()).not.toContain(CANARY);
+    const received = receiver.received.map(({ body }) => body);
+    expect(received.some((body) => body.includes('hostile'))).toBe(true);
+    expect(received.join()).not.toContain(CANARY);
   });
 
   it('is in no file of the engine; neither is the API key, even when the API repeats it', () => {

@@ -123,19 +123,19 @@ describe('a fact', () => {
     ['a text that holds one', `lab, pwd=${CANARY}`, 'MdmData.Note'],
     ['a token of a known form', JWT, 'MdmData.Note'],
   ])('that is %s is hidden, and differs from another', (_, value, name) => {
-    const told = redacted(value, name);
-    expect(told).toMatch(/^\[dropped [0-9a-f]{8}\]$/);
-    expect(redacted(value, name)).toBe(told);
-    expect(redacted(`${value}x`, name)).not.toBe(told);
+    const kept = redacted(value, name);
+    expect(kept).toMatch(/^\[dropped [0-9a-f]{8}\]$/);
+    expect(redacted(value, name)).toBe(kept);
+    expect(redacted(`${value}x`, name)).not.toBe(kept);
   });
 
   it('holds no secret in any form, and stays the same when redacted again', () => {
     const anyName = fc.constantFrom('Note', 'MdmData.PasswordPolicy', 'AuthToken');
     fc.assert(
       fc.property(hostile, anyName, (value, name) => {
-        const told = redacted(value, name);
-        expect(JSON.stringify(told)).not.toContain(CANARY);
-        expect(redacted(told, name)).toEqual(told);
+        const kept = redacted(value, name);
+        expect(JSON.stringify(kept)).not.toContain(CANARY);
+        expect(redacted(kept, name)).toEqual(kept);
       }),
       { numRuns: 1_000 },
     );

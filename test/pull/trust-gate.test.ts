@@ -71,7 +71,7 @@ describe('the trust gate', () => {
     );
   });
 
-  it('all causes are told, each with its figures', () => {
+  it('names all causes, each with its figures', () => {
     const baseline = baselineOf(1_000, { Level: { High: 1_000 } });
     const values = { Level: { High: 10, Low: 90 } };
     const texts = reasonsOf({ unreadable: 5, repeatedKeys: ['a', 'b'], skewMs: -400_000, values, baseline }).map(

@@ -20,7 +20,7 @@ const inRules = (name: string) => join(dir, 'rules', name);
 
 /** Each `pass` lets the watcher poll once and resolves when it waits for its next poll. */
 function handClock() {
-  let waiting: { wake: () => void; told: () => void } | undefined;
+  let waiting: { wake: () => void; notify: () => void } | undefined;
   let asked = () => {};
   const first = new Promise<void>((resolve) => {
     asked = resolve;
@@ -31,16 +31,16 @@ function handClock() {
     sleep: (_, signal) =>
       new Promise((resolve, reject) => {
         signal?.addEventListener('abort', () => reject(new Error('ended')), { once: true });
-        const told = waiting?.told ?? asked;
-        waiting = { wake: resolve, told: () => {} };
-        told();
+        const notify = waiting?.notify ?? asked;
+        waiting = { wake: resolve, notify: () => {} };
+        notify();
       }),
   };
   const pass = async () => {
     await first;
-    await new Promise<void>((told) => {
+    await new Promise<void>((notify) => {
       const { wake } = waiting as { wake: () => void };
-      waiting = { wake: () => {}, told };
+      waiting = { wake: () => {}, notify };
       wake();
     });
   };

@@ -24,10 +24,10 @@ export class CaseWorld {
   }
 
   /** A hidden field is absent. */
-  tell({ kind, id }: Subject, field: string, told: string | null): void {
+  tell({ kind, id }: Subject, field: string, shown: string | null): void {
     const records = this.recordsOf(kind);
     const { [field]: _, ...rest } = records.get(id) ?? {};
-    if (records.has(id)) records.set(id, told === null ? rest : { ...rest, [field]: told });
+    if (records.has(id)) records.set(id, shown === null ? rest : { ...rest, [field]: shown });
   }
 
   fail(id: string): void {
@@ -106,9 +106,9 @@ export class CaseWorld {
   private tellAll(
     kind: Subject['kind'],
     ids: readonly string[],
-    told: readonly Pick<FleetCase['users'][0], 'T1' | 'T2'>[],
+    shown: readonly Pick<FleetCase['users'][0], 'T1' | 'T2'>[],
   ) {
-    told.forEach(({ T1, T2 }, index) => {
+    shown.forEach(({ T1, T2 }, index) => {
       this.tell({ kind, id: ids[index] as string }, 'T1', T1);
       this.tell({ kind, id: ids[index] as string }, 'T2', T2);
     });

@@ -49,11 +49,11 @@ describe('whole runs', () => {
         play(steps, async (on) => {
           await on.run();
           const entries = await on.store.audit({ afterSeq: 0, limit: 10_000 });
-          const told = entries
+          const audited = entries
             .filter(({ kind }) => kind === 'intent.sent')
             .map(({ bytes }) => JSON.parse(bytes) as { body: { action: string; target: string } })
             .map(({ body }) => `${body.action.replace('_device', '')} ${body.target}`);
-          expect(told).toEqual(on.platform.sent);
+          expect(audited).toEqual(on.platform.sent);
           for (const { attempts, doubtRetries } of await on.store.intents({})) {
             expect(doubtRetries).toBeLessThanOrEqual(1);
             expect(attempts).toBeLessThanOrEqual(4);

@@ -155,7 +155,7 @@ it('a service that was updated, deleted by us and created again is updated again
   await applied();
   const { ServiceSpec = '' } = on.platform.services.get('s1.c') ?? {};
   serviceIs({ Description: 'unused', Enabled: 'FALSE', ServiceSpec });
-  on.rules(serviceRule('drop', 'unused', 'delete_service')); // the other one's trouble is not seen to pass
+  on.rules(serviceRule('drop', 'unused', 'delete_service')); // the match of the other one is not seen to clear
   await applied();
   on.rules(serviceRule('tighten', 'exposed', patch));
   serviceIs({ Description: 'exposed' });

@@ -101,6 +101,6 @@ export class Sights {
   }
 }
 
-function sightOf(told: unknown): Sight {
-  return told === 'TRUE' ? 'match' : told === 'FALSE' ? 'no_match' : 'unknown';
+function sightOf(value: unknown): Sight {
+  return value === 'TRUE' ? 'match' : value === 'FALSE' ? 'no_match' : 'unknown';
 }

@@ -164,7 +164,7 @@ export class Stage {
     }
   }
 
-  /** Nothing scripted is left: the platform does as it is told, nothing happens in the middle of a run, and nobody dies. */
+  /** Nothing scripted is left: the platform answers normally, nothing happens in the middle of a run, and nobody dies. */
   async calm(): Promise<void> {
     this.amid.length = 0;
     this.on.platform.answers.clear();

@@ -158,8 +158,8 @@ tests: [{ name: so, given: { MdmData: { CompromisedStatus: "TRUE" } }, expect: m
     await receiver.arrived(2);
     await daemon.stop();
     expect(new Set(bodies().map(({ kind }) => kind))).toEqual(new Set(['notify', 'alert']));
-    const told = bodies().find(({ kind }) => kind === 'notify');
-    expect(told.about).toMatchObject({ target: deviceId, rules: ['tell'] });
+    const notified = bodies().find(({ kind }) => kind === 'notify');
+    expect(notified.about).toMatchObject({ target: deviceId, rules: ['tell'] });
     expect(bodies().find(({ kind }) => kind === 'alert').about).toMatchObject({ alert: 'plan_waits', intents: 1 });
     const audit = JSON.stringify(await org.composition.engine.store.audit({ limit: 1_000 }));
     expect(audit).not.toContain('canary-secret');

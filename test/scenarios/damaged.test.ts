@@ -76,10 +76,10 @@ describe('a damaged page', { timeout: 120_000 }, () => {
     ]);
     expect(org.console.writes()).toHaveLength(1);
 
-    const told = await trustward(['audit', 'verify'], env);
-    expect(told.code).toBe(1);
+    const verified = await trustward(['audit', 'verify'], env);
+    expect(verified.code).toBe(1);
     const seq = Number(
-      /^the audit is broken at entry (\d+): it cannot be read: the database is damaged there/.exec(told.out)?.[1],
+      /^the audit is broken at entry (\d+): it cannot be read: the database is damaged there/.exec(verified.out)?.[1],
     );
     expect(seq).toBeGreaterThan(50);
     expect(seq).toBeLessThan(FILLED);

@@ -140,9 +140,9 @@ describe('the deletion of the devices of a user', () => {
     await org.rule('leaver', LEAVER);
     org.console.fleet.addOwner(lost, BOB);
     const { plan, intents } = await planned();
-    const told = intents.map(({ target, effect }) => [target, effect.devices.length, effect.deletion]);
+    const effects = intents.map(({ target, effect }) => [target, effect.devices.length, effect.deletion]);
     const common = { owners: [ANN], certificates: 1, users: [ANN] };
-    expect(told.sort()).toEqual([
+    expect(effects.sort()).toEqual([
       [`LOST-1 ${ANN}`, 1, { ...common, devices: [] }],
       [`OTHER-1 ${ANN}`, 1, { ...common, devices: [expect.any(String)] }],
     ]);

@@ -135,8 +135,8 @@ export async function openDoor(
     const answer = await fetch(`${target}${address}`, { method, headers: sent, body });
     const bytes = Buffer.from(await answer.arrayBuffer());
     look({ method, address, isAnswered: true });
-    const told = [...answer.headers].filter(([name]) => !/^(connection|keep-alive|transfer-encoding)$/.test(name));
-    response.writeHead(answer.status, Object.fromEntries(told)).end(bytes);
+    const forwarded = [...answer.headers].filter(([name]) => !/^(connection|keep-alive|transfer-encoding)$/.test(name));
+    response.writeHead(answer.status, Object.fromEntries(forwarded)).end(bytes);
   };
   const server = createServer((request, response) => void handOn(request, response).catch(() => response.destroy()));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -5,7 +5,7 @@ import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { commandOrThrow } from '../commands/in-process.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from './organization.ts';
 
-const TOKEN = 'steering-token-0123456789';
+const TOKEN = 'operator-token-0123456789';
 const RULE = BAN_COMPROMISED.replace('revert: true', 'revert: true\nlimits: { max: 1000, percent: 100 }');
 const NEVER = '0 0 1 1 *';
 
@@ -40,7 +40,7 @@ describe.each(['through the daemon', 'without a daemon'])('a person at the comma
   it('approves a plan while everything is stopped, and reports that nothing is done yet and what to do', async () => {
     await run(); // a daemon begins with a run: what is arranged comes after it
     expect(await org.rule('ban', RULE.replace('mode: enforce', 'mode: approve'))).toBeUndefined();
-    add('STEER-9');
+    add('COMMAND-9');
     const planned = JSON.parse((await command('plan', '--format', 'json')).out) as { plan: { id: string } };
     await command('stop', '--reason', 'wait');
     const { out } = await command('approve', planned.plan.id);
@@ -52,16 +52,16 @@ describe.each(['through the daemon', 'without a daemon'])('a person at the comma
   });
 
   it('exempts a device in advance, and ends the exemption', async () => {
-    const id = add('STEER-1');
+    const id = add('COMMAND-1');
     await run();
     expect(org.effects('device_banned')).toEqual([id]);
-    const other = org.console.fleet.addDevice({ serial: 'STEER-2' });
+    const other = org.console.fleet.addDevice({ serial: 'COMMAND-2' });
     const exempting = ['--owner', 'Ana', '--reason', 'travel', '--until', '7d', '--format', 'json'];
     const exempted = await command('exempt', 'add', 'device', other, ...exempting);
     const exemption = JSON.parse(exempted.out) as { id: string };
     org.console.fleet.patchDevice(other, { mdm_compromised: 'TRUE' });
     const report = JSON.parse((await run()).out) as { decisions: { target: string; reason: string }[] };
-    expect(report.decisions.find(({ target }) => target === 'STEER-2')?.reason).toBe('exempt');
+    expect(report.decisions.find(({ target }) => target === 'COMMAND-2')?.reason).toBe('exempt');
     expect((await command('exempt', 'list')).out).toContain('travel');
     await command('exempt', 'end', exemption.id, '--reason', 'back');
     await run();
@@ -71,7 +71,7 @@ describe.each(['through the daemon', 'without a daemon'])('a person at the comma
   it('stops everything, and resumes', async () => {
     await run();
     expect((await command('stop', '--reason', 'the MDM is wrong')).out).toContain('the MDM is wrong');
-    add('STEER-1');
+    add('COMMAND-1');
     const stopped = await run();
     expect(stopped.code).toBe(3);
     expect(JSON.parse(stopped.out)).toMatchObject({ operator: { stopped: { reason: 'the MDM is wrong' } } });
@@ -83,11 +83,11 @@ describe.each(['through the daemon', 'without a daemon'])('a person at the comma
   });
 
   it('undoes one ban now, and it is not repeated', async () => {
-    const id = add('STEER-1');
+    const id = add('COMMAND-1');
     await run();
-    expect((await command('claims', 'list')).out).toContain('STEER-1');
-    const released = await command('claims', 'release', 'STEER-1', '--reason', 'the chief needs it');
-    expect(released).toMatchObject({ code: 0, out: expect.stringContaining('unban_device STEER-1: released') });
+    expect((await command('claims', 'list')).out).toContain('COMMAND-1');
+    const released = await command('claims', 'release', 'COMMAND-1', '--reason', 'the chief needs it');
+    expect(released).toMatchObject({ code: 0, out: expect.stringContaining('unban_device COMMAND-1: released') });
     await run();
     expect(org.effects('device_unbanned')).toEqual([id]);
     expect(org.effects('device_banned')).toEqual([id]);

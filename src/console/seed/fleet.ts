@@ -1,6 +1,6 @@
 // console seed: devices, and who is registered on them.
 // In: choices, how many, and the people. Out: rows. Among the unremarkable ones are the odd ones that real fleets have: compromised,
-// never synced, idle, banned by hand, with shared or placeholder serial numbers, with hostile names.
+// never synced, idle, banned by a person, with shared or placeholder serial numbers, with hostile names.
 import { type DeviceColumns, insertDevice, insertMapping } from '../store/additions.ts';
 import { type ConsoleStore, uuidFrom } from '../store/store.ts';
 import {

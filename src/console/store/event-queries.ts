@@ -25,7 +25,7 @@ export interface EventFilter {
 }
 
 const LIST_JSON = `'{"message":' || json_quote(message) || ',' || substr(body, 2)`;
-// group_id tells events of one subject together: those of one device, or of one person.
+// group_id groups the events of one subject: those of one device, or of one person.
 const FEED_JSON = `'{"messages":' || json_quote(message) || ',"group_id":'
   || json_quote(iif(device_id <> '', device_id, email)) || ',' || substr(body, 2)`;
 

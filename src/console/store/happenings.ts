@@ -1,5 +1,5 @@
 // console store: what happens in an organization all day, as events of the log.
-// In: a device, its person, a service. Out: event drafts with everything that real ones carry.
+// In: a device, its person, a service. Out: event drafts with everything that real ones have.
 import type { EventSeverity } from '../../management/contract.ts';
 import type { DeviceRow } from './devices.ts';
 import type { EnduserRow } from './endusers.ts';
