@@ -1,5 +1,5 @@
-// approve: a plan waits, is carried, approved, rejected, superseded, expires. Pure: plans in, plans and notes out.
-// A plan is content-addressed: the digest covers rule hashes, intents and the facts that they were based on.
+// approve: the life of a plan: pending, unchanged, approved, rejected, superseded, expired. Pure: plans in, plans and
+// notes out. A plan is content-addressed: the digest covers rule hashes, intents and the facts behind them.
 import type { AuditNote } from '../domain/audit-entry.ts';
 import { digestOf } from '../domain/canonical.ts';
 import { formatDuration } from '../domain/duration.ts';
@@ -15,33 +15,36 @@ export interface SealInput {
   nowMs: number;
   ttlMs: number;
   planned: readonly PlannedIntent[];
-  /** False for a run over chosen rules: it says nothing about what the others planned. */
+  /** False for a run over chosen rules: it shows nothing about the plans of the others. */
   isWhole: boolean;
-  /** Plans that still wait. */
+  /** Pending plans. */
   pending: readonly Plan[];
 }
 
 export interface Sealed {
-  /** The run's plan: carried when a pending one has the same digest; undefined when nothing is planned. */
+  /** The run's plan: a pending one with the same digest is kept; undefined when nothing is planned. */
   plan: Plan | undefined;
-  /** The digest of what is planned, also when that is nothing. */
+  /** The digest of the plan, also when nothing is planned. */
   digest: string;
   superseded: string[];
   notes: AuditNote[];
 }
 
-/** Seals what a run planned. A pending plan of the same mode is carried while its digest is unchanged, else superseded. */
+/**
+ * Seals what a run planned. A pending plan of the same mode is kept while its digest is unchanged, otherwise
+ * superseded.
+ */
 export function sealPlan(input: SealInput): Sealed {
   const digest = planDigest(input.planned);
   const rivals = input.pending.filter((plan) => (plan.mode === 'dry-run') === (input.mode === 'dry-run'));
-  const carried = rivals.find((plan) => plan.digest === digest && plan.expiresAt > input.nowMs);
-  const superseded = input.isWhole ? rivals.filter((plan) => plan !== carried) : [];
-  const plan = carried ?? (input.planned.length > 0 ? newPlan(input, digest) : undefined);
+  const kept = rivals.find((plan) => plan.digest === digest && plan.expiresAt > input.nowMs);
+  const superseded = input.isWhole ? rivals.filter((plan) => plan !== kept) : [];
+  const plan = kept ?? (input.planned.length > 0 ? newPlan(input, digest) : undefined);
   const notes: AuditNote[] = superseded.map(({ id }) => ({
     kind: 'plan.superseded',
     body: { plan: id, by: plan?.id },
   }));
-  if (plan && plan !== carried) {
+  if (plan && plan !== kept) {
     notes.push({
       kind: 'plan.sealed',
       body: { plan: plan.id, digest, run: input.runId, intents: plan.intents.length },
@@ -71,7 +74,7 @@ export function planDigest(planned: readonly PlannedIntent[]): string {
   return digestOf(lines.sort((a, b) => (a.key < b.key ? -1 : 1)));
 }
 
-/** Windows and `age` move by themselves: they are evidence, not content. */
+/** Windows and `age` change by themselves: they are evidence, not content. */
 function sealedFacts(facts: PlannedIntent['basis'][number]['facts']): object {
   return Object.fromEntries(Object.entries(facts).filter(([path]) => /^[A-Za-z_][\w.]*$/.test(path)));
 }
@@ -93,24 +96,27 @@ function newPlan(input: SealInput, digest: string): Plan {
 }
 
 /**
- * `audited`: the digest that the audit has for this plan, under the kind of entry that there must be: sealed before it is
- * approved, approved before it is applied. Who edits a stored plan, digest, status and all, has to forge the chain too.
- * Errors: AppError `conflict` for a plan that is not so.
+ * `audited`: the digest that the audit has for this plan, under the required kind of entry: sealed before it is
+ * approved, approved before it is applied. Editing a stored plan, digest, status and all, then requires forging the
+ * chain too. Errors: AppError `conflict` when they differ.
  */
 export function demandAudited(plan: Plan, kind: 'plan.sealed' | 'plan.approved', audited: string | undefined): void {
   const wrong = whyNotAudited(plan, kind, audited);
   if (wrong === undefined) return;
-  const advice = 'nothing of it is done, and `audit verify` tells whether the record is whole';
-  throw new AppError('conflict', `plan ${plan.id} is not what was ${kind.slice('plan.'.length)}: ${wrong}; ${advice}`);
+  const advice = 'nothing of it is done; check the record with `audit verify`';
+  throw new AppError(
+    'conflict',
+    `plan ${plan.id} differs from what was ${kind.slice('plan.'.length)}: ${wrong}; ${advice}`,
+  );
 }
 
 function whyNotAudited(plan: Plan, kind: string, audited: string | undefined): string | undefined {
-  if (planDigest(plan.intents) !== plan.digest) return 'its intents do not have its digest';
-  if (audited === undefined) return `the audit has no entry \`${kind}\` for it, or that one was archived`;
+  if (planDigest(plan.intents) !== plan.digest) return 'its intents do not match its digest';
+  if (audited === undefined) return `the audit has no entry \`${kind}\` for it, or the entry was archived`;
   return audited === plan.digest ? undefined : `the audit's entry \`${kind}\` has another digest for it`;
 }
 
-/** Expiry denies. Errors: AppError `conflict` for a plan that is over, approved or not. */
+/** Expiry denies. Errors: AppError `conflict` for an expired plan, approved or not. */
 export function demandInTime(plan: Plan, nowMs: number): void {
   if (statusAt(plan, nowMs) !== 'expired') return;
   const ttl = formatDuration(plan.expiresAt - plan.createdAt);
@@ -120,7 +126,10 @@ export function demandInTime(plan: Plan, nowMs: number): void {
   );
 }
 
-/** A person's yes or no. Single use: only a pending plan that has not expired can be decided. A yes needs `demandAudited` too. */
+/**
+ * An operator's yes or no. Single use: only a pending plan that has not expired can be answered. A yes needs
+ * `demandAudited` too.
+ */
 export function decidePlan(
   plan: Plan,
   answer: 'approved' | 'rejected',

@@ -1,6 +1,6 @@
-// audit: archives the oldest entries, in whole checkpointed segments: exported, read back and verified, then taken out of
-// the database in one transaction whose own entry tells of it. In: what is to go, and why. Out: the segment, or nothing.
-// It never takes out an entry that a verified file does not hold.
+// audit: archives the oldest entries, in whole checkpointed segments: exported, read back and verified, then removed
+// from the database in one transaction with an entry that records it. In: what to archive, and why. Out: the segment,
+// or nothing. It never removes an entry that no verified file holds.
 import { createHash } from 'node:crypto';
 import { closeSync, createReadStream, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ export interface ArchiveParts {
   store: Pick<StoreReader, 'address' | 'audit' | 'auditFrom'> &
     CheckpointReader & { removeArchived(segment: ArchivedSegment): Promise<void> };
   keys: PublicKeys;
-  /** Made when it is not there. */
+  /** Made when it does not exist. */
   folder: string;
 }
 
@@ -29,8 +29,8 @@ export function archiveFolderOf(databaseFile: string): string {
 }
 
 /**
- * INVARIANT: the caller has verified the whole record, and holds the writer's lock. Undefined: no whole segment is that old.
- * Errors: AppError `store_failed` when the archive cannot be written or does not verify; then nothing was taken out.
+ * INVARIANT: the caller has verified the whole record, and holds the writer's lock. Undefined: no whole segment is that
+ * old. Errors: AppError `store_failed` when the archive cannot be written or does not verify; nothing was removed then.
  */
 export async function archiveAudit(
   parts: ArchiveParts,
@@ -48,7 +48,7 @@ export async function archiveAudit(
   if (!check.ok || check.sealed !== last.size || check.head !== last.head) {
     throw new AppError(
       'store_failed',
-      `the archive \`${file}\` does not verify: nothing was taken out of the database`,
+      `the archive \`${file}\` does not verify: nothing was removed from the database`,
     );
   }
   const segment = { from: first.seq, to: last.size, head: last.head, file, digest, reason };
@@ -60,7 +60,7 @@ async function lastCheckpointWithin(store: ArchiveParts['store'], bound: Archive
   const lines = (await store.checkpointLines()) ?? [];
   for (const line of lines.reverse()) {
     const checkpoint = parseCheckpoint(line);
-    // A checkpoint's time is never before that of the entries that it is over.
+    // A checkpoint's time is never before that of the entries that it covers.
     const isWithin =
       checkpoint && ('beforeSeq' in bound ? checkpoint.size < bound.beforeSeq : checkpoint.at < bound.beforeMs);
     if (isWithin) return checkpoint;
@@ -68,7 +68,7 @@ async function lastCheckpointWithin(store: ArchiveParts['store'], bound: Archive
   return undefined;
 }
 
-/** Written aside, synced, then renamed: a file of that name is whole. Answers its SHA-256. */
+/** Written to a temporary file, synced, then renamed: a file of this name is whole. Returns its SHA-256. */
 async function writeSegment({ store, folder }: ArchiveParts, file: string, from: number, to: number): Promise<string> {
   const address = await store.address();
   const checkpointLines = (await store.checkpointLines()) ?? [];

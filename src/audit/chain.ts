@@ -1,5 +1,5 @@
-// audit: how entries are linked, and how a chain is verified. Pure: the store appends, reports read.
-// SHA-256 over a domain byte, the previous hash, the sequence number and the exact canonical bytes that are stored.
+// audit: how entries are linked, and how a chain is verified. Pure: the store appends, reports read. SHA-256 over a
+// domain byte, the previous hash, the sequence number and the exact stored canonical bytes.
 import { hash } from 'node:crypto';
 import { type AuditEntry, GENESIS, type LinkEntry } from '../domain/audit-entry.ts';
 
@@ -8,7 +8,7 @@ const DOMAIN_ENTRY = 0x01;
 /** Domain byte, previous hash, sequence number. */
 const HEAD_BYTES = 1 + 32 + 8;
 
-/** Reused for every entry: one copy and one call a hash are what makes a million of them a matter of seconds. */
+/** Reused for every entry: with one copy and one call per hash, a million take seconds. */
 let scratch = Buffer.alloc(64 * 1024);
 
 export const linkEntry: LinkEntry = (prev, seq, bytes) => {
@@ -37,7 +37,7 @@ export class ChainWalk {
     public head = GENESIS,
   ) {}
 
-  /** Why this entry cannot be the next one; undefined when it is, and the walk has gone on to it. */
+  /** Why this entry cannot be the next one; undefined when it is, and the walk has moved to it. */
   step(entry: AuditEntry): string | undefined {
     const seq = this.seq + 1;
     const fault = faultOf(entry, seq, this.head);
@@ -65,13 +65,13 @@ function faultOf(entry: AuditEntry, seq: number, prev: string): string | undefin
   if (typeof entry.bytes !== 'string' || typeof entry.kind !== 'string') return 'its content is not text';
   if (entry.seq !== seq) return `entry ${seq} is missing (the next one is ${entry.seq})`;
   if (entry.prev !== prev) return 'it does not follow the entry before it';
-  if (entry.hash !== linkEntry(prev, seq, entry.bytes)) return 'its content does not have the hash that it states';
+  if (entry.hash !== linkEntry(prev, seq, entry.bytes)) return 'its content does not match its hash';
   return statedFault(entry);
 }
 
-/** The columns beside the bytes are for reading; they must say what the bytes say. */
+/** The columns beside the bytes are for reading; they must agree with the bytes. */
 function statedFault(entry: AuditEntry): string | undefined {
-  // Canonical members are sorted: `at` comes first and `kind` last, so that most entries need not be parsed.
+  // Canonical members are sorted: `at` comes first and `kind` last, so most entries need not be parsed.
   const { bytes } = entry;
   if (bytes.startsWith(`{"at":${entry.at},"body":`) && bytes.endsWith(`,"kind":"${entry.kind}"}`)) return undefined;
   try {

@@ -1,5 +1,5 @@
 // audit: the file of checkpoints outside the database, `<database>.checkpoints`: one line each, 0600, oldest first.
-// It is only ever appended to. It may lag behind the database by what a crash kept from being written; never be ahead.
+// Lines are only appended. After a crash it may lag behind the database; it is never ahead.
 import { existsSync, readFileSync, renameSync, truncateSync } from 'node:fs';
 import { AppError } from '../domain/errors.ts';
 import { appendLines, readTail, syncFolderOf, writeWhole } from './durable-file.ts';
@@ -19,18 +19,18 @@ export class CheckpointFile {
     });
   }
 
-  /** The last whole line; `missing` without the file. A line that a crash tore off is taken away first. */
+  /** The last whole line; `missing` without the file. A line that a crash tore is removed first. */
   lastLine(): { missing: boolean; last: string | undefined } {
     return this.guard('read', () => {
       const tail = readTail(this.name);
       if (!tail) return { missing: true, last: undefined };
-      // Only a line that was never acknowledged can be torn: the database still has it, and it is written again.
+      // Only an unacknowledged line can be torn: the database still has it, and it is written again.
       if (tail.torn !== '') truncateSync(this.name, tail.wholeBytes);
       return { missing: false, last: tail.last };
     });
   }
 
-  /** The last whole line, for reading: what a crash tore off stays where it is, since a writer may be at it. */
+  /** The last whole line, for reading: a torn line stays, since a writer may be at work on it. */
   lastWhole(): string | undefined {
     return this.guard('read', () => readTail(this.name)?.last);
   }
@@ -39,7 +39,7 @@ export class CheckpointFile {
     this.guard('written', () => appendLines(this.name, lines));
   }
 
-  /** Puts other lines in its place, and the file that was there aside, under a name that is answered. */
+  /** Replaces all lines, and sets the former file aside, under the returned name. */
   replace(lines: readonly string[], suffix: string): string | undefined {
     return this.guard('written', () => {
       const aside = existsSync(this.name) ? `${this.name}.${suffix}` : undefined;

@@ -1,10 +1,10 @@
 // audit: compares the checkpoints in the database with those in the file outside. In: the lines of both. Out: what the
-// chain must agree with, and the first checkpoint that is wrong. Pure.
+// chain must agree with, and the first wrong checkpoint. Pure.
 import { type Checkpoint, checkpointLine } from '../domain/checkpoint.ts';
 import { type CheckpointFault, type CheckpointList, checkCheckpoints, type PublicKeys } from './checkpoint.ts';
 
 export interface ComparedLists {
-  /** By size; where the two differ, both. */
+  /** By size; both where the two differ. */
   expected: { checkpoint: Checkpoint; place: string }[];
   fault: CheckpointFault | undefined;
 }
@@ -45,7 +45,7 @@ function differenceOf(
     const [inTable, inFile] = [table.good[at] as Checkpoint, file.good[at] as Checkpoint];
     if (checkpointLine(inTable) !== checkpointLine(inFile)) {
       const size = Math.min(inTable.size, inFile.size);
-      return { size, reason: `in the database is another than in \`${name}\`: the chain was made anew from there on` };
+      return { size, reason: `in the database differs from that in \`${name}\`: the chain was rebuilt from there on` };
     }
   }
   const extraInFile = table.fault ? undefined : file.good[common];

@@ -1,6 +1,6 @@
-// audit: makes checkpoints, and tells whether a list of them is whole. Pure: keys and lines come in, nothing is read here.
-// The signature is Ed25519 over a domain byte and the canonical JSON of everything else; each names the hash of the one
-// before, so that the last signature vouches for all of them.
+// audit: makes checkpoints, and checks whether a list of them is whole. Pure: keys and lines come in, nothing is read
+// here. The signature is Ed25519 over a domain byte and the canonical JSON of everything else; each has the hash of the
+// one before, so the last signature covers all of them.
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { GENESIS } from '../domain/audit-entry.ts';
 import { canonicalJson } from '../domain/canonical.ts';
@@ -45,7 +45,7 @@ export function parseCheckpoint(line: string): Checkpoint | undefined {
   }
 }
 
-/** Why the signature is not good, in words that follow "checkpoint …"; undefined when it is. */
+/** Why the signature is invalid, in words that follow "checkpoint …"; undefined when it is valid. */
 export function signatureFault(checkpoint: Checkpoint, keys: PublicKeys): string | undefined {
   const key = keys.get(checkpoint.keyId);
   if (!key) return `is signed by key ${checkpoint.keyId}, which is not the one given`;
@@ -54,7 +54,7 @@ export function signatureFault(checkpoint: Checkpoint, keys: PublicKeys): string
 }
 
 export interface CheckpointFault {
-  /** How many entries the bad checkpoint is over; of one that cannot be read: of the one before it, plus 1. */
+  /** How many entries the bad checkpoint covers; for an unreadable one: those of the one before it, plus 1. */
   size: number;
   /** The line's number, when it cannot be read. */
   unreadable?: number;
@@ -68,8 +68,8 @@ export interface CheckpointList {
 }
 
 /**
- * Checks a list of lines, oldest first. `partial`: the list may begin in the middle, so the first one's `previous` is not
- * looked at. Links are checked for all, signatures where they decide: the last one, and around a broken link.
+ * Checks a list of lines, oldest first. `partial`: the list may begin in the middle, so the first one's `previous` is
+ * not checked. Links are checked for all, signatures where they decide: the last one, and around a broken link.
  */
 export function checkCheckpoints(lines: readonly string[], keys: PublicKeys, partial = false): CheckpointList {
   const good: Checkpoint[] = [];
@@ -90,12 +90,10 @@ export function checkCheckpoints(lines: readonly string[], keys: PublicKeys, par
 function linkFaultOf(checkpoint: Checkpoint, before: Checkpoint | undefined, lineBefore: string | undefined) {
   if (before && checkpoint.size <= before.size) return `comes after one over ${before.size} entries`;
   const previous = lineBefore === undefined ? GENESIS : checkpointHash(lineBefore);
-  return checkpoint.previous === previous
-    ? undefined
-    : 'does not follow the one before it: one was changed or taken out';
+  return checkpoint.previous === previous ? undefined : 'does not follow the one before it: one was changed or removed';
 }
 
-/** The last good one must be signed; when it is not, it is what was changed, and the one before it is looked at, too. */
+/** The last good one must be signed; if it is not, it was changed, and the one before it is checked too. */
 function named(good: Checkpoint[], keys: PublicKeys, fault: CheckpointFault | undefined): CheckpointList {
   let first = fault;
   for (let last = good.at(-1); last; last = good.at(-1)) {

@@ -1,6 +1,6 @@
-// audit: keeps the checkpoints outside in step with those in the database. At the start it completes a file that a crash
-// left behind, and notices a database that is older than its file: a restored backup. In: the store's checkpoints, the file.
-// Out: a Checkpointer. It never writes a file that tells of more than the database has.
+// audit: keeps the checkpoints outside in step with those in the database. At the start it completes a file that a
+// crash left behind, and notices a database that is older than its file: a restored backup. In: the store's
+// checkpoints, the file. Out: a Checkpointer. It never writes a file that is ahead of the database.
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Checkpointer, CheckpointReader, CheckpointStore } from '../domain/checkpoint.ts';
 import { lineOf } from '../domain/errors.ts';
@@ -20,11 +20,11 @@ export interface CheckpointerParts {
   log: Log;
 }
 
-/** What a person's word on a restored backup did. */
+/** The result of accepting a restored backup. */
 export interface RestoreAccepted {
-  /** Where the former file of checkpoints lies. */
+  /** The place of the former file of checkpoints. */
   aside: string;
-  /** How many plans waited, and are expired. */
+  /** How many waiting plans expired. */
   plans: number;
   stop: Stop;
 }
@@ -37,7 +37,7 @@ export async function openCheckpointer(parts: CheckpointerParts): Promise<FileCh
 }
 
 export class FileCheckpointer implements Checkpointer {
-  /** Over how many entries the last line of the file is. */
+  /** How many entries the last line of the file covers. */
   private written = 0;
   private behind: string | undefined;
   private older: string | undefined;
@@ -76,10 +76,10 @@ export class FileCheckpointer implements Checkpointer {
   }
 
   /**
-   * A person says that the older database is the one to go on with. What it allows may have been used or taken back since,
-   * so that nothing of it goes on by itself: plans that wait are over, and everything is stopped until a person resumes.
-   * The file outside is put aside as evidence and written anew from the database. Undefined: there was nothing to accept.
-   * INVARIANT: stopped before the file outside says that all is well: a process that ends between the two is still restored.
+   * An operator chooses to continue with the older database. What it permits may have been used or revoked since, so
+   * nothing of it continues by itself: waiting plans expire, and everything is stopped until an operator resumes. The
+   * file outside is set aside as evidence and rewritten from the database. Undefined: there was nothing to accept.
+   * INVARIANT: stopped before the file outside agrees: a process that ends between the two is still restored.
    */
   async acceptRestore({ by, reason }: { by: string; reason: string }): Promise<RestoreAccepted | undefined> {
     if (this.older === undefined) return undefined;
@@ -110,7 +110,7 @@ export class FileCheckpointer implements Checkpointer {
     try {
       const { store, file } = this.parts;
       const lines = await store.checkpointLinesAfter(this.written);
-      // A file that begins in the middle would vouch for nothing.
+      // A file that begins in the middle would prove nothing.
       if (lines.length > 0 && this.written > 0 && file.lastLine().missing) await this.beginFile();
       else file.append(lines);
       if (lines.length > 0) this.written = sizeOf(lines.at(-1));
@@ -118,7 +118,7 @@ export class FileCheckpointer implements Checkpointer {
     } catch (error) {
       if (this.behind === undefined) this.parts.log.error({}, `a checkpoint could not be written: ${lineOf(error)}`);
       this.behind = lineOf(error);
-      // A half-written line is taken away before the next attempt.
+      // A half-written line is removed before the next attempt.
       this.tearOff();
     }
   }
@@ -127,11 +127,11 @@ export class FileCheckpointer implements Checkpointer {
     try {
       this.written = sizeOf(this.parts.file.lastLine().last);
     } catch {
-      // The disk does not even let it be read; the next attempt comes with the next checkpoint, or at the next start.
+      // The disk does not even allow reading; the next attempt comes with the next checkpoint, or at the next start.
     }
   }
 
-  /** The file is made before anything is sealed, so that one which is missing later was taken away. */
+  /** The file is made before anything is sealed, so a missing one was removed later. */
   private async beginFile(): Promise<void> {
     const { store, file, log } = this.parts;
     const lines = await store.checkpointLinesAfter(0);
@@ -150,11 +150,11 @@ export class FileCheckpointer implements Checkpointer {
     const { store, file, log } = this.parts;
     const outside = parseCheckpoint(last);
     const inside = parseCheckpoint((await store.checkpointLinesAfter(0)).at(-1) ?? '');
-    const told = outside
+    const reach = outside
       ? `reach to entry ${outside.size} of ${isoTime(outside.at)}`
       : 'end in a line that cannot be read';
     this.older =
-      `the checkpoints in \`${file.name}\` ${told}, which this database (its last one: entry ${inside?.size ?? 0}) does not ` +
+      `the checkpoints in \`${file.name}\` ${reach}, which this database (its last one: entry ${inside?.size ?? 0}) does not ` +
       'have: an older backup was restored, or one of them was changed; no run changes anything until ' +
       '`trustward audit accept-restore --reason …`';
     log.error({}, this.older);
@@ -172,19 +172,19 @@ export class FileCheckpointer implements Checkpointer {
 }
 
 /**
- * Whether the database does not have the last line of the file outside: an older backup was restored, or one of them was
- * changed. Each line names the one before, so that one equal line means that all before it are equal.
+ * Whether the database lacks the last line of the file outside: an older backup was restored, or one of them was
+ * changed. Each line has the hash of the one before, so one equal line means that all before it are equal.
  */
 export async function isOlder(database: Pick<CheckpointReader, 'checkpointAt'>, lastLine: string): Promise<boolean> {
   return (await database.checkpointAt(sizeOf(lastLine))) !== lastLine;
 }
 
-/** Whoever resumes is to know of both. */
+/** The operator who resumes must know of both. */
 function stoppedBefore(stop: Stop | undefined): string {
   return stop === undefined ? '' : ` (stopped before: ${stopText(stop)})`;
 }
 
-/** Over how many entries a line is; 0 without one, or when it cannot be read. */
+/** How many entries a line covers; 0 without one, or when it cannot be read. */
 function sizeOf(line: string | undefined): number {
   return parseCheckpoint(line ?? '')?.size ?? 0;
 }

@@ -1,5 +1,5 @@
-// audit: files that survive a power cut: what was written is on the disk, and so is the name, before the call returns.
-// A file is either as it was or as it is to be: it is written aside, then renamed; an appended line is whole or torn off.
+// audit: files that survive a power cut: the content is on the disk, and so is the name, before the call returns. A
+// file is either old or new: it is written to a temporary file, then renamed; an appended line is whole or torn.
 import {
   closeSync,
   constants,
@@ -29,7 +29,7 @@ export function writeWhole(file: string, text: string, mode: number): void {
   syncFolderOf(file);
 }
 
-/** Appends lines in one write; makes the file (0600) when it is not there. Errors: those of node:fs. */
+/** Appends lines in one write; makes the file (0600) when it does not exist. Errors: those of node:fs. */
 export function appendLines(file: string, lines: readonly string[]): void {
   if (lines.length === 0) return;
   const isNew = !existsSync(file);
@@ -43,7 +43,7 @@ export function appendLines(file: string, lines: readonly string[]): void {
   if (isNew) syncFolderOf(file);
 }
 
-/** The last whole line, and what a crash may have left of one after it. `undefined`: there is no such file. */
+/** The last whole line, and the remains of a torn one after it. `undefined`: there is no such file. */
 export function readTail(file: string): { last: string | undefined; torn: string; wholeBytes: number } | undefined {
   if (!existsSync(file)) return undefined;
   const handle = openSync(file, 'r');
@@ -61,7 +61,7 @@ export function readTail(file: string): { last: string | undefined; torn: string
   }
 }
 
-/** Far more than a line of such a file has. */
+/** Far longer than any line of such a file. */
 const TAIL_BYTES = 16_384;
 
 export function syncFolderOf(file: string): void {
@@ -73,7 +73,7 @@ export function syncFolderOf(file: string): void {
   }
 }
 
-/** A write may take less than it was given, as on a disk that fills up. */
+/** A write may take less than given, as on a disk that fills up. */
 function writeAll(handle: number, text: string): void {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; ) at += writeSync(handle, bytes, at);

@@ -54,7 +54,7 @@ export function checkpointExportLine(checkpoint: Checkpoint): string {
   return JSON.stringify({ type: 'checkpoint', ...checkpoint });
 }
 
-/** Undefined when the text is no line of an export. */
+/** Undefined when the text is not a line of an export. */
 export function parseExportLine(text: string): ExportLine | undefined {
   return ExportLine.safeParse(parseJson(text)).data;
 }

@@ -1,5 +1,5 @@
-// audit: writes entries and checkpoints as NDJSON that can be verified elsewhere with the public key alone.
-// In: entries in order, checkpoint lines. Out: text in pieces of about a thousand lines. It verifies nothing.
+// audit: writes entries and checkpoints as NDJSON that can be verified elsewhere with only the public key. In: entries
+// in order, checkpoint lines. Out: text in pieces of about a thousand lines. It verifies nothing.
 import { type AuditEntry, GENESIS } from '../domain/audit-entry.ts';
 import type { Checkpoint } from '../domain/checkpoint.ts';
 import { parseCheckpoint } from './checkpoint.ts';
@@ -7,10 +7,10 @@ import { checkpointExportLine, EXPORT_FORMAT, EXPORT_VERSION, type ExportHeader,
 
 export interface ExportSource {
   address: string | undefined;
-  /** From the first entry that is wanted. */
+  /** From the first wanted entry. */
   entries: AsyncIterable<AuditEntry[]>;
   checkpointLines: readonly string[];
-  /** The last entry that is wanted; undefined: all. */
+  /** The last wanted entry; undefined: all. */
   to?: number;
 }
 

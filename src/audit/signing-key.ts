@@ -1,5 +1,6 @@
-// audit: the key that signs checkpoints, in files beside the database: `<database>.audit-key` (0600) and its public half in
-// `<database>.audit-key.pub`. In: file names. Out: keys. It never prints a key, and never replaces one silently.
+// audit: the key that signs checkpoints, in files beside the database: `<database>.audit-key` (0600) and its public
+// half in `<database>.audit-key.pub`. In: file names. Out: keys. It never prints a key, and never replaces one
+// silently.
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { AppError } from '../domain/errors.ts';
@@ -15,8 +16,8 @@ export function publicKeyFileOf(databaseFile: string): string {
 }
 
 /**
- * The private key; made when neither it nor anything it signed is there (`hasSigned`: the database or the file outside has
- * checkpoints). Errors: AppError `config` when it is gone, can be read by others, or is no Ed25519 key.
+ * The private key; made when neither it nor anything signed by it exists (`hasSigned`: the database or the file outside
+ * has checkpoints). Errors: AppError `config` when it is missing, can be read by others, or is not an Ed25519 key.
  */
 export function loadOrCreateKey(databaseFile: string, hasSigned: boolean): KeyObject {
   const file = privateKeyFileOf(databaseFile);
@@ -28,13 +29,13 @@ export function loadOrCreateKey(databaseFile: string, hasSigned: boolean): KeyOb
   if (hasSigned || existsSync(publicKeyFileOf(databaseFile))) {
     throw new AppError(
       'config',
-      `the key that signs the audit, \`${file}\`, is gone: restore it from your backup, or begin with a new one by \`trustward audit new-key --reason …\``,
+      `the key that signs the audit, \`${file}\`, is missing: restore it from your backup, or make a new one with \`trustward audit new-key --reason …\``,
     );
   }
   return createKey(databaseFile);
 }
 
-/** Makes a new key; its public half is added to those that the file has, which go on vouching for what they signed. */
+/** Makes a new key; its public half is added to those in the file, which still verify what they signed. */
 export function createKey(databaseFile: string): KeyObject {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;

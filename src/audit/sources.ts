@@ -1,5 +1,5 @@
-// audit: where verification finds what lies beside a database: the file of checkpoints and the public key, or copies of them
-// that were kept elsewhere. In: file names and a reader of the database. Out: sources to verify.
+// audit: what verification reads beside a database: the file of checkpoints and the public key, or copies of them that
+// were kept elsewhere. In: file names and a reader of the database. Out: sources to verify.
 import { existsSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import type { CheckpointReader } from '../domain/checkpoint.ts';
@@ -14,7 +14,7 @@ export interface CopiesElsewhere {
   publicKey?: string;
 }
 
-/** Far longer than a line takes to be written and synced. */
+/** Far longer than writing and syncing a line takes. */
 const PAUSE_MS = 300;
 
 export function auditSourcesOf(
@@ -37,7 +37,7 @@ export function auditSourcesOf(
   };
 }
 
-/** A daemon that verifies a million entries goes on answering and running meanwhile. */
+/** A daemon that verifies a million entries still answers and runs meanwhile. */
 async function* withPauses<T>(batches: AsyncIterable<T>): AsyncIterable<T> {
   for await (const batch of batches) {
     yield batch;

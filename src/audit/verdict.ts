@@ -1,9 +1,9 @@
-// audit: what verification answers, the same for a database and for an export.
+// audit: the result of verification, the same for a database and for an export.
 import type { CheckpointFault } from './checkpoint.ts';
 
 export interface AuditCheck {
   ok: boolean;
-  /** The first entry that is there: 1, or the one after the archived ones. */
+  /** The first entry present: 1, or the one after the archived ones. */
   first: number;
   /** Entries verified before the first bad one. */
   entries: number;
@@ -15,21 +15,21 @@ export interface AuditCheck {
   sealed: number;
   /** The first thing that is wrong. */
   bad: AuditFault | undefined;
-  /** What a reader should know although nothing is wrong, a line each. */
+  /** What a reader should know although nothing is wrong, one line each. */
   notes: string[];
 }
 
 export interface AuditFault {
-  /** The first entry that is bad, or the first that may be when `checkpoint` is what tells. */
+  /** The first bad entry, or the first that may be bad when `checkpoint` is the evidence. */
   seq: number;
-  /** How many entries the checkpoint is over that is bad, or that shows it. */
+  /** How many entries are covered by the checkpoint that is bad, or that proves it. */
   checkpoint?: number;
   /** In words that follow "entry N" or "the checkpoint over N entries". */
   reason: string;
 }
 
-/** A bad checkpoint among the others that may be wrong. One that cannot be read is over nobody knows how many entries. */
+/** A bad checkpoint among others that may be wrong. How many entries an unreadable one covers is unknown. */
 export function faultOfCheckpoint({ size, unreadable, reason }: CheckpointFault): AuditFault {
   if (unreadable === undefined) return { seq: size, checkpoint: size, reason };
-  return { seq: size, reason: `or a later one is not vouched for: checkpoint number ${unreadable} ${reason}` };
+  return { seq: size, reason: `or a later one is not covered: checkpoint number ${unreadable} ${reason}` };
 }

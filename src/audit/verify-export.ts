@@ -1,5 +1,5 @@
-// audit: verifies an export on any machine: lines and a public key come in, nothing else is asked.
-// Out: whether it is whole, or the first entry or checkpoint that is wrong. It holds the checkpoints, never the entries.
+// audit: verifies an export on any machine: lines and a public key come in, nothing else is needed. Out: whether it is
+// whole, or the first wrong entry or checkpoint. It holds the checkpoints, never the entries.
 
 import { checkpointLine } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
@@ -30,7 +30,7 @@ function beginExport(line: string): ExportWalk {
 function notAnExport(): AppError {
   return new AppError(
     'usage',
-    `the file does not begin with a line of format \`${EXPORT_FORMAT}\`, version 1: give what \`trustward audit export\` wrote`,
+    `the file does not begin with a line of format \`${EXPORT_FORMAT}\`, version 1: give a file that \`trustward audit export\` wrote`,
   );
 }
 
@@ -77,13 +77,14 @@ class ExportWalk {
       checkpoints: list.good.length,
       sealed: list.good.at(-1)?.size ?? 0,
       bad,
-      notes: bad === undefined && unsealed > 0 ? [`the last ${unsealed} entries are not under a checkpoint yet`] : [],
+      notes:
+        bad === undefined && unsealed > 0 ? [`the last ${unsealed} entries are not covered by a checkpoint yet`] : [],
     };
   }
 
   private endFault(): AuditFault | undefined {
     const seq = this.walk.seq + 1;
-    if (!this.hasEnded) return { seq, reason: 'is not there, nor is the end line: the file was cut' };
+    if (!this.hasEnded) return { seq, reason: 'is missing, and so is the end line: the file was cut' };
     if (this.sealed === 0)
       return { seq: this.from, reason: 'and all that follow are not signed: there is no checkpoint' };
     return undefined;
@@ -112,7 +113,7 @@ class ExportWalk {
     if (line.entries === entries && line.head === this.walk.head) return undefined;
     return {
       seq: this.walk.seq + 1,
-      reason: `is not there: the end line tells of ${line.entries} entries, not ${entries}`,
+      reason: `is missing: the end line counts ${line.entries} entries, not ${entries}`,
     };
   }
 }

@@ -1,6 +1,6 @@
-// audit: verifies the record of a database: the chain, the checkpoints beside it and outside, and that they agree.
-// In: entries in order, the lines of both lists, the public keys. Out: whether it is whole, or the first that is wrong.
-// It reads only, and holds one batch of entries at a time.
+// audit: verifies the record of a database: the chain, the checkpoints beside it and outside, and that they agree. In:
+// entries in order, the lines of both lists, the public keys. Out: whether it is whole, or the first fault. It only
+// reads, and holds one batch of entries at a time.
 import { type AuditEntry, GENESIS } from '../domain/audit-entry.ts';
 import { CHECKPOINT_EVERY } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
@@ -13,20 +13,20 @@ export interface AuditSources {
   /** The sequence number of the last entry. */
   headSeq(): Promise<number>;
   entries(): AsyncIterable<AuditEntry[]>;
-  /** Undefined in a database of before there were checkpoints. */
+  /** Undefined in a database from before checkpoints. */
   tableLines(): Promise<string[] | undefined>;
   /** Undefined when the file is missing. */
   fileLines(): string[] | undefined;
   fileName: string;
-  /** Whether a key to sign with was ever made. */
+  /** Whether a signing key was ever made. */
   hasKey(): boolean;
   /** Errors: AppError `not_found`, `config`. */
   keys(): PublicKeys;
-  /** A running daemon commits to the database first and writes the file at once after: it is given the time to. */
+  /** A running daemon commits to the database first and writes the file right after: verification waits for that. */
   pause(): Promise<void>;
 }
 
-/** Errors: AppError of reading the sources. What is wrong with the record is in the answer. */
+/** Errors: AppError of reading the sources. Faults of the record are in the result. */
 export async function verifyAudit(sources: AuditSources): Promise<AuditCheck> {
   // INVARIANT: the head is read before the lists, and these before the entries: what is committed meanwhile only adds.
   const headSeq = await unlessDamaged(sources.headSeq());
@@ -40,7 +40,7 @@ export async function verifyAudit(sources: AuditSources): Promise<AuditCheck> {
   return { ok: bad === undefined, first, entries, head, checkpoints, sealed, bad, notes: bad ? [] : notes };
 }
 
-/** A damaged end is named by walking there. */
+/** Walking there names a damaged end. */
 async function unlessDamaged(headSeq: Promise<number>): Promise<number | undefined> {
   try {
     return await headSeq;
@@ -57,13 +57,13 @@ function isDamage(error: unknown): boolean {
 interface ReadLists {
   lists: ComparedLists;
   notes: string[];
-  /** False in a database of before there were checkpoints. */
+  /** False in a database from before checkpoints. */
   isSealed: boolean;
 }
 
 async function readLists(sources: AuditSources): Promise<ReadLists> {
-  // INVARIANT: the file is read before the table. The table is written first, so that a file which knows more is a finding;
-  // one that knows less may only be late, and is read again, no further than the table was.
+  // INVARIANT: the file is read before the table. The table is written first, so a file that is ahead is a finding; one
+  // that is behind may only be late, and is read again, up to the end of the table.
   let file = sources.fileLines();
   const table = await sources.tableLines();
   if ((table?.length ?? 0) > (file?.length ?? 0)) {
@@ -134,7 +134,7 @@ async function walkEntries(batches: AsyncIterable<AuditEntry[]>, { expected }: C
 
 const DAMAGED = Symbol('damaged');
 
-/** The batches up to where the database is damaged, and then word of that. */
+/** The batches up to the damage in the database, and then a note of it. */
 async function* readable(batches: AsyncIterable<AuditEntry[]>): AsyncIterable<AuditEntry[] | typeof DAMAGED> {
   try {
     yield* batches;
@@ -144,7 +144,7 @@ async function* readable(batches: AsyncIterable<AuditEntry[]>): AsyncIterable<Au
   }
 }
 
-/** A chain may begin after archived entries: where a checkpoint tells the hash of the last of them. */
+/** A chain may begin after archived entries: a checkpoint has the hash of the last of them. */
 function beginAt(seq: number, expected: ComparedLists['expected']): ChainWalk {
   const base = seq > 1 ? expected.find(({ checkpoint }) => checkpoint.size === seq - 1) : undefined;
   return base ? new ChainWalk(base.checkpoint.size, base.checkpoint.head) : new ChainWalk();
@@ -158,7 +158,7 @@ function archivedToOf(entry: AuditEntry): number {
 type Expected = ComparedLists['expected'][number];
 
 function rewritten(from: number, { checkpoint: { size }, place }: Expected): AuditFault {
-  const reason = `${place} was made of other entries ${from} to ${size}: they were rewritten since`;
+  const reason = `${place} was made of different entries ${from} to ${size}: they have been rewritten`;
   return { seq: from, checkpoint: size, reason };
 }
 
@@ -168,10 +168,10 @@ function missingEnd(seq: number, { checkpoint: { size }, place }: Expected): Aud
 }
 
 function unrecorded(base: number): AuditFault {
-  return { seq: 1, reason: `to entry ${base} are missing, and the record does not tell of an archive of them` };
+  return { seq: 1, reason: `to entry ${base} are missing, and the record has no entry for an archive of them` };
 }
 
-/** One is committed with the entry that makes it due, and one at the end of each run: a longer stretch had one that is gone. */
+/** One is committed with the entry that makes it due, and one at the end of each run: a longer stretch has lost one. */
 function overdue(headSeq: number, { expected }: ComparedLists, hasEndedRun: boolean): AuditFault | undefined {
   const last = expected.at(-1)?.checkpoint.size ?? 0;
   const size = last === 0 && hasEndedRun ? headSeq : last + CHECKPOINT_EVERY;

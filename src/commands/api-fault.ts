@@ -1,9 +1,9 @@
-// commands: a fault of the Management API as a person at the command line needs it: which address, and where the
-// credential came from. In: the error as the client tells it. Out: the same kind of error, one line. No secret is in it.
+// commands: a fault of the Management API for an operator at the command line: with the address, and where the
+// credential came from. In: the client's error. Out: the same kind of error, one line. No secret is in it.
 import type { Config } from '../config/config.ts';
 import { AppError } from '../domain/errors.ts';
 
-/** Runs work that asks the API. Errors: as the work's; those of the API name its address. */
+/** Runs work that calls the API. Errors: those of the work; errors of the API also name its address. */
 export async function namingApi<T>({ api }: Config, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,5 +1,5 @@
-// commands: what `audit verify` found, in one line for people and as JSON for programs; what accepting a restored backup did,
-// and what a person has to look at before going on.
+// commands: the result of `audit verify`, in one line for people and as JSON for programs; the result of accepting a
+// restored backup, and what an operator has to check before going on.
 import type { RestoreAccepted } from '../audit/checkpointer.ts';
 import type { AuditCheck, AuditFault } from '../audit/verdict.ts';
 import { isoTime } from '../domain/time-text.ts';
@@ -8,7 +8,9 @@ export function auditCheckText(check: AuditCheck): string {
   if (check.bad) return `the audit is broken at ${faultText(check.bad)}; ${check.entries} entries before it are whole`;
   const lines = [
     `the audit is whole: ${check.entries} entries, head ${check.head}`,
-    ...(check.first > 1 ? [`entries before ${check.first} are not here: archived, or not part of this export`] : []),
+    ...(check.first > 1
+      ? [`entries before ${check.first} are missing here: archived, or not part of this export`]
+      : []),
     ...(check.checkpoints > 0
       ? [`${check.checkpoints} signed checkpoints agree, the last over entry ${check.sealed}`]
       : []),
@@ -17,18 +19,18 @@ export function auditCheckText(check: AuditCheck): string {
   return lines.join('\n');
 }
 
-/** What the backup cannot know is said here, once, to whoever has to decide on it. */
+/** What the backup cannot know: shown here, once, to the operator who decides. */
 export function restoreAcceptedText({ aside, plans, stop }: RestoreAccepted): string {
-  const expired = plans === 1 ? '1 plan that waited is expired' : `${plans} plans that waited are expired`;
+  const expired = plans === 1 ? '1 waiting plan expired' : `${plans} waiting plans expired`;
   return [
-    `accepted: the checkpoints outside are those of this database from now on; the former ones lie in ${aside}`,
-    `everything is stopped, and ${expired}: runs judge and report, and nothing is called before \`resume\``,
-    'this database does not know what was done, or said by people, after its backup:',
-    '  what they reversed or rejected: it is among what runs hold as `stopped` now; exempt it, or it is done again',
-    '  exemptions and stops: those added since are gone, those ended since are back (`exempt list`)',
-    '  tokens: those revoked since are valid again (`tokens list`)',
-    `  how often was acted: until ${isoTime(stop.at + DAY_MS)} the ceilings of 24 hours do not count what is forgotten`,
-    'next: `trustward run --mode dry-run` holds what a resume would do; read it, then `trustward resume --reason …`',
+    `accepted: from now on the checkpoints outside are those of this database; the former ones are in ${aside}`,
+    `everything is stopped, and ${expired}: runs judge and report, and call nothing before \`resume\``,
+    'this database does not know what happened after its backup:',
+    '  what was reversed or rejected: runs now hold it as `stopped`; exempt it, or it is done again',
+    '  exemptions and stops: those added later are gone, those ended later are back (`exempt list`)',
+    '  tokens: those revoked later are valid again (`tokens list`)',
+    `  attempts: until ${isoTime(stop.at + DAY_MS)} the 24-hour ceilings do not count the forgotten ones`,
+    'next: `trustward run --mode dry-run` shows what a resume would do; read it, then `trustward resume --reason …`',
   ].join('\n');
 }
 

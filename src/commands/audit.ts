@@ -1,5 +1,5 @@
-// commands: `audit …`: the record: to read, verify and export it (also while a daemon writes), and a person's changes of it,
-// which are entries of it themselves: archiving, accepting a restored backup, a new key (only without a daemon).
+// commands: `audit …`: reading, verifying and exporting the record (also while a daemon writes), and an operator's
+// changes of it, which are recorded in it: archiving, accepting a restored backup, a new key (only without a daemon).
 import { closeSync, createReadStream, openSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { archiveAudit, archiveFolderOf } from '../audit/archive.ts';
@@ -33,7 +33,7 @@ export async function auditListCommand(
 }
 
 export interface AuditVerifyOptions extends CommonOptions {
-  /** An export, instead of the database. */
+  /** An export to verify instead of the database. */
   file?: string;
   publicKey?: string;
 }
@@ -77,7 +77,7 @@ export async function auditExportCommand(io: Io, options: CommonOptions & { from
   }
 }
 
-/** In pieces: an export of years is larger than what a text can hold. 0600: it names people and devices. */
+/** In pieces: an export of years is larger than one text may be. 0600: it names people and devices. */
 async function writePieces(io: Io, out: string | undefined, pieces: AsyncIterable<string>): Promise<void> {
   if (out === undefined) {
     for await (const piece of pieces) io.out(piece);

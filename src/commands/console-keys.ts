@@ -1,29 +1,32 @@
-// commands: the API keys that `console` is asked for on its command line.
-// In: texts such as `audit:ReadOnly`. Out: names, scopes and the labels that they are told under. It never sees a secret.
+// commands: the API keys that `console` gets on its command line. In: texts such as `audit:ReadOnly`. Out: names,
+// scopes and the labels that they are printed with. It never sees a secret.
 import { AppError } from '../domain/errors.ts';
 import { KEY_SCOPES, type KeyScope } from '../management/contract.ts';
 
-export interface KeyWish {
+export interface KeyRequest {
   name: string;
   scope: KeyScope;
-  /** What stands before the secret, a name that a shell takes: `API_KEY_AUDIT`. */
+  /** The label before the secret, a name that a shell accepts: `API_KEY_AUDIT`. */
   label: string;
 }
 
-/** `taken`: a name that the console itself uses. AppError `usage`: not of the form NAME:SCOPE, an unknown scope, the taken name, or two keys that would be told under one label. */
-export function readKeyWishes(texts: readonly string[], taken: string): KeyWish[] {
-  const proposals: KeyWish[] = [];
+/**
+ * `taken`: a name that the console itself uses. Errors: AppError `usage` for a text that is not NAME:SCOPE, an unknown
+ * scope, the taken name, or two keys with one label.
+ */
+export function readKeyRequests(texts: readonly string[], taken: string): KeyRequest[] {
+  const requests: KeyRequest[] = [];
   for (const text of texts) {
-    const proposal = readKeyWish(text);
-    if (proposal.name === taken) throw refused(text, 'the console has a key of this name, give another one');
-    const twin = proposals.find((each) => each.label === proposal.label);
-    if (twin) throw refused(text, `\`${twin.name}\` would be told as ${proposal.label} too, give another name`);
-    proposals.push(proposal);
+    const request = readKeyRequest(text);
+    if (request.name === taken) throw refused(text, 'the console has a key of this name, give another one');
+    const twin = requests.find((each) => each.label === request.label);
+    if (twin) throw refused(text, `\`${twin.name}\` has the same label ${request.label}, give another name`);
+    requests.push(request);
   }
-  return proposals;
+  return requests;
 }
 
-function readKeyWish(text: string): KeyWish {
+function readKeyRequest(text: string): KeyRequest {
   const [, name, scopeText] = /^([A-Za-z][\w-]{0,63}):(.*)$/.exec(text) ?? [];
   if (name === undefined) {
     throw refused(text, 'expected NAME:SCOPE such as audit:ReadOnly, the name of letters, digits, `_` and `-`');

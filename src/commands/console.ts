@@ -1,6 +1,6 @@
-// commands: `console`: the reference server of the Management API, alone, for other clients and for tests.
-// First start prints the credentials once, one a line, and each start the API keys that it made; always the address. They are
-// stored hashed.
+// commands: `console`: the reference server of the Management API, alone, for other clients and for tests. The first
+// start prints the credentials once, one per line; each start prints the API keys that it made, and the address.
+// Credentials are stored hashed.
 
 import { parseListen } from '../config/config.ts';
 import type { Edition } from '../console/app.ts';
@@ -9,7 +9,7 @@ import { parseDuration } from '../domain/duration.ts';
 import { AppError } from '../domain/errors.ts';
 import { systemClock } from '../system/clock.ts';
 import { systemLog } from '../system/log.ts';
-import { type KeyWish, readKeyWishes } from './console-keys.ts';
+import { type KeyRequest, readKeyRequests } from './console-keys.ts';
 import type { Io } from './io.ts';
 
 export { EDITIONS } from '../console/app.ts';
@@ -35,7 +35,7 @@ export async function consoleCommand(io: Io, options: ConsoleCommandOptions): Pr
   const listen = parseListen(options.listen);
   if (!listen)
     throw new AppError('usage', `--listen is \`${options.listen}\`: expected host:port such as 127.0.0.1:8081`);
-  const keys = readKeyWishes(options.apiKey ?? [], FIRST_KEY);
+  const keys = readKeyRequests(options.apiKey ?? [], FIRST_KEY);
   const server = await startConsole({
     listen,
     dbFile: options.db,
@@ -49,7 +49,7 @@ export async function consoleCommand(io: Io, options: ConsoleCommandOptions): Pr
     log: systemLog({ level: 'info', form: process.stderr.isTTY ? 'plain' : 'json' }),
   });
   try {
-    tell(io, server, keys);
+    printAccess(io, server, keys);
     await io.untilStopped();
   } finally {
     await server.close();
@@ -57,7 +57,7 @@ export async function consoleCommand(io: Io, options: ConsoleCommandOptions): Pr
   return 0;
 }
 
-function tell(io: Io, server: Console, keys: KeyWish[]): void {
+function printAccess(io: Io, server: Console, keys: KeyRequest[]): void {
   if (server.credentials) {
     const { apiKey, refreshToken, adminToken } = server.credentials;
     io.out(`API_KEY=${apiKey}\nREFRESH_TOKEN=${refreshToken}\nADMIN_TOKEN=${adminToken}\n`);
@@ -71,7 +71,7 @@ function tell(io: Io, server: Console, keys: KeyWish[]): void {
 
 const TOKEN_LIFETIME_MAX_MS = 365 * 86_400_000;
 
-/** Tokens tell whole seconds: one of less than a second would have expired when it is made. */
+/** Tokens count whole seconds: a lifetime under a second would expire at once. */
 function lifetimeOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const ms = parseDuration(text);
@@ -87,7 +87,7 @@ const COUNTS_MAX = {
   compromised: 1_000_000,
 } as const;
 
-/** Any count alone seeds too, with seed 1. */
+/** Any count alone seeds as well, with seed 1. */
 function seedOf(options: ConsoleCommandOptions) {
   const counts = Object.entries(COUNTS_MAX).flatMap(([name, most]) => {
     const text = options[name as keyof typeof COUNTS_MAX];

@@ -1,4 +1,4 @@
-// commands: while a daemon runs it is the one writer, and writing commands go through its HTTP endpoint.
+// commands: while a daemon runs it is the only writer; writing commands go through its HTTP endpoint.
 import { existsSync, readFileSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
 import { AppError, type ErrorCode } from '../domain/errors.ts';
@@ -8,21 +8,21 @@ export interface DaemonClient {
   url: string;
   /** The folder of its rules. */
   rulesDir: string | undefined;
-  /** Errors: AppError with the endpoint's own words. */
+  /** Errors: AppError with the endpoint's message. */
   call(method: 'GET' | 'POST', path: string, body?: unknown): Promise<string>;
 }
 
-/** The daemon that is active on this database, or undefined when none announced itself or it does not answer. */
+/** The active daemon of this database, or undefined when none announced itself or it does not answer. */
 export async function findDaemon(config: Pick<Config, 'db' | 'token'>): Promise<DaemonClient | undefined> {
   const address = readDaemonAddress(config.db);
   if (!address) return undefined;
-  if (!(await isTrustward(address.url))) return undefined; // its file outlived it
+  if (!(await isTrustward(address.url))) return undefined; // a leftover file
   const token = config.token ?? readTokenFile(`${config.db}.token`);
   const { rulesDir } = address;
   return { url: address.url, rulesDir, call: (method, path, body) => call(address.url, token, method, path, body) };
 }
 
-/** Whoever listens there now may be somebody else: nobody else is sent the token. */
+/** Another process may listen there by now: it must not receive the token. */
 async function isTrustward(url: string): Promise<boolean> {
   try {
     const answer = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(5_000), redirect: 'error' });
@@ -42,13 +42,13 @@ async function call(url: string, token: string, method: string, path: string, bo
     headers,
     body: body === undefined ? undefined : JSON.stringify(body),
   }).catch((error) => {
-    throw new AppError('api_unreachable', `the daemon at ${url} does not answer any more: ${(error as Error).message}`);
+    throw new AppError('api_unreachable', `the daemon at ${url} no longer answers: ${(error as Error).message}`);
   });
   const text = await answer.text();
   if (!answer.ok)
     throw new AppError(
       codeOf(answer.status),
-      `the daemon at ${url} says: ${detailOf(text) ?? `HTTP ${answer.status}`}`,
+      `the daemon at ${url} answered: ${detailOf(text) ?? `HTTP ${answer.status}`}`,
     );
   return text;
 }

@@ -1,5 +1,6 @@
-// commands: `db backup FILE`: a copy of the database, also while a daemon runs: one file, verified, with the way back told.
-// It reads only, so that it works whoever writes, and when nobody can; that it was taken is told by the copy's own head.
+// commands: `db backup FILE`: a copy of the database, also while a daemon runs: one verified file, and the commands
+// that restore it. It only reads, so it works whoever writes, and when nobody can; the copy's own head shows when it
+// was taken.
 
 import { privateKeyFileOf } from '../audit/signing-key.ts';
 import { auditSourcesOf } from '../audit/sources.ts';
@@ -13,7 +14,7 @@ import { type CommonOptions, databaseOf, type Io, outputOf, write } from './io.t
 import { shellWord } from './shell-word.ts';
 import { sizeText } from './size-text.ts';
 
-/** Exit code 1: the copy is there and equals the database, whose audit is broken. */
+/** Exit code 1: the copy exists and equals the database, whose audit is broken. */
 export async function dbBackupCommand(io: Io, file: string, options: CommonOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const database = databaseOf(io, options);
@@ -22,28 +23,30 @@ export async function dbBackupCommand(io: Io, file: string, options: CommonOptio
   );
   const { ok, entries, head, bad } = checked;
   const restore = wayBack(database, file);
-  const told = { file, bytes, tables, audit: { ok, entries, head, bad: bad ?? null }, restore };
+  const result = { file, bytes, tables, audit: { ok, entries, head, bad: bad ?? null }, restore };
   const lines = [
     `${file}: ${sizeText(bytes)}, whole (integrity check)`,
     auditCheckText(checked),
     '',
     'To restore it, with the daemon stopped:',
     ...restore.map((line) => `  ${line}`),
-    'The third is for a look at its report. The fourth leaves everything stopped: nothing is changed before `resume`.',
+    'Read the report of the third. The fourth leaves everything stopped: nothing is changed before `resume`.',
     `Keep ${privateKeyFileOf(database)} elsewhere too: without it a restored database signs nothing.`,
   ];
-  write(io, options, format === 'json' ? JSON.stringify(told, null, 2) : lines.join('\n'));
+  write(io, options, format === 'json' ? JSON.stringify(result, null, 2) : lines.join('\n'));
   return ok ? 0 : 1;
 }
 
-/** Against the checkpoints beside the database, no further than the copy goes: a daemon may have sealed more since. */
+/**
+ * Checked against the checkpoints beside the database, up to the end of the copy: a daemon may have sealed more since.
+ */
 export async function verifyCopy(database: string, copy: SqliteReader): Promise<AuditCheck> {
   const sources = auditSourcesOf(database, copy, systemClock);
   const reach = (await copy.checkpointLines())?.length;
   return verifyAudit({ ...sources, fileLines: () => sources.fileLines()?.slice(0, reach) });
 }
 
-/** A `-wal` of the database that was would be taken for one of the database that is. */
+/** A `-wal` of the old database would be read as part of the restored one. */
 function wayBack(database: string, file: string): string[] {
   const place = shellWord(database);
   return [

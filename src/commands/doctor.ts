@@ -1,5 +1,6 @@
-// commands: `doctor`: whether this installation can do its work, and what to do where it cannot. It reads only: no writing
-// request is sent, no file is written. Exit code 0 when nothing is a problem, 1 when something is, 2 for the configuration.
+// commands: `doctor`: whether this installation can work, and what to do where it cannot. It only reads: it sends no
+// writing request and writes no file. Exit code 0 when nothing is a problem, 1 when something is, 2 for the
+// configuration.
 import { AppError } from '../domain/errors.ts';
 import { paragraph } from '../report/index.ts';
 import { apiChecks } from './doctor/api.ts';
@@ -35,7 +36,7 @@ async function look(io: Io, options: CommonOptions): Promise<{ checks: Check[]; 
     return { checks: all, code: all.some(({ state }) => state === 'problem') ? 1 : 0 };
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'config') throw error;
-    // Without a configuration there is nothing to look at: whose database, which address.
+    // Without a configuration there is nothing to check: the database and the address are unknown.
     const faults = error.message.split('\n').map((line) => line.replace(/^configuration: /, ''));
     return { checks: faults.map((fault) => problem('configuration', fault, 'README.md has every setting')), code: 2 };
   }

@@ -2,17 +2,17 @@
 import { shellWord } from './shell-word.ts';
 
 export interface InstallationPlaces {
-  /** Undefined: a person has to fill it in. */
+  /** Undefined: the operator has to fill it in. */
   address: string | undefined;
   key: string;
   database: string;
   rules: string;
 }
 
-/** Places are absolute: a command finds the same database from every folder. */
+/** Paths are absolute: a command finds the same database from every folder. */
 export function environmentFile({ address, key, database, rules }: InstallationPlaces): string {
-  return `# Settings of this installation. A shell takes them by \`set -a; . FILE; set +a\`, systemd by EnvironmentFile=.
-# \`trustward doctor\` checks them. README.md has all settings, docs/operating.md what they are when not set.
+  return `# Settings of this installation. A shell loads them with \`set -a; . FILE; set +a\`, systemd with EnvironmentFile=.
+# \`trustward doctor\` checks them. README.md lists all settings, docs/operating.md their defaults.
 
 # The Management API: the bare base address, without /api/v1.
 TRUSTWARD_API_URL=${address === undefined ? '' : shellWord(address)}
@@ -36,7 +36,7 @@ TRUSTWARD_RULES=${shellWord(rules)}
 #TRUSTWARD_CEILING_RUN=50,5%
 #TRUSTWARD_CEILING_DAY=100,10%
 
-# Who is told when something needs a person: docs/actions.md, under Webhooks.
+# Who is alerted when something needs a person: docs/actions.md, under Webhooks.
 #TRUSTWARD_WEBHOOKS=webhooks.yaml
 #TRUSTWARD_WEBHOOK_HOSTS=hooks.example.com
 #TRUSTWARD_ALERTS_TO=security

@@ -1,4 +1,5 @@
-// commands: `explain RULE SUBJECT`: the tree, the facts, the flip, and what decide says. Through the daemon when one is active.
+// commands: `explain RULE SUBJECT`: the tree, the facts, the flip, and the decision. Through the daemon when one is
+// active.
 import { composeWhatIf } from '../compose/what-if.ts';
 import type { Config } from '../config/config.ts';
 import { plainJson } from '../domain/canonical.ts';
@@ -25,7 +26,7 @@ export async function explainCommand(io: Io, rule: string, subject: string, opti
   return 0;
 }
 
-/** Reads only, beside whoever writes. Errors: as composeWhatIf and explainSubject. */
+/** Only reads, beside any writer. Errors: as composeWhatIf and explainSubject. */
 async function explainHere(config: Config, rule: string, subject: string, isWhatIf: boolean): Promise<Explained> {
   const { engine, explaining, close } = await composeWhatIf(config);
   const explain = async (): Promise<Explained> => {

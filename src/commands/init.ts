@@ -1,5 +1,6 @@
-// commands: `init [DIR]`: lays out a new installation: settings, a place for the API key, the shipped rules in mode dry-run, a
-// folder for data. In: a folder. Out: these, all or none; nothing that is there is overwritten. It asks no API and no database.
+// commands: `init [DIR]`: lays out a new installation: settings, a file for the API key, the shipped rules in mode
+// dry-run, a folder for data. In: a folder. Out: all of these or none; nothing is overwritten. It calls no API and
+// opens no database.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ConfigReader } from '../config/reader.ts';
@@ -28,11 +29,11 @@ export async function initCommand(io: Io, folder: string | undefined, { apiUrl }
   const laid = Object.fromEntries(Object.entries(at).map(([what, name]) => [what, join(dir, name)])) as unknown as Laid;
   refuseTaken(laid);
   const count = layOut(dir, laid, address);
-  io.out(`${told(laid, count, address).join('\n')}\n`);
+  io.out(`${nextSteps(laid, count, address).join('\n')}\n`);
   return 0;
 }
 
-/** Errors: AppError `config` for what is no address. */
+/** Errors: AppError `config` for an invalid address. */
 function addressOf(apiUrl: string | undefined): string | undefined {
   const reader = new ConfigReader({});
   const address = reader.baseUrl(apiUrl);
@@ -40,12 +41,12 @@ function addressOf(apiUrl: string | undefined): string | undefined {
   return address;
 }
 
-/** Before anything is made: a folder that is half an installation is worse than none. */
+/** Before anything is made: half an installation is worse than none. */
 function refuseTaken({ env, key, rules, data }: Laid): void {
   const isFilled = (folder: string) => existsSync(folder) && readdirSync(folder).length > 0;
   const taken = [env, key].find(existsSync) ?? [rules, data].find(isFilled);
   if (taken === undefined) return;
-  throw new AppError('usage', `\`${taken}\` is there already, and nothing is overwritten: give another folder`);
+  throw new AppError('usage', `\`${taken}\` exists already and is not overwritten: give another folder`);
 }
 
 function layOut(dir: string, laid: Laid, address: string | undefined): number {
@@ -76,20 +77,17 @@ function layOut(dir: string, laid: Laid, address: string | undefined): number {
   }
 }
 
-/** A shipped file; a rule in mode `dry-run`, whatever it is shipped as, and saying so. */
+/** A shipped file; a rule is set to mode `dry-run`, with a note of its shipped mode. */
 function onTrial(name: string): string {
   const text = readFileSync(new URL(name, SHIPPED_RULES), 'utf8');
   return text.replace(/^mode: (approve|enforce)$/m, 'mode: dry-run # shipped as $1');
 }
 
-function told({ env, key, rules, data }: Laid, count: number, address: string | undefined): string[] {
+function nextSteps({ env, key, rules, data }: Laid, count: number, address: string | undefined): string[] {
   const edit = [`\${EDITOR:-vi} ${shellWord(env)}`, 'give the address of your console in TRUSTWARD_API_URL'];
   const paste = [`cat > ${shellWord(key)}`, 'paste the API key, Enter, Ctrl-D; one that may only read will do'];
-  const check = [
-    `set -a; . ${shellWord(env)}; set +a; npx trustward doctor`,
-    'take the settings, and have them checked',
-  ];
-  const run = ['npx trustward run --mode dry-run', 'see what the rules would say; nothing is changed'];
+  const check = [`set -a; . ${shellWord(env)}; set +a; npx trustward doctor`, 'load the settings and check them'];
+  const run = ['npx trustward run --mode dry-run', 'see what the rules would do; nothing is changed'];
   const next = address === undefined ? [edit, paste, check] : [paste, check, run];
   return [
     `${env}`,

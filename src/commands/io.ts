@@ -1,5 +1,5 @@
-// commands: what every command is handed, and how it writes. Standard output carries the result alone; all else goes to
-// standard error. A command answers its exit code; failures are thrown and become one line and a code in main.ts.
+// commands: what every command receives, and how it writes. Standard output has only the result; everything else goes
+// to standard error. A command returns its exit code; failures are thrown and become one line and a code in main.ts.
 import { accessSync, constants, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import {
@@ -43,8 +43,8 @@ function flagsOf({ apiUrl, db, rules, schedule, mode, listen }: Flags): Flags {
 }
 
 /**
- * The format that was asked for. Called before a command does anything: what was done for a result that cannot be written
- * would be done in vain, or be done and not be told.
+ * The requested format. Called before a command does anything: work for a result that cannot be written is wasted, or
+ * done and never shown.
  */
 export function outputOf<T extends string>(options: CommonOptions, allowed: readonly T[], fallback: T): T {
   const format = options.format ?? fallback;
@@ -97,7 +97,7 @@ export function countOf(text: string, name: string, most: number): number {
   return value;
 }
 
-/** How wide a text may be: the terminal's, or 100 columns in pipes and files. */
+/** The width of a text: the terminal's, or 100 columns in pipes and files. */
 export function widthOf({ out }: Pick<CommonOptions, 'out'>): { width: number } {
   const columns = out === undefined && process.stdout.isTTY ? process.stdout.columns : 100;
   return { width: Math.max(columns || 100, 60) };

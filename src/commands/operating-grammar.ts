@@ -1,4 +1,4 @@
-// commands: the grammar of what an operator needs: names, options and their help, each bound to its command.
+// commands: the grammar of the commands for operating: names, options and their help, each bound to its command.
 import type { Command } from 'commander';
 import { dbBackupCommand } from './db-backup.ts';
 import { doctorCommand } from './doctor.ts';
@@ -13,21 +13,21 @@ export function addOperating(program: Command, io: Io, bind: Bind, shared: Share
   const onDatabase = (command: Command) => shared.output(shared.database(command), 'text, json');
 
   const tokens = program.command('tokens').description('who may call the HTTP endpoint');
-  onDatabase(tokens.command('add <name>').description('make one; it is written to standard output, this once'))
-    .requiredOption('--scope <scope>', 'read, trigger, approve or admin, each with the ones before it')
-    .option('--expires <when>', 'a duration such as 90d, or a date (UTC); without one it is good until revoked')
+  onDatabase(tokens.command('add <name>').description('make a token and print it to standard output, once'))
+    .requiredOption('--scope <scope>', 'read, trigger, approve or admin; each includes those before it')
+    .option('--expires <when>', 'a duration such as 90d, or a date (UTC); by default valid until revoked')
     .action(bind((name: never, options: never) => tokensAddCommand(io, name, options)));
-  onDatabase(tokens.command('list').description('those that are good, and when they were used last'))
-    .option('--all', 'also those that are over')
+  onDatabase(tokens.command('list').description('valid tokens, and when each was last used'))
+    .option('--all', 'include expired and revoked tokens')
     .action(bind((options: never) => tokensListCommand(io, options)));
-  onDatabase(tokens.command('revoke <name>').description('refuse it from the next request on')).action(
+  onDatabase(tokens.command('revoke <name>').description('refuse a token from the next request on')).action(
     bind((name: never, options: never) => tokensRevokeCommand(io, name, options)),
   );
 
   shared
     .output(
       shared.engine(
-        program.command('doctor').description('whether all is well here, and what to do; it changes nothing'),
+        program.command('doctor').description('check this installation and say what to do; changes nothing'),
       ),
       'text, json',
     )
@@ -36,11 +36,11 @@ export function addOperating(program: Command, io: Io, bind: Bind, shared: Share
   program
     .command('init [dir]')
     .description('lay out a new installation; overwrites nothing')
-    .option('--api-url <url>', 'base address of the Management API, for its settings')
+    .option('--api-url <url>', 'base address of the Management API, for the settings file')
     .action(bind((dir: never, options: never) => initCommand(io, dir, options)));
 
   const db = program.command('db').description('the database');
-  onDatabase(db.command('backup <file>').description('a verified copy, also while a daemon runs')).action(
+  onDatabase(db.command('backup <file>').description('make a verified copy, also while a daemon runs')).action(
     bind((file: never, options: never) => dbBackupCommand(io, file, options)),
   );
 }

@@ -1,5 +1,6 @@
-// commands: one act of a person, wherever it is done: through the daemon's HTTP endpoint while one is active; else here, with
-// the writer's lock. In: what the endpoint is asked, and what is done without one. Out: the same JSON from both, written.
+// commands: one operator command, wherever it runs: through the daemon's HTTP endpoint while one is active;
+// otherwise here, with the writer's lock. In: the request to the endpoint, and what to do without one. Out: the same
+// JSON from both, written.
 import { composeAuditWriter, composeEngine } from '../compose/compose.ts';
 import type { TokenStore } from '../domain/endpoint-token.ts';
 import type { Mode } from '../domain/mode.ts';
@@ -17,21 +18,21 @@ export interface ReasonOptions extends CommonOptions {
 const FORMATS = ['text', 'json'] as const;
 export const COMMAND_LINE = 'command line';
 
-/** One act of a person: what the endpoint is asked, and what is done without one. Both answer the same JSON. */
+/** One operator command: the request to the endpoint, and what to do without one. Both return the same JSON. */
 export interface OperatorCommand<T> {
   path: string;
   body: object;
   /** Needs rules and the API. */
   withEngine?(engine: Engine): Promise<T>;
-  /** Needs the database alone: no other setting is read, and none that is wrong is in the way. */
+  /** Needs the database only: no other setting is read, so a wrong one cannot get in the way. */
   withStore?(writing: OperatorEngine & { tokens: TokenStore }): Promise<T>;
   text(answer: T): string[];
-  /** For people beside the text, on standard error: the text is what a script takes. */
+  /** For people beside the text, on standard error: scripts read the text. */
   aside?(answer: T): string;
   exitCode?(answer: T): number;
 }
 
-/** INVARIANT: `--rules` refuses none of these, above all no stop: no rule is judged for what a person says here. */
+/** INVARIANT: `--rules` refuses none of these, least of all a stop: no rule is judged here. */
 export async function perform<T>(io: Io, options: CommonOptions, act: OperatorCommand<T>): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
   const daemon = await findDaemon(act.withStore ? accessOf(io, options) : configOf(io, options));
@@ -44,7 +45,7 @@ export async function perform<T>(io: Io, options: CommonOptions, act: OperatorCo
   return act.exitCode?.(answer) ?? 0;
 }
 
-/** Without a daemon nothing but TRUSTWARD_MODE, when somebody set it, caps what a person undoes. */
+/** Without a daemon only TRUSTWARD_MODE, when set, caps what an operator undoes. */
 async function performHere<T>(io: Io, options: CommonOptions, act: OperatorCommand<T>): Promise<T> {
   const { withStore, withEngine } = act;
   if (withStore) {

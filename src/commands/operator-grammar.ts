@@ -1,4 +1,4 @@
-// commands: the grammar of a person's ways in and out: names, options and their help, each bound to its command.
+// commands: the grammar of the operator commands: names, options and their help, each bound to its command.
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import {
@@ -14,7 +14,7 @@ import { claimListCommand, exemptListCommand, intentListCommand, notificationLis
 
 type Bind = (action: (...args: never[]) => Promise<number>) => (...values: unknown[]) => Promise<void>;
 
-/** What commands share: how a command is given the options of an engine, of a database, and of a result. */
+/** Shared by commands: adding the options of an engine, of a database, and of a result. */
 export interface SharedOptions {
   engine(command: Command): Command;
   database(command: Command): Command;
@@ -27,20 +27,20 @@ export function addOperatorCommands(program: Command, io: Io, bind: Bind, shared
   const withReason = (command: Command) => acting(command).requiredOption('--reason <text>', 'why, for the audit');
 
   const exempt = program.command('exempt').description('what rules leave alone for a time');
-  withReason(exempt.command('add [kind] [id]').description('leave one subject, or all that a selector names, alone'))
+  withReason(exempt.command('add [kind] [id]').description('leave one subject, or every subject of a selector, alone'))
     .option('--selector <field=value>', 'instead of kind and id, such as SerialNumber=C02… or Groups=Staff')
-    .requiredOption('--owner <who>', 'who answers for it')
+    .requiredOption('--owner <who>', 'who is responsible for it')
     .requiredOption('--until <when>', 'a duration such as 30d, or a date (UTC)')
-    .option('--release', 'also undo what stands on it')
+    .option('--release', 'also undo what is in force on it')
     .action(bind((kind: never, id: never, options: never) => exemptAddCommand(io, kind, id, options)));
   reading(exempt.command('list').description('exemptions in force'))
-    .option('--all', 'also those that are over')
+    .option('--all', 'include ended ones')
     .action(bind((options: never) => exemptListCommand(io, options)));
-  withReason(exempt.command('end <id>').description('end an exemption before its time')).action(
+  withReason(exempt.command('end <id>').description('end an exemption early')).action(
     bind((id: never, options: never) => exemptEndCommand(io, id, options)),
   );
 
-  withReason(program.command('stop').description('call nothing any more, from the next call on')).action(
+  withReason(program.command('stop').description('stop all calls, from the next one on')).action(
     bind((options: never) => stopCommand(io, options)),
   );
   withReason(program.command('resume').description('act again after a stop')).action(
@@ -49,33 +49,31 @@ export function addOperatorCommands(program: Command, io: Io, bind: Bind, shared
 
   const snapshot = program.command('snapshot').description('readings of the sources');
   withReason(
-    snapshot.command('accept <source>').description('take an untrusted reading as the new baseline (devices, …)'),
+    snapshot.command('accept <source>').description('accept an untrusted reading as the new baseline (devices, …)'),
   ).action(bind((source: never, options: never) => acceptCommand(io, source, options)));
 
-  const intents = program.command('intents').description('actions that were planned or tried');
-  reading(intents.command('list').description('those in doubt or parked'))
-    .option('--state <state>', 'of this state or outcome instead')
+  const intents = program.command('intents').description('actions that were planned or attempted');
+  reading(intents.command('list').description('intents in doubt or parked'))
+    .option('--state <state>', 'only this state or outcome')
     .action(bind((options: never) => intentListCommand(io, options)));
   withReason(
     intents
       .command('resolve <id>')
-      .description('say what one in doubt or parked did (its id or the beginning of it), or let it be tried again'),
+      .description('record what an intent in doubt or parked did (by id or its beginning), or retry it'),
   )
     .requiredOption('--as <done|not-done|retry>', 'what it did')
     .action(bind((id: never, options: never) => intentResolveCommand(io, id, options)));
 
-  reading(
-    program.command('notifications').description('what people were to be told and were not yet: waiting, given up'),
-  )
-    .option('--all', 'also those that were delivered')
-    .option('--limit <n>', 'at most so many', '50')
+  reading(program.command('notifications').description('notifications that were not delivered: waiting or given up'))
+    .option('--all', 'include delivered ones')
+    .option('--limit <n>', 'at most this many', '50')
     .action(bind((options: never) => notificationListCommand(io, options)));
 
-  const claims = program.command('claims').description('what Trustward did and still wishes');
-  reading(claims.command('list').description('claims that stand or are orphaned'))
-    .option('--all', 'also those that are over')
+  const claims = program.command('claims').description('actions that are still in force');
+  reading(claims.command('list').description('open and orphaned claims'))
+    .option('--all', 'include ended ones')
     .action(bind((options: never) => claimListCommand(io, options)));
-  withReason(claims.command('release <target>').description('undo now what stands on a target')).action(
+  withReason(claims.command('release <target>').description('undo now what is in force on a target')).action(
     bind((target: never, options: never) => claimReleaseCommand(io, target, options)),
   );
 }

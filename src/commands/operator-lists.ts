@@ -1,5 +1,5 @@
-// commands: `exempt list`, `intents list`, `claims list`, `notifications`: what people said, what was tried, what stands and
-// what people were told. Reading only.
+// commands: `exempt list`, `intents list`, `claims list`, `notifications`: exemptions, attempts, claims, and messages
+// to people. Reading only.
 import { composeReader } from '../compose/compose.ts';
 import type { Claim } from '../domain/claim.ts';
 import { AppError } from '../domain/errors.ts';
@@ -39,7 +39,7 @@ export async function list<T extends object>(
   }
 }
 
-/** Those in force; with `--all` also what is over. */
+/** Exemptions in force; with `--all` also ended ones. */
 export async function exemptListCommand(io: Io, options: CommonOptions & { all?: boolean }): Promise<number> {
   const nowMs = systemClock.nowMs();
   return list<ReturnType<typeof views.exemption>>(io, options, async (reader) => ({
@@ -50,13 +50,13 @@ export async function exemptListCommand(io: Io, options: CommonOptions & { all?:
       id,
       about,
       endedAt === null ? minuteOf(expiresAt) : `ended ${minuteOf(endedAt)}`,
-      `${reason}\n${owner} answers for it`,
+      `${reason}\n${owner} is responsible for it`,
       usedAt === null ? 'never' : minuteOf(usedAt),
     ],
   }));
 }
 
-/** `2026-11-21T09:37:02.123Z` → `2026-11-21 09:37Z`: tables are narrow, and the JSON has it all. */
+/** `2026-11-21T09:37:02.123Z` → `2026-11-21 09:37Z`: tables are narrow, and the JSON has the full time. */
 export function minuteOf(iso: string): string {
   return `${iso.slice(0, 10)} ${iso.slice(11, 16)}Z`;
 }
@@ -64,7 +64,7 @@ export function minuteOf(iso: string): string {
 const STATES = ['planned', 'sent', 'settled', 'withdrawn'] as const;
 const OUTCOMES = ['succeeded', 'failed', 'unknown', 'confirmed', 'parked', 'dry_run'] as const;
 
-/** Without `--state` those that a person may have to resolve: unknown and parked. Oldest first. */
+/** Without `--state` those that an operator may have to resolve: unknown and parked. Oldest first. */
 export async function intentListCommand(io: Io, options: CommonOptions & { state?: string }): Promise<number> {
   return list<ReturnType<typeof views.intent>>(io, options, async (reader) => ({
     name: 'intents',
@@ -90,7 +90,7 @@ async function intentsOf(reader: StoreReader, state: string | undefined): Promis
   return reader.intents({ ...(status && { status }), ...(outcome && { outcome }) });
 }
 
-/** Those that stand or are orphaned; with `--all` also what is over. Oldest first. */
+/** Open and orphaned claims; with `--all` also ended ones. Oldest first. */
 export async function claimListCommand(io: Io, options: CommonOptions & { all?: boolean }): Promise<number> {
   return list<ReturnType<typeof views.claim>>(io, options, async (reader) => ({
     name: 'claims',
@@ -110,7 +110,7 @@ async function claimsOf(reader: StoreReader, all: boolean): Promise<Claim[]> {
   return all ? reader.claims({}) : openClaims(reader);
 }
 
-/** Those that wait or were given up, of the last 30 days; with `--all` also what was delivered. Newest first. */
+/** Notifications of the last 30 days that wait or were given up; with `--all` also delivered ones. Newest first. */
 export async function notificationListCommand(
   io: Io,
   options: CommonOptions & { all?: boolean; limit: string },
@@ -139,7 +139,7 @@ export async function notificationListCommand(
 
 const UNDELIVERED = ['waiting', 'given_up'] as const;
 
-/** `3h`: whole units, the largest that there is one of. */
+/** `3h`: whole units, the largest that fits. */
 function ageOf(seconds: number): string {
   const units = [
     [86_400, 'd'],

@@ -1,5 +1,5 @@
-// commands: `exempt add|end`, `stop`, `resume`, `snapshot accept`, `intents resolve`, `claims release`: a person's ways in and
-// out. Each says what the endpoint is asked, what is done without a daemon, and what is told of it.
+// commands: `exempt add|end`, `stop`, `resume`, `snapshot accept`, `intents resolve`, `claims release`: the operator
+// commands. Each defines the request to the endpoint, what to do without a daemon, and the text of its result.
 
 import { AppError } from '../domain/errors.ts';
 import {
@@ -27,8 +27,8 @@ export async function stopCommand(io: Io, options: ReasonOptions): Promise<numbe
     body: { reason: options.reason },
     withStore: async (refused) => ({ stopped: views.stop(await stopEverything(refused, personOf(options))) }),
     text: ({ stopped }) => [
-      `everything is stopped since ${stopped.at} (${stopped.by}: ${stopped.reason})`,
-      'runs go on judging; nothing is called until `trustward resume --reason …`',
+      `everything has been stopped since ${stopped.at} (${stopped.by}: ${stopped.reason})`,
+      'runs continue to judge; nothing is called until `trustward resume --reason …`',
     ],
   });
 }
@@ -41,7 +41,7 @@ export async function resumeCommand(io: Io, options: ReasonOptions): Promise<num
       stopped: null,
       lifted: views.stop(await resumeEverything(refused, personOf(options))),
     }),
-    text: ({ lifted }) => [`resumed: it was stopped since ${lifted.at} (${lifted.by}: ${lifted.reason})`],
+    text: ({ lifted }) => [`resumed: everything had been stopped since ${lifted.at} (${lifted.by}: ${lifted.reason})`],
   });
 }
 
@@ -63,7 +63,7 @@ export interface ExemptOptions extends ReasonOptions {
   release?: boolean;
 }
 
-/** Exit code 3: it was to be released, and something of that was not done. */
+/** Exit code 3: a release was asked for, and part of it was not done. */
 export async function exemptAddCommand(
   io: Io,
   kind: string | undefined,
@@ -86,8 +86,8 @@ export async function exemptAddCommand(
       return { ...views.exemption(exemption, engine.clock.nowMs()), released: released.map(views.released) };
     },
     text: (answer) => [
-      `exemption ${answer.id}: ${answer.about} is left alone until ${answer.expiresAt} (${answer.owner} answers for it)`,
-      ...(request.release && answer.released.length === 0 ? ['nothing stands on it that Trustward did'] : []),
+      `exemption ${answer.id}: ${answer.about} is left alone until ${answer.expiresAt} (${answer.owner} is responsible for it)`,
+      ...(request.release && answer.released.length === 0 ? ['nothing that Trustward did is in force on it'] : []),
       ...answer.released.map(releasedLine),
     ],
     exitCode: ({ released }) => exitCodeOf(released),
@@ -111,7 +111,7 @@ export async function exemptEndCommand(io: Io, id: string, options: ReasonOption
     body: { reason: options.reason },
     withStore: async (refused) =>
       views.exemption(await endExemption(refused, id, personOf(options)), refused.clock.nowMs()),
-    text: (ended) => [`exemption ${ended.id} of ${ended.about} is ended: rules act on it again`],
+    text: (ended) => [`exemption ${ended.id} of ${ended.about} has ended: rules act on it again`],
   });
 }
 
@@ -131,12 +131,12 @@ export async function intentResolveCommand(
 }
 
 const RESOLVED: Record<Resolution, string> = {
-  done: 'confirmed; what it did is claimed, and undone when its trouble is over',
-  'not-done': 'failed; it is not tried again while its trouble lasts',
-  retry: 'the next run reads it back, and tries it once more if it is not done and still wished',
+  done: 'confirmed; its effect is claimed, and undone when the rule no longer matches',
+  'not-done': 'failed; it is not attempted again in this episode',
+  retry: 'the next run reads it back, and attempts it once more if it is not done and still proposed',
 };
 
-/** Exit code 3: the undo was refused, failed, or is in doubt; the claims stand. */
+/** Exit code 3: the undo was refused, failed, or is in doubt; the claims stay open. */
 export async function claimReleaseCommand(io: Io, target: string, options: ReasonOptions): Promise<number> {
   return perform<{ released: ReleasedShown[] }>(io, options, {
     path: '/api/claims/release',
@@ -150,7 +150,7 @@ export async function claimReleaseCommand(io: Io, target: string, options: Reaso
 }
 
 function releasedLine({ action, target, state, text }: ReleasedShown): string {
-  const words = { released: 'released', dry_run: 'dry run', standing: 'NOT released, its claims stand' }[state];
+  const words = { released: 'released', dry_run: 'dry run', standing: 'NOT released, its claims stay open' }[state];
   return `${action} ${target}: ${words} (${text})`;
 }
 

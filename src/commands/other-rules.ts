@@ -1,5 +1,6 @@
-// commands: whether `--rules` names other rules than the active set: then a run over them is a what-if. In: the flag, the daemon's
-// word, the environment, the database. Out: the active folder, or undefined when the flag names it, or none is active yet.
+// commands: whether `--rules` names other rules than the active set: then a run over them is a what-if. In: the flag,
+// the daemon, the environment, the database. Out: the active folder, or undefined when the flag names it, or none is
+// active yet.
 import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { composeReader } from '../compose/compose.ts';
@@ -9,24 +10,28 @@ import type { Run } from '../domain/run.ts';
 import { type DaemonClient, findDaemon } from './daemon-client.ts';
 import type { CommonOptions, Io } from './io.ts';
 
-/** Where the active rules are, and who says so. */
+/** The folder of the active rules, and where that comes from. */
 export interface ActiveFolder {
   dir: string;
-  saidBy: string;
+  origin: string;
 }
 
-/** The daemon that does what a person asks, if one runs. Errors: AppError `usage` when `--rules` names others than it has: it goes by its own. */
+/**
+ * The active daemon, for an operator command. Errors: AppError `usage` when `--rules` names other rules than the
+ * daemon's: it would use its own.
+ */
 export async function daemonOver(io: Io, config: Config, options: CommonOptions): Promise<DaemonClient | undefined> {
   const daemon = await findDaemon(config);
   const active = daemon && (await otherThanActive(io, config, options, daemon));
   if (!active) return daemon;
-  const text = `${active.saidBy} the rules in \`${active.dir}\`, not in \`${options.rules}\`, and would go by its own`;
+  const text = `${active.origin} the rules in \`${active.dir}\`, not in \`${options.rules}\`, and would use its own`;
   throw new AppError('usage', `${text}: leave out --rules, or stop the daemon first`);
 }
 
 /**
- * The active folder when `--rules` names another one. Active are the rules of the daemon that runs; without one those that
- * TRUSTWARD_RULES names, else those of the last run. A database without a run has no active rules yet: whatever is given is.
+ * The active folder when `--rules` names another one. The active rules are those of the running daemon; without one,
+ * those that TRUSTWARD_RULES names, otherwise those of the last run. A database without a run has no active rules yet:
+ * any given folder becomes active.
  */
 export async function otherThanActive(
   io: Io,
@@ -36,7 +41,7 @@ export async function otherThanActive(
 ): Promise<ActiveFolder | undefined> {
   if (rules === undefined) return undefined;
   const active = daemon
-    ? { dir: daemon.rulesDir ?? '', saidBy: 'the daemon has' }
+    ? { dir: daemon.rulesDir ?? '', origin: 'the daemon has' }
     : await withoutDaemon(config, io.env.TRUSTWARD_RULES?.trim());
   return active === undefined || realPath(active.dir) === realPath(rules) ? undefined : active;
 }
@@ -44,11 +49,13 @@ export async function otherThanActive(
 async function withoutDaemon(config: Config, named: string | undefined): Promise<ActiveFolder | undefined> {
   const last = await lastRun(config.db);
   if (last === undefined) return undefined;
-  if (named) return { dir: named, saidBy: 'TRUSTWARD_RULES names' };
-  return last.rulesDir === undefined ? undefined : { dir: last.rulesDir, saidBy: 'the last run was over' };
+  if (named) return { dir: named, origin: 'TRUSTWARD_RULES names' };
+  return last.rulesDir === undefined ? undefined : { dir: last.rulesDir, origin: 'the last run used' };
 }
 
-/** Of a database that cannot be read, or is of an older version, none: the run that follows says what is wrong with it. */
+/**
+ * None for a database that cannot be read, or has an older version: the run that follows reports what is wrong with it.
+ */
 async function lastRun(databaseFile: string): Promise<Run | undefined> {
   if (!existsSync(databaseFile)) return undefined;
   try {
@@ -64,7 +71,7 @@ async function lastRun(databaseFile: string): Promise<Run | undefined> {
   }
 }
 
-/** A folder that is reached by two names is one. */
+/** A folder with two names is one folder. */
 function realPath(dir: string): string {
   return existsSync(dir) ? realpathSync(dir) : resolve(dir);
 }

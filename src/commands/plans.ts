@@ -11,7 +11,7 @@ import { type RunOptions, runCommand } from './run.ts';
 
 const FORMATS = ['text', 'json'] as const;
 
-/** A plan as the HTTP endpoint shows it, with what became of its intents when they were carried out. */
+/** A plan as the HTTP endpoint shows it, with the results of its intents when they were applied. */
 interface AnsweredPlan {
   plan: { id: string; status: string };
   applied?: {
@@ -39,7 +39,7 @@ export async function answerCommand(
   return writeAnswer(io, options, format, answered);
 }
 
-/** Exit code 3: something of it was refused, failed, or is in doubt. */
+/** Exit code 3: part of it was refused, failed, or is in doubt. */
 export async function applyCommand(io: Io, planId: string, options: CommonOptions): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
   const answered = await throughDaemonOr(io, options, `${planId}/apply`, {}, async ({ engine }) => {
@@ -80,7 +80,7 @@ function writeAnswer(io: Io, options: CommonOptions, format: (typeof FORMATS)[nu
   const lines = [
     `plan ${plan.id} is ${plan.status}`,
     ...(plan.status === 'approved'
-      ? [`nothing of it is done yet: \`trustward apply ${plan.id}\` does it, or says what is in the way`]
+      ? [`nothing of it is done yet: \`trustward apply ${plan.id}\` applies it, or reports what prevents that`]
       : []),
     ...(applied?.intents ?? []).map(
       ({ action, target, outcome, status, note }) =>

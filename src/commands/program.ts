@@ -24,7 +24,7 @@ import { serveCommand } from './serve.ts';
 
 type Action = (...args: never[]) => Promise<number>;
 
-/** Answers a function from arguments to an exit code. Errors: AppError `usage` for what the grammar refuses. */
+/** Returns a function from arguments to an exit code. Errors: AppError `usage` for what the grammar refuses. */
 export function buildProgram(io: Io): (args: string[]) => Promise<number> {
   return async (args) => {
     let code = 0;
@@ -42,7 +42,7 @@ export function buildProgram(io: Io): (args: string[]) => Promise<number> {
       if (error.exitCode === 0) return 0; // help and version
       if (error.code === 'commander.help') return 2; // no command given: help was shown, on standard error
       const mistake = error.message.replace(/^error: |\.$/g, '').replace(/\s*\n\s*/g, ' ');
-      throw new AppError('usage', `${mistake}; \`trustward --help\` lists what there is`);
+      throw new AppError('usage', `${mistake}; \`trustward --help\` lists the commands`);
     }
   };
 }
@@ -54,11 +54,11 @@ Exit codes:
   2  wrong usage, configuration or rules
   3  done in mode approve or enforce, but something waits for a person or a source was untrusted
 
-The first look changes nothing: \`trustward run --mode dry-run\`. Without TRUSTWARD_API_URL an
-embedded, made-up organization is used. \`trustward COMMAND --help\` tells a command's options;
-README.md has every setting.`;
+Start with a run that changes nothing: \`trustward run --mode dry-run\`. Without TRUSTWARD_API_URL an
+embedded, made-up organization is used. \`trustward COMMAND --help\` lists a command's options;
+README.md lists every setting.`;
 
-/** Mistakes are told in one line by whoever catches them; only help that nobody asked for goes to standard error here. */
+/** The caller reports mistakes in one line; only unrequested help goes to standard error here. */
 function outputTo(io: Io) {
   const width = () => process.stdout.columns ?? 100;
   return {
@@ -74,7 +74,7 @@ type Bind = (action: Action) => (...values: unknown[]) => Promise<void>;
 
 function grammar(io: Io, bind: Bind): Command {
   const program = new Command('trustward')
-    .description('Watches trust data of devices, users and services, judges it by rules, and acts.')
+    .description('Reads trust data of devices, users and services, judges it by rules, and acts.')
     .version(versionOf())
     .exitOverride()
     .configureOutput(outputTo(io))
@@ -96,17 +96,17 @@ function grammar(io: Io, bind: Bind): Command {
 }
 
 function addActing(program: Command, io: Io, bind: Bind): void {
-  engineOptions(program.command('serve').description('the daemon: schedule and HTTP endpoint'))
+  engineOptions(program.command('serve').description('run the daemon: schedule and HTTP endpoint'))
     .addOption(new Option('--listen <host:port>', 'address of the HTTP endpoint (TRUSTWARD_LISTEN)'))
     .addOption(new Option('--schedule <cron>', 'when runs happen (TRUSTWARD_SCHEDULE)'))
     .addOption(modeOption('the most that any rule may do (TRUSTWARD_MODE)'))
     .action(bind((options: never) => serveCommand(io, options)));
-  outputOptions(engineOptions(program.command('run').description('one run, and its report')), 'text, json, md')
+  outputOptions(engineOptions(program.command('run').description('do one run and print its report')), 'text, json, md')
     .addOption(modeOption('how far this run may go'))
     .option('--rule <id...>', 'only these rules')
     .action(bind((options: never) => runCommand(io, options)));
   outputOptions(
-    engineOptions(program.command('plan').description('a dry run that seals what a live run would do')),
+    engineOptions(program.command('plan').description('do a dry run that seals what a live run would do')),
     'text, json, md',
   )
     .option('--rule <id...>', 'only these rules')
@@ -114,7 +114,7 @@ function addActing(program: Command, io: Io, bind: Bind): void {
   for (const answer of ['approve', 'reject'] as const) {
     outputOptions(
       engineOptions(
-        program.command(`${answer} <plan>`).description(`${answer} a plan, by its id or the beginning of it`),
+        program.command(`${answer} <plan>`).description(`${answer} a plan, by its id or the beginning of the id`),
       ),
       'text, json',
     )
@@ -122,7 +122,7 @@ function addActing(program: Command, io: Io, bind: Bind): void {
       .action(bind((plan: never, options: never) => answerCommand(io, plan, answer, options)));
   }
   outputOptions(
-    engineOptions(program.command('apply <plan>').description('apply an approved plan: exactly it or less')),
+    engineOptions(program.command('apply <plan>').description('apply an approved plan: exactly it, or a part of it')),
     'text, json',
   ).action(bind((plan: never, options: never) => applyCommand(io, plan, options)));
 }
@@ -132,20 +132,15 @@ function addReading(program: Command, io: Io, bind: Bind): void {
     databaseOption(
       program
         .command('report [run]')
-        .description(
-          'the report of a run, by its number, its id or the beginning of it; the latest when none is named',
-        ),
+        .description('show the report of a run, by number, id or the beginning of the id; the latest by default'),
     ),
     'text, json, md',
   ).action(bind((run: never, options: never) => reportCommand(io, run, options)));
-  outputOptions(
-    databaseOption(program.command('decisions').description('what was decided, newest first')),
-    'text, json',
-  )
-    .option('--rule <id>', 'of this rule')
-    .option('--subject <id>', 'about this device (DeviceID), user (e-mail) or service (ServiceID)')
-    .option('--target <target>', 'for this serial number or service')
-    .option('--limit <n>', 'at most so many', '50')
+  outputOptions(databaseOption(program.command('decisions').description('list decisions, newest first')), 'text, json')
+    .option('--rule <id>', 'only this rule')
+    .option('--subject <id>', 'only this device (DeviceID), user (e-mail) or service (ServiceID)')
+    .option('--target <target>', 'only this serial number or service')
+    .option('--limit <n>', 'at most this many', '50')
     .action(bind((options: never) => decisionsCommand(io, options)));
 }
 
@@ -153,14 +148,14 @@ function addAudit(program: Command, io: Io, bind: Bind): void {
   const audit = program.command('audit').description('the hash-chained record');
   const add = (name: string, text: string) => databaseOption(audit.command(name).description(text));
   outputOptions(add('list', 'entries, newest first'), 'text, json')
-    .option('--kind <kind>', 'of this kind, such as intent.sent')
-    .option('--limit <n>', 'at most so many', '50')
+    .option('--kind <kind>', 'only this kind, such as intent.sent')
+    .option('--limit <n>', 'at most this many', '50')
     .action(bind((options: never) => auditListCommand(io, options)));
-  outputOptions(add('verify', 'whether the record is whole; names the first bad entry or checkpoint'), 'text, json')
+  outputOptions(add('verify', 'check that the record is whole; names the first bad entry or checkpoint'), 'text, json')
     .option('--file <export>', 'verify this export instead, on any machine')
     .option('--public-key <file>', 'a copy of the public key')
     .action(bind((options: never) => auditVerifyCommand(io, options)));
-  add('export', 'entries and checkpoints as NDJSON, to be verified elsewhere')
+  add('export', 'entries and checkpoints as NDJSON, for verifying elsewhere')
     .option('--from <seq>', 'from this entry on', '1')
     .option('--out <file>', 'write there instead of to standard output')
     .action(bind((options: never) => auditExportCommand(io, options)));
@@ -169,7 +164,7 @@ function addAudit(program: Command, io: Io, bind: Bind): void {
     .requiredOption('--before <seq|date>', 'entries before this one, or before this date (UTC)')
     .requiredOption(why, 'why, for the audit')
     .action(bind((options: never) => auditArchiveCommand(io, options)));
-  add('accept-restore', 'go on with a database that is older than its checkpoints outside')
+  add('accept-restore', 'continue with a database that is older than its checkpoints outside')
     .requiredOption(why, 'why, for the audit')
     .action(bind((options: never) => acceptRestoreCommand(io, options)));
   add('new-key', 'sign checkpoints with a new key from now on')
@@ -183,15 +178,15 @@ function addRules(program: Command, io: Io, bind: Bind): void {
     outputOptions(rules.command(name).description(text), formats).addOption(rulesOption());
   outputOptions(
     engineOptions(
-      program.command('explain <rule> <subject>').description('why a rule says what it says about one subject'),
+      program.command('explain <rule> <subject>').description('show why a rule matches one subject or not'),
     ),
     'text, json',
   ).action(bind((rule: never, subject: never, options: never) => explainCommand(io, rule, subject, options)));
-  add('check', 'whether all can be loaded; file, line and column of what is wrong', 'text, json').action(
+  add('check', 'check that all rules load; file, line and column of each problem', 'text, json').action(
     bind((options: never) => rulesCheckCommand(io, options)),
   );
   add('test', 'run the tests inside the rules, with coverage of conditions', 'text, json, junit')
-    .option('--mutate', 'also tell which changes of a rule no test notices')
+    .option('--mutate', 'also list changes of a rule that no test notices')
     .action(bind((options: never) => rulesTestCommand(io, options)));
   add('schema', 'JSON Schema of a rule file, for editors', 'json').action(
     bind((options: never) => rulesSchemaCommand(io, options)),
@@ -202,22 +197,22 @@ function addRules(program: Command, io: Io, bind: Bind): void {
 function addConsole(program: Command, io: Io, bind: Bind): void {
   program
     .command('console')
-    .description('the reference server of the Management API')
+    .description('run the reference server of the Management API')
     .option('--listen <host:port>', 'where it listens', '127.0.0.1:8081')
     .option('--db <file>', 'its database', 'data/console.db')
-    .option('--seed <n>', 'make an organization; the same one from the same number')
+    .option('--seed <n>', 'make an organization; the same number gives the same one')
     .option('--devices <n>', 'how many devices')
     .option('--users <n>', 'how many users')
     .option('--services <n>', 'how many services')
     .option('--events <n>', 'how many past events')
     .option('--compromised <n>', 'how many compromised devices')
-    .option('--live', 'let the organization live')
-    .option('--token-lifetime <duration>', 'how long access tokens are good', '10m')
-    .option('--api-key <name:scope...>', 'an API key of this scope, told once; may be repeated')
+    .option('--live', 'let the organization change over time')
+    .option('--token-lifetime <duration>', 'how long access tokens are valid', '10m')
+    .option('--api-key <name:scope...>', 'an API key of this scope, printed once; may be repeated')
     .addOption(
       new Option('--edition <edition>', 'basic has no events and no services').choices(EDITIONS).default('full'),
     )
-    .option('--strict-pages', 'pages carry no logins, as the specification says')
+    .option('--strict-pages', 'pages have no logins, as specified')
     .option('--faults', 'allow faults to be set at /faults')
     .action(bind((options: never) => consoleCommand(io, options)));
 }

@@ -49,7 +49,7 @@ export async function rulesListCommand(io: Io, options: CommonOptions): Promise<
   return 0;
 }
 
-/** Exit code 1: a test failed, a rule has none, or (with `--mutate`) a change of a rule goes unnoticed. */
+/** Exit code 1: a test failed, a rule has none, or (with `--mutate`) no test notices a change of a rule. */
 export async function rulesTestCommand(io: Io, options: CommonOptions & { mutate?: boolean }): Promise<number> {
   const format = outputOf(options, ['text', 'json', 'junit'] as const, 'text');
   const report = runRuleTests(await load(io, options), { mutate: options.mutate ?? false });

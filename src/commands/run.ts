@@ -1,5 +1,5 @@
-// commands: `run`: one run, and its report. Through the daemon when one is active, else by itself; over other rules than the
-// active ones a what-if, beside whoever runs.
+// commands: `run`: one run, and its report. Through the daemon when one is active, otherwise by itself; over other
+// rules than the active ones it is a what-if, beside any daemon.
 import { composeEngine } from '../compose/compose.ts';
 import { composeWhatIf } from '../compose/what-if.ts';
 import type { Config } from '../config/config.ts';
@@ -37,7 +37,7 @@ export async function runCommand(io: Io, options: RunOptions): Promise<number> {
 /** Errors: AppError `usage` for a mode that sends something; as composeWhatIf and whatIf. */
 async function whatIfOver(io: Io, config: Config, options: RunOptions, active: ActiveFolder): Promise<Report> {
   if (options.mode !== undefined && options.mode !== 'dry-run') {
-    const text = `--rules names \`${options.rules}\` and ${active.saidBy} \`${active.dir}\`: a run over other rules is a what-if`;
+    const text = `--rules names \`${options.rules}\` and ${active.origin} \`${active.dir}\`: a run over other rules is a what-if`;
     throw new AppError(
       'usage',
       `${text}, which sends nothing: leave out --mode ${options.mode}, or set TRUSTWARD_RULES`,
@@ -62,8 +62,8 @@ export function exitCodeOfReport(report: Report): number {
 }
 
 /**
- * Without a daemon, `--mode` says how far this run goes and TRUSTWARD_MODE, when somebody set it, how far any may go.
- * Errors: as composeEngine and runCycle.
+ * Without a daemon, `--mode` sets how far this run goes and TRUSTWARD_MODE, when set, how far any may go. Errors: as
+ * composeEngine and runCycle.
  */
 async function runHere(io: Io, config: Config, options: RunOptions): Promise<Report> {
   const allowed = config.modeCap ?? (options.mode ? 'enforce' : config.mode);
@@ -89,6 +89,6 @@ async function runThrough(daemon: DaemonClient, config: Config, options: RunOpti
   const { id } = JSON.parse(await daemon.call('POST', '/api/runs', body)) as { id: string };
   const report = JSON.parse(await daemon.call('GET', `/api/runs/${id}/report?format=json`)) as Report;
   if (report.run.status === 'completed') return report;
-  // The same as without a daemon: a run that broke off is one line, and `report` tells how far it came.
-  throw new AppError('api_answer', `run ${report.run.seq} was aborted: ${report.run.error ?? 'the daemon has more'}`);
+  // As without a daemon: an aborted run is one line, and `report` shows how far it came.
+  throw new AppError('api_answer', `run ${report.run.seq} was aborted: ${report.run.error ?? 'see the daemon’s log'}`);
 }

@@ -1,5 +1,5 @@
-// commands: `serve`: the daemon: schedule, HTTP endpoint, rules reloaded when they change.
-// It ends on SIGTERM or SIGINT: nothing new is begun, what is under way is finished, within 20 seconds.
+// commands: `serve`: the daemon: schedule, HTTP endpoint, rules reloaded when they change. It ends on SIGTERM or
+// SIGINT: nothing new begins, and work under way is finished, within 20 seconds.
 import { existsSync } from 'node:fs';
 import { type Composition, composeEngine } from '../compose/compose.ts';
 import { startDaemon } from '../daemon/daemon.ts';
@@ -9,7 +9,7 @@ import { configOf } from './io.ts';
 
 export async function serveCommand(io: Io, options: CommonOptions): Promise<number> {
   const config = configOf(io, options);
-  // A first start that cannot listen leaves nothing behind; later ones say first who holds the database.
+  // A first start that cannot listen leaves nothing behind; later ones first report which process holds the database.
   if (!existsSync(config.db)) await demandFree(config.listen);
   const composition = await composeEngine(config);
   try {

@@ -1,4 +1,4 @@
-// commands: a number of bytes as people say it: `1.2 MB`.
+// commands: a number of bytes for people: `1.2 MB`.
 
 export function sizeText(bytes: number): string {
   const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];

@@ -1,5 +1,5 @@
-// commands: `tokens add|list|revoke`: who may call the HTTP endpoint, and how far. Standard output of `add` is the new token
-// alone, for a script or a file; what people should know of it goes to standard error. It is shown this once.
+// commands: `tokens add|list|revoke`: who may call the HTTP endpoint, and how far. Standard output of `add` is the new
+// token alone, for a script or a file; notes for people go to standard error. It is shown this once.
 import { addToken, revokeToken } from '../operator/endpoint-tokens.ts';
 import { views } from '../report/index.ts';
 import { systemClock } from '../system/clock.ts';
@@ -42,7 +42,7 @@ export async function tokensRevokeCommand(io: Io, name: string, options: CommonO
   });
 }
 
-/** Those that are good; with `--all` also what is over. The one of the configuration, `admin`, is not among them. */
+/** Valid tokens; with `--all` also expired and revoked ones. The token of the configuration, `admin`, is not listed. */
 export async function tokensListCommand(io: Io, options: CommonOptions & { all?: boolean }): Promise<number> {
   const nowMs = systemClock.nowMs();
   return list<TokenShown>(io, options, async (reader) => ({
@@ -62,7 +62,7 @@ export async function tokensListCommand(io: Io, options: CommonOptions & { all?:
 }
 
 function endOf({ expiresAt }: TokenShown): string {
-  return expiresAt === null ? 'good until it is revoked' : `good until ${expiresAt}`;
+  return expiresAt === null ? 'valid until it is revoked' : `valid until ${expiresAt}`;
 }
 
 function lastGoodOf({ expiresAt, revokedAt, revokedBy, good }: TokenShown): string {

@@ -1,5 +1,5 @@
-// The only place that builds the adapters and hands them over. In: a checked configuration. Out: an engine to run,
-// or a reader. Everything built here is closed by `close`.
+// The only place that builds the adapters and connects them. In: a checked configuration. Out: an engine to run, or a
+// reader. `close` closes everything built here.
 import { dirname, join } from 'node:path';
 import { linkEntry } from '../audit/chain.ts';
 import { sealWith } from '../audit/checkpoint.ts';
@@ -41,24 +41,25 @@ export interface Composition {
   lock: WriterLock;
   log: Log;
   clock: Clock;
-  /** Aborting it: nothing new is begun. */
+  /** Aborting it: nothing new begins. */
   stopping: AbortController;
   notifications: Notifications;
-  /** How the database fares. */
+  /** The state of the database. */
   health: StoreHealth;
   /** The embedded console's address; undefined with a real API. */
   embedded: string | undefined;
   /** Of the HTTP endpoint. */
   tokens: TokenStore;
-  /** What explaining needs, with the rules as they are now. */
+  /** What explaining needs, with the current rules. */
   explaining(): ExplainDeps;
   verifyAudit(): Promise<AuditCheck>;
   close(): Promise<void>;
 }
 
 /**
- * Everything that acts. In order: rules, lock, database, API; so that a mistake in an early one leaves no trace in a later.
- * Errors: AppError `rules`, `usage` for a chosen rule that is not active, `store_locked`, `store_failed`, `bound_elsewhere`.
+ * Everything that acts. In order: rules, lock, database, API; a mistake in an early one leaves no trace in a later one.
+ * Errors: AppError `rules`, `usage` for a chosen rule that is not active, `store_locked`, `store_failed`,
+ * `bound_elsewhere`.
  */
 export async function composeEngine(
   config: Config,
@@ -93,8 +94,8 @@ export async function composeEngine(
       store,
       checkpointer,
       steady,
-      // A restored database has forgotten what was done since, and one with damage may say what never was: nothing is changed
-      // until a person has looked.
+      // A restored database has lost what was done since, and a damaged one may hold what never happened: nothing is
+      // changed until an operator has checked.
       get daemonMode() {
         const isDoubtful = checkpointer.restored() !== undefined || health.fault()?.kind === 'corrupt';
         return isDoubtful ? leastMode(daemonMode, 'dry-run') : daemonMode;
@@ -131,7 +132,7 @@ export async function composeEngine(
   }
 }
 
-/** What is under way when the process is asked to end may take so long; design: 20 s in all. */
+/** Work under way may take this long when the process is asked to end; design: 20 s in all. */
 const GRACE_MS = 15_000;
 
 export function composeReader(databaseFile: string): StoreReader & CheckpointReader {
@@ -156,8 +157,9 @@ export interface AuditWriter {
 }
 
 /**
- * The database and its checkpoints for a person's change of the record; no rules, no API. With `newKey` the signing key is
- * replaced first. Errors: AppError `store_locked` while a daemon runs, `not_found` without a database, `store_failed`.
+ * The database and its checkpoints for an operator's change of the record; no rules, no API. With `newKey` the signing
+ * key is replaced first. Errors: AppError `store_locked` while a daemon runs, `not_found` without a database,
+ * `store_failed`.
  */
 export async function composeAuditWriter(databaseFile: string, { newKey = false } = {}): Promise<AuditWriter> {
   openReadOnly(databaseFile).close();
@@ -218,7 +220,7 @@ async function refuseOtherAddress(store: SqliteStore, address: string): Promise<
   if ((await store.address()) !== undefined) await store.bind(address);
 }
 
-/** The Management API alone, for a look at it; undefined for the embedded console, which is not started for that. */
+/** Only the Management API, for checks; undefined for the embedded console, which is not started for that. */
 export function composeClient({ api, timing }: Config): ManagementClient | undefined {
   const { requestTimeoutMs, progressTimeoutMs } = timing;
   const common = { requestTimeoutMs, progressTimeoutMs, clock: systemClock, random: systemRandom, retries: 1 };

@@ -1,5 +1,5 @@
-// What tells people outside, put together: alerts are looked for when a run or a plan is over, deliveries go on beside.
-// In: a configuration and the store. Out: something to call afterwards, and to run beside a daemon. No action waits for it.
+// Notifications, put together: alerts are checked when a run or a plan is over, deliveries run beside. In: a
+// configuration and the store. Out: something to call afterwards, and to run beside a daemon. No action waits for it.
 import type { Config } from '../config/config.ts';
 import { lineOf } from '../domain/errors.ts';
 import type { Clock, Log } from '../domain/ports.ts';
@@ -10,15 +10,15 @@ import type { SqliteStore } from '../store/sqlite-store.ts';
 import type { StoreHealth } from '../store/store-health.ts';
 import { systemIds, systemRandom } from '../system/ids.ts';
 
-/** A command that ends waits so long at most for what is due; the rest is delivered by the next process. */
+/** A command that ends waits at most this long for due deliveries; the next process delivers the rest. */
 const LAST_ROUND_MS = 5_000;
 
 export interface Notifications {
-  /** Looks for what needs a person now. Never throws. */
+  /** Checks what needs a person now. Never throws. */
   afterwards(): Promise<void>;
   /** Beside a daemon, until `signal` aborts. Never throws. */
   start(signal: AbortSignal): Promise<void>;
-  /** Tries once what is due, for a process that ends. Never throws. */
+  /** Attempts once what is due, for a process that ends. Never throws. */
   deliverDue(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// What everything that runs rules is built of: the log, the actions, the loaded rules, and what is closed in the end. In: a checked
-// configuration. Out: parts for compose.ts and compose-what-if.ts, which add a database and the API.
+// The parts of everything that runs rules: the log, the actions, the loaded rules, and what is closed in the end. In: a
+// checked configuration. Out: parts for compose.ts and compose-what-if.ts, which add a database and the API.
 import { realpathSync } from 'node:fs';
 import { actionsWith } from '../act/actions.ts';
 import type { Config } from '../config/config.ts';
@@ -13,11 +13,11 @@ import { systemLog } from '../system/log.ts';
 
 export interface Parts {
   rules: RuleHolder;
-  /** Of an engine: all that needs neither a database nor the API. */
+  /** Of an engine: everything that needs neither a database nor the API. */
   common: Pick<Engine, 'clock' | 'ids' | 'log' | 'actions' | 'active' | 'rulesDir' | 'settings' | 'demo' | 'feed'>;
 }
 
-/** Errors: AppError `rules`, `usage` for a chosen rule that is not active. Nothing is left behind that would have to be closed. */
+/** Errors: AppError `rules`, `usage` for a chosen rule that is not active. It leaves nothing open. */
 export async function loadParts(config: Config, chosen: readonly string[]): Promise<Parts> {
   const clock = systemClock;
   const log = systemLog({ level: config.logLevel, form: config.logForm });
@@ -39,7 +39,7 @@ export async function loadParts(config: Config, chosen: readonly string[]): Prom
   return { rules, common };
 }
 
-/** What was opened is closed in the other order, once. */
+/** Closes what was opened in reverse order, once. */
 export class Closing {
   private readonly ends: (() => Promise<void> | void)[] = [];
 

@@ -1,5 +1,6 @@
-// Builds what a look that keeps nothing needs, over other rules than the active set or at one subject: rules, the API, and the
-// database for reading alone. It needs no lock, so that it can be had beside whoever writes. In: a checked configuration. Out: an engine that cannot write, closed by `close`.
+// Builds what a read-only view needs, over other rules than the active set or of one subject: rules, the API, and the
+// database for reading. It needs no lock, so it works beside any writer. In: a checked configuration. Out: an engine
+// that cannot write, closed by `close`.
 import { CheckpointFile, checkpointFileOf } from '../audit/checkpoint-file.ts';
 import { isOlder } from '../audit/checkpointer.ts';
 import type { Config } from '../config/config.ts';
@@ -16,14 +17,14 @@ export interface WhatIfComposition {
   engine: WhatIfEngine;
   /** Which rules are active, the caller knows. */
   explaining(): Omit<ExplainDeps, 'isWhatIf'>;
-  /** Aborting it ends what is being read. */
+  /** Aborting it ends the reading. */
   stopping: AbortController;
   close(): Promise<void>;
 }
 
 /**
- * Errors: AppError `rules`, `usage` for a chosen rule that is not among them, `not_found` without a database, `store_failed`,
- * `bound_elsewhere`; `store_locked` when the embedded console is in the hands of a daemon or another command.
+ * Errors: AppError `rules`, `usage` for a chosen rule that is not among them, `not_found` without a database,
+ * `store_failed`, `bound_elsewhere`; `store_locked` when a daemon or another command holds the embedded console.
  */
 export async function composeWhatIf(config: Config, chosen: readonly string[] = []): Promise<WhatIfComposition> {
   const { rules, common } = await loadParts(config, chosen);
@@ -38,7 +39,7 @@ export async function composeWhatIf(config: Config, chosen: readonly string[] = 
     const last = new CheckpointFile(checkpointFileOf(config.db)).lastWhole();
     const isRestored = last !== undefined && (await isOlder(reader, last));
     if (config.api === undefined) {
-      // Whoever holds the lock has started the embedded console; a second one would take its key away.
+      // The holder of the lock has started the embedded console; a second one would take its key away.
       const lock = takeWriterLock(config.db);
       closing.add(() => lock.release());
     }
@@ -50,7 +51,7 @@ export async function composeWhatIf(config: Config, chosen: readonly string[] = 
       api,
       reader,
       steady: steadyTime(clock, bootId(), await reader.clockAgreement()),
-      // What a run would be capped to, over a database that has forgotten what was done since.
+      // The cap of a run over a database that has lost what was done since.
       daemonMode: isRestored ? 'dry-run' : (config.modeCap ?? 'enforce'),
       signal: stopping.signal,
     };

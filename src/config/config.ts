@@ -1,5 +1,5 @@
-// Configuration: environment and flags → one checked value; flags win. Every mistake is reported, each in one line that
-// says which name, what it holds and what was expected. Secrets come from the environment or a file, never from arguments.
+// Configuration: environment and flags → one checked value; flags win. Every mistake is reported, one line each: the
+// name, its value and what was expected. Secrets come from the environment or a file, never from arguments.
 
 import { CEILINGS_DEFAULT, type CeilingSettings } from '../domain/ceiling.ts';
 import { formatDuration } from '../domain/duration.ts';
@@ -20,7 +20,7 @@ export interface Flags {
   listen?: string;
 }
 
-/** A rule can be off; a run that does nothing is none. */
+/** A rule can be off; a run that does nothing makes no sense. */
 export type RunMode = Exclude<Mode, 'off'>;
 const RUN_MODES = MODES.filter((mode): mode is RunMode => mode !== 'off');
 
@@ -32,9 +32,9 @@ export interface Config {
   db: string;
   rulesDir: string;
   schedule: string;
-  /** The most that any rule may do. */
+  /** The highest mode of any rule. */
   mode: RunMode;
-  /** What the environment says about it, whatever a flag says: the most that a single run may be told to do. */
+  /** The environment's setting, whatever a flag says: the highest mode of a single run. */
   modeCap: RunMode | undefined;
   listen: { host: string; port: number };
   token: string | undefined;
@@ -67,7 +67,7 @@ export interface Config {
   };
 }
 
-/** Errors: AppError `config` with every mistake, one a line. */
+/** Errors: AppError `config` with every mistake, one per line. */
 export function readConfig(env: Environment, flags: Flags = {}): Config {
   const reader = new ConfigReader(env);
   const api = readApi(reader, flags);
@@ -132,7 +132,9 @@ function quietDefault(requestTimeoutMs: number): string {
   return formatDuration(Math.max(15_000, Math.ceil(requestTimeoutMs * 1.5)));
 }
 
-/** What a person's word needs: the database, and the token of a daemon on it. Nothing else that is wrong keeps a stop from being heard. */
+/**
+ * What an operator command needs: the database, and the token of its daemon. No other wrong setting can block a stop.
+ */
 export function readDatabaseAccess(env: Environment, flags: Flags = {}): Pick<Config, 'db' | 'token'> {
   const reader = new ConfigReader(env);
   const token = readToken(reader);
@@ -140,7 +142,7 @@ export function readDatabaseAccess(env: Environment, flags: Flags = {}): Pick<Co
   return { db: readDatabasePath(env, flags), token };
 }
 
-/** What the reading commands need: the database alone; no credential is asked for. */
+/** What the reading commands need: only the database; no credential. */
 export function readDatabasePath(env: Environment, flags: Flags = {}): string {
   const demo = (flags.apiUrl ?? env.TRUSTWARD_API_URL ?? '').trim() === '';
   return flags.db ?? (env.TRUSTWARD_DB?.trim() || undefined) ?? (demo ? 'data/demo.db' : 'data/trustward.db');
@@ -175,10 +177,10 @@ function readApi(reader: ConfigReader, flags: Flags): Config['api'] {
   return { url, credential, adminToken };
 }
 
-/** The same form as of the token that is made at a first start: what is shorter can be guessed. */
+/** The same form as the token of a first start: a shorter one can be guessed. */
 function readToken(reader: ConfigReader): string | undefined {
   const token = reader.secret('TRUSTWARD_TOKEN');
   if (token !== undefined && !/^[\w.~+/=-]{16,512}$/.test(token))
-    reader.fault('TRUSTWARD_TOKEN is no token: expected 16 to 512 letters, digits or any of `._~+/=-`');
+    reader.fault('TRUSTWARD_TOKEN is not a valid token: expected 16 to 512 letters, digits or any of `._~+/=-`');
   return token;
 }

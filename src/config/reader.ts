@@ -1,5 +1,6 @@
-// Configuration: one reader of names and values. In: the environment, and flags where there are any. Out: checked values,
-// or a fault each: which name, what it holds, what was expected. It never repeats a secret, and finds all faults, not the first.
+// Configuration: one reader of names and values. In: the environment, and flags if any. Out: checked values, or faults
+// that each name the setting, its value and what was expected. It never repeats a secret, and finds all faults, not
+// just the first.
 import { readFileSync } from 'node:fs';
 import { parseDuration } from '../domain/duration.ts';
 import { AppError } from '../domain/errors.ts';
@@ -40,10 +41,10 @@ export class ConfigReader {
     }
   }
 
-  /** What is not printable cannot stand in a header. The message never repeats the secret. */
+  /** Characters that are not printable are not allowed in a header. The message never repeats the secret. */
   private printable(name: string, secret: string | undefined): string | undefined {
     if (secret !== undefined && !/^[\x21-\x7e]+$/.test(secret))
-      this.fault(`${name} holds blanks, line breaks or other characters that no credential has`);
+      this.fault(`${name} holds blanks, line breaks or other characters that are not allowed in a credential`);
     return secret;
   }
 
@@ -78,7 +79,7 @@ export class ConfigReader {
     return found;
   }
 
-  /** Milliseconds, at least those of `least`. */
+  /** Milliseconds, at least `least`. */
   duration(name: string, fallback: string, least: string): number {
     const text = this.text(name) ?? fallback;
     const ms = parseDuration(text);
@@ -137,7 +138,7 @@ export class ConfigReader {
   }
 }
 
-/** `host:port`, `[::1]:8080`, or a bare port on loopback; undefined when it is none of these. */
+/** `host:port`, `[::1]:8080`, or a bare port on loopback; undefined for anything else. */
 export function parseListen(text: string): { host: string; port: number } | undefined {
   const parts = /^(?:(\[[0-9a-fA-F:.]+\]|[^:[\]]+):)?(\d{1,5})$/.exec(text);
   const port = Number(parts?.[2]);

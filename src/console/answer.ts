@@ -28,7 +28,7 @@ function* listPieces(batches: Iterable<string[]>, before: string, after: string)
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
-/** Throws what the first piece throws: once the status has gone out, a failure can only break the body off. */
+/** Throws what the first piece throws: once the status is sent, a failure can only break off the body. */
 export function responseOf(answer: Answer): Response {
   if (answer.kind === 'text') return jsonResponse(200, answer.text);
   const pieces = answer.pieces[Symbol.iterator]();

@@ -50,7 +50,7 @@ export function addEndpoints(app: Hono, parts: AppParts): void {
   }
 }
 
-/** What no handler caught: logged, and told as a 500 without its reason. */
+/** An error that no handler caught: logged, and answered with a 500 without its reason. */
 export function catchErrors(app: Hono, log: Log): void {
   app.onError((error) => {
     const refusal = refusalOf(error);
@@ -104,7 +104,7 @@ async function answerCall(parts: AppParts, id: EndpointId, context: Context): Pr
 
 function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
-  // The contract's reader and the handlers say what is wrong with an input as `api_answer` or `usage`.
+  // The contract's reader and the handlers report faults of an input as `api_answer` or `usage`.
   if (error instanceof AppError && error.code !== 'internal' && error.code !== 'store_failed') {
     return new Refusal(400, error.message);
   }
@@ -127,7 +127,7 @@ async function admitAndHandle(
   const query = checked(readQuery(endpoint.query, new URL(context.req.url).searchParams));
   const bodyText = endpoint.body ? await readLimitedText(context.req.raw) : '';
   const body = endpoint.body ? checked(readBody(endpoint.body, parseBody(bodyText, endpoint.body))) : undefined;
-  // A fault can make a read lag behind: then it is answered from another store.
+  // A fault can make a read lag behind: it is then answered from another store.
   const store = (context.get('store') as ConsoleStore | undefined) ?? parts.store;
   const call = {
     store,
@@ -155,7 +155,7 @@ function checked<T>(reading: { ok: true; value: T } | { ok: false; message: stri
   throw new Refusal(400, reading.message);
 }
 
-/** An absent body is an empty object where nothing needs to be in it; Content-Type is not asked for: clients leave it out. */
+/** An absent body is an empty object where nothing is required in it; Content-Type is ignored: clients leave it out. */
 function parseBody(text: string, schema: z.ZodType): unknown {
   if (text.trim() !== '') return parseJson(text);
   return schema.safeParse({}).success ? {} : undefined;

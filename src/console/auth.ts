@@ -33,7 +33,7 @@ export function isPermitted(scope: KeyScope, endpoint: EndpointId): boolean {
   return (READS_OF[scope]?.includes(endpoint) || WRITES_OF[scope]?.includes(endpoint)) ?? false;
 }
 
-/** `lifetimeMs` is that of the access tokens. */
+/** `lifetimeMs`: the lifetime of the access tokens. */
 export function openDoor(store: ConsoleStore, lifetimeMs: number): Doorkeeper {
   const key = Buffer.from(
     keepMeta(store.sql, 'jwt_key', () => randomBytes(32).toString('base64url')),
@@ -63,7 +63,7 @@ export function openDoor(store: ConsoleStore, lifetimeMs: number): Doorkeeper {
       if (stored?.kind === 'admin_token') return stored;
       if (!hasScheme) throw refused('the credential must be sent as `Authorization: Bearer …`');
       if (stored?.kind === 'api_key') return stored;
-      if (stored) throw refused('a refresh token is no access token: exchange it at `/api/v1/refresh_token`');
+      if (stored) throw refused('a refresh token is not an access token: exchange it at `/api/v1/refresh_token`');
       const caller = await fromAccessToken(secret);
       if (!caller) throw refused('the credential is unknown, expired or revoked');
       return caller;

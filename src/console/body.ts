@@ -1,6 +1,5 @@
-// console: reads a request's body up to a limit.
-// In: a request. Out: its text, or a Refusal (413; 400 for bytes that are no UTF-8: kept as they are, they could not be
-// given back byte for byte). It must never hold more than the limit.
+// console: reads a request's body up to a limit. In: a request. Out: its text, or a Refusal (413; 400 for bytes that
+// are not UTF-8, since they could not be returned byte for byte). It must never hold more than the limit.
 import { Refusal } from './refusal.ts';
 
 export const BODY_BYTES_MAX = 4 * 1_048_576;

@@ -35,22 +35,22 @@ export interface ConsoleOptions {
   dbFile: string;
   /** Only an empty database is seeded. */
   seed?: SeedOptions | undefined;
-  /** The organization lives (see live/life.ts). */
+  /** The organization changes over time (see live/life.ts). */
   live?: boolean | LiveOptions | undefined;
   /** Faults can be set, in the process and at `/faults`. */
   faults?: boolean | undefined;
   clock: Clock;
   log: Log;
-  /** Of access tokens; 10 minutes when left out. */
+  /** Of access tokens; 10 minutes by default. */
   tokenLifetimeMs?: number | undefined;
-  /** Records of pages have no logins, as the specification says; they have them when left out. */
+  /** Records of pages have no logins, as the specification describes; by default they have them. */
   strictPages?: boolean | undefined;
   /** `basic` answers 403 for events and services. */
   edition?: Edition | undefined;
   retention?: Partial<Retention> | undefined;
 }
 
-/** NamedReason once: the console itself keeps only their hashes. */
+/** Returned once: the console itself keeps only their hashes. */
 export interface FirstCredentials {
   apiKey: string;
   refreshToken: string;
@@ -69,17 +69,19 @@ export interface Console {
   writes(): readonly WriteRequest[];
   /** A fresh API key; a former one of this name is revoked. */
   issueApiKey(name: string, scope: KeyScope): string;
-  /** Its secret when it is made now; undefined when one of this name and scope stands. One of another scope is replaced. */
+  /**
+   * Its secret when it is made now; undefined when one of this name and scope exists. One of another scope is replaced.
+   */
   keepApiKey(name: string, scope: KeyScope): string | undefined;
   revokeApiKey(name: string): void;
-  /** The organization, by an administrator's hand or MDM's, past the API. */
+  /** The organization, changed by an administrator or MDM, without the API. */
   fleet: Fleet;
   /** Only when the console was started with faults. */
   faults: FaultDesk | undefined;
   close(): Promise<void>;
 }
 
-/** The name of the API key that the first start tells. */
+/** The name of the API key that the first start prints. */
 export const FIRST_KEY = 'first-key';
 const TOKEN_LIFETIME_MS = 10 * 60_000;
 
@@ -102,7 +104,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
     const { app, faults } = makeApp(store, options, writes, ending.signal);
     listening = options.listen && (await listenOn(app, options.listen.host, options.listen.port));
     life = options.live ? begin(store, options) : undefined;
-    // Last: a start that fails must not leave credentials behind that nobody was told.
+    // Last: a start that fails must not leave credentials behind that were never shown.
     const credentials = firstCredentials(store);
     return { ...facesOf(store, writes), address: listening?.address ?? '', credentials, app, faults, close: once(end) };
   } catch (error) {
@@ -136,7 +138,7 @@ function retentionOf(options: ConsoleOptions): Retention {
   return { eventsMax: EVENTS_RETAINED_MAX, eventsMs: EVENTS_RETAINED_MS, ...options.retention };
 }
 
-/** Seeds an empty database, and forgets what is past its time. */
+/** Seeds an empty database, and deletes what is past its retention. */
 function prepare(store: ConsoleStore, options: ConsoleOptions): void {
   store.sql.run(
     "INSERT INTO agent VALUES ('access-tier-eu', 'eu-west'), ('access-tier-us', 'us-east'), ('edge-1', 'global-edge') ON CONFLICT DO NOTHING",
@@ -185,7 +187,7 @@ function makeApp(
   return { app, faults };
 }
 
-/** Retention is kept up as the log grows, but not with each event. */
+/** Retention is applied as the log grows, but not at each event. */
 function everyHundredth(work: () => void): () => void {
   let count = 0;
   return () => {

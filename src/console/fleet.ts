@@ -1,5 +1,5 @@
-// console: the organization by hand: what administrators do in the web page, what MDM reports, and what tests arrange.
-// In: patches by the record's own field names. Out: changed rows with their effects. It goes past the API, not past its rules.
+// console: direct changes of the organization: by administrators in the web page, by MDM reports, and by tests. In:
+// patches by the record's own field names. Out: changed rows with their effects. It bypasses the API, not its rules.
 import type { EventSeverity, Flag, TrustLevel } from '../management/contract.ts';
 import { ServiceSpec } from '../management/contract.ts';
 import { deviceRow } from './seed/fleet.ts';
@@ -31,20 +31,20 @@ export interface HandEvent {
 }
 
 export interface Fleet {
-  /** Adds a complete, fresh, unremarkable device with these fields; answers its DeviceID. */
+  /** Adds a complete, fresh, unremarkable device with these fields; returns its DeviceID. */
   addDevice(fields: DeviceFields, owners?: string[]): string;
-  /** Registers a person, new or known, on a device that is there. Throws a RangeError for an unknown device. */
+  /** Registers a person, new or known, on an existing device. Throws a RangeError for an unknown device. */
   addOwner(deviceId: string, email: string): void;
   /** Writes these fields; `mdm_compromised` is an effect of its own. Throws a RangeError for an unknown device. */
   patchDevice(deviceId: string, fields: DeviceFields): void;
   /** An administrator bans or unbans in the page. */
   banByHand(serial: string, banned: Flag): void;
   addUser(email: string, name?: string): void;
-  /** Adds a service; answers its ServiceID. */
+  /** Adds a service; returns its ServiceID. */
   addService(name: string, cluster: string): string;
   /** An administrator enables or disables in the page. */
   switchByHand(serviceId: string, enabled: Flag): void;
-  /** Writes an event of this device, person and service; answers its id. */
+  /** Writes an event of this device, person and service; returns its id. */
   addEvent(event: HandEvent): string;
 }
 

@@ -1,5 +1,5 @@
-// console: the app on a TCP port.
-// In: an app, host and port (0: any). Out: its address, and a close that ends what is open. A busy port is one clear line.
+// console: the app on a TCP port. In: an app, host and port (0: any). Out: its address, and a close that ends open
+// connections. A busy port is one clear line.
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Hono } from 'hono';
@@ -11,7 +11,7 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** AppError `port_busy` when the address is taken, `config` when it can't be listened on. */
+/** AppError `port_busy` when the address is taken, `config` when it cannot be used. */
 export async function listenOn(app: Hono, host: string, port: number): Promise<Listening> {
   const server = createAdaptorServer({ fetch: app.fetch });
   await new Promise<void>((resolve, reject) => {

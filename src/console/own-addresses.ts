@@ -1,5 +1,5 @@
-// console: the addresses that only this server has: health, the OpenAPI document, and what judges look at.
-// In: requests. Out: JSON. What shows the organization needs a credential that reads everything.
+// console: the addresses that only this server has: health, the OpenAPI document, and data for judging a client. In:
+// requests. Out: JSON. Addresses that show the organization need a credential that reads everything.
 import type { Hono } from 'hono';
 import { openApiDocument } from '../management/contract.ts';
 import { jsonResponse } from './answer.ts';
@@ -43,7 +43,7 @@ function addReading(app: Hono, path: string, door: Doorkeeper, read: (query: URL
     try {
       const caller = await door.admit(context.req.header('authorization'));
       if (!isPermitted(caller.scope, 'list_devices'))
-        throw new Refusal(403, 'this needs a credential that reads everything');
+        throw new Refusal(403, 'a credential that reads everything is needed');
       return jsonResponse(200, JSON.stringify(read(new URL(context.req.url).searchParams)));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -52,7 +52,7 @@ function addReading(app: Hono, path: string, door: Doorkeeper, read: (query: URL
   });
 }
 
-/** Rows are given after this number; 0 when it is left out. */
+/** Rows after this number are returned; 0 by default. */
 function numberIn(query: URLSearchParams, name: string): number {
   const text = query.get(name) ?? '0';
   if (!/^\d{1,15}$/.test(text)) throw new Refusal(400, `\`${name}\` must be a whole number, 0 or more`);

@@ -1,5 +1,5 @@
-// console: a request that is refused, with the status and the one sentence that its sender reads.
-// In: what is wrong. Out: a Refusal, turned into `{Message}` or the envelope by the app. It never names internals.
+// console: a refused request, with its status and the one sentence that its sender reads. In: what is wrong. Out: a
+// Refusal, turned into `{Message}` or the envelope by the app. It never names internals.
 import { randomUUID } from 'node:crypto';
 
 export type RefusalStatus = 400 | 401 | 403 | 404 | 405 | 413 | 500;
@@ -14,7 +14,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The body of an error outside bundles: existing clients take a JSON body without `Message` for a success. */
+/** The body of an error outside bundles: existing clients count a JSON body without `Message` as a success. */
 export function messageBody(message: string): string {
   return JSON.stringify({ Message: message });
 }

@@ -1,6 +1,5 @@
-// console: the writing requests that were admitted, newest last, for those who judge a client: a repeated request leaves no
-// effect, but it leaves a line here.
-// In: a request. Out: a bounded list in memory. It must never hold a credential.
+// console: the admitted writing requests, newest last, for judging a client: a repeated request has no effect, but it
+// has a line here. In: a request. Out: a bounded list in memory. It must never hold a credential.
 import type { Clock } from '../domain/ports.ts';
 
 export interface WriteRequest {

@@ -1,5 +1,5 @@
-// The daemon: an engine with a schedule, an HTTP endpoint and a watch on the rules folder.
-// In: a composition. Out: something that can be asked where it is, and stopped.
+// The daemon: an engine with a schedule, an HTTP endpoint and a watch on the rules folder. In: a composition. Out: a
+// handle with its address, to stop it.
 import type { Composition } from '../compose/compose.ts';
 import { runCycle } from '../cycle.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
@@ -28,7 +28,7 @@ import { tokenRegister, tokensPort } from './tokens.ts';
 
 export interface Daemon {
   url: string;
-  /** Where the bearer token lies, for people. */
+  /** The file of the bearer token, for people. */
   tokenPlace: string;
   stop(): Promise<void>;
 }
@@ -49,13 +49,13 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   }
   const schedule = startSchedule(config.schedule, () => void state.scheduledRun());
   const notifications = composition.notifications.start(stopping.signal);
-  // Times that came while no daemon ran are missed runs: they become one, now.
+  // Times that passed while no daemon ran are missed runs: they become one, now.
   void state.scheduledRun();
   const watch = watchRules(
     config.rulesDir,
     engine.clock,
     () => reloadRules(composition),
-    (error) => log.error({}, `the rules could not be loaded again: ${lineOf(error)}`),
+    (error) => log.error({}, `the rules could not be reloaded: ${lineOf(error)}`),
   );
   log.info({ url: listening.url, schedule: config.schedule, mode: config.mode }, `listening on ${listening.url}`);
   return {
@@ -69,7 +69,10 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   };
 }
 
-/** A good set replaces the active one, a bad one leaves it; either is in the audit, once and before, when something changed. */
+/**
+ * A good set replaces the active one, a bad one leaves it active; the audit records either, once and beforehand, when
+ * something changed.
+ */
 async function reloadRules({ config, engine, rules }: Composition): Promise<void> {
   await rules.reload(({ hash, refused }) => {
     const kind = refused === undefined ? 'rules.loaded' : 'rules.rejected';
@@ -77,7 +80,7 @@ async function reloadRules({ config, engine, rules }: Composition): Promise<void
   });
 }
 
-/** What the daemon knows of its own doings. */
+/** The daemon's own state. */
 class DaemonState {
   readonly queue = new RunQueue();
   /** Undefined before the first. */
@@ -85,7 +88,7 @@ class DaemonState {
 
   constructor(private readonly composition: Composition) {}
 
-  /** A failing run is reported, and the next one comes. */
+  /** A failing run is reported, and the next one follows. */
   async scheduledRun(): Promise<void> {
     const { engine, log, config } = this.composition;
     try {
@@ -108,17 +111,18 @@ class DaemonState {
   private async perform(request: RunRequest, begun?: (run: Run) => void): Promise<Run> {
     const { engine, log, notifications } = this.composition;
     try {
-      // Nothing else is under way at its turn: what still says so is what a failing disk kept from being recorded.
+      // Nothing else is under way at this point: a run that is still marked so could not be recorded by a failing disk.
       await engine.store.abortStaleRuns(engine.clock.nowMs());
       const run = await runCycle(engine, request, begun);
       this.last = { seq: run.seq, error: undefined };
       log.info({ run: run.id, seq: run.seq, mode: run.mode }, `run ${run.seq} (${run.mode}) is done`);
       return run;
     } catch (error) {
-      // A request that names no rule says nothing about the daemon; a run that could not even be recorded says much.
+      // A request for an unknown rule reveals nothing about the daemon; a run that could not even be recorded reveals
+      // much.
       const isAskersFault = error instanceof AppError && error.code === 'usage';
       if (!isAskersFault) this.last = { seq: undefined, error };
-      // A run that could not even be begun has no end at which people are told.
+      // A run that could not even begin has no end that would trigger alerts.
       if (meaningOf(error)) await notifications.afterwards();
       throw error;
     }

@@ -1,5 +1,5 @@
-// The daemon's half of people's steering: what the HTTP endpoint is handed. A stop is heard at once; what calls something, or
-// changes what a run under way rests on, waits for its turn among the runs.
+// The daemon's part of the operator commands, for the HTTP endpoint. A stop takes effect at once; a command that calls
+// something, or changes the basis of a run under way, waits for its turn among the runs.
 
 import type { OperatorPort } from '../http/index.ts';
 import { acceptSnapshot, endExemption, resumeEverything, stopEverything } from '../operator/commands.ts';
@@ -10,15 +10,15 @@ import type { Engine } from '../run/engine.ts';
 import type { RunQueue } from '../schedule/run-queue.ts';
 
 export function operatorPort(engine: Engine, queue: RunQueue): OperatorPort {
-  /** It is committed, and counts; people are told of it now, not when a run is over. */
-  const told = async <T>(said: Promise<T>): Promise<T> => {
-    const answer = await said;
+  /** It is committed and in force; alerts go out now, not at the end of a run. */
+  const withAlerts = async <T>(change: Promise<T>): Promise<T> => {
+    const answer = await change;
     await engine.afterwards?.();
     return answer;
   };
   return {
-    stop: (operator) => told(stopEverything(engine, operator)),
-    resume: (operator) => told(resumeEverything(engine, operator)),
+    stop: (operator) => withAlerts(stopEverything(engine, operator)),
+    resume: (operator) => withAlerts(resumeEverything(engine, operator)),
     // Without a release it calls nothing, and counts from the next call on.
     exempt: (request, by) =>
       request.release ? queue.inTurn(() => exempt(engine, request, by)) : exempt(engine, request, by),

@@ -1,6 +1,6 @@
-// The daemon's answer to `/readyz`: one check for each thing that must be so for it to do its work. In: the composition and what
-// the last run ended with. Out: checks. They are open to anybody: how much is wrong and what to do is told, and which lines of which
-// rule files; where files lie, and what is in them, is left to the log.
+// The daemon's answer to `/readyz`: one check for each condition of its work. In: the composition and the result of the
+// last run. Out: checks. They are public: they show how much is wrong, what to do, and which lines of which rule files;
+// paths and contents are left to the log.
 import type { Composition } from '../compose/compose.ts';
 import { lineOf } from '../domain/errors.ts';
 import { isoTime } from '../domain/time-text.ts';
@@ -8,7 +8,7 @@ import type { HttpDeps, ReadyCheck } from '../http/index.ts';
 import { clip, showHidden } from '../report/index.ts';
 import { meaningOf } from '../store/store-fault.ts';
 
-/** What a run ended with; `error` is undefined when it ended well. */
+/** The result of a run; `error` is undefined when it ended well. */
 export interface LastRun {
   seq: number | undefined;
   error: unknown;
@@ -28,7 +28,7 @@ export async function readiness(
   ];
 }
 
-/** Reading alone does not notice a full disk: how the last writing went is remembered. */
+/** Reading alone does not notice a full disk: the result of the last write is remembered. */
 async function databaseCheck(store: HttpDeps['reader'], health: Composition['health']): Promise<ReadyCheck> {
   const entries = await store.auditHead().then(
     ({ seq }) => `${seq} audit entries`,
@@ -36,7 +36,7 @@ async function databaseCheck(store: HttpDeps['reader'], health: Composition['hea
   );
   const fault = health.fault();
   if (fault) {
-    const since = `so since ${isoTime(fault.since)}`;
+    const since = `since ${isoTime(fault.since)}`;
     const then =
       fault.kind === 'corrupt' ? 'nothing is changed until a start with a whole one' : 'the next run tries again';
     return { name: 'database', ok: false, text: `${fault.text}; ${since}; ${then}` };
@@ -49,18 +49,18 @@ function rulesCheck(rules: Composition['rules']): ReadyCheck {
   const text = `${rules.all().length} rules`;
   if (wrong === undefined) return { name: 'rules', ok: true, text };
   const problems = `${wrong.length} problem${wrong.length === 1 ? '' : 's'}${placesOf(wrong)}`;
-  const rest = '`trustward rules check`, the log and the audit (`rules.rejected`) say what';
+  const rest = '`trustward rules check`, the log and the audit (`rules.rejected`) have the details';
   return {
     name: 'rules',
     ok: false,
-    text: `the folder was refused (${problems}); the last good set of ${text} goes on; ${rest}`,
+    text: `the folder was refused (${problems}); the last good set of ${text} stays active; ${rest}`,
   };
 }
 
 const PLACES_MAX = 5;
 const NAME_MAX = 80;
 
-/** `: a.yaml:3, b.yaml:7 and 2 more`. INVARIANT: where, never what: a problem's text quotes values, and this is open to anybody. */
+/** `: a.yaml:3, b.yaml:7 and 2 more`. INVARIANT: places only: a problem's text quotes values, and this is public. */
 function placesOf(problems: readonly string[]): string {
   const places = problems.flatMap((line) => {
     const [, file, at] = /^(.+?):(\d+):\d+: /.exec(line) ?? [];
@@ -93,7 +93,7 @@ function auditChecks({ checkpointer }: Composition['engine']): ReadyCheck[] {
   ];
 }
 
-/** A stop is a person's wish, no fault; who and why are left to the log and the report. */
+/** A stop is an operator's choice, not a fault; who and why are left to the log and the report. */
 async function stopChecks(store: HttpDeps['reader']): Promise<ReadyCheck[]> {
   const stop = await store.stop().catch(() => undefined); // what is wrong with the database has a check of its own
   const text = stop && `since ${isoTime(stop.at)}: runs judge, and nothing is called until it is resumed`;

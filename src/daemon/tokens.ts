@@ -1,11 +1,11 @@
-// The daemon's half of the endpoint's tokens: who may call it, and people's changes of that. The register that is asked at each
-// request is brought up to date before a change is answered, so that a revoked token is refused at the very next request.
+// The daemon's part of the endpoint's tokens: who may call it, and changes of that. The register that each request asks
+// is updated before a change is answered, so a revoked token is refused from the next request on.
 import type { Composition } from '../compose/compose.ts';
 import { TokenRegister, type TokensPort, tokenHash } from '../http/index.ts';
 import { addToken, revokeToken } from '../operator/endpoint-tokens.ts';
 import { newToken } from '../system/secrets.ts';
 
-/** @param token the one of the configuration, of scope `admin`. */
+/** @param token the token of the configuration, of scope `admin`. */
 export async function tokenRegister({ tokens, clock, log }: Composition, token: string): Promise<TokenRegister> {
   const configured = [{ name: 'admin', scope: 'admin' as const, hash: tokenHash(token) }];
   const register = new TokenRegister({ store: tokens, configured, clock, log });

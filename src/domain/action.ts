@@ -1,4 +1,4 @@
-// domain: the contract that each file in act/actions/ fulfils. Other stages see only the traits.
+// domain: the contract of each file in act/actions/. Other stages see only the traits.
 
 import type { Deletion } from './deletion.ts';
 import type { Change } from './effect.ts';
@@ -27,21 +27,22 @@ export interface TargetTraits {
   serialOf?(target: string, settings: Facts): string;
 }
 
-/** What loading, deciding and reporting need to know of an action: data, no calls. */
+/** What loading, deciding and reporting need to know about an action: data, no calls. */
 export interface ActionTraits {
   name: ActionName;
-  /** The subjects whose rules may name it; another pairing is a load error. */
+  /** The subjects whose rules may name it; any other pairing is a load error. */
   subjects: readonly SubjectKind[];
   target: TargetTraits;
-  /** The action that undoes it; undefined: nothing does. */
+  /** The action that undoes it; undefined: none does. */
   inverse: ActionName | undefined;
-  /** The record field that it writes: a rule of it that reads this field is a load error. */
+  /** The record field that it writes: a rule with this action that reads the field is a load error. */
   fieldWritten: string | undefined;
-  /** The value that `fieldWritten` has once it is done, as `flagText` reads it. */
+  /** The value of `fieldWritten` after the action, as `flagText` reads it. */
   valueWritten: string | undefined;
   /**
-   * What else it writes with these settings, as paths that `when` could read (`ServiceSpec`, `$spec.metadata.description`);
-   * a rule of it that reads one is a load error. Settings that `refuseSettings` refuses may be given: it never throws.
+   * What else it writes with these settings, as paths that `when` could read (`ServiceSpec`,
+   * `$spec.metadata.description`). A rule with this action that reads one is a load error. Accepts settings that
+   * `refuseSettings` refuses: it never throws.
    */
   alsoWrites?(settings: Facts): string[];
   /** Sources whose unpaged list a run must read for a rule with this action, whatever `when` reads. */
@@ -52,20 +53,20 @@ export interface ActionTraits {
   takesDevice?: true;
   /** It ends people's mappings to the devices of a serial number: who loses what is described before a person approves. */
   deletesDevices?: true;
-  /** When it is done, there is no target any more: whatever was proposed for it is over. */
+  /** It removes its target, which ends everything proposed for that target. */
   removesTarget?: true;
-  /** It gives back what a ban or a switch took: contrary to removing the target. */
+  /** It lifts a ban or a switch, which contradicts removing the target. */
   givesAccess?: boolean;
-  /** False: its target has no state, and it sends no call. */
+  /** False: its target has no state, and it makes no call. */
   changesFleet: boolean;
-  /** Checks the settings a rule gives in `with`; answers what is wrong with them, or undefined. */
+  /** Checks the settings in a rule's `with`; returns what is wrong with them, or undefined. */
   refuseSettings(settings: Facts): string | undefined;
   /**
-   * What it would change in the document that it rewrites (a service's spec, as in its record), without secrets; undefined when
-   * that cannot be read. Only of an action that rewrites one.
+   * What it would change in the document that it rewrites (a service's spec, as in its record), without secrets;
+   * undefined when the document cannot be read. Only for an action that rewrites one.
    */
   changes?(spec: Fact | undefined, settings: Facts): Change[] | undefined;
-  /** One sentence for people: what happens to whom. `settings` is what the rule gives in `with`; undoing has none. */
+  /** One sentence for people: what happens to which target. `settings` is the rule's `with`; an undo has none. */
   effect(
     target: string,
     devices: readonly { id: string; name: string }[],
@@ -84,21 +85,21 @@ export function fieldsWritten(known: KnownTraits, kind: SubjectKind): string[] {
   return [...new Set(writing.flatMap(({ fieldWritten }) => fieldWritten ?? []))];
 }
 
-/** What a target reads back as. `evidence` is kept in the audit. */
+/** The state of a target as read back. `evidence` is kept in the audit. */
 export interface ReadBack {
-  /** `unreadable`: the server does not say; a doubt about it needs a person. */
+  /** `unreadable`: the server does not return the state; a person has to resolve a doubt about it. */
   state: 'as_intended' | 'otherwise' | 'absent' | 'unreadable';
-  /** The records read, matched again here by key: a server may ignore its filter. */
+  /** The records read, filtered again here by key: a server may ignore its filter. */
   records: Facts[];
   evidence: Facts;
-  /** Of a deletion of devices: what it would take now. */
+  /** For a deletion of devices: what it would delete now. */
   deletion?: Deletion;
 }
 
-/** One action whole. `perform` is only called by act/, after the intent is committed as `sent`. */
+/** One whole action. Only act/ calls `perform`, after the intent is committed as `sent`. */
 export interface Action extends ActionTraits {
   readBack(api: Api, target: string, settings: Facts): Promise<ReadBack>;
-  /** Why it must not be done to what was just read, for people; undefined: it may. */
+  /** Why it must not be done to what was just read, for people; undefined: it may be done. */
   refuse?(fresh: ReadBack): string | undefined;
   /** The webhooks that are notified when it is done. */
   recipients?(settings: Facts): readonly string[];

@@ -1,4 +1,4 @@
-// domain: one link of the hash-chained record of everything that the engine saw, decided and did.
+// domain: one link of the hash-chained record of everything that the engine read, decided and did.
 import type { Fact } from './facts.ts';
 
 export type AuditKind =
@@ -50,7 +50,7 @@ export type AuditKind =
   | 'token.revoked'
   | 'notice';
 
-/** What is to be recorded; `at` and the links are added when it is appended. */
+/** What to record; appending adds `at` and the links. */
 export interface AuditNote {
   kind: AuditKind;
   body: { [key: string]: Fact | undefined };

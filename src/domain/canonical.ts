@@ -2,7 +2,9 @@
 // Keys are sorted by code unit, big integers become strings of digits, undefined members are left out.
 import { createHash } from 'node:crypto';
 
-/** Canonical JSON text of a value. Throws a TypeError for what JSON cannot say (functions, NaN, cycles by depth). */
+/**
+ * Canonical JSON text of a value. Throws a TypeError for what JSON cannot express (functions, NaN, cycles by depth).
+ */
 export function canonicalJson(value: unknown): string {
   return write(value, 0);
 }

@@ -1,15 +1,15 @@
-// domain: ceilings: how often an action may be attempted in one run and in 24 hours. Exceeded by nothing.
-// decide/ says beforehand what act/ will refuse; act/ alone enforces, at its one door.
+// domain: ceilings: how often an action may be attempted in one run and in 24 hours. Nothing exceeds them. decide/
+// predicts what act/ will refuse; only act/ enforces, at its one door.
 
 export interface CeilingSettings {
   run: { max: number; percent: number };
   day: { max: number; percent: number };
 }
 
-/** Defaults (design, section 9): a run max(50, 5 %), 24 h max(100, 10 %) of the subjects in the snapshot. */
+/** Defaults (design, section 9): per run max(50, 5 %), per 24 h max(100, 10 %) of the subjects in the snapshot. */
 export const CEILINGS_DEFAULT: CeilingSettings = { run: { max: 50, percent: 5 }, day: { max: 100, percent: 10 } };
 
-/** How many attempts of one action are allowed now. */
+/** How many attempts of one action are allowed at this moment. */
 export function attemptsAllowed(
   settings: CeilingSettings,
   counts: { subjects: number; thisRun: number; lastDay: number },

@@ -1,29 +1,29 @@
-// domain: a checkpoint: a signed statement of how long the audit chain was and what its head was, kept in the database and
-// in a file outside it. A plain chain does not notice a cut tail or a rewrite of everything; a checkpoint outside does.
+// domain: a checkpoint: a signed statement of the audit chain's length and head, kept in the database and in a file
+// outside it. A plain chain does not notice a cut tail or a full rewrite; a checkpoint outside does.
 import { hash } from 'node:crypto';
 import type { AuditNote } from './audit-entry.ts';
 import { canonicalJson } from './canonical.ts';
 import type { Stop } from './operator.ts';
 
 export interface Checkpoint {
-  /** The chain had this many entries: the sequence number of the last one. */
+  /** The length of the chain: the sequence number of its last entry. */
   size: number;
   /** The hash of that entry. */
   head: string;
   /** Epoch ms. */
   at: number;
-  /** `checkpointHash` of the checkpoint before; 64 zeros for the first. */
+  /** `checkpointHash` of the previous checkpoint; 64 zeros for the first. */
   previous: string;
-  /** Which key signed it: 32 hex digits of the SHA-256 of the public key (SPKI, DER). */
+  /** The key that signed it: 32 hex digits of the SHA-256 of the public key (SPKI, DER). */
   keyId: string;
   /** Ed25519, base64. */
   signature: string;
 }
 
-/** INVARIANT: no more than so many entries are without a checkpoint: one is made in the transaction that reaches it. */
+/** INVARIANT: at most this many entries are without a checkpoint: one is made in the transaction that reaches it. */
 export const CHECKPOINT_EVERY = 1_000;
 
-/** The exact text of a checkpoint: a row of the table, a line of the file. */
+/** The exact text of a checkpoint: a row of the table and a line of the file. */
 export function checkpointLine({ size, head, at, previous, keyId, signature }: Checkpoint): string {
   return canonicalJson({ size, head, at, previous, keyId, signature });
 }
@@ -44,7 +44,7 @@ export interface ChainHead {
   head: string;
 }
 
-/** What an archive of the oldest entries was, for the record and for the table that lets them be removed. */
+/** An archive of the oldest entries, for the record and for the table that allows their removal. */
 export interface ArchivedSegment {
   from: number;
   to: number;
@@ -56,7 +56,7 @@ export interface ArchivedSegment {
   reason: string;
 }
 
-/** What is written when a person accepts a restored backup. */
+/** What is written when an operator accepts a restored backup. */
 export interface AcceptedRestore {
   stop: Stop;
   notes: AuditNote[];
@@ -64,20 +64,20 @@ export interface AcceptedRestore {
 
 /** Checkpoints as the store keeps them. */
 export interface CheckpointReader {
-  /** All lines in order; undefined in a database of before there were checkpoints. */
+  /** All lines in order; undefined in a database from before checkpoints. */
   checkpointLines(): Promise<string[] | undefined>;
   /** The line of this size, or undefined. */
   checkpointAt(size: number): Promise<string | undefined>;
 }
 
 export interface CheckpointStore extends CheckpointReader {
-  /** Seals the chain as it is now; undefined when the last checkpoint says so already. */
+  /** Seals the current chain; undefined when the last checkpoint covers it already. */
   sealAudit(): Promise<Checkpoint | undefined>;
-  /** Lines in order of those over more than `size` entries. */
+  /** Lines over more than `size` entries, in order. */
   checkpointLinesAfter(size: number): Promise<string[]>;
   /**
-   * In one commit: everything is stopped, all plans that wait are expired, and accepted readings that were not used are
-   * dropped. Answers how many plans that were.
+   * In one commit: everything is stopped, all pending and approved plans expire, and unused accepted readings are
+   * dropped. Returns the number of expired plans.
    */
   acceptRestore(accepted: AcceptedRestore): Promise<{ plans: number }>;
 }
@@ -85,11 +85,11 @@ export interface CheckpointStore extends CheckpointReader {
 /** Seals the chain, in the database and in the file outside. */
 export interface Checkpointer {
   /**
-   * At the end of a run. Errors: AppError `store_failed` when the database cannot be written. A file that cannot be written
-   * is told by `fault` and tried again the next time: what was committed stays committed.
+   * At the end of a run. Errors: AppError `store_failed` when the database cannot be written. A file that cannot be
+   * written shows up in `fault` and is tried again next time: what was committed stays committed.
    */
   seal(): Promise<void>;
-  /** Brings the file up to what the database has committed. Never throws. */
+  /** Brings the file up to date with the database. Never throws. */
   publish(): Promise<void>;
   /** Why the file outside is behind, in one line; undefined when it is not. */
   fault(): string | undefined;

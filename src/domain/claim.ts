@@ -1,9 +1,9 @@
-// domain: the standing wish of an episode that a target be in a state. It is undone only when the last one ends.
+// domain: an episode's open claim that a target stays in a state. The state is undone only when the last claim ends.
 import type { ActionName } from './action.ts';
 
 /**
- * standing: in force. orphaned: its rule is missing or off; nothing is undone until a person or a rule decides.
- * ended: over (undone, or nothing to undo). overridden: a person reversed it. released: a person let go of it.
+ * standing: in force. orphaned: its rule is missing or off; nothing is undone until an operator or a rule decides.
+ * ended: over (undone, or nothing to undo). overridden: somebody reversed the state. released: an operator released it.
  */
 export type ClaimStatus = 'standing' | 'orphaned' | 'ended' | 'overridden' | 'released';
 
@@ -15,7 +15,7 @@ export interface Claim {
   /** The action whose effect is claimed. */
   action: ActionName;
   target: string;
-  /** The intent that set the state; claims adopted from another keep that one's. */
+  /** The intent that set the state; an adopted claim keeps the intent of the claim before it. */
   intentId: string;
   status: ClaimStatus;
   openedAt: number;

@@ -1,4 +1,4 @@
-// domain: what is done about a match, with its reason. Written when new or changed; a standing one is carried.
+// domain: what is done about a match, and why. Written when new or changed; an unchanged one stays in force.
 import type { ActionName } from './action.ts';
 import type { Effect } from './effect.ts';
 import type { Fact } from './facts.ts';
@@ -8,37 +8,37 @@ import type { VerdictName } from './verdict.ts';
 
 export type DecisionName = 'act' | 'hold' | 'skip';
 
-/** Reason codes, in the order in which decide/ asks (design, section 4). The first that applies is recorded. */
+/** Reason codes, in the order of the checks in decide/ (design, section 4). The first that applies is recorded. */
 export const REASONS = [
   'untrusted_source',
   'exempt',
   'already_so',
   'in_doubt', // an intent of this episode is sent, unknown or parked
   'already_acted',
-  'rejected', // a person rejected this intent; it is suppressed for its episode
+  'rejected', // an operator rejected this intent; it is suppressed for its episode
   'overridden',
   'for_not_reached',
   'cooldown',
   'impossible_target',
   'serial_shared',
   'conflict',
-  'other_first', // a deletion waits for what else is wished of its target
+  'other_first', // a deletion waits for the other proposals for its target
   'limits',
   'owners',
   'approval_needed',
   'rule_matches', // act
   'cleared', // act: the last claim ended, undo it; or skip: another rule's undoing does it
-  // said by act/, at the last look before the call:
+  // set by act/, at the preflight before the call:
   'ceiling',
   'drifted',
   'stopped',
 ] as const;
 export type ReasonCode = (typeof REASONS)[number];
 
-/** Codes that audit entries and sealed plans of earlier versions hold. */
+/** Codes in audit entries and sealed plans of earlier versions. */
 const EARLIER_REASONS: { readonly [code: string]: ReasonCode } = { trouble: 'rule_matches', trouble_over: 'cleared' };
 
-/** A stored reason as it is called now. */
+/** The current name of a stored reason. */
 export function currentReason(code: string): string {
   return Object.hasOwn(EARLIER_REASONS, code) ? (EARLIER_REASONS[code] as ReasonCode) : code;
 }
@@ -52,15 +52,15 @@ export interface Decision {
   subject: SubjectRef;
   subjectName: string;
   verdict: VerdictName;
-  /** Since when the rule matches this subject, epoch ms. */
+  /** When the rule began to match this subject, epoch ms. */
   since: number;
   decision: DecisionName;
   reason: ReasonCode;
-  /** The reason for people, with the figures or names that it rests on. */
+  /** The reason for people, with the figures or names behind it. */
   reasonText: string;
   action: ActionName;
   target: string;
-  /** The least of the rule's, the run's and the daemon's mode. */
+  /** The lowest of the rule's, the run's and the daemon's mode. */
   mode: Mode;
   /** What made `mode` less than the rule's own. */
   cappedBy: 'run' | 'daemon' | undefined;
@@ -73,12 +73,12 @@ export interface Decision {
   outcomeText: string | undefined;
 }
 
-/** A decision as the store gives it back: with the runs in which it was in force. */
+/** A decision as the store returns it: with the runs in which it was in force. */
 export interface StoredDecision extends Decision {
   /** The run that wrote it. */
   runId: string;
   runSeq: number;
   writtenAt: number;
-  /** The first run in which it was no longer in force; undefined while it stands. */
+  /** The first run in which it was no longer in force; undefined while it is in force. */
   endedSeq: number | undefined;
 }

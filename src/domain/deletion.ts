@@ -1,23 +1,24 @@
-// domain: what a deletion takes beside what it names (specification, endpoint 3: four rules with and without an e-mail address).
-// In: the devices of a serial number with their owners, and what is known of the owners' other devices. Out: who loses what.
-// What the lists do not tell is null, never guessed. Pure: decide asks it of a snapshot, act of what was just read.
+// domain: what a deletion takes beside its named target (specification, endpoint 3: four rules with and without an
+// e-mail address). In: the devices of a serial number with their owners, and what is known of the owners' other
+// devices. Out: who loses what. What the lists do not show is null, never guessed. Pure: decide calls it with a
+// snapshot, act with what was just read.
 import { type Facts, ownText } from './facts.ts';
 
-/** Null: not known. E-mail addresses are as they were read, each once; everything is sorted. */
+/** Null: not known. E-mail addresses are as read, each once; everything is sorted. */
 export interface Deletion {
-  /** DeviceIDs that are deleted. One that another owner keeps is not. */
+  /** DeviceIDs that are deleted. One that another owner keeps is not deleted. */
   devices: string[] | null;
-  /** Whose mapping to the serial number ends. */
+  /** Owners whose mapping to the serial number ends. */
   owners: string[] | null;
-  /** How many are revoked: one a mapping of a user to a device. */
+  /** The number of revoked certificates: one for each mapping of a user to a device. */
   certificates: number | null;
-  /** Those of the owners who are left without a device, and are deleted too. */
+  /** Owners who are left without a device, and are deleted too. */
   users: string[] | null;
 }
 
 export interface MappedDevice {
   id: string;
-  /** Undefined: the server did not tell. */
+  /** Undefined: the server did not list them. */
   owners: readonly string[] | undefined;
 }
 
@@ -25,7 +26,7 @@ export interface MappedDevice {
 export interface OwnersView {
   /** Whether one keeps a device of another serial number; undefined: not known. */
   keepsAnother(owner: string): boolean | undefined;
-  /** Whether this mapping to the serial number ends too, by another deletion of the same plan. */
+  /** Whether another deletion of the same plan ends this mapping to the serial number too. */
   losesThisToo?(owner: string): boolean;
 }
 
@@ -35,7 +36,10 @@ export interface DeletionTarget {
   email: string | undefined;
 }
 
-/** The e-mail address stands in the settings: a serial number may look like anything, also like another one and an address. */
+/**
+ * The e-mail address comes from the settings: a serial number may look like anything, even like another one and an
+ * address.
+ */
 export function mappingSettings(email: string): Facts {
   return { Email: email };
 }
@@ -64,7 +68,7 @@ function mappingDeletion(email: string, devices: readonly MappedDevice[], view: 
   const users = leftWithout([email], view);
   const isKnown = devices.every(({ owners }) => owners !== undefined);
   const mapped = devices.filter(({ owners = [] }) => owners.some((owner) => isSame(owner, email)));
-  // A user says that it is theirs and no device does: one of the two is not up to date.
+  // A user lists the device and no device lists the user: one of the two is out of date.
   if (!isKnown || mapped.length === 0) return { devices: null, owners: [email], certificates: null, users };
   const isLast = ({ owners = [] }: MappedDevice) =>
     owners.every((owner) => isSame(owner, email) || view.losesThisToo?.(owner.toLowerCase()) === true);
@@ -89,7 +93,7 @@ function leftWithout(owners: readonly string[], view: OwnersView): string[] | nu
   return keeps.includes(undefined) ? null : owners.filter((_, index) => keeps[index] === false);
 }
 
-/** Servers differ in the case of addresses: each person once. */
+/** Servers differ in the case of addresses; each person counts once. */
 function addressesOf(owners: readonly string[]): string[] {
   return [...new Map(owners.map((owner) => [owner.toLowerCase(), owner])).values()].sort();
 }
@@ -98,7 +102,7 @@ function isSame(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();
 }
 
-/** For people, one text a kind: devices, certificates with their owners, users. They may hold hostile names. */
+/** For people, one text for each kind: devices, certificates with their owners, users. They may hold hostile names. */
 export function deletionTexts({ devices, owners, certificates, users }: Deletion): string[] {
   const of = owners === null ? 'owners not known' : `of ${named(owners)}`;
   const count = certificates === null ? 'certificates, how many is not known' : counted(certificates, 'certificate');

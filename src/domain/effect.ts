@@ -1,13 +1,13 @@
-// domain: what an action touches and changes, as people read it before they approve it.
+// domain: what an action touches and changes, as an operator reads it before approving it.
 import type { Deletion } from './deletion.ts';
 import type { Fact } from './facts.ts';
 
-/** One value of a document that differs, such as `spec.backend.target.port`. A secret shows as `[dropped]`. */
+/** One changed value of a document, such as `spec.backend.target.port`. A secret shows as `[dropped]`. */
 export interface Change {
   path: string;
-  /** Null: it was not there. */
+  /** Null: it did not exist. */
   from: Fact;
-  /** Null: it is taken away. */
+  /** Null: it is removed. */
   to: Fact;
 }
 
@@ -15,10 +15,13 @@ export interface Change {
 export interface Effect {
   text: string;
   devices: { id: string; name: string; platform: string; model: string }[];
-  /** Of an action that rewrites a document: what it changes in it, as read for the snapshot. Absent where that cannot be told. */
+  /**
+   * For an action that rewrites a document: its changes to the document in the snapshot. Absent when they are not
+   * known.
+   */
   changes?: Change[];
-  /** Of a deletion of devices: whom it takes what. */
+  /** For a deletion of devices: what each person loses. */
   deletion?: Deletion;
-  /** Of an action that removes its target: what stands on it by our doing and ends with it, as `ACTION of rule RULE`. */
+  /** For an action that removes its target: open claims on the target that end with it, as `ACTION of rule RULE`. */
   ends?: readonly string[];
 }

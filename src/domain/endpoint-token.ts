@@ -1,5 +1,5 @@
-// domain: a bearer token of the HTTP endpoint: whose it is, how far it reaches, until when. The token itself is nowhere: it
-// is shown once when it is made, and its hash is kept.
+// domain: a bearer token of the HTTP endpoint: its owner, scope and end. The token itself is not stored: it is shown
+// once when it is made, and its hash is kept.
 import { hash } from 'node:crypto';
 import type { AuditNote } from './audit-entry.ts';
 
@@ -9,18 +9,18 @@ export type Scope = (typeof SCOPES)[number];
 
 export interface EndpointToken {
   id: string;
-  /** Recorded with what is done by it. No two tokens that are not revoked share one. */
+  /** Recorded with everything done by it. No two tokens that are not revoked share a name. */
   name: string;
   scope: Scope;
   /** SHA-256 of the token, 64 hex digits. */
   hash: string;
   createdAt: number;
   createdBy: string;
-  /** From then on it is refused; undefined: never. */
+  /** Refused from this time on; undefined: never. */
   expiresAt: number | undefined;
   revokedAt: number | undefined;
   revokedBy: string | undefined;
-  /** The last use that was written down, which may be a minute late; undefined: never used. */
+  /** The last recorded use, which may be a minute late; undefined: never used. */
   usedAt: number | undefined;
 }
 
@@ -35,9 +35,9 @@ export function isGood({ expiresAt, revokedAt }: EndpointToken, nowMs: number): 
 
 /** Tokens as the store keeps them. Errors: AppError `store_failed`. */
 export interface TokenStore {
-  /** Those that were not revoked, also when they are over. */
+  /** Tokens that were not revoked, expired ones included. */
   inUse(): Promise<EndpointToken[]>;
-  /** Adds one, or writes it as it is now. */
+  /** Adds a token, or updates it. */
   save(token: EndpointToken, notes: AuditNote[]): Promise<void>;
   /** Not audited: what was done by it is. */
   noteUse(id: string, at: number): Promise<void>;

@@ -3,8 +3,8 @@ import type { ActionName } from './action.ts';
 import type { SubjectRef } from './subjects.ts';
 
 /**
- * matching: the last trusted look was a match. clearing: no match, but `clear_for` is not over.
- * frozen: the last look told nothing (unknown, error, absent, untrusted); nothing ends and nothing is undone.
+ * matching: the last trusted verdict was a match. clearing: no match, but `clear_for` is not over. frozen: the last
+ * verdict decided nothing (unknown, error, absent, untrusted); nothing ends and nothing is undone.
  */
 export type EpisodeState = 'matching' | 'clearing' | 'frozen' | 'closed';
 
@@ -14,23 +14,23 @@ export interface Episode {
   subject: SubjectRef;
   /** First match, epoch ms: the report's "since". */
   since: number;
-  /** Since when it has matched without a freeze, epoch ms: what `for` is counted from. */
+  /** Start of the match without a freeze, epoch ms: `for` is counted from here. */
   matchingSince: number;
   state: EpisodeState;
   /** When `state` last changed, epoch ms. */
   stateSince: number;
-  /** Absent from trusted snapshots since then; undefined while it is there. */
+  /** Absent from trusted snapshots since then; undefined while it is present. */
   absentSince: number | undefined;
-  /** What was once seen in the wanted state, as `seenKey`: a later change back is somebody's reversal. */
+  /** Targets once read in the intended state, as `seenKey`: a later change back is somebody's reversal. */
   seenSo: readonly string[];
-  /** A person reversed what stood: it acts no more until the trouble itself has cleared. */
+  /** Somebody reversed the state: the episode acts again only after its match has cleared. */
   overriddenAt: number | undefined;
   closedAt: number | undefined;
-  /** `adopted`: its rule was missing or off, and another rule took over what it claimed, and it was undone. */
+  /** `adopted`: its rule was missing or off, another rule took over its claims, and the state was undone. */
   closeReason: 'cleared' | 'gone' | 'adopted' | undefined;
 }
 
-/** One action on one target: a rule may wish several. */
+/** One action on one target: a rule may propose several. */
 export function seenKey(action: ActionName, target: string): string {
   return `${action} ${target}`;
 }

@@ -1,15 +1,14 @@
-// domain: the one error type that people see, and what exit code each kind of failure means.
-// In: what went wrong, where, and what to do. Out: an AppError. It never carries a secret in `message`,
-// and `detail` never leaves the process.
+// domain: the one error type that people see, and the exit code of each kind of failure. In: what went wrong, where,
+// and what to do. Out: an AppError. `message` never holds a secret, and `detail` never leaves the process.
 
-/** What kind of failure it is. Each maps to one exit code (see `exitCodeOf`) and one HTTP status (see http/). */
+/** The kind of failure. Each maps to one exit code (see `exitCodeOf`) and one HTTP status (see http/). */
 export type ErrorCode =
   | 'usage' // a wrong argument or request
   | 'config' // a wrong or missing configuration value
   | 'rules' // a rule file that cannot be loaded
   | 'bound_elsewhere' // the database belongs to another API address
   | 'api_unreachable' // no connection, or it broke
-  | 'api_refused' // 401 that a refresh did not mend
+  | 'api_refused' // 401 that a refresh did not fix
   | 'api_forbidden' // 403: this edition or this credential has no such source
   | 'api_answer' // an answer that cannot be used: wrong status, shape, size, truncated, redirect
   | 'store_locked' // another process is the active writer
@@ -35,7 +34,7 @@ export class AppError extends Error {
   }
 }
 
-/** Exit codes of the command line (design, section 7). 3 is decided by the command itself. */
+/** Exit codes of the command line (design, section 7). The command itself decides on 3. */
 export function exitCodeOf(error: unknown): 1 | 2 {
   if (!(error instanceof AppError)) return 1;
   switch (error.code) {

@@ -4,7 +4,7 @@ import type { Facts } from './facts.ts';
 export interface TrustEvent {
   id: string;
   createdAtMs: number;
-  /** Keys of the subjects it belongs to; undefined when the event does not say. */
+  /** Keys of the subjects it belongs to; undefined when the event has no such field. */
   deviceId: string | undefined;
   serialNumber: string | undefined;
   /** Lower case: servers differ in the case of e-mail addresses. */

@@ -1,5 +1,5 @@
-// domain: a person's word that something is left alone for a time: who answers for it, why, and until when.
-// What it covers is told by decide/exemptions.ts alone; every path (deciding, the last look, explaining) asks there.
+// domain: an operator's request to leave something alone for a time: who is responsible, why, and until when.
+// decide/exemptions.ts alone decides what it covers; every path (deciding, preflight, explaining) asks there.
 import type { SubjectKind, SubjectRef } from './subjects.ts';
 import { isoTime } from './time-text.ts';
 
@@ -12,27 +12,27 @@ export interface Selector {
 
 export interface Exemption {
   id: string;
-  /** One subject by its id; undefined when `selector` says what is meant. */
+  /** One subject by its id; undefined when `selector` names the subjects. */
   subject: SubjectRef | undefined;
   selector: Selector | undefined;
-  /** Who answers for it. */
+  /** Who is responsible for it. */
   owner: string;
   reason: string;
   /** It holds until this time, epoch ms; never without an end. */
   expiresAt: number;
   createdAt: number;
   createdBy: string;
-  /** When a person ended it before its time. */
+  /** When it was ended early. */
   endedAt: number | undefined;
   endedBy: string | undefined;
   endedReason: string | undefined;
-  /** When it last stood in the way of a match; undefined: it never did. */
+  /** When it last held back a match; undefined: never. */
   usedAt: number | undefined;
-  /** When its coming end was told. */
+  /** When its coming end was announced. */
   warnedAt: number | undefined;
 }
 
-/** The fields that a selector may name. Each belongs to one kind, so that the field alone tells it. */
+/** The fields that a selector may name. Each belongs to one kind, so the field alone decides the kind. */
 export const SELECTOR_FIELDS: Readonly<Record<string, SubjectKind>> = {
   DeviceID: 'device',
   SerialNumber: 'device',
@@ -50,11 +50,11 @@ export function isInForce({ endedAt, expiresAt }: Exemption, nowMs: number): boo
   return endedAt === undefined && nowMs < expiresAt;
 }
 
-/** When people are reminded of one: in reports, and outside. */
+/** When reports and alerts remind of an exemption. */
 export interface ExemptionSettings {
-  /** So long before its end it is told. */
+  /** Its end is announced this long before it. */
   warnMs: number;
-  /** One that never matched anything for so long is told. */
+  /** One that matched nothing for this long is announced. */
   unusedMs: number;
 }
 
@@ -66,7 +66,7 @@ export function isUnused({ usedAt, createdAt }: Exemption, { unusedMs }: Exempti
   return usedAt === undefined && nowMs - createdAt >= unusedMs;
 }
 
-/** `device 4f1c…` or `Platform = macOS`: what an exemption is about, for people. */
+/** `device 4f1c…` or `Platform = macOS`: what an exemption covers, for people. */
 export function aboutText({ subject, selector }: Pick<Exemption, 'subject' | 'selector'>): string {
   if (subject) return `${subject.kind} ${subject.id}`;
   return selector ? `${selector.field} = ${selector.value}` : 'nothing';
@@ -75,5 +75,5 @@ export function aboutText({ subject, selector }: Pick<Exemption, 'subject' | 'se
 /** Why something is left alone, for people. */
 export function exemptionText(exemption: Exemption): string {
   const { id, owner, reason, expiresAt } = exemption;
-  return `exemption ${id} (${aboutText(exemption)}) until ${isoTime(expiresAt)}, ${owner} answers for it: ${reason}`;
+  return `exemption ${id} (${aboutText(exemption)}) until ${isoTime(expiresAt)}, ${owner} is responsible for it: ${reason}`;
 }

@@ -10,7 +10,7 @@ export function isFacts(value: unknown): value is Facts {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An own property of a record, or undefined. Never looks at a prototype: a record is hostile input. */
+/** An own property of a record, or undefined. Never reads a prototype: a record is hostile input. */
 export function own(record: Fact | undefined, key: string): Fact | undefined {
   return isFacts(record) && Object.hasOwn(record, key) ? record[key] : undefined;
 }

@@ -8,12 +8,12 @@ import type { Fact, Facts } from './facts.ts';
 import type { Mode } from './mode.ts';
 
 /**
- * planned: committed, nothing called. sent: committed before the call. settled: has an outcome.
- * withdrawn: given up before any call (drifted, stopped, trouble over). A `sent` one found at a start is in doubt.
+ * planned: committed, nothing called. sent: committed before the call. settled: has an outcome. withdrawn: given up
+ * before any call (drifted, stopped, cleared). A `sent` one found at a start is in doubt.
  */
 export type IntentStatus = 'planned' | 'sent' | 'settled' | 'withdrawn';
 
-/** What a wish rests on: one matched subject of one rule. */
+/** The basis of a proposal: one matched subject of one rule. */
 export interface IntentBasis {
   rule: string;
   ruleHash: string;
@@ -44,7 +44,7 @@ export function intentKey(draft: {
   return digestOf([draft.action, draft.target, [...new Set(draft.basis.map((basis) => basis.episodeId))].sort()]);
 }
 
-/** Answered so, or found so by reading back or by a person. */
+/** Done: the answer, a read-back or an operator confirmed it. */
 export function isDone({ outcome }: { outcome?: Outcome | undefined }): boolean {
   return outcome === 'succeeded' || outcome === 'confirmed';
 }
@@ -52,18 +52,20 @@ export function isDone({ outcome }: { outcome?: Outcome | undefined }): boolean 
 export interface Intent extends IntentDraft {
   id: string;
   runId: string;
-  /** The least of the modes that counted when it was made; `dry-run`: nothing is ever called for it. */
+  /** The lowest of the modes that applied when it was made; `dry-run`: nothing is ever called for it. */
   mode: Mode;
   planId: string | undefined;
-  /** True when it comes from an approved plan; limits are then covered by the approval, ceilings are not. */
+  /** True when it comes from an approved plan; the approval then covers limits, but not ceilings. */
   approved: boolean;
-  /** A person asked for this undo: it does not wait for the trouble to be over, and its claims end as `released`. */
+  /**
+   * An operator asked for this undo: it does not wait until the match has cleared, and its claims end as `released`.
+   */
   released?: boolean;
   status: IntentStatus;
   outcome: Outcome | undefined;
-  /** How often a request was made for it. */
+  /** Number of requests made for it. */
   attempts: number;
-  /** Attempts made after a doubt was resolved as "not done": at most one. */
+  /** Attempts after a doubt was resolved as "not done": at most one. */
   doubtRetries: number;
   createdAt: number;
   sentAt: number | undefined;

@@ -1,4 +1,4 @@
-// domain: JSON that came inside a text: some servers escape it as for a page, and its integers may be longer than a number holds.
+// domain: JSON inside a text: some servers escape it as for a page, and its integers may exceed what a number holds.
 
 const ENTITIES: Record<string, string> = { quot: '"', '#34': '"', '#39': "'", apos: "'", lt: '<', gt: '>', amp: '&' };
 

@@ -1,4 +1,4 @@
-// domain: how far something may go. The least of the rule's, the run's and the daemon's counts.
+// domain: how far something may go. The lowest of the rule's, the run's and the daemon's mode counts.
 export const MODES = ['off', 'dry-run', 'approve', 'enforce'] as const;
 export type Mode = (typeof MODES)[number];
 

@@ -1,4 +1,4 @@
-// domain: the intended actions of a run, sealed by a digest. Approved exactly, applied exactly or less.
+// domain: the intended actions of a run, sealed by a digest. Approved exactly; applied exactly or in part.
 import type { IntentDraft } from './intent.ts';
 import type { Mode } from './mode.ts';
 
@@ -14,8 +14,8 @@ export interface PlannedIntent extends IntentDraft {
 }
 
 /**
- * What a stored status means now: a plan that nobody answered, or that was approved and not applied, is over at its end,
- * whether or not somebody has written that down yet. The store asks here whenever it reads one.
+ * The effective status of a stored plan: one that nobody answered, or that was approved and not applied, is expired
+ * from its end on, whether or not the expiry has been recorded. The store calls this whenever it reads a plan.
  */
 export function statusAt({ status, expiresAt }: Pick<Plan, 'status' | 'expiresAt'>, nowMs: number): PlanStatus {
   return (status === 'pending' || status === 'approved') && expiresAt <= nowMs ? 'expired' : status;
@@ -23,12 +23,12 @@ export function statusAt({ status, expiresAt }: Pick<Plan, 'status' | 'expiresAt
 
 export interface Plan {
   id: string;
-  /** SHA-256 over rule hashes, intents and the record facts they are based on. */
+  /** SHA-256 over rule hashes, intents and the record facts behind them. */
   digest: string;
   runId: string;
   /** The run's mode: a dry run's plan and a live run's plan do not supersede each other. */
   mode: Mode;
-  /** As of when it was read. */
+  /** Time of the reading. */
   status: PlanStatus;
   intents: PlannedIntent[];
   createdAt: number;

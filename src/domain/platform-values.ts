@@ -1,5 +1,5 @@
-// domain: closed sets of values of the platform's records, in their order, as the specification and public clients name
-// them. A record may hold others: they are for checking rules, filtering and seeding, not for refusing what came.
+// domain: closed sets of values of the platform's records, in order, as the specification and public clients name them.
+// A record may hold others: these are for checking rules, filtering and seeding, not for refusing input.
 
 /** Ordered: a severity filter gives its own level and all above it. */
 export const EVENT_SEVERITIES = ['DEBUG', 'INFO', 'WARN', 'ERROR'] as const;
@@ -61,5 +61,5 @@ export const EVENT_ACTIONS = [
   severity: EventSeverity;
 }[];
 
-/** Each action's name once: several are of more than one type. */
+/** Each action's name once: several belong to more than one type. */
 export const EVENT_ACTION_NAMES: readonly string[] = [...new Set(EVENT_ACTIONS.map(({ action }) => action))];

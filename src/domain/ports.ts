@@ -1,4 +1,4 @@
-// domain: the ports. Stages see the world through these alone; compose.ts hands them over.
+// domain: the ports. Stages reach the world only through these; compose.ts provides them.
 import type { Facts } from './facts.ts';
 
 /** The only source of time. `monotonicMs` counts from the machine's start and never jumps: for timeouts and durations. */
@@ -26,7 +26,7 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
-/** What became of a writing request. Doubtful: it may or may not have had its effect. */
+/** The result of a writing request. Doubtful: it may or may not have had its effect. */
 export type WriteAnswer =
   | { kind: 'done'; status: number; text: string }
   | { kind: 'failed'; status: number | undefined; text: string }
@@ -38,7 +38,7 @@ export interface Page {
   total: number | undefined;
 }
 
-/** A service's spec: `metadata` says which service it is. */
+/** A service's spec: `metadata` names the service. */
 export type ServiceSpecFacts = Facts & { metadata: Facts & { name: string; cluster: string } };
 
 /** What is read of a bundle: `id` and `service_ids`, checked where they are used. */
@@ -66,19 +66,19 @@ export interface Api {
   readonly address: string;
   /**
    * All pages of devices or users, in order, several read at once. Totals and page boundaries are checked: a list that
-   * changed while it was read is AppError `api_answer` with `detail.cause` `shifted`.
+   * changed during the read is AppError `api_answer` with `detail.cause` `shifted`.
    */
   pages(source: 'devices' | 'users'): AsyncIterable<Page>;
   /** The unpaged list, element by element, in batches: never whole in memory. Complete, or it throws. */
   stream(source: 'devices' | 'users' | 'services'): AsyncIterable<unknown[]>;
-  /** All devices of a serial number, matched again here: a server may ignore its filter. */
+  /** All devices of a serial number, filtered again here: a server may ignore its filter. */
   devicesOfSerial(serialNumber: string): Promise<Facts[]>;
   /** The service of this id, or undefined. */
   service(serviceId: string): Promise<Facts | undefined>;
   /** The end user of this e-mail, in the unpaged form, or undefined. */
   user(email: string): Promise<Facts | undefined>;
   events(query: EventQuery): Promise<unknown[]>;
-  /** How many events match; the console's 10,001 means "more than can be told". */
+  /** The number of matching events; the console's 10,001 means "more than it counts". */
   countEvents(query: EventQuery): Promise<number>;
   /** Server time (its `Date` header, whole seconds) minus ours, ms, from the last answer; undefined before one. */
   skewMs(): number | undefined;
@@ -86,12 +86,12 @@ export interface Api {
   deleteDevice(serialNumber: string, email?: string): Promise<WriteAnswer>;
   enableService(serviceId: string): Promise<WriteAnswer>;
   disableService(serviceId: string): Promise<WriteAnswer>;
-  /** Updates the service that the spec's `metadata` names; creates it when there is none. */
+  /** Updates the service that the spec's `metadata` names; creates it when none exists. */
   insertService(spec: ServiceSpecFacts): Promise<WriteAnswer>;
   deleteService(serviceId: string): Promise<WriteAnswer>;
   addServiceToBundle(bundleId: string, serviceId: string): Promise<WriteAnswer>;
   removeServiceFromBundle(bundleId: string, serviceId: string): Promise<WriteAnswer>;
-  /** Bundles, perhaps not all of them; undefined when the server does not list any. */
+  /** Bundles, possibly not all of them; undefined when the server does not list any. */
   listBundles(): Promise<readonly BundleFacts[] | undefined>;
   close(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { Fact } from './facts.ts';
 import type { Mode } from './mode.ts';
 import type { RuleSeverity, Source, SubjectKind } from './subjects.ts';
 
-/** What a rule wishes when it matches. `with` holds the action's own settings. */
+/** What a rule proposes when it matches. `with` holds the action's own settings. */
 export interface ActionOfRule {
   action: ActionName;
   with: { [key: string]: Fact };
@@ -28,13 +28,13 @@ export interface Rule {
   /** When the last claim on a target ends, undo. */
   revert: boolean;
   limits: { max: number; percent: number };
-  /** `all`: two or more devices of one owner may be taken in one run. */
+  /** `all`: one run may act on two or more devices of one owner. */
   owners: 'one' | 'all';
-  /** SHA-256 of the canonical rule without its tests: changes when its meaning does. */
+  /** SHA-256 of the canonical rule without its tests: changes when its meaning changes. */
   hash: string;
-  /** Where it was read from, relative to the rules folder. */
+  /** Its file, relative to the rules folder. */
   file: string;
-  /** The sources it cannot be judged without. */
+  /** The sources that judging it needs. */
   sources: Source[];
 }
 

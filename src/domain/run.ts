@@ -1,4 +1,4 @@
-// domain: one cycle, and what it found, as the store keeps it and reports show it.
+// domain: one run and what it found, as the store keeps it and reports show it.
 import type { Mode } from './mode.ts';
 import type { RunOperatorState } from './operator.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -12,24 +12,24 @@ export interface RunRequest {
   trigger: RunTrigger;
   /** Only these rules; undefined: the whole active set. */
   rules: string[] | undefined;
-  /** A one-shot run waits once for the quiet period when something is in doubt; a daemon's next run comes anyway. */
+  /** A one-shot run waits once for the quiet period when something is in doubt; a daemon has a next run anyway. */
   waitForDoubts: boolean;
-  /** The name of the token that asked for it; undefined when none did. */
+  /** The name of the token that triggered it; undefined when none did. */
   by?: string;
 }
 
 export interface Run {
   id: string;
-  /** Position among the runs of this database: 1, 2, 3 …; 0 of a what-if, which is none of them. */
+  /** Position among the runs of this database: 1, 2, 3 …; 0 for a what-if, which is not stored. */
   seq: number;
   mode: Mode;
-  /** The most that the daemon allows; reports say when it capped a rule. */
+  /** The highest mode that the daemon allows; reports name it when it lowered a rule's mode. */
   daemonMode: Mode;
   trigger: RunTrigger;
-  /** Rule ids that this run was asked to judge. */
+  /** Rule ids that this run was limited to. */
   rules: string[];
   ruleSetHash: string;
-  /** The folder that they were loaded from, by its real path; undefined of runs before this was kept. */
+  /** The folder that they were loaded from, by its real path; undefined in runs of earlier versions. */
   rulesDir?: string | undefined;
   startedAt: number;
   finishedAt: number | undefined;
@@ -38,7 +38,7 @@ export interface Run {
   error: string | undefined;
   /** True when it ran against the embedded console. */
   demo: boolean;
-  /** A run over other rules than the active set: it sends nothing, and nothing of it is kept. */
+  /** A run over other rules than the active set: it sends nothing, and nothing of it is stored. */
   whatIf?: true;
 }
 
@@ -46,9 +46,9 @@ export interface Run {
 export interface RunFindings {
   snapshot: Snapshot;
   tallies: RunRuleTally[];
-  /** The digest of what was planned, also when that is nothing. */
+  /** The digest of the plan, also when nothing was planned. */
   planDigest: string;
-  /** What it saw of people's steering. */
+  /** The operator commands that it saw. */
   operator?: RunOperatorState;
 }
 
@@ -56,6 +56,6 @@ export interface RunRuleTally extends RuleTally {
   mode: Mode;
   hash: string;
   title: string;
-  /** False when a source it needs could not be read: it was not judged at all. */
+  /** False when a source it needs could not be read: the rule was not judged. */
   judged: boolean;
 }

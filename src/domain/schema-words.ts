@@ -1,10 +1,10 @@
-// domain: what a zod schema found wrong with an input from outside, in words for people. In: its issues and the input.
-// Out: a place (`metadata.name`) and a sentence's end. It never repeats a whole input, and names nothing of zod's.
+// domain: the faults that a zod schema found in an input from outside, in words for people. In: its issues and the
+// input. Out: a place (`metadata.name`) and a sentence's end. It never repeats a whole input, and never mentions zod.
 import type { z } from 'zod';
 
 export type Issue = z.core.$ZodIssue;
 
-/** The first issue; of a union's branches, the one that got furthest into the value. */
+/** The first issue; for a union, that of the branch that got furthest into the value. */
 export function deepest(issues: readonly Issue[], prefix: PropertyKey[] = []): Issue {
   const first = issues[0] as Issue;
   let best: Issue = { ...first, path: [...prefix, ...first.path] };
@@ -26,7 +26,7 @@ export function pathText(path: readonly PropertyKey[]): string {
   }, '');
 }
 
-/** To be said after the name of what is wrong: "must be a string". */
+/** Follows the name of the faulty value: "must be a string". */
 export function wordsOf(issue: Issue, input: unknown): string {
   if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input')) {
     return valueAt(input, issue.path) === undefined ? 'is required' : `must be ${article(issue.expected)}`;
@@ -35,9 +35,7 @@ export function wordsOf(issue: Issue, input: unknown): string {
     return `must be one of ${issue.values.map((each) => `\`${String(each)}\``).join(', ')}`;
   if (issue.code === 'unrecognized_keys') {
     const names = issue.keys.map((key) => `\`${key.slice(0, 100)}\``).join(', ');
-    return issue.keys.length === 1
-      ? `has a member that is not known: ${names}`
-      : `has members that are not known: ${names}`;
+    return issue.keys.length === 1 ? `has an unknown member: ${names}` : `has unknown members: ${names}`;
   }
   if (issue.code === 'too_small' && issue.message.startsWith('Too small')) {
     return issue.minimum === 1 && !isNumber(issue)

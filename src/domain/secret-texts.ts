@@ -1,15 +1,16 @@
-// domain: secrets inside a text that is no JSON. In: a text, hostile. Out: where in it secrets stand, or the text with something
-// else in their place. What is told of a name comes from whoever asks: `secrets.ts` has the one list.
+// domain: secrets inside a text that is not JSON. In: a text, hostile. Out: where secrets are in it, or the text with
+// something else in their place. The caller decides which names are secret: `secrets.ts` has the one list.
 import { hash } from 'node:crypto';
 
 export const DROPPED = '[dropped]';
-/** What stands in the place of a secret, and is none: it may be looked through again. */
+/** Stands in the place of a secret and is not one, so it may be scanned again. */
 const MARK = /\[dropped(?: [0-9a-f]{8})?\](?!\w)/y;
 
 /**
- * A secret in a form that still compares: facts are counted, sealed and looked at for drift by equality. SHA-256 tells nothing
- * of a key or a token of random text, and 32 bits of it fit more of them than anybody could try; two of them are taken for one
- * once in four thousand million. A short password can be guessed by who reads the database: it takes trying, and gives a hint.
+ * A secret in a form that still compares: facts are counted, sealed and checked for drift by equality. SHA-256 reveals
+ * nothing of a key or a token of random text, and 32 bits of it fit more of them than anybody could try; two of them
+ * collide once in four thousand million. A reader of the database can guess a short password: it takes trying, and
+ * gives a hint.
  */
 export function comparable(secret: string): string {
   return secret === '' ? DROPPED : `[dropped ${hash('sha256', secret).slice(0, 8)}]`;
@@ -17,10 +18,13 @@ export function comparable(secret: string): string {
 
 const PRIVATE_KEY =
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?:[\s\S]*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|[\s\S]*)/gi;
-/** What issuers gave a form of its own, so that it be found; each begins where a word does. */
+/** Forms that issuers chose so that scanners find them; each begins where a word does. */
 const ISSUED =
   /(?<![\w-])(?:eyJ[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*){0,3}|(?:AKIA|ASIA)[A-Z0-9]{16}(?!\w)|gh[pousr]_\w{36,}|github_pat_\w{22,}|glpat-[\w-]{20,}|xox[abeoprs]-[\w-]{10,}|[rs]k_(?:live|test)_\w{16,}|AIza[\w-]{35})/g;
-/** What stands between `://` and the last `@` before a path, a query or the end; a password may hold what belongs escaped. */
+/**
+ * What stands between `://` and the last `@` before a path, a query or the end; a password may hold characters that
+ * should be escaped.
+ */
 const USER_INFORMATION =
   /(:(?:\\{0,4}\/){2})((?:[^\s/?#"<>]*|[^\s/?#"<>[:@]{0,200}:(?!\d{1,5}(?:[/?#]|$))[^\s"<>]{0,200})@)/g;
 const QUOTE = `(?:["'\\\\]|&#34;|&#39;|&quot;){0,64}`;
@@ -33,11 +37,11 @@ const SCHEME = /\b(bearer|basic)\s{1,8}([^\s"'\\,;<>]+)/gi;
 const PROSE = /^(?:[A-Z]?[a-z]+(?:-[a-z]+)*|.{0,5})[.:!?)]*$/;
 const AFTER_BEARER = /^(?:auth|authentication|authorization|tokens?|scheme|type)[.:!?)]*$/i;
 const NO_VALUE = /^(?:|true|false|null|none)$/i;
-/** How it is with a secret, as errors say it: `invalid token: expired`. */
+/** The state of a secret, as errors name it: `invalid token: expired`. */
 const STATE =
   /^(?:absent|bad|cannot|denied|disabled|empty|expired|failed|forbidden|has|incorrect|invalid|is|jwt|malformed|mismatch|missing|must|no|not|refused|rejected|required|revoked|signature|unauthorized|unknown|unsupported|was|wrong)[.,:!?)\]}"'\\]*$/i;
 
-/** A value that goes on behind blanks, to the end of its line. */
+/** A value that continues after blanks, to the end of its line. */
 const OF_A_LINE = /authorization|cookie|pass[-_. ]?phrase|connection[-_. ]?string/i;
 const ONE_WORD_MORE = /(?:bearer|basic|token|apikey)\s{1,8}[^\s;&]*/iy;
 const LINE = /[^\r\n]*/y;
@@ -54,7 +58,7 @@ export function isNoValue(text: string): boolean {
   return NO_VALUE.test(text);
 }
 
-/** Where secrets stand, in order and apart. `isSecretName`: of what stands before `=` or `:`. */
+/** The places of secrets, in order and apart. `isSecretName`: called with what stands before `=` or `:`. */
 export function secretsIn(text: string, isSecretName: (name: string) => boolean): Stretch[] {
   const found = [...wholeForms(text), ...afterSchemes(text), ...assigned(text, isSecretName)];
   found.sort((a, b) => a.from - b.from || a.to - b.to);
@@ -67,7 +71,7 @@ export function secretsIn(text: string, isSecretName: (name: string) => boolean)
   return apart;
 }
 
-/** The text with something else in the place of each; what stands around them stays. */
+/** The text with each secret replaced; the text around them stays. */
 export function cutOut(text: string, stretches: readonly Stretch[], instead: (secret: string) => string): string {
   let rest = '';
   let at = 0;
@@ -78,7 +82,7 @@ export function cutOut(text: string, stretches: readonly Stretch[], instead: (se
   return rest + text.slice(at);
 }
 
-/** Addresses without who logs in there. */
+/** Addresses without user information. */
 export function withoutUser(text: string, instead?: (secret: string) => string): string {
   return text.replace(USER_INFORMATION, (_, begin: string, user: string) =>
     instead && user !== '@' ? `${begin}${instead(user.slice(0, -1))}@` : begin,
@@ -102,7 +106,7 @@ function afterSchemes(text: string): Stretch[] {
   return found;
 }
 
-/** "Basic plan" and "Bearer authentication" are words of people. */
+/** "Basic plan" and "Bearer authentication" are ordinary words. */
 function isCredential(scheme: string, token: string, isAll: boolean): boolean {
   return isAll && /^bearer$/i.test(scheme) ? !AFTER_BEARER.test(token) : !PROSE.test(token);
 }
@@ -112,7 +116,7 @@ function assigned(text: string, isSecretName: (name: string) => boolean): Stretc
   for (const match of text.matchAll(ASSIGNED)) {
     const [all, name, quote, value] = match as unknown as [string, string, string, string];
     const from = match.index + all.length;
-    // What lies in one that was found is not looked at again: hostile text would make it long.
+    // The inside of a found secret is not scanned again: hostile text would make that slow.
     if (from < (found.at(-1)?.to ?? 0) || !isSecretName(name)) continue;
     if (isNoValue(value) || isMark(text, from) || STATE.test(text.slice(from, endOf(WORD, text, from)))) continue;
     found.push({ from, to: endOfValue(text, from, name, quote) });
@@ -121,7 +125,7 @@ function assigned(text: string, isSecretName: (name: string) => boolean): Stretc
 }
 
 function endOfValue(text: string, from: number, name: string, quote: string): number {
-  // What is nested has an end that cannot be told for certain.
+  // A nested value has no certain end.
   if (text[from] === '{' || text[from] === '[') return text.length;
   if (quote !== '') return closing(text, from, quote);
   if (!OF_A_LINE.test(name)) return endOf(WORD, text, from);

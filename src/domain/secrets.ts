@@ -1,12 +1,13 @@
-// domain: the one list of what is a secret, and values without any. In: a name, or a value as it came, hostile. Out: the value
-// without its secrets, and where they were. What holds none comes back as the very same value; no name that is told holds one.
-// What rules judge by and what is compared later (facts, events) is not hidden for its name alone, and what is hidden of it still compares.
+// domain: the one list of secret names, and values without secrets. In: a name, or a value as it came, hostile. Out:
+// the value without its secrets, and where they were. A value without secrets comes back as the same object; no
+// reported name holds a secret. What rules judge and later steps compare (facts, events) is not hidden for its name
+// alone, and its hidden parts still compare.
 import { parse, stringify } from 'lossless-json';
 import { type Fact, type Facts, isFacts, ownText } from './facts.ts';
 import { exactNumber, unescapeHtml } from './json-in-text.ts';
 import { comparable, cutOut, DROPPED, isNoValue, secretsIn, withoutUser } from './secret-texts.ts';
 
-/** A blank stands for what may be between two words of a name: nothing, or one of `-_ .`. */
+/** A blank stands for what may separate two words of a name: nothing, or one of `-_ .`. */
 const words = (list: readonly string[]): string => list.map((word) => word.replaceAll(' ', '[-_ .]?')).join('|');
 const ANYWHERE = words([
   'secret',
@@ -18,7 +19,7 @@ const ANYWHERE = words([
   'credential',
   'connection string',
 ]);
-/** A key's id, name or place is not the key; a `key`, `KeyID` or `key_file` alone is none of these. */
+/** A key's id, name or place is not the key; a `key`, `KeyID` or `key_file` alone is not one either. */
 const KEYS = words([
   '(?:private|secret|api|access|encryption|signing|shared|account|auth|master|session) key(?! (?:id|name|type|file|path)s?$)',
 ]);
@@ -26,34 +27,34 @@ const KEYS = words([
 const AT_END = words(['token', 'authorization', 'cookie', 'jwt', 'bearer', '(?<![a-z])(?:pass|psk|cred)']);
 const NAME = new RegExp(`${ANYWHERE}|${KEYS}|(?:${AT_END})(?:[-_ .]?value)?s?$`, 'i');
 
-/** Cheap looks before anything is parsed: most texts hold none. A name can be spelled with escapes. */
+/** Cheap tests before anything is parsed: most texts hold no secret. A name can be spelled with escapes. */
 const MAY_NAME = new RegExp(`${ANYWHERE}|${KEYS}|${AT_END}|\\\\u00`, 'i');
 const MAY_HOLD = new RegExp(
   `${MAY_NAME.source}|@|basic|-----begin|eyJ|AKIA|ASIA|gh[a-z]_|github_pat_|glpat-|xox|k_live_|k_test_|AIza`,
   'i',
 );
 const LOOKS_LIKE_JSON = /^\s*(?:[[{"]|&#34;|&quot;)/;
-/** `[error] …` does not. */
+/** `[error] …` does not match. */
 const BEGINS_AS_JSON = /^\s*(?:\{|\[\s*(?:[[{"]|&#34;|&quot;))/;
 
-/** `{"name": "Authorization", "value": …}`, as lists of headers and variables have it. */
+/** `{"name": "Authorization", "value": …}`, as in lists of headers and variables. */
 const PAIR_NAMES: readonly string[] = ['name', 'key', 'header', 'variable', 'field'];
 const PAIR_VALUE = /^(?:values?|val|default|content)$/i;
 
-/** What something is called by, beside a secret: `token.id`. */
+/** A name beside a secret: `token.id`. */
 const CALLS = /(?:ids?|names?|e-?mail|types?)$/i;
 const TIME = /^\d{4}-\d{2}-\d{2}(?:T[\d:.,+Z-]*)?$/;
 const STATE_CODE = /^(?:[A-Z]+\d{1,3}|v\d+)$/;
 
-/** Specs lie a handful of levels deep; what lies beyond is hostile, and not kept. */
+/** Specs are a handful of levels deep; anything deeper is hostile and dropped. */
 const DEPTH_MAX = 100;
 
-/** Whether what bears this name is a secret, such as `client_secret`, `X-Api-Key` or `db.pwd`. */
+/** Whether a value of this name is a secret, such as `client_secret`, `X-Api-Key` or `db.pwd`. */
 export function isSecretName(name: string): boolean {
   return NAME.test(name);
 }
 
-/** The same of a member, which may be the value of a pair: `value` beside `"name": "Authorization"`. */
+/** The same for a member, which may be the value of a pair: `value` beside `"name": "Authorization"`. */
 export function isSecretMember(owner: Fact | undefined, key: string): boolean {
   return isSecretName(key) || (isFacts(owner) && PAIR_VALUE.test(key) && hasSecretName(owner));
 }
@@ -64,14 +65,14 @@ function hasSecretName(pair: Facts): boolean {
   );
 }
 
-export interface SecretsWish {
-  /** Stands where a secret stood. Without it members are left away, and items of lists are null: a fact that nobody knows. */
+export interface RedactOptions {
+  /** Stands where a secret stood. Without it members are left out, and items of lists are null: an unknown fact. */
   instead?: (secret: string) => string;
-  /** Of a text only the secret goes; else all of the text. */
+  /** Only the secret part of a text is removed; otherwise all of it. */
   isCut?: boolean;
-  /** A name is not enough: agents have a `PasscodeStatus`. What bears such a name must look like a secret as well. */
+  /** A name is not enough: agents have a `PasscodeStatus`. The value of such a name must look like a secret as well. */
   needsForm?: boolean;
-  /** Members whose text is JSON, or is not kept. */
+  /** Members whose text is JSON, and is dropped when it is not. */
   jsonFields?: ReadonlySet<string>;
 }
 
@@ -82,36 +83,37 @@ export interface Kept {
   dropped: string[];
 }
 
-export function withoutSecrets(value: Fact, proposal: SecretsWish = {}): Kept {
-  const search = new Search(proposal);
+export function withoutSecrets(value: Fact, options: RedactOptions = {}): Kept {
+  const search = new Search(options);
   const kept = search.look(value, '', 0);
   return { value: search.dropped.length > 0 ? kept : value, dropped: search.dropped };
 }
 
-/** An event, before rules count it and it is stored: with its texts, and what was cut out of them compares. */
+/** An event, before rules count it and it is stored: with its texts; the parts cut out of them still compare. */
 export function eventWithoutSecrets(event: Facts): Kept {
   return withoutSecrets(event, { instead: comparable, isCut: true, needsForm: true });
 }
 
-/** What a server or a person said, for people. Nobody compares it. */
+/** A text from a server or a person, for people. Nothing compares it. */
 export function textWithoutSecrets(text: string): string {
   return String(withoutSecrets(text, { instead: () => DROPPED, isCut: true }).value);
 }
 
 /**
- * A fact that is told or kept by itself, outside its record. `name`: by which it was read. What of it is secret is hidden so
- * that equal values stay equal and others do not; what was told once may be told again.
+ * A fact that is shown or kept by itself, outside its record. `name`: the path that it was read by. Its secret parts
+ * are hidden so that equal values stay equal and different ones stay different; a value redacted once may be redacted
+ * again.
  */
 export function redacted(value: Fact, name = ''): Fact {
-  const told = new Search({ instead: comparable, needsForm: true }).look(value, '', 0, isSecretName(name));
-  return told === undefined ? DROPPED : told;
+  const kept = new Search({ instead: comparable, needsForm: true }).look(value, '', 0, isSecretName(name));
+  return kept === undefined ? DROPPED : kept;
 }
 
 class Search {
   readonly dropped: string[] = [];
-  constructor(private readonly proposal: SecretsWish) {}
+  constructor(private readonly options: RedactOptions) {}
 
-  /** `isNamed`: it bears the name of a secret, which is not enough. */
+  /** `isNamed`: it has the name of a secret, which is not enough. */
   look(value: Fact, path: string, depth: number, isNamed = false): Fact | undefined {
     if (typeof value === 'string') return this.lookIntoText(value, path, depth, isNamed);
     if (typeof value !== 'object' || value === null) return value;
@@ -123,7 +125,7 @@ class Search {
   private lookIntoMembers(owner: Facts, path: string, depth: number, isNamed: boolean): Facts {
     const members: [string, Fact][] = [];
     for (const [key, member] of Object.entries(owner)) {
-      // What is told of a drop is kept: a name that holds a secret is not told.
+      // The note on a drop is kept: a name that holds a secret is not named.
       if (MAY_HOLD.test(key) && (holdsSecret(key) || withoutUser(key) !== key)) {
         this.drop(path, '', 'a name that holds a secret');
         continue;
@@ -131,7 +133,7 @@ class Search {
       const name = path === '' ? key : `${path}.${key}`;
       const isSecret = isSecretMember(owner, key) && isWorthHiding(key, member);
       const kept =
-        isSecret && !this.proposal.needsForm
+        isSecret && !this.options.needsForm
           ? this.drop(name, typeof member === 'string' ? member : '')
           : this.look(member, name, depth + 1, isSecret || (isNamed && !CALLS.test(key)));
       if (kept !== undefined) members.push([key, kept]);
@@ -142,7 +144,7 @@ class Search {
   private lookIntoText(text: string, path: string, depth: number, isNamed: boolean): Fact | undefined {
     if (isNamed && looksMade(text)) return this.drop(path, text);
     if (!MAY_HOLD.test(text)) return text;
-    const isJsonField = this.proposal.jsonFields?.has(path) ?? false;
+    const isJsonField = this.options.jsonFields?.has(path) ?? false;
     if (isJsonField || LOOKS_LIKE_JSON.test(text)) {
       const value = parsed(text);
       if (value !== undefined) return this.lookIntoJson(text, value, path, depth);
@@ -150,10 +152,10 @@ class Search {
         return this.drop(path, text, 'whole: it is not JSON and may hold a secret');
     }
     const found = secretsIn(text, isSecretName);
-    if (found.length > 0 && !(this.proposal.isCut && this.proposal.instead)) return this.drop(path, text);
-    const cut = this.proposal.instead ? cutOut(text, found, this.proposal.instead) : text;
+    if (found.length > 0 && !(this.options.isCut && this.options.instead)) return this.drop(path, text);
+    const cut = this.options.instead ? cutOut(text, found, this.options.instead) : text;
     if (cut !== text) this.drop(path, text);
-    const kept = withoutUser(cut, this.proposal.instead);
+    const kept = withoutUser(cut, this.options.instead);
     if (kept !== cut) this.drop(path, text, 'user information of an address');
     return kept;
   }
@@ -167,7 +169,7 @@ class Search {
 
   private drop(path: string, secret: string, note?: string): string | undefined {
     this.dropped.push([path, note && `(${note})`].filter((part) => part).join(' '));
-    return this.proposal.instead?.(secret);
+    return this.options.instead?.(secret);
   }
 }
 
@@ -178,7 +180,10 @@ function isWorthHiding(name: string, value: Fact): boolean {
   return typeof value !== 'string' || !isNoValue(value);
 }
 
-/** Whether a text looks made by a machine or chosen as a password; states, versions and times are words: `NON_COMPLIANT`, `AES256_GCM`. */
+/**
+ * Whether a text looks made by a machine or chosen as a password; states, versions and times are words:
+ * `NON_COMPLIANT`, `AES256_GCM`.
+ */
 function looksMade(text: string): boolean {
   const word = text.trim();
   if (word.length < 8 || /\s/.test(word) || TIME.test(word)) return false;
@@ -189,7 +194,7 @@ function holdsSecret(text: string): boolean {
   return secretsIn(text, isSecretName).length > 0;
 }
 
-/** Some servers HTML-escape JSON texts. Undefined: it is no JSON. */
+/** Some servers HTML-escape JSON texts. Undefined: it is not JSON. */
 function parsed(text: string): Fact | undefined {
   for (const candidate of [text, unescapeHtml(text)]) {
     try {

@@ -1,4 +1,4 @@
-// domain: one validated read of the sources, with where and when each came from, and whether it can be trusted.
+// domain: one validated read of the sources: where and when each was read, and whether it can be trusted.
 import type { Source } from './subjects.ts';
 
 /** Why a source is not trusted; `code` is stable, `text` is for people. */
@@ -28,11 +28,11 @@ export interface SourceReading {
   count: number;
   /** Records whose key could not be read, with at most 100 examples of why. */
   unreadable: { count: number; examples: string[] };
-  /** Names of secrets dropped before anything was kept. */
+  /** Names of secrets that were dropped before anything was kept. */
   dropped: string[];
   trusted: boolean;
   reasons: TrustReason[];
-  /** A person took it as it is: who, why, and the reasons that were overruled. */
+  /** An operator accepted it: who, why, and the reasons that were overruled. */
   accepted?: { by: string; reason: string; overrode: TrustReason[] };
 }
 
@@ -43,7 +43,7 @@ export interface Snapshot {
   sources: Record<Source, SourceReading>;
 }
 
-/** What a trusted reading of a source looked like, to compare the next one with. */
+/** A trusted reading of a source, to compare the next one with. */
 export interface Baseline {
   source: Source;
   takenAt: number;

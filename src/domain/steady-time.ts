@@ -1,50 +1,58 @@
-// domain: how long ago something was at the least, though the wall clock may have jumped since. What is stored is wall time; a
-// clock that never jumps while the machine runs tells when the wall clock did. Since when the two agree is kept with what is stored.
+// domain: the least time that has passed since something, although the wall clock may have jumped. Stored times are
+// wall times; a clock that never jumps while the machine runs shows when the wall clock did. Since when the two agree
+// is kept with what is stored.
 
 export interface SteadyTime {
   read(): SteadyReading;
-  /** As of the last reading: to be kept with what is written down after it. */
+  /** State after the last reading: kept with what is stored after it. */
   agreement(): ClockAgreement;
 }
 
 export interface SteadyReading {
   nowMs: number;
-  /** Wall times before this one were written down before a jump, or on another boot. */
+  /** Wall times before this one were recorded before a jump, or on another boot. */
   sinceMs: number;
-  /** So long the two clocks have agreed: since the jump was seen, or since the first process of this boot began. Whole, rounded down. */
+  /**
+   * How long the two clocks have agreed: since the jump was seen, or since the first process of this boot began. Whole,
+   * rounded down.
+   */
   forMs: number;
-  /** When a jump was seen last, on whichever boot: of what was written down before, it is only known how long that is over. */
+  /** When a jump was last seen, on any boot: times recorded before it only show how long the jump is over. */
   jumpedMs: number;
-  /** When the wall clock was last seen set back: from then on counts what is ahead of it. */
+  /** When the wall clock was last seen set back: times ahead of it count from then on. */
   setBackMs: number;
 }
 
-/** Since when the wall clock and the one that counts from the machine's start agree: a next process goes on from there. */
+/**
+ * Since when the wall clock and the one that counts from the machine's start agree: the next process continues from
+ * there.
+ */
 export interface ClockAgreement {
-  /** Which start of which machine; empty where the system does not tell. */
+  /** Which start of which machine; empty when the system does not report it. */
   boot: string;
-  /** The wall clock less the other one. */
+  /** The wall clock minus the other one. */
   apartMs: number;
   /** Since then, by the wall clock. */
   sinceMs: number;
   /** Since then, by the other one. */
   fromMs: number;
-  /** When the clocks were read last, by the wall clock. */
+  /** When the clocks were last read, by the wall clock. */
   seenMs: number;
   jumpedMs: number;
   setBackMs: number;
 }
 
-/** A difference of the two clocks that is no jump: one is slowly corrected, the other is not. */
+/** A difference of the two clocks that is not a jump: one is slowly corrected, the other is not. */
 export const AGREED_MS = 1_000;
 
 /**
- * So far wall clocks of two boots may differ. INVARIANT: more than twice the 5 minutes by which each may differ from the server's
- * `Date`: beyond those, sources are untrusted, and what takes a stretch for over is not done.
+ * The wall clocks of two boots may differ by this much. INVARIANT: more than twice the 5 minutes by which each may
+ * differ from the server's `Date`: beyond those, sources are untrusted, and nothing is done that needs a stretch of
+ * time to be over.
  */
 export const BETWEEN_BOOTS_MS = 15 * 60_000;
 
-/** At the least. A time ahead of now is of before the wall clock was set back. */
+/** At least. A time ahead of now is from before the wall clock was set back. */
 export function elapsedMs({ nowMs, sinceMs, forMs, jumpedMs }: SteadyReading, atMs: number): number {
   const isAhead = atMs > nowMs + AGREED_MS;
   if (atMs >= sinceMs && !isAhead) return nowMs - atMs;
@@ -52,12 +60,14 @@ export function elapsedMs({ nowMs, sinceMs, forMs, jumpedMs }: SteadyReading, at
   return Math.max(forMs, nowMs - fromMs - BETWEEN_BOOTS_MS);
 }
 
-/** By the wall clock, where an hour more or less does no harm and a stretch without an end would. */
+/** By the wall clock, for uses where an hour more or less does no harm and an endless stretch would. */
 export function wallElapsedMs({ nowMs, setBackMs }: SteadyReading, atMs: number): number {
   return nowMs - (atMs > nowMs + AGREED_MS ? setBackMs : atMs);
 }
 
-/** For what was read in between: as of its beginning. When the wall clock jumped meanwhile, nothing is known to be over. */
+/**
+ * For what was read in between: from its beginning. When the wall clock jumped meanwhile, nothing is known to be over.
+ */
 export function throughout(before: SteadyReading, after: SteadyReading): SteadyReading {
   if (before.sinceMs === after.sinceMs) return before;
   const never = Number.POSITIVE_INFINITY;

@@ -24,30 +24,30 @@ export function attemptKey(rule: string, action: ActionName, target: string): st
   return `${rule} ${action} ${target}`;
 }
 
-/** Whether their rule is there or not. */
+/** Whether their rule is loaded or not. */
 export async function openClaims(reader: Pick<StoreReader, 'claims'>): Promise<Claim[]> {
   return [...(await reader.claims({ status: 'standing' })), ...(await reader.claims({ status: 'orphaned' }))];
 }
 
-/** All standing state that deciding needs. */
+/** All open state that deciding needs. */
 export interface OpenState {
   /** Episodes that are not closed, and closed ones that still have a claim. */
   episodes: Episode[];
   /** Claims that are standing or orphaned. */
   claims: Claim[];
-  /** Decisions in force, to tell new and changed ones from carried ones. */
+  /** Decisions in force, to separate new and changed ones from unchanged ones. */
   decisions: StoredDecision[];
   /** Live intents (not dry ones) of these episodes and of open claims, and all that are under way or in doubt. */
   intents: Intent[];
-  /** Keys of planned intents that a person rejected, with their episodes still open. */
+  /** Keys of planned intents that an operator rejected, with their episodes still open. */
   rejected: ReadonlySet<string>;
   /** By `rule action target`: when the last attempt was made, epoch ms. */
   lastAttempts: ReadonlyMap<string, number>;
   /** Attempts of each action in the last 24 hours, for the ceilings. */
   attempts24h: ReadonlyMap<ActionName, number>;
-  /** Those in force. */
+  /** Exemptions in force. */
   exemptions?: readonly Exemption[];
-  /** A person stopped everything. */
+  /** An operator stopped everything. */
   stop?: Stop | undefined;
 }
 
@@ -59,18 +59,18 @@ export interface RunCommit {
   episodes: Episode[];
   claims: Claim[];
   decisions: Decision[];
-  /** Decisions in force until now that this run no longer makes. */
+  /** Decisions in force until now that this run does not repeat. */
   endedDecisions: string[];
   intents: Intent[];
   plan: Plan | undefined;
   /** Pending plans that this run's plan replaces. */
   supersededPlans: string[];
-  /** Exemptions that stood in the way of a match, and those whose coming end is told for the first time. */
+  /** Exemptions that held back a match, and those whose coming end is announced for the first time. */
   exemptions?: { used: readonly string[]; warned: readonly string[] };
   notes: AuditNote[];
 }
 
-/** How many rows were taken out. */
+/** The number of removed rows. */
 export interface Removed {
   runs: number;
   decisions: number;
@@ -91,35 +91,35 @@ export interface IntentChange {
   status: IntentStatus;
   outcome: Outcome | undefined;
   note: string | undefined;
-  /** One request was made, or is about to be: in the count of this run, or by itself. */
+  /** One request was made, or is about to be: counted in this run, or separately. */
   attempt?: { begun: true; run: string | undefined } | { answered: string };
   doubtRetry?: boolean;
-  /** A person lets a doubt be resolved anew: it may be tried once more. */
+  /** An operator allows a doubt to be resolved anew: it may be attempted once more. */
   forgetDoubtRetries?: boolean;
-  /** A person says that it is not to be done again for its episodes. */
+  /** An operator says not to do it again for its episodes. */
   suppress?: boolean;
   claims?: Claim[];
   episodes?: Episode[];
-  /** What it rests on now: some rules of an earlier attempt may wish it no more, and others may have come. */
+  /** Its basis now: some rules of an earlier attempt may no longer propose it, and others may do so now. */
   basis?: readonly IntentBasis[];
   /** What is sent now: the rule may have been edited since an earlier attempt. */
   settings?: Facts;
-  /** What it does now to what was read. */
+  /** Its effect on what was read now. */
   effect?: Effect;
-  /** Of the clocks that its times are written by. */
+  /** Clock state when these timestamps were taken. */
   clocks?: ClockAgreement;
-  /** Put into the outbox with it. */
+  /** Added to the outbox in the same transaction. */
   notifications?: Notification[];
-  /** The decision rows of this intent say the same. */
+  /** The decision rows of this intent change with it. */
   revise?: Pick<Decision, 'decision' | 'reason' | 'reasonText'>;
   notes: AuditNote[];
 }
 
-/** A person lets go of a target: the undo that is to be sent, or the claims that end without one. */
+/** An operator releases a target: the undo to send, or the claims that end without one. */
 export interface Release {
   /** Committed as planned; undefined when nothing is to be called. */
   intent: Intent | undefined;
-  /** It was made before, and is tried again. */
+  /** It was made before, and is attempted again. */
   isAgain: boolean;
   claims: Claim[];
   episodes: Episode[];
@@ -148,16 +148,16 @@ export interface DecisionQuery {
 export interface StoreReader {
   address(): Promise<string | undefined>;
   /**
-   * Where `idOrPrefix` is asked for, a beginning that several ids have is AppError `usage`, which names them. A run is also
-   * known by its number (`Run.seq`), which lists and reports show.
+   * For an `idOrPrefix`, a prefix of several ids is AppError `usage`, which names them. A run can also be named by its
+   * number (`Run.seq`), which lists and reports show.
    */
   run(idOrNumber: string): Promise<RunRecord | undefined>;
   latestRun(): Promise<RunRecord | undefined>;
   runs(limit: number, before?: number): Promise<RunRecord[]>;
-  /** Decisions in force in a run: those that it wrote and those that it carried. */
+  /** Decisions in force in a run: written in it, or unchanged since. */
   decisionsOfRun(run: RunRecord): Promise<StoredDecision[]>;
   decisions(query: DecisionQuery): Promise<StoredDecision[]>;
-  /** `liveFor`: those that hold for one of these episodes; dry and withdrawn ones do not. */
+  /** `liveFor`: intents that hold for one of these episodes; dry and withdrawn ones do not. */
   intents(filter: {
     status?: IntentStatus;
     outcome?: Outcome;
@@ -165,18 +165,21 @@ export interface StoreReader {
     ids?: string[];
     liveFor?: string[];
   }): Promise<Intent[]>;
-  /** Intents on the same target text whose last attempt came after this one's, in that order: the clock may have jumped in between. */
+  /**
+   * Intents on the same target text whose last attempt came after this one's, in order of attempts: the clock may have
+   * jumped in between.
+   */
   sentAfter(intent: Pick<Intent, 'id' | 'target'>): Promise<Intent[]>;
   intent(idOrPrefix: string): Promise<Intent | undefined>;
   claims(filter: { status?: Claim['status'] }): Promise<Claim[]>;
-  /** Open or closed, of these ids. */
+  /** Open or closed, by id. */
   episodes(ids: readonly string[]): Promise<Episode[]>;
-  /** Those that are not closed and have seen this (`seenKey`) in the wanted state. */
+  /** Episodes that are not closed and saw this (`seenKey`) in the intended state. */
   episodesSeen(key: string): Promise<Episode[]>;
-  /** Plans have the status that they have at this moment: `expired` from their end on. */
+  /** Plans have their effective status: `expired` from their end on. */
   plan(idOrPrefix: string): Promise<Plan | undefined>;
   plans(filter: { status?: PlanStatus }, limit: number): Promise<Plan[]>;
-  /** The digest that the audit has for this plan: of its first entry of the kind, should there be several. */
+  /** The digest that the audit has for this plan: from its first entry of the kind, should several exist. */
   auditedDigest(kind: 'plan.sealed' | 'plan.approved', planId: string): Promise<string | undefined>;
   audit(query: { afterSeq?: number; beforeSeq?: number; kind?: string; limit: number }): Promise<AuditEntry[]>;
   auditHead(): Promise<{ seq: number; hash: string }>;
@@ -187,18 +190,18 @@ export interface StoreReader {
   events(fromMs: number): AsyncIterable<TrustEvent[]>;
   coverage(): Promise<Coverage[]>;
   baseline(source: Source): Promise<Baseline | undefined>;
-  /** Those in force at a time, or with no time all, the newest first. */
+  /** Those in force at a time, or all without a time; newest first. */
   exemptions(inForceAt?: number): Promise<Exemption[]>;
   exemption(idOrPrefix: string): Promise<Exemption | undefined>;
   /** The stop switch; undefined while it is not set. */
   stop(): Promise<Stop | undefined>;
-  /** Of the outbox, the newest first; those that are over are kept for 30 days. */
+  /** Notifications, newest first; ended ones are kept for 30 days. */
   notifications(statuses: readonly NotificationStatus[], limit: number): Promise<StoredNotification[]>;
-  /** Readings that a person took as they are, not used yet. */
+  /** Readings that an operator accepted, not used yet. */
   acceptances(): Promise<Acceptance[]>;
-  /** Of the clocks that the stored times were written by; undefined before the first. */
+  /** Clock state when the stored timestamps were taken; undefined before the first. */
   clockAgreement(): Promise<ClockAgreement | undefined>;
-  /** Tokens of the HTTP endpoint, the newest first, revoked ones too. */
+  /** Tokens of the HTTP endpoint, newest first, revoked ones included. */
   endpointTokens(): Promise<EndpointToken[]>;
   close(): Promise<void>;
 }
@@ -208,29 +211,29 @@ export interface Store extends StoreReader {
   bind(address: string): Promise<void>;
   beginRun(run: Omit<Run, 'seq'>, notes: AuditNote[]): Promise<Run>;
   finishRun(run: Run, notes: AuditNote[]): Promise<void>;
-  /** Runs that a dead process left `running` become `aborted`; answers how many. */
+  /** Runs that a dead process left `running` become `aborted`; returns their number. */
   abortStaleRuns(at: number): Promise<number>;
   commitRun(commit: RunCommit): Promise<void>;
   /**
-   * Takes out, with an audit entry, some of the runs that finished so long before the newest 1,000 and that nothing rests on,
-   * with the decisions that only they showed; undefined: there are none.
+   * Removes, with an audit entry, some of the runs that finished this long ago, are not among the newest 1,000, and
+   * that nothing depends on, with the decisions that only they showed; undefined: there are none.
    */
   removeOldRuns(olderByMs: number): Promise<Removed | undefined>;
   changeIntent(change: IntentChange): Promise<void>;
-  /** Writes down and audits, once, that plans are over which waited until their end; answers how many. */
+  /** Records and audits, once, that waiting plans have expired; returns their number. */
   expirePlans(): Promise<number>;
   changePlan(plan: Plan, intents: Intent[], notes: AuditNote[]): Promise<void>;
   /** Attempts of an action since a time, for the 24 h ceilings. */
   attemptsSince(action: ActionName, sinceMs: number): Promise<number>;
-  /** Attempts in the count of a run so far, by action, for the ceilings of a run. */
+  /** Attempts counted in a run so far, by action, for the ceilings of a run. */
   attemptsOfRun(runId: string): Promise<ReadonlyMap<ActionName, number>>;
   observeEvents(observed: ObservedEvents): Promise<{ added: number }>;
   appendAudit(notes: AuditNote[]): Promise<void>;
-  /** Of the clocks by which times are written from now on. */
+  /** Clock state for the timestamps from now on. */
   keepClockAgreement(agreement: ClockAgreement): Promise<void>;
-  /** Adds an exemption, or writes it as it is now. */
+  /** Adds an exemption, or updates it. */
   saveExemption(exemption: Exemption, notes: AuditNote[]): Promise<void>;
-  /** Sets the stop switch, or with undefined takes it off. */
+  /** Sets the stop switch, or with undefined removes it. */
   setStop(stop: Stop | undefined, notes: AuditNote[]): Promise<void>;
   saveAcceptance(acceptance: Acceptance, notes: AuditNote[]): Promise<void>;
   release(release: Release): Promise<void>;

@@ -1,14 +1,14 @@
 // domain: what makes two targets one. In: an action, its target as text, its settings, the actions' traits. Out: a key that two
-// of them share only when they are about the same thing at the platform. INVARIANT: whoever asks "the same target?" asks by this key.
-// The text alone does not identify it: a serial number is what a device says it is, and may look like another one and an address, or
-// like a ServiceID.
+// of them share only when they concern the same thing at the platform. INVARIANT: code that asks "the same target?" compares
+// these keys. The text alone is ambiguous: a serial number is what a device reports, and may look like another one and
+// an address, or like a ServiceID.
 import type { ActionName, ActionTraits, KnownTraits } from './action.ts';
 import type { Facts } from './facts.ts';
 
 export interface ActionOnTarget {
   action: ActionName;
   target: string;
-  /** Claims have none: only a user's deletion is identified by them, and nothing claims that. */
+  /** Claims have none: only a user's deletion needs them, and nothing claims that. */
   settings?: Facts;
 }
 

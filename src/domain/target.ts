@@ -1,4 +1,4 @@
-// domain: what deciding and acting need of a matched record: small, so that the fleet is never kept whole.
+// domain: what deciding and acting need of a matched record: small, so that the whole fleet is never kept.
 import { type Fact, type Facts, own, ownText, ownTexts } from './facts.ts';
 import type { SubjectKind } from './subjects.ts';
 
@@ -23,7 +23,7 @@ export interface SubjectSummary {
   state: StateRead;
   model: string;
   platform: string;
-  /** A service's `ServiceSpec` as read, without secrets: what an action would change in it is told by it. */
+  /** A service's `ServiceSpec` as read, without secrets: it shows what an action would change. */
   spec?: Fact | undefined;
 }
 

@@ -1,5 +1,5 @@
-// domain: timestamps of this API come in s, ms, µs and ns; which one is told by magnitude.
-// Years 1973 to 5138 in each unit do not overlap, so that the magnitude decides without doubt.
+// domain: timestamps of this API come in s, ms, µs and ns; the magnitude shows which. Years 1973 to 5138 do not overlap
+// between units, so the magnitude is unambiguous.
 
 /** Epoch milliseconds (with a fraction for µs and ns) of a timestamp in any unit; undefined for 0 and nonsense. */
 export function epochMsOf(value: number | bigint): number | undefined {

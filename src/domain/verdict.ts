@@ -1,4 +1,4 @@
-// domain: what a rule says about a subject, with its reasons; and what evaluate/ hands to decide/.
+// domain: a rule's verdict on a subject, with its reasons; and what evaluate/ passes to decide/.
 
 import type { TrustEvent } from './event.ts';
 import type { Fact, Facts } from './facts.ts';
@@ -10,7 +10,7 @@ import type { SubjectSummary } from './target.ts';
 export const VERDICTS = ['match', 'no_match', 'unknown', 'error'] as const;
 export type VerdictName = (typeof VERDICTS)[number];
 
-/** A match, with the values it was based on: by path (`MdmData.CompromisedStatus`) or operator text. */
+/** A match, with the values behind it: by path (`MdmData.CompromisedStatus`) or operator text. */
 export interface Match {
   rule: string;
   summary: SubjectSummary;
@@ -33,13 +33,13 @@ export interface RuleTally {
   no_match: number;
   unknown: number;
   error: number;
-  /** By the fact that was missing (or the error's text): how many subjects. */
+  /** By missing fact (or the error's text): how many subjects. */
   missing: { [fact: string]: number };
   /** At most 100 subjects whose verdict was unknown or error, with the reason. */
   examples: { subject: string; verdict: 'unknown' | 'error'; reason: string }[];
 }
 
-/** All that one pass over one source's records found out. */
+/** Everything that one pass over one source's records found. */
 export interface Judgement {
   kind: SubjectKind;
   judged: number;
@@ -50,21 +50,24 @@ export interface Judgement {
   values: Record<string, Record<string, number>>;
 }
 
-/** What a rule set needs to be judged, and its matches to be decided: pull/ asks for no more. */
+/** What judging a rule set and deciding its matches need: pull/ reads nothing else. */
 export interface Needs {
   /** Sources that some rule reads, subjects' own and joined ones. */
   sources: ReadonlySet<Source>;
-  /** Sources that must be read in the unpaged form: a rule reads a fact given only there, or who owns what it takes is told there. */
+  /**
+   * Sources that must be read in the unpaged form: a rule reads a fact that only this form has, or it shows who owns
+   * what the rule takes.
+   */
   unpaged: ReadonlySet<'devices' | 'users'>;
-  /** `$owners` of a device is read: users must be known before devices. */
+  /** A rule reads `$owners` of a device: users must be read before devices. */
   owners: boolean;
-  /** `$devices` of a user is read: devices must be known before users. */
+  /** A rule reads `$devices` of a user: devices must be read before users. */
   devices: boolean;
   /** The longest event window of any rule, ms; 0 when no rule counts events. */
   windowMs: number;
 }
 
-/** Records of the other kind, by key, for `$owners` and `$devices`; filled while those are pulled. */
+/** Records of the other kind, by key, for `$owners` and `$devices`; filled while those are read. */
 export interface Joins {
   /** By lower-case e-mail. */
   users: ReadonlyMap<string, Facts>;
@@ -77,15 +80,15 @@ export interface JudgeContext {
   /** What a summary's `state` keeps of the record; nothing for whoever asks for verdicts alone. */
   fieldsWritten?: readonly string[];
   joins: Joins;
-  /** Stretches of time the event log is known for; empty when events are unavailable. */
+  /** Stretches of time that the event log is known for; empty when events are unavailable. */
   coverage: readonly Coverage[];
-  /** When the event log was last read, where that is not now: windows end then. */
+  /** When the event log was last read, if that is not now: windows end then. */
   windowsAtMs?: number | undefined;
-  /** Sources that answered 403: what reads them is unknown. */
+  /** Sources that answered 403: facts from them are unknown. */
   unavailable: ReadonlySet<Source>;
-  /** Whether this subject has an open episode of this rule, so that its verdict is wanted even if it is no match. */
+  /** Whether this subject has an open episode of this rule: its verdict is then needed even if it is no match. */
   isOpen(rule: string, subjectId: string): boolean;
-  /** Whether this subject has an open episode of any rule. Where given, `isOpen` is asked for these subjects only. */
+  /** Whether this subject has an open episode of any rule. When given, `isOpen` is asked for these subjects only. */
   hasOpen?(subjectId: string): boolean;
 }
 
@@ -95,15 +98,15 @@ export interface Judge {
   finish(): Judgement;
 }
 
-/** A compiled rule set. Pure but for the event windows, which are fed through `observe`. */
+/** A compiled rule set. Pure except for the event windows, which `observe` feeds. */
 export interface Evaluator {
   readonly rules: readonly Rule[];
   readonly needs: Needs;
-  /** Takes events into the windows. An id that was seen already counts once. Any order. */
+  /** Adds events to the windows. An id that was seen already counts once. Any order. */
   observe(events: readonly TrustEvent[]): void;
-  /** Slides all windows so that they end at `nowMs`; an earlier time than the last one is allowed. */
+  /** Moves all windows so that they end at `nowMs`; an earlier time than the last one is allowed. */
   advance(nowMs: number): void;
   judge(kind: SubjectKind, context: JudgeContext): Judge;
-  /** The paths of a joined record that some rule reads, so that only these are kept in `Joins`. */
+  /** The paths of a joined record that some rule reads; only these are kept in `Joins`. */
   joinedPaths(source: 'devices' | 'users'): readonly string[];
 }

@@ -1,5 +1,5 @@
-// http: the endpoint, put together: headers, hosts, tokens, body limit, routes; and every error as problem details.
-// In: the ports. Out: a Hono app. The order of the checks matters and is the order in this file.
+// http: the endpoint, put together: headers, hosts, tokens, body limit, routes; and every error as problem details. In:
+// the ports. Out: a Hono app. The order of the checks matters and is the order in this file.
 import { Hono } from 'hono';
 import { lineOf } from '../domain/errors.ts';
 import { callerOf, demandScope } from './auth.ts';
@@ -53,7 +53,7 @@ export function createHttpApp(deps: HttpDeps): Hono<Env> {
     context.set('caller', callerOf(context.req.header('authorization'), deps));
     await next();
   });
-  // After the token, so that a stranger learns of nothing but that.
+  // After the token: a stranger learns nothing but that it is needed.
   app.use(async (context, next) => {
     demandShortBody(context.req.header('content-length'));
     await next();
@@ -83,7 +83,7 @@ function foreseen(deps: HttpDeps, error: unknown): Problem {
   const problem = problemOf(error);
   if (problem) return problem;
   const stack = error instanceof Error ? error.stack : undefined;
-  deps.log.error({ stack }, `a request failed in an unforeseen way: ${lineOf(error)}`);
+  deps.log.error({ stack }, `a request failed with an unexpected error: ${lineOf(error)}`);
   return UNFORESEEN;
 }
 

@@ -1,4 +1,4 @@
-// http: who asks, and whether they may. In: a request. Out: its caller, or 401 or 403 that says which scope is needed.
+// http: the caller of a request, and its rights. In: a request. Out: its caller, or 401, or 403 with the needed scope.
 import type { HttpDeps } from './deps.ts';
 import { Problem } from './problem.ts';
 import { type Caller, includesScope, type Scope } from './tokens.ts';
@@ -8,12 +8,12 @@ const BEARER = /^Bearer +([\w.~+/=-]{1,512})$/i;
 /** Errors: Problem 401. */
 export function callerOf(authorization: string | undefined, deps: Pick<HttpDeps, 'verifyToken'>): Caller {
   if (authorization === undefined) {
-    throw unauthorized('this needs a token: send `Authorization: Bearer TOKEN`', 'Bearer realm="trustward"');
+    throw unauthorized('a token is needed: send `Authorization: Bearer TOKEN`', 'Bearer realm="trustward"');
   }
   const token = BEARER.exec(authorization)?.[1];
   const caller = token === undefined ? undefined : deps.verifyToken(token);
   if (caller) return caller;
-  throw unauthorized('this token is not known', 'Bearer realm="trustward", error="invalid_token"');
+  throw unauthorized('unknown token', 'Bearer realm="trustward", error="invalid_token"');
 }
 
 function unauthorized(detail: string, challenge: string): Problem {
@@ -27,7 +27,7 @@ export function demandScope(caller: Caller, needed: Scope): void {
     403,
     'forbidden',
     'The token may not do this',
-    `this needs the scope \`${needed}\`, and the token \`${caller.name}\` has \`${caller.scope}\``,
+    `scope \`${needed}\` is needed, and the token \`${caller.name}\` has \`${caller.scope}\``,
     { headers: { 'WWW-Authenticate': `Bearer realm="trustward", error="insufficient_scope", scope="${needed}"` } },
   );
 }

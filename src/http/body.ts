@@ -1,16 +1,16 @@
-// http: a request's body as text, counted while it arrives. In: a request. Out: at most 64 KiB of text, or 413.
-// It reads the stream that it is given and makes no request anew: one that is read off a socket cannot be copied.
+// http: a request's body as text, counted while it arrives. In: a request. Out: at most 64 KiB of text, or 413. It
+// reads the given stream and never rebuilds the request: one that arrives on a socket cannot be copied.
 import { Problem } from './problem.ts';
 import type { Ctx } from './route.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
 
-/** Refuses by its announced length a body that is too large. Errors: Problem 413. */
+/** Refuses a body whose announced length is too large. Errors: Problem 413. */
 export function demandShortBody(contentLength: string | undefined): void {
   if (contentLength !== undefined && Number(contentLength) > BODY_BYTES_MAX) throw tooLarge();
 }
 
-/** UTF-8, empty without a body. Errors: Problem 413 for one that outgrows the limit, 400 for one that breaks off. */
+/** UTF-8, empty without a body. Errors: Problem 413 for one over the limit, 400 for one that breaks off. */
 export async function readBodyText(context: Ctx): Promise<string> {
   const reader = context.req.raw.body?.getReader();
   if (!reader) return '';
@@ -21,7 +21,7 @@ export async function readBodyText(context: Ctx): Promise<string> {
     const { done, value } = await reader.read().catch(brokenOff);
     if (done) return text + decoder.decode();
     bytes += value.byteLength;
-    // Not cancelled: that would cut the connection before the refusal is sent. The server lets go of what is left unread.
+    // Not cancelled: that would cut the connection before the refusal is sent. The server discards the unread rest.
     if (bytes > BODY_BYTES_MAX) throw tooLarge();
     text += decoder.decode(value, { stream: true });
   }

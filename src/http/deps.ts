@@ -1,4 +1,4 @@
-// http: the ports of the endpoint: all it knows of the rest of the product. compose.ts fills them.
+// http: the ports of the endpoint: all it knows of the rest of the product. compose.ts provides them.
 
 import type { ActionName } from '../domain/action.ts';
 import type { AuditEntry } from '../domain/audit-entry.ts';
@@ -16,20 +16,20 @@ import type { Run, RunRequest } from '../domain/run.ts';
 import type { RunRecord, StoreReader } from '../domain/store.ts';
 import type { Caller } from './tokens.ts';
 
-/** A run that has its turn and its id. `finished` rejects with what broke it off, after that is recorded. */
+/** A run that has begun. `finished` rejects with the error that aborted it, after that is recorded. */
 export interface StartedRun {
   run: Run;
   finished: Promise<Run>;
 }
 
-/** One thing that must be so for the daemon to do its work; `text` is for people and is shown to anybody. */
+/** One condition for the daemon to work; `text` is for people and is public. */
 export interface ReadyCheck {
   name: string;
   ok: boolean;
   text: string;
 }
 
-/** What became of a plan. `applied` when its intents were carried out at once. */
+/** The result of answering a plan. `applied` when its intents were applied at once. */
 export interface PlanAnswer {
   plan: Plan;
   applied?: { intents: readonly Intent[]; refused: readonly { action: string; target: string; reason: string }[] };
@@ -63,13 +63,13 @@ export interface Views {
   token(token: EndpointToken, nowMs: number): object;
 }
 
-/** Who says it (the token's name), and why. */
+/** The operator (the token's name), and the reason. */
 export interface Operator {
   by: string;
   reason: string;
 }
 
-/** What became of a target that a person let go of. */
+/** The result for a target that an operator released. */
 export interface Released {
   target: string;
   action: ActionName;
@@ -89,9 +89,9 @@ export interface ExemptionRequest {
 
 /** Errors of all: AppError `usage`, `not_found`, `conflict`; where something is called also those of the API. */
 export interface OperatorPort {
-  /** Heard at once, also while a run is under way. */
+  /** Takes effect at once, also while a run is under way. */
   stop(operator: Operator): Promise<Stop>;
-  /** Answers the stop that was lifted. */
+  /** Returns the stop that was lifted. */
   resume(operator: Operator): Promise<Stop>;
   exempt(request: ExemptionRequest, by: string): Promise<{ exemption: Exemption; released: readonly Released[] }>;
   endExemption(id: string, operator: Operator): Promise<Exemption>;
@@ -100,9 +100,9 @@ export interface OperatorPort {
   release(target: string, operator: Operator): Promise<readonly Released[]>;
 }
 
-/** Errors: AppError `usage`, `not_found`, `conflict`. What is changed counts from the next request on. */
+/** Errors: AppError `usage`, `not_found`, `conflict`. Changes count from the next request on. */
 export interface TokensPort {
-  /** `text` is the token itself, which is kept nowhere. */
+  /** `text` is the token itself, which is not stored. */
   add(
     request: { name: string; scope: string; expires?: string | undefined },
     by: string,
@@ -114,8 +114,8 @@ export interface HttpDeps {
   reader: StoreReader;
   views: Views;
   /**
-   * Asks for a run, one at a time; resolves when it has begun, which may be after the ones before it.
-   * Errors: AppError `usage` (a rule that is not active), `conflict` (too many wait), `stopped`.
+   * Requests a run, one at a time; resolves when it has begun, which may be after the ones before it. Errors: AppError
+   * `usage` (a rule that is not active), `conflict` (too many wait), `stopped`.
    */
   trigger(request: RunRequest): Promise<StartedRun>;
   /** Every check must be ok for `/readyz` to answer 200. */
@@ -128,12 +128,12 @@ export interface HttpDeps {
   };
   operator: OperatorPort;
   tokens: TokensPort;
-  /** All loaded rules, those of mode `off` too. */
+  /** All loaded rules, including those of mode `off`. */
   rules(): readonly Rule[];
   /** Errors: AppError `not_found` for a rule or a subject, and those of reading the API. */
   explain(rule: string, subject: string): Promise<object>;
   verifyAudit(): Promise<AuditVerdict>;
-  /** Who a bearer token belongs to; undefined for one that is not known. */
+  /** The owner of a bearer token; undefined for an unknown one. */
   verifyToken(token: string): Caller | undefined;
   hosts: HostPolicy;
   clock: Clock;
@@ -142,8 +142,8 @@ export interface HttpDeps {
 }
 
 export interface HostPolicy {
-  /** The address that is listened on: `127.0.0.1`, `0.0.0.0`, `::`, or a name. */
+  /** The address to listen on: `127.0.0.1`, `0.0.0.0`, `::`, or a name. */
   listenHost: string;
-  /** Further names by which the endpoint is called, such as that of a proxy. */
+  /** Other names of the endpoint, such as that of a proxy. */
   allowed: readonly string[];
 }

@@ -1,5 +1,5 @@
-// http: the allow-list of hosts. A page of a stranger can point its own name at our address (DNS rebinding); then Host
-// and Origin both carry that name, and only a list of the names that are ours tells it apart.
+// http: the allow-list of hosts. A stranger's page can point its own name at our address (DNS rebinding); Host and
+// Origin then both have that name, and only a list of our own names exposes it.
 import { isIP } from 'node:net';
 import type { HostPolicy } from './deps.ts';
 import { Problem } from './problem.ts';
@@ -24,7 +24,7 @@ export function demandHost(hostHeader: string, policy: HostPolicy): void {
 function isOurs(name: string, { listenHost, allowed }: HostPolicy): boolean {
   if (LOOPBACK.has(name) || name === bare(listenHost)) return true;
   if (allowed.some((host) => bare(host) === name)) return true;
-  // An address cannot be rebound; whoever listens on all addresses is called by any of them.
+  // An address cannot be rebound; an endpoint on all addresses may be called by any of them.
   return ANY_ADDRESS.has(bare(listenHost)) && isIP(name) !== 0;
 }
 

@@ -8,7 +8,7 @@ import type { Ctx } from './route.ts';
 
 const TWICE = 'is given more than once';
 
-/** An empty body is taken for `{}`. The content type is not asked for: tokens, not cookies, say who asks. */
+/** An empty body counts as `{}`. The content type is ignored: tokens, not cookies, identify the caller. */
 export async function readBody<T>(context: Ctx, schema: z.ZodType<T>): Promise<T> {
   const text = await readBodyText(context);
   return check(schema, text.trim() === '' ? {} : parse(text), 'body');
@@ -50,7 +50,7 @@ function badInput(where: 'body' | 'query', errors: FieldError[]): Problem {
 
 const MORE_MAX = 1_000;
 
-/** `limit` of a list: 1 to 1,000; 50 unless told otherwise. */
+/** `limit` of a list: 1 to 1,000; 50 by default. */
 export const limitField = z
   .string()
   .regex(/^\d{1,4}$/, `must be a whole number from 1 to ${MORE_MAX}`)
@@ -64,5 +64,5 @@ export const positionField = z
   .regex(/^\d{1,15}$/, 'must be a whole number')
   .transform(Number);
 
-/** A name or id to look for. */
+/** A name or id to search for. */
 export const nameField = z.string().min(1).max(1_000);

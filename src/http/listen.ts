@@ -1,4 +1,5 @@
-// http: the app on a TCP port. In: an app, host and port (0: any). Out: its address, and a close that ends what is open.
+// http: the app on a TCP port. In: an app, host and port (0: any). Out: its address, and a close that ends open
+// connections.
 import type { Server } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
@@ -9,14 +10,14 @@ import type { Env } from './route.ts';
 export interface Listening {
   /** `http://host:port` */
   url: string;
-  /** Takes no new request, lets those under way be answered for at most `drainMs` (5 s), then cuts them off. */
+  /** Accepts no new request, waits at most `drainMs` (5 s) for those under way, then cuts them off. */
   close(drainMs?: number): Promise<void>;
 }
 
 const SERVER_OPTIONS = { headersTimeout: 15_000, requestTimeout: 30_000, keepAliveTimeout: 5_000 };
 const DRAIN_MS = 5_000;
 
-/** Errors: AppError `port_busy` when the address is taken, `config` when it cannot be listened on at all. */
+/** Errors: AppError `port_busy` when the address is taken, `config` when it cannot be used at all. */
 export async function listen(app: Hono<Env>, at: { host: string; port: number }): Promise<Listening> {
   const server = createAdaptorServer({
     fetch: app.fetch,
@@ -30,7 +31,7 @@ export async function listen(app: Hono<Env>, at: { host: string; port: number })
   return { url: urlOf(server.address() as AddressInfo), close: (drainMs = DRAIN_MS) => close(server, drainMs) };
 }
 
-/** Whether the address could be listened on now. Errors: as `listen`. */
+/** Whether the address is free now. Errors: as `listen`. */
 export async function demandFree(at: { host: string; port: number }): Promise<void> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
@@ -60,7 +61,7 @@ function refusal(error: NodeJS.ErrnoException, { host, port }: { host: string; p
     case 'EADDRINUSE':
       return new AppError(
         'port_busy',
-        `the HTTP endpoint cannot listen on ${where}: another process does; end it, or set TRUSTWARD_LISTEN to a free port`,
+        `the HTTP endpoint cannot listen on ${where}: another process uses it; end it, or set TRUSTWARD_LISTEN to a free port`,
       );
     case 'EACCES':
       return new AppError(

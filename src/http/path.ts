@@ -1,6 +1,6 @@
-// http: whether a path is that of a route. In: a pattern such as `/api/runs/:id`, and a request's path.
+// http: whether a path matches that of a route. In: a pattern such as `/api/runs/:id`, and a request's path.
 
-/** Each segment with a colon stands for one that is not empty. */
+/** Each segment with a colon matches one segment that is not empty. */
 export function matchesPath(pattern: string, path: string): boolean {
   const wanted = pattern.split('/');
   const given = path.split('/');

@@ -1,5 +1,5 @@
-// http: errors as problem details (RFC 9457). In: anything thrown. Out: a status and a body that says what, where and
-// what to do. It never shows a stack trace, or the text of an error that was not written for people.
+// http: errors as problem details (RFC 9457). In: anything thrown. Out: a status and a body with what, where and what
+// to do. It never shows a stack trace, or the text of an error that was not written for people.
 import { AppError, type ErrorCode } from '../domain/errors.ts';
 
 export interface FieldError {
@@ -8,7 +8,9 @@ export interface FieldError {
   message: string;
 }
 
-/** A refusal by the endpoint itself. `slug` is stable: clients tell problems apart by `urn:trustward:problem:<slug>`. */
+/**
+ * A refusal by the endpoint itself. `slug` is stable: clients distinguish problems by `urn:trustward:problem:<slug>`.
+ */
 export class Problem extends Error {
   override readonly name = 'Problem';
   constructor(
@@ -35,13 +37,13 @@ const OF_CODE: Record<ErrorCode, [status: number, slug: string, title: string]> 
   store_damaged: [503, 'store-damaged', 'The database is damaged'],
   store_failed: [503, 'store-failed', 'The database does not work'],
   port_busy: [500, 'port-busy', 'An address is taken'],
-  not_found: [404, 'not-found', 'There is no such thing'],
-  conflict: [409, 'conflict', 'The present state forbids this'],
+  not_found: [404, 'not-found', 'Not found'],
+  conflict: [409, 'conflict', 'The current state forbids this'],
   stopped: [503, 'stopping', 'The daemon is shutting down'],
   internal: [500, 'internal', 'Something went wrong inside'],
 };
 
-/** What is said of any error; undefined for one that nobody foresaw, which is for the log alone. */
+/** The message of a known error; undefined for an unexpected one, which only the log shows. */
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
   if (!(error instanceof AppError)) return undefined;
@@ -53,7 +55,7 @@ export const UNFORESEEN = new Problem(
   500,
   'internal',
   'Something went wrong inside',
-  'the request could not be answered: the log says why',
+  'the request could not be answered: see the log',
 );
 
 /** @param instance the path of the request. */

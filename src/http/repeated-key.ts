@@ -1,13 +1,13 @@
-// http: whether a body says something twice. `JSON.parse` would take the last, and whoever reads the request might take the
-// first. In: text that is JSON, nested as deep as it likes. Out: the place of the first key that its object has already.
+// http: whether a body repeats a key. `JSON.parse` would use the last one, and a reader of the request might use the
+// first. In: text that is JSON, at any depth. Out: the place of the first key that its object already has.
 
-/** Strings, with the colon that makes one a key, and brackets: of valid JSON the rest tells nothing about keys. */
+/** Strings, with the colon that makes one a key, and brackets: the rest of valid JSON says nothing about keys. */
 const TOKEN = /("(?:[^"\\]|\\.)*")[ \t\r\n]*(:)?|[{}[\],]/g;
 
 interface Level {
-  /** Of an object; a list has none. */
+  /** Of an object; undefined for a list. */
   keys: Set<string> | undefined;
-  /** Where in it the reader is. */
+  /** The reader's position in it. */
   step: string | number;
 }
 

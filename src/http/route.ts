@@ -9,7 +9,7 @@ export type Ctx = Context<Env>;
 
 export interface Route {
   method: 'GET' | 'POST';
-  /** Segments that begin with a colon stand for one segment each. */
+  /** Each segment that begins with a colon matches one segment. */
   path: string;
   /** Undefined: open to anybody. */
   scope: Scope | undefined;
@@ -27,16 +27,16 @@ export function param(context: Ctx, name: string): string {
   return context.req.param(name) ?? '';
 }
 
-/** Refuses what no route answers: 405 with the methods that its path has, else 404. */
+/** The refusal for a request that no route answers: 405 with the methods of its path, otherwise 404. */
 export function noRoute(routes: readonly Route[], method: string, path: string): Problem {
   const methods = routes.filter((route) => matchesPath(route.path, path)).map((route) => route.method);
-  if (methods.length === 0) return new Problem(404, 'not-found', 'There is no such thing', `there is no \`${path}\``);
+  if (methods.length === 0) return new Problem(404, 'not-found', 'Not found', `there is no \`${path}\``);
   const allow = [...new Set(methods.flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name])))].join(', ');
   return new Problem(
     405,
     'method-not-allowed',
     'The method is not allowed',
-    `${method} is not possible here: ${allow}`,
+    `${method} is not allowed here, use ${allow}`,
     {
       headers: { Allow: allow },
     },

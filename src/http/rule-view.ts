@@ -1,4 +1,4 @@
-// http: a loaded rule as readers get it: in the words of rule files, durations as people write them.
+// http: a loaded rule as readers see it: in the words of rule files, durations as people write them.
 import { formatDuration } from '../domain/duration.ts';
 import type { Rule } from '../domain/rule.ts';
 

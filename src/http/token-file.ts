@@ -1,5 +1,5 @@
-// http: the token of the first start: made at random, kept in a 0600 file beside the database.
-// In: the database's file name. Out: the token and where it lies. It never prints the token.
+// http: the token of the first start: made at random, kept in a 0600 file beside the database. In: the database's file
+// name. Out: the token and its place. It never prints the token.
 import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { AppError } from '../domain/errors.ts';
@@ -7,7 +7,7 @@ import { AppError } from '../domain/errors.ts';
 export interface TokenFile {
   token: string;
   file: string;
-  /** False when it was there already. */
+  /** False when it already existed. */
   created: boolean;
 }
 
@@ -22,7 +22,7 @@ export function loadOrCreateToken(databaseFile: string): TokenFile {
   }
   const token = randomBytes(32).toString('base64url');
   try {
-    // Written aside first, so that a crash in between leaves no file with half a token.
+    // Written to a temporary file first: a crash in between leaves no file with half a token.
     const aside = `${file}.${process.pid}.new`;
     writeFileSync(aside, `${token}\n`, { mode: 0o600, flag: 'wx' });
     renameSync(aside, file);

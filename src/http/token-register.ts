@@ -1,11 +1,11 @@
-// http: the tokens that are good now. In: the token of the configuration, and those that the store keeps as hashes. Out: whose
-// a token is. It is asked at each request and answers from memory: one that was revoked is unknown from that moment on.
+// http: the tokens that are valid now. In: the token of the configuration, and the stored tokens as hashes. Out: a
+// token's owner. It is asked at each request and answers from memory: a revoked token is unknown from that moment on.
 import { type EndpointToken, isGood, type TokenStore } from '../domain/endpoint-token.ts';
 import { lineOf } from '../domain/errors.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import { type Caller, type KnownToken, tokenVerifier } from './tokens.ts';
 
-/** A use is written down when the last one that was is older than this: not a write per request. */
+/** A use is recorded when the last recorded one is older than this: not one write per request. */
 const USE_EVERY_MS = 60_000;
 
 export class TokenRegister {
@@ -14,19 +14,19 @@ export class TokenRegister {
   constructor(
     private readonly parts: {
       store: Pick<TokenStore, 'inUse' | 'noteUse'>;
-      /** Those that are not in the store. */
+      /** Tokens that are not in the store. */
       configured: readonly KnownToken[];
       clock: Clock;
       log: Log;
     },
   ) {}
 
-  /** INVARIANT: called at the start, and after each change of a token before that is answered. */
+  /** INVARIANT: called at the start, and after each change of a token before that change is answered. */
   async load(): Promise<void> {
     this.kept = await this.parts.store.inUse();
   }
 
-  /** Undefined for one that is not known, or is over. */
+  /** Undefined for an unknown or expired one. */
   verify(token: string): Caller | undefined {
     const nowMs = this.parts.clock.nowMs();
     const good = this.kept.filter((each) => isGood(each, nowMs));
@@ -37,11 +37,11 @@ export class TokenRegister {
     return caller;
   }
 
-  /** Whether the use can be written down or not, the caller is who it is. */
+  /** The caller is valid whether or not the use can be recorded. */
   private noteUse(used: EndpointToken, nowMs: number): void {
     used.usedAt = nowMs;
     const failed = (error: unknown) =>
-      this.parts.log.warn({}, `the use of a token could not be written down: ${lineOf(error)}`);
+      this.parts.log.warn({}, `the use of a token could not be recorded: ${lineOf(error)}`);
     void this.parts.store.noteUse(used.id, nowMs).catch(failed);
   }
 }

@@ -1,11 +1,11 @@
-// http: bearer tokens and their scopes. Tokens are kept as SHA-256 and compared in constant time.
-// In: a token. Out: whose it is. It never logs, shows or stores a token.
+// http: bearer tokens and their scopes. Tokens are kept as SHA-256 and compared in constant time. In: a token. Out: its
+// owner. It never logs, shows or stores a token.
 import { timingSafeEqual } from 'node:crypto';
 import { hashOfToken, SCOPES, type Scope } from '../domain/endpoint-token.ts';
 
 export { SCOPES, type Scope };
 
-/** Who asks: the name is recorded with what they approve, reject or apply. */
+/** The caller: the name is recorded with what they approve, reject or apply. */
 export interface Caller {
   name: string;
   scope: Scope;
@@ -24,7 +24,7 @@ export function includesScope(held: Scope, needed: Scope): boolean {
   return SCOPES.indexOf(held) >= SCOPES.indexOf(needed);
 }
 
-/** Looks through all known tokens whatever it finds, so that the time taken tells nothing. */
+/** Compares with all known tokens in every case, so that the duration reveals nothing. */
 export function tokenVerifier(known: readonly KnownToken[]): (token: string) => Caller | undefined {
   return (token) => {
     const hash = tokenHash(token);

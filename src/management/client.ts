@@ -1,6 +1,6 @@
-// management client: the Management API, one typed method for each endpoint; for the engine (the Api port) and for
-// anybody's script. In: an address and a credential. Out: records as they came, integers exact, and writes classed as
-// done, failed or doubtful. It must never retry a write, nor let a credential into an error.
+// management client: the Management API, one typed method for each endpoint; for the engine (the Api port) and for any
+// script. In: an address and a credential. Out: records as they came, integers exact, and writes classed as done,
+// failed or doubtful. It must never retry a write, nor let a credential into an error.
 
 import { AppError } from '../domain/errors.ts';
 import { type Facts, isFacts } from '../domain/facts.ts';
@@ -96,7 +96,7 @@ export class ManagementClient extends BundleCalls implements Api {
     return { devices: page.records as Device[], count: page.total };
   }
 
-  /** All devices of a serial number, matched again here: a server may ignore its filter. */
+  /** All devices of a serial number, filtered again here: a server may ignore its filter. */
   devicesOfSerial(serialNumber: string): Promise<Facts[]> {
     return this.#matching('list_devices', { Serialnumber: serialNumber }, (each) => each.SerialNumber === serialNumber);
   }
@@ -120,7 +120,7 @@ export class ManagementClient extends BundleCalls implements Api {
   /** Endpoint 3: without an e-mail all users' mappings, the device, and the users left without one. */
   async deleteDevice(serialNumber: string, email?: string): Promise<WriteAnswer> {
     refuseEmpty('serial number', serialNumber);
-    // A server may take an empty e-mail for none, and delete everybody's mapping.
+    // A server may count an empty e-mail as none, and delete everybody's mapping.
     if (email !== undefined) refuseEmpty('e-mail', email);
     const parts = { query: { SerialNumber: serialNumber, Email: email } };
     return this.#plain(this.#caller.write('delete_device', 'no_error', parts));
@@ -133,7 +133,7 @@ export class ManagementClient extends BundleCalls implements Api {
     return this.#data('list_events', eventParams(query)) as Promise<Event[]>;
   }
 
-  /** Endpoint 6; 10,001 means "more than can be told". */
+  /** Endpoint 6; 10,001 means "more than it counts". */
   async countEvents(query: EventParams): Promise<number> {
     const { order: _order, skip: _skip, limit: _limit, ...filters } = query;
     const value = await this.#caller.read('count_events', { query: eventParams(filters) });
@@ -165,7 +165,7 @@ export class ManagementClient extends BundleCalls implements Api {
     return records as RegisteredService[];
   }
 
-  /** The service of this id, or undefined; matched again here. */
+  /** The service of this id, or undefined; filtered again here. */
   async service(serviceId: string): Promise<Facts | undefined> {
     const found = await this.#matching(
       'list_services',
@@ -175,12 +175,12 @@ export class ManagementClient extends BundleCalls implements Api {
     return found[0];
   }
 
-  /** Endpoint 9. Mind that the record holds an OIDC client secret. */
+  /** Endpoint 9. The record holds an OIDC client secret. */
   insertService(spec: ServiceSpec): Promise<Written<RegisteredService>> {
     return this.#caller.write('insert_service', 'no_error', { body: spec }) as Promise<Written<RegisteredService>>;
   }
 
-  /** Endpoint 10. Disable it first, as other clients do. */
+  /** Endpoint 10. Disable the service first, as other clients do. */
   deleteService(serviceId: string): Promise<WriteAnswer> {
     return this.#writeService('delete_service', serviceId);
   }
@@ -246,7 +246,7 @@ export class ManagementClient extends BundleCalls implements Api {
   }
 }
 
-/** AppError `usage`: what names nothing must not reach a server that might take it for everything. */
+/** AppError `usage`: an empty name must not reach a server that might apply the request to everything. */
 function refuseEmpty(what: string, value: string): void {
   if (value.trim() === '') throw new AppError('usage', `the ${what} is empty`);
 }

@@ -1,11 +1,11 @@
-// notify: which addresses a webhook may lead to. In: a host name, resolved here. Out: addresses that are public, all of them.
-// INVARIANT: what is answered here is what is connected to; a name that is resolved again could lead elsewhere by then.
+// notify: the addresses that a webhook may reach. In: a host name, resolved here. Out: its addresses, all of them
+// public. INVARIANT: exactly these addresses are connected to; resolving the name again could give others.
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIPv4 } from 'node:net';
 import { AppError } from '../domain/errors.ts';
 
-/** Not on the public internet (the registries of special-purpose addresses), or leading to an IPv4 address by a detour. */
+/** Not on the public internet (the registries of special-purpose addresses), or reaching an IPv4 address indirectly. */
 const SPECIAL_V4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -60,7 +60,7 @@ const resolveBySystem: Resolve = (host) => lookup(host, { all: true, verbatim: t
 
 /**
  * All addresses of a host. Errors: AppError `usage` when any of them is not public and that is not allowed: a name with
- * one public and one private address is an attack or a mistake, either way not followed.
+ * one public and one private address is an attack or a mistake, so it is not used.
  */
 export async function publicAddressesOf(
   host: string,
@@ -69,7 +69,7 @@ export async function publicAddressesOf(
 ): Promise<LookupAddress[]> {
   const addresses = await resolve(host.replace(/^\[|\]$/g, ''));
   const refused = allowPrivate ? undefined : addresses.find(({ address }) => !isPublicAddress(address));
-  if (refused) throw new AppError('usage', `\`${host}\` leads to ${refused.address}, which is not a public address`);
+  if (refused) throw new AppError('usage', `\`${host}\` resolves to ${refused.address}, which is not a public address`);
   if (addresses.length === 0) throw new AppError('usage', `\`${host}\` has no address`);
   return addresses;
 }

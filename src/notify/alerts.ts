@@ -1,5 +1,5 @@
-// notify: alerts: what there is now that needs a person. In: the store, as the last run left it. Out: one notification for each
-// condition that is new. A condition that lasts is not told again; one that comes back is.
+// notify: alerts: the current conditions that need a person. In: the store, as the last run left it. Out: one
+// notification for each new condition. A lasting condition is not reported again; a returning one is.
 import type { ExemptionSettings } from '../domain/exemption.ts';
 import type { Alert, Outbox } from '../domain/notification.ts';
 import type { Clock, Ids } from '../domain/ports.ts';
@@ -21,7 +21,7 @@ export interface AlertDeps {
   database?: Pick<DatabaseAlert, 'condition' | 'describePast'>;
 }
 
-/** How far back a trusted snapshot is looked for, in runs. */
+/** How many runs back a trusted snapshot is searched for. */
 const RUNS_BACK = 20;
 const PLANS_MAX = 100;
 const LOOK_EVERY_MS = 60_000;
@@ -35,8 +35,8 @@ export class Alerts {
   constructor(private readonly deps: AlertDeps) {}
 
   /**
-   * Looks now and then until `signal` aborts, also when no run comes to an end: from now on, no trusted snapshot for so long
-   * is an alert too. Only a daemon has a schedule to be silent on. Never throws.
+   * Checks now and then until `signal` aborts, also when no run ends: from now on, a long time without a trusted
+   * snapshot is an alert too. Only a daemon has a schedule that can fall silent. Never throws.
    */
   async watchSilence(afterMs: number, signal: AbortSignal, failed: (error: unknown) => void): Promise<void> {
     const { clock, to } = this.deps;
@@ -50,7 +50,7 @@ export class Alerts {
     }
   }
 
-  /** Looks, one after the other, and tells of what is new; answers that. Errors: AppError `store_failed`. */
+  /** Checks are serialized; reports new conditions and returns them. Errors: AppError `store_failed`. */
   look(): Promise<Alert[]> {
     const looked = this.turn.then(() => this.lookOnce());
     this.turn = looked.catch(() => {});
@@ -94,7 +94,7 @@ export class Alerts {
     }));
   }
 
-  /** Expiry denies: what nobody answered in time, or approved and did not apply, was not done. */
+  /** Expiry denies: a plan that nobody answered in time, or that was approved and not applied, was not done. */
   private async expiredPlans(): Promise<Alert[]> {
     const since = this.deps.clock.nowMs() - RECENT_MS;
     const expired = await this.deps.reader.plans({ status: 'expired' }, PLANS_MAX);
@@ -117,7 +117,7 @@ export class Alerts {
     }));
   }
 
-  /** A rule beyond its limits, an action at its ceiling: one alert each, however many targets are held. */
+  /** A rule beyond its limits, an action at its ceiling: one alert each, for any number of held targets. */
   private async heldByBounds(): Promise<Alert[]> {
     const { decisions } = await this.deps.reader.openState(this.deps.clock.nowMs());
     const alerts = new Map<string, Alert>();
@@ -145,7 +145,7 @@ export class Alerts {
   }
 }
 
-/** Of each source the last reading counts: a run over chosen rules reads some of them alone. */
+/** The last reading of each source counts: a run over chosen rules reads only some of them. */
 function untrustedNow(latest: readonly RunRecord[]): Alert[] {
   return SOURCES.flatMap((source) => {
     const run = latest.find(({ findings }) => findings?.snapshot.sources[source].state !== 'skipped');
@@ -153,7 +153,7 @@ function untrustedNow(latest: readonly RunRecord[]): Alert[] {
   });
 }
 
-/** A source that an edition does not have is not distrusted: rules that need it say so themselves. */
+/** A source that an edition does not have is not distrusted: the rules that need it report it themselves. */
 function untrusted(run: RunRecord, source: Source): Alert | undefined {
   const reading = run.findings?.snapshot.sources[source];
   if (!reading || reading.trusted || reading.state === 'unavailable') return undefined;

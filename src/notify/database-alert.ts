@@ -1,6 +1,6 @@
-// notify: the one alert that cannot wait in the outbox: that the database fails, in which the outbox is. In: the standing fault.
-// Out: one delivery to each webhook, past the outbox, tried again at each look until it is taken. It never throws, and
-// leaves no entry in the audit, which cannot be written either.
+// notify: the one alert that cannot wait in the outbox: the database that holds the outbox fails. In: the current
+// fault. Out: one delivery to each webhook, without the outbox, tried again at each check until it is accepted. It
+// never throws, and leaves no entry in the audit, which cannot be written either.
 import { lineOf } from '../domain/errors.ts';
 import type { Alert } from '../domain/notification.ts';
 import type { Clock, Ids, Log } from '../domain/ports.ts';
@@ -39,12 +39,14 @@ export class DatabaseAlert {
     };
   }
 
-  /** When the outbox failed. Answers false when that has nothing to do with the disk: then it is not told here. */
+  /**
+   * When the outbox failed. Returns false for a failure that has nothing to do with the disk: it is not reported here.
+   */
   async describePast(names: readonly string[]): Promise<boolean> {
     const { fault, webhooks, ids, clock, log, signal, send = deliver } = this.deps;
     const alert = this.condition();
     if (!alert) return false;
-    // The same outage may change its kind: it is told once.
+    // The same outage may change its kind: it is reported once.
     if (this.describeDeletion?.since !== fault()?.since) this.taken.clear();
     this.describeDeletion = fault();
     for (const name of names.filter((one) => !this.taken.has(one))) {
@@ -58,7 +60,7 @@ export class DatabaseAlert {
         note: lineOf(error),
       }));
       if (ok) this.taken.add(name);
-      else log.warn({ to: name }, `${name} could not be told that the database fails: ${note}`);
+      else log.warn({ to: name }, `${name} could not be alerted that the database fails: ${note}`);
     }
     return true;
   }

@@ -1,6 +1,6 @@
-// notify: takes what is due from the outbox and delivers it, again and again with growing pauses, until it is taken or given up.
-// In: the outbox and the webhooks. Out: nothing that anybody waits for: an action never waits for a notification.
-// At least once: a crash between the delivery and its record delivers again, under the same delivery id.
+// notify: delivers what is due in the outbox, again and again with growing pauses, until it is accepted or given up.
+// In: the outbox and the webhooks. Out: nothing that anybody waits for: no action waits for a notification. At least
+// once: a crash between a delivery and its record delivers again, under the same delivery id.
 import { lineOf } from '../domain/errors.ts';
 import type { Outbox, WaitingNotification } from '../domain/notification.ts';
 import type { Clock, Log, Random } from '../domain/ports.ts';
@@ -19,7 +19,7 @@ export interface DeliveryDeps {
 const BATCH = 16;
 const PAUSE_FIRST_MS = 5_000;
 const PAUSE_MAX_MS = 3_600_000;
-/** A full database or a clock that jumps: it is looked at again after so long, whatever the outbox says. */
+/** For a full database or a clock that jumps: the outbox is checked again after this long, whatever it returned. */
 const LOOK_AGAIN_MS = 60_000;
 
 export class Deliveries {
@@ -43,8 +43,8 @@ export class Deliveries {
   }
 
   /**
-   * Tries once what is due now; what fails stays in the outbox. Answers whether more may be due, or that the outbox itself
-   * failed. Never throws.
+   * Attempts once what is due now; failures stay in the outbox. Returns whether more may be due, or that the outbox
+   * itself failed. Never throws.
    */
   async round(signal: AbortSignal): Promise<'more' | 'done' | 'failed'> {
     const { outbox, clock, log } = this.deps;
@@ -55,12 +55,15 @@ export class Deliveries {
       if (broken) throw broken.reason;
       return due.length === BATCH ? 'more' : 'done';
     } catch (error) {
-      log.error({}, `the outbox cannot be worked off: ${lineOf(error)}`);
+      log.error({}, `the outbox cannot be delivered: ${lineOf(error)}`);
       return 'failed';
     }
   }
 
-  /** INVARIANT: what was sent and could not be recorded is still due: without a pause it would be sent again and again. */
+  /**
+   * INVARIANT: a delivery that was sent and could not be recorded is still due: without a pause it would be sent again
+   * and again.
+   */
   private async pause(hasFailed: boolean, signal: AbortSignal): Promise<void> {
     const { outbox, clock } = this.deps;
     const nextAt = hasFailed ? undefined : await outbox.nextDueAt().catch(() => undefined);
@@ -74,9 +77,9 @@ export class Deliveries {
     const webhook = webhooks.get(to);
     const result: Delivery = webhook
       ? await send(webhook, notification, clock.nowMs(), signal)
-      : { ok: false, note: `no webhook \`${to}\` is configured any more` };
+      : { ok: false, note: `webhook \`${to}\` is no longer configured` };
     if (result.ok) return outbox.end(notification, 'delivered', result.note);
-    if (signal.aborted) return; // cut short by us: not its failure
+    if (signal.aborted) return; // aborted by us: not its failure
     const attempts = notification.attempts + 1;
     if (attempts >= (webhook?.attemptsMax ?? 1)) {
       log.error({ notification: id, to, attempts }, `a notification to ${to} is given up: ${result.note}`);
@@ -87,7 +90,7 @@ export class Deliveries {
   }
 }
 
-/** 5 s, 10 s, 20 s … up to an hour, between half and the whole of it, so that many do not come back at once. */
+/** 5 s, 10 s, 20 s … up to an hour, each between half and all of it, so that many do not return at once. */
 export function pauseAfter(attempts: number, random: Random): number {
   const whole = Math.min(PAUSE_FIRST_MS * 2 ** (attempts - 1), PAUSE_MAX_MS);
   return Math.round(whole * (0.5 + random.next() / 2));

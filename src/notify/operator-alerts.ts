@@ -1,5 +1,5 @@
-// notify: alerts of what people said: that everything was stopped or goes on, and exemptions that end soon or serve nobody.
-// In: the store, as it is now. Out: conditions, for alerts.ts to tell when they are new. It changes nothing.
+// notify: alerts about operator commands: a stop or a resume, and exemptions that end soon or are unused. In: the
+// current store. Out: conditions; alerts.ts reports the new ones. It changes nothing.
 import type { AuditEntry } from '../domain/audit-entry.ts';
 import { aboutText, type Exemption, type ExemptionSettings, isEnding, isUnused } from '../domain/exemption.ts';
 import type { Alert } from '../domain/notification.ts';
@@ -7,7 +7,7 @@ import { stopText } from '../domain/operator.ts';
 import type { StoreReader } from '../domain/store.ts';
 import { isoTime } from '../domain/time-text.ts';
 
-/** What happened once, and does not last, is told for so long, should nobody have looked since. */
+/** An event that does not last is reported for this long, in case no check ran since. */
 export const RECENT_MS = 86_400_000;
 
 export async function operatorAlerts(
@@ -33,13 +33,13 @@ async function stopOrResume(reader: Pick<StoreReader, 'stop' | 'audit'>, nowMs: 
   const [lifted] = await reader.audit({ kind: 'stop.lifted', limit: 1 });
   if (!lifted || lifted.at <= nowMs - RECENT_MS) return [];
   const at = isoTime(lifted.at);
-  const { by, reason } = saidIn(lifted);
+  const { by, reason } = operatorIn(lifted);
   const text = `${by} resumed at ${at}, and actions are called again: ${reason}`;
   return [{ key: `resumed ${lifted.seq}`, code: 'resumed', text, about: { at, by, reason } }];
 }
 
-/** An entry whose bytes were tampered with still says that there was one; verification names it. */
-function saidIn({ bytes }: AuditEntry): { by: string; reason: string } {
+/** A tampered entry still shows that there was one; verification names it. */
+function operatorIn({ bytes }: AuditEntry): { by: string; reason: string } {
   try {
     const { by, reason } = (JSON.parse(bytes) as { body: { by: unknown; reason: unknown } }).body;
     return { by: String(by), reason: String(reason) };
@@ -54,12 +54,12 @@ function endingAlert(exemption: Exemption): Alert {
 }
 
 function unusedAlert(exemption: Exemption): Alert {
-  const text = `${named(exemption)} never stood in the way of anything since ${isoTime(exemption.createdAt)}`;
+  const text = `${named(exemption)} has matched nothing since ${isoTime(exemption.createdAt)}`;
   return { key: `exemption unused ${exemption.id}`, code: 'exemption_unused', text, about: aboutOf(exemption) };
 }
 
 function named(exemption: Exemption): string {
-  return `exemption ${exemption.id} of ${aboutText(exemption)} (${exemption.owner} answers for it)`;
+  return `exemption ${exemption.id} of ${aboutText(exemption)} (${exemption.owner} is responsible for it)`;
 }
 
 function aboutOf(exemption: Exemption): Alert['about'] {

@@ -1,5 +1,5 @@
-// notify: the configured webhooks. In: configuration names and the file that they name. Out: checked settings, or a fault each
-// that says which webhook, what is wrong and what to do. It never repeats a secret.
+// notify: the configured webhooks. In: configuration names and the file that they name. Out: checked settings, or
+// faults that each name the webhook, what is wrong and what to do. It never repeats a secret.
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { parse as parseYaml } from 'yaml';
@@ -12,11 +12,11 @@ export interface Webhook {
   url: URL;
   secret: string;
   timeoutMs: number;
-  /** Deliveries tried before a notification is given up. */
+  /** Deliveries attempted before a notification is given up. */
   attemptsMax: number;
   /** Loopback and private addresses may be connected to. */
   allowPrivate: boolean;
-  /** A certificate authority of one's own, as PEM. */
+  /** A private certificate authority, as PEM. */
   ca: string | undefined;
 }
 
@@ -24,11 +24,11 @@ export interface NotifySettings {
   webhooks: ReadonlyMap<string, Webhook>;
   /** Names of webhooks that alerts go to. */
   alertsTo: string[];
-  /** Without a trusted snapshot for so long, a daemon alerts; 0: never. */
+  /** A daemon alerts when it had no trusted snapshot for this long; 0: never. */
   silenceMs: number;
 }
 
-/** What reads names of the configuration; faults are collected, not thrown. */
+/** Reads names of the configuration; faults are collected, not thrown. */
 export interface Names {
   text(name: string): string | undefined;
   duration(name: string, fallback: string, least: string): number;
@@ -113,7 +113,7 @@ function webhookOf(name: string, given: Entry, hosts: readonly string[], names: 
 
 function urlOf(given: Entry, hosts: readonly string[], fault: (text: string) => undefined): URL | undefined {
   const url = URL.canParse(given.url) ? new URL(given.url) : undefined;
-  // The address is not repeated: many receivers put a token into the path.
+  // The address is not repeated: many receivers have a token in the path.
   if (url?.protocol !== 'https:') return fault('its url must be an address that begins with https://');
   if (url.username || url.password)
     return fault('its url holds a user name or password: receivers check the signature');

@@ -1,5 +1,5 @@
-// notify: one delivery to a webhook: one signed POST over https. In: a notification. Out: whether the receiver took it.
-// It must never follow a redirect, connect to an address that was not checked, or let a secret into a message.
+// notify: one delivery to a webhook: one signed POST over https. In: a notification. Out: whether the receiver accepted
+// it. It must never follow a redirect, connect to an unchecked address, or let a secret into a message.
 import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Agent, type RequestOptions, request } from 'node:https';
@@ -25,7 +25,7 @@ export function signatureOf(secret: string, body: string, nowMs: number): string
   return `t=${seconds},v1=${mac}`;
 }
 
-/** Never throws: what went wrong is the note. Of the answer only the status counts. */
+/** Never throws: the note describes the failure. Only the status of the answer counts. */
 export async function deliver(
   webhook: Webhook,
   notification: Notification,
@@ -50,7 +50,7 @@ export async function deliver(
   }
 }
 
-/** A name server that does not answer is not waited for. */
+/** A name server that does not answer ends the attempt in time. */
 function within<T>(limit: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () => reject(limit.reason);
@@ -77,13 +77,13 @@ function post(
   lookup: LookupFunction,
   signal: AbortSignal,
 ): Promise<number> {
-  // A connection of its own: one that is kept could be to an address that was checked long ago.
-  // The receiver proves who it is, whatever the environment says of certificates.
+  // A connection of its own: a kept one could lead to an address that was checked long ago. The receiver proves its
+  // identity, whatever the environment says of certificates.
   const agent = new Agent({ keepAlive: false, ca: webhook.ca, rejectUnauthorized: true });
   const options: RequestOptions = { method: 'POST', headers, lookup, agent, signal };
   return new Promise((resolve, reject) => {
     const sending = request(webhook.url, options, (answer: IncomingMessage) => {
-      answer.on('error', () => {}); // its body is of no interest
+      answer.on('error', () => {}); // its body is ignored
       resolve(answer.statusCode ?? 0);
       answer.destroy();
     });

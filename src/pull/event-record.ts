@@ -1,12 +1,12 @@
 // pull: an event as it came → the fields that windows count by. Field notes: any part may be absent, lists may be null,
-// numbers may come as text. A service's events are told by `service`, else by the destination of the link.
+// numbers may come as text. The service of an event is in `service`, otherwise in the destination of the link.
 import type { TrustEvent } from '../domain/event.ts';
 import { type Fact, type Facts, isFacts, own, ownText } from '../domain/facts.ts';
 import { eventWithoutSecrets } from '../domain/secrets.ts';
 
 export type ReadEvent = { ok: true; event: TrustEvent } | { ok: false; reason: string };
 
-/** `dropped` gets the names of the secrets that its body held, such as `message`: bodies are stored. */
+/** `dropped` receives the names of the secrets in its body, such as `message`: bodies are stored. */
 export function readEvent(value: unknown, dropped: Set<string>): ReadEvent {
   if (!isFacts(value)) return { ok: false, reason: 'not an object' };
   const id = ownText(value, 'id');
@@ -56,7 +56,9 @@ function bodyOf(event: Facts, dropped: Set<string>): Facts {
   return withTextIntegers(isFacts(kept.value) ? kept.value : {}) as Facts;
 }
 
-/** Stored events carry big integers as text; those just read do the same, so that a count is the same before and after. */
+/**
+ * Stored events have big integers as text; fresh ones get the same form, so that a count is the same before and after.
+ */
 function withTextIntegers(value: Fact): Fact {
   if (typeof value === 'bigint') return String(value);
   if (Array.isArray(value)) return value.map(withTextIntegers);

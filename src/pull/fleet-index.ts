@@ -1,5 +1,5 @@
-// pull: keeps a little of every device, to tell which share a serial number. Names of platforms, models and owners repeat
-// a thousand times over a fleet: each text is kept once.
+// pull: keeps a little of every device, to find shared serial numbers. Names of platforms, models and owners repeat a
+// thousand times over a fleet: each text is kept once.
 
 import { type Facts, ownText } from '../domain/facts.ts';
 import { type Fleet, type FleetDevice, fleetDeviceOf } from '../domain/fleet.ts';

@@ -1,5 +1,5 @@
-// pull: the event log, ascending from where the last run ended, with overlap; repeats are dropped by id.
-// Out: a reading, the new events, and the stretch of time that is now known without a gap.
+// pull: the event log, ascending from where the last run ended, with overlap; repeats are dropped by id. Out: a
+// reading, the new events, and the stretch of time that is now known without a gap.
 import { canonicalJson } from '../domain/canonical.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import type { TrustEvent } from '../domain/event.ts';
@@ -12,9 +12,9 @@ import { attributeToServices } from './service-events.ts';
 import { distrust, type TrustSettings } from './trust-gate.ts';
 
 export interface EventPullSettings {
-  /** How far before the last read's end the next one begins: events that are written late are still seen. */
+  /** How far before the end of the last read the next one begins: events that are written late are still seen. */
   overlapMs: number;
-  /** The server keeps so many events, and for so long (field notes). Beyond either, older ones are gone. */
+  /** The server keeps this many events, and for this long (field notes). Beyond either, older ones are gone. */
   retainedMax: number;
   retainedMs: number;
   pagesMax: number;
@@ -33,10 +33,10 @@ export interface EventPullOptions {
   nowMs: number;
   /** The longest window of the active rules. */
   windowMs: number;
-  /** The longest window that this process has already reached back for: what is still unknown then is gone. */
+  /** The longest window that this process has already read back for: what is still unknown then is gone. */
   triedMs: number;
   known: readonly Coverage[];
-  /** Some rule counts events of services: those that name none are asked for. */
+  /** Some rule counts events of services: services without a name in an event are looked up. */
   asksForServices: boolean;
   trust: TrustSettings;
   settings: EventPullSettings;
@@ -75,7 +75,7 @@ export async function pullEvents(options: EventPullOptions): Promise<PulledEvent
   }
 }
 
-/** Where the last gapless stretch ends, less the overlap; the whole window when it is not known back to its start. */
+/** Where the last gapless stretch ends, minus the overlap; the whole window when it is not known back to its start. */
 export function startOf({ nowMs, windowMs, triedMs, known, settings }: EventPullOptions): number {
   const windowFrom = nowMs - windowMs;
   const last = known.at(-1);
@@ -85,9 +85,9 @@ export function startOf({ nowMs, windowMs, triedMs, known, settings }: EventPull
 }
 
 /**
- * Reads by time, not by skipping: an event that retention removes at the front cannot shift what follows.
- * The bound is inclusive, so the last millisecond is read again and its repeats are dropped; a millisecond that fills
- * whole pages is read on by skipping within it, until a page is empty (or brings nothing but repeats a second time).
+ * Reads by time, not by skipping: an event that retention removes at the front cannot shift what follows. The bound is
+ * inclusive, so the last millisecond is read again and its repeats are dropped; a millisecond that fills whole pages is
+ * read by skipping within it, until a page is empty (or brings nothing but repeats a second time).
  */
 async function readAscending(options: EventPullOptions, fromMs: number, reading: SourceReading): Promise<TrustEvent[]> {
   const byId = new Map<string, TrustEvent>();
@@ -108,8 +108,8 @@ async function readAscending(options: EventPullOptions, fromMs: number, reading:
 }
 
 /**
- * Takes a page's events; answers the time of the last one, and how many had come before. A page that does not ascend is
- * no ground for a coverage.
+ * Takes a page's events; returns the time of the last one, and how many had come before. A page that does not ascend
+ * proves no coverage.
  */
 function takePage(
   values: unknown[],
@@ -140,7 +140,7 @@ function takePage(
   return { last, repeats };
 }
 
-/** Counts each unreadable event once, however often the inclusive bound brings it; answers whether it was new. */
+/** Counts each unreadable event once, however often the inclusive bound repeats it; returns whether it was new. */
 function noteUnreadable(value: unknown, reason: string, seen: Set<string>, reading: SourceReading): boolean {
   const text = canonicalJson(value);
   if (seen.has(text)) return false;
@@ -150,7 +150,10 @@ function noteUnreadable(value: unknown, reason: string, seen: Set<string>, readi
   return true;
 }
 
-/** From when on the log is whole: retention may have removed what lay between the last read and its oldest event. */
+/**
+ * The start of the whole part of the log: retention may have removed what lay between the last read and its oldest
+ * event.
+ */
 async function knownFrom(options: EventPullOptions, fromMs: number): Promise<number> {
   const { api, nowMs, settings } = options;
   const [oldest] = await api.events({ order: 'ASC', limit: 1 });

@@ -1,5 +1,5 @@
-// pull: one source, API → consumer, record by record, never whole in memory; then the gate.
-// A pull that came incomplete or shifted is made again once with a fresh consumer; then the source is untrusted.
+// pull: one source, API → consumer, record by record, never whole in memory; then the gate. An incomplete or shifted
+// pull is repeated once with a fresh consumer; after that the source is untrusted.
 import { AppError, lineOf } from '../domain/errors.ts';
 import { type Facts, isFacts } from '../domain/facts.ts';
 import type { Api, Clock } from '../domain/ports.ts';
@@ -9,7 +9,7 @@ import { readRecord } from './record-key.ts';
 import { dropSecrets } from './secrets.ts';
 import { distrust, type TrustSettings } from './trust-gate.ts';
 
-/** What reads the records of one attempt. `values` of its result are compared with the baseline. */
+/** Reads the records of one attempt. `values` of its result are compared with the baseline. */
 export interface Consumer<Result> {
   accept(record: Facts): void;
   finish(): Result;
@@ -35,7 +35,10 @@ export interface Pulled<Result> {
 const ATTEMPTS = 2;
 const EXAMPLES_MAX = 100;
 
-/** Errors: AppError `api_refused` and `stopped` are thrown, since they end the run; all others become the reading's state. */
+/**
+ * Errors: AppError `api_refused` and `stopped` are thrown, since they end the run; all others become the reading's
+ * state.
+ */
 export async function pullSource<Result extends { values: Baseline['values'] }>(
   options: PullOptions<Result>,
 ): Promise<Pulled<Result>> {
@@ -144,7 +147,7 @@ class Attempt<Result> {
     };
   }
 
-  /** Not one record came: 403 is an edition without this source, all else a failure. */
+  /** Not one record came: 403 is an edition without this source, anything else a failure. */
   unread(error: unknown, finishedAt: number): SourceReading {
     const forbidden = error instanceof AppError && error.code === 'api_forbidden';
     return {
@@ -162,7 +165,7 @@ class Attempt<Result> {
   }
 }
 
-/** The reason of a pull that broke in the middle; undefined when nothing was read. Throws what ends the run. */
+/** The reason of a pull that broke in the middle; undefined when nothing was read. Throws errors that end the run. */
 function reasonOf(error: unknown, source: Source, seen: number): TrustReason | undefined {
   if (!(error instanceof AppError)) throw error;
   if (error.code === 'api_refused' || error.code === 'stopped') throw error;

@@ -1,5 +1,5 @@
-// pull: a record is unreadable only when its key is; anything else odd in it is an `unknown` fact later on.
-// Keys (design, section 9): DeviceID and SerialNumber, Email, ServiceID. An empty SerialNumber is readable.
+// pull: a record is unreadable only when its key is; anything else odd in it becomes an `unknown` fact later. Keys
+// (design, section 9): DeviceID and SerialNumber, Email, ServiceID. An empty SerialNumber is readable.
 import { type Facts, isFacts, ownText } from '../domain/facts.ts';
 import type { Source } from '../domain/subjects.ts';
 

@@ -1,19 +1,19 @@
-// pull: the baseline as values are told now. In: as it was stored, maybe by a version that told them otherwise. Out: the same
-// shares under the names that a reading of today gives them, so that a change of the product is no change of the fleet.
+// pull: the baseline with values redacted as today. In: the stored baseline, possibly from a version that redacted
+// differently. Out: the same shares under today's names, so that a change of the product is not a change of the fleet.
 import { redacted } from '../domain/secrets.ts';
 import type { Baseline } from '../domain/snapshot.ts';
 
 export function redactedBaseline(stored: Baseline | undefined): Baseline | undefined {
   if (!stored) return undefined;
-  const values = Object.entries(stored.values).map(([path, counts]) => [path, describedCounts(path, counts)] as const);
+  const values = Object.entries(stored.values).map(([path, counts]) => [path, redactedCounts(path, counts)] as const);
   return { ...stored, values: Object.fromEntries(values) };
 }
 
-function describedCounts(path: string, counts: Record<string, number>): Record<string, number> {
-  const told: Record<string, number> = Object.create(null);
+function redactedCounts(path: string, counts: Record<string, number>): Record<string, number> {
+  const shares: Record<string, number> = Object.create(null);
   for (const [value, count] of Object.entries(counts)) {
     const key = String(redacted(value, path));
-    told[key] = (told[key] ?? 0) + count;
+    shares[key] = (shares[key] ?? 0) + count;
   }
-  return told;
+  return shares;
 }

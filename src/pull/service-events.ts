@@ -1,6 +1,7 @@
-// pull: events that belong to a service but do not say so. Field notes: a service's events are told by the event's own
-// fields, else by the link's destination, else only by asking the server for the events of a service by its name.
-// In: the events just read. Out: those of them that the server counts to a service. Asks no more than it must.
+// pull: the service of events that do not name one. Field notes: a service's events are known by the event's own
+// fields, otherwise by the link's destination, otherwise only by asking the server for the events of a service by its
+// name. In: the events just read. Out: those of them that the server counts to a service. It sends as few requests as
+// possible.
 import { AppError } from '../domain/errors.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import { isFacts, ownText } from '../domain/facts.ts';
@@ -8,35 +9,35 @@ import type { Api } from '../domain/ports.ts';
 
 const PAGE = 1_000;
 const PAGES_MAX = 20;
-/** Names asked about in one request: they stand in its address. */
+/** Names in one request: they are part of its address. */
 const NAMES_MAX = 50;
 
 /**
- * Names the service of each event that does not say which, by asking the server: it counts many services at once, and
- * is asked again about half of them only where it counts more events than are known here.
- * Errors: those of reading the API.
+ * Finds the service of each event that does not name one, by asking the server. It counts many services at once; each
+ * half is asked for again only where the server counts more events than are known here. Errors: those of reading the
+ * API.
  */
 export async function attributeToServices(api: Api, events: TrustEvent[], fromMs: number): Promise<void> {
   const unlisted = new Map(events.filter(isUnsettled).map((event) => [event.id, event]));
   if (unlisted.size === 0) return;
   const names = await serviceNames(api);
-  const told = countsByName(events);
+  const listed = countsByName(events);
   for (let at = 0; at < names.length && unlisted.size > 0; at += NAMES_MAX) {
-    await search({ api, fromMs, told, unlisted }, names.slice(at, at + NAMES_MAX));
+    await search({ api, fromMs, listed, unlisted }, names.slice(at, at + NAMES_MAX));
   }
 }
 
 interface Search {
   api: Api;
   fromMs: number;
-  /** By service name: how many of the events say that they are its. */
-  told: ReadonlyMap<string, number>;
+  /** By service name: how many of the events name it. */
+  listed: ReadonlyMap<string, number>;
   /** Events that name no service, by id. */
   unlisted: Map<string, TrustEvent>;
 }
 
 async function search(state: Search, names: readonly string[]): Promise<void> {
-  const known = names.reduce((sum, name) => sum + (state.told.get(name) ?? 0), 0);
+  const known = names.reduce((sum, name) => sum + (state.listed.get(name) ?? 0), 0);
   const counted = await state.api.countEvents({ serviceName: names.join('|'), afterMs: state.fromMs });
   if (counted <= known) return;
   const [only] = names;
@@ -46,7 +47,7 @@ async function search(state: Search, names: readonly string[]): Promise<void> {
   await search(state, names.slice(half));
 }
 
-/** Reads the events of one service and gives its name to those that had none. */
+/** Reads the events of one service and sets its name in those that had none. */
 async function claimEvents({ api, fromMs, unlisted }: Search, name: string): Promise<void> {
   for (let page = 0; page < PAGES_MAX; page += 1) {
     const query = { serviceName: name, order: 'ASC' as const, afterMs: fromMs, skip: page * PAGE, limit: PAGE };
@@ -66,7 +67,7 @@ function isUnsettled(event: TrustEvent): boolean {
   return event.serviceId === undefined && event.serviceName === undefined;
 }
 
-/** A pipe separates names in a query, so that a name with one cannot be asked about. */
+/** A pipe separates names in a query, so a name that contains one cannot be queried. */
 async function serviceNames(api: Api): Promise<string[]> {
   const names = new Set<string>();
   try {
@@ -77,18 +78,18 @@ async function serviceNames(api: Api): Promise<string[]> {
       }
     }
   } catch (error) {
-    // An edition without services has no service whose events could be hidden.
+    // An edition without services has no service whose events could be missing.
     if (!(error instanceof AppError && error.code === 'api_forbidden')) throw error;
   }
   return [...names];
 }
 
-/** An event's ServiceID is `name.cluster.suffix`: its name is told even when only the id is. */
+/** An event's ServiceID is `name.cluster.suffix`: it gives the name even when only the id is present. */
 function countsByName(events: readonly TrustEvent[]): Map<string, number> {
-  const told = new Map<string, number>();
+  const listed = new Map<string, number>();
   for (const { serviceName, serviceId } of events) {
     const name = serviceName ?? serviceId?.split('.')[0];
-    if (name !== undefined) told.set(name, (told.get(name) ?? 0) + 1);
+    if (name !== undefined) listed.set(name, (listed.get(name) ?? 0) + 1);
   }
-  return told;
+  return listed;
 }

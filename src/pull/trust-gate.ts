@@ -1,14 +1,14 @@
-// pull: the gate that says whether a source's reading can be trusted. On untrusted data nothing is done.
-// Every cause is configurable and shown in the report (design, section 4).
+// pull: the gate that decides whether a source's reading can be trusted. Nothing is done on untrusted data. Every cause
+// is configurable and shown in the report (design, section 4).
 import type { Baseline, SourceReading, TrustReason } from '../domain/snapshot.ts';
 
 export interface TrustSettings {
-  /** More than this share of records without a readable key, percent. */
+  /** More than this share of records has no readable key, percent. */
   unreadablePercent: number;
   /** Shrunk by more than this since the last trusted reading, percent, and by more than `shrunkRecords`. */
   shrunkPercent: number;
   shrunkRecords: number;
-  /** One value's share of a fact that a rule reads moved by more points than these, and by more than `movedRecords`. */
+  /** One value's share of a fact that a rule reads moved by more than these points, and by more than `movedRecords`. */
   movedPoints: number;
   movedRecords: number;
   /** Clocks differ by more than this from the server's `Date`. */
@@ -49,7 +49,7 @@ export function distrust(input: GateInput): TrustReason[] {
 
 function repeatedKey({ repeatedKeys }: GateInput): string | undefined {
   if (repeatedKeys.length === 0) return undefined;
-  return `${repeatedKeys.length} keys came more than once, such as \`${repeatedKeys[0]}\``;
+  return `${repeatedKeys.length} keys occur more than once, such as \`${repeatedKeys[0]}\``;
 }
 
 function unreadable({ reading, settings }: GateInput): string | undefined {
@@ -87,7 +87,7 @@ function moved({ reading, values, baseline, settings }: GateInput): string | und
   return undefined;
 }
 
-/** Values come from devices and are hostile: one that is called `constructor` is no more than a value. */
+/** Values come from devices and are hostile: `constructor` is a value like any other. */
 function timesOf(counts: Record<string, number>, value: string): number {
   return Object.hasOwn(counts, value) ? (counts[value] ?? 0) : 0;
 }

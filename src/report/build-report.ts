@@ -1,4 +1,5 @@
-// report: a run in the store → its report. Reads the store only, so that a report says what was recorded, whenever it is asked for.
+// report: a run in the store → its report. It only reads the store: a report shows what was recorded, whenever it is
+// requested.
 import type { RunRecord, StoreReader } from '../domain/store.ts';
 import { runDecisionViews, summaryOf } from './decision-view.ts';
 import { operatorView } from './operator-words.ts';
@@ -6,7 +7,7 @@ import { reportPlan } from './plan-view.ts';
 import type { Report } from './report.ts';
 import { ruleViews, runView, snapshotView } from './run-view.ts';
 
-/** What of the store a report is made of. */
+/** The part of the store that a report is made of. */
 export type ReportReader = Pick<StoreReader, 'decisionsOfRun' | 'intents' | 'plan' | 'stop'>;
 
 /** The whole report of one run. Errors: AppError `store_failed`. */

@@ -1,5 +1,5 @@
-// report: what a table of decisions has in its columns, for Markdown and terminal alike.
-// In: decisions of one group. Out: columns of plain lines that may hold hostile names: each writer escapes them.
+// report: the columns of a table of decisions, for Markdown and terminal alike. In: decisions of one group. Out:
+// columns of plain lines that may hold hostile names: each writer escapes them.
 import type { KnownTraits } from '../domain/action.ts';
 import { deletionTexts } from '../domain/deletion.ts';
 import { alsoTouched, outcomeWords, subjectLines, targetNoun, unchangedWords } from './decision-words.ts';
@@ -16,13 +16,13 @@ const ALSO_MAX = 5;
 
 const WHO: DecisionColumn = { head: 'Who', lines: (decision) => [...subjectLines(decision), ...alsoHit(decision)] };
 const WHY: DecisionColumn = { head: 'Why', lines: whyLines };
-/** What is changed from what to what: a person approves just that. */
+/** The changed values, before and after: this is what an operator approves. */
 const CHANGE: DecisionColumn = {
   head: 'Change',
   lines: ({ effect }) =>
-    effect.changes?.length === 0 ? ['nothing: it is so already'] : changeTexts(effect.changes ?? []),
+    effect.changes?.length === 0 ? ['nothing: already in this state'] : changeTexts(effect.changes ?? []),
 };
-/** Whom a deletion takes what: the devices, their owners' certificates, the users who have no other. */
+/** What a deletion takes from whom: the devices, their owners' certificates, the users who have no other device. */
 const TAKES: DecisionColumn = {
   head: 'Takes',
   lines: ({ effect }) => (effect.deletion ? deletionTexts(effect.deletion) : []),
@@ -31,7 +31,10 @@ const SINCE: DecisionColumn = { head: 'Since', lines: ({ since }) => [timeCell(s
 export const OUTCOME: DecisionColumn = { head: 'Outcome', lines: (decision) => [outcomeWords(decision)] };
 export const HELD_BECAUSE: DecisionColumn = { head: 'Held because', lines: ({ reasonText }) => [reasonText] };
 
-/** Who, the target where it is not the subject itself, what is changed or taken, why, since when; and what is wanted beside. */
+/**
+ * Who, the target if it is not the subject itself, what is changed or taken, why, since when; and other proposals for
+ * it.
+ */
 export function decisionColumns(
   decisions: readonly RunDecision[],
   more: readonly DecisionColumn[],
@@ -47,13 +50,13 @@ export function decisionColumns(
   return [WHO, ...(isSubject ? [] : [target]), ...change, ...takes, WHY, SINCE, ...more];
 }
 
-/** A serial number may be that of several devices: all are hit. */
+/** Several devices may share a serial number: all are affected. */
 function alsoHit(decision: RunDecision): string[] {
   if (decision.subject.kind !== 'device') return [];
   const also = alsoTouched(decision);
   if (also.length === 0) return [];
   const more = also.length > ALSO_MAX ? ` and ${also.length - ALSO_MAX} more` : '';
-  return [`also hits ${also.slice(0, ALSO_MAX).join(', ')}${more}`];
+  return [`also affects ${also.slice(0, ALSO_MAX).join(', ')}${more}`];
 }
 
 function whyLines(decision: RunDecision): string[] {

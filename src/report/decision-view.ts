@@ -1,4 +1,4 @@
-// report: one stored decision → what a reader gets of it.
+// report: one stored decision → what a reader sees of it.
 import type { StoredDecision } from '../domain/decision.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { Plan } from '../domain/plan.ts';
@@ -55,8 +55,8 @@ export function runDecisionViews(
 }
 
 /**
- * A plan holds what waits for a person; that of a dry run also what a live run would do by itself. A carried one names
- * the decisions of the run that sealed it, so that what is in it is told by what it is about.
+ * A plan holds what waits for an operator; a dry run's plan also what a live run would do by itself. A plan kept from
+ * an earlier run names that run's decisions, so its content is matched by rule, action and target.
  */
 function plannedKeys(plan: Plan | undefined): Set<string> {
   const intents = plan?.intents ?? [];

@@ -1,5 +1,5 @@
-// report: one decision in plain words, for Markdown and terminal alike: who, why, since when, what came of it.
-// In: a decision. Out: plain text that may hold hostile names: each writer escapes it for its own medium.
+// report: one decision in plain words, for Markdown and terminal alike: who, why, since when, and the outcome. In: a
+// decision. Out: plain text that may hold hostile names: each writer escapes it for its own medium.
 import type { KnownTraits } from '../domain/action.ts';
 import type { ReportDecision, RunDecision } from './report.ts';
 import { timeCell } from './words.ts';
@@ -9,7 +9,7 @@ export function subjectWords({ subject }: ReportDecision): string {
   return subject.name === '' || subject.name === subject.id ? subject.id : `${subject.name} (${subject.id})`;
 }
 
-/** Devices that the action touches beside its subject: a serial number may be that of several. */
+/** Devices that the action affects beside its subject: several may share a serial number. */
 export function alsoTouched({ effect, subject }: ReportDecision): string[] {
   return effect.devices
     .filter((device) => subject.kind !== 'device' || device.id !== subject.id)
@@ -26,11 +26,11 @@ export function targetNoun({ subject, action }: ReportDecision, actions?: KnownT
   return actions?.get(action)?.target.noun(subject.kind) ?? 'Target';
 }
 
-/** `succeeded 2026-11-21 09:37:02Z: Success`; an act without an outcome says how far it got. */
+/** `succeeded 2026-11-21 09:37:02Z: Success`; an act without an outcome shows how far it got. */
 export function outcomeWords(decision: RunDecision): string {
   const { outcome, outcomeText, intent } = decision;
   const at = intent?.settledAt ?? intent?.sentAt ?? null;
-  const name = outcome ?? (intent?.status === 'sent' ? 'sent, not answered yet' : 'not carried out yet');
+  const name = outcome ?? (intent?.status === 'sent' ? 'sent, not answered yet' : 'not done yet');
   if (outcome === 'dry_run') return 'dry run';
   return [name, ...(at === null ? [] : [` ${timeCell(at)}`]), ...(outcomeText ? [`: ${outcomeText}`] : [])].join('');
 }
@@ -40,7 +40,7 @@ export function capWordsOf({ mode, cappedBy }: ReportDecision): string | undefin
   return cappedBy === null ? undefined : `lowered to mode ${mode} by the ${cappedBy}`;
 }
 
-/** Which run wrote a decision that still stands. */
+/** The run that wrote a decision that is still in force. */
 export function unchangedWords({ unchanged, runSeq, writtenAt }: RunDecision): string | undefined {
   return unchanged ? `decided in run ${runSeq}, ${timeCell(writtenAt)}` : undefined;
 }

@@ -1,4 +1,4 @@
-// report: fact values for people: what a decision rests on, one by one.
+// report: fact values for people: the basis of a decision, one by one.
 import type { Change } from '../domain/effect.ts';
 import type { Fact } from '../domain/facts.ts';
 import { isoTime } from '../domain/time-text.ts';
@@ -7,18 +7,18 @@ import { clip } from './hostile-text.ts';
 
 const VALUE_MAX = 200;
 
-/** `MdmData.CompromisedStatus = "TRUE"`, one text a fact. Time stamps are told as times too. */
+/** `MdmData.CompromisedStatus = "TRUE"`, one text per fact. Time stamps are also shown as times. */
 export function factTexts(facts: { [path: string]: Fact }): string[] {
   return Object.entries(facts).map(([path, value]) => `${path} = ${clip(valueText(value), VALUE_MAX)}`);
 }
 
-/** `spec.backend.target.port: "80" → "8443"`, one text a change. */
+/** `spec.backend.target.port: "80" → "8443"`, one text per change. */
 export function changeTexts(changes: readonly Change[]): string[] {
   const side = (value: Fact) => (value === null ? '(none)' : clip(valueText(value), VALUE_MAX));
   return changes.map(({ path, from, to }) => `${path}: ${side(from)} → ${side(to)}`);
 }
 
-/** An integer over 2^53 was stored as a string of digits; it is shown as the number that it is. */
+/** An integer over 2^53 was stored as a string of digits; it is shown as a number. */
 function valueText(value: Fact): string {
   if (typeof value === 'bigint' || (typeof value === 'string' && /^\d{16,19}$/.test(value)))
     return `${value}${timeHint(BigInt(value))}`;
@@ -33,7 +33,7 @@ function jsonOf(value: Fact): string {
 const EARLIEST_MS = Date.UTC(2010, 0);
 const LATEST_MS = Date.UTC(2100, 0);
 
-/** Only what can be nothing but a time stamp: ten digits or more, between 2010 and 2100. */
+/** Only values that can be nothing but a time stamp: ten digits or more, between 2010 and 2100. */
 function timeHint(value: number | bigint): string {
   if (value < 1_000_000_000) return '';
   const epochMs = epochMsOf(value);

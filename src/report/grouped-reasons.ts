@@ -1,5 +1,5 @@
-// report: who and why, for a terminal's column: a reason that several share is told once, above them.
-// In: names with reasons, in order, and how many there are in all. Out: the lines of one cell. It loses no name it is given.
+// report: who and why, for a terminal's column: a shared reason is printed once, above its names. In: names with
+// reasons, in order, and their total number. Out: the lines of one cell. It drops no name that it is given.
 import { countText } from './fact-text.ts';
 import { showHidden } from './hostile-text.ts';
 
@@ -8,7 +8,7 @@ export interface NamedReason {
   why: string;
 }
 
-/** At most `max` names; those of `count` that are left out are told by their number. */
+/** At most `max` names; of the rest of `count` only the number is shown. */
 export function groupReasons(items: readonly NamedReason[], count: number, max: number): string {
   const shown = items.slice(0, max);
   const lines = [...new Set(shown.map(({ why }) => why))].flatMap((why) => {

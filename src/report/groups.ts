@@ -1,5 +1,5 @@
-// report: decisions and unknowns put together for people: by rule and action, by rule and reason, by rule and missing fact.
-// In: a report. Out: groups in the report's order. Nothing is left out here: the writers cap what they print.
+// report: decisions and unknowns grouped for people: by rule and action, by rule and reason, by rule and missing fact.
+// In: a report. Out: groups in the report's order. Nothing is left out here: the writers limit what they print.
 import type { ActionName } from '../domain/action.ts';
 import type { ReasonCode } from '../domain/decision.ts';
 import { type ActKind, actKindOf } from './act-kind.ts';
@@ -9,10 +9,10 @@ import type { Report, RunDecision } from './report.ts';
 export interface ActGroup {
   rule: string;
   title: string;
-  /** Why it is not done, when it is not: `lowered to mode dry-run by the run`. Empty when nothing lowered the mode. */
+  /** Why it is not done: `lowered to mode dry-run by the run`. Empty when nothing lowered the mode. */
   limits: string[];
   action: ActionName;
-  /** It undoes what the rule did, the trouble being over. */
+  /** It undoes what the rule did, because the rule no longer matches. */
   undo: boolean;
   decisions: RunDecision[];
 }

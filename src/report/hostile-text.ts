@@ -1,5 +1,5 @@
-// report: names come from devices, and are hostile: what would not be seen, or would steer a terminal, is shown instead.
-// In: any text. Out: text of visible characters on one line. It loses nothing: each hidden character is named.
+// report: names come from devices, and are hostile: invisible characters and terminal controls are spelled out. In: any
+// text. Out: text of visible characters on one line. It loses nothing: each hidden character is named.
 
 // Control (Cc), format (Cf: bidi marks and overrides, zero-width, tags), line separators, halves of surrogate pairs;
 // and letters that look like nothing. Joiners (U+200C, U+200D) stay: Persian words and emoji are spelled with them.
@@ -13,7 +13,7 @@ export function showHidden(text: string): string {
   });
 }
 
-/** At most `max` characters of visible text; what is cut is told by an ellipsis. */
+/** At most `max` characters of visible text; an ellipsis marks a cut. */
 export function clip(text: string, max: number): string {
   const characters = [...text];
   return characters.length <= max ? text : `${characters.slice(0, max - 1).join('')}…`;

@@ -1,5 +1,5 @@
-// report: decisions and audit entries as tables for a terminal: what `decisions` and `audit list` print.
-// In: rows as the store gives them. Out: text without a control character but line feeds.
+// report: decisions and audit entries as tables for a terminal: the output of `decisions` and `audit list`. In: rows of
+// the store. Out: text whose only control characters are line feeds.
 import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import { deletionTexts } from '../domain/deletion.ts';
@@ -12,7 +12,7 @@ import { clip, showHidden } from './hostile-text.ts';
 import { type TerminalOptions, terminalTable } from './terminal-table.ts';
 import { timeCell } from './words.ts';
 
-/** One row a decision, in the order given. */
+/** One row per decision, in the given order. */
 export function decisionsText(decisions: readonly StoredDecision[], options: TerminalOptions = {}): string {
   if (decisions.length === 0) return 'no decisions\n';
   const rows = decisions
@@ -37,7 +37,7 @@ export function decisionsText(decisions: readonly StoredDecision[], options: Ter
   return `${terminalTable(['When', 'Subject and action', 'Rule and decision', 'Why'], rows, options)}\n`;
 }
 
-/** One row an entry, in the order given; the body as its members, those that tell most first. JSON has all of it whole. */
+/** One row per entry, in the given order; the body as its members, the most informative first. JSON has all of it. */
 export function auditText(entries: readonly AuditEntry[], options: TerminalOptions = {}): string {
   if (entries.length === 0) return 'no audit entries\n';
   const rows = entries
@@ -48,7 +48,7 @@ export function auditText(entries: readonly AuditEntry[], options: TerminalOptio
       kind,
       showHidden(`${bodyTexts(body).join(', ')} [${hash.slice(0, 12)}]`),
     ]);
-  return `${terminalTable(['Entry', 'When', 'What', 'Said, and hash'], rows, options)}\n`;
+  return `${terminalTable(['Entry', 'When', 'What', 'Content and hash'], rows, options)}\n`;
 }
 
 /** What a reader looks for first; identifiers come last. */

@@ -1,5 +1,5 @@
-// report: the part of the Markdown report that says what the run rests on: what is unknown, the sources, the rules.
-// INVARIANT: as in markdown.ts, hostile text is only printed through `md` or `code`.
+// report: the context part of the Markdown report: what is unknown, the sources, the rules. INVARIANT: as in
+// markdown.ts, hostile text is only printed through `md` or `code`.
 import { countText } from './fact-text.ts';
 import { unknownGroups } from './groups.ts';
 import { code, md, mdTable } from './markdown-text.ts';
@@ -29,8 +29,8 @@ export function unknownPart(report: Report, rowsMax: number): string {
   const total = groups.reduce((sum, { count }) => sum + count, 0);
   return [
     `## Unknown (${countText(total)})`,
-    'A fact that a rule needs is missing, too old or of the wrong type: nothing is ever done on it.',
-    mdTable(['Rule', 'Subjects', 'For want of', 'Examples'], rows),
+    'A fact that a rule needs is missing, too old or of the wrong type. Unknown verdicts never lead to an action.',
+    mdTable(['Rule', 'Subjects', 'Missing', 'Examples'], rows),
   ].join('\n\n');
 }
 

@@ -1,13 +1,15 @@
-// report: hostile text into Markdown, so that it is read as text by every renderer that tickets are pasted into.
-// INVARIANT: all that does not come from this folder goes through `md` or `code`, and never begins a line.
+// report: hostile text in Markdown: every renderer that tickets are pasted into shows it as text. INVARIANT: text from
+// outside this folder goes through `md` or `code`, and never begins a line.
 import { showHidden } from './hostile-text.ts';
 
-/** Breaks a word for machines and not for eyes: backslashes do not keep a ticket system from seeing `@name` or `#12`. */
+/**
+ * Breaks a word for machines and not for eyes: backslashes do not stop a ticket system from finding `@name` or `#12`.
+ */
 const BREAK = '\u200b';
 
 const ENTITIES: { [character: string]: string } = { '<': '&lt;', '>': '&gt;', '&': '&amp;' };
 
-/** Text as Markdown: punctuation that means something is escaped, mentions, issue numbers and bare links are broken. */
+/** Text as Markdown: special punctuation is escaped; mentions, issue numbers and bare links are broken. */
 export function md(text: string): string {
   return showHidden(text)
     .replace(/[<>&]/g, (found) => ENTITIES[found] as string)
@@ -18,7 +20,7 @@ export function md(text: string): string {
     .replace(/(?<=\b(?:www|mailto|xmpp))([.:])/gi, '\\$1');
 }
 
-/** A word that our own vocabulary or an id gives, in code style; anything else is escaped like all text. */
+/** A word from our own vocabulary or an id, in code style; anything else is escaped like all text. */
 export function code(text: string): string {
   return /^[\w.:-]+$/.test(text) ? `\`${text}\`` : md(text);
 }

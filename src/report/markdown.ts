@@ -1,5 +1,5 @@
-// report: the Markdown writer: one page, fit to be pasted into a ticket. Long lists are capped; the JSON report has all.
-// INVARIANT: what comes from a record, a rule or a server is only printed through `md` or `code`.
+// report: the Markdown writer: one page that can be pasted into a ticket. Long lists are capped; the JSON report has
+// everything. INVARIANT: text from a record, a rule or a server is only printed through `md` or `code`.
 import type { KnownTraits } from '../domain/action.ts';
 import type { ActKind } from './act-kind.ts';
 import { type DecisionColumn, decisionColumns, HELD_BECAUSE, OUTCOME } from './decision-columns.ts';
@@ -12,7 +12,7 @@ import type { Report, RunDecision } from './report.ts';
 import { durationWords, headline, placeWords, reasonWords, summaryWords, waitsInPlan, wayOutWords } from './words.ts';
 
 export interface MarkdownOptions {
-  /** Rows of one table, and examples of one group are a quarter of it. */
+  /** Rows of one table; a group shows a quarter as many examples. */
   rowsMax?: number;
   /** What they call their targets. */
   actions?: KnownTraits;
@@ -103,7 +103,7 @@ function heldGroupPart(report: Report, group: ReasonGroup, options: MarkdownOpti
   ].join('\n\n');
 }
 
-/** A person's way out, with the commands that take it. */
+/** What an operator can do, with the commands for it. */
 function wayOutPart(report: Report, decision: RunDecision): string {
   const { plan } = report;
   const words = md(wayOutWords(decision, report));

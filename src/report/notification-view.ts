@@ -1,5 +1,5 @@
-// report: a notification of the outbox as readers get it: what became of it, how old it is, and why it was not delivered.
-// In: a stored notification and the time. Out: plain data; its texts may hold hostile names: each writer escapes them.
+// report: a notification of the outbox as readers see it: its state, its age, and why it was not delivered. In: a
+// stored notification and the time. Out: plain data; its texts may hold hostile names: each writer escapes them.
 import type { StoredNotification } from '../domain/notification.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { isoOrNull } from './iso-or-null.ts';
@@ -16,7 +16,7 @@ export function notificationView(notification: StoredNotification, nowMs: number
     text,
     attempts,
     nextAttemptAt: isoOrNull(nextAt),
-    /** What the last attempt ended with; null before the first. */
+    /** The result of the last attempt; null before the first. */
     lastAnswer: note ?? null,
     about,
   };

@@ -1,4 +1,5 @@
-// report: exemptions, the stop switch and what became of a release, as readers get them: times as text, nothing left out.
+// report: exemptions, the stop switch and the result of a release, as readers see them: times as text, nothing left
+// out.
 import type { ActionName } from '../domain/action.ts';
 import { aboutText, type Exemption, isInForce } from '../domain/exemption.ts';
 import type { Intent } from '../domain/intent.ts';
@@ -34,7 +35,7 @@ export function acceptanceView({ source, at, by, reason, run, causes, count }: A
   return { source, at: isoTime(at), by, reason, run, causes, count };
 }
 
-/** What became of a release: the undo that was sent, if one had to be. */
+/** The result of a release: the undo that was sent, if one was needed. */
 export function releasedView(released: {
   target: string;
   action: ActionName;

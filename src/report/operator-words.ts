@@ -1,5 +1,5 @@
-// report: what a run saw of people's steering, as the JSON report has it and as sentences for the summary.
-// In: a stored run. Out: plain text that may hold hostile names: each writer escapes it for its own medium.
+// report: the operator commands that a run saw, as the JSON report has them and as sentences for the summary. In: a
+// stored run. Out: plain text that may hold hostile names: each writer escapes it for its own medium.
 import type { Stop } from '../domain/operator.ts';
 import type { RunRecord } from '../domain/store.ts';
 import { isoTime } from '../domain/time-text.ts';
@@ -23,14 +23,14 @@ export function operatorView(run: RunRecord, stopNow: Stop | undefined): ReportO
   };
 }
 
-/** One sentence for each thing that a reader has to know; none when nothing was said. */
+/** One sentence for each thing that a reader has to know; none without operator commands. */
 export function operatorWords(operator: ReportOperatorState): string[] {
   const { exemptionsEnding, exemptionsUnused, accepted } = operator;
   return [
     ...stopWords(operator),
     ...accepted.map(({ source, by, reason, overrode, refused }) =>
       refused === null
-        ? `${by} accepted this reading of ${source} (${reason}), although: ${overrode.map(({ text }) => text).join('; ')}.`
+        ? `${by} accepted this reading of ${source} (${reason}), which overruled: ${overrode.map(({ text }) => text).join('; ')}.`
         : `The acceptance of ${source} by ${by} was used up without effect: ${refused}.`,
     ),
     ...exemptionsEnding.map(
@@ -38,17 +38,17 @@ export function operatorWords(operator: ReportOperatorState): string[] {
     ),
     ...exemptionsUnused.map(
       ({ id, about, owner, createdAt }) =>
-        `Exemption ${id} of ${about} (${owner}) never stood in the way of anything since ${createdAt}.`,
+        `Exemption ${id} of ${about} (${owner}) has matched nothing since ${createdAt}.`,
     ),
   ];
 }
 
-/** The stop that the run saw, and that of now: either may have come or gone since the run. */
+/** The stop that the run saw, and the current one: either may have begun or ended since the run. */
 function stopWords({ stopped, stoppedNow }: ReportOperatorState): string[] {
   const lasts = stopped !== null && stopped.at === stoppedNow?.at;
   return [
     ...(stopped && !lasts
-      ? [`This run was STOPPED by ${stopped.by} at ${stopped.at} (${stopped.reason}), which was lifted since.`]
+      ? [`This run was STOPPED by ${stopped.by} at ${stopped.at} (${stopped.reason}), which has been lifted since.`]
       : []),
     ...(stoppedNow
       ? [

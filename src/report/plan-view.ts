@@ -1,4 +1,4 @@
-// report: plans, intents and claims as readers get them: times as text, nothing left out.
+// report: plans, intents and claims as readers see them: times as text, nothing left out.
 import type { Claim } from '../domain/claim.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { Plan, PlannedIntent } from '../domain/plan.ts';
@@ -6,7 +6,7 @@ import { isoTime } from '../domain/time-text.ts';
 import { isoOrNull } from './iso-or-null.ts';
 import type { ReportHeldIntent, ReportPlan } from './report.ts';
 
-/** A run's plan. A run that planned nothing has a digest all the same. */
+/** A run's plan. A run that planned nothing still has a digest. */
 export function reportPlan(plan: Plan | undefined, digest: string): ReportPlan {
   return {
     id: plan?.id ?? null,

@@ -1,5 +1,5 @@
-// report: the shape of a run's report (design, section 7), as JSON says it and as the other writers read it.
-// Times are ISO 8601 in UTC; integers over 2^53 are strings of digits; what does not apply is null, never left out.
+// report: the shape of a run's report (design, section 7): the JSON document, which the other writers render. Times are
+// ISO 8601 in UTC; integers over 2^53 are strings of digits; what does not apply is null, never left out.
 import type { ActionName } from '../domain/action.ts';
 import type { DecisionName, Outcome, ReasonCode } from '../domain/decision.ts';
 import type { Effect } from '../domain/effect.ts';
@@ -22,7 +22,7 @@ export interface Report {
   operator: ReportOperatorState;
 }
 
-/** What the run saw of people's steering. */
+/** The operator commands that the run saw. */
 export interface ReportOperatorState {
   /** Everything was stopped when it began. */
   stopped: { at: string; by: string; reason: string } | null;
@@ -32,7 +32,7 @@ export interface ReportOperatorState {
   exemptionsEnding: { id: string; about: string; owner: string; expiresAt: string }[];
   /** Exemptions that never stood in the way of anything. */
   exemptionsUnused: { id: string; about: string; owner: string; createdAt: string }[];
-  /** Readings that a person took as they are; `refused` says why one did not apply. */
+  /** Readings that an operator accepted; `refused` is why one did not apply. */
   accepted: { source: Source; by: string; reason: string; overrode: TrustReason[]; refused: string | null }[];
 }
 
@@ -40,7 +40,7 @@ export interface ReportRun {
   id: string;
   seq: number;
   mode: Mode;
-  /** The most that the daemon allowed. */
+  /** The highest mode that the daemon allowed. */
   daemonMode: Mode;
   trigger: RunTrigger;
   startedAt: string;
@@ -52,9 +52,9 @@ export interface ReportRun {
   demo: boolean;
   rules: string[];
   ruleSetHash: string;
-  /** The folder that the rules were loaded from; null of runs before this was kept. */
+  /** The folder that the rules were loaded from; null in runs of earlier versions. */
   rulesDir: string | null;
-  /** True: over other rules than the active set. It sent nothing, and is kept nowhere but in this report. */
+  /** True: over other rules than the active set. It sent nothing, and exists only in this report. */
   whatIf: boolean;
 }
 
@@ -72,14 +72,14 @@ export interface ReportSource {
 }
 
 export interface ReportSnapshot {
-  /** Null when the run broke off before it had one; all counts are 0 then. */
+  /** Null when the run broke off before it had one; all counts are then 0. */
   id: string | null;
   at: string | null;
   devices: number;
   users: number;
   services: number;
   events: number;
-  /** Every source that was asked for is trusted; one that this edition does not have (403) does not count. */
+  /** Every source that was read is trusted; one that this edition does not have (403) does not count. */
   trusted: boolean;
   reasons: TrustReason[];
   sources: Partial<Record<Source, ReportSource>>;
@@ -90,14 +90,14 @@ export interface ReportPlan {
   id: string | null;
   digest: string;
   intents: number;
-  /** As it is now, not as it was when the run ended. */
+  /** Its current status, not that at the end of the run. */
   status: PlanStatus | null;
   createdAt: string | null;
   expiresAt: string | null;
   decidedAt: string | null;
   decidedBy: string | null;
   decidedReason: string | null;
-  /** Intents that wait for a person. */
+  /** Intents that wait for an operator. */
   held: ReportHeldIntent[];
 }
 
@@ -122,7 +122,7 @@ export interface ReportRule {
   no_match: number;
   unknown: number;
   error: number;
-  /** By the fact that was missing: how many subjects. */
+  /** By missing fact: how many subjects. */
   missing: { [fact: string]: number };
   /** At most 100 subjects whose verdict was unknown or error, with the reason. */
   examples: { subject: string; verdict: 'unknown' | 'error'; reason: string }[];
@@ -134,7 +134,7 @@ export interface ReportDecision {
   ruleHash: string;
   subject: { kind: SubjectKind; id: string; name: string };
   verdict: VerdictName;
-  /** Since when the rule has matched this subject. */
+  /** When the rule began to match this subject. */
   since: string;
   decision: DecisionName;
   reason: ReasonCode;
@@ -147,7 +147,7 @@ export interface ReportDecision {
   outcomeText: string | null;
   facts: { [path: string]: Fact };
   effect: Effect;
-  /** The run that wrote it first. */
+  /** The run that first wrote it. */
   runId: string;
   runSeq: number;
   writtenAt: string;
@@ -155,11 +155,11 @@ export interface ReportDecision {
   intentId: string | null;
 }
 
-/** A decision within one run's report: with what only a run can say of it. */
+/** A decision within one run's report: with what only a run can add. */
 export interface RunDecision extends ReportDecision {
-  /** True when an earlier run wrote it, and it still stood in this one. */
+  /** True when an earlier run wrote it, and it was still in force in this one. */
   unchanged: boolean;
-  /** True when the run's plan has an intent of it: of what waits, and in a dry run also of what would be done. */
+  /** True when the run's plan has an intent for it: for what waits, and in a dry run also for what would be done. */
   inPlan: boolean;
   intent: ReportIntent | null;
 }
@@ -175,8 +175,8 @@ export interface ReportIntent {
 }
 
 /**
- * Counted in decisions. `succeeded` includes what was confirmed by reading back; `unknown` and `parked` include what an
- * earlier run left so, since it still waits.
+ * Counted in decisions. `succeeded` includes what a read-back confirmed; `unknown` and `parked` include those that an
+ * earlier run left, since they still wait.
  */
 export interface ReportSummary {
   act: number;
@@ -187,6 +187,6 @@ export interface ReportSummary {
   unknown: number;
   parked: number;
   dry_run: number;
-  /** To be acted on, without an outcome (yet). */
+  /** Decided to act, without an outcome (yet). */
   pending: number;
 }

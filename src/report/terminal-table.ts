@@ -1,10 +1,10 @@
-// report: tables for a terminal, by cli-table3, fitted to its width. No color: output goes to pipes too.
-// In: cells of any text. Out: a table of visible characters, in which no cell is cut: long ones are wrapped.
+// report: tables for a terminal, by cli-table3, fitted to its width. No color: output goes to pipes too. In: cells of
+// any text. Out: a table of visible characters. No cell is cut: long ones are wrapped.
 import Table from 'cli-table3';
 import { showHidden } from './hostile-text.ts';
 
 export interface TerminalOptions {
-  /** Columns of the terminal; 100 unless told otherwise. */
+  /** Columns of the terminal; 100 by default. */
   width?: number;
 }
 
@@ -18,8 +18,8 @@ export function terminalTable(
   options: TerminalOptions = {},
 ): string {
   const cells = rows.map((row) => row.map(visibleLines));
-  const room = (options.width ?? WIDTH) - (3 * head.length + 1); // borders and padding
-  const widths = fitWidths(head, cells, room);
+  const available = (options.width ?? WIDTH) - (3 * head.length + 1); // borders and padding
+  const widths = fitWidths(head, cells, available);
   const wrapped = cells.map((row) => row.map((lines, column) => wrapLines(lines, widths[column] as number)));
   const compact = wrapped.every((row) => row.every((cell) => !cell.includes('\n')));
   const table = new Table({
@@ -36,25 +36,25 @@ export function paragraph(words: string, { width = WIDTH }: TerminalOptions): st
   return wrapLines([showHidden(words)], width);
 }
 
-/** A cell's own line breaks are made here, between its parts; any in the data are shown, not followed. */
+/** A cell's own line breaks are made here, between its parts; those in the data are shown, not followed. */
 function visibleLines(cell: string): string[] {
   return cell.split('\n').map(showHidden);
 }
 
-/** Takes the room that is lacking from the widest columns: first where no word has to be broken for it. */
-function fitWidths(head: readonly string[], cells: readonly string[][][], room: number): number[] {
+/** Takes the missing width from the widest columns: first where no word has to be broken for it. */
+function fitWidths(head: readonly string[], cells: readonly string[][][], available: number): number[] {
   const measure = (of: (line: string) => number) =>
     head.map((title, column) =>
       Math.max(of(title), ...cells.map((row) => Math.max(0, ...(row[column] ?? []).map(of)))),
     );
   const widths = measure(textWidth);
-  narrow(widths, measure(widestWord), room);
-  narrow(widths, new Array(head.length).fill(COLUMN_MIN), room);
+  narrow(widths, measure(widestWord), available);
+  narrow(widths, new Array(head.length).fill(COLUMN_MIN), available);
   return widths;
 }
 
-function narrow(widths: number[], floors: readonly number[], room: number): void {
-  let lacking = widths.reduce((sum, width) => sum + width, 0) - room;
+function narrow(widths: number[], floors: readonly number[], available: number): void {
+  let lacking = widths.reduce((sum, width) => sum + width, 0) - available;
   while (lacking > 0) {
     const spare = widths.map((width, column) => (width > (floors[column] as number) ? width : 0));
     const widest = spare.indexOf(Math.max(...spare));

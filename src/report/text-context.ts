@@ -1,5 +1,5 @@
-// report: the part of the terminal report that says what the run rests on: what is unknown, the sources, the rules.
-// In: a report. Out: text without a control character but line feeds.
+// report: the context part of the terminal report: what is unknown, the sources, the rules. In: a report. Out: text
+// whose only control characters are line feeds.
 import { countText } from './fact-text.ts';
 import { groupReasons } from './grouped-reasons.ts';
 import { unknownGroups } from './groups.ts';
@@ -31,10 +31,10 @@ export function unknownText(report: Report, options: TerminalOptions): string {
   const total = groups.reduce((sum, { count }) => sum + count, 0);
   return [
     paragraph(
-      `UNKNOWN (${countText(total)}): a fact is missing, too old or of the wrong type; nothing is done on it`,
+      `UNKNOWN (${countText(total)}): a fact is missing, too old or of the wrong type; no action follows`,
       options,
     ),
-    terminalTable(['Rule', 'Subjects', 'For want of', 'Examples'], rows, options),
+    terminalTable(['Rule', 'Subjects', 'Missing', 'Examples'], rows, options),
   ].join('\n');
 }
 

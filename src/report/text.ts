@@ -1,5 +1,6 @@
-// report: the terminal writer: the same report in tables, for the operator who asks "why was this laptop banned?".
-// In: a report. Out: text without a control character but line feeds. Long lists are capped; the JSON report has all.
+// report: the terminal writer: the same report in tables, for the operator who asks "why was this laptop banned?". In:
+// a report. Out: text whose only control characters are line feeds. Long lists are capped; the JSON report has
+// everything.
 import type { KnownTraits } from '../domain/action.ts';
 import type { ActKind } from './act-kind.ts';
 import { type DecisionColumn, decisionColumns, HELD_BECAUSE, OUTCOME } from './decision-columns.ts';

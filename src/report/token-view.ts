@@ -1,4 +1,4 @@
-// report: a token of the HTTP endpoint as readers get it: times as text, nothing left out but the hash.
+// report: a token of the HTTP endpoint as readers see it: times as text, nothing left out but the hash.
 import { type EndpointToken, isGood } from '../domain/endpoint-token.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { isoOrNull } from './iso-or-null.ts';

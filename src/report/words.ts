@@ -1,4 +1,4 @@
-// report: a report in plain words, for Markdown and terminal alike: headline, summary, and what each reason means.
+// report: a report in plain words, for Markdown and terminal alike: headline, summary, and the meaning of each reason.
 // In: a report. Out: plain text that may hold hostile names: each writer escapes it for its own medium.
 import type { ReasonCode } from '../domain/decision.ts';
 import { formatDuration } from '../domain/duration.ts';
@@ -10,22 +10,22 @@ import { operatorWords } from './operator-words.ts';
 import type { Report, ReportPlan, ReportSource, RunDecision } from './report.ts';
 
 const REASON_WORDS: Record<ReasonCode, string> = {
-  untrusted_source: 'the data that it rests on is not trusted',
-  exempt: 'a person exempted it for a time',
-  already_so: 'the target is in the wanted state already',
+  untrusted_source: 'its data is not trusted',
+  exempt: 'an exemption is in force',
+  already_so: 'the target is already in the intended state',
   in_doubt: 'an earlier action on it is not resolved yet, or needs a person',
-  already_acted: 'it was acted on already in this episode',
-  rejected: 'a person rejected it for this episode',
-  overridden: 'a person reversed it: left alone until the trouble has cleared',
+  already_acted: 'it was already acted on in this episode',
+  rejected: 'an operator rejected it for this episode',
+  overridden: 'somebody reversed it: left alone until the rule no longer matches',
   for_not_reached: 'it has not matched for long enough yet',
-  cooldown: 'the last attempt was too short a time ago',
+  cooldown: 'the last attempt was too recent',
   impossible_target: 'the target cannot be acted on',
-  serial_shared: 'several devices that differ share the serial number',
-  conflict: 'another rule wants the opposite',
+  serial_shared: 'several different devices share the serial number',
+  conflict: 'another rule proposes the opposite',
   other_first: 'another action on the same target comes first',
   limits: "more targets at once than the rule's limit allows",
-  owners: 'several devices of one owner would be taken at once',
-  approval_needed: 'a person has to approve it',
+  owners: 'several devices of one owner would be affected at once',
+  approval_needed: 'an operator has to approve it',
   rule_matches: 'the rule matches',
   cleared: 'the rule no longer matches: what was done is undone',
   ceiling: 'the ceiling of the action is reached',
@@ -42,7 +42,7 @@ export function timeWords(iso: string): string {
   return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
 }
 
-/** The same for a column, where it may be wrapped between date and time: `2026-11-21 09:37:02Z`. */
+/** The same for a column, where it may wrap between date and time: `2026-11-21 09:37:02Z`. */
 export function timeCell(iso: string): string {
   return `${iso.slice(0, 10)} ${iso.slice(11, 19)}Z`;
 }
@@ -59,7 +59,7 @@ export function headline({ run }: Report): string {
   return `Trustward: ${kind}, ${timeWords(run.startedAt)}${run.demo ? ' (DEMO)' : ''}`;
 }
 
-/** One paragraph: what was looked at, what was done or would be, what waits, and whether to trust it. */
+/** One paragraph: what was judged, what was done or would be, what waits, and whether to trust it. */
 export function summaryWords(report: Report): string {
   return [
     ...beginningWords(report),
@@ -87,7 +87,7 @@ function lookedAtWords({ snapshot, rules }: Report): string {
   const nouns = { devices: 'device', users: 'user', services: 'service', events: 'event' } as const;
   const read = SOURCES.filter((source) => snapshot.sources[source]?.state === 'read');
   if (read.length === 0) return `${plural(rules.length, 'rule')}, and no source was read.`;
-  return `${plural(rules.length, 'rule')} looked at ${read.map((source) => plural(snapshot[source], nouns[source])).join(', ')}.`;
+  return `${plural(rules.length, 'rule')} judged ${read.map((source) => plural(snapshot[source], nouns[source])).join(', ')}.`;
 }
 
 function doneWords(report: Report): string[] {
@@ -105,10 +105,10 @@ function liveWords(acts: readonly RunDecision[]): string[] {
   return [`Acted on ${plural(acts.length, 'match', 'matches')}: ${outcomes.join(', ')}.`];
 }
 
-/** INVARIANT: a dry run tells the truth: a rule whose own mode is `dry-run` acts in no run, and is not counted here. */
+/** INVARIANT: a dry run is accurate: a rule whose own mode is `dry-run` acts in no run, and is not counted here. */
 function wouldWords({ run }: Report, count: number): string[] {
   const matches = plural(count, 'match', 'matches');
-  if (run.whatIf) return [`Were they active, a live run would act on ${matches}.`];
+  if (run.whatIf) return [`If they were active, a live run would act on ${matches}.`];
   if (run.mode === 'dry-run') return [`A live run would act on ${matches}.`];
   return count === 0 ? [] : [`${matches} would be acted on if the mode allowed it.`];
 }
@@ -123,9 +123,7 @@ function waitingWords({ summary, rules, decisions }: Report): string[] {
   const unknown = rules.reduce((sum, rule) => sum + rule.unknown + rule.error, 0);
   const inDoubt = decisions.filter(({ reason }) => reason === 'in_doubt').length;
   return [
-    ...(inDoubt === 0
-      ? []
-      : [`${countText(inDoubt)} from earlier runs not resolved: see what is skipped as in doubt.`]),
+    ...(inDoubt === 0 ? [] : [`${countText(inDoubt)} from earlier runs not resolved: see those skipped as in doubt.`]),
     `${countText(summary.hold)} held for a person, ${countText(summary.skip)} skipped, ${plural(unknown, 'verdict')} unknown.`,
   ];
 }
@@ -164,21 +162,24 @@ const STATE_WORDS = {
 
 const NOT_LIFTED: ReadonlySet<ReasonCode> = new Set(['conflict', 'other_first', 'stopped', 'ceiling']);
 
-/** Whether approving the run's plan lets a held decision go on. A dry run's plan may have what a ceiling then holds. */
+/**
+ * Whether approving the run's plan lets a held decision continue. A dry run's plan may hold what a ceiling then holds
+ * back.
+ */
 export function waitsInPlan({ decision, reason, inPlan }: RunDecision): boolean {
   return decision === 'hold' && inPlan && !NOT_LIFTED.has(reason);
 }
 
-/** What a person can do about a held decision. */
+/** What an operator can do about a held decision. */
 export function wayOutWords(decision: RunDecision, { run, plan }: Pick<Report, 'run' | 'plan'>): string {
-  if (run.whatIf) return 'Were these rules active, it would wait.';
+  if (run.whatIf) return 'If these rules were active, it would wait.';
   if (waitsInPlan(decision) && plan.id !== null) return planWords(plan);
   if (decision.reason === 'conflict') return 'No approval lifts this: change one of the rules, or end the other claim.';
-  if (decision.reason === 'other_first') return 'It goes on when that is done, rejected, or not wished any more.';
-  if (decision.reason === 'stopped') return 'It goes on with the first run after `trustward resume`.';
+  if (decision.reason === 'other_first') return 'It continues when that is done, rejected, or no longer proposed.';
+  if (decision.reason === 'stopped') return 'It continues with the first run after `trustward resume`.';
   if (decision.reason === 'ceiling')
-    return 'No approval lifts a ceiling: it comes back with a later run, or raise the ceiling in the configuration.';
-  return 'It comes back with the next run.';
+    return 'No approval lifts a ceiling: a later run tries it again, or raise the ceiling in the configuration.';
+  return 'The next run tries it again.';
 }
 
 function planWords(plan: ReportPlan): string {
@@ -193,7 +194,7 @@ function planWords(plan: ReportPlan): string {
   return `It waits in plan ${plan.id}, until ${timeWords(plan.expiresAt ?? '')}.`;
 }
 
-/** A what-if has no place among the runs of a database. */
+/** A what-if has no number among the runs of a database. */
 export function placeWords({ seq, whatIf }: Report['run']): string {
   return whatIf ? 'a what-if, kept nowhere' : `number ${seq}`;
 }

@@ -7,7 +7,7 @@ import type { Evaluator } from '../domain/verdict.ts';
 import { compileRules, type LoadedRule, loadRules, problemLine } from '../evaluate/index.ts';
 import type { ActiveRules } from '../run/engine.ts';
 
-/** A folder's rules, or what was wrong with it. */
+/** A folder's rules, or what is wrong with it. */
 type Found = { rules: readonly LoadedRule[]; hash: string } | { error: AppError };
 
 export interface RuleChange {
@@ -19,7 +19,7 @@ export interface RuleChange {
 export class RuleHolder {
   private current: ActiveRules | undefined;
   private loaded: readonly LoadedRule[] = [];
-  /** What was wrong with the folder at the last look, a line each; undefined when the active set is what it says. */
+  /** What was wrong with the folder when last loaded, one line each; undefined when the active set is the folder's. */
   refusal: readonly string[] | undefined;
 
   constructor(
@@ -45,8 +45,8 @@ export class RuleHolder {
   }
 
   /**
-   * Loads again; answers what was wrong, in which case the last good set goes on.
-   * INVARIANT: a change is recorded before it is in force: when `record` fails, all stays as it was.
+   * Loads again; returns what was wrong, in which case the last good set stays active. INVARIANT: a change is recorded
+   * before it is in force: when `record` fails, everything stays the same.
    */
   async reload(record: (change: RuleChange) => Promise<void>): Promise<string | undefined> {
     const found = await this.look();
@@ -66,21 +66,21 @@ export class RuleHolder {
     }
   }
 
-  /** Rules that mean the same go on as they are, with their event windows. */
+  /** Rules with unchanged meaning stay, with their event windows. */
   private take(found: Found): void {
     const before = this.current?.hash;
     const wasRefused = this.refusal !== undefined;
     this.refusal = 'error' in found ? found.error.message.split('\n') : undefined;
     if ('error' in found) {
       if (before === undefined) return;
-      const said = found.error.message.replaceAll('\n', '; ');
-      this.log.error({ rulesDir: this.dir }, `rules were refused, the last good set goes on: ${said}`);
+      const problems = found.error.message.replaceAll('\n', '; ');
+      this.log.error({ rulesDir: this.dir }, `rules were refused, the last good set stays active: ${problems}`);
       return;
     }
     const { rules, hash } = found;
     this.loaded = rules;
     if (hash === before) {
-      if (wasRefused) this.log.info({ rules: rules.length, hash }, 'rules are in order again, as they were');
+      if (wasRefused) this.log.info({ rules: rules.length, hash }, 'rules are in order again, unchanged');
       return;
     }
     this.current = activate(rules, hash);
@@ -107,8 +107,9 @@ export function activate(loaded: readonly LoadedRule[], hash: string): ActiveRul
 }
 
 /**
- * INVARIANT: what one evaluator of a set observes, all of them do. The log is read once: events that came with a run over
- * chosen rules would be missing in the windows of the next whole run, which would call a count complete that is not.
+ * INVARIANT: what one evaluator of a set observes, all of them observe. The log is read once: events that a run over
+ * chosen rules read would be missing in the windows of the next whole run, which would call an incomplete count
+ * complete.
  */
 function sharingEvents(): (rules: readonly LoadedRule[]) => Evaluator {
   const all: Evaluator[] = [];
@@ -124,20 +125,20 @@ function sharingEvents(): (rules: readonly LoadedRule[]) => Evaluator {
   };
 }
 
-/** Errors: AppError `rules`, with every problem of every file, one a line; also for a folder without any rule. */
+/** Errors: AppError `rules`, with every problem of every file, one per line; also for a folder without any rule. */
 export async function loadRuleFolder(
   dir: string,
   traits: ReadonlyMap<ActionName, ActionTraits>,
 ): Promise<{ rules: readonly LoadedRule[]; hash: string }> {
   const set = await loadRules(dir, { traits }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === undefined) throw error;
-    const what = error.code === 'ENOENT' ? 'is not there' : `cannot be read (${error.code})`;
+    const what = error.code === 'ENOENT' ? 'does not exist' : `cannot be read (${error.code})`;
     const where = `the rules folder \`${dir}\` ${what}`;
     throw new AppError('rules', `${where}: give a folder of rule files in TRUSTWARD_RULES or --rules`);
   });
   if (set.problems.length > 0) throw new AppError('rules', set.problems.map(problemLine).join('\n'));
   if (set.rules.length === 0) {
-    const what = `there is no rule in \`${dir}\`: nothing can be judged, and nothing is undone`;
+    const what = `there is no rule in \`${dir}\`: nothing can be judged or undone`;
     throw new AppError('rules', `${what}; add a rule file, or give its folder in TRUSTWARD_RULES or --rules`);
   }
   return set;

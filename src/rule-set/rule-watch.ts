@@ -1,22 +1,22 @@
-// Watches the rules folder by looking at it: notices of the file system miss files renamed into place, folders made anew,
-// swapped links and network mounts. Editors write a file in several steps, so a change counts once it has settled.
+// Polls the rules folder: notifications of the file system miss files renamed into place, folders made anew, swapped
+// links and network mounts. Editors write a file in several steps, so a change counts once it has settled.
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../domain/ports.ts';
 
-/** A change is noticed at one look and taken at the next that finds it unchanged: within two of these. */
+/** One poll notices a change, and the next takes it if the folder is unchanged: within two of these. */
 const LOOK_EVERY_MS = 1_000;
 const FOLDERS_DEEP_MAX = 16;
 
 export interface RuleWatch {
-  /** Resolves when a reload that is under way has ended. */
+  /** Resolves when a reload under way has ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Calls `changed` once for the folder as it is, so that nothing between loading and watching is missed, and again after
- * each change; never twice at a time. `failed` is told what `changed` throws, once for the folder as it is, and each further
- * look tries again.
+ * Calls `changed` once for the current folder, so that nothing between loading and watching is missed, and again after
+ * each change; never twice at a time. `failed` receives what `changed` throws, once for the same folder, and each
+ * further poll tries again.
  */
 export function watchRules(
   dir: string,
@@ -26,7 +26,7 @@ export function watchRules(
 ): RuleWatch {
   const ending = new AbortController();
   const watching = async () => {
-    let [taken, seen, told] = ['', '', ''];
+    let [taken, seen, reported] = ['', '', ''];
     for (;;) {
       await clock.sleep(LOOK_EVERY_MS, ending.signal);
       const now = (await looksOf(dir, '', 0)).join('\n');
@@ -35,8 +35,8 @@ export function watchRules(
           await changed();
           taken = now;
         } catch (error) {
-          if (now !== told) failed(error);
-          told = now;
+          if (now !== reported) failed(error);
+          reported = now;
         }
       }
       seen = now;
@@ -53,7 +53,7 @@ export function watchRules(
   };
 }
 
-/** One line for each file: its name, and what changes whenever its content may have. */
+/** One line per file: its name, and what changes whenever its content may have. */
 async function looksOf(dir: string, below: string, depth: number): Promise<string[]> {
   const entries = await readdir(join(dir, below), { withFileTypes: true }).catch(() => undefined);
   if (entries === undefined) return [`${below} cannot be read`];

@@ -1,11 +1,11 @@
-// run: a person's word that a reading is really so meets the next reading of that source. Used up by it either way.
-// INVARIANT: it overrules only what the person saw: the causes of then, on a list that has not lost more since.
+// run: applies an operator's acceptance to the next reading of that source. The reading uses it up either way.
+// INVARIANT: it overrules only what the operator saw: the same causes, on a list that has not lost more since.
 
 import { type Acceptance, isAcceptable, type UsedAcceptance } from '../domain/operator.ts';
 import type { SourceReading } from '../domain/snapshot.ts';
 import type { TrustSettings } from '../pull/trust-gate.ts';
 
-/** Makes the reading trusted when the acceptance covers it. Answers what became of the acceptance. */
+/** Makes the reading trusted when the acceptance covers it. Returns the result of the acceptance. */
 export function acceptReading(
   reading: SourceReading,
   acceptance: Acceptance,

@@ -1,4 +1,4 @@
-// run: what one run is handed, and how each stage's input is made of it.
+// run: what a run receives, and how each stage's input is built from it.
 import { type ActContext, type ActSettings, countsOfRun, type SubjectCounts } from '../act/context.ts';
 import type { DecideInput, DecideSettings } from '../decide/input.ts';
 import type { Action, ActionName } from '../domain/action.ts';
@@ -25,15 +25,15 @@ export interface EngineSettings {
   trust: TrustSettings;
   events: EventPullSettings;
   planTtlMs: number;
-  /** Older runs that nothing rests on are taken out. */
+  /** Older runs that nothing depends on are removed. */
   keepRunsMs: number;
-  /** A day before the end, and after 30 days without use, unless said otherwise. */
+  /** A day before the end, and after 30 days without use, by default. */
   exemptions?: ExemptionSettings;
 }
 
-/** The rule set that is judged: loaded whole, or not at all. */
+/** The rule set to judge by: loaded whole, or not at all. */
 export interface ActiveRules {
-  /** All loaded rules but those of mode `off`. */
+  /** All loaded rules except those of mode `off`. */
   rules: readonly Rule[];
   hash: string;
   evaluator: Evaluator;
@@ -52,23 +52,23 @@ export interface Engine {
   log: Log;
   actions: ReadonlyMap<ActionName, Action>;
   active(): ActiveRules;
-  /** Where the active rules are loaded from, by its real path. */
+  /** The real path of the folder of active rules. */
   rulesDir?: string | undefined;
-  /** The most that may be done now: it falls when the database turns out to be doubtful. */
+  /** The highest mode at this moment: it is lowered when the database turns out to be doubtful. */
   daemonMode: Mode;
   settings: EngineSettings;
   demo: boolean;
   /** What the database is bound to, once a run has read from it. */
   bindTo: string;
-  /** Aborted when the process is to end: nothing new is begun. */
+  /** Aborted when the process is to end: nothing new begins. */
   signal: AbortSignal;
-  /** Event windows that this process has filled already, and how far back it has reached. */
+  /** Event windows that this process has filled, and how far back they reach. */
   feed: EventFeed;
-  /** Called when a run or a plan is over: tells people what needs them. Never throws; nothing that is done waits for it. */
+  /** Called when a run or a plan is over: sends alerts. Never throws; nothing waits for it. */
   afterwards?(): Promise<void>;
 }
 
-/** What pulling a snapshot needs: of the store, what it reads, and where it leaves the events that it saw. */
+/** What pulling a snapshot needs: what it reads from the store, and where it stores the events that it read. */
 export type PullEngine = Pick<
   Engine,
   'api' | 'clock' | 'steady' | 'ids' | 'log' | 'actions' | 'active' | 'settings' | 'signal' | 'feed'
@@ -141,7 +141,9 @@ export function decideInput(
   };
 }
 
-/** For resolving what earlier runs left, before anything of this run is known. `mode`: the most that may be done now. */
+/**
+ * For resolving doubts of earlier runs, before anything of this run is known. `mode`: the highest mode at this moment.
+ */
 export async function actContext(engine: Engine, run: Run, own: RunRules, mode: Mode): Promise<ActContext> {
   const { api, store, clock, steady, ids, log, actions, settings, signal } = engine;
   const view: JudgeView = {
@@ -149,7 +151,7 @@ export async function actContext(engine: Engine, run: Run, own: RunRules, mode: 
     coverage: await store.coverage(),
     unavailable: new Set(),
   };
-  // Asked anew each time: rules may be loaded again while a run acts.
+  // Read anew each time: rules may be reloaded while a run acts.
   const ruleNow = (id: string) => engine.active().rules.find((rule) => rule.id === id);
   const judged = new Set(own.rules.map((rule) => rule.id));
   return {
@@ -175,7 +177,7 @@ export async function actContext(engine: Engine, run: Run, own: RunRules, mode: 
   };
 }
 
-/** The same, with what this run's snapshot says. */
+/** The same, with this run's snapshot. */
 export function afterPull(acting: ActContext, engine: Engine, own: RunRules, pulled: PulledSnapshot): ActContext {
   const sources = new Map(own.rules.map((rule) => [rule.id, rule.sources]));
   const canRead = (source: Source) => pulled.snapshot.sources[source].trusted;
@@ -183,12 +185,13 @@ export function afterPull(acting: ActContext, engine: Engine, own: RunRules, pul
     ...acting,
     subjects: pulled.subjects,
     recheck: recheckWith(engine, own, pulled.view),
-    // INVARIANT: on another boot the quiet period is known to be over as far as the wall clock is right, whatever the rule reads.
+    // INVARIANT: on another boot the quiet period is over only as far as the wall clock is right, whatever the rule
+    // reads.
     canJudge: (rule) => isClockRight(engine) && acting.canJudge(rule) && (sources.get(rule)?.every(canRead) ?? true),
   };
 }
 
-/** As far as the server tells its time. */
+/** As far as the server sends its time. */
 export function isClockRight({ api, settings }: Pick<Engine, 'api' | 'settings'>): boolean {
   return Math.abs(api.skewMs() ?? 0) <= settings.trust.skewMs;
 }
@@ -199,7 +202,7 @@ async function countsOfBaselines(store: Store): Promise<SubjectCounts> {
   return counts;
 }
 
-/** Judges one fresh record by one rule, with windows, coverage and joined records as they are now. */
+/** Judges one fresh record by one rule, with the current windows, coverage and joined records. */
 function recheckWith(engine: Engine, own: RunRules, view: JudgeView): ActContext['recheck'] {
   const rules = new Map(own.rules.map((rule) => [rule.id, rule]));
   return (ruleId, record) => {

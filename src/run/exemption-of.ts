@@ -1,5 +1,5 @@
-// run: asks the one resolver of exemptions about an intent whose target was just read. Owners are read when some exemption
-// is about more of a user than the e-mail address. Errors: those of reading the API.
+// run: calls the one resolver of exemptions for an intent whose target was just read. Owners are read when some
+// exemption covers more of a user than the e-mail address. Errors: those of reading the API.
 import { Exemptions, type Party, partiesOfRecords } from '../decide/exemptions.ts';
 import type { KnownTraits } from '../domain/action.ts';
 import type { Exemption } from '../domain/exemption.ts';
@@ -49,7 +49,7 @@ async function devicesHit(
   return serial === undefined ? [] : api.devicesOfSerial(serial);
 }
 
-/** The records of everybody who owns one of these devices, by lower-case e-mail. */
+/** The records of all owners of these devices, by lower-case e-mail. */
 export async function ownersOf(api: Pick<Api, 'user'>, devices: readonly Facts[]): Promise<Map<string, Facts>> {
   const owners = new Map<string, Facts>();
   for (const email of new Set(devices.flatMap((device) => ownTexts(device, 'Emails') ?? []))) {

@@ -1,5 +1,5 @@
-// run: what a run sees of people's steering, for its report, its audit and its log: the stop switch, exemptions that end
-// soon or were never used, readings that a person took as they are. It decides nothing: decide/ and act/ do.
+// run: the operator commands that a run sees, for its report, its audit and its log: the stop switch, exemptions that
+// end soon or were never used, accepted readings. It decides nothing: decide/ and act/ do.
 import type { AuditNote } from '../domain/audit-entry.ts';
 import { aboutText, type Exemption, type ExemptionSettings, isEnding, isUnused } from '../domain/exemption.ts';
 import { type RunOperatorState, stopText, type UsedAcceptance } from '../domain/operator.ts';
@@ -13,7 +13,7 @@ export const EXEMPTIONS_DEFAULT: ExemptionSettings = { warnMs: 86_400_000, unuse
 
 export interface OperatorStateSeen {
   operator: RunOperatorState;
-  /** Exemptions whose coming end is told for the first time. */
+  /** Exemptions whose coming end is announced for the first time. */
   warned: string[];
   notes: AuditNote[];
 }
@@ -59,7 +59,7 @@ function acceptanceNote(run: string, { source, by, reason, overrode, refused }: 
     : { kind: 'notice', body: { run, source, by, text: `the acceptance was used up without effect: ${refused}` } };
 }
 
-/** One line each: a stop in every run that it holds back, all else once. */
+/** One line each: a stop in every run that it holds back, everything else once. */
 export function logOperatorState(log: Log, run: Pick<Run, 'id'>, { operator, warned }: OperatorStateSeen): void {
   if (operator.stop) log.warn({ run: run.id }, `nothing is called: ${stopText(operator.stop)}`);
   for (const { id, about, owner, expiresAt } of operator.ending) {

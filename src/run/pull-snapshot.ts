@@ -1,5 +1,6 @@
 // run: pull and evaluate in one pass: each record is judged as it comes, so that the fleet is never whole in memory.
-// Order: events first (they fill the windows), users before devices when `$owners` is read, devices before users for `$devices`.
+// Order: events first (they fill the windows), users before devices when `$owners` is read, devices before users for
+// `$devices`.
 import { readBundles } from '../act/actions/bundle-membership.ts';
 import { Exemptions } from '../decide/exemptions.ts';
 import { fieldsWritten } from '../domain/action.ts';
@@ -22,7 +23,7 @@ import type { PullEngine, RunRules } from './engine.ts';
 import type { JudgeView, PulledSnapshot } from './pulled-snapshot.ts';
 import { needsExemptOwners, readsBundles, unpagedForActions } from './reading-needs.ts';
 
-/** What a pass over one source gives: its judgement, and the values that the trust gate compares. */
+/** The result of a pass over one source: its judgement, and the values that the trust gate compares. */
 interface Pass {
   judgement: Judgement | undefined;
   values: Baseline['values'];
@@ -88,7 +89,7 @@ class SnapshotPull {
     return readsBundles(named, this.engine.actions) && this.sources.services.state === 'read';
   }
 
-  /** What cannot be read is not told, as on servers without such a list: the last look before each call reads again. */
+  /** Unreadable bundles are unknown, as on servers without such a list: the preflight before each call reads again. */
   private async pullBundles(): Promise<Bundles | undefined> {
     const { api, log } = this.engine;
     try {
@@ -100,10 +101,10 @@ class SnapshotPull {
     }
   }
 
-  /** Reads what is new and fills the windows; those of a fresh process are filled from the store first. */
+  /** Reads new events and fills the windows; a fresh process fills them from the store first. */
   private async pullEvents(ownWindowMs: number): Promise<void> {
     const { engine, run, rules } = this;
-    // What is stored serves every later run: also one over chosen rules reads as the whole active set needs it.
+    // Stored events serve every later run: a run over chosen rules also reads what the whole active set needs.
     const active = engine.active();
     const windowMs = Math.max(ownWindowMs, active.evaluator.needs.windowMs);
     const pulled = await pullEvents({
@@ -167,7 +168,7 @@ class SnapshotPull {
     return reading;
   }
 
-  /** A fresh one for each attempt: nothing of a broken attempt is kept. */
+  /** A fresh one for each attempt: nothing of a failed attempt is kept. */
   private consumer(source: Subjects, kind: SubjectKind | undefined): Consumer<Pass> {
     if (source === 'devices') this.fleet = new FleetIndex(fieldsWritten(this.engine.actions, 'device'));
     const judge = kind && this.rules.evaluator.judge(kind, this.judgeContext(kind));
@@ -225,7 +226,7 @@ class SnapshotPull {
     return undefined;
   }
 
-  /** Keeps users whom some exemption is about, to tell which devices are theirs. */
+  /** Keeps users that some exemption covers, to find their devices. */
   private exemptKeeper(source: Subjects): ((record: Facts) => void) | undefined {
     if (source !== 'users' || !this.exemptions.asksForOwnerRecords) return undefined;
     this.exemptOwners.clear();
@@ -260,7 +261,9 @@ class SnapshotPull {
   }
 }
 
-/** By subject id, the rules whose verdict is wanted even when it is no match: they have an open episode or claim there. */
+/**
+ * By subject id, the rules whose verdict is needed even when it is no match: they have an open episode or claim there.
+ */
 function watchedSubjects(openState: OpenState): ReadonlyMap<string, ReadonlySet<string>> {
   const watched = new Map<string, Set<string>>();
   const watch = (subjectId: string, rule: string) => {

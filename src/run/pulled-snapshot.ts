@@ -1,4 +1,4 @@
-// run: what a pass over the sources gives to the later stages.
+// run: what a pass over the sources passes to the later stages.
 import type { SubjectCounts } from '../act/context.ts';
 import type { OwnerFacts } from '../decide/exemptions.ts';
 import type { Bundles } from '../domain/bundles.ts';
@@ -13,24 +13,24 @@ export type JudgeView = Pick<JudgeContext, 'joins' | 'coverage' | 'unavailable'>
 
 export interface PulledSnapshot {
   snapshot: Snapshot;
-  /** As of its beginning. */
+  /** From its beginning. */
   steady: SteadyReading;
   judgements: Judgement[];
   fleet: Fleet;
-  /** Rules that could not be judged, a source that they need being unreadable. */
+  /** Rules that could not be judged because a source that they need was unreadable. */
   unjudged: string[];
   baselines: Baseline[];
   subjects: SubjectCounts;
   view: JudgeView;
-  /** Which services are in which bundles, when an action of some rule or claim asks for it and the server tells. */
+  /** Which services are in which bundles, when an action of some rule or claim needs it and the server lists them. */
   bundles: Bundles | undefined;
-  /** Owners whom some exemption is about, by lower-case e-mail. */
+  /** Owners that some exemption covers, by lower-case e-mail. */
   exemptOwners: OwnerFacts;
-  /** Readings that a person took as they are, and what became of that. */
+  /** Accepted readings, and the results of the acceptances. */
   accepted: UsedAcceptance[];
 }
 
-/** Whether the API answered at all: an address that was mistyped binds no database. */
+/** Whether the API answered at all: a mistyped address must not bind a database. */
 export function wasReached({ snapshot }: PulledSnapshot): boolean {
   return Object.values(snapshot.sources).some(({ state }) => state === 'read');
 }

@@ -1,4 +1,4 @@
-// run: all that a run found and decided, put together for one transaction: committed before anything is called.
+// run: everything that a run found and decided, put together for one transaction: committed before anything is called.
 import type { Sealed } from '../approve/plans.ts';
 import type { Decided } from '../decide/input.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';

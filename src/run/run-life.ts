@@ -45,23 +45,26 @@ export async function completeRun(engine: Engine, run: Run, pulled: PulledSnapsh
   return finished;
 }
 
-/** Some at a time, so that no run is long for it. The run is over: what keeps this from being done is told, and the next one tries. */
+/**
+ * A few at a time, so that no run takes long for it. The run is over: a failure is logged, and the next run tries
+ * again.
+ */
 async function removeOldRuns(engine: Engine): Promise<void> {
   const { store, settings, log } = engine;
-  // It is for good: nothing goes by a clock that the server does not share.
+  // It is irreversible: no clock counts here unless the server agrees with it.
   if (!isClockRight(engine)) return;
   try {
     const removed = await store.removeOldRuns(settings.keepRunsMs);
     if (removed === undefined) return;
     const { runs, decisions } = removed;
     const age = formatDuration(settings.keepRunsMs);
-    log.info({ runs, decisions }, `${runs} runs older than ${age} were taken out; the audit keeps its entries of them`);
+    log.info({ runs, decisions }, `${runs} runs older than ${age} were removed; the audit keeps their entries`);
   } catch (error) {
-    log.error({}, `old runs could not be taken out: ${lineOf(error)}`);
+    log.error({}, `old runs could not be removed: ${lineOf(error)}`);
   }
 }
 
-/** The run is over and recorded: what keeps its checkpoint from being made does not undo it, and the next one covers it. */
+/** The run is over and recorded: a failed checkpoint does not undo it, and the next one covers it. */
 async function sealAudit(engine: Engine, run: Run): Promise<void> {
   try {
     await engine.checkpointer?.seal();
@@ -70,7 +73,7 @@ async function sealAudit(engine: Engine, run: Run): Promise<void> {
   }
 }
 
-/** What fails for several sources alike is told once, for all of them, and without the path that each was asked for. */
+/** A fault that several sources share is reported once, for all of them, and without the path of each. */
 function nothingJudged(pulled: PulledSnapshot): AppError {
   const byCause = new Map<string, { source: string; text: string }[]>();
   for (const { source, state, reasons } of Object.values(pulled.snapshot.sources)) {
@@ -81,13 +84,13 @@ function nothingJudged(pulled: PulledSnapshot): AppError {
       byCause.set(cause, [...(byCause.get(cause) ?? []), { source, text }]);
     }
   }
-  const told = [...byCause].map(([cause, those]) =>
+  const causes = [...byCause].map(([cause, those]) =>
     those.length === 1 ? those[0]?.text : `${those.map(({ source }) => source).join(', ')}: ${cause}`,
   );
-  return new AppError('api_unreachable', `nothing was judged: ${told.join('; ')}`);
+  return new AppError('api_unreachable', `nothing was judged: ${causes.join('; ')}`);
 }
 
-/** Records why a run broke off. When the store itself is what failed, that is left to the error that is thrown on. */
+/** Records why a run broke off. When the store itself failed, the rethrown error reports it. */
 export async function abortRun(engine: Engine, run: Run, error: unknown): Promise<void> {
   const line = lineOf(error);
   const aborted: Run = { ...run, status: 'aborted', finishedAt: engine.clock.nowMs(), error: line };

@@ -1,5 +1,5 @@
-// run: a what-if: a run over other rules than the active set. In: an engine that can only read the store. Out: all that a
-// report is made of. It goes the way of every run as far as the gate and ends there; nothing of it is kept.
+// run: a what-if: a run over other rules than the active set. In: an engine that can only read the store. Out:
+// everything that a report is made of. It is like every run up to the gate and ends there; nothing of it is kept.
 import { openIntent } from '../act/gate.ts';
 import { planDigest } from '../approve/plans.ts';
 import { decide } from '../decide/decide.ts';
@@ -18,11 +18,14 @@ export type WhatIfEngine = Omit<PullEngine, 'store'> &
 
 export interface WhatIf {
   run: RunRecord;
-  /** As a store would answer that kept it. */
+  /** Answers like a store that had kept it. */
   reader: Pick<StoreReader, 'decisionsOfRun' | 'intents' | 'plan' | 'stop'>;
 }
 
-/** Errors: AppError `usage` for a chosen rule that is not among them; otherwise as a run's, and nothing is recorded of them. */
+/**
+ * Errors: AppError `usage` for a chosen rule that is not among them; otherwise as a run's, and none of them is
+ * recorded.
+ */
 export async function whatIf(engine: WhatIfEngine, request: Pick<RunRequest, 'rules'>): Promise<WhatIf> {
   const { reader, ids, clock } = engine;
   const rules = await rulesOfRun(engine, request);
@@ -42,7 +45,7 @@ export async function whatIf(engine: WhatIfEngine, request: Pick<RunRequest, 'ru
     demo: engine.demo,
     whatIf: true,
   };
-  // Of decisions none is carried: a report shows only what was decided now.
+  // No decision is kept from an earlier run: a report shows only what was decided now.
   const { decisions: said, ...rest } = await reader.openState(run.startedAt);
   const openState = { ...rest, decisions: [] };
   const pulled = await pullSnapshot({ ...engine, store: holding(reader) }, run, rules, openState);
@@ -65,7 +68,7 @@ export async function whatIf(engine: WhatIfEngine, request: Pick<RunRequest, 'ru
   return { run: record, reader: answering(reader, kept, intents) };
 }
 
-/** The store as it is, and over it, for as long as this run lasts, the events that it saw. */
+/** The current store, and over it, while this run lasts, the events that it saw. */
 function holding(reader: StoreReader): PullStore {
   let held: ObservedEvents = { events: [], coverage: undefined, forgetBeforeMs: 0 };
   return {

@@ -1,4 +1,4 @@
-// schedule: one run at a time. Requests are served in order; scheduled times that come while one waits become that one.
+// schedule: one run at a time. Requests are served in order; scheduled times that pass while one waits become that one.
 import { AppError } from '../domain/errors.ts';
 
 export class RunQueue {
@@ -10,12 +10,12 @@ export class RunQueue {
   constructor(private readonly waitingMax = 20) {}
 
   /**
-   * Work that must not overlap a run: a run itself, or applying a plan.
-   * Errors: what the work throws; AppError `conflict` when too many wait, `stopped` when the process is ending.
+   * Work that must not overlap a run: a run itself, or applying a plan. Errors: those of the work; AppError `conflict`
+   * when too many wait, `stopped` when the process is ending.
    */
   async inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (this.waiting >= this.waitingMax) {
-      throw new AppError('conflict', `${this.waiting} runs are waiting already: try again later`);
+      throw new AppError('conflict', `${this.waiting} runs are already waiting: try again later`);
     }
     this.waiting += 1;
     const turn = this.tail.then(() => {
@@ -29,7 +29,7 @@ export class RunQueue {
     return turn;
   }
 
-  /** A scheduled time has come. Does nothing when an earlier one still waits: missed runs become one. */
+  /** A scheduled time has come. Does nothing while an earlier one still waits: missed runs become one. */
   async scheduled(work: () => Promise<unknown>): Promise<void> {
     if (this.scheduledWaits) return;
     this.scheduledWaits = true;
@@ -41,12 +41,12 @@ export class RunQueue {
         return work();
       });
     } finally {
-      // Refused a place, it never had its turn: the next time must not take it for one that waits.
+      // It was refused and never ran: the next scheduled time must not count it as waiting.
       if (!hasBegun) this.scheduledWaits = false;
     }
   }
 
-  /** Nothing new begins; resolves when what is under way has ended. */
+  /** Nothing new begins; resolves when the work under way has ended. */
   async stop(): Promise<void> {
     this.stopped = true;
     await this.tail;

@@ -1,13 +1,14 @@
-// schedule: when runs happen. croner lives here alone; missed times become one run, and a failing run does not end the schedule.
+// schedule: when runs happen. Only this file uses croner; missed times become one run, and a failing run does not end
+// the schedule.
 import { Cron } from 'croner';
 
-/** What is wrong with a cron expression; undefined when it is one. */
+/** What is wrong with a cron expression; undefined for a valid one. */
 export function scheduleFault(expression: string): string | undefined {
   try {
     const cron = new Cron(expression, { paused: true });
     const next = cron.nextRun();
     cron.stop();
-    return next === null ? 'it never comes true' : undefined;
+    return next === null ? 'it never matches' : undefined;
   } catch (error) {
     return (error as Error).message.replace(/^CronPattern: /, '');
   }
@@ -18,7 +19,7 @@ export interface Schedule {
   stop(): void;
 }
 
-/** Calls `due` at each time. `due` must not throw; whether a run is under way already is its own affair. */
+/** Calls `due` at each time. `due` must not throw, and decides itself what to do while a run is under way. */
 export function startSchedule(expression: string, due: () => void): Schedule {
   const cron = new Cron(expression, { catch: true }, due);
   return { nextMs: () => cron.nextRun()?.getTime(), stop: () => cron.stop() };

@@ -5,7 +5,7 @@ import type { Clock } from '../domain/ports.ts';
 
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
-  // From the machine's start on, and not from this process's: what was kept by an earlier one can be held against it.
+  // Counted from the machine's start, not from this process's: values kept by an earlier process are comparable.
   monotonicMs: () => Number(process.hrtime.bigint()) / 1e6,
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
@@ -23,7 +23,7 @@ export const systemClock: Clock = {
     }),
 };
 
-/** Which start of which machine this is; empty where the system does not tell. */
+/** Which start of which machine this is; empty when the system does not report it. */
 export function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -5,7 +5,7 @@ import type { Clock, Ids, Random } from '../domain/ports.ts';
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const TIME_CHARS = 10;
 
-/** 26 characters. Two made in the same millisecond still ascend, so that an order by id is the order of making. */
+/** 26 characters. Two made in the same millisecond still ascend, so an order by id is the order of making. */
 export function systemIds(clock: Clock): Ids {
   let lastMs = 0;
   let tail = 0n;
@@ -14,7 +14,7 @@ export function systemIds(clock: Clock): Ids {
       const nowMs = clock.nowMs();
       if (nowMs > lastMs) {
         lastMs = nowMs;
-        tail = BigInt(`0x${randomBytes(10).toString('hex')}`) >> 1n; // room to count up
+        tail = BigInt(`0x${randomBytes(10).toString('hex')}`) >> 1n; // space to count up
       } else {
         tail += 1n;
       }

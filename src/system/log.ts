@@ -1,5 +1,5 @@
-// system: the log: one JSON object a line on standard error, or plain lines for a person at a terminal.
-// Secrets never get here: they are dropped before anything is stored, logged or evaluated; the scrubber is the second net.
+// system: the log: one JSON object per line on standard error, or plain lines for a person at a terminal. Secrets do
+// not get here: they are dropped before anything is stored, logged or evaluated; the scrubber is the second net.
 import { pino } from 'pino';
 import type { Log } from '../domain/ports.ts';
 import { DROPPED } from '../domain/secret-texts.ts';

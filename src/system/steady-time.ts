@@ -1,13 +1,13 @@
-// system: sees the wall clock jump by holding it against the monotonic one, which counts from the machine's start. In: the clock,
-// which start it is, and what an earlier process kept. Out: readings; each that finds the two apart begins anew from there. What
-// jumped and jumped back between two readings is not seen.
+// system: detects jumps of the wall clock by comparing it with the monotonic one, which counts from the machine's
+// start. In: the clock, the current boot, and what an earlier process kept. Out: readings; each that finds the two
+// apart starts anew from there. A jump that is reversed between two readings is not seen.
 import type { Clock } from '../domain/ports.ts';
 import { AGREED_MS, type ClockAgreement, type SteadyTime } from '../domain/steady-time.ts';
 
 /**
- * `kept`: of the database that the times are in; undefined: nothing is known of what was written down before.
- * INVARIANT: where the system does not name its boots, the same distance of the two clocks is enough. On another boot of the
- * machine it would be a coincidence, and then no more time is taken for over than the monotonic clock has counted since that boot.
+ * `kept`: from the database that holds the times; undefined: nothing is known about earlier times. INVARIANT: where the
+ * system does not name its boots, the same distance of the two clocks is enough. On another boot of the machine it
+ * would be a coincidence, and then no more time counts as over than the monotonic clock has counted since that boot.
  */
 export function steadyTime(
   clock: Pick<Clock, 'nowMs' | 'monotonicMs'>,
@@ -31,7 +31,7 @@ function begin(nowMs: number, monotonicMs: number, boot: string, kept: ClockAgre
   if (kept === undefined) return afterJump(nowMs, monotonicMs, boot, undefined);
   const isBehind = monotonicMs < kept.seenMs - kept.apartMs - AGREED_MS;
   if (kept.boot === boot && !isBehind) return kept;
-  // On another boot nothing tells of a jump but that the wall clock goes back.
+  // On another boot the only sign of a jump is that the wall clock goes back.
   if (isSetBack(nowMs, kept)) return afterJump(nowMs, monotonicMs, boot, kept);
   return { ...kept, ...agreementFrom(nowMs, monotonicMs, boot) };
 }

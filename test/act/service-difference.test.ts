@@ -88,7 +88,7 @@ describe('the difference', () => {
     setSpec('{"metadata":{"name":"shop","cluster":"east"},"spec":{"backend":{"tls":true}}}');
     const after = await on.run();
     expect(after.decisions[0]?.effect.changes).toEqual([]);
-    expect((await written(after))[2]).toContain('nothing: it is so already');
+    expect((await written(after))[2]).toContain('nothing: already in this state');
   });
 
   it('of a spec that cannot be read is not made up: what would be set is told', async () => {

@@ -1,4 +1,4 @@
-// test: a plan's digest, and when a waiting plan is carried, superseded, expired or decided.
+// test: a plan's digest, and when a waiting plan is kept, superseded, expired or answered.
 import { describe, expect, it } from 'vitest';
 import { decidePlan, planDigest, type SealInput, sealPlan } from '../../src/approve/plans.ts';
 import type { Plan, PlannedIntent } from '../../src/domain/plan.ts';
@@ -51,7 +51,7 @@ describe('a digest', () => {
     expect(planDigest([changed])).not.toBe(planDigest([planned]));
   });
 
-  it('of a deletion changes with whom it takes what', () => {
+  it('of a deletion changes with what it takes from whom', () => {
     const digests = [
       deletionOf(['ann']),
       deletionOf(['ann', 'bob']),
@@ -71,7 +71,7 @@ describe('a digest', () => {
     expect(digests[0]).toBe(planDigest([planned]));
   });
 
-  it('does not change with the order, the wording, or with windows and ages that move by themselves', () => {
+  it('does not change with the order, the wording, or windows and ages that change by themselves', () => {
     expect(planDigest([other, planned])).toBe(planDigest([planned, other]));
     expect(planDigest([{ ...planned, reasonText: '4 targets' }])).toBe(planDigest([planned]));
     const moving = { ...fact.facts, 'event_count(severity=ERROR, within=10m)': 7, $now: 5 };
@@ -80,7 +80,7 @@ describe('a digest', () => {
 });
 
 describe('a waiting plan', () => {
-  it('is carried while its digest is unchanged, and nothing is told again', () => {
+  it('is kept while its digest is unchanged, without a new audit entry', () => {
     expect(sealed({ pending: [pending] })).toMatchObject({ plan: pending, superseded: [], notes: [] });
   });
 
@@ -104,14 +104,14 @@ describe('a waiting plan', () => {
   });
 });
 
-describe('a person', () => {
-  it('decides once, with who and why', () => {
+describe('an operator', () => {
+  it('answers once, with name and reason', () => {
     const decided = decidePlan(pending, 'approved', 'ann', 'seen', 500);
     expect(decided).toMatchObject({ status: 'approved', decidedAt: 500, decidedBy: 'ann', decidedReason: 'seen' });
     expect(() => decidePlan(decided, 'rejected', 'bob', undefined, 501)).toThrow('only a pending plan can be rejected');
   });
 
-  it('cannot decide what expired', () => {
+  it('cannot answer an expired plan', () => {
     expect(() => decidePlan(pending, 'approved', 'ann', undefined, 1_000)).toThrow(
       'expired at 1970-01-01T00:00:01.000Z',
     );

@@ -1,5 +1,6 @@
-// test: the chain by itself, on every row of a small one: whatever is done to an entry is found, and the row named. What a
-// plain chain cannot notice is written down as such: a cut tail, and a rewrite of everything from a row on. Checkpoints do.
+// test: the chain by itself, on every row of a small one: every change of an entry is found, and its row named. What a
+// plain chain cannot notice is recorded as such: a cut tail, and a rewrite of everything from a row on. Checkpoints
+// notice both.
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { linkEntry, verifyChain } from '../../src/audit/chain.ts';
@@ -27,12 +28,12 @@ async function* inBatches(entries: AuditEntry[]): AsyncIterable<AuditEntry[]> {
 
 const verdictOf = (entries: AuditEntry[]) => verifyChain(inBatches(entries));
 
-/** The hash of one entry made to fit what it says now. */
+/** The hash of one entry, recomputed for its current content. */
 function rehashed(entry: AuditEntry): AuditEntry {
   return { ...entry, hash: linkEntry(entry.prev, entry.seq, entry.bytes) };
 }
 
-/** Everything from an index on linked anew. */
+/** Everything from an index on, linked again. */
 function relinked(entries: AuditEntry[], from: number): AuditEntry[] {
   const chain = entries.slice(0, from);
   for (const entry of entries.slice(from)) {
@@ -60,7 +61,7 @@ describe('a chain', () => {
     expect(await verdictOf([])).toEqual({ ok: true, entries: 0, head: GENESIS, bad: undefined });
   });
 
-  it.each(edits)('of which one entry was edited in %s is found, and that row named', async (_, edit) => {
+  it.each(edits)('with one entry edited in %s is detected, and that row named', async (_, edit) => {
     const entries = await someChain();
     for (const row of rows) {
       const changed = entries.map((entry, index) => (index === row ? edit(entry) : entry));
@@ -68,7 +69,7 @@ describe('a chain', () => {
     }
   });
 
-  it('of which one entry was edited with a hash that fits names the row after it', async () => {
+  it('with one entry edited and rehashed names the row after it', async () => {
     const entries = await someChain();
     for (const row of rows.slice(0, -1)) {
       const changed = entries.map((entry, index) =>
@@ -78,7 +79,7 @@ describe('a chain', () => {
     }
   });
 
-  it('from which one entry was deleted is found, and the missing row named', async () => {
+  it('with one entry deleted is detected, and the missing row named', async () => {
     const entries = await someChain();
     for (const row of rows.slice(0, -1)) {
       const { bad } = await verdictOf(entries.filter((_, index) => index !== row));
@@ -86,7 +87,7 @@ describe('a chain', () => {
     }
   });
 
-  it('from which one was deleted and the rest numbered anew is found as well', async () => {
+  it('with one entry deleted and the rest renumbered is detected too', async () => {
     const entries = await someChain();
     for (const row of rows.slice(0, -1)) {
       const closed = entries.filter((_, index) => index !== row).map((entry, index) => ({ ...entry, seq: index + 1 }));
@@ -94,7 +95,7 @@ describe('a chain', () => {
     }
   });
 
-  it('into which an entry was inserted is found, and its row named', async () => {
+  it('with an entry inserted is detected, and its row named', async () => {
     const entries = await someChain();
     for (const row of rows) {
       const before = entries[row - 1];
@@ -115,7 +116,7 @@ describe('a chain', () => {
     }
   });
 
-  it('of which two entries were swapped is found, numbers swapped or not', async () => {
+  it('with two entries swapped is detected, numbers swapped or not', async () => {
     const entries = await someChain();
     for (const row of rows.slice(0, -1)) {
       const [one, two] = [entries[row] as AuditEntry, entries[row + 1] as AuditEntry];
@@ -126,12 +127,12 @@ describe('a chain', () => {
     }
   });
 
-  it('that was cut at its head is found', async () => {
+  it('cut at its head is detected', async () => {
     const entries = await someChain();
     for (const row of rows.slice(1)) expect((await verdictOf(entries.slice(row))).bad?.seq).toBe(1);
   });
 
-  it('cut at its tail, or linked anew from a row to its end, is NOT found by itself: only by its head, kept elsewhere', async () => {
+  it('cut at its tail, or relinked from a row to its end, is NOT detected by itself, only by its head kept elsewhere', async () => {
     const entries = await someChain();
     const head = entries.at(-1)?.hash;
     for (const row of rows) {

@@ -33,12 +33,12 @@ export function noteOf(number: number): AuditNote {
 export interface OpenChain {
   store: SqliteStore;
   checkpointer: FileCheckpointer;
-  /** What was logged, a line each. */
+  /** The log, one entry per line. */
   logged: string[];
   close(): Promise<void>;
 }
 
-/** A folder with one database; it can be opened again and again, as by one process after another. */
+/** A folder with one database; it can be opened repeatedly, like by one process after another. */
 export class ChainFolder {
   readonly folder: string;
   readonly file: string;
@@ -76,7 +76,7 @@ export class ChainFolder {
     return { store, checkpointer, logged, close };
   }
 
-  /** As many runs as it takes, each of `perRun` entries and a checkpoint. */
+  /** As many runs as needed, each of `perRun` entries and a checkpoint. */
   async fill(entries: number, perRun: number): Promise<void> {
     const chain = await this.open();
     await append(chain, entries, perRun);
@@ -103,7 +103,7 @@ export class ChainFolder {
     }
   }
 
-  /** As an intruder who may write to the database would: triggers dropped, then changed. */
+  /** Like an intruder who may write to the database: drops triggers, then changes rows. */
   tamper(work: (db: Db) => void): void {
     const { db, allow } = this.reading();
     allow();

@@ -12,32 +12,29 @@ beforeAll(() => {
 });
 afterAll(() => folder.remove());
 
-/** Kills the writer when it has told of so many runs, wherever it is by then. */
+/** Kills the writer after this many reported runs, wherever it is by then. */
 async function killAfter(runs: number): Promise<void> {
   const child = spawn(process.execPath, [WRITER, folder.file], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
-  let told = 0;
+  let printed = 0;
   for await (const dots of child.stdout) {
-    told += (dots as Buffer).length;
-    if (told >= runs) child.kill('SIGKILL');
+    printed += (dots as Buffer).length;
+    if (printed >= runs) child.kill('SIGKILL');
   }
   const [, signal] = await exited;
   expect(signal).toBe('SIGKILL');
 }
 
-it.each([1, 2, 5, 11, 40])(
-  'is killed after %i runs, and the next start finds a file that it cannot complete',
-  async (runs) => {
-    await killAfter(runs);
-    const { checkpointer, logged, close } = await folder.open();
-    expect(checkpointer.restored()).toBeUndefined();
-    expect(logged).toEqual([]);
-    await close();
-    const check = await folder.verify();
-    expect(check).toMatchObject({ ok: true, bad: undefined });
-    expect(check.sealed).toBe(check.entries);
-    expect(folder.lines()).toHaveLength(check.checkpoints);
-  },
-);
+it.each([1, 2, 5, 11, 40])('that is killed after %i runs leaves a file that the next start completes', async (runs) => {
+  await killAfter(runs);
+  const { checkpointer, logged, close } = await folder.open();
+  expect(checkpointer.restored()).toBeUndefined();
+  expect(logged).toEqual([]);
+  await close();
+  const check = await folder.verify();
+  expect(check).toMatchObject({ ok: true, bad: undefined });
+  expect(check.sealed).toBe(check.entries);
+  expect(folder.lines()).toHaveLength(check.checkpoints);
+});

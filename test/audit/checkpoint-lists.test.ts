@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder.remove());
 
-/** What verification says of the database after a change that is then undone. */
+/** The result of verification after a change, which is then undone. */
 async function verifyChanged(change: (db: Db) => void) {
   const { db, verify, allow } = folder.reading();
   db.exec('BEGIN');
@@ -42,12 +42,12 @@ const without = (index: number) => lines.filter((_, at) => at !== index);
 const indexes = Array.from({ length: RUNS }, (_, index) => index);
 
 describe('the file of checkpoints outside', () => {
-  it('is not one line for each run, of entries that are all there', async () => {
+  it('has one line for each run, over entries that all exist', async () => {
     expect(lines).toHaveLength(RUNS);
     expect(await folder.verify()).toMatchObject({ ok: true, entries: 400, checkpoints: RUNS, sealed: 400, first: 1 });
   });
 
-  it.each(indexes)('has line %i edited, and it is not named', async (index) => {
+  it.each(indexes)('with line %i edited is detected, and the line is named', async (index) => {
     const check = await verifyFile(lines.map((line, at) => (at === index ? edited(line) : line)));
     expect(check.bad).toMatchObject({
       checkpoint: (index + 1) * RUN,
@@ -55,14 +55,14 @@ describe('the file of checkpoints outside', () => {
     });
   });
 
-  it.each(indexes)('has line %i taken out, and it is not noticed', async (index) => {
+  it.each(indexes)('with line %i removed is detected', async (index) => {
     const check = await verifyFile(without(index));
     // A gap shows at the line after it; a missing last line shows in the database.
     expect(check.bad?.checkpoint).toBe(Math.min(index + 2, RUNS) * RUN);
     expect(check.bad?.reason).toMatch(index === RUNS - 1 ? /the file was cut/ : /does not follow the one before it/);
   });
 
-  it.each(indexes.slice(1))('is cut to %i lines, and it is not noticed', async (count) => {
+  it.each(indexes.slice(1))('cut to %i lines is detected', async (count) => {
     const check = await verifyFile(lines.slice(0, count));
     expect(check.bad).toMatchObject({
       checkpoint: (count + 1) * RUN,
@@ -70,21 +70,21 @@ describe('the file of checkpoints outside', () => {
     });
   });
 
-  it.each(indexes.slice(1))('has lines %i and the one before it swapped, and it is not noticed', async (index) => {
+  it.each(indexes.slice(1))('with line %i and the one before it swapped is detected', async (index) => {
     const swapped = lines.with(index, lines[index - 1] as string).with(index - 1, lines[index] as string);
     const check = await verifyFile(swapped);
     expect(check.bad?.checkpoint).toBeGreaterThanOrEqual(index * RUN);
     expect(check.bad?.checkpoint).toBeLessThanOrEqual((index + 1) * RUN);
   });
 
-  it('is missing, and that is not said', async () => {
+  it('is reported when missing', async () => {
     rmSync(folder.checkpoints);
     const check = await folder.verify();
     folder.writeLines(lines);
     expect(check.bad).toMatchObject({ checkpoint: RUN, reason: expect.stringMatching(/the file `.*` is missing/) });
   });
 
-  it('holds a line of garbage, and it is not named', async () => {
+  it('with a line of garbage is detected, and the line is named', async () => {
     const check = await verifyFile(lines.with(3, 'garbage'));
     expect(check.bad).toMatchObject({
       seq: 3 * RUN + 1,
@@ -94,7 +94,7 @@ describe('the file of checkpoints outside', () => {
 });
 
 describe('the checkpoints in the database', () => {
-  it.each(indexes)('have number %i edited, and it is not named', async (index) => {
+  it.each(indexes)('with number %i edited are detected, and the number is named', async (index) => {
     const size = (index + 1) * RUN;
     const check = await verifyChanged((db) =>
       db.run('UPDATE checkpoints SET line = ? WHERE size = ?', edited(lines[index] as string), size),
@@ -105,13 +105,13 @@ describe('the checkpoints in the database', () => {
     });
   });
 
-  it.each(indexes)('have number %i deleted, and it is not noticed', async (index) => {
+  it.each(indexes)('with number %i deleted are detected', async (index) => {
     const check = await verifyChanged((db) => db.run('DELETE FROM checkpoints WHERE size = ?', (index + 1) * RUN));
     expect(check.ok).toBe(false);
     expect(check.bad?.checkpoint).toBe(Math.min(index + 2, RUNS) * RUN);
   });
 
-  it('are all gone with everything rewritten, and only the file outside could tell', async () => {
+  it('removed over a rewritten chain are detected by the file outside', async () => {
     const check = await verifyChanged((db) => {
       db.run('DELETE FROM checkpoints');
       rechain(db, 1);
@@ -119,11 +119,11 @@ describe('the checkpoints in the database', () => {
     expect(check.bad).toMatchObject({
       seq: 1,
       checkpoint: RUN,
-      reason: expect.stringContaining('they were rewritten since'),
+      reason: expect.stringContaining('they have been rewritten'),
     });
   });
 
-  it('are signed anew by another key over a rewritten chain', async () => {
+  it('signed by another key over a rewritten chain are detected', async () => {
     const other = new ChainFolder();
     await other.fill(RUN * RUNS, RUN);
     const foreign = other.lines();
@@ -132,14 +132,14 @@ describe('the checkpoints in the database', () => {
     expect(check.bad).toMatchObject({ checkpoint: RUN, reason: expect.stringContaining('which is not the one given') });
   });
 
-  it('are gone, and the file and every trace of a checkpoint too, but the key', async () => {
+  it('removed with the file and every trace but the key are detected', async () => {
     rmSync(folder.checkpoints);
     const check = await verifyChanged((db) => db.run('DELETE FROM checkpoints'));
     folder.writeLines(lines);
     expect(check.bad?.reason).toContain('all others are missing');
   });
 
-  it('are gone, and the file is empty, although a run came to its end', async () => {
+  it('removed with an emptied file are detected after a finished run', async () => {
     const other = new ChainFolder();
     const { store, checkpointer, close } = await other.open();
     await store.appendAudit([{ kind: 'run.started', body: {} }]);
@@ -153,7 +153,7 @@ describe('the checkpoints in the database', () => {
     other.remove();
   });
 
-  it('refuse to be changed or deleted by the engine itself', async () => {
+  it('cannot be changed or deleted by the engine itself', async () => {
     const { db } = folder.reading();
     expect(() => db.run('DELETE FROM checkpoints')).toThrow(/append-only/);
     expect(() => db.run("UPDATE checkpoints SET line = ''")).toThrow(/append-only/);
@@ -163,7 +163,7 @@ describe('the checkpoints in the database', () => {
 });
 
 describe('a long chain', () => {
-  it('goes more than 1,000 entries without a checkpoint, although no run ends', async () => {
+  it('has a checkpoint every 1,000 entries, even when no run ends', async () => {
     const long = new ChainFolder();
     await long.fill(2_500, 2_500);
     const sizes = long.lines().map((line) => (JSON.parse(line) as { size: number }).size);
@@ -172,7 +172,7 @@ describe('a long chain', () => {
     long.remove();
   });
 
-  it('had its last checkpoints removed everywhere, and more than 1,000 entries without one are taken for normal', async () => {
+  it('with its last checkpoints removed everywhere is detected by more than 1,000 entries without one', async () => {
     const long = new ChainFolder();
     await long.fill(2_500, 2_500);
     long.tamper((db) => db.run('DELETE FROM checkpoints WHERE size > 1000'));
@@ -183,7 +183,7 @@ describe('a long chain', () => {
   });
 });
 
-it('a checkpoint names the hash of something else than the line before it', () => {
+it('a checkpoint names the hash of the line before it', () => {
   for (const [index, line] of lines.entries()) {
     const { previous } = JSON.parse(line) as { previous: string };
     expect(previous).toBe(index === 0 ? '0'.repeat(64) : checkpointHash(lines[index - 1] as string));

@@ -1,4 +1,5 @@
-// test: an engine on a restored older database: what it does to devices, what it says, and how a person lets it go on.
+// test: an engine on a restored older database: what it does to devices, what it reports, and how an operator lets it
+// continue.
 import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -21,7 +22,7 @@ const command = (...args: string[]) => commandOrThrow(args, org.env);
 async function restoreOlder(): Promise<void> {
   const backup = join(org.dir, 'backup.db');
   await org.run('enforce');
-  await org.composition.close(); // what is in the log of changes goes to the database itself
+  await org.composition.close(); // the write-ahead log goes into the database itself
   copyFileSync(org.dbFile, backup);
   await org.restart();
   org.console.fleet.addDevice({ serial: 'LATER-1', mdm_compromised: 'TRUE' });
@@ -34,7 +35,7 @@ async function restoreOlder(): Promise<void> {
 }
 
 describe('each run', () => {
-  it('ends without a signed checkpoint over all that it recorded', async () => {
+  it('ends with a signed checkpoint over everything that it recorded', async () => {
     const { run } = await org.run('dry-run');
     const check = await org.composition.verifyAudit();
     expect(run.status).toBe('completed');
@@ -48,7 +49,7 @@ describe('each run', () => {
 });
 
 describe('an engine on a restored older database', () => {
-  it('bans on the strength of what it has forgotten', async () => {
+  it('bans nobody again', async () => {
     await restoreOlder();
     org.console.fleet.addDevice({ serial: 'LATER-2', mdm_compromised: 'TRUE' });
     const { run, of } = await org.run('enforce');
@@ -57,7 +58,7 @@ describe('an engine on a restored older database', () => {
     expect(of('act').map(({ outcome }) => outcome)).toContain('dry_run');
   });
 
-  it('is called ready', async () => {
+  it('is not ready', async () => {
     await restoreOlder();
     const daemon = await startDaemon(org.composition);
     const answer = await fetch(`${daemon.url}/readyz`);
@@ -72,7 +73,7 @@ describe('an engine on a restored older database', () => {
     expect(checks.find(({ name }) => name === 'mode')?.text).toBe('dry-run');
   });
 
-  it('is accepted by a person, and still changes nothing after a restart and a resume', async () => {
+  it('changes devices again after it is accepted and resumed', async () => {
     await restoreOlder();
     await expect(command('audit', 'accept-restore', '--reason', 'the disk died')).rejects.toThrow(
       /has an active writer/,
@@ -80,7 +81,7 @@ describe('an engine on a restored older database', () => {
     await org.composition.close();
     expect(await command('audit', 'accept-restore', '--reason', 'the disk died')).toMatchObject({
       code: 0,
-      out: expect.stringContaining('the former ones lie in'),
+      out: expect.stringContaining('the former ones are in'),
     });
     await org.restart();
     org.console.fleet.addDevice({ serial: 'LATER-3', mdm_compromised: 'TRUE' });

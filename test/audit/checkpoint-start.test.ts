@@ -1,4 +1,4 @@
-// test: what a start makes of the checkpoints outside: left behind by a crash, ahead of a restored database, or gone.
+// test: how a start treats the checkpoints outside: left behind by a crash, ahead of a restored database, or missing.
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -22,7 +22,7 @@ async function kindsFrom(seq: number): Promise<string[]> {
 }
 
 describe('files beside the database', () => {
-  it('can be read by others, but for the public key', () => {
+  it('cannot be read by others, except for the public key', () => {
     const modeOf = (file: string) => statSync(file).mode & 0o777;
     expect(modeOf(folder.checkpoints)).toBe(0o600);
     expect(modeOf(privateKeyFileOf(folder.file))).toBe(0o600);
@@ -30,21 +30,21 @@ describe('files beside the database', () => {
     expect(readdirSync(folder.folder).filter((name) => name.endsWith('.new'))).toEqual([]);
   });
 
-  it('are signed by another key after a restart', async () => {
+  it('keep their signing key over a restart', async () => {
     const before = [...readPublicKeys(publicKeyFileOf(folder.file)).keys()];
     await folder.fill(10, 10);
     expect([...readPublicKeys(publicKeyFileOf(folder.file)).keys()]).toEqual(before);
     expect(await folder.verify()).toMatchObject({ ok: true, checkpoints: 5 });
   });
 
-  it('lose the private key, and a new one is made silently', async () => {
+  it('without the private key refuse a start instead of making a new one', async () => {
     rmSync(privateKeyFileOf(folder.file));
-    await expect(folder.open()).rejects.toThrow(/the key that signs the audit, .* is gone/);
+    await expect(folder.open()).rejects.toThrow(/the key that signs the audit, .* is missing/);
   });
 });
 
 describe('a process that ended between commit and file', () => {
-  it.each([1, 2, 3])('leaves the file %i lines behind, and the next start does not complete it', async (behind) => {
+  it.each([1, 2, 3])('leaves the file %i lines behind, and the next start completes it', async (behind) => {
     const lines = folder.lines();
     folder.writeLines(lines.slice(0, -behind));
     const { logged, checkpointer, close } = await folder.open();
@@ -55,22 +55,19 @@ describe('a process that ended between commit and file', () => {
     expect(await folder.verify()).toMatchObject({ ok: true });
   });
 
-  it.each([1, 20, 150, 10_000])(
-    'leaves %i bytes of a line torn off, and the next line is written behind them',
-    async (bytes) => {
-      const lines = folder.lines();
-      folder.writeLines(lines.slice(0, -1));
-      folder.addTorn((lines.at(-1) as string).slice(0, bytes));
-      await (await folder.open()).close();
-      expect(folder.lines()).toEqual(lines);
-      expect(await folder.verify()).toMatchObject({ ok: true });
-    },
-  );
+  it.each([1, 20, 150, 10_000])('leaves %i bytes of a torn line, and the next start removes them', async (bytes) => {
+    const lines = folder.lines();
+    folder.writeLines(lines.slice(0, -1));
+    folder.addTorn((lines.at(-1) as string).slice(0, bytes));
+    await (await folder.open()).close();
+    expect(folder.lines()).toEqual(lines);
+    expect(await folder.verify()).toMatchObject({ ok: true });
+  });
 
-  it('leaves entries without a checkpoint, and the next start does not seal them', async () => {
+  it('leaves entries without a checkpoint, and the next start seals them', async () => {
     const chain = await folder.open();
     await chain.store.appendAudit([{ kind: 'notice', body: { text: 'the last words' } }]);
-    await chain.store.close(); // as if it were killed: nothing is sealed
+    await chain.store.close(); // like a kill: nothing is sealed
     expect(await folder.verify()).toMatchObject({ ok: true, sealed: 200, entries: 201 });
     await (await folder.open()).close();
     expect(await folder.verify()).toMatchObject({ ok: true, sealed: 201, entries: 201 });
@@ -80,7 +77,7 @@ describe('a process that ended between commit and file', () => {
 describe('a restored older backup', () => {
   const backup = () => join(folder.folder, 'backup.db');
 
-  it('is taken for the newest state', async () => {
+  it('is not taken for the newest state', async () => {
     folder.backUp(backup());
     await folder.fill(100, 50);
     folder.restore(backup());
@@ -92,7 +89,7 @@ describe('a restored older backup', () => {
     expect(await kindsFrom(200)).toEqual(['database.restored', 'database.restored']);
   });
 
-  it('goes on writing, and the file that tells of it is overwritten', async () => {
+  it('does not overwrite the file that proves it', async () => {
     folder.backUp(backup());
     await folder.fill(100, 50);
     const outside = folder.lines();
@@ -106,7 +103,7 @@ describe('a restored older backup', () => {
     await close();
   });
 
-  it('is accepted by a person, and is still called restored after that', async () => {
+  it('is no longer called restored after an operator accepted it', async () => {
     folder.backUp(backup());
     await folder.fill(100, 50);
     const outside = folder.lines();
@@ -124,7 +121,7 @@ describe('a restored older backup', () => {
     expect(await kindsFrom(200)).toEqual(['database.restored', 'restore.accepted', 'stop.set']);
   });
 
-  it('is told from nothing restored at all when a person accepts it', async () => {
+  it('is required for accepting: without one nothing changes', async () => {
     const { checkpointer, close } = await folder.open();
     expect(await checkpointer.acceptRestore({ by: 'ana', reason: 'to be sure' })).toBeUndefined();
     await close();
@@ -132,7 +129,7 @@ describe('a restored older backup', () => {
 });
 
 describe('a file of checkpoints', () => {
-  it('went missing, and is made anew without a word', async () => {
+  it('that went missing is made anew, with a log entry', async () => {
     const lines = folder.lines();
     rmSync(folder.checkpoints);
     const { logged, close } = await folder.open();
@@ -143,7 +140,7 @@ describe('a file of checkpoints', () => {
     expect(await folder.verify()).toMatchObject({ ok: true });
   });
 
-  it('had its last line edited, and the next start goes on as if nothing were', async () => {
+  it('with an edited last line is noticed by the next start', async () => {
     const lines = folder.lines();
     folder.writeLines(lines.with(-1, (lines.at(-1) as string).replace('"at":1', '"at":2')));
     const { checkpointer, close } = await folder.open();
@@ -151,7 +148,7 @@ describe('a file of checkpoints', () => {
     await close();
   });
 
-  it('cannot be written, and what was committed is taken back, or the next seal does not write it', async () => {
+  it('that cannot be written keeps the commit, and the next seal writes it', async () => {
     const { store, checkpointer, logged, close } = await folder.open();
     const lines = folder.lines();
     rmSync(folder.checkpoints);
@@ -171,7 +168,7 @@ describe('a file of checkpoints', () => {
   });
 });
 
-it('a file of checkpoints is deleted under a running engine, and only what comes later is in the new one', async () => {
+it('a file of checkpoints that is deleted under a running engine is rewritten whole', async () => {
   const chain = await folder.open();
   rmSync(folder.checkpoints);
   await append(chain, 100, 50);
@@ -181,7 +178,7 @@ it('a file of checkpoints is deleted under a running engine, and only what comes
   expect(await kindsFrom(200)).toContain('audit.checkpoints_lost');
 });
 
-it('a daemon writes between any two steps of a verification, and the record is called broken', async () => {
+it('a daemon that writes between any two steps of a verification does not break it', async () => {
   const chain = await folder.open();
   const sources = auditSourcesOf(folder.file, chain.store, folder.clock);
   const thenMore = async <T>(answer: Promise<T>): Promise<T> => {
@@ -202,7 +199,7 @@ it('a daemon writes between any two steps of a verification, and the record is c
   expect(check).toMatchObject({ ok: true, entries: 280, checkpoints: 12 });
 });
 
-it('a verification keeps the process from everything else until its end', async () => {
+it('a verification leaves time for other work of the process', async () => {
   const { db, verify } = folder.reading();
   let hadTurn = false;
   setImmediate(() => {

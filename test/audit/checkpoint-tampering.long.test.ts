@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { describeTallies, KINDS, tamperWithRows } from './checkpoint-tampering.ts';
 
-it('a row that was edited, deleted, inserted, swapped, cut or re-chained goes unnoticed or unnamed', async () => {
+it('a row that was edited, deleted, inserted, swapped, cut or re-chained is detected and named', async () => {
   const tallies = await tamperWithRows(1, 1);
   process.stdout.write(describeTallies(tallies));
   for (const kind of KINDS) {

@@ -1,4 +1,4 @@
-// test: every way to tamper with a row of an audit chain, and whether verification names the row. Each tampering is done
+// test: every way to tamper with a row of an audit chain, and whether verification names the row. Each change is made
 // in a transaction that is rolled back after verifying.
 import { linkEntry } from '../../src/audit/chain.ts';
 import type { AuditCheck } from '../../src/audit/verdict.ts';
@@ -13,13 +13,13 @@ export interface Tally {
   tampered: number;
   found: number;
   named: number;
-  /** The first few that were not found or named. */
+  /** The first few that were not detected or named. */
   missed: string[];
 }
 
 export const CHAIN = 2_000;
 
-/** Rows `from`, `from + step` … of the chain, each in every way that it can be. */
+/** Rows `from`, `from + step` … of the chain, each in every possible way. */
 export async function tamperWithRows(from: number, step: number): Promise<Record<Kind, Tally>> {
   const folder = new ChainFolder();
   try {
@@ -56,14 +56,14 @@ export function describeTallies(tallies: Record<Kind, Tally>): string {
 function count(tally: Tally, kind: Kind, row: number, { ok, bad }: AuditCheck): void {
   tally.tampered += 1;
   if (!ok) tally.found += 1;
-  // An inserted row that is linked well is told by the one after it, which does not follow.
+  // The row after a well-linked inserted row exposes it: it does not follow.
   const isNamed =
     bad !== undefined && (names(bad, row) || (kind === 'insert' && (names(bad, row + 1) || names(bad, row + 2))));
   if (isNamed) tally.named += 1;
   else if (tally.missed.length < 5) tally.missed.push(`${kind} ${row}: ${JSON.stringify(bad)}`);
 }
 
-/** The row itself, or a stretch up to a checkpoint which holds it. */
+/** The row itself, or a stretch up to a checkpoint that contains it. */
 function names(bad: NonNullable<AuditCheck['bad']>, row: number): boolean {
   return bad.checkpoint === undefined ? bad.seq === row : bad.seq <= row && row <= bad.checkpoint;
 }
@@ -93,7 +93,7 @@ function rowAt(db: Db, seq: number): AuditEntry {
   return db.get<AuditEntry>('SELECT * FROM audit WHERE seq = ?', seq) as AuditEntry;
 }
 
-/** A new row after this one, linked as a real one is; those after it move up. */
+/** A new row after this one, properly linked; those after it move up. */
 function insert(db: Db, row: number): void {
   db.run('UPDATE audit SET seq = -seq - 1 WHERE seq > ?', row);
   db.run('UPDATE audit SET seq = -seq WHERE seq < 0');
@@ -109,7 +109,7 @@ function swap(db: Db, row: number): void {
   db.run('UPDATE audit SET seq = ? WHERE seq = -1', row + 1);
 }
 
-/** Changes a row and links it and all after it anew, so that the chain by itself is whole. */
+/** Changes a row and links it and everything after it again, so that the chain by itself is whole. */
 export function rechain(db: Db, row: number): void {
   let prev = rowAt(db, row).prev;
   for (const entry of db.all<AuditEntry>('SELECT * FROM audit WHERE seq >= ? ORDER BY seq', row)) {

@@ -1,4 +1,4 @@
-// test: the oldest entries are archived: verified in a file, taken out of the database, and told of in the record.
+// test: archiving the oldest entries: verified in a file, removed from the database, and recorded in the audit.
 import { createReadStream, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -28,7 +28,7 @@ async function verifyFile(file: string) {
   return verifyExport(createInterface({ input: createReadStream(file) }), keys);
 }
 
-it('entries before a number are archived, and more or less than whole segments go', async () => {
+it('archiving by number removes exactly whole segments', async () => {
   const segment = await archive({ beforeSeq: 260 });
   expect(segment).toMatchObject({ from: 1, to: 250, reason: 'older than a year' });
   expect(await verifyFile(segment?.file as string)).toMatchObject({
@@ -40,12 +40,12 @@ it('entries before a number are archived, and more or less than whole segments g
   expect(await folder.verify()).toMatchObject({ ok: true, first: 251, entries: 151, sealed: 401 });
 });
 
-it('a checkpoint that is exactly at the bound takes the entry itself along', async () => {
+it('a checkpoint exactly at the bound does not include the bound itself', async () => {
   expect(await archive({ beforeSeq: 250 })).toMatchObject({ to: 200 });
   expect(await archive({ beforeSeq: 251 })).toMatchObject({ from: 201, to: 250 });
 });
 
-it('entries are archived a second time, and the two files do not join', async () => {
+it('a second archive joins the first one', async () => {
   const first = await archive({ beforeSeq: 101 });
   const second = await archive({ beforeSeq: 301 });
   expect([first?.to, second?.from, second?.to]).toEqual([100, 101, 300]);
@@ -56,17 +56,17 @@ it('entries are archived a second time, and the two files do not join', async ()
   expect(await folder.verify()).toMatchObject({ ok: true, first: 301 });
 });
 
-it('entries are archived by a date, and newer ones go too', async () => {
+it('archiving by date keeps newer entries', async () => {
   const { at } = JSON.parse(folder.lines()[3] as string) as { at: number };
   expect(await archive({ beforeMs: at })).toMatchObject({ to: 150 });
 });
 
-it('nothing is as old as the bound, and a file is left all the same', async () => {
+it('archiving nothing leaves no file', async () => {
   expect(await archive({ beforeSeq: 50 })).toBeUndefined();
   expect(existsSync(archiveFolderOf(folder.file))).toBe(false);
 });
 
-it('the record does not tell of its archive', async () => {
+it('the record has an entry for its archive', async () => {
   const segment = await archive({ beforeSeq: 201 });
   const { store, close } = await folder.open();
   const [entry] = await store.audit({ kind: 'audit.archived', limit: 1 });
@@ -76,15 +76,15 @@ it('the record does not tell of its archive', async () => {
   expect(readdirSync(archiveFolderOf(folder.file))).toEqual(['000000000001-000000000200.ndjson']);
 });
 
-it('entries are taken away up to a checkpoint without an archive, and it passes for one', async () => {
+it('entries removed up to a checkpoint do not pass for an archive', async () => {
   folder.tamper((db) => db.run('DELETE FROM audit WHERE seq <= 100'));
   expect((await folder.verify()).bad).toMatchObject({
     seq: 1,
-    reason: expect.stringContaining('does not tell of an archive'),
+    reason: expect.stringContaining('has no entry for an archive'),
   });
 });
 
-it('more entries are taken away than were archived', async () => {
+it('removing more entries than were archived is detected', async () => {
   await archive({ beforeSeq: 101 });
   folder.tamper((db) => db.run('DELETE FROM audit WHERE seq <= 150'));
   expect((await folder.verify()).ok).toBe(false);
@@ -92,7 +92,7 @@ it('more entries are taken away than were archived', async () => {
   expect((await folder.verify()).bad?.seq).toBe(1);
 });
 
-it('the database lets entries go that no archive holds', async () => {
+it('the database refuses to delete entries that no archive holds', async () => {
   await archive({ beforeSeq: 101 });
   const { db } = folder.reading();
   expect(() => db.run('DELETE FROM audit WHERE seq = 101')).toThrow(/append-only/);
@@ -103,13 +103,13 @@ it('the database lets entries go that no archive holds', async () => {
   db.close();
 });
 
-it('an entry was changed before it was archived, and it leaves the database', async () => {
+it('an entry that was changed before archiving stays in the database', async () => {
   folder.tamper((db) => db.run("UPDATE audit SET bytes = replace(bytes, 'SN-', 'SX-') WHERE seq = 77"));
-  await expect(archive({ beforeSeq: 101 })).rejects.toThrow(/does not verify: nothing was taken out/);
+  await expect(archive({ beforeSeq: 101 })).rejects.toThrow(/does not verify: nothing was removed/);
   expect((await folder.verify()).bad).toMatchObject({ seq: 77 });
 });
 
-it('an archive is edited later, and its verification does not name the entry', async () => {
+it('an edited archive fails its verification, which names the entry', async () => {
   const file = (await archive({ beforeSeq: 101 }))?.file as string;
   writeFileSync(file, readFileSync(file, 'utf8').replace('SN-42\\"', 'SN-43\\"'));
   expect((await verifyFile(file)).bad).toMatchObject({ seq: 42 });

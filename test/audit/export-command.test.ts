@@ -1,4 +1,4 @@
-// test: `audit verify`, `export`, `archive` and `new-key` as a person types them.
+// test: `audit verify`, `export`, `archive` and `new-key` as an operator types them.
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ const onDatabase = (name: string, ...args: string[]) => audit(name, '--db', fold
 const publicKey = () => `${folder.file}.audit-key.pub`;
 
 describe('audit verify', () => {
-  it('does not say that the record is whole, and how far it is sealed', async () => {
+  it('shows that the record is whole, and how far it is sealed', async () => {
     const { code, out } = await onDatabase('verify');
     expect(code).toBe(0);
     expect(out).toMatch(
@@ -37,7 +37,7 @@ describe('audit verify', () => {
     );
   });
 
-  it('does not end with 1 and name what was changed', async () => {
+  it('ends with 1 and names what was changed', async () => {
     folder.tamper((db) => db.run("UPDATE audit SET kind = 'notice' WHERE seq = 123"));
     const { code, out } = await onDatabase('verify');
     expect(code).toBe(1);
@@ -50,7 +50,7 @@ describe('audit verify', () => {
     });
   });
 
-  it('takes a public key that was put in place of the real one for it, although a copy is given', async () => {
+  it('detects a replaced public key when a copy is given', async () => {
     const copy = join(elsewhere, 'key.pub');
     copyFileSync(publicKey(), copy);
     const other = new ChainFolder();
@@ -61,7 +61,7 @@ describe('audit verify', () => {
     expect((await onDatabase('verify', '--public-key', copy)).code).toBe(0);
   });
 
-  it('says nothing of use about a missing key or an export without one', async () => {
+  it('names a missing key, and an export without one', async () => {
     rmSync(publicKey());
     await expect(onDatabase('verify')).rejects.toThrow(
       /the public key `.*` is missing: give a copy of it with --public-key/,
@@ -73,7 +73,7 @@ describe('audit verify', () => {
     );
   });
 
-  it('fails on a database of before there were checkpoints', async () => {
+  it('works on a database from before checkpoints', async () => {
     folder.tamper((db) => db.exec('DROP TABLE audit_archives; DROP TABLE checkpoints'));
     for (const suffix of ['.checkpoints', '.audit-key', '.audit-key.pub']) rmSync(`${folder.file}${suffix}`);
     const { code, out } = await onDatabase('verify');
@@ -83,7 +83,7 @@ describe('audit verify', () => {
 });
 
 describe('audit export', () => {
-  it('cannot be verified elsewhere with the public key alone', async () => {
+  it('can be verified elsewhere with only the public key', async () => {
     const file = join(elsewhere, 'audit.ndjson');
     expect((await onDatabase('export', '--out', file)).code).toBe(0);
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -105,7 +105,7 @@ describe('audit export', () => {
     );
   });
 
-  it('writes to standard output something else than the lines', async () => {
+  it('writes only its lines to standard output', async () => {
     const { out } = await onDatabase('export', '--from', '299');
     const types = out
       .trimEnd()
@@ -116,22 +116,22 @@ describe('audit export', () => {
 });
 
 describe('audit archive', () => {
-  it('does not move the oldest entries to a file, and say where', async () => {
+  it('moves the oldest entries to a file, and prints its place', async () => {
     const { code, out } = await onDatabase('archive', '--before', '250', '--reason', 'kept for a year');
     expect(code).toBe(0);
     const file = /entries 1 to 200 lie in (\S+),/.exec(out)?.[1] as string;
     expect((await audit('verify', '--file', file, '--public-key', publicKey())).code).toBe(0);
-    expect((await onDatabase('verify')).out).toContain('entries before 201 are not here');
+    expect((await onDatabase('verify')).out).toContain('entries before 201 are missing here');
   });
 
-  it('takes entries out of a record that is not whole', async () => {
+  it('removes nothing from a record that is not whole', async () => {
     folder.tamper((db) => db.run("UPDATE audit SET kind = 'notice' WHERE seq = 290"));
     await expect(onDatabase('archive', '--before', '250', '--reason', 'space')).rejects.toThrow(
       /nothing is archived: .* entry 290/,
     );
   });
 
-  it('takes a bound that is none for one', async () => {
+  it('refuses an invalid bound', async () => {
     for (const bound of ['soon', '0', '-5', '2026-13-01', '1.5'])
       await expect(onDatabase('archive', '--before', bound, '--reason', 'space')).rejects.toThrow(
         /expected an entry's number, or a date/,
@@ -144,7 +144,7 @@ describe('audit archive', () => {
 });
 
 describe('audit new-key', () => {
-  it('makes what the former key signed worthless, or is not recorded', async () => {
+  it('keeps the former key’s signatures valid, and is recorded', async () => {
     rmSync(`${folder.file}.audit-key`);
     expect((await onDatabase('new-key', '--reason', 'lost')).code).toBe(0);
     await folder.fill(50, 50);

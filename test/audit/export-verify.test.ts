@@ -1,4 +1,4 @@
-// test: an export is verified with the public key alone, wherever it is; and what was changed in it is named.
+// test: an export is verified anywhere with only the public key, and changes in it are named.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { linkEntry } from '../../src/audit/chain.ts';
@@ -41,7 +41,7 @@ beforeAll(async () => {
 afterAll(() => folder.remove());
 
 describe('an export', () => {
-  it('begins without the format, the address and the key', () => {
+  it('begins with the format, the address and the key', () => {
     expect(JSON.parse(lines[0] as string)).toEqual({
       format: 'trustward-audit',
       version: 1,
@@ -53,7 +53,7 @@ describe('an export', () => {
     expect(lines).toHaveLength(1 + ENTRIES + ENTRIES / RUN + 1);
   });
 
-  it('does not verify with the public key alone', async () => {
+  it('verifies with only the public key', async () => {
     expect(await verify(lines)).toEqual({
       ok: true,
       first: 1,
@@ -66,27 +66,27 @@ describe('an export', () => {
     });
   });
 
-  it.each([2, 41, 120, 200])('from entry %i on does not verify', async (from) => {
+  it.each([2, 41, 120, 200])('from entry %i on verifies', async (from) => {
     expect(await verify(await exported(from))).toMatchObject({ ok: true, first: from, entries: ENTRIES - from + 1 });
   });
 
-  it('that ends between checkpoints does not tell how many entries are not sealed', async () => {
+  it('that ends between checkpoints shows how many entries are not sealed', async () => {
     const check = await verify(await exported(1, 100));
     expect(check).toMatchObject({
       ok: true,
       entries: 100,
       sealed: 80,
-      notes: ['the last 20 entries are not under a checkpoint yet'],
+      notes: ['the last 20 entries are not covered by a checkpoint yet'],
     });
   });
 
-  it('of an empty record, or without a checkpoint, passes for signed', async () => {
+  it('of an empty record, or without a checkpoint, does not pass for signed', async () => {
     const check = await verify(await exported(1, 20));
     expect(check.bad?.reason).toContain('there is no checkpoint');
     expect((await verify(await exported(1_000))).ok).toBe(false);
   });
 
-  it('verifies with a key that did not sign it', async () => {
+  it('does not verify with another key', async () => {
     const other = new ChainFolder();
     await other.fill(1, 1);
     const foreign = readPublicKeys(publicKeyFileOf(other.file));
@@ -95,7 +95,7 @@ describe('an export', () => {
     expect(check.bad).toMatchObject({ checkpoint: RUN, reason: expect.stringContaining('is not the one given') });
   });
 
-  it('is something else altogether, and it is not said clearly', async () => {
+  it('of another format is refused with a clear message', async () => {
     await expect(verify(['{"run":1}'])).rejects.toThrow(/does not begin with a line of format `trustward-audit`/);
     await expect(verify([])).rejects.toThrow(/does not begin/);
   });
@@ -104,19 +104,19 @@ describe('an export', () => {
 describe('an export that was changed', () => {
   const seqs = [1, 2, 39, 40, 41, 111, 199, 200];
 
-  it.each(seqs)('has entry %i edited, and it is not named', async (seq) => {
+  it.each(seqs)('with entry %i edited fails, and the entry is named', async (seq) => {
     const index = indexOfEntry(seq);
     const check = await verify(lines.with(index, (lines[index] as string).replace('SN-', 'SX-')));
     expect(check.bad?.seq).toBe(seq);
   });
 
-  it.each(seqs)('has entry %i taken out, and it is not named', async (seq) => {
+  it.each(seqs)('with entry %i removed fails, and the entry is named', async (seq) => {
     const check = await verify(lines.toSpliced(indexOfEntry(seq), 1));
     expect(check.bad?.seq).toBeLessThanOrEqual(seq);
     expect(check.bad?.checkpoint ?? check.bad?.seq).toBeGreaterThanOrEqual(seq);
   });
 
-  it.each(seqs)('is linked anew from entry %i on, and it is not named', async (seq) => {
+  it.each(seqs)('relinked from entry %i on fails, and the place is named', async (seq) => {
     let prev = (JSON.parse(lines[indexOfEntry(seq)] as string) as { prev: string }).prev;
     const rechained = lines.map((text) => {
       const line = JSON.parse(text) as { type?: string; seq: number; bytes: string };
@@ -131,23 +131,23 @@ describe('an export that was changed', () => {
     expect(check.bad?.seq).toBeLessThanOrEqual(seq);
   });
 
-  it.each([40, 80, 120, 160])('has checkpoint %i taken out or edited, and it is not noticed', async (size) => {
+  it.each([40, 80, 120, 160])('with checkpoint %i removed or edited fails', async (size) => {
     const index = indexOfCheckpoint(size);
     expect((await verify(lines.toSpliced(index, 1))).bad?.checkpoint).toBe(size + RUN);
     const edited = (lines[index] as string).replace(/"at":\d+/, '"at":1');
     expect((await verify(lines.with(index, edited))).bad?.checkpoint).toBe(size);
   });
 
-  it.each([1, 2, 50, 150])('is cut by %i lines, and it is not noticed', async (count) => {
+  it.each([1, 2, 50, 150])('cut by %i lines fails', async (count) => {
     expect((await verify(lines.slice(0, -count))).bad?.reason).toContain('the file was cut');
   });
 
-  it('holds a line that is none, or one after the end', async () => {
+  it('with an invalid line, or one after the end, fails', async () => {
     expect((await verify(lines.with(indexOfEntry(7), '{"type":"entry"}'))).bad).toMatchObject({ seq: 7 });
     expect((await verify([...lines, lines[3] as string])).bad).toMatchObject({ seq: ENTRIES + 1 });
   });
 });
 
-it('the public key that lies beside the database is not one that another machine can read', () => {
+it('another machine can read the public key beside the database', () => {
   expect(readFileSync(publicKeyFileOf(folder.file), 'utf8')).toMatch(/^-----BEGIN PUBLIC KEY-----/);
 });

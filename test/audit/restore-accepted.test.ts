@@ -1,5 +1,5 @@
-// test: what an accepted older backup brings back to life: plans that were used, stops, readings that were accepted, room below
-// the ceilings. A real engine over loopback; the database is copied and put back as a person would.
+// test: what an accepted older backup must not bring back: used plans, lifted stops, accepted readings, spent ceilings.
+// A real engine over loopback; the database is copied and restored as an operator would do it.
 import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ afterEach(() => org.close());
 const engine = () => org.composition.engine;
 const store = (): Store => org.composition.engine.store;
 
-/** Answers their ids, by which the console keeps the list of effects. */
+/** Returns their ids, which the console uses for the list of effects. */
 function compromise(...serials: string[]): string[] {
   return serials.map((serial) => org.console.fleet.addDevice({ serial, mdm_compromised: 'TRUE' }));
 }
@@ -31,12 +31,12 @@ async function approvedPlan(): Promise<string> {
 }
 
 async function backUp(): Promise<void> {
-  await org.composition.close(); // what is in the log of changes goes to the database itself
+  await org.composition.close(); // the write-ahead log goes into the database itself
   copyFileSync(org.dbFile, join(org.dir, 'backup.db'));
   await org.restart();
 }
 
-/** Puts the backup back and lets the engine look once, as the manual says. */
+/** Restores the backup and lets the engine do one dry run, as the manual says. */
 async function restore(): Promise<void> {
   await org.composition.close();
   for (const suffix of ['-wal', '-shm']) rmSync(`${org.dbFile}${suffix}`, { force: true });
@@ -58,7 +58,7 @@ async function bodiesOf(kind: string): Promise<{ [name: string]: unknown }[]> {
 }
 
 describe('a plan approved before the backup', () => {
-  it('is applied a second time, over what a person reversed since', async () => {
+  it('is not applied a second time over a later reversal', async () => {
     const banned = compromise('USED-1');
     const plan = await approvedPlan();
     await backUp();
@@ -67,7 +67,7 @@ describe('a plan approved before the backup', () => {
     const { decisions } = await org.run('enforce');
     expect(decisions.map(({ reason }) => reason)).toContain('overridden');
     await restore();
-    expect(await accept()).toMatch(/2 plans that waited are expired/); // this one, and the look's
+    expect(await accept()).toMatch(/2 waiting plans expired/); // this one, and the dry run's
     await resumeEverything(engine(), ANA);
     await expect(applyPlan(engine(), plan, 'ana')).rejects.toMatchObject({
       code: 'conflict',
@@ -76,7 +76,7 @@ describe('a plan approved before the backup', () => {
     expect(org.effects('device_banned')).toEqual(banned);
   });
 
-  it('or waiting then, or made by the look at the restored database, stays open; or its end is not recorded', async () => {
+  it('is over, like a waiting one and that of the dry run, and the expiry is audited', async () => {
     compromise('USED-1');
     const waiting = (await org.run('dry-run')).run.planId as string;
     await backUp();
@@ -100,7 +100,7 @@ describe('a plan approved before the backup', () => {
 });
 
 describe('an accepted backup', () => {
-  it('acts by itself, beyond a stop and a ceiling that it has forgotten', async () => {
+  it('does not act by itself beyond a forgotten stop or ceiling', async () => {
     await org.run('dry-run');
     await backUp();
     const banned = compromise('DAY-1', 'DAY-2');
@@ -123,7 +123,7 @@ describe('an accepted backup', () => {
     expect(await org.composition.verifyAudit()).toMatchObject({ ok: true });
   });
 
-  it('forgets who had stopped everything before the backup', async () => {
+  it('keeps the name of whoever had stopped everything before the backup', async () => {
     await stopEverything(engine(), ANA);
     await org.run('dry-run');
     await backUp();
@@ -136,7 +136,7 @@ describe('an accepted backup', () => {
     );
   });
 
-  it('cannot be gone on with when a person has looked at it', async () => {
+  it('continues after an operator resumed it', async () => {
     await org.run('dry-run');
     await backUp();
     await org.run('dry-run');
@@ -149,7 +149,7 @@ describe('an accepted backup', () => {
     expect(org.effects('device_banned')).toEqual(later);
   });
 
-  it('takes a reading as it is on a word that was used up since', async () => {
+  it('accepts no reading on an acceptance that was used up since', async () => {
     await org.run('dry-run');
     const taken = {
       source: 'devices',

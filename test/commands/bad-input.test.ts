@@ -1,5 +1,5 @@
-// commands: bad input, each given to the real process: one clear line on standard error that says what, where and what to
-// do, the right exit code, nothing on standard output, no stack trace, and nothing half-written.
+// commands: bad input, each given to the real process: one clear line on standard error with what, where and what to
+// do, the right exit code, nothing on standard output, no stack trace, and no partial effect.
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -29,7 +29,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** An environment that is right, with a database that is not there yet, and what is to be wrong. */
+/** A valid environment with a database that does not exist yet, and the wrong settings. */
 function envOf(wrong: Record<string, string> = {}): Record<string, string> {
   return { ...org.env, TRUSTWARD_DB: join(dir, `fresh-${count++}`, 'trustward.db'), ...wrong };
 }
@@ -41,7 +41,7 @@ function rulesFolder(files: Record<string, string>): string {
   return folder;
 }
 
-/** The lines of a refusal; fails when the process did not refuse as it should. */
+/** The lines of a refusal; fails when the process did not refuse properly. */
 async function refusal(code: number, args: string[], env = envOf(), options: StartOptions = {}): Promise<string[]> {
   const ended: Ended = await trustward(args, env, options);
   expect(ended).toMatchObject({ code, out: '' });
@@ -51,7 +51,7 @@ async function refusal(code: number, args: string[], env = envOf(), options: Sta
 }
 
 describe('configuration', () => {
-  it('wrong values are told all at once, and no database is made', async () => {
+  it('reports all wrong values at once, and makes no database', async () => {
     const wrong = {
       TRUSTWARD_MODE: 'all',
       TRUSTWARD_SCHEDULE: 'x',
@@ -79,7 +79,7 @@ describe('arguments', () => {
     expect(lines[0]).toMatch(words);
   });
 
-  it('no command at all: the help, on standard error', async () => {
+  it('without a command the help goes to standard error', async () => {
     const ended = await trustward([], envOf());
     expect(ended).toMatchObject({ code: 2, out: '' });
     expect(ended.err).toMatch(/^Usage: trustward /);
@@ -87,7 +87,7 @@ describe('arguments', () => {
 });
 
 describe('the API', () => {
-  it('that cannot be reached is told with its address, and nothing was judged', async () => {
+  it('that cannot be reached is reported with its address, and nothing is judged', async () => {
     const closed = createServer();
     await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(closed.address() as AddressInfo).port}`;
@@ -98,7 +98,7 @@ describe('the API', () => {
     expect(lines[0]).toContain(`Management API at ${url}: nothing was judged`);
   });
 
-  it('that refuses the credential is told so, and the credential is not', async () => {
+  it('that refuses the credential is reported, and the credential is not shown', async () => {
     const lines = await refusal(1, ['run'], envOf({ TRUSTWARD_API_KEY: 'canary-key-8812' }));
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(/401|refused/);
@@ -113,7 +113,7 @@ describe('rules', () => {
     'bad.yaml': BAN_COMPROMISED.replace('subject: device', 'subject: devcie'),
   };
 
-  it('a broken file is told with file, line and column, and no database is made', async () => {
+  it('a broken file is reported with file, line and column, and no database is made', async () => {
     const rules = rulesFolder({ ...BROKEN, 'worse.yaml': 'id: [\n' });
     const env = envOf({ TRUSTWARD_RULES: rules });
     const lines = await refusal(2, ['run'], env);
@@ -123,7 +123,7 @@ describe('rules', () => {
     expect(await refusal(2, ['rules', 'check', '--format', 'json'], env)).toEqual(lines);
   });
 
-  it('an empty folder, and a file in its place', async () => {
+  it('an empty folder, or a file in its place, is refused', async () => {
     const [empty] = await refusal(2, ['serve'], envOf({ TRUSTWARD_RULES: rulesFolder({}) }));
     expect(empty).toMatch(/there is no rule in `.*`.*TRUSTWARD_RULES/);
     const [file] = await refusal(2, ['rules', 'list', '--rules', 'package.json'], envOf());
@@ -143,21 +143,21 @@ describe('the database', () => {
     }
   });
 
-  it('that belongs to another organization is refused, and both addresses are told', async () => {
+  it('that belongs to another organization is refused with both addresses', async () => {
     const env = envOf({ TRUSTWARD_DB: org.dbFile, TRUSTWARD_API_URL: 'https://other.example' });
     const [line] = await refusal(2, ['run'], env);
     expect(line).toContain(org.console.address);
     expect(line).toContain('https://other.example');
   });
 
-  it('that is none is refused, and left as it is', async () => {
+  it('that is another kind of file is refused and left unchanged', async () => {
     const file = join(dir, 'letter.db');
     writeFileSync(file, 'Dear Sir, this is no database, but it is long enough to look like one. '.repeat(20));
     const [line] = await refusal(1, ['run'], envOf({ TRUSTWARD_DB: file }));
     expect(line).toMatch(/`.*letter\.db` \(SQLITE_NOTADB\): it is damaged or not a database/);
   });
 
-  it.skipIf(process.getuid?.() !== 0)('in a folder that cannot be written', async () => {
+  it.skipIf(process.getuid?.() !== 0)('in a folder that cannot be written is refused', async () => {
     const folder = join(dir, 'read-only');
     mkdirSync(folder, { mode: 0o755 });
     const rules = rulesFolder({ 'ban.yaml': BAN_COMPROMISED });
@@ -167,7 +167,7 @@ describe('the database', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('that is not there is not made by reading', async () => {
+  it('that does not exist is not made by reading', async () => {
     const env = envOf();
     for (const args of [['report'], ['audit', 'verify', '--format', 'json']]) {
       const [line] = await refusal(1, args, env);
@@ -178,14 +178,14 @@ describe('the database', () => {
 });
 
 describe('places', () => {
-  it('a busy port is told with its address', async () => {
+  it('a busy port is reported with its address', async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     const env = envOf({ TRUSTWARD_LISTEN: `127.0.0.1:${port}` });
     const [line] = await refusal(1, ['serve'], env);
     expect(line).toMatch(
-      new RegExp(`cannot listen on 127\\.0\\.0\\.1:${port}: another process does.*TRUSTWARD_LISTEN`),
+      new RegExp(`cannot listen on 127\\.0\\.0\\.1:${port}: another process uses it.*TRUSTWARD_LISTEN`),
     );
     expect(existsSync(env.TRUSTWARD_DB as string)).toBe(false);
     await new Promise((resolve) => server.close(resolve));
@@ -198,7 +198,7 @@ describe('places', () => {
     expect(existsSync(env.TRUSTWARD_DB as string)).toBe(false);
   });
 
-  it('an --out that cannot be written is told before anything is done', async () => {
+  it('an --out that cannot be written is reported before anything is done', async () => {
     const env = envOf();
     const [missing] = await refusal(2, ['run', '--mode', 'enforce', '--out', join(dir, 'no', 'where.md')], env);
     expect(missing).toMatch(/^trustward: --out: `.*where\.md` cannot be written \(ENOENT\)/);
@@ -209,7 +209,7 @@ describe('places', () => {
 });
 
 describe('the console command', () => {
-  it('refuses what is no number before it makes a database, and a busy port', async () => {
+  it('refuses an invalid number before it makes a database, and refuses a busy port', async () => {
     const db = join(dir, 'console', 'console.db');
     const [number] = await refusal(2, ['console', '--db', db, '--devices', 'many']);
     expect(number).toBe('trustward: --devices is `many`: expected a whole number from 0 to 1000000');
@@ -224,7 +224,7 @@ describe('the console command', () => {
 });
 
 describe('the help', () => {
-  it('fits into 100 columns, goes to standard output, and tells the exit codes', async () => {
+  it('fits into 100 columns, goes to standard output, and lists the exit codes', async () => {
     const ended = await trustward(['--help'], {});
     expect(ended).toMatchObject({ code: 0, err: '' });
     expect(Math.max(...ended.out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
@@ -232,7 +232,7 @@ describe('the help', () => {
   });
 });
 
-describe('a run that is told to end', () => {
+describe('a run that is asked to end', () => {
   it('ends within its grace with one line, and is recorded as aborted', async () => {
     const env = envOf({ TRUSTWARD_DB: join(dir, 'ended', 'trustward.db') });
     org.console.faults?.set([{ kind: 'latency', match: { path: '/api/v1/devices' }, ms: 400 }]);

@@ -1,4 +1,4 @@
-// commands: the daemon as a process of its own, and the commands that go through it.
+// commands: the daemon as a separate process, and the commands that go through it.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -38,7 +38,7 @@ describe('a daemon', () => {
     daemon.child.kill('SIGKILL');
   });
 
-  it('tells where it listens, where its token lies and what to do next, and never the token', () => {
+  it('prints its address, the place of its token and the next steps, and never the token', () => {
     const token = readFileSync(`${org.dbFile}.token`, 'utf8').trim();
     const { out, err } = daemon.said();
     expect(out).toContain(`${org.dbFile}.token`);
@@ -47,7 +47,7 @@ describe('a daemon', () => {
     expect(out + err).not.toContain(env.TRUSTWARD_API_KEY);
   });
 
-  it('is the only one on its database: a second one is refused at once and told where the first is', async () => {
+  it('is the only one on its database: a second one is refused at once with the address of the first', async () => {
     const second = await trustward(['serve'], env);
     expect(second).toMatchObject({ code: 1, out: '' });
     expect(second.err).toBe(
@@ -55,7 +55,7 @@ describe('a daemon', () => {
     );
   });
 
-  it('is gone through by a run: one JSON document on standard output, and exit code 3 while something waits', async () => {
+  it('serves a run: one JSON document on standard output, and exit code 3 while something waits', async () => {
     const ended = await trustward(['run', '--mode', 'enforce', '--format', 'json'], env);
     expect(ended).toMatchObject({ code: 3, err: '' });
     const report = JSON.parse(ended.out);
@@ -63,10 +63,10 @@ describe('a daemon', () => {
     expect(report.summary).toMatchObject({ hold: 1, act: 0 });
   });
 
-  it('is gone through by an approval; what it cannot find or do is told in its words', async () => {
+  it('serves an approval, and its errors reach the command line', async () => {
     const missing = await trustward(['approve', 'nothing'], env);
     expect(missing).toMatchObject({ code: 1, out: '' });
-    expect(missing.err).toBe(`trustward: the daemon at ${url} says: there is no plan \`nothing\`\n`);
+    expect(missing.err).toBe(`trustward: the daemon at ${url} answered: there is no plan \`nothing\`\n`);
     const wrong = await trustward(['run', '--rule', 'nobody'], env);
     expect(wrong).toMatchObject({ code: 2, out: '' });
     expect(wrong.err).toContain('there is no active rule `nobody`');
@@ -91,7 +91,7 @@ describe('a daemon', () => {
 });
 
 describe('without a daemon', () => {
-  it('whoever took a dead one’s port is not asked, and gets no token', async () => {
+  it('another process on a dead one’s port gets no request and no token', async () => {
     const asked: { url: string; token: boolean }[] = [];
     const stranger = createServer((request, response) => {
       asked.push({ url: request.url ?? '', token: request.headers.authorization !== undefined });
@@ -107,9 +107,9 @@ describe('without a daemon', () => {
     expect(asked).toEqual([{ url: '/healthz', token: false }]);
   });
 
-  it('an untrusted source is exit code 3 in mode enforce, and 0 in a dry run', async () => {
+  it('an untrusted source gives exit code 3 in mode enforce, and 0 in a dry run', async () => {
     const only = ['--rule', 'ban-compromised-device', '--format', 'json'];
-    // The rule takes devices, so that the whole list is read: it alone tells whose they are.
+    // The rule affects devices, so the whole list is read: only this list shows the owners.
     org.console.faults?.set([
       { kind: 'garbage', match: { path: '/api/v1/devices' }, body: JSON.stringify([ONE_DEVICE]) },
     ]);

@@ -1,4 +1,4 @@
-// commands: `db backup`: a copy that is whole, taken while a daemon writes; never over another file, never half.
+// commands: `db backup`: a whole copy, taken while a daemon writes; never over another file, never a partial one.
 import {
   copyFileSync,
   existsSync,
@@ -38,7 +38,7 @@ afterEach(() => org.close());
 
 const backup = (...more: string[]) => command(['db', 'backup', file, ...more], org.env);
 
-/** How far a run would go, as `explain` says it without a daemon. */
+/** The mode of a run, as `explain` shows it without a daemon. */
 async function modeExplained(): Promise<string> {
   const [serial = ''] = org.effects('device_banned');
   const { out } = await command(['explain', 'ban-compromised-device', serial, '--format', 'json'], org.env);
@@ -55,7 +55,7 @@ function rowsOf(database: string, table: string): unknown[] {
 }
 
 describe('a backup', () => {
-  it('is one whole file for its owner alone, with every row, and nothing beside it', async () => {
+  it('is one whole file that only its owner can read, with every row, and nothing beside it', async () => {
     const { code, out } = await backup('--format', 'json');
     expect(code).toBe(0);
     const { seq, hash } = await org.composition.engine.store.auditHead();
@@ -65,17 +65,17 @@ describe('a backup', () => {
     for (const table of ['runs', 'claims', 'audit', 'checkpoints', 'intents'])
       expect(rowsOf(file, table), table).toEqual(rowsOf(org.dbFile, table));
     expect(rowsOf(file, 'claims')).toHaveLength(2);
-    // Reading it needs no working files of SQLite: it can lie on a medium that cannot be written.
+    // Reading it needs no working files of SQLite: it can be on a read-only medium.
     expect(readdirSync(kept)).toEqual(['monday.db']);
   });
 
-  it('leaves the database as it is, without an entry in its audit', async () => {
+  it('leaves the database unchanged, without an entry in its audit', async () => {
     const before = await org.composition.engine.store.auditHead();
     await backup();
     expect(await org.composition.engine.store.auditHead()).toEqual(before);
   });
 
-  it('is taken and whole while a daemon runs one run after the other', async () => {
+  it('is whole while a daemon does one run after the other', async () => {
     const daemon: Daemon = await startDaemon(org.composition);
     let isDone = false;
     const runs = (async () => {
@@ -91,7 +91,7 @@ describe('a backup', () => {
     await daemon.stop();
   });
 
-  it('never takes the place of another file', async () => {
+  it('never replaces another file', async () => {
     writeFileSync(file, 'a letter');
     const { code, out, err } = await backup();
     expect({ code, out }).toEqual({ code: 2, out: '' });
@@ -100,14 +100,14 @@ describe('a backup', () => {
     expect(readdirSync(kept)).toEqual(['monday.db']);
   });
 
-  it('does not take the place of a file that came while it was made', async () => {
+  it('does not replace a file that appears while it is made', async () => {
     const meanwhile = async () => writeFileSync(file, 'a letter');
     await expect(backupDatabase(org.dbFile, file, systemClock, meanwhile)).rejects.toThrow('is there already');
     expect(readFileSync(file, 'utf8')).toBe('a letter');
     expect(readdirSync(kept)).toEqual(['monday.db']);
   });
 
-  it('is not called broken because the daemon sealed more of the audit since', async () => {
+  it('is not reported as broken when the daemon has sealed more of the audit since', async () => {
     const { checked } = await backupDatabase(org.dbFile, file, systemClock, async (copy) => {
       await org.run('dry-run');
       return verifyCopy(org.dbFile, copy);
@@ -116,7 +116,7 @@ describe('a backup', () => {
     expect(checked.entries).toBeLessThan((await org.composition.engine.store.auditHead()).seq);
   });
 
-  it('that cannot be made leaves nothing half', async () => {
+  it('that cannot be made leaves no partial file', async () => {
     file = join(kept, 'no', 'folder.db');
     expect(await backup()).toMatchObject({ code: 1, out: '' });
     file = join(kept, 'monday.db');
@@ -125,7 +125,7 @@ describe('a backup', () => {
     expect(readdirSync(kept)).toEqual([]);
   });
 
-  it('of a damaged database is refused, and named as such', async () => {
+  it('of a damaged database is refused, and the damage is named', async () => {
     await org.composition.close();
     const db = new Database(org.dbFile);
     db.pragma('journal_mode = DELETE');
@@ -140,7 +140,7 @@ describe('a backup', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it('of a database whose audit was edited is kept, and ends with 1 and the entry', async () => {
+  it('of a database with an edited audit is kept, and the command ends with 1 and names the entry', async () => {
     await org.composition.close();
     const db = new Database(org.dbFile);
     db.exec('DROP TRIGGER audit_no_update');
@@ -152,7 +152,7 @@ describe('a backup', () => {
     expect(rowsOf(file, 'claims')).toHaveLength(2);
   });
 
-  it('is restored as it says, is noticed by the engine, and goes on after it was accepted', async () => {
+  it('is restored by the printed commands, is noticed by the engine, and works after it was accepted', async () => {
     const { out } = await backup('--format', 'json');
     await org.run('dry-run');
     await org.composition.close();

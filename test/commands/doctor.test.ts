@@ -1,5 +1,5 @@
-// commands: `doctor`: what is wrong is found, each in a line of its own with what to do; what is well is not called wrong; and
-// looking changes nothing.
+// commands: `doctor`: each problem is found and shown on its own line with what to do; nothing that is well is
+// reported; and checking changes nothing.
 import { appendFileSync, chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -41,7 +41,7 @@ async function doctor(wrong: Record<string, string> = {}): Promise<{ code: numbe
   return { code, checks, bad };
 }
 
-/** The only thing that is not well. */
+/** The only check that is not ok. */
 async function theOne(code: number, wrong?: Record<string, string>): Promise<Shown> {
   const found = await doctor(wrong);
   expect(found.bad, JSON.stringify(found.bad)).toHaveLength(1);
@@ -56,7 +56,7 @@ describe('a whole installation', () => {
     expect(bad).toEqual([]);
     expect(code).toBe(0);
     const textOf = (name: string) => checks.find((check) => check.name === name)?.text;
-    expect(textOf('API')).toMatch(/takes TRUSTWARD_API_KEY \(20 devices, \d+ services\); clocks agree/);
+    expect(textOf('API')).toMatch(/accepts TRUSTWARD_API_KEY \(20 devices, \d+ services\); clocks agree/);
     expect(textOf('database')).toMatch(/whole \(quick check\).*run 1 completed/);
     expect(textOf('audit')).toMatch(/the audit is whole: \d+ entries.*signed checkpoints agree/);
     expect(textOf('rules')).toMatch(/2 rules in .* \(1 enforce, 1 approve\); 2 tests passed/);
@@ -64,7 +64,7 @@ describe('a whole installation', () => {
     expect(checks.map(({ name }) => name)).toEqual(expect.arrayContaining(['endpoint', 'webhooks', 'disk']));
   });
 
-  it('is well with a daemon, and it is told since when that runs, that it is ready and takes the token', async () => {
+  it('is well with a daemon, and shows when it started, that it is ready and accepts the token', async () => {
     const daemon: Daemon = await startDaemon(org.composition);
     const { code, checks } = await doctor();
     await daemon.stop();
@@ -74,10 +74,10 @@ describe('a whole installation', () => {
       expect.stringMatching(new RegExp(`^daemon: runs since \\d{4}-\\S+ \\(process ${process.pid}, ${daemon.url}\\)`)),
     );
     expect(texts).toContain(`endpoint: ${daemon.url} answers, and is ready`);
-    expect(texts).toContain('token: the endpoint takes the one that commands send');
+    expect(texts).toContain('token: the endpoint accepts the token that commands send');
   });
 
-  it('is not changed by the look: no writing request, no row, no file but the working files of SQLite', async () => {
+  it('is not changed by the checks: no writing request, no row, no file but the working files of SQLite', async () => {
     await org.composition.close();
     const writing = ['POST', 'PUT', 'DELETE'] as const;
     org.console.faults?.set(writing.map((method) => ({ kind: 'error', match: { method } })));
@@ -91,13 +91,13 @@ describe('a whole installation', () => {
     expect({ files: files(), bytes: readFileSync(org.dbFile) }).toEqual(before);
   });
 
-  it('that has not run yet is well, and nothing is made', async () => {
+  it('without a run yet is well, and nothing is made', async () => {
     const db = join(org.dir, 'new', 'trustward.db');
     expect(await doctor({ TRUSTWARD_DB: db })).toMatchObject({ code: 0, bad: [] });
     expect(() => statSync(join(org.dir, 'new'))).toThrow('ENOENT');
   });
 
-  it('fits into the columns of a terminal, and no secret is in it', async () => {
+  it('is described within the columns of a terminal, without any secret', async () => {
     const { out } = await command(['doctor'], org.env);
     expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
     expect(out).toContain('\nall is well\n');
@@ -106,7 +106,7 @@ describe('a whole installation', () => {
 });
 
 describe('the configuration', () => {
-  it('that is wrong is told line by line, with exit code 2', async () => {
+  it('with mistakes is reported line by line, with exit code 2', async () => {
     const { code, checks } = await doctor({ TRUSTWARD_MODE: 'all', TRUSTWARD_SCHEDULE: 'x' });
     expect(code).toBe(2);
     expect(checks).toMatchObject([
@@ -122,7 +122,7 @@ describe('the configuration', () => {
     ],
     [{ TRUSTWARD_QUIET_PERIOD: '1s' }, /quiet period \(1s\) is shorter than the request timeout \(10s\)/],
     [{ TRUSTWARD_LISTEN: '0.0.0.0:0' }, /listens on 0\.0\.0\.0/],
-  ])('that is unwise is a warning: %j', async (wrong, words) => {
+  ])('with an unwise setting is a warning: %j', async (wrong, words) => {
     expect(await theOne(0, wrong)).toMatchObject({
       name: 'configuration',
       state: 'warning',
@@ -142,20 +142,20 @@ describe('the configuration', () => {
 });
 
 describe('the API', () => {
-  it('that refuses the credential is a problem, and the credential is not told', async () => {
+  it('that refuses the credential is a problem, and the credential is not shown', async () => {
     const found = await theOne(1, { TRUSTWARD_API_KEY: 'canary-key-5512' });
     expect(found).toMatchObject({ name: 'API', state: 'problem', text: expect.stringContaining('401') });
     expect(JSON.stringify(found)).not.toContain('canary');
   });
 
-  it('that lets a source not be read is a warning that names the rules', async () => {
+  it('that forbids reading a source is a warning that names the rules', async () => {
     org.console.faults?.set([{ kind: 'error', status: 403, match: { path: '/api/v1/events' } }]);
     expect((await theOne(0)).text).toMatch(
-      /^events answers 403: always unknown are the rules disable-failing-service$/,
+      /^events answers 403; verdicts are always unknown for disable-failing-service$/,
     );
   });
 
-  it('whose clock differs by more than is trusted is a problem', async () => {
+  it('with a clock beyond the trusted difference is a problem', async () => {
     const server = createServer((_, response) => {
       response.setHeader('Date', 'Thu, 01 Jan 2015 00:00:00 GMT');
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"devices":[],"count":0}');
@@ -172,13 +172,13 @@ describe('the API', () => {
 describe('the database and its audit', () => {
   beforeEach(() => org.composition.close());
 
-  it('of another address is a problem', async () => {
+  it('of another address are a problem', async () => {
     const { bad } = await doctor({ TRUSTWARD_API_URL: 'http://127.0.0.1:9' });
     expect(bad.map(({ name }) => name)).toEqual(['API', 'database']);
     expect(bad[1]?.text).toContain(`belongs to ${org.console.address}`);
   });
 
-  it('with an edited entry is a problem that names the entry', async () => {
+  it('with an edited entry are a problem that names the entry', async () => {
     const db = new Database(org.dbFile);
     db.exec('DROP TRIGGER audit_no_update');
     db.exec("UPDATE audit SET bytes = replace(bytes, 'kind', 'kinds') WHERE seq = 2");
@@ -186,7 +186,7 @@ describe('the database and its audit', () => {
     expect(await theOne(1)).toMatchObject({ name: 'audit', text: expect.stringContaining('broken at entry 2') });
   });
 
-  it('older than the checkpoints outside is a problem', async () => {
+  it('older than the checkpoints outside are a problem', async () => {
     const db = new Database(org.dbFile);
     db.exec('DROP TRIGGER audit_no_delete; DROP TRIGGER checkpoints_no_delete');
     db.exec('DELETE FROM checkpoints WHERE size = (SELECT max(size) FROM checkpoints)');
@@ -194,12 +194,12 @@ describe('the database and its audit', () => {
     expect(await theOne(1)).toMatchObject({ name: 'audit', state: 'problem' });
   });
 
-  it('without the key that signs it is a problem, before a start finds out', async () => {
+  it('without the signing key are a problem before the next start fails', async () => {
     rmSync(`${org.dbFile}.audit-key`);
     expect(await theOne(1)).toMatchObject({ name: 'audit', advice: expect.stringContaining('audit new-key') });
   });
 
-  it('that is damaged is a problem, and everything else is looked at all the same', async () => {
+  it('with damage are a problem, and everything else is still checked', async () => {
     writeFileSync(org.dbFile, 'Dear Sir, this is no database at all. '.repeat(100));
     rmSync(`${org.dbFile}-wal`, { force: true });
     const { code, bad, checks } = await doctor();
@@ -208,12 +208,12 @@ describe('the database and its audit', () => {
     expect(checks.map(({ name }) => name)).toEqual(expect.arrayContaining(['API', 'rules', 'disk']));
   });
 
-  it('that others can read is a warning', async () => {
+  it('that others can read are a warning', async () => {
     chmodSync(org.dbFile, 0o644);
     expect(await theOne(0)).toMatchObject({ name: 'database', advice: `chmod 600 ${org.dbFile}` });
   });
 
-  it.skipIf(process.getuid?.() !== 0)('that this user cannot write is a problem', async () => {
+  it.skipIf(process.getuid?.() !== 0)('that this user cannot write are a problem', async () => {
     chmodSync(org.dir, 0o755);
     chmodSync(org.dbFile, 0o644);
     const { code, out } = await trustward(
@@ -227,8 +227,8 @@ describe('the database and its audit', () => {
   });
 });
 
-describe('what lies around', () => {
-  it('a rule that cannot be loaded, or whose test fails, is a problem that names it', async () => {
+describe('the surroundings', () => {
+  it('a rule that does not load, or whose test fails, is a problem that names it', async () => {
     const file = join(org.rulesDir, 'ban.yaml');
     writeFileSync(file, BAN_COMPROMISED.replace('expect: match', 'expect: no_match'));
     expect((await theOne(1)).text).toContain('1 test of ban-compromised-device failed');
@@ -236,13 +236,13 @@ describe('what lies around', () => {
     expect(await theOne(1)).toMatchObject({ name: 'rules', text: expect.stringMatching(/^ban\.yaml:\d+:\d+: /) });
   });
 
-  it('a daemon that died is a warning, and what it left is not taken for one that runs', async () => {
+  it('a daemon that died is a warning, and its leftover file does not count as a running one', async () => {
     await org.composition.close();
     writeFileSync(`${org.dbFile}.daemon.json`, JSON.stringify({ pid: 99, url: 'http://127.0.0.1:9' }));
     expect(await theOne(0)).toMatchObject({ name: 'daemon', text: expect.stringContaining('process 99') });
   });
 
-  it('a daemon that is not ready, and a token that it does not take, are problems', async () => {
+  it('a daemon that is not ready, and a token that it refuses, are problems', async () => {
     const daemon = await startDaemon(org.composition);
     writeFileSync(join(org.rulesDir, 'ban.yaml'), 'id: [\n');
     await org.composition.rules.reload(async () => {});
@@ -252,7 +252,7 @@ describe('what lies around', () => {
     expect(bad.map(({ name }) => name)).toEqual(['rules', 'endpoint', 'token']);
   });
 
-  it('an endpoint’s port that is taken is a problem before the start', async () => {
+  it('a taken port of the endpoint is a problem before the start', async () => {
     await org.composition.close();
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -262,7 +262,7 @@ describe('what lies around', () => {
     expect(found).toMatchObject({ name: 'endpoint', text: expect.stringContaining(`:${port}`) });
   });
 
-  it('a webhook whose name leads to a private address is a problem', async () => {
+  it('a webhook whose name resolves to a private address is a problem', async () => {
     const file = join(org.dir, 'webhooks.yaml');
     writeFileSync(file, 'ops: { url: "https://localhost/x", secretEnv: OPS_SECRET }');
     const wrong = { TRUSTWARD_WEBHOOKS: file, TRUSTWARD_WEBHOOK_HOSTS: 'localhost', OPS_SECRET: 'a-secret-of-its-own' };
@@ -272,7 +272,7 @@ describe('what lies around', () => {
     });
   });
 
-  it('a stop that stands is a warning, so that nobody wonders why nothing is done', async () => {
+  it('a stop in force is a warning', async () => {
     await org.composition.engine.store.setStop({ at: 0, by: 'ana', reason: 'the MDM reports nonsense' }, []);
     expect(await theOne(0)).toMatchObject({ name: 'stop', text: expect.stringContaining('the MDM reports nonsense') });
   });

@@ -1,4 +1,4 @@
-// commands: `init`: a new installation that works as it lies there, changes nothing by itself, and overwrites nothing.
+// commands: `init`: a new installation that works unchanged, changes nothing by itself, and overwrites nothing.
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -29,7 +29,7 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 const init = (...args: string[]) => command(['init', ...args], {});
 const URL_OF_ALL = 'https://console.example.com';
 
-/** What a shell has after it took the settings. */
+/** The environment of a shell that loaded the settings. */
 function settingsOf(file: string): Record<string, string> {
   const script = 'set -a; . "$1"; set +a; env -0';
   const out = execFileSync('/bin/sh', ['-c', script, 'sh', file], { env: {}, encoding: 'utf8' });
@@ -38,7 +38,7 @@ function settingsOf(file: string): Record<string, string> {
 }
 
 describe('a new installation', () => {
-  it('has settings that can be read, once a key is there, also in a folder with an odd name', async () => {
+  it('has readable settings once it has a key, also in a folder with an odd name', async () => {
     for (const name of ['plain', "it's a folder"]) {
       const at = join(dir, name);
       expect(await init(at, '--api-url', `${URL_OF_ALL}/`)).toMatchObject({ code: 0, err: '' });
@@ -69,7 +69,7 @@ describe('a new installation', () => {
     expect(existsSync(join(dir, 'rules', 'rule.schema.json'))).toBe(true);
   });
 
-  it('names only settings that there are', async () => {
+  it('names only settings that exist', async () => {
     await init(dir);
     const named = readFileSync(join(dir, 'trustward.env'), 'utf8').match(/TRUSTWARD_\w+/g) ?? [];
     const read = new Set<string>();
@@ -79,7 +79,7 @@ describe('a new installation', () => {
     expect(named.filter((name) => !read.has(name))).toEqual([]);
   });
 
-  it('is followed by three commands; without an address the first is to fill it in', async () => {
+  it('lists three commands to run next; without an address the first is to fill it in', async () => {
     const next = async (...args: string[]) =>
       [...((await init(...args)).out.split('\nNext:\n')[1] ?? '').matchAll(/^ {2}(\S.*)$/gm)].map(([, line]) => line);
     expect(await next(join(dir, 'a'))).toEqual([
@@ -95,22 +95,22 @@ describe('a new installation', () => {
   });
 });
 
-describe('what is there already', () => {
+describe('an existing file', () => {
   it.each(['trustward.env', 'api-key', 'rules/own.yaml', 'data/trustward.db'])(
-    'is not overwritten, and nothing is added to it: %s',
+    'is not overwritten, and nothing is added beside it: %s',
     async (name) => {
       for (const folder of ['rules', 'data']) mkdirSync(join(dir, folder));
       writeFileSync(join(dir, name), 'mine');
       const before = readdirSync(dir, { recursive: true }).sort();
       const { code, out, err } = await init(dir);
       expect({ code, out }).toEqual({ code: 2, out: '' });
-      expect(err).toContain(`${join(dir, name).replace(/\/[^/]+\.(yaml|db)$/, '')}\` is there already`);
+      expect(err).toContain(`${join(dir, name).replace(/\/[^/]+\.(yaml|db)$/, '')}\` exists already`);
       expect(readdirSync(dir, { recursive: true }).sort()).toEqual(before);
       expect(readFileSync(join(dir, name), 'utf8')).toBe('mine');
     },
   );
 
-  it('an address that is none is told before anything is made', async () => {
+  it('an invalid address is reported before anything is made', async () => {
     const at = join(dir, 'new');
     const { code, err } = await init(at, '--api-url', 'console');
     expect(code).toBe(2);
@@ -119,7 +119,7 @@ describe('what is there already', () => {
   });
 
   it.skipIf(process.getuid?.() !== 0)(
-    'a folder that cannot be written is told in one line, and left empty',
+    'a folder that cannot be written is reported in one line, and left empty',
     async () => {
       chmodSync(dir, 0o755);
       const { code, err } = await trustward(['init', join(dir, 'x')], { HOME: dir }, { uid: 65_534 });

@@ -1,4 +1,4 @@
-// commands: `tokens`: a token is shown once, is nowhere after that, and counts and ceases to count at once, with a daemon and
+// commands: `tokens`: a token is shown once, is stored nowhere, and is valid and revoked at once, with a daemon and
 // without one.
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ afterEach(async () => {
   await org.close();
 });
 
-/** A folder's bytes, all files together. */
+/** The bytes of all files of a folder together. */
 function bytesOf(dir: string): string {
   return readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -46,11 +46,11 @@ describe('while a daemon runs', () => {
     daemon = await startDaemon(org.composition);
   });
 
-  it('a token counts at once, within its scope, and is refused by the very next request after it is revoked', async () => {
+  it('a token is valid at once, within its scope, and is refused from the next request on after it is revoked', async () => {
     const made = await command(['tokens', 'add', 'ci', '--scope', 'trigger', '--expires', '90d'], org.env);
     expect(made).toMatchObject({ code: 0, out: expect.stringMatching(TOKEN) });
     const token = made.out.trim();
-    expect(made.err).toContain('token `ci` of scope trigger, good until ');
+    expect(made.err).toContain('token `ci` of scope trigger, valid until ');
     expect(made.err).not.toContain(token);
 
     expect((await ask('/api/runs', token)).status).toBe(200);
@@ -69,7 +69,7 @@ describe('while a daemon runs', () => {
     expect(bytesOf(org.dir)).not.toContain(token);
   });
 
-  it('the list tells when a token was used last, and leaves out what is over unless asked', async () => {
+  it('the list shows when each token was last used, and leaves out ended ones by default', async () => {
     const token = (await command(['tokens', 'add', 'ana@example.com', '--scope', 'read'], org.env)).out.trim();
     await command(['tokens', 'add', 'idle', '--scope', 'admin'], org.env);
     await ask('/api/runs', token);
@@ -83,26 +83,26 @@ describe('while a daemon runs', () => {
     expect((await command(['tokens', 'list', '--all'], org.env)).out).toMatch(/idle.*revoked/);
   });
 
-  it('what is refused is told in the daemon’s words, with its exit code', async () => {
+  it('a refusal has the daemon’s message and exit code', async () => {
     const wrong = await command(['tokens', 'add', 'ci', '--scope', 'all'], org.env);
     expect(wrong).toMatchObject({ code: 2, out: '' });
     expect(wrong.err).toContain('scope');
     expect(await command(['tokens', 'revoke', 'nobody'], org.env)).toMatchObject({ code: 1, out: '' });
   });
 
-  it('commands can be given a token of less than admin, and are told what it may not do', async () => {
+  it('commands work with a token below admin, and name the missing scope', async () => {
     const token = (await command(['tokens', 'add', 'reader', '--scope', 'read'], org.env)).out.trim();
     const less = { ...org.env, TRUSTWARD_TOKEN: token };
     const stopped = await command(['stop', '--reason', 'x'], less);
     expect(stopped).toMatchObject({ code: 2, out: '' });
-    expect(stopped.err).toContain('this needs the scope `approve`, and the token `reader` has `read`');
+    expect(stopped.err).toContain('scope `approve` is needed, and the token `reader` has `read`');
   });
 });
 
 describe('without a daemon', () => {
   beforeEach(() => org.composition.close());
 
-  it('a token is made and revoked with the writer’s lock, audited, and counts for the next daemon', async () => {
+  it('a token is made and revoked under the writer’s lock, audited, and valid for the next daemon', async () => {
     const file = join(org.dir, 'ci.token');
     const made = await command(['tokens', 'add', 'ci', '--scope', 'read', '--out', file], org.env);
     expect(made).toMatchObject({ code: 0, out: '' });

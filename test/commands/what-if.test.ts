@@ -1,4 +1,4 @@
-// commands: `--rules` beside the active set: a what-if tells what other rules would do, and leaves everything as it was.
+// commands: `--rules` beside the active set: a what-if shows what other rules would do, and changes nothing.
 import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -41,7 +41,7 @@ function folder(name: string, rules: Record<string, string>): string {
   return dir;
 }
 
-/** All that the database holds, row by row. */
+/** Everything in the database, row by row. */
 function everything(): Record<string, unknown[]> {
   const db = openReadOnly(org.dbFile);
   const tables = db.all<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name");
@@ -55,7 +55,7 @@ const reportOf = ({ out }: Answered) => JSON.parse(out) as Report;
 describe('a run over other rules, without a daemon', () => {
   beforeEach(() => org.composition.close());
 
-  it('supersedes the plan that waits, or writes anything but its report', async () => {
+  it('writes nothing but its report, and leaves the waiting plan', async () => {
     const first = reportOf(await command(['plan', '--format', 'json'], org.env));
     const before = everything();
     const what = await command(['run', '--rules', tried, '--mode', 'dry-run', '--format', 'json'], org.env);
@@ -71,7 +71,7 @@ describe('a run over other rules, without a daemon', () => {
     expect(await command(['approve', first.plan.id as string], org.env)).toMatchObject({ code: 0 });
   });
 
-  it('does not say that it is one', async () => {
+  it('is marked as a what-if in every format', async () => {
     await command(['run', '--mode', 'dry-run'], org.env);
     for (const format of ['text', 'md']) {
       const { out } = await command(['plan', '--rules', tried, '--format', format], org.env);
@@ -81,7 +81,7 @@ describe('a run over other rules, without a daemon', () => {
     }
   });
 
-  it('sends something when it is told to', async () => {
+  it('is refused in a mode that sends something', async () => {
     await command(['run', '--mode', 'dry-run'], org.env);
     const refused = await command(['run', '--rules', tried, '--mode', 'enforce'], org.env);
     expect(refused).toMatchObject({ code: 2, out: '' });
@@ -91,7 +91,7 @@ describe('a run over other rules, without a daemon', () => {
     expect(org.console.writes()).toEqual([]);
   });
 
-  it('goes by other standing state than a run', async () => {
+  it('uses the same open state as a run', async () => {
     const gentle = folder('gentle', { ban: BAN_COMPROMISED.replace('severity: critical', 'severity: high') });
     await command(['run', '--mode', 'enforce'], org.env);
     org.console.fleet.banByHand('LOST-1', 'FALSE');
@@ -100,7 +100,7 @@ describe('a run over other rules, without a daemon', () => {
     expect(decisions).toMatchObject([{ decision: 'skip', reason: 'overridden', target: 'LOST-1' }]);
   });
 
-  it('says something else than a dry run of the same rules', async () => {
+  it('decides the same as a dry run of the same rules', async () => {
     const both = { ban: BAN_COMPROMISED, service: TRIED };
     for (const [file, text] of Object.entries(both)) writeFileSync(join(org.rulesDir, `${file}.yaml`), text);
     const copy = folder('copy', both);
@@ -117,7 +117,7 @@ describe('a run over other rules, without a daemon', () => {
     expect(await said(['run', '--mode', 'dry-run'])).toEqual(what);
   });
 
-  it('takes an edited folder, one by another name, and the first one ever, for other rules', async () => {
+  it('is an ordinary run for an edited folder, another name of the folder, and the first folder ever', async () => {
     const env = { ...org.env, TRUSTWARD_RULES: '' };
     const own = (args: string[]) => command(['run', '--format', 'json', ...args], env).then(reportOf);
     expect((await own(['--rules', org.rulesDir, '--mode', 'enforce'])).run).toMatchObject({ seq: 1, whatIf: false });
@@ -128,7 +128,7 @@ describe('a run over other rules, without a daemon', () => {
     expect((await own(['--rules', org.rulesDir])).run).toMatchObject({ whatIf: true });
   });
 
-  it('is held against chosen rules that only the active set has', async () => {
+  it('refuses chosen rules that only the active set has', async () => {
     await command(['run', '--mode', 'dry-run'], org.env);
     const refused = await command(['run', '--rules', tried, '--rule', 'ban-compromised-device'], org.env);
     expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('disable-failing-service') });
@@ -150,7 +150,7 @@ describe('explain, without a daemon', () => {
     expect((await command([...asked, ...other], org.env)).out).toContain(`LAST RUN: ${none}`);
   });
 
-  it('waits for, or is refused by, another command that writes', async () => {
+  it('works beside another command that writes', async () => {
     await command(['run', '--mode', 'dry-run'], org.env);
     const lock = takeWriterLock(org.dbFile);
     const before = everything();
@@ -161,7 +161,7 @@ describe('explain, without a daemon', () => {
     expect(everything()).toEqual(before);
   });
 
-  it('of an older version is not read half, and it is said what brings it up to date', async () => {
+  it('over a database of an older version is refused, and the migrating command is named', async () => {
     await command(['run', '--mode', 'dry-run'], org.env);
     const db = openDatabase(org.dbFile);
     const { user_version: tables } = db.get('PRAGMA user_version') as { user_version: number };
@@ -172,7 +172,7 @@ describe('explain, without a daemon', () => {
     expect(err).toMatch(/^trustward: database `\S+` was written by an older version .*`trustward plan` .*\n$/);
   });
 
-  it('makes a database where there is none', async () => {
+  it('makes no database', async () => {
     rmSync(org.dbFile);
     const explained = await command(['explain', 'ban-compromised-device', 'LOST-1'], org.env);
     expect(explained).toMatchObject({ code: 1, err: expect.stringContaining('run `trustward run` first') });
@@ -188,7 +188,7 @@ describe('other rules, while a daemon runs', () => {
   });
   afterEach(() => daemon.stop());
 
-  it('are left aside in silence for those of the daemon, or disturb it', async () => {
+  it('are used for a what-if that does not disturb the daemon', async () => {
     const before = everything();
     const what = reportOf(await command(['run', '--rules', tried, '--format', 'json'], org.env));
     expect(what).toMatchObject({ run: { whatIf: true }, rules: [{ id: 'disable-failing-service' }] });
@@ -204,7 +204,7 @@ describe('other rules, while a daemon runs', () => {
     expect((await command(asked, org.env)).out).toContain('LAST RUN of this rule: run 2');
   });
 
-  it('are what explain goes by when it is given them', async () => {
+  it('are used by explain', async () => {
     const explained = await command(['explain', 'disable-failing-service', service, '--rules', tried], org.env);
     expect(explained).toMatchObject({ code: 0, err: '' });
     expect(explained.out).toContain('disable-failing-service (Disable a service after repeated errors) matches');
@@ -216,18 +216,18 @@ describe('other rules, while a daemon runs', () => {
     ['apply', 'any'],
     ['approve', 'any'],
     ['reject', 'any'],
-  ])('are left aside in silence when a plan is answered: %s %s', async (...args) => {
+  ])('are refused when a plan is answered: %s %s', async (...args) => {
     const before = everything();
     const refused = await command([...args, '--rules', tried], org.env);
     expect(refused).toMatchObject({ code: 2, out: '' });
     expect(refused.err).toBe(
-      `trustward: the daemon has the rules in \`${org.rulesDir}\`, not in \`${tried}\`, and would go by its own: leave out --rules, or stop the daemon first\n`,
+      `trustward: the daemon has the rules in \`${org.rulesDir}\`, not in \`${tried}\`, and would use its own: leave out --rules, or stop the daemon first\n`,
     );
     expect(everything()).toEqual(before);
     expect((await command([...args, '--rules', org.rulesDir], org.env)).err).not.toContain('leave out --rules');
   });
 
-  it('keep a stop, or anything else that asks no rule, from being heard', async () => {
+  it('do not block a stop, or any other command that judges no rule', async () => {
     const other = ['--rules', tried, '--reason', 'known'];
     const said = async (...args: string[]) => (await command([...args, ...other], org.env)).code;
     expect(await said('stop')).toBe(0);
@@ -241,14 +241,14 @@ describe('other rules, while a daemon runs', () => {
   it.each([
     ['--api-url', 'no address'],
     ['--rules', '/nowhere'],
-  ])('that cannot be meant keep a stop from being heard: %s %s', async (...wrong) => {
+  ])('that are invalid do not block a stop: %s %s', async (...wrong) => {
     const env = { ...org.env, TRUSTWARD_MODE: 'nonsense' };
     const heard = await command(['stop', '--reason', 'now', '--db', org.dbFile, ...wrong], env);
     expect(heard).toMatchObject({ code: 0, err: '' });
     expect(await org.composition.engine.store.stop()).toMatchObject({ reason: 'now' });
   });
 
-  it('are taken for the same when they are a copy in another folder', async () => {
+  it('in a copy of the folder count as other rules', async () => {
     const copy = join(org.dir, 'copy');
     cpSync(org.rulesDir, copy, { recursive: true });
     const { run } = reportOf(await command(['run', '--rules', copy, '--format', 'json'], org.env));

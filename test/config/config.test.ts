@@ -1,4 +1,5 @@
-// test: configuration: every mistake is told at once, each in one line that names the value; no secret is ever repeated.
+// test: configuration: every mistake is reported at once, each in one line that names the value; no secret is ever
+// repeated.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +28,7 @@ beforeAll(() => {
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 describe('without anything set', () => {
-  it('the embedded console is used, and enforced upon', () => {
+  it('uses the embedded console, in mode enforce', () => {
     expect(readConfig({})).toMatchObject({
       api: undefined,
       mode: 'enforce',
@@ -35,7 +36,7 @@ describe('without anything set', () => {
       schedule: '*/15 * * * * *',
     });
   });
-  it('a real organization is only looked at', () => {
+  it('runs on a real organization in mode dry-run', () => {
     expect(readConfig(REAL)).toMatchObject({
       mode: 'dry-run',
       modeCap: undefined,
@@ -44,7 +45,7 @@ describe('without anything set', () => {
       api: { url: 'https://console.example', credential: { kind: 'api_key', secret: 'key-0123' } },
     });
   });
-  it('empty values count as not set', () => {
+  it('treats empty values as not set', () => {
     expect(readConfig({ TRUSTWARD_API_URL: ' ', TRUSTWARD_API_KEY: '', TRUSTWARD_MODE: '' }).api).toBeUndefined();
   });
 });
@@ -79,7 +80,7 @@ describe('one wrong value is one line', () => {
     ['TRUSTWARD_LISTEN', 'localhost', 'TRUSTWARD_LISTEN is `localhost`: expected host:port'],
     ['TRUSTWARD_LISTEN', '127.0.0.1:99999', 'expected host:port'],
     ['TRUSTWARD_SCHEDULE', 'daily', 'TRUSTWARD_SCHEDULE is `daily`'],
-    ['TRUSTWARD_SCHEDULE', '0 0 30 2 *', 'it never comes true'],
+    ['TRUSTWARD_SCHEDULE', '0 0 30 2 *', 'it never matches'],
     ['TRUSTWARD_LOG_LEVEL', 'loud', 'expected debug, info, warn, error, silent'],
     ['TRUSTWARD_LOG_FORMAT', 'xml', 'expected json, plain'],
     ['TRUSTWARD_REQUEST_TIMEOUT', '10', 'TRUSTWARD_REQUEST_TIMEOUT is `10`: expected a duration such as 10s'],
@@ -102,7 +103,7 @@ describe('one wrong value is one line', () => {
     expect(lines[0]).toMatch(/^configuration: /);
   });
 
-  it('a flag is named by its own name', () => {
+  it('names a flag by its own name', () => {
     expect(faultsOf(REAL, { mode: 'all' })).toEqual([
       'configuration: --mode is `all`: expected dry-run, approve, enforce',
     ]);
@@ -111,12 +112,12 @@ describe('one wrong value is one line', () => {
     expect(faultsOf(REAL, { apiUrl: 'x' })[0]).toContain('--api-url is `x`');
   });
 
-  it('a wrong value in the environment is told also when a flag wins over it', () => {
+  it('reports a wrong value in the environment also when a flag wins over it', () => {
     expect(faultsOf({ ...REAL, TRUSTWARD_MODE: 'enforced' }, { mode: 'enforce' })).toHaveLength(1);
   });
 });
 
-it('all mistakes are told together', () => {
+it('all mistakes are reported together', () => {
   const env = { TRUSTWARD_API_URL: 'nowhere', TRUSTWARD_MODE: 'x', TRUSTWARD_LISTEN: 'y', TRUSTWARD_QUIET_PERIOD: 'z' };
   const names = faultsOf(env).map((line) => /TRUSTWARD_\w+/.exec(line)?.[0]);
   expect(names).toEqual([
@@ -133,14 +134,14 @@ describe('credentials', () => {
     const env = { TRUSTWARD_API_URL: REAL.TRUSTWARD_API_URL, TRUSTWARD_API_KEY_FILE: join(dir, 'key') };
     expect(readConfig(env).api?.credential.secret).toBe('key-from-file');
   });
-  it('an empty file, both forms, both kinds, or none of them is told', () => {
+  it('are refused as an empty file, in both forms, of both kinds, or when missing', () => {
     const { TRUSTWARD_API_URL } = REAL;
     expect(faultsOf({ TRUSTWARD_API_URL, TRUSTWARD_API_KEY_FILE: join(dir, 'empty') })[0]).toContain('is empty');
     expect(faultsOf({ ...REAL, TRUSTWARD_API_KEY_FILE: join(dir, 'key') })[0]).toContain('are both set');
     expect(faultsOf({ ...REAL, TRUSTWARD_REFRESH_TOKEN: 'r' })[0]).toContain('are both set');
     expect(faultsOf({ TRUSTWARD_API_URL })[0]).toContain('no credential is');
   });
-  it('are in no message, also when they are wrong or in the address', () => {
+  it('are in no message, even when wrong or in the address', () => {
     const secret = 'canary\u0007-5519';
     const env = { ...REAL, TRUSTWARD_API_KEY: secret, TRUSTWARD_ADMIN_TOKEN: secret, TRUSTWARD_TOKEN: secret };
     const lines = [...faultsOf(env), ...faultsOf({ ...REAL, TRUSTWARD_API_URL: 'https://a:canary-5519@x.example' })];
@@ -149,18 +150,18 @@ describe('credentials', () => {
   });
 });
 
-describe('what is derived', () => {
-  it('one address has one spelling, since a database is bound to it', () => {
+describe('a derived value', () => {
+  it('an address has one spelling, since a database is bound to it', () => {
     for (const text of ['HTTPS://Console.Example', 'https://console.example:443/', 'https://console.example//'])
       expect(readConfig({ ...REAL, TRUSTWARD_API_URL: text }).api?.url).toBe('https://console.example');
     expect(readConfig(REAL, { apiUrl: 'https://x.example/base/' }).api?.url).toBe('https://x.example/base');
   });
-  it('the quiet period is longer than the request timeout unless somebody says otherwise', () => {
+  it('the quiet period is longer than the request timeout by default', () => {
     expect(readConfig({ ...REAL, TRUSTWARD_REQUEST_TIMEOUT: '60s' }).timing.quietMs).toBe(90_000);
     expect(readConfig(REAL).timing.quietMs).toBe(15_000);
     expect(readConfig({ ...REAL, TRUSTWARD_QUIET_PERIOD: '0s' }).timing.quietMs).toBe(0);
   });
-  it('flags win over the environment, and what the environment says still caps a single run', () => {
+  it('flags win over the environment, which still caps a single run', () => {
     const env = { ...REAL, TRUSTWARD_MODE: 'approve', TRUSTWARD_DB: 'a.db', TRUSTWARD_RULES: 'r' };
     expect(readConfig(env, { mode: 'enforce', db: 'b.db' })).toMatchObject({
       mode: 'enforce',

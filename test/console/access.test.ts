@@ -1,5 +1,5 @@
-// test console: credentials: lifetimes, revocation, scopes and editions.
-// In: a console whose tokens live for a minute. Out: tests of what each caller may, and for how long.
+// test console: credentials: lifetimes, revocation, scopes and editions. In: a console whose tokens live for a minute.
+// Out: tests of what each caller may do, and for how long.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { KEY_SCOPES } from '../../src/management/contract.ts';
 import { type Organization, openOrganization } from '../support/console-organization.ts';
@@ -16,7 +16,7 @@ const list = async (authorization: string | null) =>
   (await org.call('GET', '/api/v1/devices?Limit=0', undefined, authorization)).status;
 
 describe('access tokens', () => {
-  it('are good until their lifetime is over', async () => {
+  it('are valid until the end of their lifetime', async () => {
     const token = await exchange(org.refreshToken);
     expect(await list(`Bearer ${token}`)).toBe(200);
     await org.clock.advance(59_000);
@@ -91,7 +91,7 @@ describe('API keys', () => {
     expect((await org.call('GET', '/api/v1/events', undefined, key)).status).toBe(403);
   });
 
-  it('an API key without the scheme word is refused, and told how', async () => {
+  it('without the scheme word are refused, with the right form in the message', async () => {
     const answer = await org.call('GET', '/api/v1/devices', undefined, org.apiKey);
     expect(answer.status).toBe(401);
     expect(answer.json.Message).toContain('Bearer');
@@ -99,7 +99,7 @@ describe('API keys', () => {
 });
 
 describe('the lower edition', () => {
-  it('has no events and no services: 403, and everything else goes on', async () => {
+  it('answers 403 for events and services, and everything else works', async () => {
     const basic = await openOrganization({ edition: 'basic' });
     const statuses: Record<string, number> = {};
     for (const path of ['events', 'events/count', 'events/feed', 'registered_services', 'devices', 'endusers']) {

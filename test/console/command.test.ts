@@ -1,5 +1,5 @@
-// test console: the command `console`: what its options make of the server, and what is told at which start.
-// In: command lines within the process, on port 0. Out: tests; each start is stopped by the test that made it.
+// test console: the command `console`: the effect of its options on the server, and what each start prints. In: command
+// lines within the process, on port 0. Out: tests; each start is stopped by the test that made it.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,10 +12,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-type NamedReason = Record<string, string>;
+type Printed = Record<string, string>;
 
-/** Runs the command until `work` is done with the lines that it told. */
-async function started(args: string[], work: (told: NamedReason) => Promise<void>): Promise<void> {
+/** Runs the command until `work` is done with the lines that it printed. */
+async function started(args: string[], work: (printed: Printed) => Promise<void>): Promise<void> {
   let out = '';
   const run = buildProgram({
     env: {},
@@ -29,45 +29,45 @@ async function started(args: string[], work: (told: NamedReason) => Promise<void
   expect(await run(['console', ...common, ...args])).toBe(0);
 }
 
-async function get(told: NamedReason, path: string, secret: string | undefined): Promise<number> {
-  const response = await fetch(`${told.LISTENING}${path}`, { headers: { Authorization: `Bearer ${secret}` } });
+async function get(printed: Printed, path: string, secret: string | undefined): Promise<number> {
+  const response = await fetch(`${printed.LISTENING}${path}`, { headers: { Authorization: `Bearer ${secret}` } });
   await response.text();
   return response.status;
 }
 
 describe('--api-key', () => {
-  it('makes keys of their scopes, tells each once, and keeps them at later starts', async () => {
+  it('makes keys of their scopes, prints each once, and keeps them at later starts', async () => {
     const keys = ['--api-key', 'audit:ReadOnly', '--api-key', 'log-shipper:EventWriter'];
-    let first: NamedReason = {};
-    await started(keys, async (told) => {
-      first = told;
-      expect(await get(told, '/api/v1/devices', told.API_KEY_AUDIT)).toBe(200);
-      expect(await get(told, '/api/v1/devices', told.API_KEY_LOG_SHIPPER)).toBe(403);
-      expect(await get(told, '/api/v1/devices', told.API_KEY)).toBe(200);
+    let first: Printed = {};
+    await started(keys, async (printed) => {
+      first = printed;
+      expect(await get(printed, '/api/v1/devices', printed.API_KEY_AUDIT)).toBe(200);
+      expect(await get(printed, '/api/v1/devices', printed.API_KEY_LOG_SHIPPER)).toBe(403);
+      expect(await get(printed, '/api/v1/devices', printed.API_KEY)).toBe(200);
     });
-    await started(keys, async (told) => {
-      expect(Object.keys(told).filter((name) => name !== '')).toEqual(['LISTENING']);
-      expect(await get(told, '/api/v1/devices', first.API_KEY_AUDIT)).toBe(200);
+    await started(keys, async (printed) => {
+      expect(Object.keys(printed).filter((name) => name !== '')).toEqual(['LISTENING']);
+      expect(await get(printed, '/api/v1/devices', first.API_KEY_AUDIT)).toBe(200);
     });
   });
 
   it('of another scope replaces the key of the same name', async () => {
-    let first: NamedReason = {};
-    await started(['--api-key', 'audit:ReadOnly'], async (told) => {
-      first = told;
+    let first: Printed = {};
+    await started(['--api-key', 'audit:ReadOnly'], async (printed) => {
+      first = printed;
     });
-    await started(['--api-key', 'audit:read_logs'], async (told) => {
-      expect(await get(told, '/api/v1/events', told.API_KEY_AUDIT)).toBe(200);
-      expect(await get(told, '/api/v1/events', first.API_KEY_AUDIT)).toBe(401);
+    await started(['--api-key', 'audit:read_logs'], async (printed) => {
+      expect(await get(printed, '/api/v1/events', printed.API_KEY_AUDIT)).toBe(200);
+      expect(await get(printed, '/api/v1/events', first.API_KEY_AUDIT)).toBe(401);
     });
   });
 });
 
 describe('--token-lifetime', () => {
-  it('is how long access tokens are good', async () => {
-    await started(['--token-lifetime', '1.5h'], async (told) => {
-      const headers = { Authorization: `Bearer ${told.REFRESH_TOKEN}` };
-      const response = await fetch(`${told.LISTENING}/api/v1/refresh_token`, { method: 'POST', headers });
+  it('is the lifetime of access tokens', async () => {
+    await started(['--token-lifetime', '1.5h'], async (printed) => {
+      const headers = { Authorization: `Bearer ${printed.REFRESH_TOKEN}` };
+      const response = await fetch(`${printed.LISTENING}/api/v1/refresh_token`, { method: 'POST', headers });
       const { Message } = (await response.json()) as { Message: string };
       const { iat, exp } = JSON.parse(Buffer.from(Message.split('.')[1] ?? '', 'base64url').toString());
       expect(exp - iat).toBe(5_400);
@@ -77,9 +77,9 @@ describe('--token-lifetime', () => {
 
 describe('--edition basic', () => {
   it('has no services', async () => {
-    await started(['--edition', 'basic'], async (told) => {
-      expect(await get(told, '/api/v1/registered_services', told.API_KEY)).toBe(403);
-      expect(await get(told, '/api/v1/devices', told.API_KEY)).toBe(200);
+    await started(['--edition', 'basic'], async (printed) => {
+      expect(await get(printed, '/api/v1/registered_services', printed.API_KEY)).toBe(403);
+      expect(await get(printed, '/api/v1/devices', printed.API_KEY)).toBe(200);
     });
   });
 });
@@ -89,11 +89,11 @@ describe('a mistake in an option', () => {
     [['--api-key', 'audit'], /--api-key is `audit`: expected NAME:SCOPE/],
     [['--api-key', 'audit:Root'], /`audit:Root`: expected one of the scopes Admin, ReadOnly/],
     [['--api-key', 'first-key:ReadOnly'], /give another one/],
-    [['--api-key', 'a-b:Admin', '--api-key', 'a_b:Admin'], /`a_b:Admin`: `a-b` would be told as API_KEY_A_B too/],
+    [['--api-key', 'a-b:Admin', '--api-key', 'a_b:Admin'], /`a_b:Admin`: `a-b` has the same label API_KEY_A_B/],
     [['--token-lifetime', '0s'], /--token-lifetime is `0s`: expected a duration from 1s to 365d/],
     [['--token-lifetime', 'soon'], /`soon`/],
     [['--edition', 'gold'], /full, basic/],
-  ])('%j is one clear line, and nothing is started', async (args, line) => {
+  ])('%j is reported in one clear line, and nothing starts', async (args, line) => {
     await expect(started(args, async () => undefined)).rejects.toMatchObject({
       code: 'usage',
       message: expect.stringMatching(line),

@@ -26,13 +26,13 @@ describe('the console database', () => {
     db.close();
   });
 
-  it('can be read by nobody else, its log included: it holds the key of access tokens', () => {
+  it('can be read by nobody else, including its log: it holds the key of access tokens', () => {
     const db = openDatabase(file);
     for (const name of [file, `${file}-wal`]) expect(statSync(name).mode & 0o777).toBe(0o600);
     db.close();
   });
 
-  it('of a newer version is refused, and is left as it is', () => {
+  it('of a newer version is refused and left unchanged', () => {
     const db = openDatabase(file);
     db.pragma('user_version = 99');
     db.close();
@@ -47,18 +47,18 @@ describe('the console database', () => {
     expect(() => openDatabase(other)).toThrow(/not a database of the console/);
     const engine = openEngineDatabase(join(folder, 'engine.db'));
     migrate(engine);
-    engine.exec('PRAGMA user_version = 99'); // whatever version it is of
+    engine.exec('PRAGMA user_version = 99'); // of any version
     engine.close();
     expect(() => openDatabase(join(folder, 'engine.db'))).toThrow(/not a database of the console/);
   });
 
-  it('that is no database at all is refused with its name', () => {
+  it('that is not a database at all is refused with its name', () => {
     const text = join(folder, 'letter.txt');
     writeFileSync(text, 'Dear Sir or Madam, '.repeat(500));
     expect(() => openDatabase(text)).toThrow(/cannot open the console's database `.*letter\.txt`/);
   });
 
-  it('keeps its organization, and tells its credentials only once', async () => {
+  it('keeps its organization, and prints its credentials only once', async () => {
     const first = await openOrganization({ dbFile: file, seed: { seed: 4, devices: 12, users: 8, events: 20 } });
     const before = (await first.call('GET', '/api/v1/devices')).text;
     await first.console.close();
@@ -81,7 +81,7 @@ describe('the console database', () => {
 });
 
 describe('starting', () => {
-  it('on a taken port is one clear line, and the credentials are told by the start that succeeds', async () => {
+  it('on a taken port is refused in one clear line, and the successful start prints the credentials', async () => {
     const first = await openOrganization({ listen: { host: '127.0.0.1', port: 0 } });
     const port = Number(new URL(first.console.address).port);
     await expect(openOrganization({ dbFile: file, listen: { host: '127.0.0.1', port } })).rejects.toMatchObject({
@@ -90,12 +90,12 @@ describe('starting', () => {
     });
     await first.console.close();
     const second = await openOrganization({ dbFile: file, listen: { host: '127.0.0.1', port: 0 } });
-    expect(second.console.credentials, 'they were told at the start that failed, to nobody').toBeDefined();
+    expect(second.console.credentials, 'the failed start did not print them').toBeDefined();
     expect((await second.call('GET', '/api/v1/devices')).status).toBe(200);
     await second.console.close();
   });
 
-  it('closing twice is closing once', async () => {
+  it('can be undone by closing twice like once', async () => {
     const org = await openOrganization({ listen: { host: '127.0.0.1', port: 0 }, live: true });
     await Promise.all([org.console.close(), org.console.close()]);
   });

@@ -1,5 +1,5 @@
-// test console: what is stored comes out as it went in: 19-digit integers and hostile names, paged, whole and in events.
-// In: generated digits and names. Out: properties over lists, events and service specs.
+// test console: stored values come out unchanged: 19-digit integers and hostile names, paged, whole and in events. In:
+// generated digits and names. Out: properties over lists, events and service specs.
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseExact } from '../../src/management/contract.ts';
@@ -24,7 +24,7 @@ const name = fc.oneof(
 );
 
 describe('records', () => {
-  it('every digit and every character of a device comes through, in each form', async () => {
+  it('keep every digit and every character of a device, in each form', async () => {
     let made = 0;
     await fc.assert(
       fc.asyncProperty(nanoseconds, nanoseconds, name, async (reported, login, friendlyName) => {
@@ -50,7 +50,7 @@ describe('records', () => {
     );
   });
 
-  it('by the specification alone, pages have no logins', async () => {
+  it('have no logins in strict pages, as specified', async () => {
     const strict = await openOrganization({ strictPages: true });
     strict.console.fleet.addDevice({}, ['ada@acme.example']);
     const device = (await strict.call('GET', '/api/v1/devices?Limit=1')).json.devices[0];
@@ -83,7 +83,7 @@ describe('events that clients submit', () => {
     expect((await org.call('GET', '/api/v1/events/count')).json.data).toBe(0);
   });
 
-  it('with an id that is in the log already are not written twice', async () => {
+  it('with an id already in the log are not written twice', async () => {
     for (let time = 0; time < 2; time++) await org.call('POST', '/api/v1/events', { type: 'Audit', id: 'same' });
     expect((await org.call('GET', '/api/v1/events/count')).json.data).toBe(1);
   });
@@ -97,14 +97,14 @@ describe('a service spec', () => {
   });
 });
 
-describe('text that could not be given back as it came', () => {
+describe('text that could not be returned unchanged', () => {
   const service = (name: string) => JSON.stringify({ metadata: { name, cluster: 'c' } });
 
   it.each([
     ['a body that is not UTF-8', Buffer.concat([Buffer.from(service('a').slice(0, 22)), Buffer.of(0xff, 0xfe)])],
     ['half a character in a name', service('\ud800x')],
     ['half a character in a key', '{"metadata":{"name":"a","cluster":"c","tags":{"\\udc00":"x"}}}'],
-  ])('%s is refused, and nothing is made of it', async (_, body) => {
+  ])('is refused without an effect: %s', async (_, body) => {
     const before = (await org.call('GET', '/api/v1/registered_services')).text;
     const answer = await readAnswer(
       await org.console.app.request('/api/v1/insert_registered_service', {

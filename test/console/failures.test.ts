@@ -1,5 +1,5 @@
-// test console: what fails within it, and addresses that are none: the two shapes of errors, with nothing internal in them.
-// In: a console whose tables are dropped under it. Out: tests of 500, 404 and 405.
+// test console: internal failures, and unknown addresses: the two shapes of errors, with nothing internal in them. In:
+// a console whose tables are dropped under it. Out: tests of 500, 404 and 405.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -67,7 +67,7 @@ describe('an address below the bundles', () => {
   it.each([
     [404, 'GET', '/experimental/v2/no_such_address'],
     [405, 'PATCH', '/experimental/v2/bundle'],
-  ])('that is %i is told in an envelope that can be asked about', async (status, method, path) => {
+  ])('that is %i answers in an envelope with a request id', async (status, method, path) => {
     const answer = await org.call(method, path, undefined, org.adminToken);
     expect(answer.status).toBe(status);
     expect(answer.json.error_code).toBe(status);

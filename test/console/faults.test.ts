@@ -1,5 +1,5 @@
-// test console: each fault does to a request what its name says, over real connections.
-// In: one fault at a time. Out: tests of what a client sees, and of what really happened.
+// test console: each fault does to a request what its name says, over real connections. In: one fault at a time. Out:
+// tests of what a client sees, and of what really happened.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,7 +51,7 @@ describe('faults on writes', () => {
     expect(await isBanned()).toBe(true);
   });
 
-  it('a late effect comes when its time has come, and not before', async () => {
+  it('a late effect comes at its time, and not before', async () => {
     set({ kind: 'late_effect', ms: 5_000, match: { method: 'POST' } });
     await expect(ban()).rejects.toThrow();
     await org.clock.advance(4_999);
@@ -60,7 +60,7 @@ describe('faults on writes', () => {
     await expect.poll(isBanned).toBe(true);
   });
 
-  it('a 200 that is no success has no effect', async () => {
+  it('a 200 that is not a success has no effect', async () => {
     set({ kind: 'garbage', body: '[{"Message":"the device is busy"}]' });
     expect(await (await ban()).json()).toEqual([{ Message: 'the device is busy' }]);
     expect(await isBanned()).toBe(false);
@@ -103,20 +103,20 @@ describe('faults on reads', () => {
     expect(() => JSON.parse(text)).toThrow();
   });
 
-  it('cut gzip says that it is gzip', async () => {
+  it('cut gzip declares itself as gzip', async () => {
     set({ kind: 'truncated', how: 'gzip' });
     const answer = await org.call('GET', '/api/v1/devices');
     expect(answer.headers.get('content-encoding')).toBe('gzip');
   });
 
-  it('a storm of 401 hits everything until it is over', async () => {
+  it('a storm of 401 hits every request until it ends', async () => {
     set({ kind: 'unauthorized', times: 2 });
     const statuses = [];
     for (let each = 0; each < 3; each++) statuses.push((await fetchIt('/api/v1/devices?limit=1')).status);
     expect(statuses).toEqual([401, 401, 200]);
   });
 
-  it('429 says when to come again', async () => {
+  it('429 has the time for a retry', async () => {
     set({ kind: 'rate_limited', retryAfterS: 7 });
     const answer = await fetchIt('/api/v1/devices?limit=1');
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '7']);
@@ -155,7 +155,7 @@ describe('faults on reads', () => {
     expect([answer.status, answer.headers.get('location')]).toEqual([307, '/elsewhere']);
   });
 
-  it('a rate befalls the same requests each time', async () => {
+  it('a rate affects the same requests each time', async () => {
     const statuses = async () => {
       set({ kind: 'error', status: 500, rate: 0.5 });
       const all = [];
@@ -176,18 +176,18 @@ describe('the address of faults', () => {
     expect((await org.call('DELETE', '/faults')).json.data).toEqual([]);
   });
 
-  it('refuses a plan that is none, and names what is wrong', async () => {
+  it('refuses an invalid plan, and names the mistake', async () => {
     const answer = await org.call('PUT', '/faults', [{ kind: 'error', status: 200 }]);
     expect(answer.status).toBe(400);
     expect(answer.json.Message).toContain('status');
   });
 
-  it('refuses who is no administrator', async () => {
+  it('refuses callers without the scope Admin', async () => {
     const key = org.console.issueApiKey('reader', 'ReadOnly');
     expect((await org.call('GET', '/faults', undefined, `Bearer ${key}`)).status).toBe(403);
   });
 
-  it('does not exist unless asked for', async () => {
+  it('does not exist unless enabled', async () => {
     const plain = await openOrganization();
     expect((await plain.call('PUT', '/faults', [])).status).toBe(404);
     await plain.console.close();

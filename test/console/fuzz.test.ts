@@ -1,16 +1,12 @@
-// test console: no request crashes the server; a few thousand here, a hundred thousand in fuzz.long.
-// In: generated requests within the process, and raw bytes over a socket. Out: tests that the server goes on.
+// test console: no request crashes the server; a few thousand here, a hundred thousand in fuzz.long. In: generated
+// requests within the process, and raw bytes over a socket. Out: tests that the server still answers.
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Organization, openOrganization } from '../support/console-organization.ts';
 import { fuzz } from './fuzzing.ts';
 
 describe('generated and mutated requests', () => {
-  it(
-    'every answer is one of the contract, or a refusal with a sentence and without an effect',
-    () => fuzz(3_000, 1),
-    60_000,
-  );
+  it('get an answer of the contract, or a refusal with a sentence and without an effect', () => fuzz(3_000, 1), 60_000);
 });
 
 describe('bytes that are hardly HTTP', () => {
@@ -47,7 +43,7 @@ describe('bytes that are hardly HTTP', () => {
     });
   }
 
-  it('a body beyond the limit is 413, and nothing of it is kept', async () => {
+  it('get 413 for a body beyond the limit, and nothing of it is kept', async () => {
     const answer = await org.call('POST', '/api/v1/events', `[${' '.repeat(5 * 1_048_576)}]`);
     expect(answer.status).toBe(413);
     expect(answer.json.Message).toMatch(/larger/);

@@ -112,7 +112,7 @@ function mutate(body: unknown, part: unknown, at: number): unknown {
   return copy.whole;
 }
 
-/** As in an address; half a surrogate pair can't stand in one. */
+/** As in an address, which cannot contain half a surrogate pair. */
 function encode(text: string): string {
   return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD'));
 }
@@ -128,7 +128,7 @@ function queryOf(params: [string, string][]): string {
 
 const REFUSALS = new Set([400, 401, 403, 404, 405, 413]);
 
-/** What holds for every request, whatever is in it. */
+/** What holds for every request, whatever it contains. */
 async function send(org: Organization, limited: string, request: FuzzRequest): Promise<void> {
   const endpoint: Endpoint = ENDPOINTS[request.id];
   const before = org.console.effects().length;

@@ -1,5 +1,5 @@
-// test console: a living organization: trouble comes and goes, gently, and the same for the same seed.
-// In: a seed and a clock that tests move. Out: tests over the list of effects and the API.
+// test console: a living organization: compromises come and go, gently, and the same for the same seed. In: a seed and
+// a clock that tests move. Out: tests over the list of effects and the API.
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ConsoleOptions } from '../../src/console/console.ts';
@@ -27,7 +27,7 @@ const tally = () => {
 };
 
 describe('life', () => {
-  it('on a disk that fails for a while tells its beginning and its end, not each second', async () => {
+  it('on a disk that fails for a while logs the beginning and the end, not each second', async () => {
     const lines: string[] = [];
     const say = (_fields: object, message: string) => void lines.push(message);
     await live(0, { log: { debug: () => {}, info: say, warn: say, error: say } });
@@ -37,10 +37,10 @@ describe('life', () => {
     for (let second = 0; second < 5; second += 1) await org.clock.advance(1_000);
     broken.mockRestore();
     for (let second = 0; second < 5; second += 1) await org.clock.advance(1_000);
-    expect(lines).toEqual(['a moment of the living organization failed', 'the living organization goes on']);
+    expect(lines).toEqual(['a moment of the living organization failed', 'the living organization continues']);
   });
 
-  it('devices become compromised and recover within 40 seconds, never more than two percent at once', async () => {
+  it('compromises devices, which recover within 40 seconds, never more than two percent at once', async () => {
     const since = new Map<string, number>();
     let most = 0;
     let longestMs = 0;
@@ -62,7 +62,7 @@ describe('life', () => {
     expect(longestMs).toBeLessThanOrEqual(41_000);
   });
 
-  it('a service fails with five or more errors within ten minutes, and not all of them do', async () => {
+  it('makes a service fail with five or more errors within ten minutes, but not all services', async () => {
     await live(8);
     const services = (await org.call('GET', '/api/v1/registered_services')).json as { ServiceName: string }[];
     const after = org.clock.nowMs() - 600_000;
@@ -75,13 +75,13 @@ describe('life', () => {
     expect(errors.filter((count) => count === 0).length).toBeGreaterThan(4);
   });
 
-  it('people log in, which moves their times', async () => {
+  it('logs people in, which updates their times', async () => {
     await live(1);
     const newest = (await org.call('GET', '/api/v1/endusers?Limit=1&OrderBy=lastlogin&Order=desc')).json.endusers[0];
     expect(newest.LastLogin).toBeGreaterThan((org.clock.nowMs() - 60_000) * 1e6);
   });
 
-  it('a banned device is denied', async () => {
+  it('denies a banned device', async () => {
     await live(0);
     const devices = (await org.call('GET', '/api/v1/devices')).json as { SerialNumber: string }[];
     for (const serial of new Set(devices.map((each) => each.SerialNumber))) org.console.fleet.banByHand(serial, 'TRUE');
@@ -93,12 +93,12 @@ describe('life', () => {
     expect(await count('Grant')).toBeLessThan(3);
   });
 
-  it('an administrator steps in by hand', async () => {
+  it('includes an administrator’s own changes', async () => {
     await live(12);
     expect(org.console.effects().some((each) => each.via === 'hand' && each.kind === 'device_banned')).toBe(true);
   });
 
-  it('the same seed lives the same life', async () => {
+  it('repeats with the same seed', async () => {
     await live(2);
     const first = org.console.effects();
     await org.console.close();
@@ -106,7 +106,7 @@ describe('life', () => {
     expect(org.console.effects()).toEqual(first);
   });
 
-  it('after an unban the device gets new certificates once it reports in', async () => {
+  it('issues new certificates after an unban once the device reports in', async () => {
     await live(0, { seed: { seed: 1, devices: 3, users: 2, events: 0 } });
     const devices = (await org.call('GET', '/api/v1/devices')).json as { SerialNumber: string }[];
     const serial = devices[0]?.SerialNumber ?? '';

@@ -1,5 +1,5 @@
-// test console: the addresses that only this server has.
-// In: callers with and without a credential. Out: tests of what they show, and to whom.
+// test console: the addresses that only this server has. In: callers with and without a credential. Out: tests of what
+// they show, and to whom.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ENDPOINT_IDS, ENDPOINTS } from '../../src/management/contract.ts';
 import { type Organization, openOrganization } from '../support/console-organization.ts';
@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => org.console.close());
 
 describe('open addresses', () => {
-  it('health and the OpenAPI document need no credential', async () => {
+  it('include health and the OpenAPI document', async () => {
     expect((await org.call('GET', '/healthz', undefined, null)).json).toEqual({ status: 'ok' });
     const document = await org.call('GET', '/openapi.json', undefined, null);
     expect(document.json.openapi).toMatch(/^3\.1/);
@@ -21,7 +21,7 @@ describe('open addresses', () => {
   });
 });
 
-describe('what judges look at', () => {
+describe('addresses for judging a client', () => {
   for (const path of ['/notifications', '/certificates?SerialNumber=x', '/effects']) {
     it(`${path} needs a credential that reads everything`, async () => {
       expect((await org.call('GET', path, undefined, null)).status).toBe(401);
@@ -31,7 +31,7 @@ describe('what judges look at', () => {
     });
   }
 
-  it('effects are given after a number, in the order in which they happened', async () => {
+  it('return effects after a number, in the order in which they happened', async () => {
     for (let each = 0; each < 3; each++) org.console.fleet.addDevice({ serial: `SN-${each}` });
     const all = (await org.call('GET', '/effects')).json.data as { seq: number }[];
     expect(all.map((each) => each.seq)).toEqual([1, 2, 3]);
@@ -39,7 +39,7 @@ describe('what judges look at', () => {
     expect((await org.call('GET', '/effects?after=x')).status).toBe(400);
   });
 
-  it('a repeated ban is one effect and two writing requests', async () => {
+  it('show a repeated ban as one effect and two writing requests', async () => {
     org.console.fleet.addDevice({ serial: 'SN-TWICE' });
     for (let each = 0; each < 2; each++) {
       await org.call('POST', '/api/v1/mdm/update_device?SerialNumber=SN-TWICE', [{ Banned: 'TRUE' }]);

@@ -1,5 +1,5 @@
-// test console: the event log's retention: two weeks, or the last 10,000 events.
-// In: a log that keeps 100 events, so that its edge is near. Out: tests of lists and counts at that edge.
+// test console: the event log's retention: two weeks, or the last 10,000 events. In: a log that keeps 100 events, so
+// that its edge is near. Out: tests of lists and counts at that edge.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Organization, openOrganization, START_MS } from '../support/console-organization.ts';
 
@@ -22,23 +22,23 @@ const ids = async (query: string) =>
   );
 
 describe('the last events', () => {
-  it('as many as are kept are counted exactly', async () => {
+  it('are counted exactly up to the kept number', async () => {
     await submit(100);
     expect(await count()).toBe(100);
   });
 
-  it('one more means more than can be told', async () => {
+  it('are counted as one more when there are more', async () => {
     await submit(150);
     expect(await count()).toBe(101);
     expect(await ids('limit=1000')).toHaveLength(100);
   });
 
-  it('the oldest are the ones that are gone', async () => {
+  it('exclude the oldest ones', async () => {
     await submit(150);
     expect((await ids('order=ASC&limit=1'))[0]).toBe(START_MS + 50);
   });
 
-  it('a filter counts what it matches among those that are kept', async () => {
+  it('are counted by a filter only among the kept ones', async () => {
     await submit(90, { severity: 'ERROR' });
     await submit(60, { created_at: START_MS + 500 });
     expect(await count('?severity=ERROR')).toBe(40);
@@ -46,7 +46,7 @@ describe('the last events', () => {
 });
 
 describe('two weeks', () => {
-  it('an event is gone when it is older than two weeks', async () => {
+  it('is the age at which an event disappears', async () => {
     await submit(5);
     await org.clock.advance(14 * 86_400_000);
     expect(await count()).toBe(5);
@@ -55,16 +55,16 @@ describe('two weeks', () => {
   });
 });
 
-describe('an event that says it happened', () => {
+describe('an event that is dated', () => {
   const DAY_MS = 86_400_000;
 
-  it('more than a day ahead is refused: who reads from the newest time on would see no other', async () => {
+  it('more than a day ahead is refused: a client that reads from the newest time on would see no other', async () => {
     const answer = await submit(1, { created_at: START_MS + DAY_MS + 1 });
     expect([answer.status, answer.json.Message]).toEqual([400, expect.stringContaining('`created_at` of event 0')]);
     expect(await count()).toBe(0);
   });
 
-  it('a little ahead is taken: clocks differ', async () => {
+  it('a little ahead is accepted: clocks differ', async () => {
     expect((await submit(1, { created_at: START_MS + DAY_MS })).status).toBe(200);
   });
 });

@@ -1,5 +1,5 @@
-// test console: a seeded organization: the same each time, and as odd as real ones are.
-// In: seeds and counts. Out: tests over what the API then shows.
+// test console: a seeded organization: the same each time, and as odd as real ones. In: seeds and counts. Out: tests
+// over what the API then shows.
 import { describe, expect, it } from 'vitest';
 import type { SeedOptions } from '../../src/console/console.ts';
 import { openOrganization } from '../support/console-organization.ts';
@@ -15,18 +15,18 @@ async function texts(seed: SeedOptions): Promise<string[]> {
 }
 
 describe('seeding', () => {
-  it('the same seed gives the same organization, byte for byte', async () => {
+  it('gives the same organization for the same seed, byte for byte', async () => {
     const seed = { seed: 7, devices: 300, users: 180, services: 8, events: 400 };
     expect(await texts(seed)).toEqual(await texts(seed));
   });
 
-  it('another seed gives another one', async () => {
+  it('gives another organization for another seed', async () => {
     const [one] = await texts({ seed: 7, devices: 30 });
     const [other] = await texts({ seed: 8, devices: 30 });
     expect(other).not.toBe(one);
   });
 
-  it('without counts it is a small company', async () => {
+  it('makes a small company by default', async () => {
     const org = await openOrganization({ seed: { seed: 1 } });
     const [devices, users, services, events] = await Promise.all([
       org.call('GET', '/api/v1/devices'),
@@ -40,7 +40,7 @@ describe('seeding', () => {
     await org.console.close();
   });
 
-  it('exactly as many devices are compromised as were asked for, each with a serial number of its own', async () => {
+  it('compromises exactly the requested number of devices, each with a unique serial number', async () => {
     const org = await openOrganization({ seed: { seed: 2, devices: 2_000, users: 900, events: 0, compromised: 7 } });
     // biome-ignore lint/suspicious/noExplicitAny: records as they came
     const devices = (await org.call('GET', '/api/v1/devices')).json as any[];
@@ -53,7 +53,7 @@ describe('seeding', () => {
     await org.console.close();
   });
 
-  it('has the odd devices of a real fleet', async () => {
+  it('includes the odd devices of a real fleet', async () => {
     const org = await openOrganization({ seed: { seed: 3, devices: 2_000, users: 1_200, events: 0 } });
     // biome-ignore lint/suspicious/noExplicitAny: records as they came
     const devices = (await org.call('GET', '/api/v1/devices')).json as any[];

@@ -51,7 +51,7 @@ async function ready(name: string): Promise<{ ok: boolean; text: string; status:
   return { ...found, status, said };
 }
 
-/** What happens by itself, awaited by looking at it; the test's own time limit bounds it. */
+/** Polls for something that happens by itself; the test's own time limit bounds it. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await systemClock.sleep(20);
 }
@@ -62,7 +62,7 @@ const bodyOf = (entry: { bytes: string } | undefined) => JSON.parse(entry?.bytes
 describe('a daemon whose rules change', () => {
   beforeEach(startAndRun);
 
-  it('takes a good set, refuses a bad one and says so at /readyz, and audits each once', async () => {
+  it('takes a good set, refuses a bad one and reports it at /readyz, and audits each once', async () => {
     expect(await ready('rules')).toMatchObject({ ok: true, text: '1 rules', status: 200 });
     writeFileSync(`${org.rulesDir}/service.yaml`, DISABLE_FAILING);
     await until(async () => (await auditOf('rules.loaded')).length === 1);
@@ -73,7 +73,7 @@ describe('a daemon whose rules change', () => {
     expect(bodyOf((await auditOf('rules.rejected'))[0]).refused).toMatch(/^service\.yaml:\d+:\d+: /);
     expect(await ready('rules')).toMatchObject({ ok: false, status: 503, said: 'not ready' });
     expect((await ready('rules')).text).toBe(
-      'the folder was refused (1 problem: service.yaml:8); the last good set of 2 rules goes on; `trustward rules check`, the log and the audit (`rules.rejected`) say what',
+      'the folder was refused (1 problem: service.yaml:8); the last good set of 2 rules stays active; `trustward rules check`, the log and the audit (`rules.rejected`) have the details',
     );
     const { json } = await ask('/api/runs', { mode: 'dry-run', wait: true });
     expect(json).toMatchObject({
@@ -90,7 +90,7 @@ describe('a daemon whose rules change', () => {
 describe('a rules folder that was refused', () => {
   beforeEach(startAndRun);
 
-  it('is told at /readyz by the first five places, and by nothing that the files say', async () => {
+  it('is reported at /readyz by its first five places, without any content of the files', async () => {
     const bad = (name: string) =>
       `id: ${name}\nowner: ana.ruiz@example.com\nwhen: { "==": [{ var: Secret-Field }, 1] }\n`;
     for (let index = 1; index <= 7; index += 1) writeFileSync(`${org.rulesDir}/bad${index}.yaml`, bad(`bad-${index}`));
@@ -105,7 +105,7 @@ describe('a rules folder that was refused', () => {
     expect(text).not.toContain(org.rulesDir);
   });
 
-  it('that is not there any more is told without where it was', async () => {
+  it('that is missing is reported without its path', async () => {
     rmSync(org.rulesDir, { recursive: true });
     await until(async () => !(await ready('rules')).ok);
     expect((await ready('rules')).text).toMatch(/^the folder was refused \(1 problem\);/);
@@ -113,7 +113,7 @@ describe('a rules folder that was refused', () => {
 });
 
 describe('a daemon whose runs fail', () => {
-  it('reports it at /readyz, and the next scheduled run comes', async () => {
+  it('reports it at /readyz, and the next scheduled run follows', async () => {
     await start({ TRUSTWARD_SCHEDULE: '* * * * * *' });
     org.console.faults?.set([{ kind: 'unauthorized', match: { path: '/api/v1/devices' } }]);
     await until(async () => !(await ready('last run')).ok);
@@ -126,7 +126,7 @@ describe('a daemon whose runs fail', () => {
     expect(runs[0]?.trigger).toBe('schedule');
   });
 
-  it('a run that cannot even be recorded makes it not ready', async () => {
+  it('is not ready when a run cannot even be recorded', async () => {
     await startAndRun();
     const { store } = org.composition.engine;
     const begin = store.beginRun;
@@ -138,7 +138,7 @@ describe('a daemon whose runs fail', () => {
     expect(await ready('last run')).toMatchObject({ ok: true, text: 'run 2 completed' });
   });
 
-  it('a request that names no rule is its own fault, and the daemon stays ready', async () => {
+  it('stays ready after a request for an unknown rule', async () => {
     await startAndRun();
     expect((await ask('/api/runs', { mode: 'dry-run', rules: ['nobody'], wait: true })).status).toBe(400);
     expect(await ready('last run')).toMatchObject({ ok: true, text: 'run 1 completed' });

@@ -1,5 +1,5 @@
-// harness: one process of a long campaign: `campaign-worker.ts FIRST_SEED STRIDE CRASH_POINTS` plays every STRIDE-th seed and
-// sends its figures to its parent, the sum so far now and then, and at the end.
+// harness: one process of a long campaign: `campaign-worker.ts FIRST_SEED STRIDE CRASH_POINTS` plays every STRIDE-th
+// seed and sends its figures to its parent: the sum so far now and then, and at the end.
 import { addResult, noFigures } from './campaign.ts';
 import { simulate } from './simulation.ts';
 

@@ -1,5 +1,5 @@
-// harness: judges a writing request against what people said: a stop, an exemption, an approval, a rule that was changed. Each
-// counts from its commit on, but for the moment between the last look before a call and the call.
+// harness: judges a writing request against operator commands: a stop, an exemption, an approval, a changed rule. Each
+// counts from its commit on, except in the moment between preflight and the call.
 import type { Intent } from '../../src/domain/intent.ts';
 import { BETWEEN_MS, type Checker } from './checker.ts';
 import type { IntentLife } from './ledger.ts';
@@ -28,7 +28,7 @@ function checkExempt(checker: Checker, { target, atMs }: PlatformRequest, what: 
   }
 }
 
-/** Everybody whom an action on the target touches, as exemptions are told. */
+/** Everybody whom an action on the target touches, in the form of exemptions. */
 export function partiesOf({ devices, services, users }: Version, target: string): string[] {
   const parts = target.split(' ');
   const own = devices.filter(({ serial }) => parts.includes(serial));
@@ -42,7 +42,7 @@ export function partiesOf({ devices, services, users }: Version, target: string)
 
 const FOR_GOOD: ReadonlySet<Verb> = new Set(['delete', 'unmap', 'tighten', 'remove']);
 
-/** What cannot be undone waits for a person; and a plan is applied as it was sealed, or less. */
+/** What cannot be undone waits for an approval; and a plan is applied as it was sealed, or less. */
 function checkApproval(checker: Checker, { verb }: PlatformRequest, intent: Intent, what: string): void {
   const { ledger, approvedPlans } = checker;
   const plan = intent.planId === undefined ? undefined : ledger.plan(intent.planId);
@@ -54,7 +54,7 @@ function checkApproval(checker: Checker, { verb }: PlatformRequest, intent: Inte
   if (!sealed) checker.report('beyond_plan', `${what}: plan ${plan.id}, under which it is sent, does not have it`);
 }
 
-/** A rule that was taken away, edited or set to a lesser mode while a run acts counts as it is now. */
+/** A rule that was removed, edited or set to a lesser mode while a run acts counts in its new form. */
 function checkReload(
   checker: Checker,
   intent: Intent,

@@ -9,7 +9,7 @@ export function checkOutcome(checker: Checker, { id, action, target, requests, s
   if (last?.outcome !== 'succeeded' && last?.outcome !== 'confirmed') return;
   if (last.outcome === 'succeeded' && requests.at(-1)?.answer !== 'done')
     checker.report('false_outcome', `intent ${id} (${action} ${target}) succeeded, but was not answered so`);
-  // What cannot be read back is believed when it is answered so, and never confirmed.
+  // An effect that cannot be read back is accepted when the answer reports it, and never confirmed.
   const isBlind = !checker.canBeReadBack(action) && last.outcome === 'succeeded';
   if (!isBlind && !checker.truth.wasSoAtTimes(verbOf(action, target), target, last.atMs - LOOK_MS, last.atMs))
     checker.report('false_outcome', `intent ${id} (${action} ${target}) is ${last.outcome}, but it was not so`);

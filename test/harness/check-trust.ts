@@ -1,5 +1,5 @@
-// harness: judges what a list is good for: nothing new is begun on one that lies, unless a person took it for true. In: a writing
-// request, and how the lists of its run came. Out: violations.
+// harness: judges the use of lists: nothing new begins on a false one, unless an operator accepted it. In: a writing
+// request, and how the lists of its run were read. Out: violations.
 import type { Intent } from '../../src/domain/intent.ts';
 import type { Source } from '../../src/domain/subjects.ts';
 import type { Checker } from './checker.ts';
@@ -7,14 +7,14 @@ import type { IntentLife } from './ledger.ts';
 import type { PlatformRequest } from './platform.ts';
 import type { ListFate } from './profile.ts';
 
-/** How a list came; `isAccepted`: a person had said that what it seems to have lost is really gone. */
+/** How a list was read; `isAccepted`: an operator had confirmed that the missing records are really gone. */
 export interface ListSeen {
   fate: ListFate;
   isShort: boolean;
   isAccepted: boolean;
 }
 
-/** Nothing new begins on a reading that cannot be believed; doubts of earlier runs are older than it. */
+/** Nothing new begins on an untrusted reading; doubts of earlier runs are older than it. */
 export function checkTrust(checker: Checker, request: PlatformRequest, intent: Intent, life: IntentLife): void {
   const { operation } = checker;
   if (operation?.name !== 'run' || intent.approved || life.sent.length > 1) return;

@@ -1,5 +1,6 @@
-// harness: judges an undo: it takes back what Trustward did, not what a person did, and nothing that a rule still claims.
-// In: a writing request that undoes. Out: violations. Beside it: what whole runs have looked at, since what they could see they must have seen.
+// harness: judges an undo: it reverses what Trustward did, not what a person did, and nothing that a rule still claims.
+// In: a writing request that undoes. Out: violations. Beside it: what whole runs have read, since they must have seen
+// what was visible.
 import type { Intent } from '../../src/domain/intent.ts';
 import { isBelieved } from './check-trust.ts';
 import type { Checker } from './checker.ts';
@@ -8,7 +9,7 @@ import { LATE_MAX_MS, LOOK_MS, QUIET_MS, STALE_MAX_MS } from './profile.ts';
 import { ACTION_OF, INVERSE_OF } from './truth.ts';
 import type { Effect } from './world.ts';
 
-/** A person's act this close to an attempt cannot be told from it. */
+/** A person's change this close to an attempt cannot be distinguished from it. */
 const BESIDE_MS = 60_000;
 
 export function checkUndo(checker: Checker, { verb, target, atMs }: PlatformRequest, intent: Intent): void {
@@ -25,7 +26,9 @@ export function checkUndo(checker: Checker, { verb, target, atMs }: PlatformRequ
   }
 }
 
-/** Whether a person's act fell into an attempt on the target or its doubt, or was never to be seen between two looks. */
+/**
+ * Whether a person's change fell into an attempt on the target or its doubt, or was never visible between two reads.
+ */
 function isBesideAttempt({ ledger, world, looks }: Checker, { atMs, verb }: Effect, target: string): boolean {
   const before = world.effects.findLast((effect) => effect.target === target && effect.atMs < atMs && effect.changed);
   if (before && before.verb !== verb && before.request === undefined && !looks.between(before.atMs, atMs)) return true;
@@ -38,10 +41,10 @@ function isBesideAttempt({ ledger, world, looks }: Checker, { atMs, verb }: Effe
   });
 }
 
-/** Whole runs on readings to be believed, by true time. */
+/** Whole runs on trusted readings, by true time. */
 export class Looks {
   private readonly all: { fromMs: number; toMs: number }[] = [];
-  /** Whole runs of every kind: each held the clocks against each other, and kept what it saw. */
+  /** Whole runs of every kind: each compared the clocks, and kept the result. */
   private readonly whole: { fromMs: number; toMs: number }[] = [];
 
   constructor(private readonly checker: Checker) {}
@@ -49,7 +52,7 @@ export class Looks {
   /** A whole run has ended that began then. */
   add(fromMs: number): void {
     const { operation, clock, ledger } = this.checker;
-    // A dry run leaves claims as they are, whatever it sees.
+    // A dry run leaves claims unchanged, whatever it reads.
     const isLive = operation?.mode !== 'dry-run' && operation?.daemonMode !== 'dry-run';
     const isGood = [...(operation?.lists.values() ?? [])].every((list) => isBelieved({ ...list, isAccepted: false }));
     // After a jump, a quiet period from when it was noticed, nothing that was done is known to be old.

@@ -1,5 +1,6 @@
-// harness: the judge of every writing request at the moment at which it reaches the platform, and of every outcome at its
-// commit. In: requests, the ledger, the truth. Out: violations in words. It trusts nothing that the engine says of itself.
+// harness: the judge of every writing request at the moment when it reaches the platform, and of every outcome at its
+// commit. In: requests, the ledger, the truth. Out: violations in words. It trusts nothing that the engine reports
+// about itself.
 import type { Intent, IntentBasis } from '../../src/domain/intent.ts';
 import type { Mode } from '../../src/domain/mode.ts';
 import type { Source } from '../../src/domain/subjects.ts';
@@ -42,7 +43,7 @@ export interface Violation {
   text: string;
 }
 
-/** What the engine is doing now, as those who asked for it know it. */
+/** What the engine is doing now, as its caller knows it. */
 export interface Operation {
   name: 'run' | 'apply' | 'release';
   mode: Mode;
@@ -50,7 +51,7 @@ export interface Operation {
   daemonMode: Mode;
   /** Modes of the rules when it began. */
   rules: ReadonlyMap<string, Mode>;
-  /** A rule's mode by now: the last look before a call asks for it again. */
+  /** A rule's mode by now: preflight reads it again before a call. */
   modeNow(rule: string): Mode;
   /** Rules changed by now and true time of the last change; their content hashes. */
   rulesNow(): { changedAtMs: number; hashOf(rule: string): string | undefined };
@@ -60,7 +61,7 @@ export interface Operation {
   requests: Map<string, number>;
 }
 
-/** From the last look before a call to the call, at most: what changed in between, the look could not see. */
+/** At most this long from preflight to the call: a change in between is invisible to preflight. */
 export const BETWEEN_MS = 1_000;
 const DAY_MS = 86_400_000;
 
@@ -110,7 +111,7 @@ export class Checker implements Witness {
     this.checkCeilings(request, action, life);
     checkTrust(this, request, intent, life);
     checkSteering(this, request, intent, life);
-    // What a person lets go of is undone while its trouble lasts.
+    // A released target is undone while its rule still matches.
     if (!intent.released) this.checkGrounds(request, intent);
     const canBeRead = this.canBeReadBack(action);
     if (canBeRead && this.truth.wasSoThroughout(request.verb, request.target, request.atMs - LOOK_MS, request.atMs)) {
@@ -119,7 +120,7 @@ export class Checker implements Witness {
     if (intent.undo && !intent.released) checkUndo(this, request, intent);
   }
 
-  /** Older servers do not tell what is in a bundle. */
+  /** Older servers do not list the services of a bundle. */
   canBeReadBack(action: string): boolean {
     return this.profile.listsBundles || !action.endsWith('_bundle');
   }
@@ -163,7 +164,7 @@ export class Checker implements Witness {
       if (intent.doubtRetries !== 1) this.report('doubled', `intent ${id}: ${intent.doubtRetries} retries on record`);
     }
     const sinceMs = request.atMs - last.atMs;
-    // A person who lets go of it again wants it sent now.
+    // An operator who releases it again wants it sent now.
     if (!intent.released && sinceMs < QUIET_MS)
       this.report('retried_early', `intent ${id} is sent again ${sinceMs} ms after a doubt`);
   }
@@ -175,7 +176,7 @@ export class Checker implements Witness {
     const over = intent.undo ? 'match' : 'no_match';
     for (const other of this.ledger.intents.values()) {
       if (other.id === intent.id || other.action !== intent.action || other.target !== intent.target) continue;
-      // What was approved of a window was done after its trouble, of which nothing is left for the next.
+      // An approved action of a window was done after its match, so nothing of it is left for the next.
       if (basis.rule in ERRORS_MIN && this.ledger.intent(other.id)?.approved) continue;
       const earlier = other.requests.find(({ answer }) => answer !== 'failed');
       if (!earlier || this.wasTurnedBack(request, earlier.atMs)) continue;
@@ -188,7 +189,10 @@ export class Checker implements Witness {
     return false;
   }
 
-  /** Whether the engine itself turned it back since, or deleted it, for good reason, which is judged apart: then it may be done once more. */
+  /**
+   * Whether the engine itself reversed it since, or deleted the target, for a reason judged separately: then it may be
+   * repeated once.
+   */
   private wasTurnedBack({ verb, target }: PlatformRequest, sinceMs: number): boolean {
     const done = ACTION_OF[INVERSE_OF[verb]] as string;
     const lives = [...this.ledger.intents.values()].filter(
@@ -228,7 +232,7 @@ export class Checker implements Witness {
       );
     }
     if (intent.released) return;
-    // Applying may continue an intent that failed before anybody approved it.
+    // Applying may continue an intent that failed before it was approved.
     const floor = intent.approved || operation.name === 'apply' ? ['approve', 'enforce'] : ['enforce'];
     for (const rule of rules) {
       const mode = operation.rules.get(rule) ?? 'off';
@@ -240,7 +244,7 @@ export class Checker implements Witness {
   private checkCeilings({ wallMs }: PlatformRequest, action: string, { run }: IntentLife): void {
     const { operation, profile } = this;
     if (!operation) return;
-    // A release has a count of its own; a plan that is applied later goes on with that of its run.
+    // A release has a count of its own; a plan that is applied later continues the count of its run.
     const counts = operation.name === 'release' ? operation.requests : this.requestsOf(run);
     const count = (counts.get(action) ?? 0) + 1;
     counts.set(action, count);

@@ -23,7 +23,7 @@ export class SimCheckpointFile extends CheckpointFile {
     super('in memory');
   }
 
-  /** Answers how to have it again as it is now. */
+  /** Returns a way to restore its current content. */
   keep(): () => void {
     const { text } = this;
     return () => {

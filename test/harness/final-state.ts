@@ -1,5 +1,5 @@
-// harness: when all is quiet: what was wished is so, what was wished no more is undone, no doubt is left open, and whatever
-// is not as it should be has a reason that the harness can see for itself.
+// harness: when all is quiet: proposals are fulfilled, ended ones are undone, no doubt is open, and every exception has
+// a reason that the harness can see for itself.
 import type { Claim } from '../../src/domain/claim.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import { partiesOf } from './check-operator.ts';
@@ -19,7 +19,7 @@ export interface FinalView {
   profile: Profile;
 }
 
-/** Rules that ban and are carried out: those that enforce, and those to be approved (everything pending was approved). */
+/** Rules that ban and act: those that enforce, and those with approval (every pending plan was approved). */
 const BANNING = Object.keys(FIELD_OF).filter((rule) => rule.startsWith('ban-') && rule !== 'ban-fourth');
 const DAY_MS = 86_400_000;
 
@@ -51,7 +51,7 @@ function checkSerial(view: FinalView, serial: string): void {
     BANNING.map((rule) => ({ rule, id, sight: sightOf(world.now, rule, id) })),
   );
   if (isSo(world.now, 'ban', serial)) {
-    // Also by a rule that bans no more by itself, but did when somebody had edited it.
+    // Including a rule that no longer bans by itself, but did when somebody had edited it.
     const isClaimed = view.ledger
       .openClaims(serial)
       .some(({ rule, subjectId }) => sightOf(world.now, rule, subjectId) !== 'no_match');
@@ -79,7 +79,7 @@ function demand(view: FinalView, verb: Verb, target: string, rule: string, subje
     view.checker.report('lost', `${subject} has the trouble of ${rule}, and ${ACTION_OF[verb]} ${target} is not done`);
 }
 
-/** A good reason for which a wish is not fulfilled, seen from outside; undefined: it was lost. */
+/** A good reason for an unfulfilled proposal, seen from outside; undefined: it was lost. */
 function whyNot(view: FinalView, verb: Verb, target: string, rule: string, subject: string): string | undefined {
   const { ledger } = view;
   if (isAtCeiling(view, verb)) return 'ceiling';
@@ -97,7 +97,7 @@ function whyNot(view: FinalView, verb: Verb, target: string, rule: string, subje
   return intents.some((intent) => isParkedForCause(view, intent)) ? 'parked' : undefined;
 }
 
-/** What stands though nobody wishes it: a person's doing stays; Trustward's is undone, or there is a reason. */
+/** States without a proposal: a person's stays; Trustward's is undone, or there is a reason. */
 function checkUndone(view: FinalView, verb: Verb, target: string): void {
   const { world, ledger, checker } = view;
   const last = world.effects.findLast((effect) => effect.target === target && effect.verb === verb && effect.changed);
@@ -106,13 +106,13 @@ function checkUndone(view: FinalView, verb: Verb, target: string): void {
   const lives = [...ledger.intents.values()].filter((life) => life.target === target);
   const parked = lives.map(({ id }) => ledger.intent(id)).some((intent) => intent && isParkedForCause(view, intent));
   if (parked || isAtCeiling(view, INVERSE_OF[verb])) return;
-  // A server that says it is done, and lets nobody look, is believed.
+  // A server that reports an effect, and allows no read-back, is believed.
   const undoing = lives.flatMap((life) => (life.action === ACTION_OF[INVERSE_OF[verb]] ? life.requests : []));
   const isBelieved = undoing.some(({ atMs, answer }) => atMs > last.atMs && answer === 'done');
   if (isBelieved && !checker.canBeReadBack(ACTION_OF[verb])) return;
   const since = own?.sent[0] ?? 0;
   if (world.effects.some((effect) => isByPerson(effect, target) && effect.atMs >= since - 60_000)) return;
-  // A rule that is on trial again, but acted when somebody had edited it, gives nothing back by itself.
+  // A rule that is on trial again, but acted when somebody had edited it, undoes nothing by itself.
   const isOnTrial = ({ rule }: Claim) => rule === 'ban-fourth';
   if (ledger.openClaims(target).some((claim) => isOnTrial(claim) || ledger.isRejected(claim.episodeId))) return;
   checker.report(
@@ -128,7 +128,7 @@ function isExempt({ ledger, world }: FinalView, target: string): boolean {
   );
 }
 
-/** A deletion waits for all else that is wished of its target, or to be undone there. */
+/** A deletion waits for every other proposal and undo of its target. */
 function waitsForOther({ world, ledger }: FinalView, verb: Verb, target: string): boolean {
   if (verb === 'remove')
     return sightOf(world.now, 'tighten-exposed', target) === 'match' || ledger.openClaims(target).length > 0;
@@ -147,7 +147,7 @@ function reversalsOf({ world }: FinalView, verb: Verb, target: string): Effect[]
   return world.effects.filter((effect) => isByPerson(effect, target) && effect.verb === INVERSE_OF[verb]);
 }
 
-/** People brought it back while nobody knew whether our deletion was done: nothing tells that from a person's reversal. */
+/** People enrolled it again while our deletion was in doubt: this cannot be distinguished from a person's reversal. */
 function isBroughtBackInDoubt({ ledger, world }: FinalView, target: string): boolean {
   const back = world.effects.filter((effect) => effect.verb === 'enroll' && effect.target === target);
   const deletions = [...ledger.intents.values()].filter(
@@ -162,7 +162,7 @@ function isByPerson(effect: Effect, target: string): boolean {
   return effect.target === target && effect.request === undefined && effect.changed;
 }
 
-/** Parked after a doubt, or after as many refusals as are allowed; at once, when nothing could tell whether it was done. */
+/** Parked after a doubt, or after the allowed refusals; at once, when nothing could show whether it was done. */
 function isParkedForCause({ ledger, checker }: FinalView, intent: Intent): boolean {
   if (intent.outcome !== 'parked') return false;
   const life = ledger.intents.get(intent.id);

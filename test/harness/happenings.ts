@@ -1,5 +1,5 @@
-// harness: what happens to the world by itself: troubles come and go, services fail, people act, clocks jump, rules change.
-// In: dice and the world. Out: happenings put on the clock, at moments that may fall between any two awaits of a run.
+// harness: what happens to the world by itself: matches come and go, services fail, people act, clocks jump, rules
+// change. In: dice and the world. Out: events on the clock, at moments that may fall between any two awaits of a run.
 import type { LoadedRule } from '../../src/evaluate/index.ts';
 import type { Dice } from './dice.ts';
 import type { Profile } from './profile.ts';
@@ -49,7 +49,7 @@ export class RuleShelf {
     this.changedAtMs = this.clock.trueMs;
   }
 
-  /** Takes a rule away, sets one to dry-run, or puts all back. */
+  /** Removes a rule, sets one to dry-run, or restores all. */
   change(dice: Dice): void {
     if (this.current !== this.all && dice.chance(0.6)) {
       this.restore();
@@ -91,7 +91,7 @@ function troubleChange({ world, dice }: Stage): () => void {
   return () => world.setTrouble(id, field, value);
 }
 
-/** Somebody bans, unbans, disables or enables by hand. */
+/** A person bans, unbans, disables or enables. */
 function personEdit({ world, dice, profile }: Stage): () => void {
   if (profile.services > 0 && dice.chance(0.25)) {
     const { id } = dice.pick(world.born.services);

@@ -1,4 +1,4 @@
-// harness: what happened in a simulation: told in order for a person who looks into a failing seed, and as a digest to compare.
+// harness: the events of a simulation: in order for a person who examines a failing seed, and as a digest to compare.
 import { createHash } from 'node:crypto';
 import type { Db } from '../../src/store/database.ts';
 import type { SimPlatform } from './platform.ts';

@@ -77,7 +77,7 @@ function checkWrites({ org }: KilledLife, entries: readonly IntentEntry[], figur
   }
 }
 
-/** One request for an intent, one more after a doubt; and no more intents than there were troubles, or ends of them. */
+/** One request for an intent, one more after a doubt; and no more intents than there were matches, or ends of them. */
 function checkIntents({ troubles }: KilledLife, entries: readonly IntentEntry[], figures: KillFigures): void {
   const intents = new Map<string, IntentEntry[]>();
   for (const entry of entries) intents.set(entry.intent, [...(intents.get(entry.intent) ?? []), entry]);
@@ -104,7 +104,9 @@ function checkIntents({ troubles }: KilledLife, entries: readonly IntentEntry[],
   }
 }
 
-/** Every device is as its trouble says, but those with a parked doubt; and nothing is left half-done. */
+/**
+ * Every device is in the state that its rule requires, except those with a parked doubt; and nothing is left half-done.
+ */
 async function checkEnd({ org, troubles }: KilledLife, reader: StoreReader, figures: KillFigures): Promise<void> {
   const parked = new Set((await reader.intents({ outcome: 'parked' })).map(({ target }) => target));
   const open = [...(await reader.intents({ status: 'sent' })), ...(await reader.intents({ outcome: 'unknown' }))];

@@ -1,5 +1,6 @@
-// harness: a daemon in a process of its own, against a console whose faults are set, killed (kill -9) at moments that a seed
-// chooses. In: a seed and a number of kills. Out: the database, the console's true effects and writes, and what was so when.
+// harness: a daemon in a separate process, against a console with faults, killed (kill -9) at moments that a seed
+// chooses. In: a seed and a number of kills. Out: the database, the console's true effects and writes, and the true
+// states over time.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -43,7 +44,7 @@ const WRITES = { method: 'POST', path: '/api/v1/mdm/update_device' } as const;
 export interface KilledLife {
   org: Organization;
   kills: number;
-  /** How often each serial number's device came into trouble and out of it. */
+  /** How often each serial number's device began to match and cleared. */
   troubles: Map<string, { begun: number; ended: number; mayMatchAgain: boolean; id: string }>;
 }
 
@@ -105,7 +106,7 @@ function start(org: Organization, main: readonly string[]): ChildProcess {
   return spawn(process.execPath, [...main, 'serve'], { env: { ...process.env, ...org.env }, stdio: 'ignore' });
 }
 
-/** Until it has said where it listens, or has ended. */
+/** Until it has printed its address, or has ended. */
 async function listening({ dbFile }: Organization, child: ChildProcess): Promise<void> {
   const said = () => (existsSync(`${dbFile}.daemon.json`) ? readFileSync(`${dbFile}.daemon.json`, 'utf8') : '');
   while (child.exitCode === null && !said().includes(`"pid":${child.pid},`)) await systemClock.sleep(20);
@@ -120,7 +121,7 @@ async function killed(child: ChildProcess): Promise<boolean> {
   return lived;
 }
 
-/** One more life without faults, until nothing is open any more; it ends when it is asked to. */
+/** One more life without faults, until nothing is open any more; it ends on request. */
 async function settle({ org }: KilledLife, main: readonly string[]): Promise<void> {
   const child = start(org, main);
   const exited = once(child, 'exit');

@@ -10,7 +10,7 @@ import { claimOfRow, intentOfRow, planOfRow } from '../../src/store/rows.ts';
 import type { PlatformRequest } from './platform.ts';
 import type { SimClock } from './sim-clock.ts';
 
-/** One intent's life as the audit and the platform tell it. */
+/** One intent's life according to the audit and the platform. */
 export interface IntentLife {
   id: string;
   action: string;
@@ -23,11 +23,11 @@ export interface IntentLife {
   run: string;
   requests: PlatformRequest[];
   settled: { atMs: number; outcome: Outcome }[];
-  /** True times at which a person let it be tried once more. */
+  /** True times at which an operator allowed one more attempt. */
   allowed: number[];
 }
 
-/** An exemption as the audit tells it, in true time. */
+/** An exemption according to the audit, in true time. */
 export interface ToldExemption {
   /** Such as `device d1` or `SerialNumber = S-1`. */
   about: string;
@@ -55,9 +55,9 @@ export class Ledger {
   readonly exemptions = new Map<string, ToldExemption>();
   /** True time since which everything is stopped. */
   stoppedAtMs: number | undefined;
-  /** Targets that a person let go of, with the true time of each. */
+  /** Released targets, with the true time of each. */
   readonly released: { target: string; atMs: number }[] = [];
-  /** Sources of which a person's word waits for the next reading. */
+  /** Sources whose acceptance waits for the next reading. */
   readonly accepted = new Set<string>();
   private seq = 0;
 
@@ -66,7 +66,7 @@ export class Ledger {
     private readonly clock: SimClock,
   ) {}
 
-  /** Reads what was committed since; answers the intents that were settled by it. */
+  /** Reads what was committed since; returns the intents that it settled. */
   follow(): IntentLife[] {
     const settled: IntentLife[] = [];
     for (const entry of this.db.all('SELECT * FROM audit WHERE seq > ? ORDER BY seq', this.seq)) {
@@ -99,7 +99,7 @@ export class Ledger {
     if (kind === 'exemption.added')
       this.exemptions.set(exemption, { about, fromMs: nowMs, toMs: Number.POSITIVE_INFINITY });
     if (kind === 'exemption.ended') (this.exemptions.get(exemption) as ToldExemption).toMs = nowMs;
-    // Asked for again, a release that was not done is tried again.
+    // On a new request, a release that was not done is attempted again.
     const isAgain = kind === 'intent.planned' && body.released && this.intents.has(body.intent ?? '');
     if (isAgain || (kind === 'intent.resolved' && body.as === 'retry')) this.lifeOf(body).allowed.push(nowMs);
     const isRelease =
@@ -163,7 +163,7 @@ export class Ledger {
     return this.db.get<{ count: number }>('SELECT count FROM baselines WHERE source = ?', source)?.count;
   }
 
-  /** Attempts that the audit tells of, of one action, since a time of the engine's wall clock. */
+  /** Attempts in the audit, of one action, since a time of the engine's wall clock. */
   attemptsSince(action: string, wallMs: number): number {
     const sql = 'SELECT count(*) AS n FROM attempts WHERE action = ? AND sent_at >= ?';
     return Number(this.db.get<{ n: number }>(sql, action, wallMs)?.n);

@@ -1,5 +1,5 @@
-// harness: what an engine is asked for: runs of every kind, a person's answer to a plan, letting go of a target. In: a living
-// engine. Out: the operation, made known to the checker as those who asked for it know it. It may end at any await.
+// harness: requests to an engine: runs of every kind, answers to plans, releases of targets. In: a living engine. Out:
+// the operation, announced to the checker as its caller knows it. It may end at any await.
 
 import { runCycle } from '../../src/cycle.ts';
 import type { Intent } from '../../src/domain/intent.ts';
@@ -107,7 +107,7 @@ async function newestPlan(engine: Engine, statuses: readonly Plan['status'][]): 
   return undefined;
 }
 
-/** A person lets go of a target that is claimed, or exempts somebody and lets go of what is protected. */
+/** An operator releases a claimed target, or adds an exemption that releases what it protects. */
 async function letGo(asking: Asking, engine: Engine, how: 'release' | 'exempt'): Promise<void> {
   const { dice, people } = asking;
   const claims = [
@@ -126,7 +126,7 @@ async function letGo(asking: Asking, engine: Engine, how: 'release' | 'exempt'):
 /** A doubt that is older than this has had its effect, or never will. */
 const SETTLED_MS = 60_000;
 
-/** A person looks at the platform and says how a doubt ended, or lets it be tried again. */
+/** An operator checks the platform and resolves a doubt, or lets it be attempted again. */
 async function resolve({ dice, clock, ledger, world }: Asking, engine: Engine): Promise<void> {
   const { store } = engine;
   const open = [...(await store.intents({ outcome: 'unknown' })), ...(await store.intents({ outcome: 'parked' }))];
@@ -158,7 +158,7 @@ function begin({ shelf, clock, checker }: Asking, engine: Engine, name: 'run' | 
   };
 }
 
-/** What came to its end without a crash leaves nothing half-done. */
+/** An operation that ended without a crash leaves nothing half-done. */
 function checkNothingUnderWay({ ledger, checker }: Asking): void {
   for (const { id, action, target, status } of ledger.unsettled())
     checker.report('unresolved', `intent ${id} (${action} ${target}) is ${status} after a whole run`);

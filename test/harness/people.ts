@@ -60,14 +60,14 @@ export class People {
     if (dice.chance(chances.jump)) at(() => clock.jump(dice.chance(0.4) ? 0 : dice.pick(JUMPS)));
   }
 
-  /** What was said is committed, or refused. */
+  /** The command is committed, or refused. */
   async heard(): Promise<void> {
     const said = this.underWay;
     this.underWay = [];
     await Promise.all(said);
   }
 
-  /** Whom or what an exemption may be about. */
+  /** What an exemption may cover. */
   anybody(): { subject?: { kind: string; id: string }; selector?: { field: string; value: string } } {
     const { dice, world } = this.parts;
     const { devices, services, users } = world.born;
@@ -78,13 +78,13 @@ export class People {
     return { subject: { kind, id } };
   }
 
-  /** Of a few services one that was deleted is a good part: somebody says that it is really gone. */
+  /** With few services a deleted one is a large share: an operator confirms that it is really gone. */
   async acceptAll(): Promise<void> {
     for (const source of ['devices', 'services', 'users']) this.acceptShrunk(source);
     await this.heard();
   }
 
-  /** At the end everybody goes: nothing is stopped any more, and half of the exemptions are ended. */
+  /** At the end every command is reversed: nothing is stopped any more, and half of the exemptions are ended. */
   async leave(): Promise<void> {
     const { store, clock, dice } = this.parts;
     if (await store.stop()) this.say(() => resumeEverything(this.parts, PERSON));
@@ -107,7 +107,7 @@ export class People {
     };
   }
 
-  /** They believe what the last run did not, if there is such a list. */
+  /** They accept what the last run did not trust, if there is such a list. */
   private acceptShrunk(source: string): void {
     this.say(() => acceptSnapshot(this.parts, source, PERSON));
   }
@@ -136,7 +136,7 @@ export class People {
   }
 }
 
-/** What they may be answered: it is so already, or there is nothing of the kind. */
+/** Possible answers: it is already so, or there is nothing of the kind. */
 const REFUSED: ReadonlySet<string> = new Set(['conflict', 'not_found']);
 const REASON = 'somebody knows why';
 export const PERSON = { by: 'a person', reason: REASON };

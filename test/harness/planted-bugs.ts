@@ -88,7 +88,7 @@ async function allDevices(api: Api): Promise<Facts[]> {
   return all;
 }
 
-/** Takes what came before a list broke for the whole list. */
+/** Treats what came before a list broke as the whole list. */
 async function* untilBroken<T>(items: AsyncIterable<T>): AsyncIterable<T> {
   try {
     yield* items;
@@ -148,7 +148,7 @@ export function sickStore(store: Store, bug: PlantedBug | undefined): Store {
   }
 }
 
-/** As if only the latest claim on a target counted: the others are not seen, and none is made beside one that is there. */
+/** As if only the latest claim on a target counted: the others are ignored, and none is made beside an existing one. */
 function claimingOnce(store: Store): Store {
   return replaced(store, {
     openState: async (nowMs) => {
@@ -195,7 +195,7 @@ export function sickActions(
   }
 }
 
-/** Takes what was answered as done for done, without looking. */
+/** Treats an answered call as done, without reading back. */
 function believing(action: Action): Action {
   const done = new Set<string>();
   return {
@@ -241,7 +241,7 @@ export function sickRules(active: ActiveRules, bug: PlantedBug | undefined): Act
   return { ...active, evaluator };
 }
 
-/** Fills what is not told. */
+/** Fills in hidden facts. */
 function assuming(judge: Judge, value: string): Judge {
   return {
     accept: (record) => {

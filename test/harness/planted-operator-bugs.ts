@@ -1,5 +1,5 @@
-// harness: more bugs planted on purpose: what people said is not heeded, time and the checkpoints outside are not looked at.
-// In: the parts of a healthy engine. Out: the parts of a sick one. Nothing in the product knows of these.
+// harness: more planted bugs: operator commands, time and the checkpoints outside are ignored. In: the parts of a
+// healthy engine. Out: the parts of a sick one. Nothing in the product knows of these.
 import type { CheckpointFile } from '../../src/audit/checkpoint-file.ts';
 import type { Action } from '../../src/domain/action.ts';
 import type { CheckpointStore } from '../../src/domain/checkpoint.ts';
@@ -57,7 +57,7 @@ export function sickTime(steady: SteadyTime, bug: PlantedBug | undefined): Stead
   return replaced(steady, { read: () => ({ ...steady.read(), sinceMs: Number.NEGATIVE_INFINITY }) });
 }
 
-/** Goes on at once with a database that was restored. */
+/** Continues at once with a restored database. */
 export function sickRestore<Kept extends CheckpointStore & Store>(store: Kept, bug: PlantedBug | undefined): Kept {
   if (bug !== 'restore_is_not_stopped') return store;
   const goOn: Partial<CheckpointStore> = {
@@ -70,7 +70,7 @@ export function sickRestore<Kept extends CheckpointStore & Store>(store: Kept, b
   return replaced<Kept>(store, goOn as Partial<Kept>);
 }
 
-/** What an earlier process kept of its clocks; a sick engine takes each wall time of before its start as it stands. */
+/** The clock state of an earlier process; a sick engine uses each wall time from before its start unchecked. */
 export function keptClocks(db: Db, clock: SimClock, bug: PlantedBug | undefined): ClockAgreement | undefined {
   if (bug !== 'clocks_are_not_kept') return readClockAgreement(db);
   const seenMs = clock.nowMs();

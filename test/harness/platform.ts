@@ -1,6 +1,6 @@
-// harness: the platform's Management API in memory, over the true world, with nemeses on every request.
-// In: calls of the engine. Out: answers that may be lost, late, stale, shifted or false. Each writing request is told to the
-// witness at the moment at which it reaches the platform, before it has any effect.
+// harness: the platform's Management API in memory, over the true world, with nemeses on every request. In: calls of
+// the engine. Out: answers that may be lost, late, stale, shifted or false. Each writing request is reported to the
+// witness at the moment when it reaches the platform, before it has any effect.
 import { AppError } from '../../src/domain/errors.ts';
 import type { Facts } from '../../src/domain/facts.ts';
 import type { Api, BundleFacts, EventQuery, Page, ServiceSpecFacts, WriteAnswer } from '../../src/domain/ports.ts';
@@ -28,7 +28,7 @@ export interface PlatformRequest {
   verb: Verb;
   target: string;
   fate: WriteFate;
-  /** What the platform answered; whether the engine lived to hear it is another matter. */
+  /** The platform's answer; whether the engine was still alive to receive it is another matter. */
   answer: WriteAnswer['kind'];
 }
 
@@ -210,7 +210,7 @@ export class SimPlatform implements Api {
   }
 }
 
-/** Lists that lie: a record twice, none at all, or a good part left out with a total that agrees. */
+/** False lists: a record twice, none at all, or a good part left out with a total that agrees. */
 function spoilt(records: Facts[], fate: ListFate): Facts[] {
   if (fate === 'repeated') return [...records, records[0] as Facts];
   if (fate === 'emptied') return [];

@@ -30,14 +30,14 @@ export interface Surroundings {
   ids: Ids;
   profile: Profile;
   bug: PlantedBug | undefined;
-  /** NamedReason after each commit. */
+  /** Called after each commit. */
   onCommit(): void;
   rules(): readonly LoadedRule[];
 }
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-/** As `compose.ts` does it: the checkpoints outside are held against the database before anything else. */
+/** As in `compose.ts`: the checkpoints outside are compared with the database before anything else. */
 export async function startProcess(around: Surroundings, life: Life, daemonMode: Mode): Promise<Engine> {
   const { db, clock, profile, bug, checkpoints } = around;
   let checkpointer: FileCheckpointer | undefined;
@@ -91,7 +91,7 @@ function hashOf(rules: readonly LoadedRule[]): string {
   return rules.map((rule) => `${rule.hash} ${rule.mode}`).join(' ');
 }
 
-/** A store that tells of its commits. */
+/** A store that reports its commits. */
 export function watchedStore(db: Db, clock: SimClock, onCommit: () => void): SqliteStore {
   return watched(new SqliteStore(db, linkEntry, clock), onCommit);
 }
@@ -114,7 +114,10 @@ const WRITING = [
   'release',
 ] as const;
 
-/** Tells after each commit; below the wrapper that may end the process, so that a commit is seen even when nobody hears of it. */
+/**
+ * Reports each commit; below the wrapper that may end the process, so that a commit is seen even when no caller learns
+ * of it.
+ */
 function watched(store: SqliteStore, onCommit: () => void): SqliteStore {
   for (const name of WRITING) {
     const method = store[name].bind(store) as (...given: unknown[]) => Promise<unknown>;

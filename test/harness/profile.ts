@@ -1,8 +1,8 @@
-// harness: what kind of life one simulation leads: its fleet, its rules and how often each nemesis comes.
-// In: a seed. Out: plain data, so that a failing seed can be read.
+// harness: the kind of life of one simulation: its fleet, its rules and how often each nemesis comes. In: a seed. Out:
+// plain data, so that a failing seed can be read.
 import { Dice } from './dice.ts';
 
-/** What becomes of one writing request. `lying`: answered as done, and its effect is late or never comes. */
+/** The fate of one writing request. `lying`: answered as done, and its effect is late or never comes. */
 export type WriteFate =
   | 'done'
   | 'lost_request'
@@ -44,20 +44,23 @@ export interface Profile {
   edit: number;
   jump: number;
   ruleChange: number;
-  /** The server tells its time. */
+  /** The server sends its time. */
   hasDate: boolean;
-  /** People steer: they stop, exempt, resolve, release and edit; and rules delete and bundle. Chances in a round; or none of it. */
+  /**
+   * Operator commands: stop, exempt, resolve, release and edit; and rules delete and bundle. Chances in a round; or
+   * none of it.
+   */
   people: PeopleProfile | undefined;
   /** People mark services as exposed or retired, and rules update or delete those. */
   tends: boolean;
-  /** The server tells which services are in a bundle. */
+  /** The server lists the services of a bundle. */
   listsBundles: boolean;
 }
 
 export interface PeopleProfile {
   stop: number;
   exempt: number;
-  /** They let go of a target, or say how a doubt ended. */
+  /** They release a target, or resolve a doubt. */
   release: number;
   lose: number;
   leave: number;
@@ -76,7 +79,7 @@ export const LOOK_MS = STALE_MAX_MS + 1_500;
 /** What one request may take at most. */
 export const LATENCY_MAX_MS = 400;
 
-/** Lives as they were led before the harness knew more: without people's steering, or with it and without tended services. */
+/** Lives from before the harness was extended: without operator commands, or with them and without tended services. */
 export type Without = 'people' | 'tending';
 
 export function drawProfile(seed: number, without?: Without): Profile {

@@ -21,7 +21,7 @@ class Daemon {
     this.began = this.ending();
   }
 
-  /** Active once it has said where it listens; refused when it ends before. */
+  /** Active once it has printed its address; refused when it ends before. */
   private ending(): Promise<Ending> {
     let line = '';
     this.child.stderr?.on('data', (chunk) => {
@@ -80,7 +80,7 @@ describe('two daemons on one database', () => {
   });
 });
 
-/** A stopped (SIGSTOP) daemon keeps its lock; a killed one is succeeded. Answers how long that took, in ms. */
+/** A stopped (SIGSTOP) daemon keeps its lock; a killed one is succeeded. Returns how long that took, in ms. */
 async function succeed(env: Record<string, string>, winner: Daemon, stopFirst: boolean): Promise<number> {
   if (stopFirst) {
     winner.child.kill('SIGSTOP');

@@ -1,4 +1,5 @@
-// harness: the world's states as the Management API tells them. In: a state. Out: a record with the API's own field names.
+// harness: the world's states in the form of the Management API. In: a state. Out: a record with the API's own field
+// names.
 import { type Facts, isFacts } from '../../src/domain/facts.ts';
 import type { ServiceSpecFacts } from '../../src/domain/ports.ts';
 import {

@@ -1,5 +1,6 @@
-// harness: an old copy in the place of the database: nothing is done by it until a person has accepted it and resumed; and then
-// only what is wished now. In: the copy, and how to start a process on it. Out: violations, told to the checker of the newer one.
+// harness: an old copy in the place of the database: nothing is done by it until an operator has accepted it and
+// resumed; and then only current proposals. In: the copy, and how to start a process on it. Out: violations, reported
+// to the checker of the newer one.
 import type { FileCheckpointer } from '../../src/audit/checkpointer.ts';
 import { resumeEverything } from '../../src/operator/commands.ts';
 import type { Engine } from '../../src/run/engine.ts';
@@ -50,8 +51,8 @@ function sealedSize(db: Db): number {
 }
 
 /**
- * A person goes on with it, perhaps at the second try: the process may end in the middle. What people reversed after the copy
- * it cannot know; they are told so when they accept it.
+ * An operator continues with it, perhaps at the second attempt: the process may end in the middle. It cannot know what
+ * people reversed after the copy; the acceptance shows them that.
  */
 async function accept(view: RestoredView): Promise<void> {
   const { copy, checker, clock, world, profile, platform, dice } = view;

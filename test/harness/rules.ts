@@ -1,5 +1,5 @@
-// harness: the rules of a simulation: real rule files, compiled by the real evaluator. Each names its own trouble field, so
-// that several can match one device together. Beside each stands what the checker takes for its trouble, told independently.
+// harness: the rules of a simulation: real rule files, compiled by the real evaluator. Each has its own field, so that
+// several can match one device together. Beside each is the checker's own definition of its match.
 import { ACTIONS } from '../../src/act/actions.ts';
 import { digestOf } from '../../src/domain/canonical.ts';
 import type { Mode } from '../../src/domain/mode.ts';
@@ -7,7 +7,7 @@ import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
 import type { Profile } from './profile.ts';
 import { BUNDLE } from './world.ts';
 
-/** The field of MdmData that a device rule calls trouble when it is TRUE. */
+/** The field of MdmData that makes a device rule match when it is TRUE. */
 export const BAN_FIELDS = ['CompromisedStatus', 'Second', 'Third', 'Fourth'] as const;
 export type TroubleField = (typeof BAN_FIELDS)[number] | 'Lost';
 
@@ -18,14 +18,14 @@ export const FIELD_OF: { readonly [rule: string]: TroubleField } = {
   'ban-fourth': 'Fourth',
   'delete-lost': 'Lost',
 };
-/** Rules that change or delete a service for good, each with the field of its record that is trouble when TRUE. */
+/** Rules that change or delete a service permanently, each with the field of its record that matches when TRUE. */
 export const SERVICE_FIELD_OF: { readonly [rule: string]: ServiceField } = {
   'tighten-exposed': 'Exposed',
   'delete-retired': 'Retired',
 };
 export type ServiceField = 'Exposed' | 'Retired';
 export const USER_RULE = 'unmap-leaver';
-/** Rules over services' events: so many errors within the window are trouble. */
+/** Rules over services' events: this many errors within the window match. */
 export const ERRORS_MIN: { readonly [rule: string]: number } = { 'disable-failing': 3, 'bundle-flaky': 2 };
 export const WINDOW_MS = 600_000;
 
@@ -38,7 +38,7 @@ interface RuleText {
   then: string;
   mode: Mode;
   more?: { [key: string]: string };
-  /** What its own test is given, to match. */
+  /** A subject for its own test that matches. */
   given: string;
 }
 
@@ -109,9 +109,9 @@ function once(key: string, make: () => LoadedRule): LoadedRule {
 }
 
 /**
- * The rules of a profile: two that enforce, one to be approved, one that is only dry; and one over services' events. With people
- * also what cannot be undone (deleting a device, a user's mapping) and what cannot always be read back (a bundle); where services
- * are tended, what changes their specs and what deletes them.
+ * The rules of a profile: two that enforce, one with approval, one that is only dry; and one over services' events.
+ * With operator commands also actions that cannot be undone (deleting a device, a user's mapping) and that cannot
+ * always be read back (a bundle); with tended services, rules that change their specs and that delete them.
  */
 export function rulesOf({
   forMs,

@@ -19,7 +19,7 @@ export class SimClock implements Clock {
   offsetMaxMs = 0;
   /** True times at which it jumped, or the machine started anew. */
   readonly jumps: number[] = [];
-  /** Which start of the machine it is; empty on a system that does not tell. */
+  /** Which start of the machine it is; empty on a system that does not report it. */
   boot = 'the first boot';
   /** True time of the machine's start. */
   private bootedMs = START_MS - 60_000;

@@ -32,7 +32,7 @@ export interface SimulationOptions {
   /** Ends the only crash-prone life at exactly this step, instead of where the dice say; 0: no crash at all. */
   crashAt?: number | undefined;
   without?: Without | undefined;
-  /** NamedReason the history, line by line. */
+  /** Receives the history, line by line. */
   tell?: ((line: string) => void) | undefined;
 }
 
@@ -280,7 +280,7 @@ class Simulation {
   }
 }
 
-/** What a run or a person's word may be refused for. */
+/** Why a run or an operator command may be refused. */
 const EXPECTED: ReadonlySet<string> = new Set([
   'api_refused',
   'api_unreachable',

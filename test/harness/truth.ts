@@ -1,10 +1,10 @@
-// harness: what was really so, told from the world's versions alone: whether a rule's trouble could be seen, or could be
-// seen gone, within a stretch of true time. Nothing here asks the engine.
+// harness: what was really so, from the world's versions alone: whether a rule's match could be seen, or could be seen
+// cleared, within a stretch of true time. Nothing here asks the engine.
 import { ERRORS_MIN, FIELD_OF, SERVICE_FIELD_OF, USER_RULE, WINDOW_MS } from './rules.ts';
 import type { SimClock } from './sim-clock.ts';
 import { BUNDLE, type Trouble, type Verb, type Version, type World } from './world.ts';
 
-/** What a look can find: trouble, its absence, or nothing that tells. */
+/** The possible results of a read: a match, its absence, or neither. */
 export type Sight = 'match' | 'no_match' | 'unknown';
 
 export const ACTION_OF: { readonly [verb in Verb]: string } = {
@@ -43,7 +43,7 @@ export function verbOf(action: string, target: string): Verb {
   return Object.entries(ACTION_OF).find(([, name]) => name === action)?.[0] as Verb;
 }
 
-/** Clocks are read a little before and after what they date. */
+/** Clocks are read a little before and after the events that they date. */
 const SLACK_MS = 10_000;
 
 export class Truth {
@@ -52,13 +52,16 @@ export class Truth {
     private readonly clock: SimClock,
   ) {}
 
-  /** Whether a look at some moment of the stretch could have found this. For windows, ends as far as the engine's clock may err. */
+  /**
+   * Whether a read at some moment of the stretch could have found this. For windows, ends as far as the engine's clock
+   * may err.
+   */
   couldSee(sight: Sight, rule: string, subject: string, fromMs: number, toMs: number): boolean {
     if (rule in ERRORS_MIN) return this.couldCount(rule, sight, subject, fromMs, toMs);
     return this.world.during(fromMs, toMs).some((version) => sightOf(version, rule, subject) === sight);
   }
 
-  /** Whether every look within the stretch found this. */
+  /** Whether every read within the stretch found this. */
   alwaysSaw(sight: Sight, rule: string, subject: string, fromMs: number, toMs: number): boolean {
     if (rule in ERRORS_MIN) return false; // windows end where the engine's clock says: never certain here
     return this.world.during(fromMs, toMs).every((version) => sightOf(version, rule, subject) === sight);
@@ -98,7 +101,7 @@ function troubleIn({ devices, services, users }: Version, rule: string, subject:
   return field && devices.find(({ id }) => id === subject)?.trouble[field];
 }
 
-/** Whether the target is as the verb makes it. A target that is not there is neither banned nor not. */
+/** Whether the target is in the state of the verb. A missing target is neither banned nor not. */
 export function isSo({ devices, services, users }: Version, verb: Verb, target: string): boolean {
   switch (verb) {
     case 'ban':

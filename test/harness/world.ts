@@ -6,7 +6,7 @@ import { BAN_FIELDS, type ServiceField, type TroubleField } from './rules.ts';
 import type { SimClock } from './sim-clock.ts';
 
 export type Flag = 'TRUE' | 'FALSE';
-/** A trouble fact; undefined: the platform does not tell it. */
+/** The field of a rule; undefined: the platform does not show it. */
 export type Trouble = Flag | undefined;
 
 export interface DeviceState {
@@ -66,7 +66,7 @@ export interface Effect {
   atMs: number;
   verb: Verb;
   target: string;
-  /** The engine's request, or undefined for a person's hand. */
+  /** The engine's request, or undefined for a person's change. */
   request: number | undefined;
   /** Whether it changed anything. */
   changed: boolean;
@@ -82,7 +82,7 @@ export class World {
   readonly versions: Version[] = [];
   readonly effects: Effect[] = [];
   readonly events: WorldEvent[] = [];
-  /** As it was at the beginning: what people bring back. */
+  /** The initial state, which people restore. */
   readonly born: Version;
 
   constructor(
@@ -159,7 +159,7 @@ export class World {
     });
   }
 
-  /** People bring back every device, mapping and service that was deleted, without troubles. */
+  /** People restore every device, mapping and service that was deleted, without any match. */
   enroll(): void {
     const { devices, users, services } = this.now;
     const removed = this.born.services.filter(({ id }) => !services.some((service) => service.id === id));

@@ -1,4 +1,4 @@
-// http: who gets in, and what a stranger sees.
+// http: who has access, and what a stranger sees.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
@@ -38,7 +38,7 @@ describe('tokens', () => {
     expect(await answer.text()).not.toContain('0123456789');
   });
 
-  it('are taken whatever the case of the scheme', async () => {
+  it('are accepted with the scheme in any case', async () => {
     const { ask } = openEndpoint();
     const headers = { authorization: `bearer ${TOKENS.read}` };
     expect((await ask('GET', '/api/runs', { scope: 'none', headers })).status).toBe(200);
@@ -53,7 +53,7 @@ describe('tokens', () => {
     const { ask, requests } = openEndpoint();
     const answer = await ask(method, path, { scope, body: { mode: 'enforce' } });
     expect(answer.status).toBe(403);
-    expect(await answer.json()).toMatchObject({ detail: expect.stringContaining(`needs the scope \`${needed}\``) });
+    expect(await answer.json()).toMatchObject({ detail: expect.stringContaining(`scope \`${needed}\` is needed`) });
     expect(requests).toEqual([]);
   });
 });
@@ -79,25 +79,25 @@ describe('hosts', () => {
     expect(await status('10.0.0.5:8080', { listenHost: '10.0.0.5', allowed: [] })).toBe(200);
   });
 
-  it('are any address, but no name, when all addresses are listened on', async () => {
+  it('may be any address, but no name, when the endpoint listens on all addresses', async () => {
     const everywhere = { listenHost: '0.0.0.0', allowed: [] };
     expect(await status('172.17.0.2:8080', everywhere)).toBe(200);
     expect(await status('evil.example', everywhere)).toBe(421);
   });
 
-  it('that are no hosts are refused', async () => {
+  it('that are not hosts are refused', async () => {
     for (const host of ['a b', 'a@b', '<script>', 'x'.repeat(10_000).concat(':')]) expect(await status(host)).toBe(400);
   });
 });
 
-describe('what is open', () => {
-  it('says that the process lives', async () => {
+describe('the public part', () => {
+  it('shows that the process lives', async () => {
     const { ask } = openEndpoint();
     expect(await (await ask('GET', '/healthz', { scope: 'none' })).json()).toEqual({ status: 'ok' });
     expect((await ask('HEAD', '/healthz', { scope: 'none' })).status).toBe(200);
   });
 
-  it('says that it is ready, or why it is not', async () => {
+  it('shows that the daemon is ready, or why not', async () => {
     const ready = openEndpoint({ demo: true });
     const answer = await ready.ask('GET', '/readyz', { scope: 'none' });
     expect(answer.status).toBe(200);
@@ -109,7 +109,7 @@ describe('what is open', () => {
     expect(await full.json()).toMatchObject({ status: 'not ready', checks: [{ text: 'the disk is full' }] });
   });
 
-  it('points to where things are, and says DEMO', async () => {
+  it('lists the addresses, and shows DEMO', async () => {
     const text = await (await openEndpoint({ demo: true }).ask('GET', '/', { scope: 'none' })).text();
     expect(text).toContain('DEMO');
     expect(text).toContain('/api/runs');
@@ -117,7 +117,7 @@ describe('what is open', () => {
 });
 
 describe('errors', () => {
-  it('tell a wrong method apart from a wrong path', async () => {
+  it('distinguish a wrong method from a wrong path', async () => {
     const { ask } = openEndpoint();
     const method = await ask('DELETE', '/api/runs');
     expect(method.status).toBe(405);
@@ -129,7 +129,7 @@ describe('errors', () => {
     expect((await ask('GET', '/no-such', { scope: 'none' })).status).toBe(404);
   });
 
-  it('that nobody foresaw show nothing of the inside, and are logged', async () => {
+  it('of an unexpected kind show nothing internal, and are logged', async () => {
     const { ask, complaints } = openEndpoint({
       rules: () => {
         throw new TypeError('secret-canary at /srv/app.ts:1');
@@ -139,11 +139,11 @@ describe('errors', () => {
     expect(answer.status).toBe(500);
     expect(await answer.text()).not.toMatch(/canary|TypeError|\.ts/);
     expect(complaints).toMatchObject([
-      { message: 'a request failed in an unforeseen way: secret-canary at /srv/app.ts:1' },
+      { message: 'a request failed with an unexpected error: secret-canary at /srv/app.ts:1' },
     ]);
   });
 
-  it('of a database that does not work are 503', async () => {
+  it('of a failing database are 503', async () => {
     const { ask } = openEndpoint({
       rules: () => {
         throw new AppError('store_failed', 'the disk is full');
@@ -159,7 +159,7 @@ describe('errors', () => {
     ['GET', '/api/runs', 'none'],
     ['GET', '/no-such', 'none'],
     ['DELETE', '/healthz', 'none'],
-  ] as const)('and answers alike carry the security headers: %s %s, %s', async (method, path, scope) => {
+  ] as const)('have the security headers like every answer: %s %s, %s', async (method, path, scope) => {
     const { ask } = openEndpoint();
     const { headers } = await ask(method, path, { scope });
     expect(headers.get('x-content-type-options')).toBe('nosniff');
@@ -168,7 +168,7 @@ describe('errors', () => {
     expect(headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  it('are all that any request can cause: no crash, no 500', async () => {
+  it('are the worst that any request can cause: no crash, no 500', async () => {
     const { ask, complaints } = openEndpoint();
     const segment = fc.oneof(
       fc.constantFrom('api', 'runs', 'latest', 'report', 'subjects', 'device', 'plans', '%', '%2f', '..', ''),

@@ -39,13 +39,13 @@ describe('listening', () => {
     expect(await answer.json()).toMatchObject({ status: 'completed' });
   });
 
-  it('refuses the name of a stranger that was pointed at it', async () => {
+  it('refuses a stranger’s name that was pointed at it', async () => {
     const { listening } = await serving();
     expect(await statusOf(listening, '/api/runs', { ...AUTHORIZATION, host: 'evil.example' })).toBe(421);
     expect(await statusOf(listening, '/api/runs', AUTHORIZATION)).toBe(200);
   });
 
-  it('says in one line that its port is taken, and what to do', async () => {
+  it('reports a taken port in one line, with what to do', async () => {
     const { listening, app } = await serving();
     const port = Number(new URL(listening.url).port);
     await expect(listen(app, { host: '127.0.0.1', port })).rejects.toMatchObject({
@@ -54,7 +54,7 @@ describe('listening', () => {
     });
   });
 
-  it('says that an address is not of this machine', async () => {
+  it('reports an address that is not of this machine', async () => {
     const { app } = openEndpoint();
     await expect(listen(app, { host: '192.0.2.1', port: 0 })).rejects.toMatchObject({
       code: 'config',
@@ -62,7 +62,7 @@ describe('listening', () => {
     });
   });
 
-  it('answers what is under way before it closes', async () => {
+  it('answers requests under way before it closes', async () => {
     let begun: () => void = () => {};
     let finish: () => void = () => {};
     const asked = new Promise<void>((resolve) => {

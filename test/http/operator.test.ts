@@ -1,4 +1,4 @@
-// http: a person's ways in and out: each needs the scope `approve` and a reason, and is recorded in the token's name.
+// http: the operator commands: each needs the scope `approve` and a reason, and is recorded under the token's name.
 import { describe, expect, it } from 'vitest';
 import { bodyOf, openEndpoint } from '../support/endpoint.ts';
 import { addRun, intent } from '../support/filled-store.ts';
@@ -6,7 +6,7 @@ import { addRun, intent } from '../support/filled-store.ts';
 const WHY = { reason: 'because' };
 const EXEMPTION = { subject: { kind: 'device', id: 'd1' }, owner: 'Ana', reason: 'travel', until: '7d' };
 
-describe('every act of a person', () => {
+describe('every operator command', () => {
   it.each([
     ['/api/stop', WHY],
     ['/api/resume', WHY],
@@ -15,7 +15,7 @@ describe('every act of a person', () => {
     ['/api/exemptions/e1/end', WHY],
     ['/api/intents/i1/resolve', { as: 'done', ...WHY }],
     ['/api/claims/release', { target: 'S', ...WHY }],
-  ])('POST %s is not done for a token that may only trigger, nor without a reason', async (path, body) => {
+  ])('POST %s needs more than the scope trigger, and a reason', async (path, body) => {
     const { ask, store } = openEndpoint();
     expect((await ask('POST', path, { scope: 'trigger', body })).status).toBe(403);
     expect((await ask('POST', path, { scope: 'none', body })).status).toBe(401);
@@ -26,7 +26,7 @@ describe('every act of a person', () => {
 });
 
 describe('stop and resume', () => {
-  it('are recorded in the name of the token', async () => {
+  it('are recorded under the name of the token', async () => {
     const { ask, store } = openEndpoint();
     const stopped = await ask('POST', '/api/stop', { scope: 'approve', body: WHY });
     expect(await stopped.json()).toMatchObject({ stopped: { by: 'approveer', reason: 'because' } });
@@ -56,7 +56,7 @@ describe('exemptions', () => {
     expect((await ask('POST', '/api/exemptions/nobody/end', { body: WHY })).status).toBe(404);
   });
 
-  it('about nothing that there is are refused with what is possible', async () => {
+  it('of an unknown subject or field are refused with the possible values', async () => {
     const { ask } = openEndpoint();
     const answer = await ask('POST', '/api/exemptions', {
       body: { ...EXEMPTION, subject: undefined, selector: { field: 'Nose', value: 'x' } },
@@ -67,7 +67,7 @@ describe('exemptions', () => {
 });
 
 describe('intents and claims', () => {
-  it('an intent that is parked is resolved, one that is not in doubt is refused', async () => {
+  it('a parked intent is resolved, one that is not in doubt is refused', async () => {
     const { ask, store } = openEndpoint();
     await addRun(store, { mode: 'enforce', intents: [intent({ id: 'i1', status: 'settled', outcome: 'parked' })] });
     const answer = await ask('POST', '/api/intents/i1/resolve', { scope: 'approve', body: { as: 'not-done', ...WHY } });

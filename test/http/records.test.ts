@@ -1,4 +1,4 @@
-// http: what was decided and what stands can be asked for, filtered and paged.
+// http: decisions and open state can be queried, filtered and paged.
 import { describe, expect, it } from 'vitest';
 import { bodyOf, openEndpoint, RULE } from '../support/endpoint.ts';
 import { addRun, decision, intent, plan } from '../support/filled-store.ts';
@@ -37,7 +37,7 @@ describe('GET /api/decisions', () => {
   });
 
   it.each(['decision=ban', 'rule=', 'rul=x', 'limit=5000'])(
-    'refuses the filter %s rather than to ignore it',
+    'refuses the filter %s instead of ignoring it',
     async (query) => {
       const { ask } = openEndpoint();
       expect((await ask('GET', `/api/decisions?${query}`)).status).toBe(400);
@@ -46,7 +46,7 @@ describe('GET /api/decisions', () => {
 });
 
 describe('GET /api/subjects/:kind/:id', () => {
-  it('tells all that is known of a device whose id has a slash in it', async () => {
+  it('returns everything known about a device whose id contains a slash', async () => {
     const { ask, store } = openEndpoint();
     const subject = { kind: 'device' as const, id: 'lab/device 1' };
     await addRun(store, { decisions: [decision({ subject })] });
@@ -57,7 +57,7 @@ describe('GET /api/subjects/:kind/:id', () => {
     });
   });
 
-  it('does not tell of a user what was decided of a device with the same id', async () => {
+  it('keeps a user and a device with the same id apart', async () => {
     const { ask, store } = openEndpoint();
     await addRun(store, { decisions: [decision()] });
     expect((await ask('GET', '/api/subjects/user/device-1')).status).toBe(404);
@@ -99,7 +99,7 @@ describe('plans', () => {
     expect((await ask('GET', '/api/plans/other')).status).toBe(404);
   });
 
-  it('are approved in the name of the token, with a reason', async () => {
+  it('are approved under the name of the token, with a reason', async () => {
     const { ask } = await withPlan();
     const answer = await ask('POST', '/api/plans/plan1/approve', { scope: 'approve', body: { reason: 'seen it' } });
     expect(answer.status).toBe(200);
@@ -121,7 +121,7 @@ describe('plans', () => {
     expect(await again.json()).toMatchObject({ type: 'urn:trustward:problem:conflict' });
   });
 
-  it('are not decided by a body that is wrong', async () => {
+  it('are not decided by an invalid body', async () => {
     const { ask, store } = await withPlan();
     expect((await ask('POST', '/api/plans/plan1/approve', { body: { reasn: 'x' } })).status).toBe(400);
     expect((await store.plan('plan1'))?.status).toBe('pending');

@@ -1,4 +1,4 @@
-// http: bodies that say something twice.
+// http: bodies that repeat a key.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { repeatedKey } from '../../src/http/repeated-key.ts';
@@ -10,7 +10,7 @@ describe('a body that gives a key twice', () => {
     ['{"mode":"dry-run","\\u006dode":"dry-run"}', 'mode'],
     ['{"mode":"enforce","rules":["a",{"x":1,"y":{"}":[]},"x":2}]}', 'rules[1].x'],
     ['{"__proto__":{"a":1, "a" : 2}}', '__proto__.a'],
-  ])('is taken by one of its values: %s', async (text, place) => {
+  ])('is refused: %s', async (text, place) => {
     const { ask, requests } = openEndpoint();
     const answer = await ask('POST', '/api/runs', { scope: 'admin', text });
     expect(answer.status).toBe(400);
@@ -32,7 +32,7 @@ describe('a body that gives a key twice', () => {
     );
   });
 
-  it('overflows the stack when it is nested deep', () => {
+  it('does not overflow the stack when it is deeply nested', () => {
     const deep = 30_000;
     expect(repeatedKey('[{"a":'.repeat(deep) + 1 + '}]'.repeat(deep))).toBeUndefined();
   });

@@ -23,7 +23,7 @@ describe('POST /api/runs', () => {
     expect(await answer.json()).toMatchObject({ status: 'completed', run: { finishedAt: '2026-11-21T09:00:03.000Z' } });
   });
 
-  it('tells a run that was aborted by its status, and logs why', async () => {
+  it('returns an aborted run with its status, and logs why', async () => {
     const endpoint = openEndpoint({
       trigger: async () => {
         const run = await addRun(endpoint.store, { error: 'the API cannot be reached' });
@@ -44,12 +44,12 @@ describe('POST /api/runs', () => {
 
   it.each([
     [{}, '`mode` must be one of `dry-run`, `approve`, `enforce`'],
-    [{ mode: 'dry-run', extra: 1 }, 'the body has a member that is not known: `extra`'],
+    [{ mode: 'dry-run', extra: 1 }, 'the body has an unknown member: `extra`'],
     [{ mode: 'dry-run', wait: 'yes' }, '`wait` must be a boolean'],
     [{ mode: 'dry-run', rules: [] }, '`rules` must not be empty'],
     [{ mode: 'dry-run', rules: ['a', 'x'.repeat(1_001)] }, '`rules[1]` must be at most 1000 characters long'],
     [[], 'the body must be an object'],
-  ])('refuses %j with what is wrong with it, in plain words', async (body, words) => {
+  ])('refuses %j and names the mistake in plain words', async (body, words) => {
     const { ask, requests } = openEndpoint();
     const answer = await ask('POST', '/api/runs', { body });
     expect(answer.status).toBe(400);
@@ -87,7 +87,7 @@ describe('POST /api/runs', () => {
   });
 
   it.each(['{', 'mode=dry-run', '\u0000', '['.repeat(30_000), '{"mode":"dry-run","__proto__":{"wait":true}}'])(
-    'refuses a body that is no proper JSON object',
+    'refuses a body that is not a proper JSON object',
     async (text) => {
       const { ask, requests } = openEndpoint();
       const answer = await ask('POST', '/api/runs', { text });
@@ -106,7 +106,7 @@ describe('POST /api/runs', () => {
   it('answers 409 when too many runs wait already', async () => {
     const { ask } = openEndpoint({
       trigger: async () => {
-        throw new AppError('conflict', '20 runs are waiting already: try again later');
+        throw new AppError('conflict', '20 runs are already waiting: try again later');
       },
     });
     expect((await ask('POST', '/api/runs', { body: { mode: 'dry-run' } })).status).toBe(409);
@@ -124,7 +124,7 @@ describe('GET /api/runs', () => {
   });
 
   it.each(['limit=0', 'limit=1001', 'limit=-1', 'limit=x', 'limit=', 'before=x', 'befor=1', 'limit=1&limit=2'])(
-    'refuses the query %s rather than to ignore it',
+    'refuses the query %s instead of ignoring it',
     async (query) => {
       const { ask } = openEndpoint();
       const answer = await ask('GET', `/api/runs?${query}`);
@@ -133,7 +133,7 @@ describe('GET /api/runs', () => {
     },
   );
 
-  it('shows one run with its snapshot, and 404 for one that is not there', async () => {
+  it('shows one run with its snapshot, and 404 for an unknown one', async () => {
     const { ask, store } = openEndpoint();
     await addRun(store, { id: 'a' });
     expect(await (await ask('GET', '/api/runs/a')).json()).toMatchObject({ id: 'a', snapshot: { devices: 10 } });
@@ -149,7 +149,7 @@ describe('GET /api/runs/:id/report', () => {
     ['?format=json', 'application/json', '"decisions"'],
     ['?format=md', 'text/markdown; charset=utf-8', '# Trustward: dry run'],
     ['?format=text', 'text/plain; charset=utf-8', 'WOULD BE DONE'],
-  ])('gives the report as asked for by `%s`', async (query, type, content) => {
+  ])('returns the report in the format of `%s`', async (query, type, content) => {
     const { ask, store } = openEndpoint();
     await addRun(store, { decisions: [decision()] });
     const answer = await ask('GET', `/api/runs/run1/report${query}`, { scope: 'read' });
@@ -157,14 +157,14 @@ describe('GET /api/runs/:id/report', () => {
     expect(await answer.text()).toContain(content);
   });
 
-  it('takes for the latest run the last one that has ended', async () => {
+  it('`latest` is the last run that has ended', async () => {
     const { ask, store } = openEndpoint();
     await addRun(store, { id: 'ended', decisions: [decision()] });
     await addRun(store, { id: 'under-way', startedAt: START_MS + 60_000, finished: false });
     expect(await (await ask('GET', '/api/runs/latest/report')).json()).toMatchObject({ run: { id: 'ended' } });
   });
 
-  it('answers 404 when there is no run yet, and 400 for a format that there is not', async () => {
+  it('answers 404 before the first run, and 400 for an unknown format', async () => {
     const { ask } = openEndpoint();
     expect((await ask('GET', '/api/runs/latest/report')).status).toBe(404);
     expect((await ask('GET', '/api/runs/latest/report?format=pdf')).status).toBe(400);

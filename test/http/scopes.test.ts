@@ -1,4 +1,4 @@
-// http: every route needs the scope that the README says, and no lesser one will do.
+// http: every route needs the scope that the README names, and no lesser one is enough.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { SCOPES, type Scope } from '../../src/domain/endpoint-token.ts';
@@ -10,14 +10,14 @@ const ROWS = [...README.matchAll(/^\| `(GET|POST|PUT|DELETE) (\/[^`]*)` \| `?(re
 );
 
 describe('a route', () => {
-  it('of the endpoint is in the table that these tests go through', () => {
+  it('of the endpoint is in the table of these tests', () => {
     const served = openEndpoint().app.routes.filter(({ method, path }) => method !== 'ALL' && path.startsWith('/api/'));
     expect(ROWS.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(
       [...new Set(served.map(({ method, path }) => `${method} ${path}`))].sort(),
     );
   });
 
-  it.each(ROWS)('$method $path opens to a token of less than scope $scope', async ({ method, path, scope }) => {
+  it.each(ROWS)('$method $path refuses a token below scope $scope', async ({ method, path, scope }) => {
     const { ask, requests, store } = openEndpoint();
     const place = path.replace(/:\w+/g, 'x');
     expect((await ask(method, place, { scope: 'none' })).status).toBe(401);

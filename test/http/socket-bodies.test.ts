@@ -1,4 +1,4 @@
-// http: bodies on a real socket, where a request is not the one that a test makes in memory.
+// http: bodies on a real socket, where a request differs from one made in memory.
 import { type ClientRequest, request } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { listen } from '../../src/http/listen.ts';
@@ -21,7 +21,7 @@ interface Answer {
   body: unknown;
 }
 
-/** Plain node:http, which sends the headers and the pieces that it is told, and nothing of its own. */
+/** Plain node:http, which sends exactly the given headers and pieces. */
 function send(
   url: string,
   headers: Record<string, string>,
@@ -46,7 +46,7 @@ function send(
 
 const CHUNKED = { 'transfer-encoding': 'chunked' };
 
-/** Neither a length nor a body: as `curl -X POST` sends it. */
+/** Neither a length nor a body, like `curl -X POST`. */
 function bare(sent: ClientRequest): void {
   sent.removeHeader('content-length');
   sent.removeHeader('transfer-encoding');
@@ -83,7 +83,7 @@ describe('a request on a socket', () => {
   it.each([
     ['in chunks', CHUNKED],
     ['with a length', { 'content-length': String(LARGE.length) }],
-  ])('over the limit is refused, %s, and a stranger is asked for a token first', async (_, how) => {
+  ])('over the limit is refused, %s, and a stranger needs a token first', async (_, how) => {
     const { url, requests, complaints } = await serving();
     const refused = await send(`${url}/api/runs`, { ...ADMIN, ...how }, inPieces(LARGE));
     expect(refused).toMatchObject({
@@ -96,7 +96,7 @@ describe('a request on a socket', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('that never ends is refused or cut off, and asks for nothing', async () => {
+  it('that never ends is refused or cut off, and triggers nothing', async () => {
     const { url, requests } = await serving();
     const endless = new ReadableStream({
       pull: (controller) => controller.enqueue(new TextEncoder().encode('x'.repeat(16_384))),
@@ -109,7 +109,7 @@ describe('a request on a socket', () => {
     expect(requests).toEqual([]);
   });
 
-  it('keeps letters whole that fall between two chunks', async () => {
+  it('keeps letters that are split between two chunks whole', async () => {
     const { url } = await serving();
     const bytes = Buffer.from(JSON.stringify({ mode: 'dry-run', rules: ['é日🦊'] }));
     const answer = await send(`${url}/api/runs`, { ...ADMIN, ...CHUNKED }, (sent) => {

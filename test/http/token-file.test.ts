@@ -37,7 +37,7 @@ describe('the token file', () => {
     expect(() => loadOrCreateToken(db)).toThrow('holds no token');
   });
 
-  it('cannot be made in a folder that is not there, which is said in one line', () => {
+  it('cannot be made in a missing folder, which is reported in one line', () => {
     expect(() => loadOrCreateToken('/no/such/folder/trustward.db')).toThrow(/^the token file .* \(ENOENT\): [^\n]*$/);
   });
 });

@@ -1,4 +1,4 @@
-// http: tokens that people make: shown once, kept as hashes, refused from the moment on that they are revoked or over.
+// http: tokens that people make: shown once, kept as hashes, refused from the moment that they are revoked or expired.
 import { describe, expect, it } from 'vitest';
 import { hashOfToken } from '../../src/domain/endpoint-token.ts';
 import { TokenRegister } from '../../src/http/token-register.ts';
@@ -20,7 +20,7 @@ async function auditOf(store: SqliteStore): Promise<{ kind: string; body: object
 }
 
 describe('the routes', () => {
-  it('show a new token once, and keep its hash alone', async () => {
+  it('show a new token once, and keep only its hash', async () => {
     const { ask, store } = openEndpoint();
     const answer = await ask('POST', '/api/tokens', { body: { name: 'ci', scope: 'trigger', expires: '90d' } });
     expect(answer.status).toBe(201);
@@ -34,7 +34,7 @@ describe('the routes', () => {
     expect((await store.endpointTokens())[0]?.hash).toBe(hashOfToken(MADE));
   });
 
-  it('record who added and who revoked, and never the token', async () => {
+  it('record who added and revoked a token, and never the token itself', async () => {
     const { ask, store } = openEndpoint();
     await ask('POST', '/api/tokens', { body: { name: 'ci', scope: 'read' } });
     const revoked = await bodyOf<object>(ask('POST', '/api/tokens/ci/revoke'));
@@ -65,7 +65,7 @@ describe('the routes', () => {
     expect((await store.auditHead()).seq).toBe(0);
   });
 
-  it('refuse a name that is taken until its token is revoked, also when that is over', async () => {
+  it('refuse a taken name until its token is revoked, even after the token expired', async () => {
     const { ask, clock } = openEndpoint();
     const add = () => ask('POST', '/api/tokens', { body: { name: 'ci', scope: 'read', expires: '1d' } });
     expect((await add()).status).toBe(201);
@@ -78,7 +78,7 @@ describe('the routes', () => {
     expect((await add()).status).toBe(201);
   });
 
-  it('say what there is not, and leave the configured token alone', async () => {
+  it('name an unknown token, and leave the configured one alone', async () => {
     const { ask } = openEndpoint();
     expect((await ask('POST', '/api/tokens/nobody/revoke')).status).toBe(404);
     expect((await ask('POST', '/api/tokens/admin/revoke')).status).toBe(409);
@@ -113,7 +113,7 @@ describe('the register', () => {
     expect(register.verify(hashOfToken(ci))).toBeUndefined();
   });
 
-  it('knows a revoked token no more, and the others still', async () => {
+  it('no longer knows a revoked token, and still knows the others', async () => {
     const { register, add, parts } = await open();
     const [ci, bo] = [await add('ci'), await add('bo')];
     await revokeToken(parts, 'ci', 'ana');
@@ -122,7 +122,7 @@ describe('the register', () => {
     expect(register.verify(bo)?.name).toBe('bo');
   });
 
-  it('knows a token to the moment of its end, without being told', async () => {
+  it('knows a token until the moment of its end, without an update', async () => {
     const { register, add, clock } = await open();
     const text = await add('ci', '1d');
     clock.advance(DAY_MS - 1);
@@ -131,7 +131,7 @@ describe('the register', () => {
     expect(register.verify(text)).toBeUndefined();
   });
 
-  it('writes a use down at once, then once a minute, and a failing write refuses nobody', async () => {
+  it('records a use at once, then once a minute, and a failing write refuses nobody', async () => {
     const { register, add, clock, store, parts } = await open();
     const text = await add('ci');
     const written: number[] = [];

@@ -107,7 +107,7 @@ describe('with a refresh token', () => {
     reconnect({ credential: { kind: 'refresh_token', secret: server.credentials?.refreshToken ?? '' } }),
   );
   const exchanges = () => server.faults?.status()[0]?.matched;
-  // Never befalls anything; it counts.
+  // Never affects a request; it only counts.
   const watch: FaultInput = { kind: 'reset_before', rate: 0, match: { path: '/api/v1/refresh_token' } };
 
   test('a storm of 401s for 50 requests at once costs one exchange', async () => {
@@ -165,7 +165,7 @@ describe('faults on reads', () => {
     expect(causeOf(await reading)).toBe('too_slow');
   });
 
-  test('a filter that is not looked at gives the wanted device alone', async () => {
+  test('an ignored filter still gives only the wanted device', async () => {
     set({ kind: 'ignore_filter' });
     expect(await client.devicesOfSerial('SN-007')).toMatchObject([{ SerialNumber: 'SN-007' }]);
   });
@@ -187,13 +187,13 @@ describe('faults on writes', () => {
     expect(tries()).toBe(1);
   });
 
-  test('a busy server leaves it failed, and it leaves once', async () => {
+  test('on a busy server fail, and are sent once', async () => {
     set({ kind: 'rate_limited', retryAfterS: 0, match: { method: 'DELETE' } });
     expect(await client.deleteDevice('SN-001')).toMatchObject({ kind: 'failed', status: 429 });
     expect(tries()).toBe(1);
   });
 
-  test('a silent server leaves it doubtful when time is up', async () => {
+  test('on a silent server are doubtful when time is up', async () => {
     const clock = new DrivenClock();
     await reconnect({ clock });
     set({ kind: 'late_effect', ms: 60_000, answer: 'silence', match: { method: 'POST' } });

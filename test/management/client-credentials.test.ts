@@ -1,4 +1,4 @@
-// Credentials of the client: one renewal for however many callers, one replay, and no secret where people read.
+// Credentials of the client: one renewal for any number of callers, one replay, and no secret in any message.
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { expiryOf } from '../../src/management/client/credentials.ts';
@@ -72,7 +72,7 @@ describe('a refresh token', () => {
     await client.close();
   });
 
-  test('whose new token is refused as well ends in `api_refused`, after one replay', async () => {
+  test('whose new token is refused too ends in `api_refused`, after one replay', async () => {
     const { address, seen } = await serve(({ path }, response) =>
       path.endsWith('/refresh_token') ? json(response, { Message: jwt({}) }) : json(response, {}, 401),
     );
@@ -166,13 +166,13 @@ describe('secrets', () => {
       await errorOf(client.listBundles()),
     ];
     const writes = [await client.enableService('s'), await client.deleteBundle('b')];
-    const told = inspect([errors, writes, client], { depth: 20, showHidden: true, getters: true });
-    expect(told).not.toContain('canary-key');
-    expect(told).not.toContain('canary-admin');
+    const shown = inspect([errors, writes, client], { depth: 20, showHidden: true, getters: true });
+    expect(shown).not.toContain('canary-key');
+    expect(shown).not.toContain('canary-admin');
     await client.close();
   });
 
-  test('with a line break at their end are trimmed, and others refused, without being told', () => {
+  test('with a line break at their end are trimmed, and others refused without being shown', () => {
     const make =
       (secret: string, address = 'http://127.0.0.1:1') =>
       () =>
@@ -187,7 +187,7 @@ describe('secrets', () => {
   });
 });
 
-test('a secret that is not ours stays out of what is told of an answer, in every form that is known', async () => {
+test('a foreign secret stays out of every message about an answer, in every known form', async () => {
   const said = [
     '{"client_secret": "canary"}',
     'login of db failed: Password=canary;Port=1',
@@ -198,14 +198,14 @@ test('a secret that is not ours stays out of what is told of an answer, in every
   for (const Message of said) {
     const { address } = await serve((_, response) => json(response, { Message }, 400));
     const client = clientOf(address);
-    const told = [(await errorOf(client.service('s'))).message, (await client.enableService('s')).text];
-    expect(told.join()).not.toContain('canary');
-    expect(told.every((text) => text.includes('400'))).toBe(true);
+    const shown = [(await errorOf(client.service('s'))).message, (await client.enableService('s')).text];
+    expect(shown.join()).not.toContain('canary');
+    expect(shown.every((text) => text.includes('400'))).toBe(true);
     await client.close();
   }
 });
 
-test('the expiry of a token is read from its payload, and none from what is no JWT', () => {
+test('the expiry of a token is read from its payload, and none from anything but a JWT', () => {
   expect(expiryOf(jwt({ exp: 5 }))).toBe(5_000);
   expect(expiryOf(jwt({ exp: 'x' }))).toBeUndefined();
   expect(expiryOf('opaque')).toBeUndefined();

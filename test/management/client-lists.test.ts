@@ -9,7 +9,7 @@ import { clientOf, DrivenClock, devicesOf, errorOf, gather, type Handler, json, 
 
 type Fleet = ReturnType<typeof devicesOf>;
 
-/** Serves pages; `cap` is the most it gives, `count` what it says there are. */
+/** Serves pages; `cap` is its maximum, `count` the total that it reports. */
 function paging(
   fleet: () => Fleet,
   options: { cap?: number; count?: (page: Fleet) => number | undefined } = {},
@@ -57,7 +57,7 @@ describe('pages', () => {
     }
   });
 
-  test('of a server that knows no paging are the whole list', async () => {
+  test('of a server without paging are the whole list', async () => {
     const { address } = await serve((_, response) => json(response, devicesOf(25)));
     const client = clientOf(address);
     expect(await idsOf(client)).toHaveLength(25);
@@ -114,7 +114,7 @@ describe('pages', () => {
     await client.close();
   });
 
-  test('fail as a whole when one of them fails, and a reader that leaves early ends the rest', async () => {
+  test('fail as a whole when one of them fails, and a reader that stops early ends the rest', async () => {
     const fleet = devicesOf(100);
     const { address } = await serve((one, response, request) =>
       one.query.get('Skip') === '27' ? json(response, {}, 403) : void paging(() => fleet)(one, response, request),

@@ -79,7 +79,7 @@ describe('one page', () => {
     await client.close();
   });
 
-  test('larger than the cap is refused before it is here whole', async () => {
+  test('larger than the cap is refused before it has arrived whole', async () => {
     const { address } = await serve((_, response) => {
       response.writeHead(200);
       const more = () => {
@@ -178,7 +178,7 @@ describe('one page', () => {
     await client.close();
   });
 
-  test('that is to be asked for later than the deadline allows is given up at once', async () => {
+  test('with a retry time beyond the deadline is given up at once', async () => {
     const { address, seen } = await serve((_, response) => json(response, {}, 429, { 'retry-after': '3600' }));
     const client = clientOf(address);
     const error = await errorOf(client.page('devices', 0, 10));
@@ -187,7 +187,7 @@ describe('one page', () => {
     await client.close();
   });
 
-  test('keeps failing: the last answer is told, without the key that the server echoes', async () => {
+  test('that keeps failing is reported with its last answer, without the key that the server echoes', async () => {
     const { address, seen } = await serve((_, response) => json(response, { Message: `boom ${KEY}` }, 500));
     const client = clientOf(address, { retries: 2 });
     const error = await errorOf(client.page('devices', 0, 10));
@@ -201,7 +201,7 @@ describe('one page', () => {
     [403, 'api_forbidden'],
     [404, 'api_answer'],
     [400, 'api_answer'],
-  ])('answered %i is %s, and asked for once', async (status, code) => {
+  ])('answered %i is %s, and requested once', async (status, code) => {
     const { address, seen } = await serve((_, response) => json(response, { Message: 'no' }, status));
     const client = clientOf(address);
     expect((await errorOf(client.page('devices', 0, 10))).code).toBe(code);
@@ -233,7 +233,7 @@ describe('one page', () => {
 describe('filtered reads', () => {
   const others = [{ SerialNumber: 'b', DeviceID: '1' }, { SerialNumber: 'a', DeviceID: '2' }, 'odd', { DeviceID: '3' }];
 
-  test('match again what a server that ignores its filter answers', async () => {
+  test('filter again the answer of a server that ignores its filter', async () => {
     const { address, seen } = await serve((_, response) => json(response, others));
     const client = clientOf(address);
     expect(await client.devicesOfSerial('a')).toEqual([{ SerialNumber: 'a', DeviceID: '2' }]);
@@ -286,7 +286,7 @@ describe('events', () => {
     await client.close();
   });
 
-  test('null is no event, and a count is a number', async () => {
+  test('are none in null, and a count is a number', async () => {
     const { address, seen } = await serve(({ path }, response) =>
       json(response, path.endsWith('count') ? { data: 10_001 } : { data: null }),
     );

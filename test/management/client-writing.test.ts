@@ -30,7 +30,7 @@ describe('a ban', () => {
     ['the body is empty', '', 'doubtful'],
     ['the body is cut off', '[{"Message":"Succ', 'doubtful'],
     ['the body is HTML', '<html>', 'doubtful'],
-  ])('answered 200 where %s is told apart', async (_, body, kind) => {
+  ])('answered 200 where %s is classed', async (_, body, kind) => {
     const { address, seen } = await serve((__, response) => json(response, body));
     const client = clientOf(address);
     expect((await client.updateDevices('S', ban)).kind).toBe(kind);
@@ -49,7 +49,7 @@ describe('another action', () => {
     ['an error_code', { error_code: 3 }, 'failed'],
     ['error_code 0', { error_code: 0, error: '' }, 'done'],
     ['HTML', '<html>login</html>', 'doubtful'],
-  ])('answered 200 with %s is told apart', async (_, body, kind) => {
+  ])('answered 200 with %s is classed', async (_, body, kind) => {
     const { address } = await serve((__, response) => json(response, body));
     const client = clientOf(address);
     expect((await client.disableService('s')).kind).toBe(kind);
@@ -65,7 +65,7 @@ describe('another action', () => {
     [503, 'doubtful'],
     [302, 'doubtful'],
     [202, 'doubtful'],
-  ])('answered %i is told apart, and never sent again', async (status, kind) => {
+  ])('answered %i is classed, and never sent again', async (status, kind) => {
     const { address, seen } = await serve((_, response) =>
       json(response, { Message: 'why' }, status, { 'retry-after': '0', location: '/x' }),
     );
@@ -83,14 +83,14 @@ describe('a bundle', () => {
     ['an error_code', { error_code: 7, error_description: 'no' }, 'failed'],
     ['no envelope', { Message: 'ok' }, 'doubtful'],
     ['nothing', '', 'doubtful'],
-  ])('answered with %s is told apart', async (_, body, kind) => {
+  ])('answered with %s is classed', async (_, body, kind) => {
     const { address } = await serve((__, response) => json(response, body));
     const client = clientOf(address);
     expect((await client.addServiceToBundle('b', 's')).kind).toBe(kind);
     await client.close();
   });
 
-  test('is not asked for where the server has no list of them', async () => {
+  test('is not requested where the server has no list of them', async () => {
     const { address } = await serve((_, response) => json(response, {}, 405));
     const client = clientOf(address);
     expect(await client.listBundles()).toBeUndefined();
@@ -170,7 +170,7 @@ test('a write whose answer ends too early, or is damaged, is doubtful', async ()
   await client.close();
 });
 
-test('a write that finds nobody there is a failure: nothing was sent', async () => {
+test('a write to an unreachable server is a failure: nothing was sent', async () => {
   const { address, close } = await serve(() => undefined);
   await close();
   const client = clientOf(address);

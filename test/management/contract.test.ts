@@ -122,7 +122,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('says of parameters what they mean', () => {
+  test('describes the meaning of parameters', () => {
     const { parameters } = document.paths['/api/v1/events'].get;
     const byName = Object.fromEntries(
       parameters.map((each: { name: string; schema: unknown }) => [each.name, each.schema]),
@@ -132,7 +132,7 @@ describe('the OpenAPI document', () => {
     expect(document.components.schemas.TrustData.properties.UpdatedAt).toEqual({ type: 'integer' });
   });
 
-  test('refers to nothing that is not there, and is the same each time', () => {
+  test('refers only to existing parts, and is the same each time', () => {
     const text = JSON.stringify(document);
     for (const [, target] of text.matchAll(/"\$ref":"([^"]+)"/g)) {
       const [root, ...path] = (target as string).split('/');

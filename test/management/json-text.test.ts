@@ -1,4 +1,5 @@
-// The bytes of an answer as text of one byte a character: it must be parsed to what the bytes say, and refused when they are no JSON.
+// The bytes of an answer as text of one byte per character: it must parse to the same value as the bytes, and be
+// refused when they are not JSON.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonTextOf } from '../../src/management/client/json-text.ts';
@@ -12,7 +13,7 @@ const parsed = (text: string): unknown => {
 };
 
 describe('the text of an answer', () => {
-  it('says what the bytes say, whatever is written in them', () => {
+  it('has the same meaning as the bytes, whatever they contain', () => {
     const name = fc.string({ unit: 'binary', maxLength: 20 });
     const values = fc.oneof(name, fc.integer(), fc.constant('x'.repeat(1_030)));
     const records = fc.array(fc.array(fc.tuple(name, values), { maxLength: 6 }), { maxLength: 6 });
@@ -24,7 +25,7 @@ describe('the text of an answer', () => {
     );
   });
 
-  it('takes and refuses what the bytes alone would be, also where they are broken', () => {
+  it('is accepted and refused like the bytes themselves, even where they are broken', () => {
     const piece = fc.constantFrom(
       '"',
       '\\',

@@ -1,4 +1,4 @@
-// The library entry: what a script needs to talk to the Management API, and nothing of the engine.
+// The library entry: everything that a script needs for the Management API, and nothing of the engine.
 import { expect, test } from 'vitest';
 import * as library from '../../src/index.ts';
 import { json, listen } from './loopback.ts';

@@ -72,13 +72,13 @@ export function json(
   response.end(text);
 }
 
-/** Time stands still until a test moves it. `slept` resolves when somebody begins to sleep for that long. */
+/** Time stands still until a test moves it. `slept` resolves when a sleep of that length begins. */
 export class DrivenClock implements Clock {
   now = 1_763_700_000_000;
   #monotonic = 0;
   #sleepers: { until: number; ms: number; wake: () => void }[] = [];
-  #watchers: { ms: number; tell: () => void }[] = [];
-  /** Every sleep that was asked for, ms. */
+  #watchers: { ms: number; notify: () => void }[] = [];
+  /** Every requested sleep, ms. */
   readonly asked: number[] = [];
 
   nowMs(): number {
@@ -96,7 +96,7 @@ export class DrivenClock implements Clock {
       if (signal?.aborted) return stop();
       signal?.addEventListener('abort', stop, { once: true });
       this.#sleepers.push({ until: this.#monotonic + ms, ms, wake: resolve });
-      for (const watcher of this.#watchers.filter((each) => each.ms === ms)) watcher.tell();
+      for (const watcher of this.#watchers.filter((each) => each.ms === ms)) watcher.notify();
     });
   }
 

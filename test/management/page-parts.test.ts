@@ -14,7 +14,7 @@ const redactor = new Redactor();
 const answerOf = (text: string | Buffer) => ({ status: 200, headers: {}, body: Buffer.from(text) });
 
 /** What came of reading: a page, or the code, cause and line of an error. */
-function told(read: () => unknown): unknown {
+function resultOf(read: () => unknown): unknown {
   try {
     return read();
   } catch (error) {
@@ -24,9 +24,9 @@ function told(read: () => unknown): unknown {
 }
 
 const inParts = (text: string | Buffer) =>
-  told(() => wholePage(partsOfPage(about, answerOf(text), 'devices', redactor)));
+  resultOf(() => wholePage(partsOfPage(about, answerOf(text), 'devices', redactor)));
 const atOnce = (text: string | Buffer) =>
-  told(() => pageOf(about, parseBody(about, answerOf(text), Buffer.from(text)), 'devices', redactor));
+  resultOf(() => pageOf(about, parseBody(about, answerOf(text), Buffer.from(text)), 'devices', redactor));
 
 /** Larger than what is parsed at once, with all that looks like the end of a record and is none. */
 const devices = Array.from({ length: 400 }, (_, index) => ({
@@ -41,7 +41,7 @@ const list = stringifyExact(devices);
 
 const FORMS = {
   'a page': `{"devices":${list},"count":400}`,
-  'a page that tells its count first': `{"count":400,"devices":${list}}`,
+  'a page with its count first': `{"count":400,"devices":${list}}`,
   'a page in an envelope': `{"error_code":0,"data":{"devices":${list},"count":400}}`,
   'a bare list': list,
 };

@@ -1,4 +1,4 @@
-// test: which addresses count as public: none by which a webhook could reach into the own network.
+// test: which addresses count as public: none through which a webhook could reach the internal network.
 import { describe, expect, it } from 'vitest';
 import { isPublicAddress } from '../../src/notify/addresses.ts';
 

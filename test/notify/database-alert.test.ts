@@ -1,4 +1,5 @@
-// test: people are told that the database fails although the outbox lies in it: past the outbox, once, until somebody took it.
+// test: people are alerted that the database fails although the outbox is in it: without the outbox, once, until a
+// webhook accepted it.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Notification } from '../../src/domain/notification.ts';
 import type { StoreFault } from '../../src/domain/store-fault.ts';
@@ -66,7 +67,7 @@ const waiting = async () =>
   (await on.store.outbox().due(Number.MAX_SAFE_INTEGER, 100)).map(({ to, about }) => [to, about.alert]);
 
 describe('a database that cannot be written', () => {
-  it('is told past the outbox to everybody, once', async () => {
+  it('is alerted to every webhook without the outbox, once', async () => {
     fault = FULL;
     expect(await alerts.look()).toEqual([]);
     await alerts.look();
@@ -78,7 +79,7 @@ describe('a database that cannot be written', () => {
     expect(await waiting()).toEqual([]);
   });
 
-  it('is told until somebody took it, and again when it fails anew', async () => {
+  it('is alerted until a webhook accepted it, and again when it fails anew', async () => {
     fault = FULL;
     isDown = true;
     await alerts.look();
@@ -93,7 +94,7 @@ describe('a database that cannot be written', () => {
     expect(sent).toHaveLength(4);
   });
 
-  it('whatever else goes wrong with the outbox is not taken for the disk', async () => {
+  it('is distinguished from other faults of the outbox', async () => {
     const outbox = { ...on.store.outbox(), raise: () => Promise.reject(new Error('something else')) };
     const database = { condition: () => undefined, describePast: async () => false };
     const { ids } = on.engine;
@@ -111,7 +112,7 @@ describe('a database that cannot be written', () => {
 });
 
 describe('a damaged database that can still be written', () => {
-  it('is told through the outbox, in the audit too, and once', async () => {
+  it('is alerted through the outbox, with an audit entry, once', async () => {
     fault = { kind: 'corrupt', since: 1_000, text: 'it is damaged: restore a backup' };
     expect((await alerts.look()).map(({ code }) => code)).toEqual(['database']);
     expect(await alerts.look()).toEqual([]);

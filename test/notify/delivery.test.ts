@@ -1,4 +1,5 @@
-// test: the outbox: written with the outcome that it tells of, delivered at least once, retried with growing pauses, given up.
+// test: the outbox: written with the outcome that it reports, delivered at least once, retried with growing pauses,
+// given up.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -53,7 +54,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Deliveries whose sends are kept; each takes its answer from `answers`, and succeeds when there is none. */
+/** Deliveries whose sends are recorded; each takes its answer from `answers`, and succeeds when none is left. */
 function deliveries(answers: boolean[] = [], outbox = on.store.outbox()) {
   const sent: WaitingNotification[] = [];
   const worker = new Deliveries({
@@ -74,7 +75,7 @@ function deliveries(answers: boolean[] = [], outbox = on.store.outbox()) {
 const auditKinds = async () => (await on.store.audit({ limit: 100 })).map(({ kind }) => kind);
 
 describe('a notification', () => {
-  it('is written with the outcome of its intent, tells the facts, and is delivered once', async () => {
+  it('is written with the outcome of its intent, has the facts, and is delivered once', async () => {
     await on.run();
     const { sent, worker } = deliveries();
     await worker.round(never);
@@ -114,7 +115,7 @@ describe('a notification', () => {
     expect(await on.intents()).toMatchObject([{ action: 'notify', outcome: 'succeeded' }]);
   });
 
-  it('that cannot be delivered keeps no action waiting, and is tried again after growing pauses', async () => {
+  it('that cannot be delivered delays no action, and is tried again after growing pauses', async () => {
     await on.run();
     expect(await on.intents()).toMatchObject([{ action: 'notify', outcome: 'succeeded' }]);
     const { sent, worker } = deliveries([false, false]);
@@ -132,7 +133,7 @@ describe('a notification', () => {
     expect(sent.map(({ id }) => id)).toEqual([sent[0]?.id, sent[0]?.id, sent[0]?.id]);
   });
 
-  it('that nobody takes is given up after so many attempts, and the audit says so', async () => {
+  it('that nobody accepts is given up after the allowed attempts, with an audit entry', async () => {
     await on.run();
     const { sent, worker } = deliveries([false, false, false]);
     for (let round = 0; round < 5; round += 1) {
@@ -144,7 +145,7 @@ describe('a notification', () => {
     expect(JSON.parse(given?.bytes as string).body).toMatchObject({ to: 'ops', attempts: 3, note: 'status 500' });
   });
 
-  it('is delivered again under the same id when the process died before it could say so', async () => {
+  it('is delivered again under the same id when the process died before recording it', async () => {
     await on.run();
     const outbox = on.store.outbox();
     outbox.end = () => Promise.reject(new Error('killed'));
@@ -173,7 +174,7 @@ describe('a notification', () => {
     expect(waits).toEqual([60_000]);
   });
 
-  it('to a webhook that is not configured any more is given up', async () => {
+  it('to a webhook that is no longer configured is given up', async () => {
     await on.run();
     const worker = new Deliveries({
       outbox: on.store.outbox(),
@@ -186,7 +187,7 @@ describe('a notification', () => {
     expect(await auditKinds()).toContain('notification.given_up');
   });
 
-  it('that comes while the worker rests is delivered when it is poked', async () => {
+  it('that arrives while the worker rests is delivered when it is poked', async () => {
     const stop = new AbortController();
     const { sent, worker } = deliveries();
     let resting: () => void = () => {};
@@ -220,7 +221,7 @@ describe('a notification', () => {
 });
 
 describe('the pauses', () => {
-  it('double up to an hour, between half and the whole of it', () => {
+  it('double up to an hour, each between half and all of it', () => {
     const pauses = [1, 2, 3, 20].map((attempts) => pauseAfter(attempts, { next: () => 0 }));
     expect(pauses).toEqual([2_500, 5_000, 10_000, 1_800_000]);
     expect(pauseAfter(1, { next: () => 0.999_999 })).toBe(5_000);

@@ -1,4 +1,4 @@
-// test: people are told outside of what people said: a stop and its end at once, an exemption before it ends, one that serves nobody.
+// test: alerts about operator commands: a stop and its end at once, an exemption before it ends, and an unused one.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { operatorPort } from '../../src/daemon/operator.ts';
 import type { Alerts } from '../../src/notify/alerts.ts';
@@ -22,44 +22,44 @@ beforeEach(() => {
 });
 afterEach(() => on.close());
 
-const told = async () => (await alerts.look()).map(({ code, text }) => `${code}: ${text}`);
+const alerted = async () => (await alerts.look()).map(({ code, text }) => `${code}: ${text}`);
 
 describe('a stop', () => {
-  it('is told once while it lasts, with who and why; so is its end; and a second one again', async () => {
+  it('is alerted once while it lasts, with who and why; so is its end, and so is a second stop', async () => {
     await stopEverything(on.engine, ANN);
-    expect(await told()).toEqual([
+    expect(await alerted()).toEqual([
       'stopped: ann stopped everything at 2027-01-15T08:00:00.000Z: the MDM reports nonsense; nothing is called until it is resumed',
     ]);
-    await stopEverything(on.engine, BOB); // said again while it stands: the first one stays
+    await stopEverything(on.engine, BOB); // repeated while it is in force: the first one stays
     on.clock.pass(2 * DAY_MS);
-    expect(await told()).toEqual([]);
+    expect(await alerted()).toEqual([]);
     await resumeEverything(on.engine, BOB);
-    expect(await told()).toEqual([
+    expect(await alerted()).toEqual([
       'resumed: bob resumed at 2027-01-17T08:00:00.000Z, and actions are called again: the vendor fixed it',
     ]);
-    expect(await told()).toEqual([]);
+    expect(await alerted()).toEqual([]);
     on.clock.pass(1);
     await stopEverything(on.engine, ANN);
-    expect(await told()).toEqual([expect.stringContaining('stopped: ann')]);
+    expect(await alerted()).toEqual([expect.stringContaining('stopped: ann')]);
   });
 
-  it('that was lifted is told by a process that looks a day later no more', async () => {
+  it('that was lifted is not alerted a day later', async () => {
     await stopEverything(on.engine, ANN);
     await resumeEverything(on.engine, BOB);
     on.clock.pass(DAY_MS);
-    expect(await told()).toEqual([]);
+    expect(await alerted()).toEqual([]);
   });
 
-  it('is told at once, not when the next run is over', async () => {
+  it('is alerted at once, not when the next run is over', async () => {
     const heard: string[][] = [];
-    const afterwards = async () => void heard.push(await told());
+    const afterwards = async () => void heard.push(await alerted());
     const port = operatorPort({ ...on.engine, afterwards }, new RunQueue());
     await port.stop(ANN);
     await port.resume(BOB);
     expect(heard).toEqual([[expect.stringContaining('stopped: ann')], [expect.stringContaining('resumed: bob')]]);
   });
 
-  it('is in the report that somebody reads now, whether it came before the run or after it, and so is its end', async () => {
+  it('is in a report read now, whether it came before the run or after it, and so is its end', async () => {
     const { run } = await on.run();
     const words = async () => {
       const report = await buildReport(on.store, run);
@@ -74,7 +74,7 @@ describe('a stop', () => {
     await resumeEverything(on.engine, BOB);
     expect(await words()).toEqual([false, false]);
     expect(reportText(await buildReport(on.store, stopped), { width: 1_000 })).toContain(
-      'This run was STOPPED by ann at 2027-01-15T08:00:00.000Z (the MDM reports nonsense), which was lifted since.',
+      'This run was STOPPED by ann at 2027-01-15T08:00:00.000Z (the MDM reports nonsense), which has been lifted since.',
     );
   });
 });
@@ -83,29 +83,29 @@ describe('an exemption', () => {
   const exempt = (until: string) =>
     addExemption(on.engine, { subject: { kind: 'device', id: 'd1' }, owner: 'Ana', reason: 'on a ship', until }, 'ann');
 
-  it('is told a day before it ends, once, and not when it was ended by hand', async () => {
+  it('is announced a day before its end, once, and not when it was ended early', async () => {
     const { id } = await exempt('3d');
     await endExemption(on.engine, (await exempt('3d')).id, ANN);
     on.clock.pass(2 * DAY_MS - 1);
-    expect(await told()).toEqual([]);
+    expect(await alerted()).toEqual([]);
     on.clock.pass(1);
-    expect(await told()).toEqual([
-      `exemption_ending: exemption ${id} of device d1 (Ana answers for it) ends at 2027-01-18T08:00:00.000Z: rules act on it again then`,
+    expect(await alerted()).toEqual([
+      `exemption_ending: exemption ${id} of device d1 (Ana is responsible for it) ends at 2027-01-18T08:00:00.000Z: rules act on it again then`,
     ]);
     on.clock.pass(HOUR_MS);
-    expect(await told()).toEqual([]);
+    expect(await alerted()).toEqual([]);
   });
 
-  it('that never stood in the way of anything for 30 days is told once; one that did is not', async () => {
+  it('that matched nothing for 30 days is announced once; a used one is not', async () => {
     const { id } = await exempt('90d');
     on.platform.addDevice('d2', { MdmData: { CompromisedStatus: 'TRUE' } });
     const subject = { kind: 'device', id: 'd2' };
     await addExemption(on.engine, { subject, owner: 'Ana', reason: 'known', until: '90d' }, 'ann');
     await on.run();
     on.clock.pass(30 * DAY_MS);
-    expect(await told()).toEqual([
-      `exemption_unused: exemption ${id} of device d1 (Ana answers for it) never stood in the way of anything since 2027-01-15T08:00:00.000Z`,
+    expect(await alerted()).toEqual([
+      `exemption_unused: exemption ${id} of device d1 (Ana is responsible for it) has matched nothing since 2027-01-15T08:00:00.000Z`,
     ]);
-    expect(await told()).toEqual([]);
+    expect(await alerted()).toEqual([]);
   });
 });

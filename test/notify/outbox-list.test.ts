@@ -1,4 +1,5 @@
-// test: what was not delivered can be seen: which, how old, how often it was tried, and what the last attempt ended with.
+// test: undelivered notifications can be listed: which, how old, how often attempted, and with the result of the last
+// attempt.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,7 +37,7 @@ describe('GET /api/notifications', () => {
   const listed = async (query: string) =>
     (await bodyOf<Listed>(endpoint.ask('GET', `/api/notifications${query}`, { scope: 'read' }))).notifications;
 
-  it('tells the age and the last answer of what waits and of what was given up', async () => {
+  it('shows the age and last answer of waiting and given-up ones', async () => {
     endpoint.clock.advance(7_200_000);
     expect(await listed('?status=waiting')).toMatchObject([
       { id: 'c-waiting', ageSeconds: 7_200, attempts: 1, lastAnswer: 'the connection was refused' },
@@ -46,7 +47,7 @@ describe('GET /api/notifications', () => {
     expect(await listed('?limit=1')).toHaveLength(1);
   });
 
-  it('refuses a status that there is not', async () => {
+  it('refuses an unknown status', async () => {
     expect((await endpoint.ask('GET', '/api/notifications?status=failed')).status).toBe(400);
   });
 });
@@ -72,7 +73,7 @@ describe('trustward notifications', () => {
     return said;
   }
 
-  it('lists what was not delivered, and with --all the rest; no text of it steers the terminal', async () => {
+  it('lists undelivered ones, and with --all the rest; none of their text controls the terminal', async () => {
     const text = await shown({});
     expect(text).toContain('given up');
     expect(text).toContain('HTTP 410');

@@ -47,7 +47,7 @@ describe('the webhooks', () => {
     expect(() => read(text)).not.toThrow(SECRET);
   });
 
-  it('that alerts are to go to must exist', () => {
+  it('named for alerts must exist', () => {
     expect(() => readConfig({ TRUSTWARD_ALERTS_TO: 'ops' })).toThrow('TRUSTWARD_ALERTS_TO names `ops`');
   });
 });

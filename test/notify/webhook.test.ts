@@ -1,4 +1,5 @@
-// test: one delivery over real https: signed, to checked addresses alone, never redirected, whatever the receiver answers.
+// test: one delivery over real https: signed, only to checked addresses, never redirected, whatever the receiver
+// answers.
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Notification } from '../../src/domain/notification.ts';
@@ -38,7 +39,7 @@ function webhook(more: Partial<Webhook> = {}, host = 'localhost'): Webhook {
 }
 
 describe('a webhook', () => {
-  it('gets a body of a stable form, signed, with the id of the delivery', async () => {
+  it('gets a signed body of a stable form, with the id of the delivery', async () => {
     expect(await deliver(webhook(), NOTIFICATION, NOW_MS, never)).toEqual({ ok: true, note: 'status 200' });
     const [{ path, headers, body } = { path: '', headers: {}, body: '' }] = receiver.received;
     expect(path).toBe('/hook?key=1');
@@ -56,7 +57,7 @@ describe('a webhook', () => {
     expect(headers.host).toBe(`localhost:${receiver.port}`);
   });
 
-  it('on loopback is not even connected to when it does not say that it may be', async () => {
+  it('on loopback is not even connected to without allowPrivate', async () => {
     const result = await deliver(webhook({ allowPrivate: false }), NOTIFICATION, NOW_MS, never);
     expect(result).toEqual({ ok: false, note: expect.stringContaining('not a public address') });
     expect(receiver.received).toEqual([]);
@@ -71,7 +72,7 @@ describe('a webhook', () => {
     const result = await deliver(given, NOTIFICATION, NOW_MS, never, resolve);
     expect(result).toEqual({
       ok: false,
-      note: '`hooks.example` leads to ::ffff:10.0.0.1, which is not a public address',
+      note: '`hooks.example` resolves to ::ffff:10.0.0.1, which is not a public address',
     });
   });
 
@@ -100,12 +101,12 @@ describe('a webhook', () => {
     expect(result).toEqual({ ok: false, note: 'no answer within 200 ms' });
   });
 
-  it.each([400, 404, 500])('that answers %d has not taken it', async (status) => {
+  it.each([400, 404, 500])('that answers %d has not accepted it', async (status) => {
     receiver.answers.push(status);
     expect(await deliver(webhook(), NOTIFICATION, NOW_MS, never)).toEqual({ ok: false, note: `status ${status}` });
   });
 
-  it('with a certificate that nobody vouches for, or for another name, gets nothing', async () => {
+  it('with an untrusted certificate, or one for another name, gets nothing', async () => {
     expect(await deliver(webhook({ ca: undefined }), NOTIFICATION, NOW_MS, never)).toMatchObject({ ok: false });
     const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
     const other = await deliver(webhook({}, 'other.example'), NOTIFICATION, NOW_MS, never, resolve);

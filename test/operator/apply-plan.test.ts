@@ -1,4 +1,5 @@
-// test: an approved plan: exactly it or less, once, in time; what drifted is refused by name, and the rest goes on.
+// test: an approved plan: exactly it or less, once, in time; drifted targets are refused by name, and the rest
+// continues.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { answerPlan } from '../../src/operator/answer-plan.ts';
@@ -50,7 +51,7 @@ describe('an approved plan', () => {
     });
   });
 
-  it('does not take along a device that joined the serial number after the approval', async () => {
+  it('does not include a device that joined the serial number after the approval', async () => {
     const plan = await approvedPlan();
     on.platform.addDevice('d9', { SerialNumber: 'S-d1' });
     await on.apply(plan);
@@ -94,7 +95,7 @@ describe('an approved plan', () => {
     expect(refused).toMatchObject([{ reason: expect.stringContaining(reason) }, {}]);
   });
 
-  it('leaves out what was cleared or reversed by a person since', async () => {
+  it('leaves out what has cleared or was reversed since', async () => {
     const plan = await approvedPlan();
     on.platform.compromised('d1', 'FALSE');
     on.platform.patch('d2', { Banned: 'TRUE' });
@@ -111,7 +112,7 @@ describe('an approved plan', () => {
     ]);
   });
 
-  it('does not do again what a second plan of the same content did', async () => {
+  it('does not repeat what a second plan of the same content did', async () => {
     const first = await approvedPlan();
     const { plan: second } = await on.run();
     expect(second?.digest).toBe(first.digest);
@@ -122,7 +123,7 @@ describe('an approved plan', () => {
     expect(refused.map(({ reason }) => reason)).toEqual(['it was acted on already', 'it was acted on already']);
   });
 
-  it('may try again what failed before, as the same intent with its count of attempts', async () => {
+  it('may retry what failed before, as the same intent with its count of attempts', async () => {
     on.platform.answer('S-d1', 'failed', 'failed', 'failed', 'failed');
     await on.apply(await approvedPlan());
     for (let round = 0; round < 2; round += 1) {
@@ -137,7 +138,7 @@ describe('an approved plan', () => {
     expect(plan).toBeUndefined();
   });
 
-  it('that broke off is used up: what was not begun comes back in the next plan', async () => {
+  it('that broke off is used up: what was not begun returns in the next plan', async () => {
     on.platform.answer('S-d1', 'unauthorized');
     const plan = await approvedPlan();
     await expect(on.apply(plan)).rejects.toMatchObject({ code: 'api_refused' });
@@ -146,7 +147,7 @@ describe('an approved plan', () => {
     expect(next?.intents.map(({ target }) => target)).toEqual(['S-d1', 'S-d2']);
   });
 
-  it('exceeds a limit by what it sealed, and a ceiling by nothing', async () => {
+  it('may exceed a limit by what it sealed, and a ceiling by nothing', async () => {
     await on.close();
     on = startOnPlatform({
       rules: [banRule({ more: '' })].map((rule) => ({ ...rule, limits: { max: 1, percent: 100 } })),
@@ -162,7 +163,7 @@ describe('an approved plan', () => {
     expect(on.platform.effects).toHaveLength(2);
   });
 
-  it('of an undoing is refused when another rule holds the target by then', async () => {
+  it('for an undo is refused when another rule claims the target by then', async () => {
     on.rules(banRule({ id: 'a' }), banRule({ id: 'b', field: 'Other' }));
     await on.run();
     on.rules(banRule({ id: 'a', mode: 'approve' }), banRule({ id: 'b', field: 'Other' }));
@@ -174,7 +175,7 @@ describe('an approved plan', () => {
     expect(on.platform.isBanned('S-d1')).toBe(true);
   });
 
-  it('of an undoing leaves alone what a person banned meanwhile', async () => {
+  it('for an undo leaves alone what a person banned meanwhile', async () => {
     on.rules(banRule());
     await on.run();
     on.rules(held);
@@ -190,7 +191,7 @@ describe('an approved plan', () => {
 });
 
 describe('a waiting plan', () => {
-  it('is carried while nothing changed, and superseded when something did', async () => {
+  it('stays while nothing changes, and is superseded when something does', async () => {
     const { plan: first } = await on.run();
     expect((await on.run()).plan?.id).toBe(first?.id);
     on.platform.addDevice('d3', { MdmData: { CompromisedStatus: 'TRUE' } });
@@ -212,7 +213,7 @@ describe('a waiting plan', () => {
     expect((await on.store.plan(plan?.id ?? ''))?.status).toBe('pending');
   });
 
-  it('that a person rejects does not come back while the trouble lasts', async () => {
+  it('that is rejected does not return in the same episode', async () => {
     const { plan } = await on.run();
     await answerPlan(on.engine, plan?.id ?? '', 'reject', 'a person', 'known');
     const { plan: next, decisions } = await on.run();
@@ -221,7 +222,7 @@ describe('a waiting plan', () => {
     await expect(on.approve(plan)).rejects.toBeInstanceOf(AppError);
   });
 
-  it('of an undoing that a person rejects leaves the ban, and does not come back', async () => {
+  it('for an undo that is rejected leaves the ban, and does not return', async () => {
     on.rules(banRule());
     await on.run();
     on.rules(held);

@@ -1,4 +1,5 @@
-// test: an approved plan whose target a person changed back before it is applied, with no run in between that could have seen it.
+// test: an approved plan whose target was reversed before it is applied, without a run in between that could have seen
+// it.
 import { afterEach, describe, expect, it } from 'vitest';
 import { banRule, type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 
@@ -13,7 +14,7 @@ function startWith(mdm: { CompromisedStatus: string; Other: string }): void {
   on.platform.addDevice('d1', { MdmData: mdm });
 }
 
-/** What became of the plan: its one intent, and how often the device was banned. */
+/** The result of the plan: its one intent, and the number of bans. */
 async function applied(plan: Awaited<ReturnType<OnPlatform['approve']>>) {
   const { intents } = await on.apply(plan);
   const bans = on.platform.sent.filter((call) => call === 'ban S-d1').length;
@@ -23,7 +24,7 @@ async function applied(plan: Awaited<ReturnType<OnPlatform['approve']>>) {
 const REFUSED = [['withdrawn', 'a person reversed it since the plan was made']];
 
 describe('an approved plan', () => {
-  it('does not ban again what another rule banned meanwhile and a person lifted', async () => {
+  it('does not repeat a ban that another rule made meanwhile and a person lifted', async () => {
     startWith({ CompromisedStatus: 'TRUE', Other: 'FALSE' });
     const { plan } = await on.run();
     const agreed = await on.approve(plan);
@@ -34,7 +35,7 @@ describe('an approved plan', () => {
     expect(await applied(agreed)).toEqual({ bans: 1, intents: REFUSED });
   });
 
-  it('does not ban what a person banned meanwhile and lifted again', async () => {
+  it('does not ban what a person banned and unbanned meanwhile', async () => {
     startWith({ CompromisedStatus: 'TRUE', Other: 'FALSE' });
     const { plan } = await on.run();
     const agreed = await on.approve(plan);
@@ -44,7 +45,7 @@ describe('an approved plan', () => {
     expect(await applied(agreed)).toEqual({ bans: 0, intents: REFUSED });
   });
 
-  it('bans a device that joined a serial number of which another device is banned already', async () => {
+  it('bans a device that joined a serial number with another device already banned', async () => {
     startWith({ CompromisedStatus: 'TRUE', Other: 'TRUE' });
     await on.run();
     await on.run(); // the waiting rule adopts the ban

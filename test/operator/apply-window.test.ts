@@ -1,4 +1,4 @@
-// test: an approved plan of a rule over events, whose window has slid on when it is applied.
+// test: an approved plan of a rule over events, applied when its window has moved on.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import type { Facts } from '../../src/domain/facts.ts';
@@ -73,14 +73,14 @@ async function slideOn(): Promise<void> {
   await on.run();
 }
 
-it('is applied all the same: people answer later than errors last', async () => {
+it('a plan is applied after its window has emptied: people answer later than errors last', async () => {
   const plan = await approvedPlan();
   await slideOn();
   expect((await on.apply(plan)).refused).toEqual([]);
   expect(on.platform.sent).toEqual([`disable ${SERVICE}`]);
 });
 
-it('is not applied where its trouble had an attempt of its own, and is over', async () => {
+it('a plan is not applied where its episode had an attempt of its own, and has cleared', async () => {
   const plan = await approvedPlan();
   on.platform.answer(SERVICE, 'failed');
   await on.run();
@@ -93,7 +93,7 @@ it('is not applied where its trouble had an attempt of its own, and is over', as
   expect(on.platform.sent).toHaveLength(1);
 });
 
-it('deletes a service after the same rule has disabled it, though that ended its errors', async () => {
+it('a plan deletes a service after the same rule disabled it, although that ended its errors', async () => {
   on.rules(failing('[disable_service, delete_service]', false));
   await on.run();
   on.clock.pass(QUIET_MS);
@@ -103,7 +103,7 @@ it('deletes a service after the same rule has disabled it, though that ended its
   expect(on.platform.sent).toEqual([`disable ${SERVICE}`, `drop ${SERVICE}`]);
 });
 
-it('is not applied to a service that was deleted and created anew', async () => {
+it('a plan is not applied to a service that was deleted and created again', async () => {
   const plan = await approvedPlan();
   serviceIs({ Enabled: 'FALSE', Description: 'unused' });
   await on.run(); // sees that somebody disabled it

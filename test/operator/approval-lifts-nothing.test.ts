@@ -1,5 +1,5 @@
-// test: what no approval lifts: another rule's open claim, a conflict or an untrusted source that a run saw meanwhile, and a
-// call on the same target of which it is not known yet what it did. It is refused by name, and the rest of the plan goes on.
+// test: what no approval lifts: another rule's open claim, a conflict or an untrusted source that a run saw meanwhile,
+// and a call on the same target with an unknown result. It is refused by name, and the rest of the plan continues.
 import { afterEach, describe, expect, it } from 'vitest';
 import { releaseClaims } from '../../src/operator/release-claims.ts';
 import { resolveIntent } from '../../src/operator/resolve-intent.ts';
@@ -37,7 +37,7 @@ const openClaims = async () =>
   (await on.store.claims({ status: 'standing' })).map(({ rule, target }) => [rule, target]);
 
 describe('an approved unban', () => {
-  it('does not undo the ban that another rule claims by then, and that no run of its own rule has seen', async () => {
+  it('does not undo a ban that another rule claims by then, and that no run of its own rule has seen', async () => {
     const plan = await approvedUnban();
     await bannedMeanwhile();
     on.rules(ban, unban);
@@ -50,7 +50,7 @@ describe('an approved unban', () => {
     expect(await openClaims()).toContainEqual(['ban', 'S-d1']);
   });
 
-  it('does not undo the ban of a rule that is missing by then: a person releases it', async () => {
+  it('does not undo the ban of a rule that is missing by then: an operator releases it', async () => {
     const plan = await approvedUnban();
     await bannedMeanwhile();
     on.rules(unban);
@@ -67,14 +67,14 @@ describe('an approved unban', () => {
     on.rules(banRule({ id: 'ban', mode: 'approve' }), unban);
     on.platform.patch('d1', FIXED);
     on.clock.pass(QUIET_MS);
-    await on.run(); // its undoing waits for approval
+    await on.run(); // its undo waits for approval
     const { plan } = await on.run('enforce', ['unban']);
     await on.apply(await on.approve(plan));
     expect(on.platform.effects).toEqual(['ban S-d1', 'unban S-d1']);
     expect((await openClaims()).filter(([rule]) => rule === 'ban')).toEqual([]);
   });
 
-  it('does not lift a conflict that a run saw since, and the rest of the plan goes on', async () => {
+  it('does not lift a conflict that a run saw since, and the rest of the plan continues', async () => {
     const plan = await approvedUnban();
     on.platform.patch('d1', BOTH);
     await on.run();
@@ -100,7 +100,7 @@ describe('an approved unban', () => {
     expect(on.platform.effects).toEqual(['unban S-d1', 'unban S-d2']);
   });
 
-  it('is not done on a serial number that was told to be a placeholder since', async () => {
+  it('is not done on a serial number that was configured as a placeholder since', async () => {
     const plan = await approvedUnban();
     const { settings } = on.engine;
     on.engine.settings = { ...settings, decide: { ...settings.decide, placeholderSerials: ['s-d1'] } };
@@ -112,7 +112,7 @@ describe('an approved unban', () => {
     expect(on.platform.effects).toEqual(['unban S-d2']);
   });
 
-  it('is not done on a source that was untrusted when it was read last', async () => {
+  it('is not done on a source that was untrusted when last read', async () => {
     on = startOnPlatform({ rules: [unban], settings: (given) => ({ ...given, trust: TRUST_DEFAULT }) });
     for (let i = 0; i < 40; i += 1) on.platform.addDevice(`d${i}`, i < 2 ? { ...FIXED, Banned: 'TRUE' } : {});
     const { plan } = await on.run();
@@ -172,7 +172,7 @@ describe('a second call', () => {
     expect(on.platform.sent).toHaveLength(2);
   });
 
-  it('that a person asks for of a parked intent is not sent while another one is in doubt', async () => {
+  it('for a parked intent on an operator command is not sent while another one is in doubt', async () => {
     on = startOnPlatform({ rules: [ban] });
     on.platform.addDevice('d1', BOTH);
     on.platform.answer('S-d1', 'lost', 'lost', 'lost');

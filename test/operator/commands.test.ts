@@ -1,4 +1,4 @@
-// test: a person's ways in and out over whole runs: the real cycle and store, on the platform in memory.
+// test: the operator commands over whole runs: the real cycle and store, on the platform in memory.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AuditKind } from '../../src/domain/audit-entry.ts';
 import {
@@ -45,13 +45,13 @@ const answers = ({ decisions }: Awaited<ReturnType<OnPlatform['run']>>) =>
   decisions.map(({ decision, reason, target }) => `${target} ${decision} ${reason}`);
 
 describe('an exempt device', () => {
-  it('that was exempted before anything was wrong is not banned, and is when the exemption ends', async () => {
+  it('that was exempted in advance is not banned until the exemption ends', async () => {
     on.platform.addDevice('d1');
     const { id } = await exemptDevice('d1');
     on.platform.compromised('d1', 'TRUE');
     const round = await on.run();
     expect(answers(round)).toEqual(['S-d1 skip exempt']);
-    expect(round.decisions[0]?.reasonText).toContain('Ana answers for it: travel');
+    expect(round.decisions[0]?.reasonText).toContain('Ana is responsible for it: travel');
     expect(on.platform.sent).toEqual([]);
     await endExemption(on.engine, id.slice(0, 8), ADA);
     await on.run();
@@ -101,7 +101,7 @@ describe('an exempt device', () => {
     expect(await on.intents()).toMatchObject([{ outcome: 'parked' }]);
   });
 
-  it('that stands banned stays so, and is unbanned when its trouble is over', async () => {
+  it('that is already banned stays banned, and is unbanned when its episode clears', async () => {
     trouble('d1');
     await on.run();
     await exemptDevice('d1');
@@ -112,7 +112,7 @@ describe('an exempt device', () => {
     expect(on.platform.sent).toEqual(['ban S-d1', 'unban S-d1']);
   });
 
-  it('is unbanned at once when that is asked for', async () => {
+  it('is unbanned at once on request', async () => {
     trouble('d1', 'd2');
     await on.run();
     const request = { subject: { kind: 'device', id: 'd1' }, owner: 'Ana', reason: 'travel', until: '7d' };
@@ -138,7 +138,7 @@ describe('an exempt device', () => {
     expect(on.platform.effects.filter((effect) => effect.startsWith('unban'))).toHaveLength(2);
   });
 
-  it('is told once in the audit and in every report before the exemption ends', async () => {
+  it('is announced once in the audit and in every report before the exemption ends', async () => {
     const { id } = await exemptDevice('d1', { until: '25h' });
     const ending = async () => (await on.run()).run.findings?.operator?.ending.map((one) => one.id);
     expect(await ending()).toEqual([]);
@@ -148,7 +148,7 @@ describe('an exempt device', () => {
     expect(await audited('exemption.ending')).toHaveLength(1);
   });
 
-  it('is named when the exemption was never used for 30 days, and not when it was', async () => {
+  it('is named when its exemption was unused for 30 days, and not otherwise', async () => {
     trouble('used');
     await exemptDevice('used', { until: '60d' });
     const { id } = await exemptDevice('unused', { until: '60d' });
@@ -174,7 +174,7 @@ describe('a request for an exemption', () => {
 });
 
 describe('a stop', () => {
-  it('counts from the next call on, also in the middle of a run', async () => {
+  it('applies from the next call on, even in the middle of a run', async () => {
     trouble('d1', 'd2', 'd3');
     on.platform.onWrite = () => void stopEverything(on.engine, ADA);
     const round = await on.run();
@@ -182,7 +182,7 @@ describe('a stop', () => {
     expect(answers(round).sort()).toEqual(['S-d1 act rule_matches', 'S-d2 hold stopped', 'S-d3 hold stopped']);
   });
 
-  it('holds what runs decide while it lasts, writes nothing anew, and goes on after it', async () => {
+  it('holds decisions while it lasts, rewrites none, and they continue after it', async () => {
     await stopEverything(on.engine, ADA);
     trouble('d1');
     const first = await on.run();
@@ -197,7 +197,7 @@ describe('a stop', () => {
     expect(await audited('stop.lifted')).toMatchObject([{ by: 'ada' }]);
   });
 
-  it('holds undoing too', async () => {
+  it('holds undos too', async () => {
     trouble('d1');
     await on.run();
     on.platform.compromised('d1', 'FALSE');
@@ -210,7 +210,7 @@ describe('a stop', () => {
     expect(on.platform.sent).toEqual(['ban S-d1', 'unban S-d1']);
   });
 
-  it('leaves a doubt for later: it is read back, and not sent again', async () => {
+  it('leaves a doubt open: it is read back, and not sent again', async () => {
     trouble('d1', 'd2');
     on.platform.answer('S-d1', 'lost');
     on.platform.answer('S-d2', 'hidden');
@@ -224,7 +224,7 @@ describe('a stop', () => {
     expect(on.platform.sent).toEqual(['ban S-d1', 'ban S-d2', 'ban S-d1']);
   });
 
-  it('leaves an approved plan approved, to be applied after it', async () => {
+  it('leaves an approved plan approved, for applying after it', async () => {
     on.rules(banRule({ mode: 'approve' }));
     trouble('d1');
     const { plan } = await on.run();
@@ -236,7 +236,7 @@ describe('a stop', () => {
     expect(on.platform.sent).toEqual(['ban S-d1']);
   });
 
-  it('that is repeated stays the first one, and what is not stopped cannot be resumed', async () => {
+  it('that is repeated keeps the first one, and a resume needs a stop', async () => {
     await stopEverything(on.engine, ADA);
     expect(await stopEverything(on.engine, { by: 'bo', reason: 'me too' })).toMatchObject(ADA);
     expect(await audited('stop.set')).toHaveLength(2);
@@ -246,7 +246,7 @@ describe('a stop', () => {
 });
 
 describe('releasing the claims of a target', () => {
-  it('unbans it now, and it is not banned again until its trouble has cleared', async () => {
+  it('unbans it now, and it is not banned again until its episode has cleared', async () => {
     trouble('d1');
     await on.run();
     expect(await releaseClaims(on.engine, 'S-d1', ADA)).toMatchObject([
@@ -262,7 +262,7 @@ describe('releasing the claims of a target', () => {
     expect(on.platform.sent).toEqual(['ban S-d1', 'unban S-d1', 'ban S-d1']);
   });
 
-  it('that another rule wishes banned too unbans it, and neither rule bans it again', async () => {
+  it('that another rule proposes to ban unbans it, and neither rule bans it again', async () => {
     on.rules(banRule(), banRule({ id: 'other', field: 'Other' }));
     on.platform.addDevice('d1', { MdmData: { CompromisedStatus: 'TRUE', Other: 'TRUE' } });
     await on.run();
@@ -272,7 +272,7 @@ describe('releasing the claims of a target', () => {
     expect(on.platform.sent).toEqual(['ban S-d1', 'unban S-d1']);
   });
 
-  it('leaves the claims when the undo is refused, and can be asked for again', async () => {
+  it('keeps the claims when the undo is refused, and can be repeated', async () => {
     trouble('d1');
     await on.run();
     on.platform.answer('S-d1', 'failed');
@@ -283,7 +283,7 @@ describe('releasing the claims of a target', () => {
     expect(await on.store.claims({})).toMatchObject([{ status: 'released' }]);
   });
 
-  it('whose undo is in doubt is found done by the next run, though the trouble lasts', async () => {
+  it('with an undo in doubt is found done by the next run, although the rule still matches', async () => {
     trouble('d1');
     await on.run();
     on.platform.answer('S-d1', 'hidden');
@@ -295,7 +295,7 @@ describe('releasing the claims of a target', () => {
     expect(on.platform.sent).toEqual(['ban S-d1', 'unban S-d1']);
   });
 
-  it('whose undo was lost is sent once more, though the trouble lasts', async () => {
+  it('with a lost undo is sent once more, although the rule still matches', async () => {
     trouble('d1');
     await on.run();
     on.platform.answer('S-d1', 'lost');
@@ -306,7 +306,7 @@ describe('releasing the claims of a target', () => {
     expect(await on.store.claims({})).toMatchObject([{ status: 'released' }]);
   });
 
-  it('releases orphaned ones of a rule that is gone', async () => {
+  it('releases orphaned claims of a missing rule', async () => {
     trouble('d1');
     await on.run();
     on.rules(banRule({ id: 'another', field: 'Other' }));
@@ -316,7 +316,7 @@ describe('releasing the claims of a target', () => {
     expect(on.platform.isBanned('S-d1')).toBe(false);
   });
 
-  it('calls nothing where a person undid it already, which is told after the quiet period', async () => {
+  it('calls nothing where a person undid it already, which shows after the quiet period', async () => {
     trouble('d1');
     await on.run();
     on.platform.patch('d1', { Banned: 'FALSE' });
@@ -328,7 +328,7 @@ describe('releasing the claims of a target', () => {
     expect(on.platform.sent).toEqual(['ban S-d1']);
   });
 
-  it('only says what it would do where the mode allows no more', async () => {
+  it('only reports what it would do in mode dry-run', async () => {
     trouble('d1');
     await on.run();
     on.engine.daemonMode = 'dry-run';
@@ -339,7 +339,7 @@ describe('releasing the claims of a target', () => {
     expect(await on.store.claims({})).toMatchObject([{ status: 'standing' }]);
   });
 
-  it('does not get past the ceiling, nor past a stop', async () => {
+  it('passes neither the ceiling nor a stop', async () => {
     await on.close();
     const none = { run: { max: 0, percent: 0 }, day: { max: 0, percent: 0 } };
     on = startOnPlatform();
@@ -361,7 +361,7 @@ describe('releasing the claims of a target', () => {
 });
 
 describe('a parked intent', () => {
-  /** A ban whose effect stays in doubt: parked after one retry. */
+  /** A ban with an effect in doubt: parked after one retry. */
   async function parked(): Promise<string> {
     trouble('d1');
     on.platform.answer('S-d1', 'lost', 'lost');
@@ -375,7 +375,7 @@ describe('a parked intent', () => {
   }
   const resolve = (id: string, as: Resolution) => resolveIntent(on.engine, id, as, ADA);
 
-  it('that a person says was done is confirmed, and undone when its trouble is over', async () => {
+  it('resolved as done is confirmed, and undone when its episode clears', async () => {
     const id = await parked();
     on.platform.patch('d1', { Banned: 'TRUE' });
     expect(await resolve(id, 'done')).toMatchObject({ outcome: 'confirmed', note: 'ada says done: because' });
@@ -385,7 +385,7 @@ describe('a parked intent', () => {
     expect(await audited('intent.resolved')).toMatchObject([{ intent: id, as: 'done', was: 'parked', by: 'ada' }]);
   });
 
-  it('that a person says was not done is not tried again while its trouble lasts, and is in the next', async () => {
+  it('resolved as not done is not retried in its episode, but acted on in the next one', async () => {
     expect(await resolve(await parked(), 'not-done')).toMatchObject({ outcome: 'failed' });
     expect(answers(await on.run())).toEqual(['S-d1 skip rejected']);
     on.platform.compromised('d1', 'FALSE');
@@ -395,7 +395,7 @@ describe('a parked intent', () => {
     expect(on.platform.sent).toEqual(['ban S-d1', 'ban S-d1', 'ban S-d1']);
   });
 
-  it('that a person lets be tried again is read back first, and sent once more', async () => {
+  it('resolved as retry is read back first, and sent once more', async () => {
     const id = await parked();
     await resolve(id, 'retry');
     on.clock.pass(QUIET_MS);
@@ -404,7 +404,7 @@ describe('a parked intent', () => {
     expect((await on.intents()).map(({ outcome }) => outcome)).toEqual(['succeeded']);
   });
 
-  it('that a person lets be tried again and that is found done is not sent again', async () => {
+  it('resolved as retry and found done is not sent again', async () => {
     const id = await parked();
     on.platform.patch('d1', { Banned: 'TRUE' });
     await resolve(id, 'retry');
@@ -432,7 +432,7 @@ describe('accepting a reading', () => {
     for (let index = from; index < to; index += 1) on.platform.devices.delete(`d${index}`);
   };
 
-  it('takes a fleet that shrank as the new baseline, and goes on from there', async () => {
+  it('makes a shrunk fleet the new baseline for later runs', async () => {
     remove(50, 100);
     on.platform.compromised('d1', 'TRUE');
     expect(answers(await on.run())).toEqual(['S-d1 skip untrusted_source']);
@@ -459,7 +459,7 @@ describe('accepting a reading', () => {
     expect((await on.run()).run.findings?.snapshot.sources.devices.trusted).toBe(false);
   });
 
-  it('is refused when there is nothing to accept, or nobody can', async () => {
+  it('is refused when there is nothing to accept, or nothing that can be accepted', async () => {
     await expect(acceptSnapshot(on.engine, 'devices', ADA)).rejects.toThrow('nothing to accept');
     await expect(acceptSnapshot(on.engine, 'events', ADA)).rejects.toThrow('`events` has no baseline');
     await expect(acceptSnapshot(on.engine, 'users', ADA)).rejects.toThrow('no run has read users');

@@ -1,4 +1,4 @@
-// test: a user's device that is exempt is left alone by a rule about users, and a dry run, a live one and explain say so alike.
+// test: a rule about users leaves an exempt device of a user alone, and a dry run, a live one and explain agree on it.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
@@ -9,7 +9,7 @@ import { type OnPlatform, startOnPlatform } from '../support/engine-on-platform.
 const ANN = 'ann@example.com';
 const BOB = 'bob@example.com';
 
-/** It reads no device. That it reads SerialNumbers has them known. */
+/** It reads no device. Its SerialNumbers make them known. */
 function leaverRule(): LoadedRule {
   const parsed = parseRule(
     `
@@ -83,7 +83,7 @@ describe('a device of a user whose devices are to be deleted', () => {
     expect(await explained()).toEqual(expected);
   });
 
-  it('is read with its owners also while nothing is exempt: they tell whether it goes', async () => {
+  it('is read with its owners even without exemptions: they decide whether it is deleted', async () => {
     const { run } = await on.run();
     expect(run.findings?.snapshot.sources.devices).toMatchObject({ state: 'read', form: 'unpaged' });
   });

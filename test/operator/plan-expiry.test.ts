@@ -1,4 +1,4 @@
-// test: a plan whose time is over is `expired` to everybody from that moment on; it is written down and audited once.
+// test: a plan past its end is `expired` everywhere from that moment on; the expiry is recorded and audited once.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Plan } from '../../src/domain/plan.ts';
 import { answerPlan } from '../../src/operator/answer-plan.ts';
@@ -23,7 +23,7 @@ const audited = async () =>
   (await on.store.audit({ kind: 'plan.expired', limit: 10 })).map(({ bytes }) => JSON.parse(bytes).body);
 
 describe('a plan that nobody answered', () => {
-  it('waits until its last moment, and is listed as pending no more from then on, though nothing was written', async () => {
+  it('waits until its last moment, and is no longer listed as pending from then on, although nothing was written', async () => {
     on.clock.pass(DAY_MS - 1);
     expect([await statusOf('pending'), await statusOf('expired')]).toEqual([[plan.id], []]);
     on.clock.pass(1);
@@ -42,7 +42,7 @@ describe('a plan that nobody answered', () => {
     expect(text).not.toContain('trustward approve');
   });
 
-  it('is refused by name and time, and audited once, however often it is asked for', async () => {
+  it('is refused by name and time, and audited once, however often it is requested', async () => {
     on.clock.pass(DAY_MS);
     for (const answer of ['approve', 'approve', 'reject'] as const) {
       await expect(answerPlan(on.engine, plan.id, answer, 'ann', undefined)).rejects.toMatchObject({
@@ -64,7 +64,7 @@ describe('a plan that nobody answered', () => {
     expect(await audited()).toHaveLength(1);
   });
 
-  it('stays expired when the clock is set back after it was written down', async () => {
+  it('stays expired when the clock is set back after the expiry was recorded', async () => {
     on.clock.pass(DAY_MS);
     await on.run();
     on.clock.pass(-DAY_MS);
@@ -72,7 +72,7 @@ describe('a plan that nobody answered', () => {
     await expect(on.approve(plan)).rejects.toMatchObject({ message: expect.stringContaining('expired at') });
   });
 
-  it('is told outside as waiting, and then, once, as expired', async () => {
+  it('is alerted as waiting, and then, once, as expired', async () => {
     const alerts = alertsOf(on);
     const told = async () => (await alerts.look()).map(({ code, text }) => [code, text]);
     expect(await told()).toEqual([['plan_waits', expect.stringContaining(plan.id)]]);
@@ -90,7 +90,7 @@ describe('a plan that nobody answered', () => {
 });
 
 describe('a plan that was approved and not applied in its time', () => {
-  it('is expired too, and is told as approved in vain', async () => {
+  it('expires too, and is alerted as approved and not applied', async () => {
     await on.approve(plan);
     on.clock.pass(DAY_MS);
     expect([await statusOf('approved'), await statusOf('expired')]).toEqual([[], [plan.id]]);
@@ -102,7 +102,7 @@ describe('a plan that was approved and not applied in its time', () => {
     ]);
   });
 
-  it('that was applied in time stays applied for ever', async () => {
+  it('stays applied forever when it was applied in time', async () => {
     await on.apply(await on.approve(plan));
     on.clock.pass(2 * DAY_MS);
     expect((await on.store.plan(plan.id))?.status).toBe('applied');

@@ -1,4 +1,5 @@
-// pull: secrets through the whole engine: what was dropped at the door is in no table, file, log, report or notification.
+// pull: secrets through the whole engine: what was dropped at the entrance is in no table, file, log, report or
+// notification.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -9,7 +10,7 @@ import { CERTIFICATE, type Receiver, startReceiver } from '../support/receiver.t
 import { type Ended, trustward } from '../support/trustward.ts';
 import { CANARY, hostile, serviceWith } from './secret-forms.ts';
 
-/** Reads the record as a whole and acts on it, so that facts, evidence and answers are written. */
+/** Reads the whole record and acts on it, so that facts, evidence and answers are written. */
 const DISABLE_OPEN = `
 id: disable-open-service
 title: Disable services that let everybody in
@@ -42,11 +43,11 @@ const OPEN_SERVICE = {
 };
 
 const OF_HOSTILE = DISABLE_OPEN.replaceAll('"TRUE"', '"FALSE"').replace('max: 50', 'max: 500');
-/** Reads whole specs, so that they are facts, and tells of them. */
+/** Reads whole specs, so that they are facts, and notifies about them. */
 const NOTIFY = OF_HOSTILE.replace('disable-open-service', 'tell-of-open-service')
   .replace('then: disable_service', 'then: { action: notify, with: { to: ops } }')
   .replace('{ var: $spec.metadata.name }, "nobody"', '{ var: ServiceSpec }, "none"');
-/** What it takes away is shown, as far as it may be, to who approves it. */
+/** What it removes is shown, as far as allowed, to the operator who approves it. */
 const UPDATE = OF_HOSTILE.replace('disable-open-service', 'clear-open-service')
   .replace('then: disable_service', 'then: { action: update_service, with: { patch: { spec: { hostile: null } } } }')
   .replace('mode: enforce', 'mode: approve');
@@ -57,7 +58,7 @@ const HOSTILE = fc
 let org: Organization;
 let receiver: Receiver;
 let runs: Ended[];
-/** What further commands write. */
+/** The output of further commands. */
 const written: string[] = [];
 
 beforeAll(async () => {
@@ -116,7 +117,7 @@ afterAll(async () => {
 });
 
 describe('a secret in a service record', () => {
-  it('is named as dropped, and the service is judged and acted on all the same', () => {
+  it('is named as dropped, and the service is still judged and acted on', () => {
     const report = JSON.parse(runs[0]?.out ?? '');
     expect(report.decisions).toContainEqual(
       expect.objectContaining({ rule: 'disable-open-service', target: 'open.eu.tw', decision: 'act' }),
@@ -129,7 +130,7 @@ describe('a secret in a service record', () => {
       'ServiceSpec.spec.http_settings.headers.Authorization',
     ]);
     expect(dropped.length).toBeGreaterThan(20);
-    expect(org.console.faults?.status().map(({ fired }) => fired > 0)).toEqual([true, true]); // it was really asked for
+    expect(org.console.faults?.status().map(({ fired }) => fired > 0)).toEqual([true, true]); // it was really requested
   });
 
   it('is in no report, log line or audit entry', () => {
@@ -142,12 +143,12 @@ describe('a secret in a service record', () => {
     for (const { ServiceID } of HOSTILE) expect(all).toContain(ServiceID);
     expect(all).toContain('spec.hostile');
     expect(all).not.toContain(CANARY);
-    const told = receiver.received.map(({ body }) => body);
-    expect(told.some((body) => body.includes('hostile'))).toBe(true);
-    expect(told.join()).not.toContain(CANARY);
+    const received = receiver.received.map(({ body }) => body);
+    expect(received.some((body) => body.includes('hostile'))).toBe(true);
+    expect(received.join()).not.toContain(CANARY);
   });
 
-  it('is in no file of the engine; neither is the API key, also when the API repeats it', () => {
+  it('is in no file of the engine; neither is the API key, even when the API repeats it', () => {
     const files = readdirSync(org.dir, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && entry.name.startsWith('trustward.db'))
       .map((entry) => join(entry.parentPath, entry.name));

@@ -1,4 +1,5 @@
-// pull: events over whole runs of the real engine: what one run read is there for the next, whichever rules it judged.
+// pull: events over whole runs of the real engine: what one run read is available to the next, whichever rules it
+// judged.
 import { afterEach, describe, expect, it } from 'vitest';
 import { buildReport, reportText } from '../../src/report/index.ts';
 import {
@@ -38,8 +39,8 @@ describe('events that a run over chosen rules has read', () => {
   });
 });
 
-describe('a log that goes on while the engine rests', () => {
-  it('events of before and after a restart are counted together, each once', async () => {
+describe('a log that grows while the engine is down', () => {
+  it('counts events from before and after a restart together, each once', async () => {
     org = await startOrganization({ devices: 20, rules: { service: DISABLE_FAILING } });
     const serviceId = org.console.fleet.addService('payroll', 'eu-1');
     errorsOf(serviceId, 3);
@@ -53,7 +54,7 @@ describe('a log that goes on while the engine rests', () => {
 });
 
 describe('an edition without events and services', () => {
-  it('the rules that read them are unknown, and the devices are judged all the same', async () => {
+  it('makes the rules that read them unknown, and devices are still judged', async () => {
     org = await startOrganization({
       devices: 20,
       compromised: 0,
@@ -75,7 +76,7 @@ describe('an edition without events and services', () => {
   });
 });
 
-describe('a console that goes wrong while devices are read', () => {
+describe('a console that fails while devices are read', () => {
   const DEVICES = '/api/v1/devices';
   async function runWith(fault: object, ban = BAN_BY_PAGES) {
     org = await startOrganization({ devices: 2_500, compromised: 0, rules: { ban } });
@@ -84,20 +85,20 @@ describe('a console that goes wrong while devices are read', () => {
     return org.run('enforce');
   }
 
-  it('pages that shift once are read again, and the run acts', async () => {
+  it('is read again after one shift, and the run acts', async () => {
     const { run, of } = await runWith({ kind: 'shift_pages', by: 1, skip: 1, times: 1 });
     expect(run.findings?.snapshot.sources.devices).toMatchObject({ trusted: true, count: 2_501 });
     expect(of('act')).toHaveLength(1);
   });
 
-  it('pages that shift every time: nothing is done, and the report says why', async () => {
+  it('makes the run do nothing when pages shift every time, with the reason in the report', async () => {
     const { run, of } = await runWith({ kind: 'shift_pages', by: 3 });
     expect(run.findings?.snapshot.sources.devices).toMatchObject({ trusted: false, reasons: [{ code: 'shifted' }] });
     expect(of('act')).toEqual([]);
     expect(org.console.writes()).toEqual([]);
   });
 
-  it('an answer that is cut off every time: nothing is judged, and the run is aborted', async () => {
+  it('aborts the run when every answer is cut off', async () => {
     await expect(runWith({ kind: 'truncated', how: 'json' })).rejects.toMatchObject({
       code: expect.stringMatching(/^api_/),
     });
@@ -105,14 +106,14 @@ describe('a console that goes wrong while devices are read', () => {
     expect(org.console.writes()).toEqual([]);
   });
 
-  it('a whole list that is cut off every time: nothing is done, and the report says why', async () => {
+  it('makes the run do nothing when every whole list is cut off, with the reason in the report', async () => {
     const { run, of } = await runWith({ kind: 'truncated', how: 'json' }, BAN_COMPROMISED);
     expect(run.findings?.snapshot.sources.devices).toMatchObject({ trusted: false, reasons: [{ code: 'incomplete' }] });
     expect(of('act')).toEqual([]);
     expect(org.console.writes()).toEqual([]);
   });
 
-  it('401 in the middle ends the run, and nothing is done', async () => {
+  it('ends the run without an action on a 401 in the middle', async () => {
     await expect(runWith({ kind: 'unauthorized', skip: 2 })).rejects.toMatchObject({ code: 'api_refused' });
     expect(org.console.writes()).toEqual([]);
   });
@@ -136,7 +137,7 @@ describe('records that cannot be read', () => {
     MdmData: { CompromisedStatus: index === 7 ? 'TRUE' : 'FALSE' },
   }));
 
-  it('one of 150 is named in the report, and the others are judged', async () => {
+  it('are named in the report when 1 of 150, and the others are judged', async () => {
     org = await startOrganization({ devices: 20, rules: { ban: BAN_BY_PAGES } });
     serve([...fleet.slice(0, 3), { SerialNumber: 'no id' }, ...fleet.slice(4)]);
     const { run, of } = await org.run('dry-run');
@@ -145,7 +146,7 @@ describe('records that cannot be read', () => {
     expect(reportText(await buildReport(store, run))).toContain('1 unreadable record (record 4: DeviceID is');
   });
 
-  it('two of 150 are more than 1 %: nothing is done, and the report says why', async () => {
+  it('prevent every action when 2 of 150, with the reason in the report', async () => {
     org = await startOrganization({ devices: 20, rules: { ban: BAN_BY_PAGES } });
     serve([{}, {}, ...fleet.slice(2)]);
     const { run, of } = await org.run('enforce');

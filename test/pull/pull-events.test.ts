@@ -1,4 +1,4 @@
-// pull: the event log: where reading begins and ends, what counts once, and what may be said of a stretch of time.
+// pull: the event log: where reading begins and ends, what counts once, and which stretch of time is known.
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Coverage } from '../../src/domain/snapshot.ts';
@@ -35,37 +35,37 @@ describe('where reading begins', () => {
   const known = [{ fromMs: NOW - 3 * WINDOW, toMs: NOW - MINUTE }];
   const start = (more: Partial<EventPullOptions>) => startOf(optionsOf(scriptedApi({}), { known, ...more }));
 
-  it('the first time: at the start of the longest window', () => {
+  it('is the start of the longest window at first', () => {
     expect(start({ known: [] })).toBe(NOW - WINDOW);
   });
-  it('afterwards: where the last read ended, less the overlap for events written late', () => {
+  it('is then the end of the last read, minus the overlap for events written late', () => {
     expect(start({})).toBe(NOW - MINUTE - EVENT_PULL_DEFAULT.overlapMs);
   });
-  it('never before the window, also when the overlap is longer', () => {
+  it('is never before the window, even with a longer overlap', () => {
     expect(start({ windowMs: 2 * MINUTE })).toBe(NOW - 2 * MINUTE);
   });
-  it('at the start of the window when the last read ended before it', () => {
+  it('is the start of the window when the last read ended before it', () => {
     expect(start({ known: [{ fromMs: 0, toMs: NOW - 2 * WINDOW }] })).toBe(NOW - WINDOW);
   });
-  it('at the start of a window that a changed rule made longer, once', () => {
+  it('is the start of a window that a changed rule made longer, once', () => {
     const short = [{ fromMs: NOW - 10 * MINUTE, toMs: NOW - MINUTE }];
     expect(start({ known: short, triedMs: 10 * MINUTE })).toBe(NOW - WINDOW);
     expect(start({ known: short, triedMs: WINDOW })).toBe(NOW - MINUTE - EVENT_PULL_DEFAULT.overlapMs);
   });
-  it('at the start of the window when the clock went back behind the last read', () => {
+  it('is the start of the window when the clock went back behind the last read', () => {
     expect(start({ known: [{ fromMs: 0, toMs: NOW + WINDOW }] })).toBe(NOW - WINDOW);
   });
 });
 
 describe('what is read', () => {
-  it('an event at the very bound is read, one before it is not', async () => {
+  it('includes an event exactly at the bound, and none before it', async () => {
     const { events } = await pullEvents(
       optionsOf(scriptedLog([OLD, at('bound', NOW - WINDOW), at('before', NOW - WINDOW - 1)])),
     );
     expect(events.map(({ id }) => id)).toEqual(['bound']);
   });
 
-  it('2,500 events over three pages: each once, although the inclusive bound repeats the last of a page', async () => {
+  it('has each of 2,500 events over three pages once, although the inclusive bound repeats the last of a page', async () => {
     const api = scriptedLog([OLD, ...many(2_500, (index) => NOW - WINDOW + index)]);
     const { events, reading } = await pullEvents(optionsOf(api));
     expect(new Set(events.map(({ id }) => id)).size).toBe(2_500);
@@ -77,49 +77,49 @@ describe('what is read', () => {
     ['exactly a page', 1_000],
     ['more than a page', 1_500],
     ['more than three pages', 3_200],
-  ])('%s of events in one millisecond: none is lost', async (_, count) => {
+  ])('loses none of %s of events in one millisecond', async (_, count) => {
     const log = [OLD, ...many(3, (index) => NOW - 5_000 + index, 'a'), ...many(count, () => NOW - 1_000, 'b')];
     const { events } = await pullEvents(optionsOf(scriptedLog([...log, at('last', NOW - 10)])));
     expect(events).toHaveLength(count + 4);
     expect(events.at(-1)?.id).toBe('last');
   });
 
-  it('a window that begins with a millisecond of 1,500 events: none is lost', async () => {
+  it('loses none of 1,500 events in the first millisecond of a window', async () => {
     const log = [OLD, ...many(1_500, () => NOW - 1_000), at('last', NOW - 10)];
     expect((await pullEvents(optionsOf(scriptedLog(log)))).events).toHaveLength(1_501);
   });
 
-  it('a server that gives 100 at a time loses nothing, also within one millisecond', async () => {
+  it('is complete from a server that returns 100 at a time, even within one millisecond', async () => {
     const log = [OLD, ...many(250, () => NOW - 1_000, 'same'), ...many(250, (index) => NOW - 900 + index, 'next')];
     const { events } = await pullEvents(optionsOf(scriptedLog(log, { pageMax: 100 })));
     expect(events).toHaveLength(500);
   });
 
-  it('a server that ignores `after` is read through, and what is too old is dropped', async () => {
+  it('is complete from a server that ignores `after`, without events that are too old', async () => {
     const log = [...many(1_500, (index) => NOW - 3 * WINDOW + index, 'old'), ...many(20, (index) => NOW - 500 + index)];
     const { events } = await pullEvents(optionsOf(scriptedLog(log, { ignores: 'after' })));
     expect(events).toHaveLength(20);
   });
 
-  it('a server that ignores `skip` does not keep the reader forever', async () => {
+  it('ends on a server that ignores `skip`', async () => {
     const api = scriptedLog([OLD, ...many(5, () => NOW - 500)], { ignores: 'skip' });
     expect((await pullEvents(optionsOf(api))).events).toHaveLength(5);
     expect(api.asked.length).toBeLessThan(10);
   });
 
-  it('an event that comes again under its id counts once', async () => {
+  it('counts an event with a repeated id once', async () => {
     const twice = [at('same', NOW - 400), at('same', NOW - 300), OLD];
     expect((await pullEvents(optionsOf(scriptedLog(twice)))).events).toHaveLength(1);
   });
 
-  it('an event written late, before the last read ended, is seen within the overlap', async () => {
+  it('includes an event written late, within the overlap', async () => {
     const known = [{ fromMs: NOW - 2 * WINDOW, toMs: NOW - MINUTE }];
     const late = at('late', NOW - 3 * MINUTE);
     const { events } = await pullEvents(optionsOf(scriptedLog([OLD, late]), { known }));
     expect(events.map(({ id }) => id)).toEqual(['late']);
   });
 
-  it('two hundred pages are too many: nothing is claimed to be known', async () => {
+  it('ends at two hundred pages, and nothing counts as known', async () => {
     const settings = { ...EVENT_PULL_DEFAULT, pagesMax: 2 };
     const log = many(3_000, (index) => NOW - WINDOW + index);
     const { reading, coverage } = await pullEvents(optionsOf(scriptedLog(log), { settings }));
@@ -141,7 +141,7 @@ describe('events that cannot be read', () => {
     expect(reading.trusted).toBe(true);
   });
 
-  it('more than 1 % of them: the log is not trusted', async () => {
+  it('make the log untrusted above 1 %', async () => {
     const log = [OLD, ...many(100, (index) => NOW - WINDOW + index), at('odd-1', null), at('odd-2', {})];
     const { reading } = await pullEvents(optionsOf(scriptedLog(log)));
     expect(reading).toMatchObject({ trusted: false, reasons: [{ code: 'unreadable_records' }] });
@@ -152,27 +152,27 @@ describe('what is known afterwards', () => {
   const coverageOf = async (api: EventPullOptions['api'], more: Partial<EventPullOptions> = {}) =>
     (await pullEvents(optionsOf(api, more))).coverage;
 
-  it('the whole window, when the log reaches back behind it', async () => {
+  it('is the whole window when the log reaches back behind it', async () => {
     expect(await coverageOf(scriptedLog([OLD]))).toEqual({ fromMs: NOW - WINDOW, toMs: NOW });
   });
-  it('the whole window, when the log is young and nothing was cut off', async () => {
+  it('is the whole window when the log is young and nothing was cut off', async () => {
     expect(await coverageOf(scriptedLog([at('first', NOW - 5)]))).toEqual({ fromMs: NOW - WINDOW, toMs: NOW });
     expect(await coverageOf(scriptedLog([]))).toEqual({ fromMs: NOW - WINDOW, toMs: NOW });
   });
-  it('only since the oldest event, when 10,000 are kept and that is younger than the window', async () => {
+  it('begins at the oldest event when 10,000 are kept and it is younger than the window', async () => {
     const api = scriptedLog([at('oldest', NOW - 5_000), at('newest', NOW - 10)], { count: 10_001 });
     expect(await coverageOf(api)).toEqual({ fromMs: NOW - 5_000, toMs: NOW });
   });
-  it('no more than two weeks, whatever the window', async () => {
+  it('is at most two weeks, whatever the window', async () => {
     const coverage = await coverageOf(scriptedLog([at('young', NOW - 5)]), { windowMs: 30 * 24 * WINDOW });
     expect(coverage).toEqual({ fromMs: NOW - EVENT_PULL_DEFAULT.retainedMs, toMs: NOW });
   });
 });
 
-describe('a log that cannot be relied on', () => {
+describe('a log that is not reliable', () => {
   const failing = (error: AppError) => optionsOf(scriptedApi({ events: () => Promise.reject(error) }));
 
-  it('newest first although it was asked ascending: nothing is taken and nothing is known', async () => {
+  it('in descending order is not used, and nothing counts as known', async () => {
     const { reading, events, coverage } = await pullEvents(
       optionsOf(
         scriptedLog(
@@ -184,11 +184,11 @@ describe('a log that cannot be relied on', () => {
     expect({ events, coverage }).toEqual({ events: [], coverage: undefined });
     expect(reading).toMatchObject({ trusted: false, reasons: [{ code: 'shifted' }] });
   });
-  it('403 is an edition without events', async () => {
+  it('with status 403 is an edition without events', async () => {
     const { reading } = await pullEvents(failing(new AppError('api_forbidden', 'not in this edition')));
     expect(reading).toMatchObject({ state: 'unavailable', trusted: false, reasons: [{ code: 'unavailable' }] });
   });
-  it('a broken answer is a failed source, in the words of the API', async () => {
+  it('with a broken answer is a failed source, with the API’s message', async () => {
     const { reading } = await pullEvents(failing(new AppError('api_answer', 'the answer is not JSON')));
     expect(reading.reasons).toEqual([{ source: 'events', code: 'incomplete', text: 'events: the answer is not JSON' }]);
     expect(reading.state).toBe('failed');
@@ -196,7 +196,7 @@ describe('a log that cannot be relied on', () => {
   it.each(['api_refused', 'stopped'] as const)('`%s` ends the run', async (code) => {
     await expect(pullEvents(failing(new AppError(code, 'over')))).rejects.toMatchObject({ code });
   });
-  it('a clock that differs by more than five minutes', async () => {
+  it('with a clock difference over five minutes is not trusted', async () => {
     const api = Object.assign(scriptedLog([OLD]), { skewMs: () => -301_000 });
     expect((await pullEvents(optionsOf(api))).reading.reasons[0]).toMatchObject({ code: 'clock_skew' });
   });

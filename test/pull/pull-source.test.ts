@@ -1,4 +1,4 @@
-// pull: one source, record by record: when it is read again, what a broken reading is called, and what ends the run.
+// pull: one source, record by record: when it is read again, how a broken reading is named, and what ends the run.
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Facts } from '../../src/domain/facts.ts';
@@ -11,7 +11,7 @@ const device = (id: unknown, more: Facts = {}) => ({ DeviceID: id, SerialNumber:
 const fleet = (count: number) => Array.from({ length: count }, (_, index) => device(`d${index}`));
 const shifted = () => new AppError('api_answer', 'the list changed', { detail: { cause: 'shifted' } });
 
-/** One entry an attempt: pages of records, or errors to break with. */
+/** One item per attempt: pages of records, or errors. */
 function attempts(...script: (unknown[] | AppError)[][]): { api: Api; made: () => number } {
   let made = 0;
   async function* pages(): AsyncGenerator<Page> {
@@ -30,7 +30,7 @@ interface Collected {
   ids: unknown[];
 }
 
-/** Each attempt has a consumer of its own: what a broken one saw is nowhere in the next. */
+/** Each attempt has its own consumer: what a broken one saw is not in the next. */
 function pull(api: Api, more: Partial<PullOptions<Collected>> = {}) {
   return pullSource<Collected>({
     api,
@@ -57,7 +57,7 @@ describe('a source that was read whole', () => {
     expect(made()).toBe(1);
   });
 
-  it('the services come unpaged, whatever is asked', async () => {
+  it('is unpaged for services in every case', async () => {
     async function* stream() {
       yield [{ ServiceID: 'a' }];
       yield [{ ServiceID: 'b' }];
@@ -80,7 +80,7 @@ describe('a source that is read again once', () => {
     ['it broke in the middle', [fleet(2), new AppError('api_unreachable', 'the connection broke')]],
     ['a key came twice', [[...fleet(2), device('d0')]]],
     ['not one record came', [new AppError('api_answer', 'garbage')]],
-  ])('%s, and the second reading is whole', async (_, first) => {
+  ])('after %s is whole in the second reading', async (_, first) => {
     const { api, made } = attempts(first, [fleet(4)]);
     const { reading, result } = await pull(api);
     expect(reading).toMatchObject({ state: 'read', count: 4, trusted: true });
@@ -88,21 +88,21 @@ describe('a source that is read again once', () => {
     expect(made()).toBe(2);
   });
 
-  it('a list that shifts every time is not trusted, and is not read a third time', async () => {
+  it('and shifts every time is not trusted, and not read a third time', async () => {
     const { api, made } = attempts([fleet(2), shifted()]);
     const { reading } = await pull(api);
     expect(reading).toMatchObject({ trusted: false, state: 'read', reasons: [{ code: 'shifted' }] });
     expect(made()).toBe(2);
   });
 
-  it('a reading that breaks every time says how far it came', async () => {
+  it('and breaks every time reports how far it came', async () => {
     const { reading } = await pull(attempts([fleet(2), new AppError('api_answer', 'it ended too early')]).api);
     expect(reading.reasons).toEqual([
       { source: 'devices', code: 'incomplete', text: 'devices: after 2 records: it ended too early' },
     ]);
   });
 
-  it('a repeated key counts once, and the second record is not judged', async () => {
+  it('counts a repeated key once, without judging the second record', async () => {
     const { reading, result } = await pull(attempts([[...fleet(3), device('d1')]]).api);
     expect(result?.ids).toEqual(['d0', 'd1', 'd2']);
     expect(reading).toMatchObject({ count: 3, trusted: false, reasons: [{ code: 'repeated_key' }] });
@@ -110,14 +110,14 @@ describe('a source that is read again once', () => {
 });
 
 describe('a source that cannot be read at all', () => {
-  it('403 is an edition without it: unavailable, asked once', async () => {
+  it('with status 403 is unavailable, and requested once', async () => {
     const { api, made } = attempts([new AppError('api_forbidden', 'not in this edition')]);
     const { reading, result } = await pull(api);
     expect(reading).toMatchObject({ state: 'unavailable', trusted: false, reasons: [{ code: 'unavailable' }] });
     expect(result).toBeUndefined();
     expect(made()).toBe(1);
   });
-  it('anything else is a failed source', async () => {
+  it('for any other reason is a failed source', async () => {
     const { reading } = await pull(attempts([new AppError('api_unreachable', 'no connection')]).api);
     expect(reading).toMatchObject({ state: 'failed', trusted: false });
     expect(reading.reasons[0]?.text).toBe('devices: no connection');
@@ -127,7 +127,7 @@ describe('a source that cannot be read at all', () => {
     await expect(pull(api)).rejects.toMatchObject({ code });
     expect(made()).toBe(1);
   });
-  it('a process that is being stopped reads no further page', async () => {
+  it('stops at the current page when the process ends', async () => {
     const stopping = new AbortController();
     stopping.abort();
     await expect(pull(attempts([fleet(1)]).api, { signal: stopping.signal })).rejects.toMatchObject({
@@ -137,7 +137,7 @@ describe('a source that cannot be read at all', () => {
 });
 
 describe('records that cannot be read', () => {
-  it('are counted and named by their place, and the others are judged', async () => {
+  it('are counted and named by position, and the others are judged', async () => {
     const bad = [null, 'text', [1], device(7), device(''), { DeviceID: 'x' }, device('y', { SerialNumber: 5 })];
     const { reading, result } = await pull(
       attempts([[device('ok'), ...bad, device('empty', { SerialNumber: '' })]]).api,
@@ -158,12 +158,12 @@ describe('records that cannot be read', () => {
     expect(reading.reasons).toMatchObject([{ code: 'unreadable_records' }]);
   });
 
-  it('a key that is only inherited is no key', async () => {
+  it('include those with an inherited key', async () => {
     const { reading } = await pull(attempts([[Object.create({ DeviceID: 'd', SerialNumber: 's' })]]).api);
     expect(reading.unreadable.examples).toEqual(['record 1: DeviceID is missing']);
   });
 
-  it('one of a hundred is tolerated, and at most a hundred are named', async () => {
+  it('are tolerated when 1 of 100, and at most a hundred are named', async () => {
     expect((await pull(attempts([[...fleet(99), null]]).api)).reading).toMatchObject({ trusted: true });
     const { reading } = await pull(attempts([Array(150).fill(null)]).api);
     expect(reading.unreadable.count).toBe(150);

@@ -1,4 +1,4 @@
-// pull: what is made of single records: events' subjects, secrets, and the index of serial numbers.
+// pull: how single records are read: subjects of events, secrets, and the index of serial numbers.
 import { describe, expect, it } from 'vitest';
 import type { Facts } from '../../src/domain/facts.ts';
 import { readEvent } from '../../src/pull/event-record.ts';
@@ -36,7 +36,7 @@ describe('an event', () => {
     expect(read({ service: { id: '', name: '' } }).serviceId).toBeUndefined();
   });
 
-  it('has its severity in capitals, and its 19-digit integers as text, as the store gives them back', () => {
+  it('has its severity in capitals, and its 19-digit integers as text, as the store returns them', () => {
     const event = read({ severity: 'error', trustscore: { timestamp: 1_763_700_000_123_456_789n } });
     expect(event.severity).toBe('ERROR');
     expect(event.body).toMatchObject({ trustscore: { timestamp: '1763700000123456789' } });
@@ -47,7 +47,7 @@ describe('an event', () => {
     ['absent', { created_at: 1 }],
     ['in nanoseconds', { id: 'e', created_at: 1_763_700_000_123_456_789n }],
     ['a fraction of a millisecond', { id: 'e', created_at: 1.5 }],
-  ])('whose key or time is %s is unreadable', (_, value) => {
+  ])('with %s as its key or time is unreadable', (_, value) => {
     expect(readEvent(value, new Set()).ok).toBe(false);
   });
 });
@@ -93,25 +93,25 @@ describe('secrets of a service', () => {
       { ServiceSpec: JSON.stringify({ tags: { oidc: `{"client_secret":"${CANARY}"}` } }) },
       'ServiceSpec.tags.oidc.client_secret',
     ],
-  ])('%s is dropped and named', (_, record, name) => {
+  ])('are dropped and named: %s', (_, record, name) => {
     const { text, names } = dropped({ ServiceID: 's', ...record });
     expect(text).not.toContain(CANARY);
     expect(names).toEqual([name]);
   });
 
-  it('a text that is no JSON and may hold one is dropped whole', () => {
+  it('in a text that is not JSON drop the whole text', () => {
     const { text, names } = dropped({ OIDCClientSpec: `client_secret=${CANARY}` });
     expect(text).not.toContain(CANARY);
     expect(names[0]).toContain('OIDCClientSpec (whole');
   });
 
-  it('what holds none stays as it came, to the byte', () => {
+  it('leave specs without any unchanged to the byte', () => {
     const spec = '{"kind":"BanyanService",  "spec":{"client_cidrs":[],"n":1763700000123456789}}';
     const record = { ServiceID: 's', ServiceSpec: spec, OIDCEnabled: 'TRUE' };
     expect(dropped(record).record).toBe(record);
   });
 
-  it('a spec that is nested to exhaust the reader is dropped whole, and the run goes on', () => {
+  it('in an over-nested spec drop it whole, and the run continues', () => {
     const deep = (levels: number) => `${'{"a":'.repeat(levels)}{"secret":"${CANARY}"}${'}'.repeat(levels)}`;
     for (const levels of [150, 100_000]) {
       const { text, names } = dropped({ ServiceSpec: deep(levels) });
@@ -120,7 +120,7 @@ describe('secrets of a service', () => {
     }
   });
 
-  it('the rest of a spec that held one is still there', () => {
+  it('leave the rest of their spec in place', () => {
     const { record } = dropped({
       ServiceSpec: `{"metadata":{"name":"pay"},"token":"${CANARY}","n":1763700000123456789}`,
     });
@@ -136,7 +136,7 @@ describe('the index of serial numbers', () => {
     ...more,
   });
 
-  it('tells all devices of one serial number, in the order in which they were read', () => {
+  it('returns all devices of one serial number, in the order of reading', () => {
     const index = new FleetIndex(['Banned']);
     for (const id of ['a', 'b', 'c']) index.add(device(id, 'shared', { Platform: 'macOS', Banned: 'TRUE' }));
     index.add(device('d', 'own'));
@@ -146,7 +146,7 @@ describe('the index of serial numbers', () => {
     expect(index.devicesOf('nobody')).toEqual([]);
   });
 
-  it('a serial number that is the name of a member of every object is one like any other', () => {
+  it('treats the name of a built-in member like any serial number', () => {
     const index = new FleetIndex();
     expect(index.devicesOf('constructor')).toEqual([]);
     index.add(device('a', '__proto__', { Model: 'toString', Platform: 'constructor' }));

@@ -1,9 +1,10 @@
-// test pull: an API that answers what a test says, where the console cannot be made to: a server that ignores its
-// parameters, a list that differs from one attempt to the next. All else rejects, so that nothing is asked by accident.
+// test pull: an API that answers as the test sets, for behavior that the console lacks: a server that ignores its
+// parameters, a list that differs from one attempt to the next. Everything else rejects, so that no unexpected request
+// passes.
 import { AppError } from '../../src/domain/errors.ts';
 import type { Api, Clock, EventQuery } from '../../src/domain/ports.ts';
 
-/** Stands still; tests that need another time give it. */
+/** Stands still; tests that need another time set it. */
 export function stillClock(nowMs = 1_800_000_000_000): Clock {
   return { nowMs: () => nowMs, monotonicMs: () => 0, sleep: () => Promise.resolve() };
 }
@@ -20,19 +21,19 @@ function unexpected(name: string | symbol): AppError {
 }
 
 export interface LogOptions {
-  /** The server never gives more at once than this. */
+  /** The server never returns more at once than this. */
   pageMax?: number;
   ignores?: 'order' | 'after' | 'skip';
-  /** What the count answers; the number of events when left out. */
+  /** The answer of the count; by default the number of events. */
   count?: number;
 }
 
 export interface ScriptedLog extends Api {
-  /** What was asked of the list, in order. */
+  /** The requests for the list, in order. */
   asked: EventQuery[];
 }
 
-/** An event log: values as they come over the wire, told by `created_at`; newest first unless asked otherwise. */
+/** An event log: values as they come over the wire, ordered by `created_at`; newest first by default. */
 export function scriptedLog(log: { created_at: unknown }[], options: LogOptions = {}): ScriptedLog {
   const asked: EventQuery[] = [];
   const timeOf = (value: { created_at: unknown }) =>

@@ -1,4 +1,5 @@
-// test: what services' specs hold secrets in, at any depth and in JSON within JSON, for fast-check. Nothing here is a secret.
+// test: the forms of secrets in services' specs, at any depth and in JSON within JSON, for fast-check. Nothing here is
+// a secret.
 import fc from 'fast-check';
 import type { Fact, Facts } from '../../src/domain/facts.ts';
 
@@ -32,7 +33,7 @@ const name = fc.constantFrom(...NAMES);
 const text = fc.constantFrom(...TEXTS);
 const pairName = fc.constantFrom('name', 'Name', 'key', 'header');
 
-/** One value that holds the canary in one of the forms. */
+/** One value that contains the canary in one of the forms. */
 const form: fc.Arbitrary<Fact> = fc.oneof(
   fc.tuple(name, fc.constantFrom<Fact>(CANARY, [CANARY], { old: CANARY })).map(([key, value]) => ({ [key]: value })),
   text,
@@ -40,7 +41,7 @@ const form: fc.Arbitrary<Fact> = fc.oneof(
   fc.tuple(pairName, name).map(([key, header]) => [{ [key]: header, value: CANARY, enabled: true }]),
 );
 
-/** What stands around it; `json` is a text that has to be read to be looked into. */
+/** What is around it; `json` is a text that has to be parsed to see inside. */
 const WRAPS: Record<string, (value: Fact) => Fact> = {
   member: (value) => ({ kind: 'x', inner: value }),
   list: (value) => ['a', value],

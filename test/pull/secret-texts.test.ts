@@ -1,4 +1,4 @@
-// domain: texts that mention a secret, and facts whose field is called like one: what is hidden, what stays, what still compares.
+// domain: texts that mention a secret, and facts with a secret's name: what is hidden, what stays, what still compares.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { redacted, textWithoutSecrets } from '../../src/domain/secrets.ts';
@@ -14,12 +14,12 @@ function readBody(body: object) {
   return { body: read.event.body, dropped: [...dropped] };
 }
 
-describe('what a server says of a secret', () => {
+describe('a server’s message about a secret', () => {
   it.each([
     ...['invalid token: expired', 'Authorization: missing', 'the API key: not found', 'refresh_token=invalid'],
     ...['Bearer token required', 'access token: signature is invalid', 'token: jwt expired; sign in again'],
     ...['session key: unknown device', 'invalid_grant: refresh token: revoked at 2026-01-01', '[error] token: expired'],
-  ])('%j is lost to the people who have to mend it', (text) => {
+  ])('stays readable: %j', (text) => {
     expect(textWithoutSecrets(text)).toBe(text);
     expect(readBody({ message: text, policies: [text] })).toMatchObject({
       body: { message: text, policies: [text] },
@@ -41,16 +41,16 @@ describe('what a server says of a secret', () => {
     ['pem -----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY----- is old', 'pem [dropped] is old'],
     ['https://user:canary@h.example/ is down', 'https://[dropped]@h.example/ is down'],
     ['token=[dropped]canary', 'token=[dropped]'],
-  ])('%j keeps the secret, or loses all around it', (text, kept) => {
+  ])('loses only the secret: %j', (text, kept) => {
     expect(textWithoutSecrets(text)).toBe(kept);
     expect(textWithoutSecrets(kept)).toBe(kept);
   });
 
-  it('holds a secret in any form, and it is told', () => {
+  it('shows no secret in any form', () => {
     fc.assert(
       fc.property(hostile, (value) => {
         expect(textWithoutSecrets(JSON.stringify(value))).not.toContain(CANARY);
-        // A pair is told by its JSON alone.
+        // Only its JSON marks a pair.
         if (!JSON.stringify(value).includes('enabled'))
           expect(textWithoutSecrets(`refused: ${JSON.stringify(value)}`)).not.toContain(CANARY);
       }),
@@ -58,7 +58,7 @@ describe('what a server says of a secret', () => {
     );
   });
 
-  it('is hostile and takes longer than its length accounts for', () => {
+  it('takes linear time even when hostile', () => {
     const parts = [
       'pwd="x ',
       "token='",
@@ -76,7 +76,7 @@ describe('what a server says of a secret', () => {
 });
 
 describe('an event', () => {
-  it('keeps a secret in any form', () => {
+  it('keeps no secret in any form', () => {
     fc.assert(
       fc.property(hostile, (value) => {
         const { body, dropped } = readBody({ message: value, detail: { value } });
@@ -88,7 +88,7 @@ describe('an event', () => {
     );
   });
 
-  it('loses what rules judge by to a field that is called like a secret', () => {
+  it('keeps what rules judge by in a field with the name of a secret', () => {
     const event = {
       token: { id: 'tok-12ab34cd', ok: true, type: 'refresh' },
       authorization: { result: 'denied', policy_id: 'p1' },
@@ -98,7 +98,7 @@ describe('an event', () => {
     expect(readBody(event)).toEqual({ body: { id: 'e1', created_at: 1, ...event }, dropped: [] });
   });
 
-  it('with another secret is the same event to a rule that counts different ones', () => {
+  it('with another secret is a different event to a rule that counts distinct ones', () => {
     const texts = [`pwd=${CANARY}`, `pwd=${CANARY}`, `pwd=${CANARY}2`].map(
       (message) => readBody({ message }).body.message,
     );
@@ -110,7 +110,7 @@ describe('an event', () => {
 
 describe('a fact', () => {
   it.each(['COMPLIANT', 'NON_COMPLIANT', 'AES256_GCM', 'TLS13', 'Not set', '2026-01-01', '90', 6, true, null])(
-    '%j is hidden since its field is called like a secret',
+    '%j is kept although its field has the name of a secret',
     (value) => {
       expect(redacted(value, 'MdmData.PasscodeStatus')).toBe(value);
       expect(redacted([value], 'MdmData.AuthToken')).toEqual([value]);
@@ -122,20 +122,20 @@ describe('a fact', () => {
     ['a password with digits', 'Summer2024', 'MdmData.Password'],
     ['a text that holds one', `lab, pwd=${CANARY}`, 'MdmData.Note'],
     ['a token of a known form', JWT, 'MdmData.Note'],
-  ])('that is %s is kept, or equal to another', (_, value, name) => {
-    const told = redacted(value, name);
-    expect(told).toMatch(/^\[dropped [0-9a-f]{8}\]$/);
-    expect(redacted(value, name)).toBe(told);
-    expect(redacted(`${value}x`, name)).not.toBe(told);
+  ])('that is %s is hidden, and differs from another', (_, value, name) => {
+    const kept = redacted(value, name);
+    expect(kept).toMatch(/^\[dropped [0-9a-f]{8}\]$/);
+    expect(redacted(value, name)).toBe(kept);
+    expect(redacted(`${value}x`, name)).not.toBe(kept);
   });
 
-  it('holds a secret in any form, or is told otherwise when it is told again', () => {
+  it('holds no secret in any form, and stays the same when redacted again', () => {
     const anyName = fc.constantFrom('Note', 'MdmData.PasswordPolicy', 'AuthToken');
     fc.assert(
       fc.property(hostile, anyName, (value, name) => {
-        const told = redacted(value, name);
-        expect(JSON.stringify(told)).not.toContain(CANARY);
-        expect(redacted(told, name)).toEqual(told);
+        const kept = redacted(value, name);
+        expect(JSON.stringify(kept)).not.toContain(CANARY);
+        expect(redacted(kept, name)).toEqual(kept);
       }),
       { numRuns: 1_000 },
     );

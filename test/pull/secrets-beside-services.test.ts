@@ -1,4 +1,5 @@
-// pull: secrets in what devices and events say, which people type and agents send: kept in no fact, plan, event or audit entry.
+// pull: secrets in the texts of devices and events, which people type and agents send: kept in no fact, plan, event or
+// audit entry.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import type { Facts } from '../../src/domain/facts.ts';
@@ -9,7 +10,7 @@ import { migrate } from '../../src/store/migrate.ts';
 import { type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 import { CANARY } from './secret-forms.ts';
 
-/** Reads fields that hold secrets: by their name, in their text, in a list, and one that holds none. */
+/** Reads fields with secrets: by name, in their text, in a list; and one without any. */
 function readingRule(): LoadedRule {
   const text = `
 id: ban-odd
@@ -63,8 +64,8 @@ function everything(): string {
   return JSON.stringify(tables.map(({ name }) => db.all(`SELECT * FROM "${name}"`)));
 }
 
-describe('a secret in what a device or an event says', () => {
-  it('is in a fact, a plan, an event or an audit entry; the device is judged by it all the same', async () => {
+describe('a secret in a text of a device or an event', () => {
+  it('is in no fact, plan, event or audit entry; the device is still judged by it', async () => {
     const { plan, decisions, run } = await on.run();
     expect(decisions.map(({ facts }) => facts)).toEqual([
       {
@@ -83,7 +84,7 @@ describe('a secret in what a device or an event says', () => {
     expect(everything()).not.toContain(CANARY);
   });
 
-  it('keeps the approval from being refused by the name of a field that did drift', async () => {
+  it('is redacted when a drifted field refuses an approved plan', async () => {
     const { plan } = await on.run();
     await on.approve(plan);
     on.platform.patch('d1', { Model: `M2 pwd=${CANARY}` });
@@ -97,7 +98,7 @@ describe('a secret in what a device or an event says', () => {
 });
 
 describe('an event without a secret', () => {
-  it('loses something to the search for them', () => {
+  it('stays unchanged by the search for secrets', () => {
     const event: Facts = {
       id: 'e1',
       created_at: 1_800_000_000_000,

@@ -1,5 +1,5 @@
-// pull: what of a service is taken for a secret, and what is not: a secret that is kept is read by many, and a fact that is
-// dropped for nothing is unknown to every rule.
+// pull: which parts of a service count as a secret, and which do not: a kept secret is read by many, and a fact dropped
+// without need is unknown to every rule.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Fact, Facts } from '../../src/domain/facts.ts';
@@ -16,7 +16,7 @@ const inSpec = (value: Fact) => dropped(serviceWith('shop', value));
 const hostileOf = (record: Facts): unknown => JSON.parse(String(record.ServiceSpec)).spec.hostile;
 
 describe('a secret', () => {
-  it('in any form, at any depth and in JSON within JSON, is in no kept record and in no name of what was dropped', () => {
+  it('in any form, at any depth and in JSON within JSON, is in no kept record and in no reported name', () => {
     fc.assert(
       fc.property(hostile, (value) => {
         const { text, names, record } = inSpec(value);
@@ -47,7 +47,7 @@ describe('a secret', () => {
     expect(hostileOf(record)).toEqual(rest);
   });
 
-  it('that hostile text hides among half-made ones is looked for in a time that grows with the text', () => {
+  it('hidden in hostile text among partial ones is found in time linear in the text', () => {
     const parts = ['://a', 'password"', 'Bearer ', 'a= ', 'x@', '-----BEGIN ', ':\\/\\/', `${'p'.repeat(79)} `];
     for (const part of parts) {
       const { text } = dropped({ ServiceID: 's', Description: `${part.repeat(100_000)} pwd=${CANARY}` });
@@ -56,8 +56,8 @@ describe('a secret', () => {
   });
 });
 
-describe('what is no secret', () => {
-  // docs/management-api.md, and what stands in specs beside secrets.
+describe('what is not a secret', () => {
+  // docs/management-api.md, and further names that occur in specs beside secrets.
   const NAMES =
     'Name Email Groups SerialNumbers TrustData Roles DeviceID KeyID key key_id key_file cert_file client_certificate ' +
     'custom_tls_cert tls_sni host_tag_selector mandatory_headers post_auth_redirect_path trust_auth trust_cb client_id ' +
@@ -77,12 +77,12 @@ describe('what is no secret', () => {
     expect(dropped(record).record).toBe(record);
   });
 
-  it('stays under a name of a secret: switches, nothing, and how many there are', () => {
+  it('stays under a name of a secret: switches, empty values and counts', () => {
     const record = serviceWith('shop', { password: null, token: true, secret: '', pwd: 'FALSE', max_tokens: 5 });
     expect(dropped(record).record).toBe(record);
   });
 
-  it("is a service's id, which is called by as it came, whatever it looks like", () => {
+  it("includes a service's id, which stays exact whatever it looks like", () => {
     const { record, names } = dropped({ ...serviceWith('shop', 1), ServiceID: 'pwd=x', pwd: CANARY });
     expect(record.ServiceID).toBe('pwd=x');
     expect(names).toContain('pwd');

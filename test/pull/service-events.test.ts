@@ -1,4 +1,4 @@
-// pull: an event that does not say whose it is, but which the server counts to a service.
+// pull: an event that names no service, but which the server counts to one.
 import { describe, expect, it } from 'vitest';
 import type { TrustEvent } from '../../src/domain/event.ts';
 import type { Api, EventQuery } from '../../src/domain/ports.ts';
@@ -21,7 +21,7 @@ function events(...values: object[]): TrustEvent[] {
   });
 }
 
-/** A server of these services that knows whose each event is, whether the event says so or not. */
+/** A server of these services that knows each event's service, whether the event names it or not. */
 function server(
   names: string[],
   owner: Record<string, string>,
@@ -50,7 +50,7 @@ function server(
 
 const NAMES = Array.from({ length: 40 }, (_, index) => `service-${index}`);
 
-describe('events of services that do not say so', () => {
+describe('events that do not name their service', () => {
   it('get the service that the server counts them to', async () => {
     const read = events(raw('a'), raw('b'), raw('c'));
     const { api, asked } = server(NAMES, { a: 'service-7', c: 'service-31' });
@@ -60,7 +60,7 @@ describe('events of services that do not say so', () => {
     expect(asked.every((query) => query.afterMs === 500)).toBe(true);
   });
 
-  it('cost one count when the server knows of no more than the events say', async () => {
+  it('cost one count when the server counts no more than the events name', async () => {
     const read = events(raw('a', { service: { name: 'service-3', id: 'service-3.eu.x' } }), raw('b'));
     const { api, asked, listed } = server(NAMES, { a: 'service-3' });
     await attributeToServices(api, read, 500);
@@ -68,7 +68,7 @@ describe('events of services that do not say so', () => {
     expect(read[1]?.serviceName).toBeUndefined();
   });
 
-  it('cost nothing when every event says whose it is', async () => {
+  it('cost nothing when every event names its service', async () => {
     const read = events(
       raw('a', { service: { name: 'service-3' } }),
       raw('b', { link: { destination: { service_name: 'service-4' } } }),

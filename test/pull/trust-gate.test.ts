@@ -71,14 +71,14 @@ describe('the trust gate', () => {
     );
   });
 
-  it('all causes are told, each with its figures', () => {
+  it('names all causes, each with its figures', () => {
     const baseline = baselineOf(1_000, { Level: { High: 1_000 } });
     const values = { Level: { High: 10, Low: 90 } };
     const texts = reasonsOf({ unreadable: 5, repeatedKeys: ['a', 'b'], skewMs: -400_000, values, baseline }).map(
       (reason) => reason.text,
     );
     expect(texts).toEqual([
-      'devices: 2 keys came more than once, such as `a`',
+      'devices: 2 keys occur more than once, such as `a`',
       'devices: 5 of 105 records have no readable key (more than 1 %), such as: record 3: DeviceID is missing',
       'devices: 100 records, 900 fewer than in the last trusted reading (more than 20 %)',
       'devices: Level is `High` in 10.0 % of records, and was in 100.0 % at the last trusted reading',

@@ -1,11 +1,11 @@
-// report: a run in the store is told as the design's JSON shape, whenever it is asked for.
+// report: a run in the store becomes the design's JSON shape, whenever it is requested.
 import { describe, expect, it } from 'vitest';
 import { buildReport } from '../../src/report/build-report.ts';
 import { reportJson } from '../../src/report/json.ts';
 import { addLiveRun, addRun, decision, intent, openStore, plan, START_MS, tally } from '../support/filled-store.ts';
 
 describe('buildReport', () => {
-  it('tells a dry run in the shape that other programs read', async () => {
+  it('describes a dry run in the shape that other programs read', async () => {
     const store = openStore();
     const run = await addRun(store, { decisions: [decision()] });
     const report = JSON.parse(reportJson(await buildReport(store, run)));
@@ -66,7 +66,7 @@ describe('buildReport', () => {
     expect(reportJson(report)).toContain('"1763717000123456789"');
   });
 
-  it('counts an action that was found done by reading back as succeeded, and one in doubt as unknown', async () => {
+  it('counts an action that a read-back found done as succeeded, and one in doubt as unknown', async () => {
     const store = openStore();
     const run = await addRun(store, {
       mode: 'enforce',
@@ -80,7 +80,7 @@ describe('buildReport', () => {
     expect(summary).toMatchObject({ act: 3, succeeded: 1, unknown: 1, pending: 1, dry_run: 0 });
   });
 
-  it('goes on counting what an earlier run left parked, since it still needs a person', async () => {
+  it('still counts what an earlier run left parked, since it needs a person', async () => {
     const store = openStore();
     const doubt = { decision: 'skip' as const, reason: 'in_doubt' as const, outcome: undefined, intentId: 'intent1' };
     const run = await addRun(store, {
@@ -92,7 +92,7 @@ describe('buildReport', () => {
     expect(summary).toMatchObject({ act: 0, skip: 1, parked: 1, unknown: 0 });
   });
 
-  it('tells when the request was made and answered', async () => {
+  it('shows when the request was made and answered', async () => {
     const store = openStore();
     const run = await addLiveRun(store);
     const report = await buildReport(store, run);
@@ -103,7 +103,7 @@ describe('buildReport', () => {
     });
   });
 
-  it('shows a decision that still stands in a later run, with the run that wrote it', async () => {
+  it('shows a decision still in force in a later run, with the run that wrote it', async () => {
     const store = openStore();
     await addRun(store, { id: 'run1', decisions: [decision()] });
     const later = await addRun(store, { id: 'run2', startedAt: START_MS + 60_000, tallies: [tally()] });
@@ -111,7 +111,7 @@ describe('buildReport', () => {
     expect(report.decisions).toMatchObject([{ id: 'decision1', unchanged: true, runId: 'run1', runSeq: 1 }]);
   });
 
-  it('no longer shows a decision that a later run ended, but does in the report of its own run', async () => {
+  it('shows a decision that a later run ended only in the report of its own run', async () => {
     const store = openStore();
     const first = await addRun(store, { id: 'run1', decisions: [decision()] });
     const second = await addRun(store, { id: 'run2', endedDecisions: ['decision1'], tallies: [tally()] });
@@ -119,7 +119,7 @@ describe('buildReport', () => {
     expect((await buildReport(store, first)).decisions).toHaveLength(1);
   });
 
-  it('tells what waits in the plan, also when the plan was carried from an earlier run', async () => {
+  it('shows what waits in the plan, also when an earlier run made the plan', async () => {
     const store = openStore();
     const held = decision({ decision: 'hold', reason: 'approval_needed', mode: 'approve', outcome: undefined });
     await addRun(store, { id: 'run1', mode: 'enforce', decisions: [held], plan: plan(held) });
@@ -142,7 +142,7 @@ describe('buildReport', () => {
     expect(report.decisions).toMatchObject([{ id: 'decision2', inPlan: true }]);
   });
 
-  it("says that what a dry run would do is in that run's plan", async () => {
+  it("shows that what a dry run would do is in that run's plan", async () => {
     const store = openStore();
     const acting = decision();
     const reported = decision({ id: 'decision2', rule: 'report-only', cappedBy: undefined });
@@ -155,14 +155,14 @@ describe('buildReport', () => {
     ]);
   });
 
-  it('does not call a snapshot untrusted because this edition lacks a source', async () => {
+  it('calls a snapshot trusted when this edition lacks a source', async () => {
     const store = openStore();
     const reasons = [{ source: 'events' as const, code: 'unavailable' as const, text: 'events answered 403' }];
     const run = await addRun(store, { sources: { events: { state: 'unavailable', trusted: false, reasons } } });
     expect((await buildReport(store, run)).snapshot).toMatchObject({ trusted: true, reasons });
   });
 
-  it('says of a run that broke off before its snapshot only that', async () => {
+  it('reports a run that broke off before its snapshot as just that', async () => {
     const store = openStore();
     const { findings: _findings, planId: _planId, ...run } = await addRun(store);
     const report = await buildReport(store, { ...run, findings: undefined, planId: undefined, status: 'aborted' });

@@ -1,4 +1,4 @@
-// report, Markdown: fit to be pasted into a ticket, whatever a device calls itself.
+// report, Markdown: can be pasted into a ticket, whatever a device calls itself.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { buildReport } from '../../src/report/build-report.ts';
@@ -22,7 +22,7 @@ async function markdownOf(fill: RunFill): Promise<string> {
 }
 
 describe('the Markdown report', () => {
-  it('says of a dry run who would be banned, by which serial number, why and since when', async () => {
+  it('shows who a dry run would ban, by which serial number, why and since when', async () => {
     const text = await markdownOf({ decisions: [decision()] });
     expect(text).toContain('# Trustward: dry run, 2026-11-21 09:00:00 UTC');
     expect(text).toContain('Nothing was changed. A live run would act on 1 match.');
@@ -34,7 +34,7 @@ describe('the Markdown report', () => {
     expect(text).not.toContain('## Acted on');
   });
 
-  it('does not promise that a live run acts by a rule whose own mode is dry-run', async () => {
+  it('promises no action of a live run for a rule whose own mode is dry-run', async () => {
     const text = await markdownOf({
       decisions: [decision({ cappedBy: undefined })],
       tallies: [tally({ mode: 'dry-run' })],
@@ -66,20 +66,20 @@ describe('the Markdown report', () => {
     },
   );
 
-  it('does not tell a person to approve what a ceiling holds', async () => {
+  it('asks for no approval of what a ceiling holds', async () => {
     const capped = decision({ decision: 'hold', reason: 'ceiling', reasonText: '5 of 5 an hour', outcome: undefined });
     const text = await markdownOf({ decisions: [capped], plan: plan(capped, { mode: 'dry-run' }) });
     expect(text).toContain('No approval lifts a ceiling');
     expect(text).not.toContain('trustward approve');
   });
 
-  it('does not say of a dry run that broke off that it acts', async () => {
+  it('claims no action for a dry run that broke off', async () => {
     const text = await markdownOf({ decisions: [decision({ outcome: undefined })], error: 'the disk is full' });
     expect(text).toContain('## Would be done (1)');
     expect(text).not.toContain('Acted on');
   });
 
-  it('tells what is undone because the trouble is over', async () => {
+  it('shows what is undone because the rule no longer matches', async () => {
     const undo = decision({
       verdict: 'no_match',
       reason: 'cleared',
@@ -92,7 +92,7 @@ describe('the Markdown report', () => {
     expect(text).toContain('MdmData.CompromisedStatus = "FALSE"<br>the last claim on it ended');
   });
 
-  it('says of a live run what was done, when, and what the server answered', async () => {
+  it('shows what a live run did, when, and the server’s answer', async () => {
     const store = openStore();
     const run = await addLiveRun(store);
     const text = reportMarkdown(await buildReport(store, run));
@@ -101,7 +101,7 @@ describe('the Markdown report', () => {
     expect(text).toContain('succeeded 2026-11-21 09:00:00Z: Success');
   });
 
-  it('tells a person how to decide on what is held', async () => {
+  it('shows how to decide on what is held', async () => {
     const held = decision({
       decision: 'hold',
       reason: 'approval_needed',
@@ -117,8 +117,8 @@ describe('the Markdown report', () => {
 
   it.each([
     ['conflict', 'No approval lifts this'],
-    ['other_first', 'It goes on when that is done, rejected, or not wished any more'],
-  ] as const)('does not offer an approval for what no approval lifts: %s', async (reason, wayOut) => {
+    ['other_first', 'It continues when that is done, rejected, or no longer proposed'],
+  ] as const)('offers no approval for what no approval lifts: %s', async (reason, wayOut) => {
     const held = decision({
       decision: 'hold',
       reason,
@@ -130,7 +130,7 @@ describe('the Markdown report', () => {
     expect(text).not.toContain('trustward approve');
   });
 
-  it('groups what is skipped by reason, and caps the names', async () => {
+  it('groups skipped decisions by reason, and caps the names', async () => {
     const skipped = Array.from({ length: 30 }, (_, index) =>
       decision({
         id: `skip${index}`,
@@ -143,18 +143,18 @@ describe('the Markdown report', () => {
     );
     const text = await markdownOf({ decisions: skipped });
     expect(text).toContain('## Skipped (30)');
-    expect(text).toContain('the target is in the wanted state already (`already_so`) | 30 |');
+    expect(text).toContain('the target is already in the intended state (`already_so`) | 30 |');
     expect(text).toContain('and 20 more');
   });
 
-  it('says how many more there are when a list is too long for a ticket', async () => {
+  it('shows how many more there are when a list is too long for a ticket', async () => {
     const many = Array.from({ length: 45 }, (_, index) => decision({ id: `d${index}`, target: `SERIAL-${index}` }));
     const text = await markdownOf({ decisions: many });
     expect(text).toContain('## Would be done (45)');
     expect(text).toContain('and 5 more: the JSON report has them all.');
   });
 
-  it('says for want of which fact a rule is unknown', async () => {
+  it('shows which missing fact makes a rule unknown', async () => {
     const unknown = tally({
       unknown: 3,
       missing: { 'MdmData.Timestamp': 1, 'MdmData.CompromisedStatus': 2 },
@@ -182,13 +182,13 @@ describe('the Markdown report', () => {
     expect(text).toContain('secrets dropped: OIDCClientSpec.client\\_secret');
   });
 
-  it('names the other devices that a shared serial number hits', async () => {
+  it('names the other devices that a shared serial number affects', async () => {
     const devices = ['device-1', 'device-9'].map((id) => ({ id, name: '', platform: 'macOS', model: 'Mac14,2' }));
     const text = await markdownOf({ decisions: [decision({ effect: { text: 'ban', devices } })] });
-    expect(text).toContain('Ana laptop<br>device-1<br>also hits device-9');
+    expect(text).toContain('Ana laptop<br>device-1<br>also affects device-9');
   });
 
-  it('says DEMO when it ran against the embedded console, and why a run was aborted', async () => {
+  it('shows DEMO for the embedded console, and why a run was aborted', async () => {
     const text = await markdownOf({ demo: true, error: 'the API cannot be reached' });
     expect(text).toContain('(DEMO)');
     expect(text).toContain('This run was aborted: the API cannot be reached.');
@@ -200,7 +200,7 @@ describe('the Markdown report', () => {
     expect(text).toContain('MdmData.Timestamp = 1763717000123456789 (2025-11-21T09:23:20.123Z)');
   });
 
-  it('marks what an earlier run decided and still stands', async () => {
+  it('marks decisions of an earlier run that are still in force', async () => {
     const store = openStore();
     await addRun(store, { decisions: [decision()] });
     const later = await addRun(store, { id: 'run2', startedAt: START_MS + 60_000, tallies: [tally()] });
@@ -218,7 +218,7 @@ describe('the Markdown report', () => {
     );
   });
 
-  it('leaves no character of hostile text with a meaning', () => {
+  it('leaves no special character of hostile text in effect', () => {
     fc.assert(
       fc.property(hostileText, (text) => {
         const written = md(text);
@@ -231,12 +231,12 @@ describe('the Markdown report', () => {
     );
   });
 
-  it('keeps an ordinary name and address as they are', () => {
+  it('keeps an ordinary name and address unchanged', () => {
     expect(md("Ana's MacBook-Pro (2) ana@example.com")).toBe("Ana's MacBook-Pro (2) ana@example.com");
   });
 });
 
-/** A name in every place where a record's text can come. */
+/** A name in every place where a record's text can appear. */
 function everywhere(name: string) {
   const effect = {
     text: name,
@@ -253,7 +253,7 @@ function everywhere(name: string) {
   ];
 }
 
-/** What a renderer makes of each line: how it begins, and into how many cells it falls. */
+/** How a renderer reads each line: its beginning, and the number of its cells. */
 function shapeOf(markdown: string): string[] {
   return markdown.split('\n').map((line) => {
     const cells = line.replaceAll('\\\\', '').replaceAll('\\|', '').split('|').length;

@@ -1,4 +1,4 @@
-// report, terminal: readable in 100 columns, and no name steers the terminal.
+// report, terminal: readable in 100 columns, and no name controls the terminal.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { buildReport } from '../../src/report/build-report.ts';
@@ -26,14 +26,14 @@ describe('the terminal report', () => {
     expect(text).toMatch(/2026-11-21 08:59:00Z/);
   });
 
-  it('names no number of a source that was not read', async () => {
+  it('shows no number for a source that was not read', async () => {
     const unread = { state: 'skipped', count: 0 } as const;
     const text = await textOf({ sources: { users: unread, services: unread, events: unread } });
-    expect(text).toMatch(/looked at \d+ devices\./);
+    expect(text).toMatch(/judged \d+ devices\./);
     expect(text).not.toContain('0 users');
   });
 
-  it('does not say that what a rule of mode dry-run matches would be done', async () => {
+  it('does not announce matches of a rule of mode dry-run as actions', async () => {
     const text = await textOf({
       mode: 'enforce',
       decisions: [decision({ cappedBy: undefined })],
@@ -43,14 +43,14 @@ describe('the terminal report', () => {
     expect(text).not.toContain('WOULD BE DONE');
   });
 
-  it('prints the command that decides on a plan on a line of its own', async () => {
+  it('prints the command that answers a plan on a line of its own', async () => {
     const held = decision({ decision: 'hold', reason: 'approval_needed', reasonText: 'ask', outcome: undefined });
     const text = await textOf({ mode: 'enforce', decisions: [held], plan: plan(held) });
     expect(text).toContain('HELD FOR A PERSON (1)');
     expect(text).toContain('\n  trustward approve plan1\n  trustward reject plan1\n');
   });
 
-  it('fits into 100 columns, and into the width that it is told', async () => {
+  it('fits into 100 columns, and into a given width', async () => {
     const id = '7d2f3a54-1111-2222-3333-444455556666';
     const long = decision({
       subject: { kind: 'device', id },
@@ -63,7 +63,7 @@ describe('the terminal report', () => {
     }
   });
 
-  it('never cuts an identifier short: it breaks it', () => {
+  it('breaks an identifier, and never shortens it', () => {
     const id = 'x'.repeat(90);
     const table = terminalTable(['Who', 'Why'], [[id, 'because of this and that']], { width: 60 });
     expect(table.match(/x/g)).toHaveLength(90);
@@ -74,7 +74,7 @@ describe('the terminal report', () => {
     expect(terminalTable(['Who'], [['a']])).not.toContain('\u001b');
   });
 
-  it('names whom a deletion takes what, and lets no address steer the terminal', async () => {
+  it('shows what a deletion takes from whom, and lets no address control the terminal', async () => {
     const store = openStore();
     const deletion = { devices: ['d1'], owners: ['eve\u001b[31m@x', 'bob@x'], certificates: 2, users: ['bob@x'] };
     const held = decision({
@@ -97,7 +97,7 @@ describe('the terminal report', () => {
     }
   });
 
-  it('lets no name steer the terminal', { timeout: 120_000 }, async () => {
+  it('lets no name control the terminal', { timeout: 120_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(hostileText, async (name) => {
         const store = openStore();
@@ -147,7 +147,7 @@ describe('decisions and audit entries in a terminal', () => {
     expect(widest(text)).toBeLessThanOrEqual(100);
   });
 
-  it('show each audit entry with its number and what it says', async () => {
+  it('show each audit entry with its number and content', async () => {
     const store = openStore();
     await addRun(store, { decisions: [decision()] });
     const text = auditText(await store.audit({ limit: 10 }));
@@ -155,7 +155,7 @@ describe('decisions and audit entries in a terminal', () => {
     expect(text).toContain('decision = "decision1"');
   });
 
-  it('say so when there are none', () => {
+  it('have a note when there are none', () => {
     expect(decisionsText([])).toBe('no decisions\n');
     expect(auditText([])).toBe('no audit entries\n');
   });

@@ -1,4 +1,4 @@
-// test: the rules folder while a daemon runs: changes are noticed however they are made, and a bad set replaces nothing.
+// test: the rules folder while a daemon runs: every kind of change is noticed, and a bad set replaces nothing.
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,9 +18,9 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 const inRules = (name: string) => join(dir, 'rules', name);
 
-/** Each `pass` lets the watcher look once and answers when it waits for its next look. */
+/** Each `pass` lets the watcher poll once and resolves when it waits for its next poll. */
 function handClock() {
-  let waiting: { wake: () => void; told: () => void } | undefined;
+  let waiting: { wake: () => void; notify: () => void } | undefined;
   let asked = () => {};
   const first = new Promise<void>((resolve) => {
     asked = resolve;
@@ -31,16 +31,16 @@ function handClock() {
     sleep: (_, signal) =>
       new Promise((resolve, reject) => {
         signal?.addEventListener('abort', () => reject(new Error('ended')), { once: true });
-        const told = waiting?.told ?? asked;
-        waiting = { wake: resolve, told: () => {} };
-        told();
+        const notify = waiting?.notify ?? asked;
+        waiting = { wake: resolve, notify: () => {} };
+        notify();
       }),
   };
   const pass = async () => {
     await first;
-    await new Promise<void>((told) => {
+    await new Promise<void>((notify) => {
       const { wake } = waiting as { wake: () => void };
-      waiting = { wake: () => {}, told };
+      waiting = { wake: () => {}, notify };
       wake();
     });
   };
@@ -96,13 +96,13 @@ describe('the watch on the rules folder', () => {
       },
     ],
   ];
-  it.each(cases)('%s: noticed, once', async (_, change) => {
+  it.each(cases)('notices once that %s', async (_, change) => {
     change();
     for (let looks = 0; looks < 4; looks += 1) await pass();
     expect(changes).toBe(2);
   });
 
-  it('a link is turned to another version, as mounted configuration is', async () => {
+  it('notices a link switched to another version, as in mounted configuration', async () => {
     for (const version of ['v1', 'v2']) {
       mkdirSync(inRules(`..${version}`));
       writeFileSync(inRules(`..${version}/ban.yaml`), BAN_COMPROMISED);
@@ -117,7 +117,7 @@ describe('the watch on the rules folder', () => {
     expect(changes).toBe(3);
   });
 
-  it('a folder that still changes is left until it has settled', async () => {
+  it('waits until a changing folder has settled', async () => {
     for (let step = 0; step < 5; step += 1) {
       writeFileSync(inRules('ban.yaml'), `${BAN_COMPROMISED}# step ${step} ${'.'.repeat(step)}\n`);
       await pass();
@@ -127,7 +127,7 @@ describe('the watch on the rules folder', () => {
     expect(changes).toBe(2);
   });
 
-  it('a reload that fails is told once, tried again at each look, and the next change is noticed all the same', async () => {
+  it('reports a failing reload once, tries it again at each poll, and still notices the next change', async () => {
     onChange = () => Promise.reject(new Error('the database is away'));
     writeFileSync(inRules('more.yaml'), DISABLE_FAILING);
     for (let look = 0; look < 4; look += 1) await pass();
@@ -149,7 +149,7 @@ const unrecorded = async () => {};
 describe('the active rule set', () => {
   const holder = () => new RuleHolder(join(dir, 'rules'), ACTIONS, silentLog);
 
-  it('a good set replaces the one before', async () => {
+  it('is replaced by a good set', async () => {
     const rules = holder();
     await rules.load();
     writeFileSync(inRules('service.yaml'), DISABLE_FAILING);
@@ -157,7 +157,7 @@ describe('the active rule set', () => {
     expect(rules.active().rules.map(({ id }) => id)).toEqual(['ban-compromised-device', 'disable-failing-service']);
   });
 
-  it('a change is in force although it could not be recorded', async () => {
+  it('does not change when the change cannot be recorded', async () => {
     const rules = holder();
     await rules.load();
     const before = rules.active();
@@ -183,7 +183,7 @@ describe('the active rule set', () => {
   it.each<[string, () => void, RegExp]>([
     ['a broken file', () => writeFileSync(inRules('bad.yaml'), 'id: [\n'), /^bad\.yaml:\d+:\d+: /],
     ['an emptied folder', () => rmSync(inRules('ban.yaml')), /there is no rule in/],
-    ['a folder that is gone', () => rmSync(join(dir, 'rules'), { recursive: true }), /is not there/],
+    ['a folder that is gone', () => rmSync(join(dir, 'rules'), { recursive: true }), /does not exist/],
     [
       'a file in the place of the folder',
       () => {
@@ -192,7 +192,7 @@ describe('the active rule set', () => {
       },
       /cannot be read \(ENOTDIR\)/,
     ],
-  ])('%s leaves the last good set active, and says so until it is mended', async (_, spoil, words) => {
+  ])('survives %s, and reports it until it is fixed', async (_, spoil, words) => {
     const said: string[] = [];
     const log = { ...silentLog, info: (_: object, message: string) => void said.push(message) };
     const rules = new RuleHolder(join(dir, 'rules'), ACTIONS, log);
@@ -207,10 +207,10 @@ describe('the active rule set', () => {
     writeFileSync(inRules('ban.yaml'), BAN_COMPROMISED);
     expect(await rules.reload(unrecorded)).toBeUndefined();
     expect(rules.refusal).toBeUndefined();
-    expect(said).toEqual(['rules are in order again, as they were']);
+    expect(said).toEqual(['rules are in order again, unchanged']);
   });
 
-  it('files that say the same keep the event windows that were filled', async () => {
+  it('keeps filled event windows for files of the same meaning', async () => {
     const rules = holder();
     await rules.load();
     const { evaluator } = rules.active();
@@ -219,7 +219,7 @@ describe('the active rule set', () => {
     expect(rules.active().evaluator).toBe(evaluator);
   });
 
-  it('a rule of mode off is loaded and listed, and not active', async () => {
+  it('lists a rule of mode off, which is not active', async () => {
     writeFileSync(inRules('service.yaml'), DISABLE_FAILING.replace('mode: approve', 'mode: off'));
     const rules = holder();
     await rules.load();

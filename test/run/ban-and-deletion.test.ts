@@ -1,5 +1,5 @@
-// test: a ban and a deletion of one device: the ban is done at once, the deletion when a person has approved it after that, and
-// what was claimed of the device is over with it.
+// test: a ban and a deletion of one device: the ban is done at once, the deletion after its approval, and the claims on
+// the device end with it.
 import { afterEach, describe, expect, it } from 'vitest';
 import { answerPlan } from '../../src/operator/answer-plan.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
@@ -20,7 +20,7 @@ function start(...rules: Parameters<OnPlatform['rules']>): void {
 const claims = async () => (await on.store.claims({})).map(({ rule, status }) => `${rule}: ${status}`);
 
 describe('a device that one rule bans and another one deletes', () => {
-  it('is banned in the first run, and deleted once that was approved; then nothing is claimed or wished of it', async () => {
+  it('is banned in the first run, and deleted after an approval; then nothing is claimed or proposed for it', async () => {
     start();
     const first = await on.run();
     expect(on.platform.effects).toEqual(['ban S-d1']);
@@ -40,7 +40,7 @@ describe('a device that one rule bans and another one deletes', () => {
     expect([after.decisions, after.plan]).toEqual([[], undefined]);
   });
 
-  it('is banned again when it is registered again, still in trouble: that is new trouble, and no person’s reversal', async () => {
+  it('is banned again when it is registered again and still matches: a new episode, not a reversal', async () => {
     start();
     await on.run();
     on.clock.pass(QUIET_MS);
@@ -52,7 +52,7 @@ describe('a device that one rule bans and another one deletes', () => {
     expect(await claims()).toEqual(['ban: ended', 'ban: standing']);
   });
 
-  it('is not deleted by a plan of before the ban: it is asked for anew', async () => {
+  it('is not deleted by a plan from before the ban: a new approval is needed', async () => {
     start();
     on.platform.patch('d1', LOST);
     const { plan } = await on.run();
@@ -68,7 +68,7 @@ describe('a device that one rule bans and another one deletes', () => {
     expect((await on.run()).plan?.id).not.toBe(plan?.id);
   });
 
-  it('is not deleted by a plan that names less than would end with it: that is a new plan', async () => {
+  it('is not deleted by a plan that names fewer claims than would end: that needs a new plan', async () => {
     start();
     await on.run();
     on.clock.pass(QUIET_MS);
@@ -83,7 +83,7 @@ describe('a device that one rule bans and another one deletes', () => {
     expect((await on.run()).plan?.id).toBe(plan?.id);
   });
 
-  it('is deleted after all when a person says no to the ban', async () => {
+  it('is deleted after the ban was rejected', async () => {
     start(banRule({ id: 'ban', mode: 'approve' }), lost);
     const { plan } = await on.run();
     expect(plan?.intents.map(({ action }) => action)).toEqual(['ban_device']);

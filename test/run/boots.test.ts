@@ -1,4 +1,4 @@
-// test: one-shot runs, each of which is on another boot: a job over several nodes, a machine that is up for the run alone.
+// test: one-shot runs, each on another boot: a job over several nodes, a machine that is up only for the run.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { banRule, type OnPlatform, type Round, startOnPlatform } from '../support/engine-on-platform.ts';
 
@@ -25,20 +25,20 @@ async function runOnNextBoot(): Promise<Round> {
 const said = ({ decisions }: Round) => decisions.map(({ decision, reason }) => `${decision} ${reason}`).join(', ');
 
 describe('with each run on another boot', () => {
-  it('a ban that failed is never tried again', async () => {
+  it('a failed ban is retried', async () => {
     on.platform.answer('S-d1', 'failed');
     await on.run();
     expect(said(await runOnNextBoot())).toBe('act rule_matches');
     expect(on.platform.isBanned('S-d1')).toBe(true);
   });
 
-  it('a person who lifts a ban is never heard', async () => {
+  it('a person’s reversal of a ban is recognized', async () => {
     await on.run();
     on.platform.patch('d1', { Banned: 'FALSE' });
     expect(said(await runOnNextBoot())).toBe('skip overridden');
   });
 
-  it('a device that is compromised anew is not banned anew', async () => {
+  it('a device that is compromised again is banned again', async () => {
     await on.run();
     on.platform.compromised('d1', 'FALSE');
     await runOnNextBoot();
@@ -48,14 +48,14 @@ describe('with each run on another boot', () => {
     expect(on.platform.effects).toEqual(['ban S-d1', 'unban S-d1', 'ban S-d1']);
   });
 
-  it('a doubt is read back by no run that does not wait', async () => {
+  it('a doubt is read back by a run that does not wait', async () => {
     on.platform.answer('S-d1', 'lost');
     await on.run();
     await runOnNextBoot();
     expect(on.platform.sent).toHaveLength(2);
   });
 
-  it('an attempt of a clock that was a year ahead is the last one for a year', async () => {
+  it('an attempt by a clock a year ahead does not block later ones for a year', async () => {
     on.platform.answer('S-d1', 'failed');
     on.clock.now += 365 * 24 * HOUR_MS;
     on.restart();
@@ -70,7 +70,7 @@ describe('with each run on another boot', () => {
     expect(said(await on.run())).toBe('act rule_matches');
   });
 
-  it('a doubt of a rule that is gone is resolved early by a clock that the server does not share', async () => {
+  it('a doubt of a missing rule is not resolved early by a clock that differs from the server’s', async () => {
     on.platform.answer('S-d1', 'lost');
     await on.run();
     on.rules();

@@ -1,6 +1,7 @@
-// test: cases for walks in which trouble comes, is acted on and passes: two rules that wish the same, and bouts of trouble among
-// all else that happens. In: fast-check's chance. Out: a case of the same length as any other. It plays nothing.
-// Why: left to chance alone, one walk in thirty undoes anything, and hardly one while another rule still wishes it.
+// test: cases for walks in which a match begins, is acted on and clears: two rules that propose the same, and bouts
+// among everything else that happens. In: fast-check's chance. Out: a case of the same length as any other. It plays
+// nothing. Why: by chance alone, one walk in thirty undoes anything, and hardly one while another rule still proposes
+// it.
 import fc from 'fast-check';
 import type { ActionName } from '../../src/domain/action.ts';
 import {
@@ -20,7 +21,7 @@ type PairKind = 'device' | 'service';
 const IDS: { readonly [kind in PairKind]: readonly string[] } = { device: DEVICES, service: SERVICES };
 const LAST_DEVICE = DEVICES.length - 1; // mostly of the same serial number as the first
 
-/** Two rules of one action, each with a trouble of its own, so that one can pass while the other lasts. */
+/** Two rules of one action, each with its own field, so that one can clear while the other still matches. */
 const pair: fc.Arbitrary<Shape[]> = fc
   .record({
     action: fc.constantFrom<ActionName[]>('ban_device', 'ban_device', 'disable_service', 'add_to_bundle'),
@@ -51,24 +52,24 @@ const pair: fc.Arbitrary<Shape[]> = fc
       revert: true,
       owners: 'all',
       limits: '{ max: 100, percent: 100 }',
-      // Only the second waits: the first tells of the target while the second is not yet sure.
+      // Only the second waits: the first shows the target while the second is not yet sure.
       ...(index === 1 ? waits : {}),
     })),
   );
 
 interface Bout {
   first: number;
-  /** The second trouble is that of another device, which may have the same serial number. */
+  /** The second field is that of another device, which may have the same serial number. */
   isShared: boolean;
-  /** A run looks between one trouble and the other. */
+  /** A run sees the state between one bout and the other. */
   isSeenApart: boolean;
   clearsFirst: Field;
-  /** The other is not told any more: that ends nothing. */
+  /** The other is no longer visible: that ends nothing. */
   isUnsettled: boolean;
-  /** What happens between the one passing and the other. */
+  /** Events between the end of one bout and that of the other. */
   between: Step[];
   passes: boolean;
-  /** The undoing waits in a plan, and before it is applied the other rule wishes the same. */
+  /** The undo waits in a plan, and before it is applied the other rule proposes the same. */
   isHeld: boolean;
   answersPlan: boolean;
 }

@@ -1,5 +1,5 @@
-// test: what a deletion is not told by the server is said as not known, in dry runs, live ones and explain alike; and what was
-// known when it was approved and is not any more is refused.
+// test: facts of a deletion that the server does not show are reported as not known, in dry runs, live ones and explain
+// alike; facts that were known at the approval and no longer are refuse it.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import { AppError } from '../../src/domain/errors.ts';
@@ -49,7 +49,7 @@ async function explained(id: string) {
 }
 
 describe('the deletion of a device', () => {
-  it('whose owners the server does not tell says so, and is not held to what nobody told', async () => {
+  it('with unknown owners shows that, and does not depend on them', async () => {
     lost('d1', null);
     const { plan } = await on.run();
     const [planned] = plan?.intents ?? [];
@@ -63,7 +63,7 @@ describe('the deletion of a device', () => {
     expect(on.platform.effects).toEqual(['delete S-d1']);
   });
 
-  it('says the same in a dry run and a live one, and explain gives that back', async () => {
+  it('is described alike in a dry run, a live one and explain', async () => {
     lost('d1', [ANN, BOB]);
     on.platform.addDevice('d2', { Emails: [BOB] });
     user(ANN, ['S-d1']);
@@ -77,7 +77,7 @@ describe('the deletion of a device', () => {
     expect(decisions).toMatchObject([{ effect: { deletion: { ...deletion, users: null } } }]);
   });
 
-  it('counts with the others of its plan: who loses one device by each is left without any', async () => {
+  it('counts with the others of its plan: a user who loses one device by each is left without any', async () => {
     for (const id of ['d1', 'd2']) lost(id, [ANN]);
     user(ANN, ['S-d1', 'S-d2']);
     const { plan } = await on.run();
@@ -87,7 +87,7 @@ describe('the deletion of a device', () => {
     expect(on.platform.effects).toEqual(['delete S-d1', 'delete S-d2']);
   });
 
-  it('is refused when the users who would go with it can be told no more', async () => {
+  it('is refused when the users who would be deleted with it are no longer known', async () => {
     lost('d1', [ANN]);
     on.platform.addDevice('d2', { Emails: [ANN] });
     user(ANN, ['S-d1', 'S-d2']);

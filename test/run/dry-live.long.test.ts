@@ -6,7 +6,7 @@ const CASES = Number(process.env.DRY_LIVE_CASES ?? 10_000);
 const SEED = Number(process.env.DRY_LIVE_SEED ?? 2);
 
 describe('a dry run on the same snapshot, for long', () => {
-  it('says exactly what the live run after it sends, sends no writing request itself, and changes nothing of that run', async () => {
+  it('names exactly what the live run after it sends, sends no writing request itself, and changes nothing of that run', async () => {
     const figures = await compareMany(CASES, SEED);
     process.stdout.write(`${figuresLine(figures)}\n`);
     expect(figures).toMatchObject({ cases: CASES, writtenByDryRuns: 0 });

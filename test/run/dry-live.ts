@@ -1,6 +1,6 @@
-// test: a dry run and the live run that follows it on the same snapshot, after a random history.
-// In: a case, and what the platform answers in the live run. Out: what the dry run says that would be done, what the platform
-// then receives, what it receives when no dry run came before, and what the dry run itself sent.
+// test: a dry run and the live run that follows it on the same snapshot, after a random history. In: a case, and the
+// platform's answers in the live run. Out: the actions that the dry run names, the requests that the platform then
+// receives, those that it receives without a dry run before, and those of the dry run itself.
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { type Case, caseOf, FIELDS, type NamedReason, type Step, type Subject, subject } from '../support/cases.ts';

@@ -43,17 +43,17 @@ async function play(
 const histories = fc.array(step, { minLength: 2, maxLength: 8 });
 
 describe('whole runs', () => {
-  it('call nothing that the audit does not tell of, and each target once for each doubt', () =>
+  it('call nothing without an audit entry, and each target once for each doubt', () =>
     fc.assert(
       fc.asyncProperty(histories, (steps) =>
         play(steps, async (on) => {
           await on.run();
           const entries = await on.store.audit({ afterSeq: 0, limit: 10_000 });
-          const told = entries
+          const audited = entries
             .filter(({ kind }) => kind === 'intent.sent')
             .map(({ bytes }) => JSON.parse(bytes) as { body: { action: string; target: string } })
             .map(({ body }) => `${body.action.replace('_device', '')} ${body.target}`);
-          expect(told).toEqual(on.platform.sent);
+          expect(audited).toEqual(on.platform.sent);
           for (const { attempts, doubtRetries } of await on.store.intents({})) {
             expect(doubtRetries).toBeLessThanOrEqual(1);
             expect(attempts).toBeLessThanOrEqual(4);
@@ -63,7 +63,7 @@ describe('whole runs', () => {
       { numRuns: 60 },
     ));
 
-  it('do what the dry run before them said, and the dry run itself sends nothing', () =>
+  it('do what the dry run before them named, and the dry run itself sends nothing', () =>
     fc.assert(
       fc.asyncProperty(histories, (steps) =>
         play(steps, async (on) => {

@@ -1,8 +1,8 @@
-// test: what the judge of a walk remembers of the trouble of one rule with one subject. In: what looks show. Out: whether it
-// lasts. It is over when it has been seen gone for as long as its rule says.
+// test: what the judge of a walk remembers about the match of one rule with one subject. In: visible states. Out:
+// whether it lasts. It is over when it was seen gone for as long as its rule requires.
 import type { Shape } from '../support/cases.ts';
 
-/** A rule and a subject whose trouble has been seen, and not been seen gone since, or not for long enough. */
+/** A rule and a subject whose match was seen, and not seen gone since, or not for long enough. */
 export interface Trouble {
   rule: string;
   subject: string;

@@ -1,6 +1,6 @@
-// test: the judge of every writing request of a walk, at the moment at which it reaches the platform. In: what a stage tells
-// and the true world. Out: violations in words. It keeps a model of its own, and asks src/decide nothing.
-// What nobody could have seen (a change and its reverse between two looks) is nobody's fault.
+// test: the judge of every writing request of a walk, at the moment when it reaches the platform. In: the stage's
+// events and the true world. Out: violations in words. It keeps its own model, and never calls src/decide. What nobody
+// could have seen (a change and its reverse between two reads) is no violation.
 import type { ActionName } from '../../src/domain/action.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import { intentOfRow } from '../../src/store/rows.ts';
@@ -13,7 +13,7 @@ import { ACTION_OF, IDS, INVERSE_OF, Sights } from './sights.ts';
 import type { Operation, Stage, Witness } from './stage.ts';
 
 const DAY_MS = 86_400_000;
-/** What was done to a target by us, as far as the looks since tell. */
+/** What we did to a target, as far as later reads show. */
 interface Hold {
   atMs: number;
   /** When a look first found it reversed. */
@@ -31,7 +31,10 @@ export class Judge implements Witness {
   private readonly sent: { action: ActionName; atMs: number; operation: Operation | undefined }[] = [];
   private operation: Operation | undefined;
   private operations = 0;
-  /** The operation in or after which a person last changed it back: whoever saw it before need not wish it any more. */
+  /**
+   * The operation in or after which a person last changed it back: a run that read it before need not propose it any
+   * more.
+   */
   private readonly disputes = new Map<string, number>();
   private looks = new Set<string>();
   private matches: { rule: string; subject: string; so: string[] }[] = [];
@@ -52,7 +55,7 @@ export class Judge implements Witness {
     this.matches = [];
   }
 
-  /** What this run sees. That trouble is gone counts at once, all else when the run came to its end. */
+  /** What this run reads. A cleared match counts at once, everything else at the end of the run. */
   list(source: 'devices' | 'users' | 'services'): void {
     if (this.operation?.name !== 'run') return;
     this.looks.add(source);
@@ -172,7 +175,10 @@ export class Judge implements Witness {
     );
   }
 
-  /** Reversed in two looks, a quiet period apart and long after any doubt: everybody could see that it is ours no more. */
+  /**
+   * Reversed in two reads, a quiet period apart and long after any doubt: everybody could see that it is no longer
+   * ours.
+   */
   private lookAtHolds(): void {
     const isWhole = this.stage.shapes.every((shape) => shape !== undefined && shape.mode !== 'off');
     for (const [name, hold] of this.holds) {
@@ -217,7 +223,7 @@ export class Judge implements Witness {
     }
   }
 
-  /** By a person's word, or by our own doing: then nobody has seen it so yet. */
+  /** By an operator command, or by our own action: then nobody has seen it so yet. */
   private learnUndone({ action, target, released }: Intent): void {
     if (released) this.hand(target);
     else

@@ -1,5 +1,6 @@
-// test: no path (schedule, trigger, approved plan, retry, undo, release, restart, reload) exceeds a ceiling, undoes what another
-// claim still wishes or a person did, acts on what is unknown or exempt, or while everything is stopped. The long form: thousands.
+// test: no path (schedule, trigger, approved plan, retry, undo, release, restart, reload) exceeds a ceiling, undoes
+// what another claim still needs or a person did, acts on what is unknown or exempt, or acts while everything is
+// stopped. The long form: thousands.
 import { describe, expect, it } from 'vitest';
 import { figuresLine, walkMany } from './walk.ts';
 
@@ -14,7 +15,7 @@ describe('random walks of runs, plans, people, faults, restarts and reloads', ()
       process.stdout.write(`${figuresLine(figures)}\n`);
       expect(figures.walks).toBe(WALKS);
       expect(Math.min(figures.paths.schedule, figures.paths.plan)).toBeGreaterThan(0);
-      // Without these, nothing that another claim still wishes could be undone.
+      // Without these, nothing that another claim still needs could be undone.
       expect(Math.min(figures.paths.undo, figures.kept)).toBeGreaterThan(20);
     },
     LIMIT_MS,

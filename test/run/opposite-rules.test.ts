@@ -1,5 +1,5 @@
-// test: rules that wish opposite things of one device: both are named, nothing swings to and fro, and what Trustward did itself
-// is never told as a person's doing.
+// test: rules that propose opposite actions on one device: both are named, the state does not alternate, and
+// Trustward's own actions never count as a person's.
 import { afterEach, describe, expect, it } from 'vitest';
 import { releaseClaims } from '../../src/operator/release-claims.ts';
 import { resolveIntent } from '../../src/operator/resolve-intent.ts';
@@ -23,7 +23,7 @@ describe('a ban and an unban that both match', () => {
   const ban = banRule({ id: 'ban' });
   const unban = banRule({ id: 'unban', field: 'Other', does: 'unban_device' });
 
-  it('are held where one of them is so already, naming the other, run after run', async () => {
+  it('are held where one of them is already in effect, naming the other, run after run', async () => {
     on = startOnPlatform({ rules: [ban, unban] });
     on.platform.addDevice('free', BOTH);
     on.platform.addDevice('banned', { ...BOTH, Banned: 'TRUE' });
@@ -53,7 +53,7 @@ describe('a ban and an unban that both match', () => {
   it.each([
     ['whose `for` is not reached', banRule({ id: 'ban', more: 'for: 1h' })],
     ['on trial', banRule({ id: 'ban', mode: 'dry-run' })],
-  ])('do not hold each other for a rule %s, and our own unban is not told as a person’s', async (_, waiting) => {
+  ])('do not hold each other for a rule %s, and our own unban does not count as a person’s', async (_, waiting) => {
     on = startOnPlatform({ rules: [waiting, unban] });
     on.platform.addDevice('d1', { ...BOTH, Banned: 'TRUE' });
     await on.run();
@@ -63,7 +63,7 @@ describe('a ban and an unban that both match', () => {
     expect(await overridden()).toEqual([]);
   });
 
-  it('do not make a person’s of an unban in doubt that a person told to be done', async () => {
+  it('do not count an unban that an operator resolved as done as a person’s', async () => {
     on = startOnPlatform({ rules: [banRule({ id: 'ban', more: 'for: 1h' }), unban] });
     on.platform.addDevice('d1', { ...BOTH, Banned: 'TRUE' });
     on.platform.answer('S-d1', 'hidden');
@@ -75,7 +75,7 @@ describe('a ban and an unban that both match', () => {
     expect(await overridden()).toEqual([]);
   });
 
-  it('of which the ban only waits to be undone: the unban ends its claim, and nobody is said to have reversed it', async () => {
+  it('end the claim of a ban that only waits for its undo, without naming a reversal', async () => {
     on = startOnPlatform({ rules: [ban] });
     on.platform.addDevice('d1', { MdmData: { CompromisedStatus: 'TRUE' } });
     await on.run();
@@ -95,7 +95,7 @@ describe('a ban and an unban that both match', () => {
     expect(on.platform.isBanned('S-d1')).toBe(false);
   });
 
-  it('after a person lifted the ban, the unban is not held for it', async () => {
+  it('are not held against an unban after a person lifted the ban', async () => {
     on = startOnPlatform({ rules: [ban] });
     on.platform.addDevice('d1', { MdmData: { CompromisedStatus: 'TRUE' } });
     await on.run();
@@ -109,8 +109,8 @@ describe('a ban and an unban that both match', () => {
   });
 });
 
-describe('a ban that a person let go of', () => {
-  it('is not set anew by another rule, which saw it and waited', async () => {
+describe('a released ban', () => {
+  it('is not set again by another rule that waited meanwhile', async () => {
     on = startOnPlatform({
       rules: [banRule({ id: 'ban' }), banRule({ id: 'later', field: 'Other', more: 'for: 1h' })],
     });

@@ -1,4 +1,5 @@
-// test: what Trustward did itself, or a person let go of, is told apart from a person's hand: nothing of it comes back late.
+// test: Trustward's own actions and released claims are distinguished from a person's changes: nothing of them returns
+// late.
 import { afterEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import { AppError } from '../../src/domain/errors.ts';
@@ -43,7 +44,7 @@ function parsed(text: string): LoadedRule {
 
 const ADA = { by: 'ada', reason: 'she needs it' };
 
-it('a device that was banned, deleted by us and enrolled anew is banned anew: nobody lifted that ban', async () => {
+it('a device that was banned, deleted by us and enrolled again is banned again: nobody lifted that ban', async () => {
   const lost = banRule({ id: 'delete-lost', field: 'Other', does: 'delete_device', mode: 'approve' });
   on = startOnPlatform({ rules: [banRule({ id: 'ban' }), lost] });
   on.platform.addDevice('d1', { MdmData: { CompromisedStatus: 'TRUE', Other: 'FALSE' } });
@@ -62,14 +63,14 @@ it('a device that was banned, deleted by us and enrolled anew is banned anew: no
   expect(on.platform.sent).toEqual(['ban S-d1', 'delete S-d1', 'ban S-d1']);
 });
 
-describe('a release that was asked for and could not be sent', () => {
+describe('a release that could not be sent', () => {
   const SERVICE = 'shop.east';
   const serviceIs = (fields: Facts) => {
     const before = on.platform.services.get(SERVICE) ?? { ServiceID: SERVICE, ServiceName: 'shop', Enabled: 'TRUE' };
     on.platform.services.set(SERVICE, { ...before, ...fields });
   };
 
-  it('undoes nothing of a person who enabled the service and disabled it again', async () => {
+  it('undoes no change of a person who enabled the service and disabled it again', async () => {
     on = startOnPlatform({ rules: [parsed(DISABLING)] });
     serviceIs({ Description: 'trouble' });
     await on.run();
@@ -109,7 +110,7 @@ it('an answer that echoes a secret is kept without it', async () => {
   expect(JSON.stringify(kept)).not.toContain('CANARY');
 });
 
-it('what was sent after an intent is told by the order of the attempts, though the clock was set back in between', async () => {
+it('later attempts are known by their order, although the clock was set back in between', async () => {
   on = startOnPlatform({ rules: [banRule({ id: 'ban' })] });
   on.platform.addDevice('d1', { MdmData: { CompromisedStatus: 'TRUE' } });
   await on.run();
@@ -122,7 +123,7 @@ it('what was sent after an intent is told by the order of the attempts, though t
   expect(await on.store.sentAfter(unban as Intent)).toEqual([]);
 });
 
-it('a device that recovers while its owners are asked for is not deleted', async () => {
+it('a device that recovers while its owners are read is not deleted', async () => {
   on = startOnPlatform({
     rules: [banRule({ id: 'lost', does: 'delete_device', mode: 'approve', more: 'owners: all' })],
   });
@@ -139,7 +140,7 @@ it('a device that recovers while its owners are asked for is not deleted', async
   expect(on.platform.sent).toEqual([]);
 });
 
-it('a service that was updated, deleted by us and created anew is updated anew', async () => {
+it('a service that was updated, deleted by us and created again is updated again', async () => {
   const patch = '{ action: update_service, with: { patch: { spec: { tls: true } } } }';
   on = startOnPlatform({
     rules: [serviceRule('tighten', 'exposed', patch), serviceRule('drop', 'unused', 'delete_service')],
@@ -154,7 +155,7 @@ it('a service that was updated, deleted by us and created anew is updated anew',
   await applied();
   const { ServiceSpec = '' } = on.platform.services.get('s1.c') ?? {};
   serviceIs({ Description: 'unused', Enabled: 'FALSE', ServiceSpec });
-  on.rules(serviceRule('drop', 'unused', 'delete_service')); // the other one's trouble is not seen to pass
+  on.rules(serviceRule('drop', 'unused', 'delete_service')); // the match of the other one is not seen to clear
   await applied();
   on.rules(serviceRule('tighten', 'exposed', patch));
   serviceIs({ Description: 'exposed' });

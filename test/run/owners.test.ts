@@ -1,4 +1,4 @@
-// test: taking devices: who owns them, and which are a user's, is known also when no rule's condition asks for it.
+// test: acting on devices: their owners, and a user's devices, are known even when no rule's condition reads them.
 import { afterEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
@@ -38,14 +38,14 @@ async function devicesForm(): Promise<string | undefined> {
 }
 
 describe('a ban', () => {
-  it('does not take two devices of one owner in one run, whatever the conditions of the rules read', async () => {
+  it('does not affect two devices of one owner in one run, whatever the conditions of the rules read', async () => {
     on = withDevices(banRule());
     const { decisions } = await on.run();
     expect(on.platform.effects).toEqual(['ban S-d3']);
     expect(decisions.filter(({ reason }) => reason === 'owners').map(({ target }) => target)).toEqual(['S-d1', 'S-d2']);
   });
 
-  it('by two rules, of which one may take all, does not take two of one owner by the other', async () => {
+  it('by two rules, one with `owners: all`, does not affect two of one owner by the other', async () => {
     on = withDevices(banRule({ id: 'all', more: 'owners: all' }), banRule({ id: 'one', field: 'Other' }));
     on.platform.patch('d1', { MdmData: { CompromisedStatus: 'TRUE', Other: 'FALSE' } });
     on.platform.patch('d2', { MdmData: { CompromisedStatus: 'FALSE', Other: 'TRUE' } });
@@ -61,7 +61,7 @@ describe('a ban', () => {
     expect(await devicesForm()).toBe(form);
   });
 
-  it('in a rule set that takes nothing is no reason to read more than pages', async () => {
+  it('in a rule set without effects on devices needs no more than pages', async () => {
     on = withDevices(banRule({ does: 'notify' }));
     expect(await devicesForm()).toBe('paged');
   });
@@ -96,7 +96,7 @@ describe('a user', () => {
     [{ SerialNumbers: [] }, 'already_so', 'no device of theirs is left'],
     [{}, 'impossible_target', 'the server does not say which devices are theirs'],
     [{ SerialNumbers: null }, 'impossible_target', 'the server does not say which devices are theirs'],
-  ])('with devices %o is told with its reason, not passed over in silence', async (fields, reason, reasonText) => {
+  ])('with devices %o is reported with its reason, not skipped silently', async (fields, reason, reasonText) => {
     on = withDevices(leaverRule());
     ann(fields);
     const { decisions, plan } = await on.run();

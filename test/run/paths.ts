@@ -1,4 +1,5 @@
-// test: the ways by which a writing request comes about. In: its intent, and what the engine was asked to do. Out: the path.
+// test: the ways in which a writing request arises. In: its intent, and what was requested of the engine. Out: the
+// path.
 import type { Intent } from '../../src/domain/intent.ts';
 import type { Operation } from './stage.ts';
 

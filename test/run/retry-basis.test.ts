@@ -1,4 +1,4 @@
-// test: an intent that is tried again rests on what wishes it now, on the row as in the audit.
+// test: a retried intent has the proposals of now as its basis, in the row and in the audit.
 import { afterEach, describe, expect, it } from 'vitest';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
 
@@ -13,7 +13,7 @@ async function rulesOf(): Promise<string[]> {
 }
 
 describe('an intent of two rules that failed and is tried again when one of them is gone', () => {
-  it('keeps resting on the rule that is gone, or claims for it', async () => {
+  it('has only the remaining rule as its basis, and claims only for it', async () => {
     on = startOnPlatform({ rules: [first, second] });
     on.platform.addDevice('d1', BOTH);
     on.platform.answer('S-d1', 'failed');
@@ -28,7 +28,7 @@ describe('an intent of two rules that failed and is tried again when one of them
     expect((await on.store.claims({})).map(({ rule }) => rule)).toEqual(['second']);
   });
 
-  it('stands in the way of the other rule when it is back', async () => {
+  it('does not block the other rule when it is back', async () => {
     on = startOnPlatform({ rules: [first, second] });
     on.platform.addDevice('d1', BOTH);
     on.platform.answer('S-d1', 'failed');
@@ -45,7 +45,7 @@ describe('an intent of two rules that failed and is tried again when one of them
   });
 });
 
-it('an intent that failed is not tried again where another rule’s did it and a person reversed that', async () => {
+it('a failed intent is not retried where another rule’s succeeded and a person reversed that', async () => {
   const held = banRule({ id: 'held', field: 'Other', mode: 'approve' });
   on = startOnPlatform({ rules: [first, held] });
   on.platform.addDevice('d1', BOTH);
@@ -55,7 +55,7 @@ it('an intent that failed is not tried again where another rule’s did it and a
   await on.apply(await on.approve(plan));
   await on.run(); // the first rule adopts the ban
   on.platform.patch('d1', { Banned: 'FALSE' });
-  await on.run(); // it is not told yet whether that is a stale reading
+  await on.run(); // this may still be a stale reading
   on.clock.pass(QUIET_MS);
   await on.run();
   expect(on.platform.effects).toEqual(['ban S-d1']);

@@ -1,4 +1,5 @@
-// test: the ceiling of a run: what it did itself, what its approved plan does later, and what its successors do count together.
+// test: the ceiling of a run: its own calls, those of its approved plan later, and those of its successors count
+// together.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { releaseClaims } from '../../src/operator/release-claims.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
@@ -39,7 +40,7 @@ describe('a plan that a run made', () => {
     on = start(2, 100);
   });
 
-  it('does once more what the ceiling of a run allows, after its run did as much', async () => {
+  it('counts together with its run for the ceiling of a run', async () => {
     add('CompromisedStatus', 'd1', 'd2');
     add('Other', 'd3', 'd4');
     const { plan } = await on.run();
@@ -53,7 +54,7 @@ describe('a plan that a run made', () => {
     expect(await sentByRun()).toEqual([2]);
   });
 
-  it('is held for ever by the ceiling that another run reached', async () => {
+  it('is not held forever by the ceiling that another run reached', async () => {
     add('CompromisedStatus', 'd1', 'd2');
     add('Other', 'd3', 'd4');
     await on.apply(await on.approve((await on.run()).plan));
@@ -62,7 +63,7 @@ describe('a plan that a run made', () => {
     expect(await sentByRun()).toEqual([2, 2]);
   });
 
-  it('does not count what its run tried again for an earlier one', async () => {
+  it('counts what its run retried for an earlier one', async () => {
     add('CompromisedStatus', 'd1', 'd2');
     on.platform.answer('S-d1', 'lost');
     on.platform.answer('S-d2', 'lost');
@@ -77,7 +78,7 @@ describe('a plan that a run made', () => {
 });
 
 describe('a release', () => {
-  it('is refused for what a run did, or takes from what its plan may do', async () => {
+  it('has a count of its own beside that of a run and its plan', async () => {
     on = start(1, 100);
     add('CompromisedStatus', 'd1');
     await on.run();
@@ -88,7 +89,7 @@ describe('a release', () => {
     expect(await on.store.attemptsOfRun((await on.store.latestRun())?.id ?? '')).toEqual(new Map([['ban_device', 1]]));
   });
 
-  it('goes beyond the ceiling of a day, each by itself', async () => {
+  it('stays within the ceiling of a day', async () => {
     on = start(2, 2);
     add('CompromisedStatus', 'd1', 'd2');
     await on.run();

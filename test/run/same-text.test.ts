@@ -1,5 +1,5 @@
-// test: targets that have one text and are two things: a device names its serial number itself, and can name it like another
-// one and an address, or like a service. What is decided and done about the one says nothing about the other.
+// test: targets with one text that are two things: a device chooses its serial number, which can look like another one
+// and an address, or like a service. What is decided and done about one does not affect the other.
 import { afterEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
@@ -56,14 +56,14 @@ const openClaims = async () =>
   (await on.store.claims({ status: 'standing' })).map(({ action, target }) => `${action} ${target}`);
 
 describe('a device whose serial number looks like a user’s mapping', () => {
-  it('is banned, and the mapping waits for its approval: neither is held for the other', async () => {
+  it('is banned, and the mapping waits for its approval: neither holds the other', async () => {
     start([ban, leaver], AS_MAPPING);
     addAnn();
     expect(await answers()).toEqual(['ban: rule_matches', 'leaver: approval_needed']);
     expect(on.platform.effects).toEqual([`ban ${AS_MAPPING}`]);
   });
 
-  it('does not keep a mapping from its deletion while its own ban is in doubt', async () => {
+  it('does not block the deletion of a mapping while its own ban is in doubt', async () => {
     start([ban, leaver], AS_MAPPING);
     on.platform.answer(AS_MAPPING, 'lost');
     await on.run();
@@ -75,7 +75,7 @@ describe('a device whose serial number looks like a user’s mapping', () => {
     expect(on.platform.users.get(ANN)).toMatchObject({ SerialNumbers: [] });
   });
 
-  it('stays claimed when that mapping is deleted, and its ban is undone when its own trouble is over', async () => {
+  it('stays claimed when that mapping is deleted, and its ban is undone when its own match clears', async () => {
     start([ban, leaver], AS_MAPPING);
     addAnn();
     const { plan } = await on.run();
@@ -97,7 +97,7 @@ describe('a device whose serial number looks like a ServiceID', () => {
     expect([...on.platform.effects].sort()).toEqual([`ban ${AS_SERVICE}`, `disable ${AS_SERVICE}`]);
   });
 
-  it('is let go by an exemption, and the service stays disabled', async () => {
+  it('is released by an exemption, and the service stays disabled', async () => {
     start([ban, down], AS_SERVICE);
     addService();
     await on.run();

@@ -1,5 +1,5 @@
-// cycle: fields that are called like a secret (`PasscodeStatus`) and hold none: the trust gate, the drift check and people
-// see their values as those of any other field, also beside a baseline that an older version stored.
+// cycle: fields with the name of a secret (`PasscodeStatus`) and no secret in them: the trust gate, the drift check and
+// people see their values like those of any other field, also beside a baseline that an older version stored.
 import { afterEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
@@ -50,11 +50,11 @@ const fleet = (value: string) => {
 };
 const storedValues = async () => (await on.store.baseline('devices'))?.values[`MdmData.${FIELD}`];
 
-describe('a field that is called like a secret', () => {
+describe('a field with the name of a secret', () => {
   it.each([
     ['from one state to another', 'COMPLIANT', 'NON_COMPLIANT'],
     ['from one secret to another', 'a1b2-c3d4-e5f6', 'f6e5-d4c3-b2a1'],
-  ])('turns everywhere at once %s, and the reading is trusted', async (_, before, after) => {
+  ])('makes the reading untrusted when it turns everywhere at once %s', async (_, before, after) => {
     start(rule('enforce', after));
     fleet(before);
     await on.run();
@@ -68,7 +68,7 @@ describe('a field that is called like a secret', () => {
     expect(Object.values(stored ?? {})).toEqual([40]);
   });
 
-  it('is back before an approved plan is applied, and the ban is sent', async () => {
+  it('prevents the ban when it recovers before an approved plan is applied', async () => {
     start(rule('approve'));
     on.platform.addDevice('d1', { MdmData: { [FIELD]: 'NON_COMPLIANT' } });
     const { plan } = await on.run();
@@ -85,7 +85,7 @@ describe('a field that is called like a secret', () => {
 
 describe('a baseline of an older version', () => {
   it.each(['COMPLIANT', 'a1b2-c3d4-e5f6'])(
-    'that kept `%s` as it came makes the source untrusted for ever',
+    'that kept `%s` unredacted does not make the source untrusted forever',
     async (value) => {
       start(rule('enforce'));
       fleet(value);
@@ -107,7 +107,7 @@ describe('a baseline of an older version', () => {
     },
   );
 
-  it('that hid the field is compared with values that are seen, or loses what it tells of other fields', async () => {
+  it('that hid the field is not compared for it, and still is for other fields', async () => {
     start(rule('enforce'));
     fleet('COMPLIANT');
     await on.run();
@@ -122,7 +122,7 @@ describe('a baseline of an older version', () => {
     expect(await storedValues()).toEqual(told);
   });
 
-  it('leaves a secret that it kept in the database, under a field that is not read any more', async () => {
+  it('leaves no kept secret in the database under a field that is no longer read', async () => {
     start(rule('enforce'));
     fleet('COMPLIANT');
     await on.run();

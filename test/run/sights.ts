@@ -1,5 +1,5 @@
-// test: what can be seen of a case's world, told without the engine: whether a rule's trouble is there, calm or unlisted, what
-// an action is aimed at and whether it is so, and whom it touches. In: a stage. Out: plain answers.
+// test: what can be seen of a case's world, without the engine: whether a rule matches, does not, or cannot know, the
+// targets of an action and their state, and whom it touches. In: a stage. Out: plain answers.
 import type { ActionName } from '../../src/domain/action.ts';
 import type { Facts } from '../../src/domain/facts.ts';
 import { BUNDLE, DEVICES, SERVICES, type Shape, type Subject, USERS } from '../support/cases.ts';
@@ -53,7 +53,7 @@ export class Sights {
     return sightOf(record.Enabled) === 'no_match' ? 'no_match' : field;
   }
 
-  /** What a rule's action on a subject is aimed at; only of actions that something undoes. */
+  /** The target of a rule's action on a subject; only for actions that something undoes. */
   targetOf(action: ActionName, { subject: kind }: Shape, id: string): string {
     if (kind === 'device') return String(this.stage.on.platform.devices.get(id)?.SerialNumber ?? '');
     return action.endsWith('_bundle') ? `${id} ${BUNDLE}` : id;
@@ -101,6 +101,6 @@ export class Sights {
   }
 }
 
-function sightOf(told: unknown): Sight {
-  return told === 'TRUE' ? 'match' : told === 'FALSE' ? 'no_match' : 'unknown';
+function sightOf(value: unknown): Sight {
+  return value === 'TRUE' ? 'match' : value === 'FALSE' ? 'no_match' : 'unknown';
 }

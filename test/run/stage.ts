@@ -1,5 +1,5 @@
-// test: plays a case: the real cycle on a real SQLite store, the platform in memory, people, and a process that may end.
-// In: a case and its steps. Out: what happened, told to a witness as it happens. It judges nothing.
+// test: plays a case: the real cycle on a real SQLite store, the platform in memory, people, and a process that may
+// end. In: a case and its steps. Out: what happened, reported to a witness as it happens. It judges nothing.
 
 import { runCycle } from '../../src/cycle.ts';
 import { AppError } from '../../src/domain/errors.ts';
@@ -36,7 +36,7 @@ export interface Witness {
   begin(operation: Operation): void;
   /** It came to its end, or broke off. */
   end(operation: Operation, isWhole: boolean): void;
-  /** A person changed the target, or somebody did something to it that is no call of ours. */
+  /** A person changed the target, or somebody changed it without a call of ours. */
   hand(target: string): void;
   exempted(about: Subject, id: string, untilMs: number): void;
   unexempted(id: string): void;
@@ -164,7 +164,7 @@ export class Stage {
     }
   }
 
-  /** Nothing scripted is left: the platform does as it is told, nothing happens in the middle of a run, and nobody dies. */
+  /** Nothing scripted is left: the platform answers normally, nothing happens in the middle of a run, and nobody dies. */
   async calm(): Promise<void> {
     this.amid.length = 0;
     this.on.platform.answers.clear();

@@ -1,5 +1,5 @@
-// test: an undoing that waits for a person, beside an equal wish of another rule: its plan can be applied, is not gone past, and
-// what it does is done once.
+// test: an undo that waits for an approval, beside an equal proposal of another rule: its plan can be applied, is not
+// bypassed, and is done once.
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Mode } from '../../src/domain/mode.ts';
 import { type ExplainDeps, explainSubject } from '../../src/explain/explain-subject.ts';
@@ -8,7 +8,7 @@ import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/
 let on: OnPlatform;
 afterEach(() => on.close());
 
-/** Rule ban has banned d1 and its trouble is over, so that its undoing waits; rule unban wishes the same by itself. */
+/** Rule ban has banned d1 and no longer matches, so its undo waits; rule unban proposes the same by itself. */
 async function waitingBeside(mode: Mode): Promise<void> {
   on = startOnPlatform();
   on.platform.addDevice('d1', { MdmData: { CompromisedStatus: 'TRUE' } });
@@ -29,9 +29,9 @@ async function explained(rule: string) {
 
 const claims = async () => (await on.store.claims({})).map(({ rule, status }) => `${rule}: ${status}`);
 
-describe('an undoing that waits for approval', () => {
+describe('an undo that waits for approval', () => {
   it.each([['approve'], ['dry-run']] as const)(
-    'beside an equal wish of mode %s is done once it is approved',
+    'beside an equal proposal of mode %s is done once it is approved',
     async (mode) => {
       await waitingBeside(mode);
       const { plan } = await on.run();
@@ -47,7 +47,7 @@ describe('an undoing that waits for approval', () => {
     },
   );
 
-  it('beside a wish that may act is not sent a second time by its plan, nor by a dry run’s plan that has both', async () => {
+  it('beside a proposal that may act is not sent a second time by its plan, nor by a dry run’s plan with both', async () => {
     await waitingBeside('enforce');
     const dry = await on.run('dry-run');
     expect(dry.plan?.intents.map(({ undo, held }) => ({ undo, held }))).toEqual([

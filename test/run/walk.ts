@@ -13,7 +13,7 @@ export interface WalkFigures {
   steps: number;
   calls: number;
   paths: Requests;
-  /** Troubles that passed while another's claim on the same target lasted: nothing is to be undone then. */
+  /** Matches that cleared while another claim on the same target lasted: nothing is to be undone then. */
   kept: number;
   violations: number;
 }

@@ -1,5 +1,5 @@
-// test: what cannot be undone goes after what can, also where the other wish needs an approval for another reason, is of a rule
-// that the run leaves out, or could not be done when it was tried; and it waits for nothing that never comes.
+// test: reversible actions go before a deletion, even when the other proposal needs an approval for another reason,
+// belongs to a rule outside the run, or failed; and a deletion waits for nothing that never comes.
 import { afterEach, describe, expect, it } from 'vitest';
 import type { LoadedRule } from '../../src/evaluate/index.ts';
 import { explainSubject } from '../../src/explain/explain-subject.ts';
@@ -23,7 +23,7 @@ function start(...rules: LoadedRule[]): void {
 const said = ({ decisions }: Round) => decisions.map(({ rule, reason }) => `${rule}: ${reason}`).sort();
 const planned = ({ plan }: Round) => plan?.intents.map(({ action }) => action) ?? [];
 
-/** The list tells of trouble, the single record does not: what is tried is withdrawn at its last look. */
+/** The list shows a match, the single record does not: the attempt is withdrawn in preflight. */
 function singleRecordLacks(field: 'CompromisedStatus'): void {
   const own = on.platform.devicesOfSerial.bind(on.platform);
   on.platform.devicesOfSerial = async (serial) =>
@@ -77,7 +77,7 @@ describe('a run over one rule', () => {
     expect(planned(alone)).toEqual([]);
   });
 
-  it('gets no deletion that was approved before past the ban that it begins to wish', async () => {
+  it('does not let an approved deletion pass a ban proposed after it', async () => {
     start(asked, lost);
     on.platform.patch('d1', { MdmData: { CompromisedStatus: 'FALSE', Other: 'TRUE' } });
     const plan = await on.approve((await on.run()).plan);
@@ -89,7 +89,7 @@ describe('a run over one rule', () => {
     expect(on.platform.sent).toEqual([]);
   });
 
-  it('asks for the deletion when a person said no to the ban, or when the ban is done', async () => {
+  it('asks for the deletion when the ban was rejected or is done', async () => {
     start(asked, lost);
     const { plan } = await on.run();
     await answerPlan(on.engine, plan?.id ?? '', 'reject', 'ada', 'not this one');
@@ -101,7 +101,7 @@ describe('a run over one rule', () => {
     expect(planned(await on.run('enforce', ['lost']))).toEqual(['delete_device']);
   });
 
-  it('asks for the deletion when the rule that wished the ban is gone', async () => {
+  it('asks for the deletion when the rule that proposed the ban is missing', async () => {
     start(asked, lost);
     await on.run();
     on.rules(lost);
@@ -127,8 +127,8 @@ describe('a run over one rule', () => {
   });
 });
 
-describe('what was given up at its last look', () => {
-  it('keeps no deletion waiting for ever, and is tried all the same', async () => {
+describe('a proposal refused in preflight', () => {
+  it('keeps no deletion waiting forever, and is still tried', async () => {
     start(ban, lost);
     singleRecordLacks('CompromisedStatus');
     const first = await on.run();
@@ -142,7 +142,7 @@ describe('what was given up at its last look', () => {
     expect(on.platform.sent).toEqual([]);
   });
 
-  it('keeps a deletion waiting where a person is asked for it, and can say no', async () => {
+  it('keeps a deletion waiting where its approval is pending', async () => {
     start(asked, lost);
     singleRecordLacks('CompromisedStatus');
     await on.apply(await on.approve((await on.run()).plan));
@@ -150,7 +150,7 @@ describe('what was given up at its last look', () => {
     expect([said(next), planned(next)]).toEqual([['ban: approval_needed', 'lost: other_first'], ['ban_device']]);
   });
 
-  it('keeps a deletion waiting again once its rule says something else', async () => {
+  it('keeps a deletion waiting again once its rule has changed', async () => {
     start(ban, lost);
     singleRecordLacks('CompromisedStatus');
     await on.run();
@@ -159,7 +159,7 @@ describe('what was given up at its last look', () => {
     expect(said(await on.run())).toContain('lost: other_first');
   });
 
-  it('is no reason to leave an equal wish to an undoing that never comes', async () => {
+  it('does not leave an equal proposal to an undo that never comes', async () => {
     start(ban);
     await on.run();
     on.clock.pass(QUIET_MS);

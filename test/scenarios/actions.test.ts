@@ -60,7 +60,7 @@ async function approveAndApply(planId: string | undefined) {
 }
 
 describe('a service that is to be deleted', () => {
-  it('waits for a person, is refused while it is enabled, and is gone after it was disabled', async () => {
+  it('waits for an approval, is refused while enabled, and is deleted after it was disabled', async () => {
     await start({ retired: rule('retired', 'delete_service') });
     const id = await addService('retired');
     const first = await org.run('enforce');
@@ -78,7 +78,7 @@ describe('a service that is to be deleted', () => {
 });
 
 describe('a service that is to be changed', () => {
-  it('is written whole with the patch in it, once, and no other service is made', async () => {
+  it('is written once, whole, with the patch, and no other service is made', async () => {
     const patch = '{ spec: { backend: { target: { port: "8443", tls: true } } } }';
     await start({ insecure: rule('insecure', `{ action: update_service, with: { patch: ${patch} } }`) });
     const id = await addService('insecure');
@@ -97,8 +97,8 @@ describe('a service that is to be changed', () => {
   });
 });
 
-describe('a service that belongs into a bundle while its trouble lasts', () => {
-  it('is put there, and taken out when it is over', async () => {
+describe('a service that belongs to a bundle while a rule matches', () => {
+  it('is added, and removed when the rule no longer matches', async () => {
     await start({ idle: rule('idle', 'disable_service') });
     const bundle = await client.createBundle({ bundle_name: 'quarantine', service_ids: [] });
     const id = String(bundle.value?.id);
@@ -112,7 +112,7 @@ describe('a service that belongs into a bundle while its trouble lasts', () => {
   });
 });
 
-describe('people', () => {
+describe('notifications', () => {
   let receiver: Receiver;
   let dir: string;
   let env: Record<string, string>;
@@ -150,7 +150,7 @@ tests: [{ name: so, given: { MdmData: { CompromisedStatus: "TRUE" } }, expect: m
 
   const bodies = () => receiver.received.map(({ body }) => JSON.parse(body));
 
-  it('are told by the daemon of what a rule wishes and of what waits for them, once each', async () => {
+  it('come from the daemon for what a rule proposes and what waits, once each', async () => {
     const approve = BAN_COMPROMISED.replace('mode: enforce', 'mode: approve');
     await start({ tell: TELL, ban: approve }, env);
     const deviceId = org.console.fleet.addDevice({ serial: 'TOLD-1', mdm_compromised: 'TRUE' });
@@ -158,14 +158,14 @@ tests: [{ name: so, given: { MdmData: { CompromisedStatus: "TRUE" } }, expect: m
     await receiver.arrived(2);
     await daemon.stop();
     expect(new Set(bodies().map(({ kind }) => kind))).toEqual(new Set(['notify', 'alert']));
-    const told = bodies().find(({ kind }) => kind === 'notify');
-    expect(told.about).toMatchObject({ target: deviceId, rules: ['tell'] });
+    const notified = bodies().find(({ kind }) => kind === 'notify');
+    expect(notified.about).toMatchObject({ target: deviceId, rules: ['tell'] });
     expect(bodies().find(({ kind }) => kind === 'alert').about).toMatchObject({ alert: 'plan_waits', intents: 1 });
     const audit = JSON.stringify(await org.composition.engine.store.audit({ limit: 1_000 }));
     expect(audit).not.toContain('canary-secret');
   });
 
-  it('are told by a command of one run before it ends, and not before its run is over', async () => {
+  it('come from a one-shot command after its run and before its end', async () => {
     await start({ tell: TELL }, env);
     org.console.fleet.addDevice({ serial: 'TOLD-2', mdm_compromised: 'TRUE' });
     await org.run('enforce');
@@ -174,7 +174,7 @@ tests: [{ name: so, given: { MdmData: { CompromisedStatus: "TRUE" } }, expect: m
     expect(bodies()).toMatchObject([{ kind: 'notify', about: { rules: ['tell'] } }]);
   });
 
-  it('who name a webhook that is not configured get a line that says so, and nothing is started', async () => {
+  it('to a webhook that is not configured are refused in one line, and nothing starts', async () => {
     await start({ tell: TELL }, env);
     const { TRUSTWARD_WEBHOOKS: _, TRUSTWARD_ALERTS_TO: __, ...without } = { ...org.env, ...env };
     const config = readConfig({ ...without, TRUSTWARD_DB: join(dir, 'other.db') });

@@ -1,4 +1,4 @@
-// scenario: a held plan is approved by a person: exactly it or less is applied, and the decision says so afterwards.
+// scenario: an operator approves a held plan: exactly it or less is applied, and the decisions then show it.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -58,7 +58,7 @@ describe('a plan that waits', () => {
     expect(await bodyOf('plan.applying')).toMatchObject({ plan: plan.id, by: 'ana' });
   });
 
-  it('is not applied to a target whose record drifted: the field is named, and the rest goes on', async () => {
+  it('is not applied to a target whose record drifted: the field is named, and the rest continues', async () => {
     org.console.fleet.patchDevice(ids[1] as string, { mdm_compromised: 'FALSE' });
     const { intents } = await approve();
     expect(org.effects('device_banned').sort()).toEqual([ids[0], ids[2]].sort());
@@ -91,7 +91,7 @@ describe('a plan that waits', () => {
     expect(org.console.writes()).toHaveLength(3);
   });
 
-  it('is carried while nothing changes, and superseded when something does', async () => {
+  it('stays while nothing changes, and is superseded when something does', async () => {
     expect((await org.run('enforce')).run.planId).toBe(held.run.planId);
     org.console.fleet.addDevice({ serial: 'HELD-4', mdm_compromised: 'TRUE' });
     const { run } = await org.run('enforce');
@@ -99,7 +99,7 @@ describe('a plan that waits', () => {
     await expect(approve()).rejects.toThrow('is superseded');
   });
 
-  it('once rejected, is not asked for again while the trouble lasts', async () => {
+  it('once rejected, does not return in the same episode', async () => {
     const { engine } = org.composition;
     await answerPlan(engine, held.run.planId as string, 'reject', 'ada', 'known false alarm');
     const { of, run } = await org.run('enforce');

@@ -1,4 +1,4 @@
-// scenario: snapshots that must not be believed: nothing is done on any of them, and the reason is named.
+// scenario: snapshots that must not be trusted: nothing is done on any of them, and the reason is named.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FaultInput } from '../../src/console/console.ts';
 import type { Facts } from '../../src/domain/facts.ts';
@@ -56,7 +56,7 @@ const clean = (device: Facts): Facts => ({
   MdmData: { ...(device.MdmData as Facts), CompromisedStatus: 'FALSE' },
 });
 
-describe('a snapshot that must not be believed', () => {
+describe('a snapshot that must not be trusted', () => {
   const spoilt: [string, string, () => Facts[]][] = [
     ['an empty fleet', 'empty', () => []],
     ['a fleet that shrank by more than a fifth', 'shrunk', () => fleet.slice(0, Math.floor(fleet.length * 0.79))],
@@ -80,7 +80,7 @@ describe('a snapshot that must not be believed', () => {
     await expectNothingDone(code);
   });
 
-  it('pages that shift under the reader: nothing is done, and the reason is named', async () => {
+  it('of shifting pages: nothing is done, and the reason is named', async () => {
     for (let more = 0; more < 1_900; more += 1) org.console.fleet.addDevice({ serial: `MORE-${more}` });
     org.console.faults?.set([{ kind: 'shift_pages', match: { path: DEVICES }, by: 1 }]);
     await expectNothingDone('shifted');
@@ -95,7 +95,7 @@ describe('a snapshot that must not be believed', () => {
     expect(org.console.writes()).toHaveLength(2);
   }
 
-  it('a truncated list judges nothing, and the run says so', async () => {
+  it('of a truncated list judges nothing, and the run reports it', async () => {
     org.console.faults?.set([{ kind: 'truncated', match: { path: DEVICES }, how: 'json' }]);
     const { run } = await org.run('enforce');
     expect(run.findings?.snapshot.sources.devices).toMatchObject({ state: 'failed', trusted: false });
@@ -103,7 +103,7 @@ describe('a snapshot that must not be believed', () => {
     expect(org.console.writes()).toHaveLength(2);
   });
 
-  it('a fleet of which a quarter is suddenly clean unbans nobody', async () => {
+  it('in which a quarter of the fleet is suddenly clean unbans nobody', async () => {
     const many = fleet.slice(0, 60).map((device) => device.DeviceID as string);
     for (const id of many) org.console.fleet.patchDevice(id, { mdm_compromised: 'TRUE' });
     const moved = await org.run('enforce');
@@ -115,7 +115,7 @@ describe('a snapshot that must not be believed', () => {
     expect(org.effects('device_unbanned')).toEqual([]);
   });
 
-  it('a filter that the server ignores hits nobody else', async () => {
+  it('from a server that ignores its filter affects nobody else', async () => {
     org.console.faults?.set([{ kind: 'ignore_filter', match: { method: 'GET', path: DEVICES } }]);
     await org.run('enforce');
     const banned = org.console.writes().slice(2);
@@ -125,7 +125,7 @@ describe('a snapshot that must not be believed', () => {
     expect(JSON.parse(banned[0]?.body ?? '[]')).toHaveLength(1);
   });
 
-  it('events that answer 403 are unavailable: what reads them is unknown, device rules go on', async () => {
+  it('without events (403) makes rules that read them unknown, and device rules continue', async () => {
     org.console.faults?.set([{ kind: 'error', status: 403, match: { path: '/api/v1/events' } }]);
     const { run } = await org.run('enforce');
     expect(run.findings?.snapshot.sources.events.state).toBe('unavailable');

@@ -19,7 +19,7 @@ describe('a fleet of 2,000 devices with 7 compromised ones', () => {
   });
   afterAll(() => org.close());
 
-  it('a dry run sends no writing request and reports exactly those 7 with their facts', async () => {
+  it('is reported by a dry run, which sends no writing request and names exactly those 7 with their facts', async () => {
     const { run, of } = await org.run('dry-run');
     expect(org.console.writes()).toEqual([]);
     expect(run.findings?.snapshot.sources.devices).toMatchObject({ count: 2_007, trusted: true, form: 'unpaged' });
@@ -35,27 +35,27 @@ describe('a fleet of 2,000 devices with 7 compromised ones', () => {
     }
   });
 
-  it('an enforcing run bans exactly those', async () => {
+  it('is acted on by an enforcing run, which bans exactly those', async () => {
     const { of } = await org.run('enforce');
     expect(org.effects('device_banned').sort()).toEqual([...ids].sort());
     expect(of('act').map((item) => item.outcome)).toEqual(Array(7).fill('succeeded'));
     expect(org.console.writes()).toHaveLength(7);
   });
 
-  it('a second one does nothing', async () => {
+  it('is left alone by a second one', async () => {
     const { of } = await org.run('enforce');
     expect(of('act')).toEqual([]);
     expect(of('skip', 'already_so')).toHaveLength(7);
     expect(org.console.writes()).toHaveLength(7);
   });
 
-  it('a run over an unchanged fleet writes no decision again', async () => {
+  it('gets no repeated decision while unchanged', async () => {
     const before = (await org.composition.engine.store.decisions({ limit: 1_000 })).length;
     await org.run('enforce');
     expect((await org.composition.engine.store.decisions({ limit: 1_000 })).length).toBe(before);
   });
 
-  it('when two recover, exactly these two are unbanned', async () => {
+  it('has exactly two unbanned when these two recover', async () => {
     for (const id of ids.slice(0, 2)) org.console.fleet.patchDevice(id, { mdm_compromised: 'FALSE' });
     const { of } = await org.run('enforce');
     expect(
@@ -70,7 +70,7 @@ describe('a fleet of 2,000 devices with 7 compromised ones', () => {
     expect((await org.run('enforce')).of('act')).toEqual([]);
   });
 
-  it('a device that a person banned is left alone, also when its trouble is over', async () => {
+  it('keeps a person’s ban, even when its rule no longer matches', async () => {
     const id = org.console.fleet.addDevice({ serial: 'BY-HAND', mdm_compromised: 'TRUE' });
     org.console.fleet.banByHand('BY-HAND', 'TRUE');
     const { decisions } = await org.run('enforce');
@@ -80,7 +80,7 @@ describe('a fleet of 2,000 devices with 7 compromised ones', () => {
     expect(org.effects('device_unbanned')).not.toContain(id);
   });
 
-  it('one that a person unbanned is not banned again while its trouble lasts, and is after it came back', async () => {
+  it('keeps a person’s unban in the same episode, and the next episode bans again', async () => {
     const [serial, id] = [serials[2] as string, ids[2] as string];
     org.console.fleet.banByHand(serial, 'FALSE');
     for (let round = 0; round < 2; round += 1) {
@@ -98,7 +98,7 @@ describe('a fleet of 2,000 devices with 7 compromised ones', () => {
     expect(org.effects('device_banned').filter((target) => target === id)).toHaveLength(2);
   });
 
-  it('a service with 5 ERROR events in 10 minutes is held for approval and named', async () => {
+  it('has a service with 5 ERROR events in 10 minutes held for approval and named', async () => {
     const serviceId = org.console.fleet.addService('payroll', 'eu-1');
     for (let count = 0; count < 5; count += 1) {
       org.console.fleet.addEvent({
@@ -120,7 +120,7 @@ describe('a fleet of 2,000 devices with 7 compromised ones', () => {
     ]);
   });
 
-  it('an emptied rules folder unbans nobody, and the last good set goes on', async () => {
+  it('keeps its bans when the rules folder is emptied, and the last good set stays active', async () => {
     await org.rule('service', undefined);
     const refused = await org.rule('ban', undefined);
     expect(refused).toContain('there is no rule');
@@ -130,7 +130,7 @@ describe('a fleet of 2,000 devices with 7 compromised ones', () => {
     await org.rule('ban', BAN_COMPROMISED);
   });
 
-  it('a missing rule orphans its claims: nothing is undone, even when the trouble is over', async () => {
+  it('keeps the claims of a missing rule as orphaned: nothing is undone, even when they clear', async () => {
     await org.rule('other', DISABLE_FAILING);
     await org.rule('ban', undefined);
     org.console.fleet.patchDevice(ids[3] as string, { mdm_compromised: 'FALSE' });
@@ -143,7 +143,7 @@ describe('a fleet of 2,000 devices with 7 compromised ones', () => {
     expect(of('act', 'cleared').map((item) => item.target)).toEqual([serials[3]]);
   });
 
-  it('the audit is whole', async () => {
+  it('leaves a whole audit', async () => {
     const verdict = await verifyChain(org.composition.engine.store.auditFrom(1));
     expect(verdict).toMatchObject({ ok: true, bad: undefined });
     expect(verdict.entries).toBeGreaterThan(30);

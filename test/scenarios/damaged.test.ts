@@ -1,5 +1,5 @@
-// scenario: pages of the database are overwritten, below a stopped daemon and below a running one: it is said, nothing is called
-// without an audit entry, verification names the entry, and nothing is repaired in silence.
+// scenario: pages of the database are overwritten, under a stopped daemon and under a running one: it is reported,
+// nothing is called without an audit entry, verification names the entry, and nothing is repaired silently.
 import { closeSync, openSync, readFileSync, statSync, truncateSync, writeSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ beforeEach(async () => {
   const { store } = org.composition.engine;
   for (let count = 0; count < FILLED; count += 5)
     await store.appendAudit(Array.from({ length: 5 }, () => ({ kind: 'notice', body: { text: 'x'.repeat(300) } })));
-  await org.composition.close(); // the engine runs in a process of its own here
+  await org.composition.close(); // the engine runs in a separate process here
   env = { ...org.env, ...DAEMON_ENV };
 }, 60_000);
 afterEach(async () => {
@@ -29,11 +29,11 @@ afterEach(async () => {
   await org.close();
 });
 
-/** All that lies in the file, and the pages of a table in the order of its rows. */
+/** Everything in the file, and the pages of a table in the order of its rows. */
 function pagesOf(table: string): { pages: number[]; size: number } {
   const db = new Database(org.dbFile);
   try {
-    db.pragma('wal_checkpoint(TRUNCATE)'); // makes a running daemon read its pages anew
+    db.pragma('wal_checkpoint(TRUNCATE)'); // makes a running daemon reread its pages
     const sql = "SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path";
     return {
       pages: db.prepare(sql).pluck().all(table) as number[],
@@ -63,10 +63,10 @@ const checkOf = async (name: string) => {
 };
 
 describe('a damaged page', { timeout: 120_000 }, () => {
-  it('of the audit is named by verification, and from then on nothing is changed', async () => {
+  it('of the audit is named by verification, and nothing is changed from then on', async () => {
     damage('audit', 0.5);
     daemon = await startDaemonProcess(env);
-    // Nobody has met the damage yet: what is called has its entry.
+    // Nobody has read the damaged page yet: each call has its entry.
     addBad('PAGE-1');
     expect(await run()).toMatchObject({ status: 200, json: { status: 'completed' } });
     expect(intentsOf(org.dbFile, 'PAGE-1', FILLED)).toEqual([
@@ -76,10 +76,10 @@ describe('a damaged page', { timeout: 120_000 }, () => {
     ]);
     expect(org.console.writes()).toHaveLength(1);
 
-    const told = await trustward(['audit', 'verify'], env);
-    expect(told.code).toBe(1);
+    const verified = await trustward(['audit', 'verify'], env);
+    expect(verified.code).toBe(1);
     const seq = Number(
-      /^the audit is broken at entry (\d+): it cannot be read: the database is damaged there/.exec(told.out)?.[1],
+      /^the audit is broken at entry (\d+): it cannot be read: the database is damaged there/.exec(verified.out)?.[1],
     );
     expect(seq).toBeGreaterThan(50);
     expect(seq).toBeLessThan(FILLED);
@@ -95,7 +95,7 @@ describe('a damaged page', { timeout: 120_000 }, () => {
     expect(await daemon.stop()).toBe(0);
   });
 
-  it('of what each run reads, below a running daemon, calls nobody', async () => {
+  it('that each run reads, under a running daemon, prevents every call', async () => {
     daemon = await startDaemonProcess(env);
     expect(await run()).toMatchObject({ status: 200, json: { status: 'completed' } });
     addBad('PAGE-3');
@@ -109,7 +109,7 @@ describe('a damaged page', { timeout: 120_000 }, () => {
     expect(await daemon.stop()).toBe(0);
   });
 
-  it('of what the start reads keeps it from starting: one line, and nothing is repaired', async () => {
+  it('that the start reads prevents it with one line, and nothing is repaired', async () => {
     const { at, size } = damage('runs', 0);
     const ended = await trustward(['serve'], env);
     expect(ended).toMatchObject({ code: 1, out: '' });
@@ -121,7 +121,7 @@ describe('a damaged page', { timeout: 120_000 }, () => {
     expect(readFileSync(org.dbFile).subarray(at, at + size)).toEqual(Buffer.alloc(size, 0xff));
   });
 
-  it('of what was written last is noticed by the checkpoints outside: an acknowledged run is not forgotten in silence', async () => {
+  it('of the newest entries is noticed by the checkpoints outside: no acknowledged run is lost silently', async () => {
     daemon = await startDaemonProcess(env);
     addBad('PAGE-4');
     expect(await run()).toMatchObject({ status: 200, json: { status: 'completed' } });

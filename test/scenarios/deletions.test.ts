@@ -1,4 +1,5 @@
-// scenario: what a deletion of devices really takes, against the real console over HTTP: told before, held to afterwards.
+// scenario: what a deletion of devices really takes, against the real console over HTTP: shown before, and binding
+// afterwards.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ManagementClient } from '../../src/management/client.ts';
 import { answerPlan } from '../../src/operator/answer-plan.ts';
@@ -31,7 +32,7 @@ limits: { max: 10, percent: 100 }
 tests: [{ name: left, given: { Email: ${ANN} }, expect: match }]
 `;
 
-/** Beside which each test puts its own. */
+/** Each test adds its own device beside these. */
 const NEVER = `
 id: never
 subject: device
@@ -90,7 +91,7 @@ describe('the deletion of a device', () => {
       expect(text.replaceAll('\\', '')).toContain(`revokes 1 certificate (of ${ANN})`);
   });
 
-  it('of the last one that its owner has deletes the owner too, and says so before', async () => {
+  it('of the owner’s last one deletes the owner too, and shows that before', async () => {
     await client.deleteDevice('OTHER-1');
     const before = taken();
     await org.rule('lost', LOST);
@@ -121,7 +122,7 @@ describe('the deletion of a device', () => {
     expect(taken()).toEqual(before);
   });
 
-  it('is another plan when an owner joined: what was waiting is superseded', async () => {
+  it('becomes another plan when an owner joins: the waiting one is superseded', async () => {
     await org.rule('lost', LOST);
     const first = await planned();
     org.console.fleet.addOwner(lost, BOB);
@@ -139,9 +140,9 @@ describe('the deletion of the devices of a user', () => {
     await org.rule('leaver', LEAVER);
     org.console.fleet.addOwner(lost, BOB);
     const { plan, intents } = await planned();
-    const told = intents.map(({ target, effect }) => [target, effect.devices.length, effect.deletion]);
+    const effects = intents.map(({ target, effect }) => [target, effect.devices.length, effect.deletion]);
     const common = { owners: [ANN], certificates: 1, users: [ANN] };
-    expect(told.sort()).toEqual([
+    expect(effects.sort()).toEqual([
       [`LOST-1 ${ANN}`, 1, { ...common, devices: [] }],
       [`OTHER-1 ${ANN}`, 1, { ...common, devices: [expect.any(String)] }],
     ]);
@@ -151,7 +152,7 @@ describe('the deletion of the devices of a user', () => {
     expect(await client.devicesOfSerial('LOST-1')).toMatchObject([{ DeviceID: lost, Emails: [BOB] }]);
   });
 
-  it('does not delete a device whose other owner left since', async () => {
+  it('does not delete a device whose other owner has left since', async () => {
     await org.rule('leaver', LEAVER);
     org.console.fleet.addOwner(lost, BOB);
     org.console.fleet.addDevice({ serial: 'BOBS-1' }, [BOB]);
@@ -168,7 +169,7 @@ describe('the deletion of the devices of a user', () => {
 });
 
 describe('a serial number that looks like another one and an address', () => {
-  it('is deleted as itself: nobody of that address loses a device', async () => {
+  it('is deleted as itself: no owner of that address loses a device', async () => {
     const serial = `OTHER-1 ${ANN}`;
     const hostile = org.console.fleet.addDevice({ serial, friendly_name: 'lost' }, [BOB]);
     org.console.fleet.patchDevice(lost, { friendly_name: 'found' });

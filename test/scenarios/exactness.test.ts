@@ -39,7 +39,7 @@ describe.each([
   });
   afterAll(() => org.close());
 
-  it('comes out of list, decision, store and report with the digits that it went in with', async () => {
+  it('keeps its digits in list, decision, store and report', async () => {
     const { store, api } = org.composition.engine;
     await fc.assert(
       fc.asyncProperty(nanoseconds, async (time) => {

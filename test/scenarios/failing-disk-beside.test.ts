@@ -1,5 +1,6 @@
-// scenario: what lies beside the database fails: the file of checkpoints outside, the embedded console's own database, and what a
-// start writes; and an approved plan that the disk breaks off. The engine goes on, or says in one line why it cannot.
+// scenario: files beside the database fail: the checkpoints outside, the embedded console's own database, and files
+// that a start writes; and a failing disk interrupts an approved plan. The engine continues, or reports in one line why
+// it cannot.
 import { chmodSync, chownSync, cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -39,7 +40,7 @@ afterEach(async () => {
 
 async function startOrg(options: Parameters<typeof startOrganization>[0] = {}): Promise<Record<string, string>> {
   org = await startOrganization({ devices: 40, ...options });
-  await org.composition.close(); // the engine runs in a process of its own here
+  await org.composition.close(); // the engine runs in a separate process here
   return { ...org.env, ...DAEMON_ENV };
 }
 
@@ -50,7 +51,7 @@ const until = async (isSo: () => boolean | Promise<boolean>) => {
 };
 
 describe('beside a database that works', { timeout: 120_000 }, () => {
-  it('the checkpoints outside cannot be written: the run is kept, it is said, and they are completed later', async () => {
+  it('unwritable checkpoints outside keep the run, are reported, and are completed later', async () => {
     const env = await startOrg();
     daemon = await startDaemonProcess(env);
     await until(async () => (await checkOf('last run'))?.text === 'run 1 completed');
@@ -75,7 +76,7 @@ describe('beside a database that works', { timeout: 120_000 }, () => {
     expect(await daemon.ask('POST', '/api/audit/verify', {})).toMatchObject({ json: { ok: true } });
   });
 
-  it('the embedded console’s own database cannot be written: its calls fail, the engine goes on, and so does the console later', async () => {
+  it('an unwritable database of the embedded console fails its calls, the engine continues, and the console recovers', async () => {
     const env = await startOrg();
     disk = readOnlyDisk('demo-console');
     daemon = await startDaemonProcess({
@@ -92,15 +93,15 @@ describe('beside a database that works', { timeout: 120_000 }, () => {
     expect(await run()).toMatchObject({ status: 200 });
     expect(await checkOf('database')).toMatchObject({ ok: true });
     disk.mend(daemon.pid);
-    await until(() => said().includes('the living organization goes on'));
+    await until(() => said().includes('the living organization continues'));
     expect(said().split('a moment of the living organization failed')).toHaveLength(2);
     expect(await run()).toMatchObject({ status: 200, json: { status: 'completed' } });
     expect(await daemon.stop()).toBe(0);
   });
 });
 
-describe('a plan that a person approved', { timeout: 120_000 }, () => {
-  it('and that a failing disk breaks off is not applied twice, and what it did is found done', async () => {
+describe('a plan that was approved', { timeout: 120_000 }, () => {
+  it('and that a failing disk interrupts is not applied twice, and its effects are found done', async () => {
     disk = readOnlyDisk();
     const env = await startOrg({ rules: { service: DISABLE_FAILING } });
     const dbFile = join(disk.dir, 'trustward.db');
@@ -139,7 +140,7 @@ describe('a plan that a person approved', { timeout: 120_000 }, () => {
 });
 
 describe('a start', { timeout: 120_000 }, () => {
-  it('on a disk that still fails is refused in one line; on a mended one it reads back what the end before it left in doubt', async () => {
+  it('on a disk that still fails is refused in one line; on a repaired one it reads back what the last end left in doubt', async () => {
     const scene = await openScene(limitedDisk);
     daemon = scene.daemon;
     disk = scene.disk;
@@ -177,7 +178,7 @@ describe('a start', { timeout: 120_000 }, () => {
     mkdirSync(dir);
     for (const name of readdirSync(org.dir).filter((one) => one.startsWith('trustward.db')))
       cpSync(join(org.dir, name), join(dir, name));
-    // Root is stopped by no mode: then it is started as nobody.
+    // No mode stops root: then it is started as nobody.
     const isRoot = process.getuid?.() === 0;
     if (isRoot) {
       chmodSync(org.dir, 0o755);
@@ -198,6 +199,6 @@ describe('a start', { timeout: 120_000 }, () => {
       ),
     ]);
     expect(kept()).toEqual(before);
-    chmodSync(dir, 0o700); // or else it could not be taken away
+    chmodSync(dir, 0o700); // otherwise it could not be removed
   });
 });

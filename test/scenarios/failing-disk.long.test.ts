@@ -1,8 +1,11 @@
-// scenario, long form: a daemon whose disk fails again and again, each time at another moment of a run, and is mended.
+// scenario, long form: a daemon whose disk fails again and again, each time at another moment of a run, and is
+// repaired.
 import { afterEach, describe, expect, it } from 'vitest';
 import { committed, disks, type FailingScene, intentsOf, openScene, readOnlyDisk } from './failing-disk.ts';
 
-/** More than the requests of one run that bans two devices: every moment comes, and some rounds are left alone. */
+/**
+ * More than the requests of one run that bans two devices: every moment is covered, and some rounds have no failure.
+ */
 const MOMENTS = 24;
 
 let scene: FailingScene;
@@ -25,7 +28,7 @@ describe.each([...disks(), ['that is read-only', readOnlyDisk] as const])('a dis
       const struck = await run();
       refused.add(struck.status);
       scene.strikeWhen(undefined);
-      // Nothing of what it shows as done is only in its memory.
+      // Nothing that it shows as done is only in its memory.
       expect(scene.unaudited).toEqual([]);
       disk.mend(daemon.pid);
       expect(await run()).toMatchObject({ status: 200, json: { status: 'completed' } });

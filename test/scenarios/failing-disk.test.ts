@@ -1,5 +1,5 @@
-// scenario: the disk below a running daemon fails in the middle of its calls, and is mended: no call without an audit entry, it says
-// what is wrong, it goes on without a restart, and nothing that was acknowledged is lost.
+// scenario: the disk under a running daemon fails in the middle of its calls, and is repaired: no call without an audit
+// entry, the daemon reports what is wrong, continues without a restart, and loses nothing that was acknowledged.
 import { afterEach, describe, expect, it } from 'vitest';
 import { isoTime } from '../../src/domain/time-text.ts';
 import { systemClock } from '../../src/system/clock.ts';
@@ -43,7 +43,7 @@ describe.each(disks())('a disk %s', { timeout: 120_000 }, (_name, make) => {
     expect(intentsOf(dbFile, 'DISK-2')).toEqual(['intent.planned', 'intent.sent']);
     expect(intentsOf(dbFile, 'DISK-3')).toEqual(['intent.planned']);
 
-    // It says so, to anybody, and tells no place; nothing is acknowledged, and nothing is called.
+    // It reports the fault publicly, without a path; nothing is acknowledged, and nothing is called.
     const { status, text } = await daemon.ready();
     expect(status).toBe(503);
     expect(text).not.toContain(disk.dir);
@@ -56,7 +56,7 @@ describe.each(disks())('a disk %s', { timeout: 120_000 }, (_name, make) => {
     expect(banned).toEqual(['DISK-1', 'DISK-2']);
     expect(times('the database fails')).toBe(1);
 
-    // With room again it goes on by itself.
+    // With free space again it continues by itself.
     disk.mend(daemon.pid);
     expect(await run()).toMatchObject({ status: 200, json: { status: 'completed' } });
     expect(await daemon.ready()).toMatchObject({ status: 200 });

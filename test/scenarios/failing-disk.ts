@@ -1,5 +1,5 @@
-// test: a real daemon in a process of its own, whose disk fails when the test says so, and a door before the console at which every
-// call is met: by what the audit in the file says at that moment, and by what the test does to the disk just then.
+// test: a real daemon in a separate process, whose disk fails when the test decides, and a proxy before the console
+// that checks every call against the audit in the file at that moment, and lets the test fail the disk just then.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -11,17 +11,17 @@ import { built } from '../support/built.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
 import { type Started, startTrustward } from '../support/trustward.ts';
 
-/** What a daemon of a test is started with: no run comes by itself after the first. */
+/** How a test starts a daemon: no run comes by itself after the first. */
 export const DAEMON_ENV = {
   TRUSTWARD_LISTEN: '127.0.0.1:0',
   TRUSTWARD_SCHEDULE: '0 0 1 1 *',
   TRUSTWARD_LOG_LEVEL: 'info',
 };
 
-/** A place for the database whose disk can be made to refuse every write, and to take writes again. */
+/** A place for the database whose disk can be made to refuse every write, and to accept writes again. */
 export interface FailingDisk {
   dir: string;
-  /** What `/readyz` is to say of it. */
+  /** The expected text of `/readyz`. */
   says: RegExp;
   env: Record<string, string>;
   fail(pid: number): void;
@@ -43,7 +43,7 @@ export function limitedDisk(): FailingDisk {
   return { dir, says, env: {}, fail: (pid) => void limit(pid, '0'), mend, remove: () => forget(dir) };
 }
 
-/** A file system of 6 MB, and a file that takes all that is left of it. */
+/** A file system of 6 MB, and a file that takes all of its free space. */
 function fullDisk(): FailingDisk {
   const dir = newFolder();
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', dir]);
@@ -71,7 +71,9 @@ function fullDisk(): FailingDisk {
   };
 }
 
-/** SQLite itself refuses to write while a file is there: no mount under an open file turns read-only at a test's word. */
+/**
+ * SQLite itself refuses to write while a file exists: a mount under an open file cannot be made read-only on demand.
+ */
 export function readOnlyDisk(name = 'trustward.db'): FailingDisk {
   const dir = newFolder();
   const flag = join(dir, 'read-only');
@@ -91,7 +93,7 @@ export function readOnlyDisk(name = 'trustward.db'): FailingDisk {
   };
 }
 
-/** Those that anybody can make fail, and a full one where something may be mounted. */
+/** Those that any user can make fail, and a full one where mounting is allowed. */
 export function disks(): [name: string, make: () => FailingDisk][] {
   const limited: [string, () => FailingDisk] = ['whose files may not grow', limitedDisk];
   return mayMount() ? [limited, ['that is full', fullDisk]] : [limited];
@@ -114,11 +116,11 @@ export interface Passing {
   method: string;
   /** Path and query. */
   address: string;
-  /** False on the way in, true when the console has answered and the answer is still held. */
+  /** False on the way in, true when the console has answered and the answer is still held back. */
   isAnswered: boolean;
 }
 
-/** A server before the console: hands on everything, after `look` has seen it. */
+/** A server before the console: forwards everything, after `look` has seen it. */
 export async function openDoor(
   target: string,
   look: (passing: Passing) => void,
@@ -134,8 +136,8 @@ export async function openDoor(
     const answer = await fetch(`${target}${address}`, { method, headers: sent, body });
     const bytes = Buffer.from(await answer.arrayBuffer());
     look({ method, address, isAnswered: true });
-    const told = [...answer.headers].filter(([name]) => !/^(connection|keep-alive|transfer-encoding)$/.test(name));
-    response.writeHead(answer.status, Object.fromEntries(told)).end(bytes);
+    const forwarded = [...answer.headers].filter(([name]) => !/^(connection|keep-alive|transfer-encoding)$/.test(name));
+    response.writeHead(answer.status, Object.fromEntries(forwarded)).end(bytes);
   };
   const server = createServer((request, response) => void handOn(request, response).catch(() => response.destroy()));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -153,7 +155,7 @@ export interface RunningDaemon {
   pid: number;
   ask(method: string, path: string, body?: object): Promise<{ status: number; json: never }>;
   ready(): Promise<ReadyAnswer>;
-  /** Ends it by SIGTERM; answers its exit code. */
+  /** Ends it by SIGTERM; returns its exit code. */
   stop(): Promise<number | null>;
 }
 
@@ -186,7 +188,7 @@ export async function startDaemonProcess(env: Record<string, string>): Promise<R
   };
 }
 
-/** What the file holds that is committed, as any other process sees it. */
+/** The committed content of the file, as any other process sees it. */
 export function committed<T>(dbFile: string, sql: string, ...values: (string | number)[]): T[] {
   const db = new Database(dbFile, { readonly: true, timeout: 5_000 });
   try {
@@ -199,26 +201,29 @@ export function committed<T>(dbFile: string, sql: string, ...values: (string | n
   }
 }
 
-/** `intent.*` entries about a target, in order, with their outcome; those after an entry, for a file whose beginning is damaged. */
+/**
+ * `intent.*` entries about a target, in order, with their outcome; those after an entry, for a file with a damaged
+ * beginning.
+ */
 export function intentsOf(dbFile: string, target: string, afterSeq = 0): string[] {
   const sql = `SELECT trim(kind || ' ' || coalesce(json_extract(bytes, '$.body.outcome'), '')) FROM audit
     WHERE seq > ? AND kind LIKE 'intent.%' AND json_extract(bytes, '$.body.target') = ? ORDER BY seq`;
   return committed<string>(dbFile, sql, afterSeq, target);
 }
 
-/** An organization, a daemon on a disk that can fail, and the door between them, which keeps the books. */
+/** An organization, a daemon on a disk that can fail, and the proxy between them, which records the calls. */
 export interface FailingScene {
   org: Organization;
   disk: FailingDisk;
   daemon: RunningDaemon;
-  /** What the daemon was started with. */
+  /** The environment of the daemon. */
   env: Record<string, string>;
   dbFile: string;
-  /** Serial numbers for which a call came, in order. */
+  /** Serial numbers of calls that arrived, in order. */
   banned: string[];
-  /** Those for which one came without an intent that was committed as sent before it. */
+  /** Those of calls without an intent committed as sent before them. */
   unaudited: string[];
-  /** The disk fails when this is first true of what passes the door; undefined: not any more. */
+  /** The disk fails when this is first true of a passing call; undefined: no longer. */
   strikeWhen(isMoment: ((passing: Passing) => boolean) | undefined): void;
   close(): Promise<void>;
 }
@@ -236,7 +241,7 @@ export async function openScene(make: () => FailingDisk): Promise<FailingScene> 
 async function openSceneOn(disk: FailingDisk): Promise<FailingScene> {
   const dbFile = join(disk.dir, 'trustward.db');
   const org = await startOrganization({ devices: 40 });
-  await org.composition.close(); // the engine runs in a process of its own here
+  await org.composition.close(); // the engine runs in a separate process here
   const banned: string[] = [];
   const unaudited: string[] = [];
   let strike: ((passing: Passing) => boolean) | undefined;

@@ -1,4 +1,5 @@
-// scenario: somebody with a hand on the database file changes a plan, and its digest, and the audit: each is refused or found.
+// scenario: somebody who can write to the database file changes a plan, and its digest, and the audit: each is refused
+// or detected.
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { planDigest } from '../../src/approve/plans.ts';
@@ -32,7 +33,7 @@ function byHand<T>(work: (db: Database.Database) => T): T {
   }
 }
 
-/** Another target under the same plan; with `whole` its digest is made to fit. */
+/** Another target under the same plan; with `whole` its digest is made to match. */
 function forge({ whole }: { whole: boolean }): string {
   return byHand((db) => {
     const row = db.prepare('SELECT intents, digest FROM plans WHERE id = ?').get(planId) as Record<string, string>;
@@ -46,18 +47,18 @@ function forge({ whole }: { whole: boolean }): string {
 async function expectRefused(answer: Promise<unknown>, why: string, what = 'sealed'): Promise<void> {
   await expect(answer).rejects.toMatchObject({
     code: 'conflict',
-    message: `plan ${planId} is not what was ${what}: ${why}; nothing of it is done, and \`audit verify\` tells whether the record is whole`,
+    message: `plan ${planId} differs from what was ${what}: ${why}; nothing of it is done; check the record with \`audit verify\``,
   });
   expect(org.console.writes()).toEqual([]);
 }
 
 describe('a plan whose row was edited', () => {
-  it('does not fit its own digest, and is refused', async () => {
+  it('does not match its own digest, and is refused', async () => {
     forge({ whole: false });
-    await expectRefused(approve(), 'its intents do not have its digest');
+    await expectRefused(approve(), 'its intents do not match its digest');
   });
 
-  it('together with its digest does not fit the audit, and is refused', async () => {
+  it('together with its digest does not match the audit, and is refused', async () => {
     forge({ whole: true });
     await expectRefused(approve(), "the audit's entry `plan.sealed` has another digest for it");
     expect((await org.composition.engine.store.plan(planId))?.status).toBe('pending');
@@ -70,12 +71,16 @@ describe('a plan whose row was edited', () => {
     expect((await org.composition.engine.store.plan(planId))?.status).toBe('approved');
   });
 
-  it('to say that it was approved is not applied, since nobody is in the audit for it', async () => {
+  it('to be approved is not applied, since the audit has no approval', async () => {
     byHand((db) => db.prepare("UPDATE plans SET status = 'approved' WHERE id = ?").run(planId));
-    await expectRefused(apply(), 'the audit has no entry `plan.approved` for it, or that one was archived', 'approved');
+    await expectRefused(
+      apply(),
+      'the audit has no entry `plan.approved` for it, or the entry was archived',
+      'approved',
+    );
   });
 
-  it('is not helped by a second entry that is appended to the audit for it', async () => {
+  it('is still refused with a second entry appended to the audit for it', async () => {
     const digest = forge({ whole: true });
     await org.composition.engine.store.appendAudit([{ kind: 'plan.sealed', body: { plan: planId, digest } }]);
     expect(await org.composition.verifyAudit()).toMatchObject({ ok: true });
@@ -96,10 +101,10 @@ describe('a plan whose row was edited', () => {
 });
 
 describe('a plan that no run sealed', () => {
-  it('is refused, since the audit does not know it', async () => {
+  it('is refused, since the audit has no entry for it', async () => {
     byHand((db) => db.prepare("UPDATE plans SET id = 'made-by-hand' WHERE id = ?").run(planId));
     planId = 'made-by-hand';
-    await expectRefused(approve(), 'the audit has no entry `plan.sealed` for it, or that one was archived');
+    await expectRefused(approve(), 'the audit has no entry `plan.sealed` for it, or the entry was archived');
   });
 
   it('can still be rejected', async () => {

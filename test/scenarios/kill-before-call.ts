@@ -1,4 +1,4 @@
-// test: preloaded into a run (`--import`): the process kills itself at the very seam between the commit of `sent` and the call.
+// test: preloaded into a run (`--import`): the process kills itself exactly between the commit of `sent` and the call.
 import { ManagementClient } from '../../src/management/client.ts';
 
 const ban = ManagementClient.prototype.updateDevices;

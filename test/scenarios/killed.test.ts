@@ -1,4 +1,5 @@
-// scenario: the process is killed (kill -9) around the call: after a restart each device is banned once, and the audit tells.
+// scenario: the process is killed (kill -9) around the call: after a restart each device is banned once, and the audit
+// shows it.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -18,7 +19,7 @@ let ids: string[];
 beforeEach(async () => {
   org = await startOrganization({ devices: 60, env: { TRUSTWARD_QUIET_PERIOD: '100ms' } });
   ids = SERIALS.map((serial) => org.console.fleet.addDevice({ serial, mdm_compromised: 'TRUE' }));
-  await org.composition.close(); // the engine runs in a process of its own here
+  await org.composition.close(); // the engine runs in a separate process here
 });
 afterEach(() => org.close());
 
@@ -39,7 +40,7 @@ async function killWhen(fault: FaultInput, isThere: () => boolean): Promise<void
   org.console.faults?.clear();
 }
 
-/** Waits out the quiet period, then runs until nothing is in doubt any more. */
+/** Waits for the quiet period, then runs until nothing is in doubt. */
 async function restartAndSettle(): Promise<void> {
   for (let round = 0; round < 2; round += 1) {
     await systemClock.sleep(150);

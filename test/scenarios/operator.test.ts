@@ -1,10 +1,11 @@
-// scenario: people steer the real daemon over HTTP, and the command line does through it or, without it, by itself.
+// scenario: operator commands to the real daemon over HTTP, and from the command line, through the daemon or without
+// it.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { commandOrThrow } from '../support/in-process.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
 
-const TOKEN = 'steering-token-0123456789';
+const TOKEN = 'operator-token-0123456789';
 const RULE = BAN_COMPROMISED.replace('revert: true', 'revert: true\nlimits: { max: 1000, percent: 100 }');
 const NEVER = '0 0 1 1 *';
 
@@ -24,7 +25,7 @@ afterEach(async () => {
   await org.close();
 });
 
-/** One command as a person types it. Answers its exit code and what it wrote. */
+/** One command as an operator types it. Returns its exit code and its output. */
 const command = (...args: string[]) => commandOrThrow(args, org.env);
 
 const run = () => command('run', '--mode', 'enforce', '--format', 'json');
@@ -36,41 +37,41 @@ describe.each(['through the daemon', 'without a daemon'])('a person at the comma
     else await org.composition.close();
   });
 
-  it('approves a plan while everything is stopped, and is told that nothing is done yet and what to do', async () => {
-    await run(); // a daemon begins with a run of its own: what is arranged comes after it
+  it('approves a plan while everything is stopped, and reports that nothing is done yet and what to do', async () => {
+    await run(); // a daemon begins with a run: what is arranged comes after it
     expect(await org.rule('ban', RULE.replace('mode: enforce', 'mode: approve'))).toBeUndefined();
-    add('STEER-9');
+    add('COMMAND-9');
     const planned = JSON.parse((await command('plan', '--format', 'json')).out) as { plan: { id: string } };
     await command('stop', '--reason', 'wait');
     const { out } = await command('approve', planned.plan.id);
     expect(out).toBe(
-      `plan ${planned.plan.id} is approved\nnothing of it is done yet: \`trustward apply ${planned.plan.id}\` does it, or says what is in the way\n`,
+      `plan ${planned.plan.id} is approved\nnothing of it is done yet: \`trustward apply ${planned.plan.id}\` applies it, or reports what prevents that\n`,
     );
     await expect(command('apply', planned.plan.id)).rejects.toThrow('`resume` comes first');
     expect(org.effects('device_banned')).toEqual([]);
   });
 
-  it('exempts a device before it is in trouble, and ends that', async () => {
-    const id = add('STEER-1');
+  it('exempts a device in advance, and ends the exemption', async () => {
+    const id = add('COMMAND-1');
     await run();
     expect(org.effects('device_banned')).toEqual([id]);
-    const other = org.console.fleet.addDevice({ serial: 'STEER-2' });
+    const other = org.console.fleet.addDevice({ serial: 'COMMAND-2' });
     const exempting = ['--owner', 'Ana', '--reason', 'travel', '--until', '7d', '--format', 'json'];
     const exempted = await command('exempt', 'add', 'device', other, ...exempting);
     const exemption = JSON.parse(exempted.out) as { id: string };
     org.console.fleet.patchDevice(other, { mdm_compromised: 'TRUE' });
     const report = JSON.parse((await run()).out) as { decisions: { target: string; reason: string }[] };
-    expect(report.decisions.find(({ target }) => target === 'STEER-2')?.reason).toBe('exempt');
+    expect(report.decisions.find(({ target }) => target === 'COMMAND-2')?.reason).toBe('exempt');
     expect((await command('exempt', 'list')).out).toContain('travel');
     await command('exempt', 'end', exemption.id, '--reason', 'back');
     await run();
     expect(org.effects('device_banned')).toEqual([id, other]);
   });
 
-  it('stops everything, and lets it go on', async () => {
+  it('stops everything, and resumes', async () => {
     await run();
     expect((await command('stop', '--reason', 'the MDM is wrong')).out).toContain('the MDM is wrong');
-    add('STEER-1');
+    add('COMMAND-1');
     const stopped = await run();
     expect(stopped.code).toBe(3);
     expect(JSON.parse(stopped.out)).toMatchObject({ operator: { stopped: { reason: 'the MDM is wrong' } } });
@@ -81,12 +82,12 @@ describe.each(['through the daemon', 'without a daemon'])('a person at the comma
     expect(org.console.writes()).toHaveLength(1);
   });
 
-  it('undoes one ban now, and it is not done again', async () => {
-    const id = add('STEER-1');
+  it('undoes one ban now, and it is not repeated', async () => {
+    const id = add('COMMAND-1');
     await run();
-    expect((await command('claims', 'list')).out).toContain('STEER-1');
-    const released = await command('claims', 'release', 'STEER-1', '--reason', 'the chief needs it');
-    expect(released).toMatchObject({ code: 0, out: expect.stringContaining('unban_device STEER-1: released') });
+    expect((await command('claims', 'list')).out).toContain('COMMAND-1');
+    const released = await command('claims', 'release', 'COMMAND-1', '--reason', 'the chief needs it');
+    expect(released).toMatchObject({ code: 0, out: expect.stringContaining('unban_device COMMAND-1: released') });
     await run();
     expect(org.effects('device_unbanned')).toEqual([id]);
     expect(org.effects('device_banned')).toEqual([id]);
@@ -128,7 +129,7 @@ describe('an exemption of a group', () => {
 });
 
 describe('readiness', () => {
-  it('tells of a stop, and stays ready', async () => {
+  it('shows a stop, and stays ready', async () => {
     daemon = await startDaemon(org.composition);
     await command('stop', '--reason', 'secret reason');
     const answer = await fetch(`${daemon.url}/readyz`);

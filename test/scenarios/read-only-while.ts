@@ -1,5 +1,5 @@
-// test: preloaded into a daemon (`--import`): while the file that READ_ONLY_WHILE names is there, no unit of work can write to the
-// databases whose file names contain READ_ONLY_NAME.
+// test: preloaded into a daemon (`--import`): while the file that READ_ONLY_WHILE names exists, no unit of work can
+// write to databases whose file names contain READ_ONLY_NAME.
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import Database from 'better-sqlite3';

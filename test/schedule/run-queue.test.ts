@@ -1,4 +1,4 @@
-// schedule: one run at a time, in order; missed times become one; what fails does not end what comes after.
+// schedule: one run at a time, in order; missed times become one; a failure does not end what follows.
 import { describe, expect, it } from 'vitest';
 import { RunQueue } from '../../src/schedule/run-queue.ts';
 
@@ -9,7 +9,7 @@ interface Work {
   fail: (message: string) => void;
 }
 
-/** Work that begins when its turn comes and ends when the test says so. */
+/** Work that begins in its turn and ends when the test ends it. */
 function work(): Work {
   let [begin, finish, fail] = [() => {}, (_?: string) => {}, (_: string) => {}];
   const begun = new Promise<void>((resolve) => {
@@ -27,7 +27,7 @@ function work(): Work {
 }
 
 describe('the queue of runs', () => {
-  it('a run begins only when the one before it has ended, in the order of asking', async () => {
+  it('begins a run only when the one before it has ended, in the order of requests', async () => {
     const queue = new RunQueue();
     const order: string[] = [];
     const [first, second] = [work(), work()];
@@ -45,7 +45,7 @@ describe('the queue of runs', () => {
     expect(order).toEqual(['first ended', 'second began']);
   });
 
-  it('a run that fails tells its own caller, and the next one comes', async () => {
+  it('reports a failed run to its caller, and continues with the next one', async () => {
     const queue = new RunQueue();
     const failing = queue.inTurn(() => Promise.reject(new Error('the API is away')));
     const next = queue.inTurn(async () => 'came');
@@ -53,7 +53,7 @@ describe('the queue of runs', () => {
     expect(await next).toBe('came');
   });
 
-  it('work that throws before it awaits is a failure like any other', async () => {
+  it('treats work that throws before it awaits like any failure', async () => {
     const queue = new RunQueue();
     const thrown = queue.inTurn(() => {
       throw new Error('at once');
@@ -62,7 +62,7 @@ describe('the queue of runs', () => {
     expect(await queue.inTurn(async () => 'came')).toBe('came');
   });
 
-  it('five scheduled times that are missed during a long run become one', async () => {
+  it('merges five scheduled times missed during a long run into one', async () => {
     const queue = new RunQueue();
     const long = work();
     let runs = 0;
@@ -79,7 +79,7 @@ describe('the queue of runs', () => {
     expect(runs).toBe(2);
   });
 
-  it('a failing scheduled run does not end the schedule', async () => {
+  it('continues the schedule after a failing run', async () => {
     const queue = new RunQueue();
     await expect(queue.scheduled(() => Promise.reject(new Error('no answer')))).rejects.toThrow('no answer');
     let came = false;
@@ -89,7 +89,7 @@ describe('the queue of runs', () => {
     expect(came).toBe(true);
   });
 
-  it('a scheduled time that found no place in a full queue does not keep later ones away', async () => {
+  it('accepts later scheduled times after one that a full queue refused', async () => {
     const queue = new RunQueue(2);
     const [one, two] = [work(), work()];
     const taken = [queue.inTurn(one.run), queue.inTurn(two.run)];
@@ -104,7 +104,7 @@ describe('the queue of runs', () => {
     expect(came).toBe(true);
   });
 
-  it('too many that wait are refused in one line, and a place becomes free again', async () => {
+  it('refuses too many waiting runs in one line, until a place is free again', async () => {
     const queue = new RunQueue(1);
     const one = work();
     const running = queue.inTurn(one.run);
@@ -117,7 +117,7 @@ describe('the queue of runs', () => {
     expect(await queue.inTurn(async () => 'free')).toBe('free');
   });
 
-  it('stopping waits for what is under way, and begins nothing that waits', async () => {
+  it('waits for the run under way when stopped, and begins no waiting one', async () => {
     const queue = new RunQueue();
     const underWay = work();
     let begun = false;

@@ -1,4 +1,4 @@
-// schedule: what is a cron expression and what is not, and that the times are those that it names.
+// schedule: what is a cron expression and what is not, and that runs happen at its times.
 import { describe, expect, it } from 'vitest';
 import { scheduleFault, startSchedule } from '../../src/schedule/schedule.ts';
 
@@ -12,7 +12,7 @@ describe('a cron expression', () => {
     ['*/5 * * *', /./],
     ['99 * * * *', /./],
     ['0 0 30 2 *', /never/],
-  ])('`%s` is not one, and what is wrong is said in one line', (expression, words) => {
+  ])('`%s` is refused, with the mistake in one line', (expression, words) => {
     const fault = scheduleFault(expression);
     expect(fault).toMatch(words);
     expect(fault).not.toMatch(/\n|at new|undefined/);

@@ -1,4 +1,4 @@
-// support: the alerts of an engine on the platform in memory, told to one webhook that nobody delivers to.
+// support: the alerts of an engine on the platform in memory, for one webhook that nobody delivers to.
 
 import { Alerts } from '../../src/notify/alerts.ts';
 import { EXEMPTIONS_DEFAULT } from '../../src/run/operator-commands.ts';

@@ -1,5 +1,5 @@
-// support: the world of a case on the platform in memory: its fleet, what it reports, failures, and a person's own changes.
-// In: a case's fleet. Out: records on the platform. Nothing here knows the engine.
+// support: the world of a case on the platform in memory: its fleet, the visible fields, failures, and people's own
+// changes. In: a case's fleet. Out: records on the platform. Nothing here knows the engine.
 import type { Facts } from '../../src/domain/facts.ts';
 import { BUNDLE, DEVICES, type FleetCase, SERVICES, type Subject, USERS } from './cases.ts';
 import type { FakeClock, Platform } from './platform.ts';
@@ -23,11 +23,11 @@ export class CaseWorld {
     return { device: devices, user: users, service: services }[kind];
   }
 
-  /** A field that is not told is absent. */
-  tell({ kind, id }: Subject, field: string, told: string | null): void {
+  /** A hidden field is absent. */
+  tell({ kind, id }: Subject, field: string, shown: string | null): void {
     const records = this.recordsOf(kind);
     const { [field]: _, ...rest } = records.get(id) ?? {};
-    if (records.has(id)) records.set(id, told === null ? rest : { ...rest, [field]: told });
+    if (records.has(id)) records.set(id, shown === null ? rest : { ...rest, [field]: shown });
   }
 
   fail(id: string): void {
@@ -50,7 +50,10 @@ export class CaseWorld {
     return [];
   }
 
-  /** Somebody bans or unbans, switches a service, or takes it into or out of the bundle. Answers the target; none of a user. */
+  /**
+   * Somebody bans or unbans, switches a service, or adds it to or removes it from the bundle. Returns the target; none
+   * for a user.
+   */
   byHand({ kind, id }: Subject, bundle: boolean): string | undefined {
     if (kind === 'user' || !this.recordsOf(kind).has(id)) return undefined;
     if (kind === 'service' && bundle) {
@@ -103,9 +106,9 @@ export class CaseWorld {
   private tellAll(
     kind: Subject['kind'],
     ids: readonly string[],
-    told: readonly Pick<FleetCase['users'][0], 'T1' | 'T2'>[],
+    shown: readonly Pick<FleetCase['users'][0], 'T1' | 'T2'>[],
   ) {
-    told.forEach(({ T1, T2 }, index) => {
+    shown.forEach(({ T1, T2 }, index) => {
       this.tell({ kind, id: ids[index] as string }, 'T1', T1);
       this.tell({ kind, id: ids[index] as string }, 'T2', T2);
     });

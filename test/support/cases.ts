@@ -15,12 +15,15 @@ export const USERS = ['ana@example.com', 'bo@example.com'] as const;
 export const SERVICES = ['v1.c', 'v2.c'] as const;
 export const BUNDLE = 'b1';
 
-/** TRUE: trouble. FALSE: calm. null: the platform does not tell. */
+/** TRUE: matches. FALSE: does not. null: the platform does not show it. */
 export type NamedReason = 'TRUE' | 'FALSE' | null;
 export const FIELDS = ['T1', 'T2'] as const;
 export type Field = (typeof FIELDS)[number];
 
-/** What a rule calls trouble: a field of its subject, a device's owner in trouble, a service that fails, or is enabled and in trouble. */
+/**
+ * The condition of a rule: a field of its subject, a field of a device's owner, a service that fails, or one that is
+ * enabled and has the field.
+ */
 export type Trouble = Field | 'owners' | 'errors' | 'enabled';
 
 export interface Shape {
@@ -54,7 +57,7 @@ const CONDITIONS: { readonly [trouble in Trouble]: string } = {
 
 const rules = new Map<string, LoadedRule>();
 
-/** The real rule of a shape; parsed once for equal text. `edition` is part of what it says, and changes nothing of it. */
+/** The real rule of a shape; parsed once for equal text. `edition` is part of its text, and changes no meaning. */
 export function ruleOf(id: string, shape: Shape, edition = 0): LoadedRule {
   const text = `
 id: ${id}
@@ -195,7 +198,7 @@ const facts = doing<'facts', { of: Subject; field: Field; told: NamedReason }>('
   field: fc.constantFrom(...FIELDS),
   told,
 });
-/** A person bans or unbans a serial number, switches a service, or takes it into or out of the bundle. */
+/** A person bans or unbans a serial number, switches a service, or adds it to or removes it from the bundle. */
 const hand = doing<'hand', { of: Subject; bundle: boolean }>('hand', { of: subject, bundle: fc.boolean() });
 const stop = doing<'stop', object>('stop', {});
 const exempt = doing<'exempt', { of: Subject; release: boolean; selects: boolean }>('exempt', {

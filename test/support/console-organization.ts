@@ -7,7 +7,7 @@ import type { Clock, Log } from '../../src/domain/ports.ts';
 export const START_MS = Date.UTC(2026, 0, 15, 9, 0, 0);
 
 export interface TestClock extends Clock {
-  /** Moves time on, wakes who sleeps, and lets them act. */
+  /** Moves time forward, wakes sleepers, and lets them act. */
   advance(ms: number): Promise<void>;
 }
 
@@ -70,7 +70,7 @@ export interface Organization {
   apiKey: string;
   adminToken: string;
   refreshToken: string;
-  /** Calls within the process, as the first API key unless told otherwise (`null`: without a credential). */
+  /** Calls within the process, as the first API key by default (`null`: without a credential). */
   call(method: string, address: string, body?: unknown, authorization?: string | null): Promise<Answered>;
 }
 

@@ -1,6 +1,6 @@
-// support: the end of a process at a chosen await. Every call of a port is a step before it and a step after it; at the
-// chosen step a Crash is thrown, and from then on every port throws, so that nothing can swallow it and go on.
-// In: a port. Out: the same port, that may end the process. A commit that was made stays; what was not is lost.
+// support: the end of a process at a chosen await. Every call of a port has a step before it and a step after it; at
+// the chosen step a Crash is thrown, and from then on every port throws, so that nothing can swallow it and continue.
+// In: a port. Out: the same port, that may end the process. A commit that was made stays; anything else is lost.
 
 export class Crash extends Error {
   override readonly name = 'Crash';

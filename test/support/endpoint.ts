@@ -1,4 +1,4 @@
-// support: an endpoint over a real store, with tokens of every scope, and ports that tell what was asked of them.
+// support: an endpoint over a real store, with tokens of every scope, and ports that record their calls.
 
 import { ACTIONS } from '../../src/act/actions.ts';
 import { decidePlan } from '../../src/approve/plans.ts';
@@ -53,11 +53,11 @@ export interface Endpoint {
   app: ReturnType<typeof createHttpApp>;
   store: SqliteStore;
   clock: ReturnType<typeof fakeClock>;
-  /** What runs were asked for. */
+  /** The requests for runs. */
   requests: RunRequest[];
   /** Log lines of level warn and error. */
   complaints: { fields: object; message: string }[];
-  /** A request with a token of scope `admin`, unless told otherwise. */
+  /** A request with a token of scope `admin` by default. */
   ask(method: string, path: string, options?: AskOptions): Promise<Response>;
 }
 
@@ -65,7 +65,7 @@ export interface AskOptions {
   /** `none` sends no token. */
   scope?: Scope | 'none';
   body?: unknown;
-  /** The body as it is sent, when it is not to be JSON. */
+  /** The raw body, when it must not be JSON. */
   text?: string;
   headers?: Record<string, string>;
 }
@@ -139,7 +139,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
   return { app, store, clock, requests, complaints, ask };
 }
 
-/** The body of an answer, of the shape that a test says it has. */
+/** The body of an answer, of the shape that the test names. */
 export async function bodyOf<T>(answer: Promise<Response>): Promise<T> {
   return (await (await answer).json()) as T;
 }

@@ -29,14 +29,14 @@ const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: ()
 export interface RuleOptions {
   id?: string;
   mode?: Mode;
-  /** The field of MdmData that this rule calls trouble when it is TRUE. */
+  /** The field of MdmData that makes this rule match when it is TRUE. */
   field?: string;
   does?: 'ban_device' | 'unban_device' | 'delete_device' | 'notify';
   cooldown?: string;
   more?: string;
 }
 
-/** A rule over devices, which bans unless told otherwise. Rules of different fields can match one device together. */
+/** A rule over devices, which bans by default. Rules of different fields can match one device together. */
 export function banRule({
   id = 'ban',
   mode = 'enforce',

@@ -1,4 +1,4 @@
-// support: a real store in memory, filled through its port with runs that say what the test wants.
+// support: a real store in memory, filled through its port with runs as the test needs them.
 import { planDigest } from '../../src/approve/plans.ts';
 import { linkEntry } from '../../src/audit/chain.ts';
 import type { Decision } from '../../src/domain/decision.ts';
@@ -16,7 +16,7 @@ import { SqliteStore } from '../../src/store/sqlite-store.ts';
 
 export const START_MS = Date.UTC(2026, 10, 21, 9, 0, 0);
 
-/** Moves only when told to. */
+/** Moves only when the test moves it. */
 export function fakeClock(startMs = START_MS): Clock & { advance(ms: number): void } {
   let nowMs = startMs;
   return {
@@ -50,7 +50,7 @@ export interface RunFill {
   tallies?: RunRuleTally[];
   sources?: Partial<Record<Source, Partial<SourceReading>>>;
   error?: string;
-  /** False: it is left under way. */
+  /** False: it stays under way. */
   finished?: boolean;
 }
 
@@ -101,7 +101,7 @@ export async function addLiveRun(store: SqliteStore): Promise<RunRecord> {
   return run;
 }
 
-/** Intents rest on episodes; the tables demand that these are there. */
+/** Intents depend on episodes; the tables require that these exist. */
 function episodesOf(intents: readonly Intent[]): Episode[] {
   return intents
     .flatMap(({ basis }) => basis)
@@ -121,7 +121,7 @@ function episodesOf(intents: readonly Intent[]): Episode[] {
     }));
 }
 
-/** A ban of a compromised device, in a dry run, unless told otherwise. */
+/** A ban of a compromised device, in a dry run by default. */
 export function decision(over: Partial<Decision> = {}): Decision {
   const subject = over.subject ?? { kind: 'device', id: 'device-1' };
   const name = over.subjectName ?? 'Ana laptop';
@@ -153,7 +153,7 @@ export function decision(over: Partial<Decision> = {}): Decision {
   };
 }
 
-/** A live ban that is planned, for one decision. */
+/** A planned live ban, for one decision. */
 export function intent(over: Partial<Intent> = {}): Intent {
   return {
     id: 'intent1',
@@ -188,7 +188,7 @@ export function intent(over: Partial<Intent> = {}): Intent {
   };
 }
 
-/** A pending plan of what a decision is about. */
+/** A pending plan for a decision. */
 export function plan(held: Decision, over: Partial<Plan> = {}): Plan {
   const { rule, ruleHash, subject, action, target, facts, effect, reason, reasonText } = held;
   const basis = [{ rule, ruleHash, subjectId: subject.id, episodeId: 'episode1', decisionId: held.id, facts }];

@@ -1,4 +1,4 @@
-// support: a command in this process, with what it wrote and the code that the process would end with.
+// support: a command in this process, with its output and the exit code of a process.
 import type { Io } from '../../src/commands/io.ts';
 import { buildProgram } from '../../src/commands/program.ts';
 import { exitCodeOf, lineOf } from '../../src/domain/errors.ts';
@@ -9,7 +9,7 @@ export interface Answered {
   err: string;
 }
 
-/** As main.ts does: what went wrong is a line and an exit code. */
+/** As in main.ts: an error is a line and an exit code. */
 export async function command(args: string[], env: Record<string, string>): Promise<Answered> {
   const heard = { out: '', err: '' };
   try {
@@ -19,7 +19,7 @@ export async function command(args: string[], env: Record<string, string>): Prom
   }
 }
 
-/** The same; what went wrong is thrown. */
+/** The same; errors are thrown. */
 export async function commandOrThrow(args: string[], env: Record<string, string>): Promise<Answered> {
   const heard = { out: '', err: '' };
   return { code: await run(args, env, heard), ...heard };

@@ -11,7 +11,7 @@ export function freshDatabase(): Db {
   return opened(template);
 }
 
-/** The database as it is now, to be put in its place later. */
+/** The current database, to be restored later. */
 export function copyOf(db: Db): Db {
   return opened((connections.get(db) as Database.Database).serialize());
 }

@@ -29,7 +29,7 @@ tests:
   - { name: compromised, given: { MdmData: { CompromisedStatus: "TRUE" } }, expect: match }
 `;
 
-/** Owners are told in the whole list alone: a rule that does not ask for them is judged by pages. */
+/** Only the whole list has owners: rules that do not read them are judged by pages. */
 export const BAN_BY_PAGES = BAN_COMPROMISED.replace('revert: true', 'revert: true\nowners: all');
 
 export const DISABLE_FAILING = `
@@ -59,7 +59,7 @@ export interface Organization {
   composition: Composition;
   env: Record<string, string>;
   run(mode: Mode, rules?: string[]): Promise<RunResult>;
-  /** Writes or, with undefined, removes a rule file, and loads the folder again. Answers what was wrong. */
+  /** Writes or, with undefined, removes a rule file, and loads the folder again. Returns what is wrong. */
   rule(name: string, text: string | undefined): Promise<string | undefined>;
   /** Serial numbers whose state really changed, in order. */
   effects(kind: 'device_banned' | 'device_unbanned' | 'service_disabled'): string[];

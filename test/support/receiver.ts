@@ -1,5 +1,5 @@
-// support: a receiver of webhooks over https on loopback, that keeps what came and answers what a test says.
-// Its certificate is its own authority; its key protects nothing.
+// support: a receiver of webhooks over https on loopback that records requests and answers as the test sets. Its
+// certificate is its own authority; its key protects nothing.
 import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { createServer } from 'node:https';
@@ -14,9 +14,9 @@ export interface Received {
 export interface Receiver {
   port: number;
   received: Received[];
-  /** Answers to come; 200 when there is none. `hang`: none at all. */
+  /** Answers to come; 200 when none is left. `hang`: no answer at all. */
   answers: (number | 'hang')[];
-  /** Resolves when so many have come in all. */
+  /** Resolves when this many have arrived in all. */
   arrived(count: number): Promise<void>;
   close(): Promise<void>;
 }

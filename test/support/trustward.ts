@@ -1,4 +1,4 @@
-// support: the program as a process of its own, and what it said when it ended.
+// support: the program as a separate process, and its output when it ended.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -16,17 +16,17 @@ export interface Ended {
 
 export interface Started {
   child: ChildProcess;
-  /** What it wrote until now. */
+  /** Its output so far. */
   said(): { out: string; err: string };
-  /** Resolves when standard output holds `text`; rejects with all that was said when it ends before. */
+  /** Resolves when standard output contains `text`; rejects with all output when it ends before. */
   says(text: string): Promise<void>;
   ended: Promise<Ended>;
 }
 
 export interface StartOptions {
-  /** Runs as this user; the tests may run as root, whom no file's mode stops. */
+  /** Runs as this user; the tests may run as root, whom no file mode stops. */
   uid?: number;
-  /** No file may be written beyond so many bytes: a disk that is full from the start. */
+  /** No file may grow beyond this many bytes: a disk that is full from the start. */
   fileBytesMax?: number;
 }
 

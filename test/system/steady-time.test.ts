@@ -1,4 +1,5 @@
-// system: how long ago something was, while the wall clock jumps, is slowly corrected, or was set back before the start.
+// system: how long ago something was, while the wall clock jumps, is slowly corrected, or was set back before the
+// start.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -12,7 +13,7 @@ import {
 import { steadyTime } from '../../src/system/steady-time.ts';
 
 const HOUR = 3_600_000;
-/** Further from the server's clock, nothing is done. */
+/** Beyond this distance from the server's clock, nothing is done. */
 const RIGHT = 5 * 60_000;
 
 type Kind = 'pass' | 'jump' | 'write' | 'look' | 'restart' | 'reboot' | 'wake at the same hour';
@@ -43,8 +44,8 @@ function clocks(boot = 'first') {
   };
 }
 
-describe('what was written down', () => {
-  it('is as long ago as the wall clock says while it agrees with the monotonic one, also before this process', () => {
+describe('a stored time', () => {
+  it('is as long ago as the wall clock shows while it agrees with the monotonic one, also before this process', () => {
     const { pass, sinceMs, write, restart } = clocks();
     const before = write();
     pass(5_000);
@@ -54,7 +55,7 @@ describe('what was written down', () => {
     expect([sinceMs(before), sinceMs(at)]).toEqual([25_000, 20_000]);
   });
 
-  it.each([HOUR, -HOUR, 14_000, -20_000])('is over at once when the clock jumps by %i ms', (jumpMs) => {
+  it.each([HOUR, -HOUR, 14_000, -20_000])('is not over at once when the clock jumps by %i ms', (jumpMs) => {
     const { clock, pass, sinceMs } = clocks();
     pass(HOUR);
     const at = clock.wall;
@@ -65,7 +66,7 @@ describe('what was written down', () => {
     expect(sinceMs(at)).toBeLessThanOrEqual(15_000);
   });
 
-  it.each([HOUR, -HOUR])('is never over after the clock jumped by %i ms', (jumpMs) => {
+  it.each([HOUR, -HOUR])('is over in due time after the clock jumped by %i ms', (jumpMs) => {
     const { clock, pass, sinceMs } = clocks();
     const at = clock.wall;
     clock.wall += jumpMs;
@@ -74,7 +75,7 @@ describe('what was written down', () => {
     expect(sinceMs(at)).toBe(15_000);
   });
 
-  it('after a jump is told by a time of before it', () => {
+  it('after a jump is not measured from before the jump', () => {
     const { clock, pass, sinceMs, read } = clocks();
     clock.wall += HOUR;
     read();
@@ -85,7 +86,7 @@ describe('what was written down', () => {
   });
 
   it.each([HOUR, -HOUR, 14_000, -20_000])(
-    'is over at once when the clock is set by %i ms while no process runs',
+    'is not over at once when the clock is set by %i ms while no process runs',
     (jumpMs) => {
       const { clock, pass, sinceMs, write, restart } = clocks();
       pass(HOUR);
@@ -102,7 +103,7 @@ describe('what was written down', () => {
     },
   );
 
-  it('is over at once when the machine starts anew, or the database was moved to another', () => {
+  it('is not over at once when the machine restarts, or the database moves to another', () => {
     const { pass, sinceMs, write, restart } = clocks();
     const at = write();
     pass(BETWEEN_BOOTS_MS);
@@ -114,7 +115,7 @@ describe('what was written down', () => {
     expect(sinceMs(at)).toBe(15_000);
   });
 
-  it('is never over where each process runs on another boot', () => {
+  it('is over in due time where each process runs on another boot', () => {
     const { clock, pass, sinceMs, write, restart } = clocks();
     const at = write();
     for (let boot = 0; boot < 24; boot += 1) {
@@ -125,7 +126,7 @@ describe('what was written down', () => {
     }
   });
 
-  it('is over on another boot by the jump that was seen before it', () => {
+  it('is not over on another boot because of a jump seen before it', () => {
     const { clock, pass, sinceMs, read, write, restart } = clocks();
     const at = write();
     clock.wall += 24 * HOUR;
@@ -154,7 +155,7 @@ describe('what was written down', () => {
     expect(wallElapsedMs(read(), at)).toBe(HOUR);
   });
 
-  it('is taken for what the monotonic clock has not whole yet', () => {
+  it('is rounded down to whole units of the monotonic clock', () => {
     const { clock, pass, sinceMs, write } = clocks();
     const at = write();
     clock.wall += HOUR;
@@ -163,7 +164,7 @@ describe('what was written down', () => {
     expect(sinceMs(at)).toBe(14_999);
   });
 
-  it('is never a day ago by the wall clock where the machine sleeps each night', () => {
+  it('becomes a day old by the wall clock where the machine sleeps each night', () => {
     const { clock, pass, read, write } = clocks();
     const at = write();
     for (let hour = 0; hour < 14; hour += 1) {
@@ -174,9 +175,9 @@ describe('what was written down', () => {
     expect(wallElapsedMs(read(), at)).toBe(24 * HOUR);
   });
 
-  it('is taken for older than it is, whatever jumps, restarts and new starts of the machine come', () => {
+  it('never counts as older than it is, whatever jumps, restarts and reboots happen', () => {
     const ms = fc.integer({ min: 0, max: 2 * HOUR });
-    // So far the wall clock is wrong from then on: as little as the server's clock lets pass, or more.
+    // The wall clock is wrong by this much from then on: as little as the server's clock lets pass, or more.
     const wrongMs = fc.oneof(fc.integer({ min: -2 * HOUR, max: 2 * HOUR }), fc.integer({ min: -RIGHT, max: RIGHT }));
     const happening = fc.oneof(
       fc.record({ kind: fc.constant('pass' as const), ms, wrongMs }),
@@ -185,7 +186,7 @@ describe('what was written down', () => {
         ms,
         wrongMs,
       }),
-      // Without a battery for its clock, a machine wakes at the same hour each time.
+      // A machine without a battery for its clock wakes at the same hour each time.
       fc.record({ kind: fc.constant('wake at the same hour' as const), ms, wrongMs }),
     );
     fc.assert(
@@ -227,7 +228,7 @@ describe('what was written down', () => {
     );
   });
 
-  it('ahead of a clock that was set back before the start is not over at the start, and is after its time', () => {
+  it('ahead of a clock that was set back before the start is not over at the start, but in due time', () => {
     const { clock, pass, sinceMs } = clocks();
     const ahead = clock.wall + HOUR;
     expect(sinceMs(ahead)).toBe(0);
@@ -235,7 +236,7 @@ describe('what was written down', () => {
     expect(sinceMs(ahead)).toBe(15_000);
   });
 
-  it('waits anew for each small correction of the clock', () => {
+  it('does not start anew at each small correction of the clock', () => {
     const { clock, pass, sinceMs } = clocks();
     const at = clock.wall;
     for (let second = 0; second < 600; second += 1) {
@@ -246,7 +247,7 @@ describe('what was written down', () => {
     expect(sinceMs(at)).toBeGreaterThan(600_000);
   });
 
-  it('a moment ahead, of a clock that was corrected a little, counts as long over', () => {
+  it('a moment ahead of a slightly corrected clock does not count as long over', () => {
     const { clock, pass, sinceMs } = clocks();
     pass(HOUR);
     const at = clock.wall;
@@ -255,15 +256,15 @@ describe('what was written down', () => {
   });
 });
 
-describe('what was read over a while', () => {
-  it('is dated to the end of the reading instead of its beginning', () => {
+describe('a reading that takes a while', () => {
+  it('is dated to its beginning', () => {
     const { pass, read } = clocks();
     const begun = read();
     pass(60_000);
     expect(throughout(begun, read())).toEqual(begun);
   });
 
-  it('lets something be over although the clock jumped during it', () => {
+  it('lets nothing be over when the clock jumped during it', () => {
     const { clock, pass, read } = clocks();
     const begun = read();
     const at = clock.wall - HOUR;

@@ -1,4 +1,4 @@
-// system: the clock, identifiers and the log, as everything else relies on them.
+// system: the clock, identifiers and the log, as everything else uses them.
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/domain/ports.ts';
@@ -7,14 +7,14 @@ import { systemIds, systemRandom } from '../../src/system/ids.ts';
 import { built } from '../support/built.ts';
 
 describe('the clock', () => {
-  it('a sleep that is called off rejects with `stopped`, before and while it sleeps', async () => {
+  it('rejects an aborted sleep with `stopped`, before and during it', async () => {
     const ending = new AbortController();
     const asleep = systemClock.sleep(3_600_000, ending.signal);
     ending.abort();
     await expect(asleep).rejects.toMatchObject({ code: 'stopped' });
     await expect(systemClock.sleep(3_600_000, ending.signal)).rejects.toMatchObject({ code: 'stopped' });
   });
-  it('sleeps on one signal leave no listener behind', async () => {
+  it('leaves no listener behind after sleeps on one signal', async () => {
     const ending = new AbortController();
     let listeners = 0;
     const { addEventListener, removeEventListener } = AbortSignal.prototype;
@@ -51,7 +51,7 @@ describe('identifiers', () => {
     const [one, other] = [systemIds(jumping([5])), systemIds(jumping([5]))];
     expect(one.next()).not.toBe(other.next());
   });
-  it('randomness lies in [0, 1)', () => {
+  it('come with randomness in [0, 1)', () => {
     for (let count = 0; count < 1_000; count += 1) {
       const value = systemRandom.next();
       expect(value >= 0 && value < 1).toBe(true);
@@ -73,13 +73,13 @@ describe('the log', () => {
     return child.stderr;
   }
 
-  it('one JSON object a line, without secrets, digits exact', () => {
+  it('has one JSON object per line, without secrets, with exact digits', () => {
     const [line, ...more] = logged('json', 'info').trim().split('\n');
     expect(more).toEqual([]);
     expect(line).not.toContain('canary');
     expect(JSON.parse(line as string)).toMatchObject({ level: 40, apiKey: '[dropped]', n: '1763700000123456789' });
   });
-  it('plain for a person: no control character of a device reaches the terminal', () => {
+  it('in plain form lets no control character of a device reach the terminal', () => {
     const text = logged('plain', 'warn');
     expect(text.trim().split('\n')).toHaveLength(1);
     expect(text).toMatch(/^\d\d:\d\d:\d\d warn {2}a\ufffd\[31mred\ufffdline\n$/);

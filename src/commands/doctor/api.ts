@@ -1,5 +1,6 @@
-// commands: `doctor`: the Management API: whether it answers, takes the credential, and lets the active rules' sources be read.
-// It sends reads alone, one record of each source where that can be had; whether the credential may write is not tried.
+// commands: `doctor`: the Management API: whether it answers, accepts the credential, and lets the active rules'
+// sources be read. It only sends reads, one record of each source where possible; whether the credential may write is
+// not tested.
 import { composeClient } from '../../compose/compose.ts';
 import type { Config } from '../../config/config.ts';
 import { formatDuration } from '../../domain/duration.ts';
@@ -24,7 +25,7 @@ const READ_ONE: Record<Source, (client: ManagementClient) => Promise<number | un
   },
 };
 
-/** @param rules those that are active. */
+/** @param rules the active rules. */
 export async function apiChecks(config: Config, rules: readonly LoadedRule[]): Promise<Check[]> {
   const client = composeClient(config);
   if (!client) return [ok(NAME, 'the embedded console: `serve` and `run` start it themselves')];
@@ -52,8 +53,8 @@ export async function apiChecks(config: Config, rules: readonly LoadedRule[]): P
 
 function answering({ timing, api }: Config, skewMs: number | undefined, counts: string[]): Check[] {
   const setting = api?.credential.kind === 'api_key' ? 'TRUSTWARD_API_KEY' : 'TRUSTWARD_REFRESH_TOKEN';
-  const answers = `it answers and takes ${setting} (${counts.join(', ') || 'nothing counted'})`;
-  if (skewMs === undefined) return [ok(NAME, `${answers}; it does not tell its time`)];
+  const answers = `it answers and accepts ${setting} (${counts.join(', ') || 'nothing counted'})`;
+  if (skewMs === undefined) return [ok(NAME, `${answers}; it does not send its time`)];
   const side = skewMs > 0 ? 'behind' : 'ahead of';
   const clocks = `our clock is ${formatDuration(Math.abs(skewMs))} ${side} the server's`;
   const correct = 'set this clock right (NTP), or the server’s';
@@ -66,7 +67,7 @@ function answering({ timing, api }: Config, skewMs: number | undefined, counts: 
 function faultOf(source: Source, error: AppError, rules: readonly LoadedRule[]): Check {
   const needing = rules.filter(({ sources }) => sources.includes(source)).map(({ id }) => id);
   if (error.code !== 'api_forbidden') return problem(NAME, `${source}: ${error.message}`, adviceOn(error));
-  const text = `${source} answers 403: always unknown are the rules ${needing.join(', ') || 'that read it'}`;
+  const text = `${source} answers 403; verdicts are always unknown for ${needing.length === 0 ? 'rules that read it' : needing.join(', ')}`;
   return warning(NAME, text, `give the credential a scope that reads ${source}; an edition without them has none`);
 }
 
@@ -74,5 +75,5 @@ function adviceOn(error: unknown): string {
   const { code } = error as { code?: unknown };
   if (code === 'api_refused') return 'make a new API key in the console of the platform, and set it';
   if (code === 'api_unreachable') return 'check the address, the name, the route and a proxy in between';
-  return 'look at the server: is this address the Management API?';
+  return 'check the server: is this address the Management API?';
 }

@@ -1,10 +1,11 @@
-// commands: `doctor`: what one check found. Each is one line for people: what is so, and when it is not well what to do.
+// commands: `doctor`: the result of one check. Each is one line for people: what is the case, and what to do about a
+// problem.
 
 export interface Check {
   name: string;
   state: 'ok' | 'warning' | 'problem';
   text: string;
-  /** What to do; undefined when nothing is to be done. */
+  /** What to do; undefined when there is nothing to do. */
   advice?: string;
 }
 

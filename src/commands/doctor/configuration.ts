@@ -1,4 +1,4 @@
-// commands: `doctor`: the configuration: what is set, what is set in vain, and what is set unwisely.
+// commands: `doctor`: the configuration: what is set, what is set without effect, and what is set unwisely.
 import { statSync } from 'node:fs';
 import type { Config, Environment } from '../../config/config.ts';
 import { formatDuration } from '../../domain/duration.ts';
@@ -9,7 +9,7 @@ import { type Check, ok, warning } from './check.ts';
 const NAME = 'configuration';
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/;
 
-/** An environment that remembers which names it was asked for: those are the names that mean something. */
+/** An environment that remembers which names were read: those are the known names. */
 export function rememberingNames(env: Environment): { env: Environment; asked: ReadonlySet<string> } {
   const asked = new Set<string>();
   const get = (all: Environment, name: string | symbol) => {
@@ -19,7 +19,7 @@ export function rememberingNames(env: Environment): { env: Environment; asked: R
   return { env: new Proxy(env, { get }), asked };
 }
 
-/** @param asked the names that reading the configuration asked for. */
+/** @param asked the names that reading the configuration used. */
 export function configurationChecks(config: Config, env: Environment, asked: ReadonlySet<string>): Check[] {
   const { api, mode, schedule } = config;
   const where = api ? `Management API at ${api.url}` : 'embedded console (a made-up organization)';
@@ -49,7 +49,7 @@ function openFiles(env: Environment, asked: ReadonlySet<string>): Check[] {
     return [
       warning(
         NAME,
-        `${name}: \`${file}\` can be read by everybody on this machine`,
+        `${name}: \`${file}\` can be read by every user of this machine`,
         `chmod 600 ${shellWord(file as string)}`,
       ),
     ];

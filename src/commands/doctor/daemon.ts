@@ -1,4 +1,5 @@
-// commands: `doctor`: who writes to the database, and the daemon's endpoint: whether it answers, is ready, and takes our token.
+// commands: `doctor`: which process writes to the database, and the daemon's endpoint: whether it answers, is ready,
+// and accepts our token.
 import type { Config } from '../../config/config.ts';
 import { lineOf } from '../../domain/errors.ts';
 import { isoTime } from '../../domain/time-text.ts';
@@ -22,8 +23,8 @@ export async function daemonChecks(config: Config): Promise<Check[]> {
 
 function idle({ daemon }: LockLook): Check {
   if (!daemon) return ok('daemon', 'none runs on this database');
-  const text = `process ${daemon.pid}, which listened on ${daemon.url}, ended without taking leave`;
-  return warning('daemon', text, 'look into its log; `trustward serve` starts a new one');
+  const text = `process ${daemon.pid}, which listened on ${daemon.url}, did not end cleanly`;
+  return warning('daemon', text, 'read its log; `trustward serve` starts a new one');
 }
 
 async function freePlace({ listen }: Config): Promise<Check> {
@@ -31,7 +32,7 @@ async function freePlace({ listen }: Config): Promise<Check> {
     await demandFree(listen);
     return ok('endpoint', `${listen.host}:${listen.port} is free for \`trustward serve\``);
   } catch (error) {
-    return problem('endpoint', lineOf(error), 'TRUSTWARD_LISTEN says where it listens');
+    return problem('endpoint', lineOf(error), 'set TRUSTWARD_LISTEN to another address');
   }
 }
 
@@ -46,25 +47,25 @@ async function endpointChecks(config: Config, { url }: { url: string }): Promise
     readiness = (await answer.json()) as Readiness;
   } catch (error) {
     const text = `${url} does not answer (${lineOf(error)})`;
-    return [problem('endpoint', text, 'look into the log of the daemon; it may have to be started again')];
+    return [problem('endpoint', text, 'read the daemon’s log; restart it if needed')];
   }
   const unwell = (readiness.checks ?? []).filter((check) => !check.ok);
-  const told = unwell.map(({ name, text }) =>
+  const failing = unwell.map(({ name, text }) =>
     problem('endpoint', `${name}: ${text}`, 'docs/operating.md, under Health'),
   );
   const ready = ok('endpoint', `${url} answers, and is ready`);
-  return [...(unwell.length === 0 ? [ready] : told), ...(await tokenChecks(config))];
+  return [...(unwell.length === 0 ? [ready] : failing), ...(await tokenChecks(config))];
 }
 
-/** The token that commands send: one that is refused is found out now, not when something has to be stopped. */
+/** The token that commands send: a refused one is found now, not when something has to be stopped. */
 async function tokenChecks(config: Config): Promise<Check[]> {
   const daemon = await findDaemon(config).catch((error) => error as Error);
   if (daemon === undefined) return [];
   if (daemon instanceof Error) return [problem('token', lineOf(daemon), 'read it as the daemon’s user')];
   try {
     await daemon.call('GET', '/api/runs?limit=1');
-    return [ok('token', 'the endpoint takes the one that commands send')];
+    return [ok('token', 'the endpoint accepts the token that commands send')];
   } catch (error) {
-    return [problem('token', lineOf(error), 'set TRUSTWARD_TOKEN to one that is good')];
+    return [problem('token', lineOf(error), 'set TRUSTWARD_TOKEN to a valid token')];
   }
 }

@@ -1,5 +1,5 @@
-// commands: `doctor`: the database and its audit: whether they are whole, of this version and this address, and can be written.
-// It opens them for reading alone; that they can be written is asked of the file system, not tried.
+// commands: `doctor`: the database and its audit: whether they are whole, of this version and this address, and
+// writable. It opens them read-only; the file system answers whether they can be written.
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { privateKeyFileOf } from '../../audit/signing-key.ts';
@@ -22,7 +22,7 @@ export async function databaseChecks(config: Config): Promise<Check[]> {
   const { db: file } = config;
   try {
     if (!existsSync(file)) return [missing(file)];
-    // First: who may not write beside a database cannot even read it as it is now.
+    // First: a user who may not write beside a database cannot even read its newest state.
     const closed = unwritable(file);
     if (closed) return [closed, ...openToOthers(file)];
     const { tables, latest, damage } = inspectDatabase(file, 'quick');
@@ -34,8 +34,8 @@ export async function databaseChecks(config: Config): Promise<Check[]> {
     const whole = `${file}: whole (quick check), ${size}, tables ${tables} of ${latest}`;
     if (tables > latest) return [problem(NAME, `${whole}: a newer version wrote it`, 'update Trustward')];
     if (tables < latest) {
-      const back = '`trustward db backup FILE` first: there is no other way back';
-      return [warning(NAME, `${whole}: the next start brings them up`, back), ...openToOthers(file)];
+      const back = '`trustward db backup FILE` first: there is no other way to go back';
+      return [warning(NAME, `${whole}: the next start migrates them`, back), ...openToOthers(file)];
     }
     return [...(await contentChecks(config, whole)), ...openToOthers(file), ...(await auditChecks(file))];
   } catch (error) {
@@ -50,13 +50,13 @@ function sizeOf(file: string): number {
 
 function missing(file: string): Check {
   const folder = existingFolder(dirname(resolve(file)));
-  const text = `there is none yet at ${file}: the first run makes it`;
+  const text = `none yet at ${file}: the first run makes it`;
   return canWrite(folder)
     ? ok(NAME, text)
     : problem(NAME, `${text}, and ${folder} cannot be written`, 'change its owner or mode, or set TRUSTWARD_DB');
 }
 
-/** The folder itself, or the nearest above it that is there. */
+/** The folder itself, or its nearest existing ancestor. */
 export function existingFolder(folder: string): string {
   return existsSync(folder) ? folder : existingFolder(dirname(folder));
 }
@@ -104,7 +104,7 @@ async function lastRunText(reader: StoreReader): Promise<string> {
   return run ? `run ${run.seq} ${run.status} (began ${isoTime(run.startedAt)})` : 'no run yet';
 }
 
-/** As `audit verify` says it, but for the head: it says something to programs alone. */
+/** The result of `audit verify` without the head, which only programs need. */
 function wholeText(check: AuditCheck): string {
   return auditCheckText(check).replace(`, head ${check.head}`, '').replaceAll('\n', '; ');
 }
@@ -119,12 +119,12 @@ async function auditChecks(file: string): Promise<Check[]> {
     : problem(
         name,
         auditCheckText(check),
-        'docs/audit.md tells what it may be; if a backup was restored: `audit accept-restore`',
+        'see docs/audit.md for causes; after restoring a backup: `audit accept-restore`',
       );
   if (!existsSync(key)) {
     if (check.checkpoints === 0) return [found];
     const advice = 'restore it from your backup, or `trustward audit new-key --reason …`';
-    return [found, problem(name, `${key}, which signs checkpoints, is gone: the daemon does not start`, advice)];
+    return [found, problem(name, `${key}, which signs checkpoints, is missing: the daemon does not start`, advice)];
   }
   if ((statSync(key).mode & 0o077) === 0) return [found];
   return [

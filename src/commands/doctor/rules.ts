@@ -1,4 +1,4 @@
-// commands: `doctor`: the rules: whether they can be loaded, and whether their own tests pass.
+// commands: `doctor`: the rules: whether they load, and whether their own tests pass.
 import { actionsWith } from '../../act/actions.ts';
 import type { Config } from '../../config/config.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -9,7 +9,7 @@ import { type Check, countOfWords, ok, problem, warning } from './check.ts';
 
 const NAME = 'rules';
 
-/** Answers the rules too; none when they cannot be loaded. */
+/** Returns the rules too; none when they cannot be loaded. */
 export async function rulesChecks(config: Config): Promise<{ checks: Check[]; rules: readonly LoadedRule[] }> {
   try {
     const { rules } = await loadRuleFolder(config.rulesDir, actionsWith([...config.notify.webhooks.keys()]));
@@ -18,7 +18,7 @@ export async function rulesChecks(config: Config): Promise<{ checks: Check[]; ru
     if (!(error instanceof AppError)) throw error;
     const [first = '', ...more] = error.message.split('\n');
     const others = more.length === 0 ? '' : `, and ${countOfWords(more.length, 'more problem')}`;
-    const advice = 'correct what is named; `trustward rules check` tells all of it';
+    const advice = 'correct it; `trustward rules check` lists every problem';
     return { checks: [problem(NAME, `${first}${others}`, advice)], rules: [] };
   }
 }
@@ -33,11 +33,11 @@ function checksOf(rules: readonly LoadedRule[], dir: string): Check[] {
   if (report.failed > 0) {
     const failing = report.rules.filter(({ tests }) => tests.some((test) => !test.ok)).map(({ rule }) => rule);
     const text = `${loaded}: ${countOfWords(report.failed, 'test')} of ${failing.join(', ')} failed`;
-    return [problem(NAME, text, '`trustward rules test` tells what was expected')];
+    return [problem(NAME, text, '`trustward rules test` shows what was expected')];
   }
   const thin = report.rules.filter((rule) => !rule.ok).map(({ rule }) => rule);
   const passed = ok(NAME, `${loaded}; ${countOfWords(report.passed, 'test')} passed`);
   if (thin.length === 0) return [passed];
   const text = `the tests of ${thin.join(', ')} would not notice a mistake`;
-  return [passed, warning(NAME, text, '`trustward rules test` tells what they lack')];
+  return [passed, warning(NAME, text, '`trustward rules test` shows what is missing')];
 }

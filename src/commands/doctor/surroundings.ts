@@ -1,4 +1,4 @@
-// commands: `doctor`: what lies around: where webhooks lead to, and room on the disk.
+// commands: `doctor`: the surroundings: the addresses of webhooks, and free space on the disk.
 import { statfsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
@@ -9,12 +9,12 @@ import { sizeText } from '../size-text.ts';
 import { type Check, ok, problem, warning } from './check.ts';
 import { existingFolder } from './database.ts';
 
-const ROOM_NEEDED = 100e6;
-const ROOM_WANTED = 1e9;
+const FREE_BYTES_MIN = 100e6;
+const FREE_BYTES_LOW = 1e9;
 
-/** The address that a name leads to now; nothing is sent there. */
+/** The address that a name resolves to now; nothing is sent there. */
 export async function webhookChecks({ notify }: Config): Promise<Check[]> {
-  if (notify.webhooks.size === 0) return [ok('webhooks', 'none are set: nobody is told outside')];
+  if (notify.webhooks.size === 0) return [ok('webhooks', 'none are set: nobody is notified')];
   return Promise.all([...notify.webhooks.values()].map((webhook) => webhookCheck(webhook, notify.alertsTo)));
 }
 
@@ -23,9 +23,12 @@ async function webhookCheck({ name, url, allowPrivate }: Webhook, alertsTo: read
     const [first, ...more] = await publicAddressesOf(url.hostname, allowPrivate);
     const others = more.length === 0 ? '' : ` and ${more.length} more`;
     const alerted = alertsTo.includes(name) ? '; alerts go there' : '';
-    return ok('webhooks', `\`${name}\`: ${url.host} leads to ${first?.address}${others}, which is allowed${alerted}`);
+    return ok(
+      'webhooks',
+      `\`${name}\`: ${url.host} resolves to ${first?.address}${others}, which is allowed${alerted}`,
+    );
   } catch (error) {
-    const advice = 'correct its url, or the name service; `allowPrivate: true` lets a receiver of your own be reached';
+    const advice = 'correct its url, or the name service; `allowPrivate: true` permits a receiver in your own network';
     return problem('webhooks', `\`${name}\`: ${lineOf(error)}`, advice);
   }
 }
@@ -36,8 +39,9 @@ export function diskCheck({ db }: Config): Check {
   const free = bavail * bsize;
   const size = statSync(db, { throwIfNoEntry: false })?.size ?? 0;
   const text = `${sizeText(free)} free in ${folder}`;
-  const advice = 'make room: on a full disk nothing is recorded, and so nothing is done';
-  if (free < ROOM_NEEDED) return problem('disk', text, advice);
-  if (free < Math.max(ROOM_WANTED, size)) return warning('disk', `${text}; the database has ${sizeText(size)}`, advice);
+  const advice = 'free some space: on a full disk nothing can be recorded, so nothing is done';
+  if (free < FREE_BYTES_MIN) return problem('disk', text, advice);
+  if (free < Math.max(FREE_BYTES_LOW, size))
+    return warning('disk', `${text}; the database has ${sizeText(size)}`, advice);
   return ok('disk', text);
 }

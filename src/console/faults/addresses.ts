@@ -1,5 +1,5 @@
-// console faults: the address `/faults`: setting, reading and clearing them over HTTP.
-// In: a plan as JSON, from a caller whose scope is Admin. Out: what stands. It exists only when faults were asked for at the start.
+// console faults: the address `/faults`: setting, reading and clearing them over HTTP. In: a plan as JSON, from a
+// caller whose scope is Admin. Out: the current faults. It exists only when faults were enabled at the start.
 import type { Hono } from 'hono';
 import { parseExact, readBody } from '../../management/contract.ts';
 import { jsonResponse } from '../answer.ts';

@@ -1,5 +1,4 @@
-// console faults: bodies that are not what they should be.
-// In: an answer, or a size. Out: answers that are cut, slow, huge or no JSON at all.
+// console faults: malformed bodies. In: an answer, or a size. Out: answers that are cut, slow, huge or not JSON at all.
 import { Readable } from 'node:stream';
 import { createGzip, gzipSync } from 'node:zlib';
 import type { Clock } from '../../domain/ports.ts';
@@ -56,7 +55,7 @@ export function bombAnswer(megabytes: number, isPacked: boolean): Response {
     })(),
   );
   const stream = isPacked ? plain.pipe(createGzip({ level: 1 })) : plain;
-  // Whoever hangs up on a bomb does right.
+  // Hanging up on a bomb is right.
   stream.on('error', () => plain.destroy());
   stream.on('close', () => plain.destroy());
   return new Response(Readable.toWeb(stream) as ReadableStream<Uint8Array>, {

@@ -1,12 +1,12 @@
-// console faults: which faults are set, and which of them befall a request.
-// In: a plan, then requests. Out: the faults of each request, in the plan's order. Its choices repeat with the plan's seed.
+// console faults: which faults are set, and which of them affect a request. In: a plan, then requests. Out: the faults
+// of each request, in the plan's order. Its choices repeat with the plan's seed.
 
 import { type Choices, choicesFrom } from '../seed/random.ts';
 import { type Fault, FaultPlan, type FaultPlanInput } from './fault.ts';
 
 export interface FaultStatus {
   fault: Fault;
-  /** How many requests matched, and how many of them it befell. */
+  /** How many requests matched, and how many of them it affected. */
   matched: number;
   fired: number;
 }
@@ -16,7 +16,7 @@ interface ActiveFault extends FaultStatus {
 }
 
 export interface FaultDesk {
-  /** Replaces what stands. Throws a ZodError for a plan that isn't one. */
+  /** Replaces the current faults. Throws a ZodError for an invalid plan. */
   set(plan: FaultPlanInput): void;
   clear(): void;
   status(): FaultStatus[];
@@ -24,7 +24,7 @@ export interface FaultDesk {
   befalling(method: string, address: string): Fault[];
 }
 
-/** `onChange` is told whether any active fault makes reads lag behind. */
+/** `onChange` receives whether any active fault makes reads lag behind. */
 export function openFaultDesk(onChange: (hasStaleReads: boolean) => void): FaultDesk {
   let active: ActiveFault[] = [];
 

@@ -1,5 +1,5 @@
-// console faults: what can be made to go wrong, on demand.
-// In: JSON, checked by zod. Out: faults with every setting filled in. Off unless the console was started with faults.
+// console faults: the faults that can be set. In: JSON, checked by zod. Out: faults with every setting filled in. Off
+// unless the console was started with faults.
 import { z } from 'zod';
 
 const match = z.strictObject({
@@ -11,9 +11,9 @@ const match = z.strictObject({
 const common = {
   id: z.string().max(100).optional(),
   match: match.default({}),
-  /** The share of matching requests that it befalls. */
+  /** The share of matching requests that it affects. */
   rate: z.number().min(0).max(1).default(1),
-  /** How many requests it befalls at most. */
+  /** The maximum number of requests that it affects. */
   times: z.int().min(1).optional(),
   /** How many matching requests it lets pass first. */
   skip: z.int().min(0).default(0),
@@ -29,7 +29,7 @@ export const Fault = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('reset_before'), ...common }),
   /** The request has its effect, and the connection breaks before the answer. */
   z.strictObject({ kind: z.literal('reset_after'), ...common }),
-  /** The request has its effect `ms` later; its sender hears nothing, or an error, before that. */
+  /** The request has its effect `ms` later; before that its sender gets no answer, or an error. */
   z.strictObject({
     kind: z.literal('late_effect'),
     ...common,
@@ -45,13 +45,13 @@ export const Fault = z.discriminatedUnion('kind', [
     how: z.enum(['connection', 'json', 'gzip']).default('connection'),
     keep: z.number().min(0).max(1).default(0.5),
   }),
-  /** 200 with anything: bytes that are no JSON, or the body given. */
+  /** 200 with anything: bytes that are not JSON, or the given body. */
   z.strictObject({ kind: z.literal('garbage'), ...common, effect, body: z.string().max(1_000_000).optional() }),
   z.strictObject({ kind: z.literal('unauthorized'), ...common }),
   z.strictObject({ kind: z.literal('rate_limited'), ...common, retryAfterS: z.number().min(0).max(3_600).default(1) }),
   /** Pages after the first begin `by` records later (or earlier): records are missed (or repeated). */
   z.strictObject({ kind: z.literal('shift_pages'), ...common, by: z.int().min(-1_000).max(1_000).default(1) }),
-  /** Filters are not looked at. */
+  /** Filters are ignored. */
   z.strictObject({ kind: z.literal('ignore_filter'), ...common }),
   z.strictObject({
     kind: z.literal('slow_body'),
@@ -59,7 +59,7 @@ export const Fault = z.discriminatedUnion('kind', [
     pieceBytes: z.int().min(1).default(64),
     everyMs: ms.default(50),
   }),
-  /** A body that is huge when it is unpacked, or huge as it is. */
+  /** A body that is huge when unpacked, or as sent. */
   z.strictObject({
     kind: z.literal('bomb'),
     ...common,

@@ -1,5 +1,5 @@
-// console faults: the desk, its address and its interception, put together.
-// In: an app before its routes. Out: the desk. While a stale read stands, it keeps a copy of the database as it was when it was set.
+// console faults: the desk, its address and its interception, put together. In: an app before its routes. Out: the
+// desk. While a stale read is set, it keeps a copy of the database from when it was set.
 import type { Hono } from 'hono';
 import type { Doorkeeper } from '../auth.ts';
 import { copyDatabase } from '../store/database.ts';

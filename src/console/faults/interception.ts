@@ -1,5 +1,5 @@
-// console faults: what the faults that befall a request do to it, before its handler and after.
-// In: a request, the desk. Out: the answer, false or late or none. The addresses of the console's own are never befallen.
+// console faults: applies faults to a request, before its handler and after. In: a request, the desk. Out: the answer,
+// false or late or none. The console's own addresses are never affected.
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import type { Clock } from '../../domain/ports.ts';
 import { jsonResponse } from '../answer.ts';
@@ -13,14 +13,14 @@ import { breakConnection, breakWithin } from './wire.ts';
 export interface FaultParts {
   desk: FaultDesk;
   clock: Clock;
-  /** The state of the time when a stale read was asked for. */
+  /** The state from when a stale read was set. */
   staleStore(): ConsoleStore | undefined;
-  /** Aborted when the console closes: what is late then never happens. */
+  /** Aborted when the console closes: late effects then never happen. */
   closing: AbortSignal;
 }
 
 const OWN = /^\/(faults|healthz|openapi\.json|effects|notifications|certificates)/;
-/** Requests that come back late: nothing befalls them a second time. */
+/** Requests that come back late: no fault affects them a second time. */
 const SPARED = 'fault-spared';
 const SILENCE_MS = 600_000;
 
@@ -46,7 +46,7 @@ export function interceptRequests(app: Hono, parts: FaultParts): MiddlewareHandl
   };
 }
 
-/** The answer of a fault that keeps the request from its handler. */
+/** The answer of a fault that bypasses the handler. */
 async function answerInstead(
   app: Hono,
   parts: FaultParts,
@@ -88,7 +88,7 @@ async function happenLater(
     await parts.clock.sleep(fault.ms, parts.closing);
     if (!parts.closing.aborted) await app.fetch(later, { [SPARED]: true });
   };
-  // It ends with the console: an effect that is still to come then never comes.
+  // It ends with the console: a pending effect then never comes.
   void happen().catch(() => undefined);
   if (fault.answer === 'error') return errorAnswer(context, 504);
   if (fault.answer === 'silence') await parts.clock.sleep(SILENCE_MS, parts.closing).catch(() => undefined);
@@ -146,7 +146,7 @@ async function changeAnswer(parts: FaultParts, context: Context, fault: Fault): 
 }
 
 function errorAnswer(context: Context, status: number, headers: Record<string, string> = {}): Response {
-  const message = 'this is a fault that was asked for';
+  const message = 'this fault was requested';
   const isEnveloped = /experimental|\/v2\//.test(context.req.path);
   return jsonResponse(status, isEnveloped ? errorEnvelope(status, message) : messageBody(message), headers);
 }

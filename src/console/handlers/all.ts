@@ -7,7 +7,7 @@ import * as events from './events.ts';
 import * as lists from './lists.ts';
 import * as services from './services.ts';
 
-/** `refresh_token` is answered by the door itself. */
+/** auth.ts answers `refresh_token`. */
 export const HANDLERS: Omit<Handlers, 'refresh_token'> = {
   list_endusers: lists.listEndusers,
   list_endusers_v2: lists.listEndusersV2,

@@ -1,5 +1,5 @@
-// console handlers: banning, updating and deleting devices.
-// In: checked queries and bodies. Out: `Success` for each object of the body, or a sentence. Nothing is half done.
+// console handlers: banning, updating and deleting devices. In: checked queries and bodies. Out: `Success` for each
+// object of the body, or a sentence. No change is partial.
 import type { DeviceUpdate } from '../../management/contract.ts';
 import { MESSAGE_SUCCESS } from '../../management/contract.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
@@ -8,8 +8,8 @@ import { type DevicePatch, deleteDevices, updateDevices } from '../store/device-
 import type { Call } from './call.ts';
 
 /**
- * One object of the body writes what it holds to every device of the serial number. Several objects describe the several
- * devices of it as they are (that is how clients send them): of these, only `Banned` is written, and they must agree.
+ * A single object writes its fields to every device of the serial number. Several objects describe its devices one by
+ * one (clients send them so): only `Banned` is written then, and they must agree.
  */
 export function updateDevice({ store, actor, query, body }: Call<'update_device'>): Answer {
   const updates = Array.isArray(body) ? body : [body];

@@ -64,7 +64,9 @@ const OWN_MEMBERS = new Set([
   'org_id', 'org_name', 'group_id',
 ]);
 
-/** Clocks differ; an event from further ahead would hide all later ones from who reads the log from its newest time on. */
+/**
+ * Clocks differ; an event from further ahead would hide all later ones from clients that read from the newest time on.
+ */
 const AHEAD_MAX_MS = 86_400_000;
 
 function draftOf(input: EventInput, index: number, latestMs: number) {

@@ -7,7 +7,7 @@ import { ENDUSER_ORDER_COLUMNS, ENDUSERS, enduserCriteria } from '../store/endus
 import { type Order, type RecordPage, readAll, readPage } from '../store/listing.ts';
 import type { Call } from './call.ts';
 
-/** What clients ask for; a page asked for by Skip alone has as many. */
+/** The page size that clients request; the size of a page requested by Skip alone. */
 const LIMIT_DEFAULT = 1_000;
 /** A larger page is written in pieces of this size. */
 const PIECE = 1_000;
@@ -50,7 +50,7 @@ function orderOf<C extends Record<string, string>>(query: Ordering, columns: C, 
   return { column: name === undefined ? undefined : columns[name], descending: query.Order === 'desc' };
 }
 
-/** Newest first unless asked otherwise. */
+/** Newest first by default. */
 function newestFirst<C extends Record<string, string>>(query: Ordering, columns: C): Order {
   return orderOf({ ...query, Order: query.Order ?? 'desc' }, columns, 'created_at');
 }

@@ -1,12 +1,12 @@
-// console live: an administrator who now and then bans or unbans a device by hand in the page.
-// In: moments. Out: the same changes that the API makes, with `via` hand in the list of effects.
+// console live: an administrator who now and then bans or unbans a device in the page. In: moments. Out: the same
+// changes that the API makes, with `via` hand in the list of effects.
 import { updateDevices } from '../store/device-changes.ts';
 import type { Actor } from '../store/store.ts';
 import { ordinaryDevice } from './choosing.ts';
 import type { Life } from './moment.ts';
 
 const ADMINISTRATOR: Actor = { name: 'riley@acme.example', via: 'hand' };
-/** So many stay banned; beyond it somebody is unbanned. */
+/** This many stay banned; beyond it somebody is unbanned. */
 const BANNED_SHARE_MAX = 0.02;
 
 export function administrate(life: Life): void {

@@ -1,5 +1,5 @@
-// console live: who something happens to.
-// In: choices. Out: a device, with its person. Devices that no serial number tells apart are left in peace.
+// console live: chooses whom something happens to. In: choices. Out: a device, with its person. Devices without a
+// unique serial number are left alone.
 import { type DeviceRow, deviceOfPk } from '../store/devices.ts';
 import { type EnduserRow, ownersOfDevice } from '../store/endusers.ts';
 import type { Life } from './moment.ts';
@@ -14,7 +14,7 @@ export function anyDevice(life: Life): DeviceRow | undefined {
   return pk === undefined ? undefined : deviceOfPk(life.store, pk);
 }
 
-/** A device that can be told from all others, is reported on by MDM and neither banned nor compromised. */
+/** A device with a unique serial number that MDM reports on, neither banned nor compromised. */
 export function ordinaryDevice(life: Life): DeviceRow | undefined {
   for (let tries = 0; tries < 12; tries++) {
     const device = anyDevice(life);

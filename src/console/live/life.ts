@@ -1,6 +1,6 @@
-// console live: an organization that lives: devices are found tampered with and recover, people log in, services fail.
-// In: a seed and the clock. Out: changed rows, events and effects, a little each second. It must never stop the server: what fails is
-// logged, and life goes on.
+// console live: an organization that changes over time: devices are found tampered with and recover, people log in,
+// services fail. In: a seed and the clock. Out: changed rows, events and effects, a few each second. It must never stop
+// the server: a failure is logged, and life continues.
 import { AppError } from '../../domain/errors.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import { choicesFrom } from '../seed/random.ts';
@@ -30,7 +30,7 @@ interface Activity {
   happen(life: Life): void;
 }
 
-/** 400 devices have about one new trouble in 12 seconds. */
+/** 400 devices have about one new compromise in 12 seconds. */
 const FLEET_OF_ONE = 400;
 const TIMES_MAX = 40;
 const KEEP_HOUSE_MS = 20_000;
@@ -41,7 +41,7 @@ export interface LivingOrganization {
   stop(): Promise<void>;
 }
 
-/** Starts life; times of an old database are moved up first, so that not everything is stale. */
+/** Starts life; times of an old database are first moved up to now, so that not everything is stale. */
 export function startLife(
   store: ConsoleStore,
   clock: Clock,
@@ -52,13 +52,13 @@ export function startLife(
   const tick = openLife(store, clock, options.seed ?? seed);
   const ending = new AbortController();
   const running = (async () => {
-    // A full disk fails every moment: its beginning and its end are told, not each second.
+    // A full disk fails every moment: its beginning and its end are logged, not each second.
     let failing = false;
     while (!ending.signal.aborted) {
       await clock.sleep(options.tickMs ?? 1_000, ending.signal);
       try {
         tick();
-        if (failing) log.info({}, 'the living organization goes on');
+        if (failing) log.info({}, 'the living organization continues');
         failing = false;
       } catch (error) {
         if (!failing) log.error({ error: String(error) }, 'a moment of the living organization failed');
@@ -79,7 +79,7 @@ export function startLife(
 
 function openLife(store: ConsoleStore, clock: Clock, seed: number): () => void {
   catchUpWithTime(store);
-  // A restart goes on with other choices than those that were made already.
+  // A restart continues with other choices than those already made.
   const choices = choicesFrom(seed * 1_000 + nextNumber(store.sql, 'life'));
   const life: Life = { store, choices, actor: { name: 'mdm', via: 'life' }, nowMs: clock.nowMs() };
   const activities = activitiesOf(life);

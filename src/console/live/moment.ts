@@ -1,4 +1,4 @@
-// console live: what every part of life is handed at each step.
+// console live: what every part of life receives at each step.
 import type { Choices } from '../seed/random.ts';
 import type { Actor, ConsoleStore } from '../store/store.ts';
 

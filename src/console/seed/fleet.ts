@@ -1,6 +1,6 @@
 // console seed: devices, and who is registered on them.
 // In: choices, how many, and the people. Out: rows. Among the unremarkable ones are the odd ones that real fleets have: compromised,
-// never synced, idle, banned by hand, with shared or placeholder serial numbers, with hostile names.
+// never synced, idle, banned by a person, with shared or placeholder serial numbers, with hostile names.
 import { type DeviceColumns, insertDevice, insertMapping } from '../store/additions.ts';
 import { type ConsoleStore, uuidFrom } from '../store/store.ts';
 import {
@@ -21,7 +21,7 @@ const ROLE_SETS = ['["mdm-managed"]', '["mdm-managed","employee"]', '[]', '["con
 export interface FleetPlan {
   seed: number;
   devices: number;
-  /** Exactly so many are compromised. */
+  /** Exactly this many are compromised. */
   compromised: number;
 }
 
@@ -93,7 +93,7 @@ function serialOf(kind: PlatformKind, seed: number, index: number): string {
   return kind.serialPrefix + mixed.toString(36).toUpperCase().padStart(7, '0');
 }
 
-/** Makes some rows odd, as real fleets are; answers whether this one stayed ordinary. */
+/** Makes some rows odd, as in real fleets; returns whether this one stayed ordinary. */
 function makeOdd(row: DeviceColumns, choices: Choices, index: number, former: DeviceColumns | undefined): boolean {
   if (index % 40 === 7)
     row.friendly_name = HOSTILE_DEVICE_NAMES[Math.floor(index / 40) % HOSTILE_DEVICE_NAMES.length] as string;

@@ -1,5 +1,5 @@
-// console seed: a week of events before the organization is first seen.
-// In: choices and how many. Out: events in the order of their times. Nothing in it is a burst: trouble comes with life.
+// console seed: a week of events before the organization is first used. In: choices and how many. Out: events in the
+// order of their times. None of it is a burst: those come with life.
 import { deviceOfPk } from '../store/devices.ts';
 import { ownersOfDevice } from '../store/endusers.ts';
 import { type EventDraft, writeEvent } from '../store/events.ts';

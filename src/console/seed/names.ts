@@ -1,5 +1,5 @@
-// console seed: the words that a made-up organization is made of.
-// In: nothing. Out: lists. Some names are hostile on purpose: whoever shows them must escape them.
+// console seed: the words of a made-up organization. In: nothing. Out: lists. Some names are hostile on purpose: code
+// that shows them must escape them.
 
 export const FIRST_NAMES = [
   'Ada',
@@ -136,7 +136,7 @@ export const HOSTILE_DEVICE_NAMES = [
   'x'.repeat(255),
 ];
 
-/** What firmware says when nobody filled it in. */
+/** Values of firmware whose fields nobody filled in. */
 export const PLACEHOLDER_SERIALS = [
   'To Be Filled By O.E.M.',
   '',

@@ -7,7 +7,7 @@ import type { Choices } from './random.ts';
 import { trustOf, USER_LEVELS } from './trust.ts';
 import { agoNs } from './when.ts';
 
-/** Adds people; answers their keys and first names, in order. */
+/** Adds people; returns their keys and first names, in order. */
 export function seedPeople(store: ConsoleStore, choices: Choices, count: number): { pk: number; firstName: string }[] {
   return Array.from({ length: count }, (_, index) => {
     const first = FIRST_NAMES[index % FIRST_NAMES.length] as string;

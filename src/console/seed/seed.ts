@@ -8,14 +8,14 @@ import { seedPeople } from './people.ts';
 import { choicesFrom } from './random.ts';
 import { seedServices } from './services.ts';
 
-/** Counts that are left out are those of a small company: 400 devices, 250 users, 12 services, 2,000 events. */
+/** Omitted counts are those of a small company: 400 devices, 250 users, 12 services, 2,000 events. */
 export interface SeedOptions {
   seed: number;
   devices?: number | undefined;
   users?: number | undefined;
   services?: number | undefined;
   events?: number | undefined;
-  /** Exactly so many devices are compromised; half a percent when left out. */
+  /** Exactly this many devices are compromised; half a percent by default. */
   compromised?: number | undefined;
 }
 
@@ -32,7 +32,7 @@ export function seedOrganization(store: ConsoleStore, options: SeedOptions): voi
     seedFleet(store, choicesFrom(options.seed + 1), { seed: options.seed, devices, compromised }, people);
     for (const text of indexes) store.sql.db.exec(text);
     seedServices(store, choicesFrom(options.seed + 2), options.services ?? 12);
-    // The making of the services is no history of theirs.
+    // Creating the services is not part of their history.
     store.sql.run('DELETE FROM event');
     store.sql.run('DELETE FROM effect');
     seedHistory(store, choicesFrom(options.seed + 3), options.events ?? 2_000);

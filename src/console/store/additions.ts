@@ -1,5 +1,5 @@
-// console store: adding devices, people and registrations, as seeding and an administrator's hand do.
-// In: whole rows. Out: their keys. No events and no effects here: the caller knows what happened.
+// console store: adding devices, people and registrations, for seeding and for direct changes. In: whole rows. Out:
+// their keys. No events and no effects here: the caller adds them.
 import type { ConsoleStore } from './store.ts';
 
 interface SqlTypes {

@@ -26,7 +26,7 @@ export interface BundledServiceRecord {
   updated_at: number;
 }
 
-/** undefined leaves a field as it is (or empty, in a new bundle). */
+/** undefined leaves a field unchanged (or empty, in a new bundle). */
 export interface BundlePatch {
   bundle_name: string;
   description?: string | undefined;
@@ -34,7 +34,7 @@ export interface BundlePatch {
   service_ids?: string[] | undefined;
 }
 
-/** A wish that can't be granted; the text names what is wrong. */
+/** A request that cannot be fulfilled; the text names what is wrong. */
 export class BundleProblem extends Error {}
 
 export function listBundles(
@@ -93,7 +93,7 @@ export function createBundle(store: ConsoleStore, actor: Actor, input: BundlePat
       now,
     );
     setServices(store, actor, id, input.service_ids ?? []);
-    tell(store, actor, 'BundleCreate', input.bundle_name);
+    writeAudit(store, actor, 'BundleCreate', input.bundle_name);
     writeEffect(store, actor, 'bundle_created', id, { name: input.bundle_name });
     return bundleOf(store, id);
   });
@@ -112,7 +112,7 @@ export function updateBundle(store: ConsoleStore, actor: Actor, id: string, inpu
       id,
     );
     if (input.service_ids) setServices(store, actor, id, input.service_ids);
-    tell(store, actor, 'BundleUpdate', input.bundle_name);
+    writeAudit(store, actor, 'BundleUpdate', input.bundle_name);
     writeEffect(store, actor, 'bundle_updated', id, { name: input.bundle_name });
     return bundleOf(store, id);
   });
@@ -122,12 +122,12 @@ export function deleteBundle(store: ConsoleStore, actor: Actor, id: string): voi
   store.sql.atomically(() => {
     const bundle = bundleOf(store, id);
     store.sql.run('DELETE FROM bundle WHERE id = ?', id);
-    tell(store, actor, 'BundleDelete', bundle.bundle_name);
+    writeAudit(store, actor, 'BundleDelete', bundle.bundle_name);
     writeEffect(store, actor, 'bundle_deleted', id, { name: bundle.bundle_name });
   });
 }
 
-/** Adds services; one that is already in keeps its association. Answers the associations, one per service asked for. */
+/** Adds services; one that is already in keeps its association. Returns the associations, one per requested service. */
 export function addServices(
   store: ConsoleStore,
   actor: Actor,
@@ -138,7 +138,7 @@ export function addServices(
     const bundle = bundleOf(store, bundleId);
     const wanted = [...new Set(serviceIds)];
     for (const serviceId of wanted) addService(store, actor, bundleId, serviceId);
-    tell(store, actor, 'BundleUpdate', bundle.bundle_name);
+    writeAudit(store, actor, 'BundleUpdate', bundle.bundle_name);
     return listBundledServices(store, bundleId).filter((each) => wanted.includes(each.service_id));
   });
 }
@@ -150,7 +150,7 @@ export function removeService(store: ConsoleStore, actor: Actor, bundleId: strin
       throw new BundleProblem(`the bundle \`${bundle.bundle_name}\` has no service \`${serviceId}\``);
     }
     dropService(store, actor, bundleId, serviceId);
-    tell(store, actor, 'BundleUpdate', bundle.bundle_name);
+    writeAudit(store, actor, 'BundleUpdate', bundle.bundle_name);
   });
 }
 
@@ -201,7 +201,7 @@ function refuseTakenName(store: ConsoleStore, name: string, exceptId: string | u
   if (taken && taken.id !== exceptId) throw new BundleProblem(`a bundle of the name \`${name}\` exists`);
 }
 
-function tell(store: ConsoleStore, actor: Actor, action: string, name: string): void {
+function writeAudit(store: ConsoleStore, actor: Actor, action: string, name: string): void {
   writeEvent(store, {
     type: 'Audit',
     subType: 'Resource',

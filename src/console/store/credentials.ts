@@ -15,7 +15,10 @@ export interface Credential {
 
 const PREFIX: Record<CredentialKind, string> = { api_key: 'twk_', refresh_token: 'twr_', admin_token: 'twa_' };
 
-/** Makes a credential and answers its secret, which is told this once. A former one of the same kind and name is revoked. */
+/**
+ * Makes a credential and returns its secret, which is shown only once. A former one of the same kind and name is
+ * revoked.
+ */
 export function issueCredential(store: ConsoleStore, kind: CredentialKind, name: string, scope: KeyScope): string {
   const secret = `${PREFIX[kind]}${randomBytes(24).toString('base64url')}`;
   store.sql.atomically(() => {
@@ -41,7 +44,7 @@ export function revokeCredential(store: ConsoleStore, kind: CredentialKind, name
   );
 }
 
-/** Whose secret this is; undefined when it is nobody's, or revoked. */
+/** The owner of this secret; undefined for an unknown or revoked one. */
 export function credentialOf(store: ConsoleStore, secret: string): Credential | undefined {
   const hash = hashOf(secret);
   const row = store.sql.get<Credential & { hash: string }>(
@@ -52,12 +55,12 @@ export function credentialOf(store: ConsoleStore, secret: string): Credential | 
   return { kind: row.kind, name: row.name, scope: row.scope };
 }
 
-/** Whether a credential that an access token was made from still stands. */
+/** Whether the credential of an access token is still valid. */
 export function isValid(store: ConsoleStore, kind: CredentialKind, name: string): boolean {
   return scopeOf(store, kind, name) !== undefined;
 }
 
-/** The scope of a credential that stands; undefined when none of this kind and name does. */
+/** The scope of a valid credential; undefined when none of this kind and name exists. */
 export function scopeOf(store: ConsoleStore, kind: CredentialKind, name: string): KeyScope | undefined {
   return store.sql.value<KeyScope>(
     'SELECT scope FROM credential WHERE kind = ? AND name = ? AND revoked_at = 0',

@@ -1,6 +1,5 @@
-// console store: opens the console's own SQLite file and brings its schema up to date.
-// In: a file name or ':memory:'. Out: an open database. It must never open a file of a newer schema, and never leave
-// a migration half done.
+// console store: opens the console's own SQLite file and brings its schema up to date. In: a file name or ':memory:'.
+// Out: an open database. It must never open a file of a newer schema, and never leave a partial migration.
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
@@ -18,7 +17,7 @@ export function openDatabase(file: string): Database.Database {
     const db = new Database(file, { timeout: 5_000 });
     try {
       db.pragma('journal_mode = WAL');
-      // The console is a reference server: losing the last moments of it on a power cut costs nobody anything.
+      // The console is a reference server: losing its last moments in a power cut does no harm.
       db.pragma('synchronous = NORMAL');
       db.pragma('foreign_keys = ON');
       db.pragma('cache_size = -65536');
@@ -35,7 +34,7 @@ export function openDatabase(file: string): Database.Database {
   }
 }
 
-/** It holds the key that access tokens are signed with: nobody else may read it. */
+/** It holds the key that signs access tokens: nobody else may read it. */
 function prepareFile(file: string): void {
   mkdirSync(dirname(file), { recursive: true });
   if (existsSync(file)) return;
@@ -43,7 +42,7 @@ function prepareFile(file: string): void {
   chmodSync(file, 0o600);
 }
 
-/** A second, unchanging database: what the first one holds now. For answers that lag behind. */
+/** A second, unchanging database with the current content of the first. For answers that lag behind. */
 export function copyDatabase(db: Database.Database): Database.Database {
   const bytes = db.serialize();
   // A database in memory can't be in WAL mode: these two bytes of the header say that it is not.

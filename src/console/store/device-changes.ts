@@ -1,5 +1,5 @@
-// console store: banning, updating and deleting devices, by serial number.
-// In: what to change and who asks. Out: changed rows, their events and effects, in one transaction. Nothing is half done.
+// console store: banning, updating and deleting devices, by serial number. In: what to change and who requests it. Out:
+// changed rows, their events and effects, in one transaction. No change is partial.
 
 import { DEVICE_COLUMNS, type DeviceColumns } from './additions.ts';
 import { revokeCertificates } from './certificates.ts';
@@ -9,7 +9,7 @@ import { type EnduserRow, enduserOfEmail, ownersOfDevice } from './endusers.ts';
 import { writeEvent } from './events.ts';
 import type { Actor, ConsoleStore } from './store.ts';
 
-/** What an update may write. `banned` is "TRUE" or "FALSE"; undefined leaves a field as it is. */
+/** The fields of an update. `banned` is "TRUE" or "FALSE"; undefined leaves a field unchanged. */
 export interface DevicePatch {
   banned?: 'TRUE' | 'FALSE' | undefined;
   model?: string | undefined;
@@ -20,7 +20,7 @@ export interface DevicePatch {
   mdm_source?: string | undefined;
 }
 
-/** Updates every device of the serial number; answers how many devices it has (0: unknown). */
+/** Updates every device of the serial number; returns how many devices it has (0: unknown). */
 export function updateDevices(store: ConsoleStore, actor: Actor, serial: string, patch: DevicePatch): number {
   return store.sql.atomically(() => {
     const devices = devicesOfSerial(store, serial);
@@ -75,7 +75,7 @@ function setBanned(store: ConsoleStore, actor: Actor, device: DeviceRow, banned:
 /** Columns of the console's own table, such as `mdm_compromised`, `trust_level`, `last_login` (nanoseconds, bigint). */
 export type DeviceFields = Partial<DeviceColumns>;
 
-/** Writes columns of a device, past the API; `mdm_compromised` is an effect of its own. */
+/** Writes columns of a device without the API; `mdm_compromised` is an effect of its own. */
 export function patchDevice(store: ConsoleStore, actor: Actor, deviceId: string, fields: DeviceFields): void {
   const device = deviceOfId(store, deviceId);
   if (!device) throw new RangeError(`no device has the id ${deviceId}`);

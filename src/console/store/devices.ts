@@ -1,5 +1,5 @@
-// console store: what devices are looked for by, and reading them.
-// In: a filter. Out: criteria for a listing, or single rows. It changes nothing (see device-changes).
+// console store: criteria for devices, and reading them. In: a filter. Out: criteria for a listing, or single rows. It
+// changes nothing (see device-changes).
 import { type Criteria, criteriaOf, type ListSource } from './listing.ts';
 import { DEVICE_JSON } from './records.ts';
 import type { ConsoleStore } from './store.ts';

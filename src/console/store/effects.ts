@@ -73,7 +73,7 @@ export function readEffects(store: ConsoleStore, afterSeq = 0, limit = -1): Effe
   return rows.map(({ created_at, detail, ...row }) => ({ ...row, atMs: created_at, detail: JSON.parse(detail) }));
 }
 
-/** Forgets the oldest effects of a console that has lived for long. */
+/** Deletes the oldest effects of a console that has run for long. */
 export function pruneEffects(store: ConsoleStore): void {
   store.sql.run('DELETE FROM effect WHERE seq <= (SELECT max(seq) FROM effect) - ?', KEPT_MAX);
 }

@@ -1,5 +1,5 @@
-// console store: what end users are looked for by, and reading them.
-// In: a filter. Out: criteria for a listing, or single rows. It changes nothing.
+// console store: criteria for end users, and reading them. In: a filter. Out: criteria for a listing, or single rows.
+// It changes nothing.
 import { type Criteria, criteriaOf, type ListSource } from './listing.ts';
 import { ENDUSER_JSON } from './records.ts';
 import type { ConsoleStore } from './store.ts';

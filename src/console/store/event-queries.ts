@@ -1,6 +1,5 @@
-// console store: reading the event log: list, count and feed.
-// In: checked filters. Out: events as JSON text, or how many. Bounds of time are inclusive; what retention has passed is
-// not seen, even while it is still stored.
+// console store: reading the event log: list, count and feed. In: checked filters. Out: events as JSON text, or how
+// many. Bounds of time are inclusive; events past retention are hidden, even while still stored.
 import { EVENT_SEVERITIES, type EventSeverity } from '../../management/contract.ts';
 import type { SqlValue } from './sql.ts';
 import type { ConsoleStore } from './store.ts';
@@ -26,7 +25,7 @@ export interface EventFilter {
 }
 
 const LIST_JSON = `'{"message":' || json_quote(message) || ',' || substr(body, 2)`;
-// group_id tells events of one subject together: those of one device, or of one person.
+// group_id groups the events of one subject: those of one device, or of one person.
 const FEED_JSON = `'{"messages":' || json_quote(message) || ',"group_id":'
   || json_quote(iif(device_id <> '', device_id, email)) || ',' || substr(body, 2)`;
 
@@ -49,7 +48,7 @@ export function listEvents(
   );
 }
 
-/** How many match; one more than are kept when there are more than can be told. */
+/** The number of matches; one more than are kept when there are more than can be counted. */
 export function countEvents(store: ConsoleStore, filter: EventFilter): number {
   const { where, values } = conditionsOf(store, filter);
   const seen = store.sql.value<number>(`SELECT count(*) FROM event WHERE ${where}`, ...values) ?? 0;
@@ -89,7 +88,7 @@ function conditionsOf(store: ConsoleStore, filter: EventFilter): { where: string
   return { where: parts.join(' AND '), values };
 }
 
-/** The oldest event that is given out: the last 10,000, of the last two weeks. */
+/** The oldest visible event: of the last 10,000, within the last two weeks. */
 function addRetention(store: ConsoleStore, add: (text: string, ...bound: SqlValue[]) => void): void {
   add('created_at >= ?', Math.floor(store.clock.nowMs()) - store.retention.eventsMs);
   const hidden = store.sql.get<{ created_at: number; seq: number }>(

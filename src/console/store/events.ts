@@ -1,6 +1,6 @@
-// console store: writing the event log, and its retention.
-// In: what happened, inside the transaction of the change. Out: a row whose body is the event's JSON. Nothing older than
-// the retention, and nothing beyond the last 10,000, is ever given out.
+// console store: writing the event log, and its retention. In: what happened, inside the transaction of the change.
+// Out: a row whose body is the event's JSON. Nothing older than the retention, and nothing beyond the last 10,000, is
+// ever returned.
 import { EVENT_SEVERITIES, type EventSeverity } from '../../management/contract.ts';
 import type { EnduserRow } from './endusers.ts';
 import { EVENT_DEVICE_JSON } from './records.ts';
@@ -26,12 +26,12 @@ export interface EventDraft {
   /** What the user's program was, and where. */
   client?: { user_agent: string; ip_address: string };
   service?: { id: string; name: string; type: string; version: string } | undefined;
-  /** Keys to be found by, when the body's parts don't give them. */
+  /** Keys for searching, when the body's parts have none. */
   keys?: { deviceId?: string; serial?: string; email?: string; serviceName?: string; containerId?: string };
   members?: EventMembers;
 }
 
-/** Writes one event; answers its id. A draft with the id of a kept event is dropped: an id counts once. */
+/** Writes one event; returns its id. A draft with the id of a kept event is dropped: an id counts once. */
 export function writeEvent(store: ConsoleStore, draft: EventDraft): string {
   const id = draft.id ?? newUuid(store, 'event');
   const createdAtMs = draft.createdAtMs ?? Math.floor(store.clock.nowMs());
@@ -106,7 +106,7 @@ function eventUser(user: EnduserRow): string {
   return `{"email":${JSON.stringify(user.email)},"groups":${JSON.stringify(groups)},"roles":${user.roles}}`;
 }
 
-/** Deletes what retention has passed. One row beyond the last 10,000 stays, to tell that there was more. */
+/** Deletes events past retention. One row beyond the last 10,000 stays, as a sign that there were more. */
 export function pruneEvents(store: ConsoleStore): void {
   const { eventsMax, eventsMs } = store.retention;
   store.sql.run('DELETE FROM event WHERE created_at < ?', Math.floor(store.clock.nowMs()) - eventsMs);

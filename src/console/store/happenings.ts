@@ -1,5 +1,5 @@
 // console store: what happens in an organization all day, as events of the log.
-// In: a device, its person, a service. Out: event drafts with everything that real ones carry.
+// In: a device, its person, a service. Out: event drafts with everything that real ones have.
 import type { EventSeverity } from '../../management/contract.ts';
 import type { DeviceRow } from './devices.ts';
 import type { EnduserRow } from './endusers.ts';
@@ -45,7 +45,7 @@ export function accessEvent(
   };
 }
 
-/** The service itself fails: its backend can't be reached. No device and no person is to blame. */
+/** The service itself fails: its backend cannot be reached. No device and no person causes it. */
 export function serviceErrorEvent(service: ServiceRow): EventDraft {
   return {
     type: 'Access',

@@ -1,6 +1,6 @@
-// console store: pages and whole lists of devices and end users.
-// In: criteria, an order, and how many. Out: records as JSON text, in a stable order (ties are broken by the row's own
-// key). It must never read more rows than it gives: a million devices are never in memory.
+// console store: pages and whole lists of devices and end users. In: criteria, an order, and how many. Out: records as
+// JSON text, in a stable order (the row's own key breaks ties). It must never read more rows than it returns: a million
+// devices are never in memory.
 import type { RecordForm } from './records.ts';
 import type { SqlValue } from './sql.ts';
 import type { ConsoleStore } from './store.ts';
@@ -16,7 +16,7 @@ export interface Criteria {
   values: SqlValue[];
 }
 
-/** Conditions joined by AND; a value that was not asked for asks nothing. */
+/** Conditions joined by AND; an undefined value adds no condition. */
 export function criteriaOf(asked: readonly (readonly [condition: string, value: string | undefined])[]): Criteria {
   const given = asked.filter(([, value]) => value !== undefined);
   return { conditions: given.map(([condition]) => condition), values: given.map(([, value]) => value as string) };

@@ -16,7 +16,7 @@ const RECORD = `'ServiceID', service_id, 'ServiceName', name, 'ClusterName', clu
 const REST = `'ServiceSpec', spec, 'UserFacing', user_facing, 'Protocol', protocol, 'Domain', domain, 'Port', port,
   'Enabled', enabled`;
 const LISTED = `json_object(${RECORD}, 'OIDCClientSpec', oidc_client, ${REST})`;
-/** Create and update tell more: IsDefault, and two more keys of the OIDC client (`|| ''` makes it text again). */
+/** Create and update return more: IsDefault, and two more keys of the OIDC client (`|| ''` makes it text again). */
 const CREATED = `json_object(${RECORD}, 'OIDCClientSpec', iif(oidc_client = '', '', json_set(oidc_client,
   '$.trust_callbacks', json_object('default', json_extract(oidc_client, '$.trust_cb')),
   '$.disallow_async_auth_redirect', json('false')) || ''), ${REST}, 'IsDefault', json('false'))`;
@@ -65,8 +65,8 @@ export function livingServices(store: ConsoleStore): ServiceRow[] {
 }
 
 /**
- * Creates the service, or updates the one of this name in this cluster. Answers the whole record as JSON text.
- * AppError `usage` when another service has the same ServiceID.
+ * Creates the service, or updates the one of this name in this cluster. Returns the whole record as JSON text. AppError
+ * `usage` when another service has the same ServiceID.
  */
 export function insertService(store: ConsoleStore, actor: Actor, spec: ServiceSpec, specText: string): string {
   return store.sql.atomically(() => {
@@ -81,7 +81,7 @@ export function insertService(store: ConsoleStore, actor: Actor, spec: ServiceSp
       : addService(store, actor, spec, specText);
     const isUpdate = existing !== undefined;
     const row = store.sql.get<ServiceRow>(`SELECT ${ROW} FROM service WHERE pk = ?`, pk) as ServiceRow;
-    tell(store, actor, row, isUpdate ? 'Update' : 'Create');
+    writeAudit(store, actor, row, isUpdate ? 'Update' : 'Create');
     writeEffect(store, actor, isUpdate ? 'service_updated' : 'service_created', row.service_id, {
       version: row.version,
     });
@@ -189,7 +189,7 @@ export function deleteService(store: ConsoleStore, actor: Actor, serviceId: stri
       row.pk,
     );
     store.sql.run('DELETE FROM bundled_service WHERE service_id = ?', serviceId);
-    tell(store, actor, row, 'Delete');
+    writeAudit(store, actor, row, 'Delete');
     writeEffect(store, actor, 'service_deleted', serviceId);
     return 'deleted';
   });
@@ -222,13 +222,13 @@ export function switchService(
       serviceId,
       enabled,
     );
-    tell(store, actor, row, isOn ? 'Enable' : 'Disable');
+    writeAudit(store, actor, row, isOn ? 'Enable' : 'Disable');
     writeEffect(store, actor, isOn ? 'service_enabled' : 'service_disabled', serviceId);
     return 'switched';
   });
 }
 
-function tell(store: ConsoleStore, actor: Actor, row: ServiceRow, action: string): void {
+function writeAudit(store: ConsoleStore, actor: Actor, row: ServiceRow, action: string): void {
   writeEvent(store, {
     type: 'Audit',
     subType: 'Resource',
@@ -260,7 +260,7 @@ export function readNotifications(store: ConsoleStore, afterSeq: number, limit: 
 
 const NOTIFICATIONS_KEPT_MAX = 100_000;
 
-/** Forgets the oldest notifications of a console that has lived for long. */
+/** Deletes the oldest notifications of a console that has run for long. */
 export function pruneNotifications(store: ConsoleStore): void {
   store.sql.run(
     'DELETE FROM notification WHERE seq <= (SELECT max(seq) FROM notification) - ?',

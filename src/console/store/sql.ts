@@ -10,7 +10,7 @@ export class Sql {
 
   constructor(readonly db: Database.Database) {}
 
-  /** Runs a change; answers how many rows it touched. */
+  /** Runs a change; returns how many rows it touched. */
   run(text: string, ...values: SqlValue[]): number {
     return this.#row(text).run(...values).changes;
   }

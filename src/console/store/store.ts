@@ -1,5 +1,5 @@
-// console store: what every operation on the organization needs at hand.
-// In: an open database and a clock. Out: a ConsoleStore. It must never read the time by itself.
+// console store: the context of every operation on the organization. In: an open database and a clock. Out: a
+// ConsoleStore. It must never read the time by itself.
 import { createHash, randomBytes } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import type { Clock } from '../../domain/ports.ts';
@@ -18,7 +18,7 @@ export interface Retention {
   eventsMs: number;
 }
 
-/** Who changes something, and how: over the API, by an administrator's hand in the console, or by life itself. */
+/** Who changes something, and how: over the API, directly in the console, or by life itself. */
 export interface Actor {
   name: string;
   via: 'api' | 'hand' | 'life';
@@ -39,7 +39,7 @@ export function makeStore(
   return { sql, clock, org: { id, name }, retention };
 }
 
-/** The kept value of a name; made and kept when there is none. */
+/** The kept value of a name; made and kept when none exists. */
 export function keepMeta(sql: Sql, name: string, make: () => string): string {
   const kept = sql.value<string>('SELECT value FROM meta WHERE name = ?', name);
   if (kept !== undefined) return kept;

@@ -1,4 +1,4 @@
-// http: the audit chain: to read its entries, and to have it verified.
+// http: the audit chain: reading its entries, and verifying it.
 import { z } from 'zod';
 import type { HttpDeps } from '../deps.ts';
 import { limitField, nameField, positionField, readBody, readQuery } from '../input.ts';

@@ -1,4 +1,4 @@
-// http: why a rule says what it says about one subject, read now. In: a rule's id and a subject's. Out: the explanation.
+// http: why a rule matches one subject or not, read now. In: a rule's id and a subject's. Out: the explanation.
 import { z } from 'zod';
 import { plainJson } from '../../domain/canonical.ts';
 import type { HttpDeps } from '../deps.ts';

@@ -1,4 +1,4 @@
-// http: what is open to anybody: whether the process lives, whether it can do its work, and where to go from here.
+// http: the public part: whether the process lives, whether it can work, and where to go from here.
 import type { HttpDeps } from '../deps.ts';
 import { json, type Route } from '../route.ts';
 

@@ -1,5 +1,5 @@
-// http: a person's ways in and out: exemptions, stop and resume, accepting a reading, resolving intents, releasing claims.
-// In: requests. Out: what stands now. Who it was is the token's name, and is recorded. The ports of deps do it.
+// http: the operator commands: exemptions, stop and resume, accepting a reading, resolving intents, releasing claims.
+// In: requests. Out: the resulting state. The token's name is recorded as the operator. The ports of deps do the work.
 import { z } from 'zod';
 import type { HttpDeps } from '../deps.ts';
 import { nameField, readBody, readQuery } from '../input.ts';
@@ -17,7 +17,7 @@ const exemptBody = z.strictObject({
   owner: text,
   reason: text,
   until: z.string().min(1).max(100),
-  /** Also undo what stands on what it protects. */
+  /** Also undo what is in force on the protected targets. */
   release: z.boolean().default(false),
 });
 const resolveBody = z.strictObject({ as: z.enum(['done', 'not-done', 'retry']), reason: text });

@@ -1,5 +1,5 @@
-// http: plans: to read them, and a person's yes or no. Who it was is the token's name, and is recorded.
-// In: requests. Out: the plan as it is now. It never carries anything out: the ports of deps do.
+// http: plans: reading them, and an operator's yes or no. The token's name is recorded. In: requests. Out: the current
+// plan. It applies nothing itself: the ports of deps do.
 import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
 import type { PlanStatus } from '../../domain/plan.ts';

@@ -1,5 +1,5 @@
-// http: what was decided, and what stands: decisions, one subject's history, intents, claims, notifications, rules.
-// In: requests with filters. Out: JSON lists, newest first, with `next` when there may be more.
+// http: what was decided, and what is in force: decisions, one subject's history, intents, claims, notifications,
+// rules. In: requests with filters. Out: JSON lists, newest first, with `next` when there may be more.
 import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
 import { type DecisionQuery, openClaims } from '../../domain/store.ts';
@@ -18,7 +18,7 @@ const decisionQuery = z.strictObject({
   target: nameField.optional(),
   decision: z.enum(['act', 'hold', 'skip']).optional(),
   limit: limitField,
-  /** The id of the last decision of the page before. */
+  /** The id of the last decision of the previous page. */
   before: nameField.optional(),
 });
 const pageQuery = decisionQuery.pick({ limit: true, before: true });
@@ -69,7 +69,7 @@ export function recordRoutes(deps: HttpDeps): Route[] {
   ];
 }
 
-/** The store gives the oldest first. */
+/** The store returns the oldest first. */
 function newest<T>(rows: readonly T[], limit: number): T[] {
   return rows.slice(-limit).reverse();
 }
@@ -87,12 +87,12 @@ async function listDecisions({ reader, views }: HttpDeps, context: Ctx): Promise
   return json({ decisions: found.map(views.decision), next: nextOf(found, limit) });
 }
 
-/** A full page may have another one after it: `before` is then its last row. */
+/** A full page may have a next one: `before` is then its last row. */
 function nextOf(rows: readonly { id: string }[], limit: number): string | null {
   return rows.length < limit ? null : (rows.at(-1)?.id ?? null);
 }
 
-/** All that is known of one subject. Errors: AppError `not_found` when nothing was ever decided about it. */
+/** Everything known about one subject. Errors: AppError `not_found` when nothing was ever decided about it. */
 async function describeSubject({ reader, views }: HttpDeps, context: Ctx): Promise<Response> {
   const kind = SUBJECT_KINDS.find((known) => known === param(context, 'kind'));
   const id = param(context, 'id');
@@ -104,7 +104,7 @@ async function describeSubject({ reader, views }: HttpDeps, context: Ctx): Promi
   const found = await reader.decisions({ subjectId: id, limit, ...(before !== undefined && { before }) });
   const own = found.filter((decision) => decision.subject.kind === kind);
   if (own.length === 0 && before === undefined) {
-    throw new AppError('not_found', `nothing is known of ${kind} \`${id}\`: no rule has matched it`);
+    throw new AppError('not_found', `nothing is known about ${kind} \`${id}\`: no rule has matched it`);
   }
   const intentIds = [...new Set(own.flatMap((decision) => decision.intentId ?? []))];
   const intents = intentIds.length === 0 ? [] : await reader.intents({ ids: intentIds });

@@ -1,5 +1,5 @@
-// http: runs: to trigger one, to list them, to read one and its report.
-// In: requests. Out: runs as JSON, reports as JSON, Markdown or text.
+// http: runs: triggering one, listing them, reading one and its report. In: requests. Out: runs as JSON, reports as
+// JSON, Markdown or text.
 import { z } from 'zod';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { RunRecord, StoreReader } from '../../domain/store.ts';
@@ -9,7 +9,7 @@ import { type Ctx, json, param, type Route } from '../route.ts';
 
 const runBody = z.strictObject({
   mode: z.enum(['dry-run', 'approve', 'enforce']),
-  /** Only these rules; left out: the whole active set. */
+  /** Only these rules; without it: the whole active set. */
   rules: z.array(nameField).min(1).max(1_000).optional(),
   /** Answer when it has finished, not when it has begun. */
   wait: z.boolean().default(false),
@@ -58,7 +58,7 @@ export function runRoutes(deps: HttpDeps): Route[] {
   ];
 }
 
-/** 202 when it has begun, or 200 when it has finished; one that was aborted says so in its status. */
+/** 202 when it has begun, or 200 when it has finished; an aborted one shows that in its status. */
 async function triggerRun(deps: HttpDeps, context: Ctx): Promise<Response> {
   const { mode, rules, wait } = await readBody(context, runBody);
   const unique = rules && [...new Set(rules)];
@@ -73,7 +73,7 @@ async function triggerRun(deps: HttpDeps, context: Ctx): Promise<Response> {
   );
   const failure = wait ? await ended : undefined;
   const record = await runOf(deps.reader, run.id);
-  // Its end could not be recorded: whoever waited for it is not told that it is still under way.
+  // Its end could not be recorded: the waiting caller must not read that it is still under way.
   if (failure !== undefined && record.status === 'running') throw failure;
   const location = `/api/runs/${encodeURIComponent(run.id)}`;
   const body = { id: run.id, status: record.status, location, run: deps.views.run(record) };
@@ -82,7 +82,7 @@ async function triggerRun(deps: HttpDeps, context: Ctx): Promise<Response> {
 
 const RECENT = 20;
 
-/** `latest`: the last one that has ended, or else the one under way. Errors: AppError `not_found`. */
+/** `latest`: the last run that has ended, or otherwise the one under way. Errors: AppError `not_found`. */
 export async function runOf(reader: StoreReader, id: string): Promise<RunRecord> {
   if (id === 'latest') {
     const recent = await reader.runs(RECENT);

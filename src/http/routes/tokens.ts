@@ -1,5 +1,5 @@
-// http: who may call the endpoint: tokens are listed, made and revoked, by a token of scope `admin` alone.
-// In: requests. Out: what is known of a token; the token itself once, in the answer to its making.
+// http: the endpoint's tokens: listed, made and revoked with a token of scope `admin` only. In: requests. Out: a
+// token's properties; the token itself once, in the answer to its creation.
 import { z } from 'zod';
 import { SCOPES } from '../../domain/endpoint-token.ts';
 import type { HttpDeps } from '../deps.ts';

@@ -1,6 +1,6 @@
-// management client: the endpoints of service bundles, signed with the admin token.
-// In: bundles and services by id. Out: written answers with the envelope's data. Nothing here can be read back on servers
-// that only have what is specified: a doubt stays a doubt.
+// management client: the endpoints of service bundles, signed with the admin token. In: bundles and services by id.
+// Out: write answers with the envelope's data. Servers with only the specified endpoints allow no read-back here: a
+// doubt stays a doubt.
 import { isFacts } from '../../domain/facts.ts';
 import type { EndpointId } from '../contract/endpoints.ts';
 import type { BundledService, BundleInput, ServiceBundle } from '../contract.ts';

@@ -1,5 +1,5 @@
-// management client: calls of endpoints: from an endpoint's name and values to a value, a stream or a WriteAnswer.
-// In: what a caller wants. Out: what came of it. Here a read is retried and a write is sent once: never the other way.
+// management client: calls of endpoints: from an endpoint's name and values to a value, a stream or a WriteAnswer. In:
+// a request. Out: its result. A read is retried here and a write is sent once: never the other way.
 import { AppError } from '../../domain/errors.ts';
 import { isFacts } from '../../domain/facts.ts';
 import type { WriteAnswer } from '../../domain/ports.ts';
@@ -47,13 +47,13 @@ export class Caller {
     return this.#transport.skewMs;
   }
 
-  /** A read's JSON value; undefined for an empty body. Errors: AppError as the Api port says. */
+  /** A read's JSON value; undefined for an empty body. Errors: the AppErrors of the Api port. */
   async read(id: EndpointId, parts: RequestParts = {}, signal?: AbortSignal): Promise<unknown> {
     const { about, answer } = await this.fetch(id, parts, signal);
     return readValue(about, answer, this.redactor);
   }
 
-  /** A read's answer of any status, not looked into. Errors: those of getting it. */
+  /** A read's answer of any status, unparsed. Errors: those of getting it. */
   async fetch(id: EndpointId, parts: RequestParts, signal?: AbortSignal): Promise<{ about: Subject; answer: Answer }> {
     const outgoing = requestOf(id, this.settings.bundlePrefix, parts);
     const { bytesMax } = this.settings;
@@ -123,7 +123,7 @@ function signerOf(id: EndpointId): 'user' | 'admin' {
   return ENDPOINTS[id].auth === 'admin' ? 'admin' : 'user';
 }
 
-/** undefined when the server has no such endpoint: older ones lack some. */
+/** undefined when the server lacks the endpoint: older ones lack some. */
 export async function ifServed<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();

@@ -1,6 +1,6 @@
-// management client: what stands in the `Authorization` header, and how it is renewed after a 401.
-// In: a credential. Out: grants. However many requests meet a 401 at once, one exchange renews the token for all of
-// them, and a request that was refused with an older token than the present one only needs to be sent again.
+// management client: the value of the `Authorization` header, and its renewal after a 401. In: a credential. Out:
+// grants. However many requests meet a 401 at once, one exchange renews the token for all of them, and a request
+// refused with an older token only needs to be sent again.
 import type { Clock } from '../../domain/ports.ts';
 import { parseExact } from '../contract/exact-json.ts';
 import type { Credential } from './options.ts';
@@ -14,11 +14,11 @@ export interface Grant {
 export interface Authorizer {
   /** The grant to send with. Rejects with the AppError of a failed exchange. */
   current(): Promise<Grant>;
-  /** After a 401: whether there is another grant now that is worth one more try. */
+  /** After a 401: whether another grant now exists that is worth one more attempt. */
   renew(refused: Grant): Promise<boolean>;
 }
 
-/** A secret that is what it is: an API key, or nothing at all. */
+/** A fixed secret: an API key, or nothing at all. */
 export function fixedAuthorizer(secret: string | undefined): Authorizer {
   const grant = { header: secret === undefined ? undefined : `Bearer ${secret}`, generation: 0 };
   return { current: async () => grant, renew: async () => false };
@@ -61,12 +61,12 @@ export class TokenAuthorizer implements Authorizer {
   }
 
   async renew(refused: Grant): Promise<boolean> {
-    // INVARIANT: a token that has been replaced already is no reason for another exchange.
+    // INVARIANT: a token that was already replaced causes no further exchange.
     if (this.#grant?.generation === refused.generation) await this.#renew();
     return true;
   }
 
-  /** One exchange at a time; whoever comes meanwhile shares it. */
+  /** One exchange at a time; callers that come meanwhile share it. */
   #renew(): Promise<Grant> {
     this.#renewing ??= this.#take().finally(() => {
       this.#renewing = undefined;
@@ -82,7 +82,7 @@ export class TokenAuthorizer implements Authorizer {
     if (expiresAtMs === undefined) this.#renewAtMs = Number.POSITIVE_INFINITY;
     else {
       const now = this.#serverNowMs();
-      // A tenth of a short life; never so early that a fresh token is renewed at once, whatever the clocks say.
+      // A tenth of a short life; never so early that a fresh token is renewed at once, whatever the clocks show.
       const margin = Math.min(MARGIN_MS_MAX, Math.max(0, expiresAtMs - now) / 10);
       this.#renewAtMs = expiresAtMs > now ? expiresAtMs - margin : Number.POSITIVE_INFINITY;
     }

@@ -19,7 +19,7 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 const FIRST_KEY = /^\{"[\w.-]{1,60}":/;
 const FIRST_KEY_MAX = 64;
 
-/** What is not an array is kept this far, to see whether it is `null`. */
+/** Text that is not an array is kept up to this length, to check whether it is `null`. */
 const OTHER_BYTES_MAX = 16;
 
 export class ElementSplitter {
@@ -30,18 +30,26 @@ export class ElementSplitter {
   #escaped = false;
   #hadComma = false;
   #seen = 0;
-  /** What came since the last cut, and whether it was followed byte by byte: then depth and string are those at its end. */
+  /**
+   * What came since the last cut, and whether it was followed byte by byte: depth and string are then those at its end.
+   */
   #kept: Buffer[] = [];
   #keptSize = 0;
   #isFollowed = true;
-  /** What stands between two elements whose first key is the same; undefined while unknown, null when it is no such list. */
+  /**
+   * The text between two elements with the same first key; undefined while unknown, null when the list is not of that
+   * kind.
+   */
   #between: Buffer | undefined | null;
 
   constructor(elementBytesMax: number) {
     this.#elementBytesMax = elementBytesMax;
   }
 
-  /** Takes a chunk; gives the elements that it completed, or undefined. Throws a TransportFault for what is no array, or the AppError of `parseExact`. */
+  /**
+   * Takes a chunk; returns the elements that it completed, or undefined. Throws a TransportFault for anything but an
+   * array, or the AppError of `parseExact`.
+   */
   push(chunk: Buffer): unknown[] | undefined {
     const start = this.#phase === 'before' ? this.#enter(chunk) : 0;
     this.#seen += chunk.length;
@@ -53,7 +61,7 @@ export class ElementSplitter {
   }
 
   /**
-   * The proof: throws a TransportFault unless the array was closed. Gives the elements that are left. A bare `null` is an
+   * The proof: throws a TransportFault unless the array was closed. Returns the remaining elements. A bare `null` is an
    * empty list.
    */
   end(): unknown[] | undefined {
@@ -67,8 +75,9 @@ export class ElementSplitter {
   }
 
   /**
-   * Cuts at the last place that looks like the end of an element, which costs a search and not a look at every byte. What
-   * is valid JSON up to a comma ends an element there: that it is parsed proves it. Wrong once, it is not tried again.
+   * Cuts at the last place that looks like the end of an element, which costs a search instead of a look at every byte.
+   * A prefix that is valid JSON up to a comma ends an element there: parsing it proves that. After one wrong guess it
+   * is not tried again.
    */
   #guess(piece: Buffer): unknown[] | undefined {
     if (this.#between === undefined) this.#between = this.#betweenElements(piece);
@@ -174,7 +183,7 @@ export class ElementSplitter {
     throw fault('too_large', `one record of the answer is larger than ${bytesMax} bytes`);
   }
 
-  /** What was kept and the last piece as elements; undefined for none at all. */
+  /** The kept text and the last piece as elements; undefined for none at all. */
   #flush(piece: Buffer, last: boolean): unknown[] | undefined {
     const list = this.#asList(piece);
     this.#kept = [];

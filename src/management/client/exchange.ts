@@ -1,6 +1,6 @@
-// management client: one HTTP exchange, sent once, its body handed over chunk by chunk under backpressure.
-// In: what undici reports. Out: the head, then chunks, or one TransportFault. It must never let a request go out twice:
-// undici may repeat one whose connection failed, and that repeat is refused here.
+// management client: one HTTP exchange, sent once, its body passed on chunk by chunk under backpressure. In: undici's
+// events. Out: the head, then chunks, or one TransportFault. It must never let a request go out twice: undici may
+// repeat one whose connection failed, and that repeat is refused here.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { TransportFault } from './fault.ts';
@@ -51,7 +51,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return chunk;
   }
 
-  /** Gives up: whoever waits gets this fault, and a request that has not left never will. */
+  /** Gives up: waiting callers get this fault, and a request that has not left never will. */
   abort(why: 'too_slow' | 'too_large' | 'stopped' | 'truncated', words: string): void {
     if (this.#fault || this.#ended) return;
     this.#fail(new TransportFault(why, this.sent, words));
@@ -114,7 +114,7 @@ export function faultOf(error: Error, sent: boolean, headSeen: boolean): Transpo
   const options = 'syscall' in error ? { cause: error } : {};
   if (!sent) return new TransportFault('unreachable', false, unreachableWords(code), options);
   if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') {
-    return new TransportFault('truncated', true, 'the answer is not as long as it says it is', options);
+    return new TransportFault('truncated', true, 'the answer is shorter than its declared length', options);
   }
   if (code === 'UND_ERR_HEADERS_OVERFLOW') {
     return new TransportFault('too_large', true, 'the headers of the answer are too large', options);

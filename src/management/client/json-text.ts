@@ -1,14 +1,14 @@
-// management client: the bytes of a JSON document as text of one byte a character, which is taken in and parsed in half the time.
-// In: UTF-8, hostile. Out: JSON text that says the same, every character beyond ASCII as `\uXXXX`. It must never make
-// valid JSON of what is none: that is why an escape of a character beyond ASCII is left as it is.
+// management client: the bytes of a JSON document as text of one byte per character, which parses in half the time. In:
+// UTF-8, hostile. Out: equivalent JSON text, with every character beyond ASCII as `\uXXXX`. It must never make valid
+// JSON of invalid JSON: an escape of a character beyond ASCII therefore stays unchanged.
 import { isAscii } from 'node:buffer';
 
-/** Mostly all of a block is ASCII, which is told faster than one byte is looked at. */
+/** A block is mostly all ASCII, which is checked faster than byte by byte. */
 const BLOCK = 1_024;
 const BEYOND_ASCII = /[\x80-\xff]+/g;
 const ESCAPED_BEYOND_ASCII = /\\[\x80-\xff]/;
 
-/** As `bytes.toString('utf8')` for whoever parses it: a broken sequence of bytes is U+FFFD. */
+/** Like `bytes.toString('utf8')` for a parser: a broken sequence of bytes is U+FFFD. */
 export function jsonTextOf(bytes: Buffer): string {
   let text = '';
   let done = 0;

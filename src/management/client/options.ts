@@ -1,6 +1,6 @@
-// management client: what a client is made with, and the checks on it before anything is sent.
-// In: an address and a credential as people give them. Out: settings with every default filled in. A message must never
-// repeat the credential, nor an address that holds one.
+// management client: a client's options, and the checks on them before anything is sent. In: an address and a
+// credential as people write them. Out: settings with every default filled in. A message must never repeat the
+// credential, nor an address that holds one.
 import { AppError } from '../../domain/errors.ts';
 import type { Clock, Random } from '../../domain/ports.ts';
 
@@ -93,7 +93,7 @@ function cleanCredential(credential: Credential): Credential {
   return { kind: credential.kind, secret: cleanSecret(credential.secret, what) };
 }
 
-/** Files end in a line break; what else is not printable cannot stand in a header. */
+/** Files end in a line break; other characters that are not printable are not allowed in a header. */
 function cleanSecret(secret: string, what: string): string {
   const clean = secret.trim();
   if (clean === '') throw new AppError('config', `the ${what} is empty`);

@@ -23,8 +23,8 @@ export function pageOf(about: Subject, value: unknown, listName: string, redacto
 export function refuseErrorCode(about: Subject, envelope: { [key: string]: unknown }, redactor: Redactor): void {
   const code = envelope.error_code;
   if (code === undefined || code === null || Number(code) === 0) return;
-  const said = redactor.clean(String(envelope.error_description ?? envelope.error ?? ''));
-  const words = `the server reports error_code ${redactor.clean(String(code), 20)}${said === '' ? '' : `: ${said}`}`;
+  const message = redactor.clean(String(envelope.error_description ?? envelope.error ?? ''));
+  const words = `the server reports error_code ${redactor.clean(String(code), 20)}${message === '' ? '' : `: ${message}`}`;
   throw problem('api_answer', about, 'error_code', words);
 }
 

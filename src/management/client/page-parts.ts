@@ -1,6 +1,6 @@
-// management client: one page of devices or users, parsed part by part as its records are asked for.
-// In: an answer that is here whole. Out: lists of some forty records, and at the end the total: of a page of a thousand only
-// so many are objects at a time. Where it is cut is a guess, which parsing proves: a wrong one costs time, and nothing else.
+// management client: one page of devices or users, parsed part by part as its records are read. In: a complete answer.
+// Out: lists of some forty records, and at the end the total: only that many of a thousand are objects at a time. The
+// cuts are guesses that parsing proves: a wrong one only costs time.
 import { AppError } from '../../domain/errors.ts';
 import type { Page } from '../../domain/ports.ts';
 import { parseExact } from '../contract/exact-json.ts';
@@ -14,7 +14,7 @@ import type { Answer } from './transport.ts';
 /** Lists of records, none of them empty; at the end the total. Throws an AppError as `refuseStatus`, `parseBody` and `pageOf`. */
 export type PageParts = Generator<unknown[], number | undefined>;
 
-/** Text of this length is still allocated where what is soon dropped costs nothing. */
+/** Text up to this length is still allocated where short-lived text costs nothing. */
 const PART_BYTES = 32_768;
 const HEAD_BYTES_MAX = 1_024;
 
@@ -25,7 +25,7 @@ export function* partsOfPage(about: Subject, answer: Answer, listName: string, r
   let start = list?.from ?? 0;
   while (list) {
     const end = body.indexOf(list.between, start + PART_BYTES) + 1;
-    // Valid JSON up to a comma: it stands between two elements. Otherwise it is within one, or all is no JSON.
+    // Valid JSON up to a comma: it is between two elements. Otherwise it is within one, or nothing is JSON.
     const part = end > 0 ? listOrNothing(body.subarray(start, end)) : undefined;
     if (part === undefined) break;
     yield part;
@@ -72,7 +72,7 @@ function listOrNothing(elements: Buffer): unknown[] | undefined {
   }
 }
 
-/** Of two lists by one name the later is meant; no server has reason to send both. */
+/** Of two lists with one name the later counts; no server has reason to send both. */
 function namedTwice(about: Subject): Error {
   return problem('api_answer', about, 'garbage', 'the answer names its list twice');
 }

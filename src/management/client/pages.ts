@@ -1,6 +1,6 @@
-// management client: a paged list, several pages at once, in order, with every shift between two pages noticed.
-// In: a function that reads one page. Out: pages without gaps or repeats. Neighbours overlap by one record: a list that
-// moved while it was read does not show the same record on both sides. It must never end on a server's word alone.
+// management client: a paged list, several pages at once, in order, with every shift between two pages noticed. In: a
+// function that reads one page. Out: pages without gaps or repeats. Neighbours overlap by one record: a list that moved
+// during the read shows different records on the two sides. It must never rely on a server's count alone.
 
 import { setMaxListeners } from 'node:events';
 import { isFacts } from '../../domain/facts.ts';
@@ -11,14 +11,14 @@ import { type PageParts, wholePage } from './page-parts.ts';
 
 export interface PageReader {
   about: Subject;
-  /** The field that tells one record from another. */
+  /** The field that identifies a record. */
   keyField: string;
-  /** A page as it came. It is parsed when its turn comes: of those that wait, bytes are kept and no objects. */
+  /** An unparsed page. It is parsed in its turn: waiting pages are kept as bytes, without objects. */
   fetch(skip: number, limit: number, signal: AbortSignal): Promise<() => PageParts>;
 }
 
 export interface PagesOptions {
-  /** Records asked for at once. */
+  /** Records per request. */
   pageSize: number;
   /** Pages under way at once. */
   concurrency: number;
@@ -38,7 +38,7 @@ export async function* readPages(reader: PageReader, options: PagesOptions): Asy
     if (total !== undefined && total > 0 && size === 0) throw shifted(reader, 0);
     yield first;
     if (size === 0) return;
-    // A server without paging gives all it has; its array was whole, which is proof enough.
+    // A server without paging returns everything; its whole array is proof enough.
     if (size > options.pageSize) {
       if (total !== undefined && total !== size) throw shifted(reader, size);
       return;
@@ -53,7 +53,7 @@ export async function* readPages(reader: PageReader, options: PagesOptions): Asy
   }
 }
 
-/** The total is known: pages are asked for ahead. `size` is what the server gives at most, which may be less than asked. */
+/** The total is known: pages are requested ahead. `size` is the server's maximum, which may be less than requested. */
 async function* readCounted(
   reader: PageReader,
   options: PagesOptions,
@@ -77,7 +77,7 @@ async function* readCounted(
       last = records.at(-1);
     }
     const counted = part.value ?? total;
-    // The last is read past the end: nothing there, and nobody counts more by now.
+    // The last is read past the end: nothing is there, and the total has not grown by now.
     if (skip === total ? counted > total : counted !== total) throw shifted(reader, skip);
     if (seen !== Math.min(size, total - skip)) throw shifted(reader, skip);
   }
@@ -120,7 +120,7 @@ async function* readUncounted(
   }
 }
 
-/** Runs jobs ahead, at most `concurrency` at once, and gives their results in the order of the jobs. */
+/** Runs jobs ahead, at most `concurrency` at once, and returns their results in the order of the jobs. */
 async function* inOrder<J, T>(
   jobs: Iterable<J>,
   concurrency: number,
@@ -144,7 +144,7 @@ function isSameRecord(reader: PageReader, a: unknown, b: unknown): boolean {
   if (a === undefined || b === undefined) return false;
   const [keyOfA, keyOfB] = [keyOf(reader, a), keyOf(reader, b)];
   if (keyOfA !== undefined || keyOfB !== undefined) return keyOfA === keyOfB;
-  return stringifyExact(a) === stringifyExact(b); // records without a key are told by all they hold
+  return stringifyExact(a) === stringifyExact(b); // records without a key are compared whole
 }
 
 function keyOf(reader: PageReader, record: unknown): string | undefined {

@@ -1,5 +1,5 @@
-// management client: what the answer to a read says, once it is here whole.
-// In: an answer of any status. Out: its JSON value with exact integers, or an AppError that names what is wrong.
+// management client: the value of a read's complete answer. In: an answer of any status. Out: its JSON value with exact
+// integers, or an AppError that names what is wrong.
 import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import { isFacts } from '../../domain/facts.ts';
 import { parseExact } from '../contract/exact-json.ts';
@@ -24,8 +24,8 @@ export function refuseStatus(about: Subject, head: Head, body: Buffer, redactor:
     throw problem('api_answer', about, 'redirect', words);
   }
   const [code, cause, meaning] = meaningOf(status);
-  const said = redactor.clean(messageOf(body));
-  throw problem(code, about, cause, said === '' ? meaning : `${meaning}: ${said}`, { status });
+  const message = redactor.clean(messageOf(body));
+  throw problem(code, about, cause, message === '' ? meaning : `${meaning}: ${message}`, { status });
 }
 
 function meaningOf(status: number): [ErrorCode, FaultCause, string] {
@@ -41,18 +41,18 @@ function meaningOf(status: number): [ErrorCode, FaultCause, string] {
   }
 }
 
-/** What a server says about an error, in either spelling; empty when it says nothing readable. */
+/** A server's text about an error, in either spelling; empty when it has nothing readable. */
 export function messageOf(body: Buffer): string {
   let value: unknown;
   try {
     value = parseExact(body.toString('utf8'));
   } catch {
-    return ''; // a page of HTML helps nobody
+    return ''; // a page of HTML is no help
   }
   if (typeof value === 'string') return value;
   if (!isFacts(value)) return '';
-  const said = [value.Message, value.error_description, value.error, value.message];
-  return said.find((each): each is string => typeof each === 'string' && each !== '') ?? '';
+  const messages = [value.Message, value.error_description, value.error, value.message];
+  return messages.find((each): each is string => typeof each === 'string' && each !== '') ?? '';
 }
 
 /** The JSON of a body, or of a part of it, with exact integers; undefined for an empty one. Errors: AppError `api_answer`: `garbage`, `truncated`, … */
@@ -75,7 +75,7 @@ function hasByteOrderMark(body: Buffer): boolean {
   return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
 }
 
-/** Without a declared length a cut connection looks like an end; an unclosed list or object gives it away. */
+/** Without a declared length a cut connection looks like an end; an unclosed list or object reveals it. */
 function isCutOff(text: string): boolean {
   const [first, last] = [text.trimStart()[0], text.trimEnd().at(-1)];
   return (first === '[' && last !== ']') || (first === '{' && last !== '}');

@@ -1,5 +1,6 @@
-// management client: takes our own secrets, and whatever else is one, out of what a server says, before anybody reads it.
-// In: text from answers. Out: the same without credentials, in one line. It must never be skipped: servers echo requests.
+// management client: removes our own secrets, and anything else secret, from a server's text before anybody reads it.
+// In: text from answers. Out: the same without credentials, in one line. It must never be skipped: servers echo
+// requests.
 import { textWithoutSecrets } from '../../domain/secrets.ts';
 
 const REMEMBERED_MAX = 16;
@@ -19,7 +20,7 @@ export class Redactor {
     let clean = text;
     for (const secret of this.#secrets) clean = clean.replaceAll(secret, '[secret]');
     clean = textWithoutSecrets(clean);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: a server's text must not steer a terminal
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: a server's text must not control a terminal
     clean = clean.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').trim();
     return clean.length <= lengthMax ? clean : `${clean.slice(0, lengthMax - 1)}…`;
   }

@@ -1,5 +1,5 @@
-// management client: when a read is tried again, and when it is given up. Writes never come here.
-// In: one attempt as a function. Out: its answer, or the last failure as an AppError, within one total deadline.
+// management client: when a read is retried, and when it is given up. Writes never come here. In: one attempt as a
+// function. Out: its answer, or the last failure as an AppError, within one total deadline.
 import type { Head } from './exchange.ts';
 import { type FaultCause, problem, problemOfFault, type Subject, TransportFault } from './fault.ts';
 import type { Settings } from './options.ts';
@@ -7,7 +7,10 @@ import type { Settings } from './options.ts';
 const PAUSE_MS_FIRST = 200;
 const PAUSE_MS_MAX = 5_000;
 
-/** Faults that another attempt may not meet. Damaged or oversized answers are no such: nothing is done with them. */
+/**
+ * Faults that another attempt may not meet. Damaged or oversized answers are not among them: nothing is done with
+ * those.
+ */
 const PASSING: ReadonlySet<FaultCause> = new Set(['unreachable', 'broken', 'truncated', 'too_slow']);
 
 export type RetrySettings = Pick<
@@ -60,7 +63,7 @@ function giveUp<T extends Head>(about: Subject, result: T | TransportFault, aske
     const words = `the server asks to wait ${Math.ceil(askedMs / 1_000)} s (429): run less often, or try later`;
     throw problem('api_answer', about, 'status', words);
   }
-  return result; // the reader of the answer says what its status means
+  return result; // the reader of the answer interprets its status
 }
 
 /** Both forms: seconds, and a date. undefined when there is none or it makes no sense. */
@@ -68,7 +71,7 @@ export function retryAfterMs(head: Head, nowMs: number): number | undefined {
   const header = head.headers['retry-after']?.trim();
   if (header === undefined || header === '') return undefined;
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000;
-  // A date is on the server's clock: the answer's own `Date` says what time it is there.
+  // A date is on the server's clock: the answer's own `Date` shows the time there.
   const at = Date.parse(header);
   const now = Date.parse(head.headers.date ?? '');
   return Number.isNaN(at) ? undefined : Math.max(0, at - (Number.isNaN(now) ? nowMs : now));

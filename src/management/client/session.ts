@@ -1,6 +1,6 @@
-// management client: requests with a credential: sends, and after a 401 renews and sends exactly once more.
-// In: a request and who must sign it. Out: an answer that is not a 401. A 401 had no effect, so that this one replay is
-// allowed for writes too; a second 401 is `api_refused`.
+// management client: requests with a credential: sends, and after a 401 renews and sends exactly once more. In: a
+// request and its signer. Out: an answer that is not a 401. A 401 had no effect, so this one replay is allowed for
+// writes too; a second 401 is `api_refused`.
 import type { Endpoint } from '../contract/endpoints.ts';
 import type { Authorizer } from './credentials.ts';
 import type { Head } from './exchange.ts';

@@ -1,6 +1,6 @@
 // management client: an unpaged list, read element by element, so that a fleet of a million is never in memory whole.
-// In: a request for a list. Out: batches of parsed elements; complete, or it throws. Time counts from element to element:
-// a server that drips bytes makes no progress, and a reader that takes its time is not to blame.
+// In: a request for a list. Out: batches of parsed elements; complete, or it throws. Time counts from element to
+// element: a server that drips bytes makes no progress, and a slow reader causes no timeout.
 import { AppError } from '../../domain/errors.ts';
 import { ElementSplitter } from './element-splitter.ts';
 import { causeOf, problem, problemOfFault, TransportFault } from './fault.ts';

@@ -1,6 +1,6 @@
-// management client: the only place that opens connections. One attempt each: no retry, no redirect, no credential.
-// In: a request. Out: its answer, whole or as chunks, decompressed and within its caps, or a TransportFault. A write must
-// never share a connection: on one that the server just closed, nobody could say whether it was received.
+// management client: the only place that opens connections. One attempt each: no retry, no redirect, no credential. In:
+// a request. Out: its answer, whole or as chunks, decompressed and within its caps, or a TransportFault. A write must
+// never share a connection: on one that the server just closed, its receipt would be uncertain.
 import { setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Agent } from 'undici';
@@ -47,7 +47,7 @@ export class Transport {
 
   constructor(settings: Settings) {
     this.#settings = settings;
-    // Every request under way listens to the one signal, and takes its ear off when it ends: that is no leak.
+    // Every request under way listens to the one signal, and removes its listener at its end: that is no leak.
     if (settings.signal) setMaxListeners(0, settings.signal);
     const connect = { timeout: settings.requestTimeoutMs };
     // Deadlines are ours, on the injected clock; undici's own would know neither it nor the total.
@@ -68,8 +68,8 @@ export class Transport {
   }
 
   /**
-   * One attempt, its whole answer within `timeoutMs` and `bytesMax`. An error status stands whatever became of its body.
-   * Rejects with a TransportFault.
+   * One attempt, its whole answer within `timeoutMs` and `bytesMax`. An error status counts whatever happened to its
+   * body. Rejects with a TransportFault.
    */
   async fetch(
     outgoing: Outgoing,
@@ -97,7 +97,7 @@ export class Transport {
       return { head, body: head.status >= 300 ? await readErrorBody(exchange) : Buffer.alloc(0) };
     });
     const next = async () => {
-      // Mostly the next chunk has come already and is only to be taken in: a timer for each would cost more than parsing it.
+      // Mostly the next chunk has already arrived: a timer for each would cost more than parsing it.
       if (!exchange.isReady) await nextTurn();
       if (exchange.isReady) return exchange.next();
       return this.#bounded(exchange, limits.chunkTimeoutMs(), limits.signal, () => exchange.next());
@@ -184,7 +184,7 @@ async function readBody(exchange: Exchange, bytesMax: number): Promise<Buffer> {
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size);
 }
 
-/** As much of an error's body as a message needs; a broken one does not change what the status said. */
+/** As much of an error's body as a message needs; a broken one does not change the status. */
 async function readErrorBody(exchange: Exchange): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;

@@ -1,6 +1,6 @@
-// management client: whether a writing request had its effect, as far as its answer tells.
-// In: an answer, or the fault that came instead. Out: done, failed or doubtful. It must never call a doubt a failure: a
-// failed call may be made again, a doubtful one only after reading back.
+// management client: whether a writing request had its effect, as far as its answer shows. In: an answer, or the fault
+// that came instead. Out: done, failed or doubtful. It must never call a doubt a failure: a failed call may be made
+// again, a doubtful one only after reading back.
 import { isFacts } from '../../domain/facts.ts';
 import type { WriteAnswer } from '../../domain/ports.ts';
 import { parseExact } from '../contract/exact-json.ts';
@@ -10,20 +10,20 @@ import { messageOf } from './read-answer.ts';
 import type { Redactor } from './redactor.ts';
 import type { Answer } from './transport.ts';
 
-/** How a success is told: every `Message` is `Success`; no error in the body; the envelope's `error_code` is 0. */
+/** The sign of a success: every `Message` is `Success`; no error in the body; the envelope's `error_code` is 0. */
 export type SuccessSign = 'every_message' | 'no_error' | 'envelope';
 
-/** What an answer says, by its status and then by its body. A 401 is the session's matter. */
+/** The result by status and then by body. The session handles a 401. */
 export function classifyAnswer(sign: SuccessSign, answer: Answer, redactor: Redactor): WriteAnswer {
   const { status } = answer;
   if (status === 200 || status === 201 || status === 204) return classifyBody(sign, answer, redactor);
-  const said = redactor.clean(messageOf(answer.body));
-  const text = said === '' ? `status ${status}` : `status ${status}: ${said}`;
+  const message = redactor.clean(messageOf(answer.body));
+  const text = message === '' ? `status ${status}` : `status ${status}: ${message}`;
   // Redirects and odd successes are doubtful too: a POST that had its effect is often answered with one.
   return status >= 400 && status < 500 ? { kind: 'failed', status, text } : { kind: 'doubtful', status, text };
 }
 
-/** What a fault means: only when nothing left is it a failure. */
+/** The result of a fault: a failure only when nothing left. */
 export function classifyFault(fault: TransportFault): WriteAnswer {
   return { kind: fault.sent ? 'doubtful' : 'failed', status: undefined, text: fault.words };
 }
@@ -41,15 +41,15 @@ function classifyBody(sign: SuccessSign, answer: Answer, redactor: Redactor): Wr
   return { kind: verdict.kind, status, text: redactor.clean(verdict.text) };
 }
 
-type Said = { kind: WriteAnswer['kind']; text: string };
+type Finding = { kind: WriteAnswer['kind']; text: string };
 
-const SIGNS: Record<SuccessSign, (value: unknown) => Said> = {
+const SIGNS: Record<SuccessSign, (value: unknown) => Finding> = {
   every_message: everyMessage,
   no_error: noError,
   envelope: envelope,
 };
 
-function everyMessage(value: unknown): Said {
+function everyMessage(value: unknown): Finding {
   const items = Array.isArray(value) ? value : [value];
   const error = items.map(errorIn).find((each) => each !== undefined);
   if (error !== undefined) return { kind: 'failed', text: error };
@@ -57,19 +57,19 @@ function everyMessage(value: unknown): Said {
   const other = messages.filter((each) => typeof each === 'string' && each.trim() !== MESSAGE_SUCCESS);
   if (other.length > 0) return { kind: 'failed', text: other.join('; ') };
   if (messages.length === 0 || messages.includes(undefined) || messages.some((each) => typeof each !== 'string')) {
-    return { kind: 'doubtful', text: 'the answer does not say whether it succeeded' };
+    return { kind: 'doubtful', text: 'the answer does not show whether it succeeded' };
   }
   return { kind: 'done', text: messages.join('; ') };
 }
 
-function noError(value: unknown): Said {
+function noError(value: unknown): Finding {
   const items = Array.isArray(value) ? value : [value];
   const error = items.map(errorIn).find((each) => each !== undefined);
   if (error !== undefined) return { kind: 'failed', text: error };
   return { kind: 'done', text: evidenceOf(value) };
 }
 
-function envelope(value: unknown): Said {
+function envelope(value: unknown): Finding {
   const code = isFacts(value) ? codeOf(value.error_code) : undefined;
   if (code === undefined)
     return { kind: 'doubtful', text: 'the answer is not the envelope that bundles are answered with' };
@@ -77,7 +77,7 @@ function envelope(value: unknown): Said {
   return { kind: 'failed', text: errorIn(value) ?? `error_code ${code}` };
 }
 
-/** The error that a body carries: `error`, or an `error_code` other than 0. A `Message` alone is no sign of one. */
+/** The error in a body: `error`, or an `error_code` other than 0. A `Message` alone is not one. */
 function errorIn(value: unknown): string | undefined {
   if (!isFacts(value)) return undefined;
   const code = codeOf(value.error_code);
@@ -87,7 +87,7 @@ function errorIn(value: unknown): string | undefined {
   if (code !== undefined && code !== '0') return `error_code ${code}${words ? `: ${words}` : ''}`;
   const error = value.error;
   if (error === undefined || error === null || error === false || error === '') return undefined;
-  return words ?? 'the answer carries an error';
+  return words ?? 'the answer contains an error';
 }
 
 function codeOf(value: unknown): string | undefined {
@@ -96,7 +96,7 @@ function codeOf(value: unknown): string | undefined {
     : undefined;
 }
 
-/** Kept in the audit: what the server said, not its whole record. */
+/** Kept in the audit: the server's message, not its whole record. */
 function evidenceOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (!isFacts(value)) return '';

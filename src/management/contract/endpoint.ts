@@ -1,5 +1,5 @@
-// management contract: what is told of an endpoint, and what many of them have in common.
-// In: nothing. Out: the type, the bundles' prefixes, and parts of rows.
+// management contract: the description of an endpoint, and what many of them share. In: nothing. Out: the type, the
+// bundles' prefixes, and parts of rows.
 import type { z } from 'zod';
 import * as query from './query.ts';
 

@@ -4,7 +4,7 @@
 import { parse as parseLossless } from 'lossless-json';
 import { AppError } from '../../domain/errors.ts';
 
-/** No record nests like this; what is deeper is an attack on the stack. */
+/** No record nests this deep; anything deeper is an attack on the stack. */
 export const DEPTH_MAX = 200;
 
 /**
@@ -90,7 +90,7 @@ function findIntegers(text: string): number[] | undefined {
         outside = end;
       }
     }
-    at = end + DIGITS_MIN - 1; // `end` is no digit: the next run begins after it, at the earliest
+    at = end + DIGITS_MIN - 1; // `end` is not a digit: the next run begins after it, at the earliest
   }
   return found;
 }

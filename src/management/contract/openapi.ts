@@ -1,5 +1,5 @@
-// management contract: the OpenAPI 3.1 document, generated from the endpoint table and the schemas.
-// In: the contract. Out: a plain document, the same each time. It must never say anything that the schemas do not.
+// management contract: the OpenAPI 3.1 document, generated from the endpoint table and the schemas. In: the contract.
+// Out: a plain document, the same each time. It must never contain anything that the schemas do not.
 import { z } from 'zod';
 import { ENDPOINTS, type Endpoint, type EndpointId } from './endpoints.ts';
 import { namedSchemas } from './shapes.ts';

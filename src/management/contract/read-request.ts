@@ -25,8 +25,8 @@ export function readQuery<T extends z.ZodObject>(schema: T, params: Iterable<[st
 }
 
 /**
- * Reads a parsed body (undefined when there is none); the message names the field, such as `metadata.name`. Text with half
- * a character in it is refused: no answer could give it back as it came.
+ * Reads a parsed body (undefined when there is none); the message names the field, such as `metadata.name`. Text with
+ * half a character in it is refused: no answer could return it unchanged.
  */
 export function readBody<T extends z.ZodType>(schema: T, body: unknown): Reading<z.output<T>> {
   const reading = read(schema, body, 'the body');

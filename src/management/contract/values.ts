@@ -33,10 +33,10 @@ export const KEY_SCOPES = [
 ] as const;
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
-/** The log keeps two weeks or the last 10,000 events; a count of one more means "more than can be told". */
+/** The log keeps two weeks or the last 10,000 events; a count of one more means "more than it counts". */
 export const EVENTS_RETAINED_MAX = 10_000;
 export const EVENTS_RETAINED_MS = 14 * 86_400_000;
-export const EVENT_COUNT_MORE_THAN_CAN_BE_TOLD = EVENTS_RETAINED_MAX + 1;
+export const EVENT_COUNT_ABOVE_MAX = EVENTS_RETAINED_MAX + 1;
 
-/** What `mdm/update_device` says of a success; any other text is a failure. */
+/** The text of a success from `mdm/update_device`; any other text is a failure. */
 export const MESSAGE_SUCCESS = 'Success';

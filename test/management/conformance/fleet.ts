@@ -53,7 +53,7 @@ export function pick<T>(from: readonly T[], fits: (each: T) => boolean, what: st
   return found;
 }
 
-/** An unbanned device that its serial number tells from all others, and that somebody is registered on. */
+/** An unbanned device with a unique serial number and a registered user. */
 export async function plainDevice(target: Target, fits: (device: Row) => boolean = () => true): Promise<Row> {
   const all = await devices(target);
   const counts = new Map<string, number>();

@@ -53,7 +53,7 @@ const ALL: Rule[] = [
   ...SERVICE_RULES,
   ...BUNDLE_RULES,
   ...ACCESS_RULES,
-  // Last, since they delete what others look at.
+  // Last, since they delete what others read.
   ...DEVICE_RULES,
 ];
 

@@ -1,5 +1,5 @@
-// conformance: endpoints 8 to 12: listing, creating, updating, deleting, enabling and disabling services.
-// In: the specification's rules. Out: rules; those that change something clean up after themselves.
+// conformance: endpoints 8 to 12: listing, creating, updating, deleting, enabling and disabling services. In: the
+// specification's rules. Out: rules; those that change something clean up after themselves.
 import { deepEqual, equal, match, ok } from 'node:assert/strict';
 import { PATHS, type Row, services, withService } from './fleet.ts';
 import { NotChecked, query, type Rule, type Target } from './target.ts';

@@ -25,7 +25,7 @@ export type As = 'key' | 'admin' | 'refresh' | 'limited' | 'nobody' | 'wrong' | 
 
 export interface Target {
   credentials: Credentials;
-  /** `body`: text is sent as it is, anything else as JSON. Bundles are called as `admin` unless told otherwise. */
+  /** `body`: text is sent unchanged, anything else as JSON. Bundles are called as `admin` by default. */
   call(method: string, path: string, body?: unknown, as?: As): Promise<Answer>;
   get(path: string, as?: As): Promise<Answer>;
 }
