@@ -3,7 +3,7 @@
 import type { Action, ReadBack } from '../domain/action.ts';
 import { lineOf } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
-import { isAtLeast } from '../domain/mode.ts';
+import { isLive } from '../domain/mode.ts';
 import { elapsedMs } from '../domain/steady-time.ts';
 import { sendAndSettle } from './carry-out.ts';
 import { type ActContext, asRulesSee, recordOf } from './context.ts';
@@ -119,7 +119,7 @@ async function isWaitedOut(context: ActContext): Promise<boolean> {
 
 /** A dry run sends nothing, and a run touches nothing of rules that it does not judge: both leave the doubt to the next one. */
 function isLeftAlone(context: ActContext, intent: Intent): boolean {
-  return !isAtLeast(context.mode, 'approve') || intent.basis.some((basis) => !context.canJudge(basis.rule));
+  return !isLive(context.mode) || intent.basis.some((basis) => !context.canJudge(basis.rule));
 }
 
 /** Why a doubt that read back as not done needs a person; undefined: it may be tried once more. */

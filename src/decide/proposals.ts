@@ -3,7 +3,7 @@ import type { ActionName } from '../domain/action.ts';
 import { summaryOfTarget } from '../domain/bundles.ts';
 import { mappingSettings } from '../domain/deletion.ts';
 import { type Facts, ownText } from '../domain/facts.ts';
-import type { Intent } from '../domain/intent.ts';
+import { type Intent, isUnresolved } from '../domain/intent.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { SubjectSummary } from '../domain/target.ts';
@@ -22,7 +22,7 @@ export class KnownIntents {
     for (const intent of intents) {
       this.ids.set(intent.id, intent);
       if (intent.mode === 'dry-run' || intent.status === 'withdrawn') continue;
-      if (intent.status !== 'settled' || intent.outcome === 'unknown') this.doubts.set(targetKey(intent), intent);
+      if (isUnresolved(intent)) this.doubts.set(targetKey(intent), intent);
       for (const { episodeId } of intent.basis) this.byKey.set(key(intent.action, intent.target, episodeId), intent);
     }
   }

@@ -5,7 +5,7 @@ import { openAgain, openIntent } from '../act/gate.ts';
 import { demandAudited, demandInTime } from '../approve/plans.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
-import { isAtLeast, leastMode, type Mode } from '../domain/mode.ts';
+import { isLive, leastMode, type Mode } from '../domain/mode.ts';
 import { stopText } from '../domain/operator.ts';
 import type { Plan, PlannedIntent } from '../domain/plan.ts';
 import type { Rule } from '../domain/rule.ts';
@@ -54,7 +54,7 @@ async function applicablePlan(engine: Engine, planId: string): Promise<Plan> {
     demandAudited(plan, kind, await engine.store.auditedDigest(kind, plan.id));
   const stop = await engine.store.stop();
   if (stop) throw new AppError('conflict', `${stopText(stop)}; plan ${plan.id} stays approved: \`resume\` comes first`);
-  if (!isAtLeast(engine.daemonMode, 'approve')) {
+  if (!isLive(engine.daemonMode)) {
     const text = `the daemon has mode ${engine.daemonMode}, in which nothing is changed: plan ${plan.id} stays approved`;
     throw new AppError('conflict', text);
   }

@@ -6,7 +6,7 @@ import type { ActionName } from '../domain/action.ts';
 import type { ReasonCode, StoredDecision } from '../domain/decision.ts';
 import type { Episode } from '../domain/episode.ts';
 import { type Intent, intentKey, isDone } from '../domain/intent.ts';
-import { isAtLeast } from '../domain/mode.ts';
+import { isOnTrial } from '../domain/mode.ts';
 import type { PlannedIntent } from '../domain/plan.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { OpenState } from '../domain/store.ts';
@@ -67,7 +67,7 @@ function firstIn(
     if (!actions.get(planned.action)?.removesTarget) return undefined;
     return earlier
       .on(planned)
-      .find((other) => !other.traits.removesTarget && isAtLeast(other.ownMode, 'approve') && isStillToBeDone(other));
+      .find((other) => !other.traits.removesTarget && !isOnTrial(other.ownMode) && isStillToBeDone(other));
   };
 }
 

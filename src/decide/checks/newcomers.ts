@@ -1,0 +1,54 @@
+// check: no more is taken than was named: a serial number's action hits all its devices, a deletion their owners too. In: the effect
+// as it was decided, and the target as just read. Less is no drift; what was told as not known was approved as not known.
+import { type Check, skip } from '../../domain/check.ts';
+import type { Deletion } from '../../domain/deletion.ts';
+import { own } from '../../domain/facts.ts';
+
+export const newcomers: Check = {
+  when: 'it would hit devices, owners, certificates or users that nobody decided about',
+  ask({ effect, fresh }) {
+    const known = new Set(effect?.devices.map(({ id }) => id));
+    const ids = fresh?.records.flatMap((record) => own(record, 'DeviceID') ?? []).map(String) ?? [];
+    const added = known.size === 0 ? [] : ids.filter((id) => !known.has(id));
+    if (added.length > 0)
+      return skip('drifted', `the serial number has devices now that it did not have: ${added.join(', ')}`);
+    const beyond = beyondReviewed(effect?.deletion, fresh?.deletion);
+    return beyond === undefined ? undefined : skip('drifted', beyond);
+  },
+};
+
+function beyondReviewed(then: Deletion | undefined, now: Deletion | undefined): string | undefined {
+  if (then === undefined || now === undefined) return undefined;
+  return (
+    more(then.devices, now.devices, 'devices would be deleted that were not to be') ??
+    more(then.owners, now.owners, 'owners joined since') ??
+    moreCertificates(then.certificates, now.certificates) ??
+    moreUsers(then, now)
+  );
+}
+
+function more(then: readonly string[] | null, now: readonly string[] | null, what: string): string | undefined {
+  if (then === null) return undefined;
+  if (now === null) return `${what}, or not: it cannot be told any more`;
+  const added = beyond(then, now);
+  return added.length === 0 ? undefined : `${what}: ${added.join(', ')}`;
+}
+
+function moreCertificates(then: number | null, now: number | null): string | undefined {
+  if (then === null || (now !== null && now <= then)) return undefined;
+  return `certificates that would be revoked were ${then} and are ${now ?? 'not known any more'}`;
+}
+
+/** Not known now is no more than was told where all owners were to be deleted. */
+function moreUsers(then: Deletion, now: Deletion): string | undefined {
+  const what = 'users would be deleted that were not to be';
+  if (then.users === null || now.users !== null) return more(then.users, now.users, what);
+  const isAll = now.owners !== null && beyond(then.users, now.owners).length === 0;
+  return isAll ? undefined : more(then.users, null, what);
+}
+
+/** Servers differ in the case of addresses. */
+function beyond(then: readonly string[], now: readonly string[]): string[] {
+  const known = new Set(then.map((text) => text.toLowerCase()));
+  return now.filter((text) => !known.has(text.toLowerCase()));
+}
