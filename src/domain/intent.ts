@@ -49,6 +49,11 @@ export function isDone({ outcome }: { outcome?: Outcome | undefined }): boolean 
   return outcome === 'succeeded' || outcome === 'confirmed';
 }
 
+/** It was sent, and what it did is not known (yet). */
+export function isInDoubt({ status, outcome }: Pick<Intent, 'status' | 'outcome'>): boolean {
+  return status === 'sent' || outcome === 'unknown';
+}
+
 export interface Intent extends IntentDraft {
   id: string;
   runId: string;
