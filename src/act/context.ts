@@ -1,4 +1,5 @@
 // act: what acting is handed: the ports, the actions, the last look, and its settings.
+import type { ActStore } from '../domain/act-store.ts';
 import type { Action, ActionName, ReadBack } from '../domain/action.ts';
 import type { CeilingSettings } from '../domain/ceiling.ts';
 import type { Decision } from '../domain/decision.ts';
@@ -52,7 +53,7 @@ export async function countsOfRun(store: Pick<Store, 'attemptsOfRun'>, run: stri
 export interface ActContext {
   runId: string;
   api: Api;
-  store: Store;
+  store: ActStore;
   clock: Clock;
   steady: SteadyTime;
   ids: Ids;

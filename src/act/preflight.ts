@@ -5,9 +5,8 @@ import { attemptsAllowed } from '../domain/ceiling.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { Decision } from '../domain/decision.ts';
 import { type Fact, type Facts, own } from '../domain/facts.ts';
-import type { Intent, IntentBasis } from '../domain/intent.ts';
+import { type Intent, type IntentBasis, isInDoubt } from '../domain/intent.ts';
 import { redacted } from '../domain/secrets.ts';
-import { openClaims } from '../domain/store.ts';
 import { isSameTarget } from '../domain/target-key.ts';
 import { type ActContext, type Refusal, recordOf } from './context.ts';
 import { beyondReviewed } from './deletion-drift.ts';
@@ -64,13 +63,12 @@ export function isBroken(context: ActContext): boolean {
  * Asked of the store: what is in doubt now may have been sent after this one was decided.
  */
 export async function refusedByDoubt({ store, actions }: ActContext, intent: Intent): Promise<Refusal | undefined> {
-  const { target } = intent;
-  const open = [
-    ...(await store.intents({ target, status: 'sent' })),
-    ...(await store.intents({ target, status: 'settled', outcome: 'unknown' })),
-  ];
-  const doubt = open.find(
-    (other) => other.id !== intent.id && actions.get(other.action)?.changesFleet && isSameTarget(other, intent),
+  const doubt = (await store.intentsOn(intent.target)).find(
+    (other) =>
+      isInDoubt(other) &&
+      other.id !== intent.id &&
+      actions.get(other.action)?.changesFleet &&
+      isSameTarget(other, intent),
   );
   return doubt && skipped('in_doubt', `intent ${doubt.id} (${doubt.action}) on the same target is not resolved yet`);
 }
@@ -81,9 +79,7 @@ export async function refusedByDoubt({ store, actions }: ActContext, intent: Int
  */
 export async function refusedByClaims(context: ActContext, intent: Intent): Promise<Refusal | undefined> {
   const opposite = context.actions.get(intent.action)?.inverse;
-  const open = (await openClaims(context.store)).filter(
-    (claim) => claim.target === intent.target && claim.action === opposite,
-  );
+  const open = (await context.store.openClaimsOn(intent.target)).filter(({ action }) => action === opposite);
   if (!intent.undo) return refusedByOthers(context, intent, open);
   const episodes = new Set(intent.basis.map((basis) => basis.episodeId));
   const other = open.find(
@@ -95,13 +91,13 @@ export async function refusedByClaims(context: ActContext, intent: Intent): Prom
 
 /** A claim whose own trouble is over only waits to be undone, and stands against nothing: the same that decide/ asks. */
 async function refusedByOthers(
-  { store, clock }: ActContext,
+  { store }: ActContext,
   intent: Intent,
   opposite: readonly Claim[],
 ): Promise<Refusal | undefined> {
   const others = opposite.filter((claim) => intent.basis.some(({ rule }) => rule !== claim.rule));
   if (others.length === 0) return undefined;
-  const { episodes } = await store.openState(clock.nowMs());
+  const episodes = await store.episodesInForce(others.map(({ episodeId }) => episodeId));
   const over = new Set(episodes.flatMap(({ id, state }) => (state === 'closed' ? id : [])));
   const other = others.find(({ episodeId }) => !over.has(episodeId));
   return other && conflictWith(other);

@@ -18,14 +18,14 @@ import { record, withdraw } from './settle.ts';
  * confirmed. What a doubt needs beyond that waits for the run's own look (`resolveDoubts`).
  */
 export async function resolveLeftovers(context: ActContext): Promise<void> {
-  for (const intent of await context.store.intents({ status: 'planned' })) {
+  for (const intent of await context.store.intentsIn('planned')) {
     await withdraw(context, intent, {
       decision: 'skip',
       reason: 'stopped',
       reasonText: 'its run broke off before it was sent; nothing was called',
     });
   }
-  for (const intent of await context.store.intents({ status: 'sent' })) await doubtSent(context, intent);
+  for (const intent of await context.store.intentsIn('sent')) await doubtSent(context, intent);
   for (const intent of await quietDoubts(context)) await confirmIfDone(context, intent);
 }
 
@@ -55,7 +55,7 @@ export async function resolveDoubts(context: ActContext): Promise<void> {
 
 async function quietDoubts(context: ActContext): Promise<Intent[]> {
   if (context.signal.aborted) return [];
-  const doubts = await context.store.intents({ outcome: 'unknown' });
+  const doubts = await context.store.intentsIn('unknown');
   return doubts.filter((intent) => isQuietOver(context, intent));
 }
 
@@ -156,7 +156,7 @@ async function whyNoRetry(
 async function changedSince(context: ActContext, intent: Intent): Promise<string | undefined> {
   if (intent.undo) return undefined;
   if ((await episodesSeenDone(context, intent)).size > 0) return 'it was seen done in between: somebody reversed it';
-  const { episodes } = await context.store.openState(context.clock.nowMs());
+  const episodes = await context.store.episodesInForce(intent.basis.map(({ episodeId }) => episodeId));
   const open = new Set(episodes.filter(({ state }) => state !== 'closed').map(({ id }) => id));
   const isOver = intent.basis.some(({ episodeId }) => !open.has(episodeId));
   return isOver ? 'not done, and its trouble was over since' : undefined;
@@ -166,7 +166,7 @@ const WAITS_MAX = 4;
 
 /** A one-shot run has no next run to leave a doubt to: it waits for the quiet period once. */
 export async function settleDoubtsOnce(context: ActContext): Promise<void> {
-  const doubts = await context.store.intents({ outcome: 'unknown' });
+  const doubts = await context.store.intentsIn('unknown');
   if (doubts.length === 0) return;
   const { clock, log, signal, settings } = context;
   const leftMs = () => settings.quietMs - Math.min(...doubts.map((intent) => waitedMs(context, intent)));

@@ -8,13 +8,15 @@ import { type ActContext, type Refusal, recordOf } from './context.ts';
 
 /** Episodes of an intent that have seen its target so, by whoever's doing, or whose reversal was seen. */
 export async function episodesSeenDone(context: ActContext, intent: Intent): Promise<ReadonlySet<string>> {
-  const { episodes, claims } = await context.store.openState(context.clock.nowMs());
   const key = seenKey(intent.action, intent.target);
-  const own = new Set(intent.basis.map(({ episodeId }) => episodeId));
-  const claiming = claims.filter(({ action, target }) => action === intent.action && target === intent.target);
-  const seen = episodes.filter(({ seenSo, overriddenAt }) => seenSo.includes(key) || overriddenAt !== undefined);
-  const ids = [...claiming.map(({ episodeId }) => episodeId), ...seen.map(({ id }) => id)];
-  return new Set(ids.filter((id) => own.has(id)));
+  const own = [...new Set(intent.basis.map(({ episodeId }) => episodeId))];
+  const claims = (await context.store.openClaimsOn(intent.target)).filter(({ action }) => action === intent.action);
+  const claiming = new Set(claims.map(({ episodeId }) => episodeId));
+  const episodes = await context.store.episodesInForce(own);
+  const seen = episodes.filter(
+    ({ id, seenSo, overriddenAt }) => claiming.has(id) || seenSo.includes(key) || overriddenAt !== undefined,
+  );
+  return new Set(seen.map(({ id }) => id));
 }
 
 /** An approved intent whose every episode has seen its target so, when it is not so any more: a person changed it back. */

@@ -54,6 +54,11 @@ export function isUnresolved({ status, outcome }: Pick<Intent, 'status' | 'outco
   return status !== 'settled' || outcome === 'unknown';
 }
 
+/** It was sent, and what it did is not known (yet). */
+export function isInDoubt({ status, outcome }: Pick<Intent, 'status' | 'outcome'>): boolean {
+  return status === 'sent' || outcome === 'unknown';
+}
+
 export interface Intent extends IntentDraft {
   id: string;
   runId: string;

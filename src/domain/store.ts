@@ -1,17 +1,16 @@
 // domain: the store's port. Each method is one unit of work: one transaction, whole or not at all.
 // It is asynchronous so that another database can stand behind it. Errors: AppError `store_failed`, `not_found`.
+import type { ActStore } from './act-store.ts';
 import type { ActionName } from './action.ts';
 import type { AuditEntry, AuditNote } from './audit-entry.ts';
 import type { Claim } from './claim.ts';
 import type { Decision, Outcome, StoredDecision } from './decision.ts';
-import type { Effect } from './effect.ts';
 import type { EndpointToken } from './endpoint-token.ts';
 import type { Episode } from './episode.ts';
 import type { TrustEvent } from './event.ts';
 import type { Exemption } from './exemption.ts';
-import type { Facts } from './facts.ts';
-import type { Intent, IntentBasis, IntentStatus } from './intent.ts';
-import type { Notification, NotificationStatus, StoredNotification } from './notification.ts';
+import type { Intent, IntentStatus } from './intent.ts';
+import type { NotificationStatus, StoredNotification } from './notification.ts';
 import type { Acceptance, Stop } from './operator.ts';
 import type { Plan, PlanStatus } from './plan.ts';
 import type { Run, RunFindings } from './run.ts';
@@ -86,35 +85,6 @@ export interface ObservedEvents {
   forgetBeforeMs: number;
 }
 
-export interface IntentChange {
-  intentId: string;
-  status: IntentStatus;
-  outcome: Outcome | undefined;
-  note: string | undefined;
-  /** One request was made, or is about to be: in the count of this run, or by itself. */
-  attempt?: { begun: true; run: string | undefined } | { answered: string };
-  doubtRetry?: boolean;
-  /** A person lets a doubt be resolved anew: it may be tried once more. */
-  forgetDoubtRetries?: boolean;
-  /** A person says that it is not to be done again for its episodes. */
-  suppress?: boolean;
-  claims?: Claim[];
-  episodes?: Episode[];
-  /** What it rests on now: some rules of an earlier attempt may wish it no more, and others may have come. */
-  basis?: readonly IntentBasis[];
-  /** What is sent now: the rule may have been edited since an earlier attempt. */
-  settings?: Facts;
-  /** What it does now to what was read. */
-  effect?: Effect;
-  /** Of the clocks that its times are written by. */
-  clocks?: ClockAgreement;
-  /** Put into the outbox with it. */
-  notifications?: Notification[];
-  /** The decision rows of this intent say the same. */
-  revise?: Pick<Decision, 'decision' | 'reason' | 'reasonText'>;
-  notes: AuditNote[];
-}
-
 /** A person lets go of a target: the undo that is to be sent, or the claims that end without one. */
 export interface Release {
   /** Committed as planned; undefined when nothing is to be called. */
@@ -155,6 +125,8 @@ export interface StoreReader {
   /** Decisions in force in a run: those that it wrote and those that it carried. */
   decisionsOfRun(run: RunRecord): Promise<StoredDecision[]>;
   decisions(query: DecisionQuery): Promise<StoredDecision[]>;
+  /** Those in force about this target. */
+  decisionsOn(target: string): Promise<StoredDecision[]>;
   /** `liveFor`: those that hold for one of these episodes; dry and withdrawn ones do not. */
   intents(filter: {
     status?: IntentStatus;
@@ -169,8 +141,6 @@ export interface StoreReader {
   claims(filter: { status?: Claim['status'] }): Promise<Claim[]>;
   /** Open or closed, of these ids. */
   episodes(ids: readonly string[]): Promise<Episode[]>;
-  /** Those that are not closed and have seen this (`seenKey`) in the wanted state. */
-  episodesSeen(key: string): Promise<Episode[]>;
   /** Plans have the status that they have at this moment: `expired` from their end on. */
   plan(idOrPrefix: string): Promise<Plan | undefined>;
   plans(filter: { status?: PlanStatus }, limit: number): Promise<Plan[]>;
@@ -201,7 +171,7 @@ export interface StoreReader {
   close(): Promise<void>;
 }
 
-export interface Store extends StoreReader {
+export interface Store extends StoreReader, ActStore {
   /** Binds the database to an API address at its first use. Another one: AppError `bound_elsewhere`. */
   bind(address: string): Promise<void>;
   beginRun(run: Omit<Run, 'seq'>, notes: AuditNote[]): Promise<Run>;
@@ -214,12 +184,9 @@ export interface Store extends StoreReader {
    * with the decisions that only they showed; undefined: there are none.
    */
   removeOldRuns(olderByMs: number): Promise<Removed | undefined>;
-  changeIntent(change: IntentChange): Promise<void>;
   /** Writes down and audits, once, that plans are over which waited until their end; answers how many. */
   expirePlans(): Promise<number>;
   changePlan(plan: Plan, intents: Intent[], notes: AuditNote[]): Promise<void>;
-  /** Attempts of an action since a time, for the 24 h ceilings. */
-  attemptsSince(action: ActionName, sinceMs: number): Promise<number>;
   /** Attempts in the count of a run so far, by action, for the ceilings of a run. */
   attemptsOfRun(runId: string): Promise<ReadonlyMap<ActionName, number>>;
   observeEvents(observed: ObservedEvents): Promise<{ added: number }>;

@@ -9,6 +9,7 @@ import { claimNote } from '../act/settle.ts';
 import type { Action, ActionName, ReadBack } from '../domain/action.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Claim } from '../domain/claim.ts';
+import type { StoredDecision } from '../domain/decision.ts';
 import { formatDuration } from '../domain/duration.ts';
 import type { Effect } from '../domain/effect.ts';
 import type { Episode } from '../domain/episode.ts';
@@ -17,7 +18,7 @@ import { type Intent, type IntentDraft, isDone } from '../domain/intent.ts';
 import { isLive } from '../domain/mode.ts';
 import { stopText } from '../domain/operator.ts';
 import { elapsedMs } from '../domain/steady-time.ts';
-import type { OpenState } from '../domain/store.ts';
+import { openClaims } from '../domain/store.ts';
 import { summaryOf } from '../domain/target.ts';
 import { type ActionOnTarget, isSameTarget } from '../domain/target-key.ts';
 import { actContext, type Engine, rulesOfRun } from '../run/engine.ts';
@@ -46,16 +47,18 @@ export async function releaseClaims(
   counts: RunCounts = noCounts(),
 ): Promise<Released[]> {
   const who = checked(operator);
-  const openState = await engine.store.openState(engine.clock.nowMs());
-  const open = openState.claims.filter((claim) =>
-    typeof about === 'string' ? claim.target === about : isSameTarget(claim, about),
-  );
-  if (open.length === 0) throw noClaimOn(typeof about === 'string' ? about : about.target, openState.claims);
-  if (openState.stop) throw new AppError('conflict', `${stopText(openState.stop)}; \`resume\` comes first`);
+  const { store } = engine;
+  const target = typeof about === 'string' ? about : about.target;
+  const onText = await store.openClaimsOn(target);
+  const open = typeof about === 'string' ? onText : onText.filter((claim) => isSameTarget(claim, about));
+  if (open.length === 0) throw noClaimOn(target, await openClaims(store));
+  const stop = await store.stop();
+  if (stop) throw new AppError('conflict', `${stopText(stop)}; \`resume\` comes first`);
+  const stored = { intents: await store.intentsOn(target), decisions: await store.decisionsOn(target) };
   const released: Released[] = [];
   for (const action of new Set(open.map((claim) => claim.action))) {
     const claims = open.filter((claim) => claim.action === action);
-    released.push(await new Release(engine, openState, action, claims, who, counts).perform());
+    released.push(await new Release(engine, stored, action, claims, who, counts).perform());
   }
   return released;
 }
@@ -73,13 +76,18 @@ function noClaimOn(target: string, claims: readonly Claim[]): AppError {
   );
 }
 
+interface StoredOnTarget {
+  intents: readonly Intent[];
+  decisions: readonly StoredDecision[];
+}
+
 class Release {
   private readonly target: string;
   private readonly undo: Action;
 
   constructor(
     private readonly engine: Engine,
-    private readonly openState: OpenState,
+    private readonly stored: StoredOnTarget,
     private readonly done: ActionName,
     private readonly claims: readonly Claim[],
     private readonly who: Operator,
@@ -107,7 +115,7 @@ class Release {
     const { steady, settings } = this.engine;
     const reading = steady.read();
     const own = new Set(this.claims.map(({ intentId }) => intentId));
-    const young = this.openState.intents.find(
+    const young = this.stored.intents.find(
       ({ id, settledAt }) =>
         own.has(id) && settledAt !== undefined && elapsedMs(reading, settledAt) < settings.act.quietMs,
     );
@@ -126,7 +134,7 @@ class Release {
       const { kind, body } = claimNote(claim);
       return { kind, body: { ...body, ...this.who, text } };
     });
-    const overridden = this.overridden();
+    const overridden = await this.overridden();
     const release = { intent: undefined, isAgain: false, claims, episodes: overridden };
     await this.engine.store.release({ ...release, notes: [...notes, ...this.episodeNotes(overridden)] });
     return { ...this.head, state: 'released', text, intent: undefined };
@@ -153,7 +161,7 @@ class Release {
       ? { ...openAgain(failed, daemonMode), basis: draft.basis, effect: draft.effect }
       : openIntent(draft, daemonMode, await this.opening());
     const intent: Intent = { ...opened, approved: true, released: true };
-    const overridden = this.overridden();
+    const overridden = await this.overridden();
     await store.release({
       intent,
       isAgain: failed !== undefined,
@@ -178,7 +186,7 @@ class Release {
   /** Undos of these episodes that were made before, whoever wished them. */
   private liveUndos(): Intent[] {
     const episodes = new Set(this.claims.map((claim) => claim.episodeId));
-    return this.openState.intents.filter(
+    return this.stored.intents.filter(
       ({ action, target, mode, status, basis }) =>
         action === this.undo.name &&
         target === this.target &&
@@ -190,7 +198,7 @@ class Release {
 
   /** While it is not known what was done to the target, nothing else is sent to it. */
   private unresolved(): Intent | undefined {
-    return this.openState.intents.find(
+    return this.stored.intents.find(
       (intent) =>
         isSameTarget(intent, { action: this.done, target: this.target }) &&
         intent.mode !== 'dry-run' &&
@@ -234,13 +242,13 @@ class Release {
   }
 
   /** The claims' episodes, and those of other rules that wish the same for this target. */
-  private overridden(): Episode[] {
-    const { decisions, episodes } = this.openState;
-    const proposing = decisions.filter(({ action, target }) => action === this.done && target === this.target);
+  private async overridden(): Promise<Episode[]> {
+    const proposing = this.stored.decisions.filter(({ action }) => action === this.done);
     const ids = new Set([...this.claims, ...proposing].flatMap(({ episodeId }) => episodeId ?? []));
     const overriddenAt = this.engine.clock.nowMs();
+    const episodes = await this.engine.store.episodesInForce([...ids]);
     return episodes
-      .filter(({ id, state, overriddenAt: before }) => ids.has(id) && state !== 'closed' && before === undefined)
+      .filter(({ state, overriddenAt: before }) => state !== 'closed' && before === undefined)
       .map((episode) => ({ ...episode, overriddenAt }));
   }
 
