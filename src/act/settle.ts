@@ -2,6 +2,7 @@
 // A ban is done when it reads back as wanted; an answer that says so and a target that does not is a doubt.
 import type { Action, ReadBack } from '../domain/action.ts';
 import type { AuditKind } from '../domain/audit-entry.ts';
+import type { Refusal } from '../domain/check.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { Outcome } from '../domain/decision.ts';
 import { lineOf } from '../domain/errors.ts';
@@ -10,7 +11,7 @@ import { type Intent, isDone } from '../domain/intent.ts';
 import type { WriteAnswer } from '../domain/ports.ts';
 import { isSameTarget } from '../domain/target-key.ts';
 import { closedNotes, episodesAfter } from './after-own-doing.ts';
-import type { ActContext, Refusal } from './context.ts';
+import type { ActContext } from './context.ts';
 import { notificationsOf } from './notifications.ts';
 
 export async function settle(

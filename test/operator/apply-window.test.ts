@@ -88,7 +88,7 @@ it('is not applied where its trouble had an attempt of its own, and is over', as
   await slideOn();
   const { refused } = await on.apply(plan);
   expect(refused).toEqual([
-    { action: 'disable_service', target: SERVICE, reason: `the trouble of ${SERVICE} is over` },
+    { action: 'disable_service', target: SERVICE, reason: `rule failing has ceased to match ${SERVICE} since` },
   ]);
   expect(on.platform.sent).toHaveLength(1);
 });
@@ -110,6 +110,8 @@ it('is not applied to a service that was deleted and created anew', async () => 
   on.rules(failing('disable_service', true), unused());
   await on.apply(await on.approve((await on.run()).plan));
   serviceIs({ Enabled: 'TRUE' });
-  expect((await on.apply(plan)).refused).toMatchObject([{ reason: `the trouble of ${SERVICE} is over` }]);
+  expect((await on.apply(plan)).refused).toMatchObject([
+    { reason: `rule failing has ceased to match ${SERVICE} since` },
+  ]);
   expect(on.platform.sent).toEqual([`drop ${SERVICE}`]);
 });

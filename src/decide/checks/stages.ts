@@ -41,57 +41,50 @@ export const LISTS = {
   ],
 } satisfies { [stage in Stage]: readonly Asked[] };
 
-const AT_PREFLIGHT = 'preflight asks it before the call';
-const APPROVED = 'the approval answers it';
 const OF_A_DOUBT = 'it is about an intent that was sent already';
 
 /** By stage and reason: the checks that it leaves out. */
 export const GAPS = {
   deciding: {
-    'it begins nothing: preflight asks it before each call': ['stopping', 'breaker'],
-    'the rules are those of this run': ['rule-off', 'rule-changed', 'not-judged'],
-    'it reads no single target, only lists': ['unreadable', 'target-gone', 'newcomers', 'changed-since'],
-    [OF_A_DOUBT]: ['one-retry'],
+    'it begins nothing: preflight asks before each call': ['stopping', 'breaker'],
+    'the rules are those of this very run': ['rule-off', 'rule-changed', 'not-judged'],
+    'it reads lists, and no single target': ['unreadable', 'target-gone', 'newcomers', 'changed-since'],
     'only what matches now is proposed, and only what is claimed is undone': [
       'over',
       'not-proposed',
       'nothing-to-undo',
     ],
+    [OF_A_DOUBT]: ['one-retry'],
   },
   preflight: {
-    'a rule of the intent judged it in this run, or a person approved it': ['not-judged', 'rejected'],
-    'the target itself was just read, whatever the list was': ['untrusted-source', 'just-done'],
-    'what cannot be read back is done all the same, and its answer is all there is': ['unreadable'],
+    'the run that decided it asked, or a person approved it': ['not-judged', 'rejected', 'for-not-reached', 'cooldown'],
+    'the target itself was just read, whatever a list said': ['untrusted-source', 'just-done'],
+    'what cannot be read is done all the same, and its answer is all there is': ['unreadable'],
+    'deciding and applying ask, and the store lets no intent be made twice': ['already-acted'],
+    'what the rules say of the record just read is asked instead (`not-proposed`)': ['over'],
+    'it takes all proposals of a run: deciding and applying ask': ['other-first', 'undone-anyway'],
+    'deciding held it for an approval, which answers it': ['serial-shared', 'limits', 'owners', 'approval-needed'],
     [OF_A_DOUBT]: ['one-retry'],
-    'deciding or applying asked it in the same unit of work, and the store lets no intent be made twice': [
-      'already-acted',
-    ],
-    'what the rule says of the record just read is asked instead (`not-proposed`)': ['over'],
-    'deciding asked it of the same run; an approval outlives it': ['for-not-reached', 'cooldown'],
-    'it takes all proposals of a run: deciding and applying ask it': ['other-first', 'undone-anyway'],
-    'deciding asked it, and held it for an approval': ['serial-shared', 'limits', 'owners', 'approval-needed'],
   },
   applying: {
-    [AT_PREFLIGHT]: [
+    'preflight asks before the call': [
       'stopping',
       'breaker',
       'exempt',
       'already-so',
       'target-gone',
       'newcomers',
-      'changed-since',
       'ceiling',
     ],
-    'preflight asks of claims': ['nothing-to-undo'],
-    'a plan is of all rules: each is asked as it is now': ['not-judged'],
+    'preflight asks of what is read and claimed then': ['changed-since', 'nothing-to-undo', 'just-done'],
+    'a plan is of all rules: each is looked at as it is now': ['not-judged'],
+    'the approval answers it': ['serial-shared', 'limits', 'owners', 'approval-needed', 'for-not-reached', 'cooldown'],
+    'a person approved what rests on the facts of then': ['not-proposed'],
+    'whichever of two equal intents is done first is enough': ['undone-anyway'],
     [OF_A_DOUBT]: ['one-retry', 'unreadable'],
-    'preflight sees what is read now, and what episodes have seen (`overridden`)': ['just-done'],
-    'a person approved what rests on the facts of then': ['not-proposed', 'for-not-reached', 'cooldown'],
-    [APPROVED]: ['serial-shared', 'limits', 'owners', 'approval-needed'],
-    'an equal undoing was not in the plan, and whichever is done first is enough': ['undone-anyway'],
   },
   releasing: {
-    'preflight asks it before the undo is sent': [
+    'preflight asks before the undo is sent': [
       'stopping',
       'breaker',
       'impossible-target',
@@ -99,26 +92,18 @@ export const GAPS = {
       'newcomers',
       'ceiling',
     ],
-    'a person lets go, whatever the rules say': [
-      'rule-off',
-      'rule-changed',
-      'not-judged',
-      'over',
-      'not-proposed',
-      'changed-since',
-    ],
-    'it rests on no list': ['untrusted-source'],
-    'an undo is never exempt, and nobody reverses it': ['exempt', 'overridden'],
-    'what a person asks for now is not kept back by what was said or done before': [
+    'a person lets go, whatever the rules say': ['rule-off', 'rule-changed', 'not-judged', 'over', 'not-proposed'],
+    'it rests on no list and no facts of a match': ['untrusted-source', 'changed-since'],
+    'an undo is never exempt, and nobody reverses one': ['exempt', 'overridden'],
+    'what is asked for now is not kept back by what was before': [
       'rejected',
       'already-acted',
       'cooldown',
       'for-not-reached',
     ],
-    'a release begins with open claims: without one there is nothing to let go of': ['nothing-to-undo'],
+    'it begins with open claims: without one there is nothing to let go of': ['nothing-to-undo'],
     'the undo is sent all the same, and its answer is all there is': ['unreadable'],
-    [OF_A_DOUBT]: ['one-retry'],
-    'the person asked for this one target': [
+    'a person asks for this one target': [
       'serial-shared',
       'limits',
       'owners',
@@ -126,24 +111,27 @@ export const GAPS = {
       'other-first',
       'undone-anyway',
     ],
+    [OF_A_DOUBT]: ['one-retry'],
   },
   retrying: {
-    'what the rule says now is asked of the record just read (`not-proposed`)': ['rule-changed'],
+    'what the rules say now of the record just read is asked instead (`not-proposed`)': [
+      'rule-changed',
+      'changed-since',
+    ],
     'a run that cannot trust a source leaves the doubt alone (`not-judged`)': ['untrusted-source'],
-    'a doubt is read back after the quiet period': ['just-done'],
-    'it was decided, or approved, before it was sent': [
+    'a doubt is read back only after the quiet period': ['just-done'],
+    'it was answered before the first call': [
       'rejected',
       'already-acted',
       'for-not-reached',
       'cooldown',
       'approval-needed',
     ],
-    'it was asked before the first call, and the devices are compared (`newcomers`)': [
+    'it was asked before the first call, and what joined since is refused (`newcomers`)': [
       'serial-shared',
       'limits',
       'owners',
     ],
-    'the document is read and merged anew by the action': ['changed-since'],
     'it takes all proposals of a run': ['other-first', 'undone-anyway'],
   },
 } as const satisfies { [stage in Stage]: { [reason: string]: readonly CheckName[] } };
