@@ -1,10 +1,10 @@
-# The daemon as a container: a plain user, a read-only root, one folder that is written (/data).
-# Build: docker build -t trustward .    Run: docs/operating.md. It needs TRUSTWARD_API_URL and a credential.
+# The daemon as a container: an unprivileged user, a read-only root, one writable folder (/data).
+# Build: docker build -t trustward .    Run: see docs/operating.md. It needs TRUSTWARD_API_URL and a credential.
 
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# No package's scripts are run: better-sqlite3 carries its binaries.
+# Install scripts are not needed: better-sqlite3 ships its binaries.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
@@ -13,7 +13,7 @@ RUN npm run build \
 
 FROM node:24-bookworm-slim
 WORKDIR /app
-# NODE_ENV=production refuses the embedded console: a container without an API address ends with exit code 2 and says so.
+# NODE_ENV=production disables the embedded console: without an API address the container exits with code 2 and says why.
 ENV NODE_ENV=production \
     TRUSTWARD_LISTEN=0.0.0.0:8080 \
     TRUSTWARD_DB=/data/trustward.db \
@@ -26,9 +26,9 @@ RUN install -d -o node -g node -m 0700 /data
 VOLUME /data
 USER node
 EXPOSE 8080
-# What is under way is finished within 20 s of SIGTERM: give the container 30 s (--stop-timeout 30).
+# On SIGTERM the daemon finishes current work within 20 s: give the container 30 s (--stop-timeout 30).
 STOPSIGNAL SIGTERM
-# The slim image has no curl. The port is the one of TRUSTWARD_LISTEN.
+# The slim image has no curl. The port comes from TRUSTWARD_LISTEN.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.TRUSTWARD_LISTEN.split(':').pop()}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "dist/main.js"]

@@ -4,19 +4,17 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildProgram } from '../src/commands/program.ts';
 import { type Environment, readConfig } from '../src/config/config.ts';
 import { type Console, startConsole } from '../src/console/console.ts';
 import { systemClock } from '../src/system/clock.ts';
-import { openEndpoint } from './http/endpoint.ts';
-import { silentLog } from './scenarios/organization.ts';
+import { built, ROOT } from './support/built.ts';
+import { openEndpoint } from './support/endpoint.ts';
+import { silentLog } from './support/organization.ts';
 
 const run = promisify(execFile);
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const TSX = import.meta.resolve('tsx');
 const README = read('README.md');
 const PAGES = ['README.md', 'CHANGELOG.md', 'AGENTS.md', ...foldersOf('docs'), ...foldersOf('docs/decisions')];
 
@@ -61,7 +59,7 @@ describe('the first ten minutes of the README', () => {
 
   /** One shell for all, as a person has one; a command that ends with 0 or 3 went well. */
   function shell(script: string, env: Record<string, string> = {}) {
-    const main = `"${process.execPath}" --import "${TSX}" "${join(ROOT, 'src/main.ts')}"`;
+    const main = `"${process.execPath}" "${built('src/main.ts')}"`;
     const whole = `npx() { shift; ${main} "$@"; }\ntrap 'rc=$?; [ $rc -eq 3 ] || exit $rc' ERR\n${script}`;
     const { PATH, HOME, TMPDIR } = process.env;
     // Any port: another program on this machine may have the usual one.
@@ -122,9 +120,9 @@ describe('the library example of the README', () => {
     });
     const example = README.match(/```ts\n([\s\S]*?)```/)?.[1] ?? '';
     const file = join(dir, 'example.mts');
-    writeFileSync(file, example.replace("'trustward'", `'${join(ROOT, 'src/index.ts')}'`));
+    writeFileSync(file, example.replace("'trustward'", `'${built('src/index.ts')}'`));
     const env = { ...process.env, API_URL: server.address, API_KEY: server.credentials?.apiKey };
-    const { stdout } = await run(process.execPath, ['--import', TSX, file], { env });
+    const { stdout } = await run(process.execPath, [file], { env });
     expect(stdout).toBe('30 of 30 devices\n');
     await server.close();
     rmSync(dir, { recursive: true, force: true });

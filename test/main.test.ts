@@ -1,6 +1,7 @@
 // The process itself: what it says before it loads anything.
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
+import { built } from './support/built.ts';
 
 /** Runs before main.ts: another version is told, and loading anything native ends the process as it would there. */
 const OLD_NODE = `data:text/javascript,
@@ -8,7 +9,7 @@ Object.defineProperty(process.versions, 'node', { value: '20.20.2' });
 process.dlopen = () => process.abort();`;
 
 test('a Node that is too old is refused in one line, before anything native is loaded', () => {
-  const args = ['--import', 'tsx', '--import', OLD_NODE, 'src/main.ts', 'doctor'];
+  const args = ['--import', OLD_NODE, built('src/main.ts'), 'doctor'];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
   expect({ status, stdout, stderr }).toEqual({
     status: 2,

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { ACTIONS } from '../src/act/actions.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
 const LINES_MAX = 300;
@@ -54,6 +55,13 @@ describe('every source file', () => {
     ['lets no type mistake through', /@ts-(ignore|nocheck|expect-error)/, []],
   ])('%s', (_, banned, allowedIn) => {
     expect(linesWith(banned, allowedIn)).toEqual([]);
+  });
+  it('names no action outside of its own file', () => {
+    const endpoints = pathsOf(sources).filter((path) => /^src\/(management|console)\//.test(path));
+    const kinds = ['src/act/notifications.ts', 'src/domain/notification.ts']; // `notify` is the kind of a notification, too
+    const own = pathsOf(sources).filter((path) => path.startsWith('src/act/actions/'));
+    const name = new RegExp(`['"\`](${[...ACTIONS.keys()].join('|')})\\b`);
+    expect(linesWith(name, [...endpoints, ...kinds, ...own])).toEqual([]);
   });
 });
 

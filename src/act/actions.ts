@@ -1,5 +1,6 @@
 // act: the registry of actions: one file each in actions/, one contract (domain/action.ts).
 import type { Action, ActionName } from '../domain/action.ts';
+import { AppError } from '../domain/errors.ts';
 import { addToBundle } from './actions/add-to-bundle.ts';
 import { banDevice } from './actions/ban-device.ts';
 import { deleteDevice } from './actions/delete-device.ts';
@@ -11,22 +12,33 @@ import { removeFromBundle } from './actions/remove-from-bundle.ts';
 import { unbanDevice } from './actions/unban-device.ts';
 import { updateService } from './actions/update-service.ts';
 
-export const ACTIONS: ReadonlyMap<ActionName, Action> = new Map(
-  [
-    banDevice,
-    unbanDevice,
-    deleteDevice,
-    enableService,
-    disableService,
-    deleteService,
-    updateService,
-    addToBundle,
-    removeFromBundle,
-    notify,
-  ].map((action) => [action.name, action]),
-);
+const ALL: readonly Action[] = [
+  banDevice,
+  unbanDevice,
+  deleteDevice,
+  enableService,
+  disableService,
+  deleteService,
+  updateService,
+  addToBundle,
+  removeFromBundle,
+  notify,
+];
+
+/** Errors: AppError `internal` for two of one name, and for an action that its inverse does not undo. */
+export function actionsOf(all: readonly Action[]): ReadonlyMap<ActionName, Action> {
+  const actions = new Map(all.map((action) => [action.name, action]));
+  if (actions.size < all.length) throw new AppError('internal', 'two actions have one name');
+  for (const { name, inverse } of all) {
+    if (inverse !== undefined && actions.get(inverse)?.inverse !== name)
+      throw new AppError('internal', `\`${name}\` names \`${inverse}\` as its inverse, which does not name it`);
+  }
+  return actions;
+}
+
+export const ACTIONS = actionsOf(ALL);
 
 /** The same where it is known which webhooks there are: a rule that names another one is refused. */
 export function actionsWith(webhooks: readonly string[]): ReadonlyMap<ActionName, Action> {
-  return new Map([...ACTIONS, ['notify', notifyThrough(webhooks)]]);
+  return new Map([...ACTIONS, [notify.name, notifyThrough(webhooks)]]);
 }

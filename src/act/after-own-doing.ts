@@ -6,7 +6,7 @@ import { type Intent, isDone } from '../domain/intent.ts';
 import { isSameTarget } from '../domain/target-key.ts';
 import type { ActContext } from './context.ts';
 
-type Asking = Pick<ActContext, 'store' | 'clock'>;
+type Asking = Pick<ActContext, 'store' | 'clock' | 'actions'>;
 
 /**
  * One that has seen the target in the opposite state has not seen it yet. And with an undo, an open episode that acted on the
@@ -14,10 +14,11 @@ type Asking = Pick<ActContext, 'store' | 'clock'>;
  * that wishes it again acts anew. Not where a person asked for the undoing. Where the target was deleted,
  * the episodes that claimed it, acted on it or had seen it so are over: should it come back, it comes back as new, and nobody reversed it.
  */
-export async function episodesAfter({ store, clock }: Asking, action: Action, intent: Intent): Promise<Episode[]> {
-  if (action.removesTarget) return goneWith({ store, clock }, intent);
+export async function episodesAfter(asking: Asking, action: Action, intent: Intent): Promise<Episode[]> {
+  const { store } = asking;
+  if (action.removesTarget) return goneWith(asking, intent);
   if (action.inverse === undefined || intent.released) return [];
-  const ended = intent.undo ? await endedByUndo({ store, clock }, action, intent) : [];
+  const ended = intent.undo ? await endedByUndo(asking, action, intent) : [];
   const key = seenKey(action.inverse, intent.target);
   const unseen = (await store.episodesThatSaw(intent.target)).filter(
     ({ id, seenSo, overriddenAt }) =>
@@ -29,12 +30,14 @@ export async function episodesAfter({ store, clock }: Asking, action: Action, in
   ];
 }
 
-async function goneWith({ store, clock }: Asking, intent: Intent): Promise<Episode[]> {
+async function goneWith({ store, clock, actions }: Asking, intent: Intent): Promise<Episode[]> {
   const nowMs = clock.nowMs();
-  const claims = (await store.openClaimsOn(intent.target)).filter((claim) => isSameTarget(claim, intent));
-  const acted = (await store.intentsOn(intent.target)).filter((other) => isDone(other) && isSameTarget(other, intent));
+  const claims = (await store.openClaimsOn(intent.target)).filter((claim) => isSameTarget(claim, intent, actions));
+  const acted = (await store.intentsOn(intent.target)).filter(
+    (other) => isDone(other) && isSameTarget(other, intent, actions),
+  );
   const saw = (await store.episodesThatSaw(intent.target)).filter(({ seenSo }) =>
-    seenSo.some((key) => isSameTarget(seenOfKey(key), intent)),
+    seenSo.some((key) => isSameTarget(seenOfKey(key), intent, actions)),
   );
   const basis = acted.flatMap((other) => other.basis);
   const concerned = await store.episodesInForce([

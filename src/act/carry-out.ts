@@ -5,7 +5,7 @@ import { AppError, lineOf } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { WriteAnswer } from '../domain/ports.ts';
 import { textWithoutSecrets } from '../domain/secrets.ts';
-import type { ActContext } from './context.ts';
+import { type ActContext, noSuchAction } from './context.ts';
 import { isToBeCarriedOut } from './gate.ts';
 import { recordFound, settle, withdraw } from './settle.ts';
 import { targetFacts } from './target-facts.ts';
@@ -18,7 +18,13 @@ export async function carryOut(context: ActContext, intents: readonly Intent[]):
 }
 
 async function carryOutOne(context: ActContext, intent: Intent): Promise<void> {
-  const action = context.actions.get(intent.action) as Action;
+  const action = context.actions.get(intent.action);
+  if (!action)
+    return withdraw(context, intent, {
+      decision: 'skip',
+      reason: 'impossible_target',
+      reasonText: noSuchAction(intent),
+    });
   let fresh: ReadBack;
   try {
     fresh = await action.readBack(context.api, intent.target, intent.settings);

@@ -79,6 +79,11 @@ export interface ActContext {
   signal: AbortSignal;
 }
 
+/** A stored intent may name an action of another version: nothing here reads its target or calls anything for it. */
+export function noSuchAction({ action }: Pick<Intent, 'action'>): string {
+  return `this version has no action \`${action}\``;
+}
+
 /** What was read as rules see it; the records themselves are for the request alone, which may have to send a spec back whole. */
 export function asRulesSee(context: Pick<ActContext, 'withoutSecrets'>, read: ReadBack): ReadBack {
   return { ...read, records: read.records.map((record) => context.withoutSecrets(record)) };

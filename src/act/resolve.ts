@@ -2,11 +2,12 @@
 // A doubt is resolved by reading back after the quiet period; at most one retry, and only after two agreeing reads.
 import type { Action, ReadBack } from '../domain/action.ts';
 import type { CheckName } from '../domain/check.ts';
+import type { Outcome } from '../domain/decision.ts';
 import { lineOf } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
 import { elapsedMs } from '../domain/steady-time.ts';
 import { sendAndSettle } from './carry-out.ts';
-import type { ActContext } from './context.ts';
+import { type ActContext, noSuchAction } from './context.ts';
 import { isOpen } from './gate.ts';
 import { record, withdraw } from './settle.ts';
 import { targetFacts } from './target-facts.ts';
@@ -28,18 +29,20 @@ export async function resolveLeftovers(context: ActContext): Promise<void> {
 }
 
 /** INVARIANT: a `sent` intent found here was under way when its process ended or its disk failed: it may have had its effect. */
-async function doubtSent(context: ActContext, intent: Intent): Promise<void> {
+function doubtSent(context: ActContext, intent: Intent): Promise<void> {
   const note = 'its run broke off between the call and the record of its outcome';
+  return settleUnread(context, intent, 'unknown', note);
+}
+
+async function settleUnread(context: ActContext, intent: Intent, outcome: Outcome, note: string): Promise<void> {
   const { id, action, target } = intent;
   await context.store.changeIntent({
     intentId: id,
     status: 'settled',
-    outcome: 'unknown',
+    outcome,
     note,
     attempt: { answered: note },
-    notes: [
-      { kind: 'intent.settled', body: { intent: id, run: context.runId, action, target, outcome: 'unknown', note } },
-    ],
+    notes: [{ kind: 'intent.settled', body: { intent: id, run: context.runId, action, target, outcome, note } }],
   });
 }
 
@@ -67,7 +70,8 @@ function waitedMs({ steady }: ActContext, { sentAt, createdAt }: Intent): number
 }
 
 async function confirmIfDone(context: ActContext, intent: Intent): Promise<void> {
-  const action = context.actions.get(intent.action) as Action;
+  const action = context.actions.get(intent.action);
+  if (!action) return;
   const back = await readOrWarn(context, action, intent);
   if (back?.state === 'as_intended') await confirm(context, action, intent, back);
 }
@@ -81,7 +85,8 @@ const LEFT_ALONE: ReadonlySet<CheckName> = new Set(['stopping', 'not-judged', 'b
 
 /** A target that cannot be read now stays in doubt, and the next run tries again. */
 async function resolveOne(context: ActContext, intent: Intent): Promise<void> {
-  const action = context.actions.get(intent.action) as Action;
+  const action = context.actions.get(intent.action);
+  if (!action) return parkUnknownAction(context, intent);
   let back = await readOrWarn(context, action, intent);
   // What calls nobody is done with the commit of its outcome: there is nothing to wait for.
   if (action.changesFleet && back?.state === 'otherwise' && (await isWaitedOut(context)))
@@ -92,6 +97,12 @@ async function resolveOne(context: ActContext, intent: Intent): Promise<void> {
   if (!isOpen(context.mode) || (refused && LEFT_ALONE.has(refused.check))) return;
   if (refused) await record(context, action, intent, 'parked', refused.reasonText, back.evidence);
   else await sendAndSettle(context, action, intent, back, true);
+}
+
+/** Nothing of it can be read or sent: it needs a person, where the run answers for its rules. */
+async function parkUnknownAction(context: ActContext, intent: Intent): Promise<void> {
+  const isJudged = intent.basis.every(({ rule }) => context.canJudge(rule));
+  if (isOpen(context.mode) && isJudged) await settleUnread(context, intent, 'parked', noSuchAction(intent));
 }
 
 async function readOrWarn(context: ActContext, action: Action, intent: Intent): Promise<ReadBack | undefined> {

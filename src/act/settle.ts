@@ -83,7 +83,7 @@ export async function record(
     clocks: context.steady.agreement(),
     claims,
     episodes,
-    notifications: done ? notificationsOf(context, intent) : [],
+    notifications: done ? notificationsOf(context, action, intent) : [],
     notes: [
       {
         kind: 'intent.settled',
@@ -94,8 +94,12 @@ export async function record(
     ],
   });
   const fields = { intent: id, action: action.name, target, outcome };
-  if (action.name === 'notify' && done)
-    context.log.warn({ ...fields, rules: intent.basis.map((basis) => basis.rule) }, `notify: ${intent.effect.text}`);
+  // What changes nothing has no other effect than to be read: here, in the report and in the audit.
+  if (!action.changesFleet && done)
+    context.log.warn(
+      { ...fields, rules: intent.basis.map((basis) => basis.rule) },
+      `${action.name}: ${intent.effect.text}`,
+    );
   else context.log.info(fields, `${action.name} ${target}: ${outcome}`);
   return outcome;
 }
@@ -105,7 +109,7 @@ export async function record(
  * claim for every episode. Where the target is gone, every claim on it ends.
  */
 export async function claimsAfter(
-  context: Pick<ActContext, 'store' | 'clock' | 'ids'>,
+  context: Pick<ActContext, 'store' | 'clock' | 'ids' | 'actions'>,
   action: Action,
   intent: Intent,
 ): Promise<Claim[]> {
@@ -113,7 +117,10 @@ export async function claimsAfter(
   const nowMs = context.clock.nowMs();
   const open = await context.store.openClaimsOn(intent.target);
   const opposite = open
-    .filter((claim) => isSameTarget(claim, intent) && (action.removesTarget || claim.action === action.inverse))
+    .filter(
+      (claim) =>
+        isSameTarget(claim, intent, context.actions) && (action.removesTarget || claim.action === action.inverse),
+    )
     .map((claim): Claim => ({ ...claim, status: intent.released ? 'released' : 'ended', endedAt: nowMs }));
   // Where it ended claims it took back what Trustward did: undoing it would bring that about anew, though its trouble is over.
   if (intent.undo || action.removesTarget || opposite.length > 0) return opposite;

@@ -71,7 +71,7 @@ async function factsInStore(
     return { rule, action: name, episodeId, status, isOver };
   });
   const others = (await store.intentsOn(intent.target)).filter(
-    (other) => other.id !== intent.id && actions.get(other.action)?.changesFleet && isSameTarget(other, intent),
+    (other) => other.id !== intent.id && mayHaveChanged(other, intent, actions),
   );
   return {
     basis: intent.basis.map((basis) => ({
@@ -84,6 +84,12 @@ async function factsInStore(
     refused: action.refuse?.(fresh),
     room: await roomOf(context, action),
   };
+}
+
+/** Of an action that this version does not have only the target's text is known: that it is the same is enough. */
+function mayHaveChanged(other: Intent, intent: Intent, actions: ActContext['actions']): boolean {
+  const action = actions.get(other.action);
+  return action === undefined || (action.changesFleet && isSameTarget(other, intent, actions));
 }
 
 function ruleFacts(context: ActContext, { rule, ruleHash, subjectId, episodeId, facts }: IntentBasis): BasisFacts {

@@ -1,4 +1,5 @@
 // commands: a report in the format that was asked for.
+import { ACTIONS } from '../act/actions.ts';
 import { type Report, reportJson, reportMarkdown, reportText } from '../report/index.ts';
 
 export type ReportFormat = 'text' | 'json' | 'md';
@@ -8,8 +9,8 @@ export function renderReport(report: Report, format: ReportFormat, options: { wi
     case 'json':
       return reportJson(report);
     case 'md':
-      return reportMarkdown(report);
+      return reportMarkdown(report, { actions: ACTIONS });
     case 'text':
-      return reportText(report, options);
+      return reportText(report, { ...options, actions: ACTIONS });
   }
 }

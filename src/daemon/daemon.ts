@@ -17,7 +17,7 @@ import {
 } from '../http/index.ts';
 import { answerPlan } from '../operator/answer-plan.ts';
 import { applyPlan } from '../operator/apply-plan.ts';
-import { views } from '../report/index.ts';
+import { views, writeReport } from '../report/index.ts';
 import { watchRules } from '../rule-set/rule-watch.ts';
 import { RunQueue } from '../schedule/run-queue.ts';
 import { startSchedule } from '../schedule/schedule.ts';
@@ -130,7 +130,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
   const { store, clock } = engine;
   return {
     reader: store,
-    views,
+    views: { ...views, report: (reader, run, format) => writeReport(reader, run, format, { actions: engine.actions }) },
     trigger: (request) => state.trigger(request),
     readiness: () => readiness(composition, state.last),
     plans: {

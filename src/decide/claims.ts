@@ -35,7 +35,9 @@ export class Claims {
 
   /** On the target of this action, whatever they claim of it. */
   openOn(aim: ActionOnTarget): Claim[] {
-    return [...(this.idsByTarget.get(targetKey(aim)) ?? [])].map((id) => this.byId.get(id) as Claim).filter(isOpen);
+    return [...(this.idsByTarget.get(targetKey(aim, this.input.traits)) ?? [])]
+      .map((id) => this.byId.get(id) as Claim)
+      .filter(isOpen);
   }
 
   /** The same for checks. */
@@ -48,7 +50,7 @@ export class Claims {
 
   private put(claim: Claim): void {
     this.byId.set(claim.id, claim);
-    const key = targetKey(claim);
+    const key = targetKey(claim, this.input.traits);
     const ids = this.idsByTarget.get(key);
     if (ids) ids.add(claim.id);
     else this.idsByTarget.set(key, new Set([claim.id]));

@@ -13,7 +13,7 @@ import { followEpisodes } from './episodes.ts';
 import { Exemptions, partiesOfSubject } from './exemptions.ts';
 import type { Decided, DecideInput, DraftToAct } from './input.ts';
 import { Observations } from './observations.ts';
-import { effectOf, isPlannable, type Proposal, proposalKey } from './proposal.ts';
+import { effectOf, isPlannable, type Proposal, proposalKey, serialHit } from './proposal.ts';
 import { KnownIntents, proposalsOf } from './proposals.ts';
 import { reconcileDecisions } from './reconcile-decisions.ts';
 import { UndoProposals } from './undo-proposals.ts';
@@ -21,7 +21,7 @@ import { UndoProposals } from './undo-proposals.ts';
 export function decide(input: DecideInput): Decided {
   const followed = followEpisodes(input);
   const claims = new Claims(input, followed);
-  const known = new KnownIntents(input.openState.intents);
+  const known = new KnownIntents(input.openState.intents, input.traits);
   claims.orphan();
 
   const proposals = proposalsOf(input, followed.matches, known);
@@ -56,7 +56,7 @@ function markExempt(proposals: readonly Proposal[], input: DecideInput): void {
   const owners = input.exemptOwners ?? new Map();
   for (const proposal of proposals)
     proposal.exemption = exemptions.protecting(
-      partiesOfSubject(proposal.summary, proposal.target, input.fleet, owners),
+      partiesOfSubject(proposal.summary, serialHit(proposal), input.fleet, owners),
     );
 }
 

@@ -3,15 +3,15 @@
 // together: a user who loses one device by each is left without any, though none of them alone would do it. Pure.
 import { deletionOf, deletionTarget, type OwnersView } from '../domain/deletion.ts';
 import type { Fleet, FleetDevice } from '../domain/fleet.ts';
+import { hasNoKnownDevice } from '../domain/target.ts';
 import type { Claims } from './claims.ts';
 import { aimOf, isPlannable, type Proposal, weighs } from './proposal.ts';
-import { hasNoKnownDevice } from './proposals.ts';
 
 type Serials = ReadonlyMap<string, ReadonlySet<string>>;
 
 export function describeDeletions(proposals: readonly Proposal[], fleet: Fleet): void {
   const deleting = proposals.filter(
-    ({ traits, summary }) => traits.name === 'delete_device' && !(summary.kind === 'user' && hasNoKnownDevice(summary)),
+    ({ traits, summary }) => traits.deletesDevices && !(summary.kind === 'user' && hasNoKnownDevice(summary)),
   );
   if (deleting.length === 0) return;
   const known = fleet.serialsOf(ownersOf(deleting, fleet));

@@ -2,10 +2,9 @@
 // of it, and which wish was given up at its last look. In: the decisions in force. Out: answers for one-target.ts. Pure.
 import type { ActionTraits } from '../domain/action.ts';
 import type { ReasonCode, StoredDecision } from '../domain/decision.ts';
-import { mappingSettings } from '../domain/deletion.ts';
 import { intentKey, isDone } from '../domain/intent.ts';
 import { actsAlone, type Mode, waitsForPerson } from '../domain/mode.ts';
-import { type ActionOnTarget, targetKey } from '../domain/target-key.ts';
+import { type ActionOnTarget, keyOf, targetKey } from '../domain/target-key.ts';
 import type { DecideInput } from './input.ts';
 import { aimOf, type Proposal } from './proposal.ts';
 
@@ -60,7 +59,7 @@ export class EarlierAnswers {
 
   /** Of rules that are not judged in this run: over chosen rules, or with a source that could not be read. */
   on(aim: ActionOnTarget): readonly ProposalInForce[] {
-    return this.inForce.get(targetKey(aim)) ?? [];
+    return this.inForce.get(targetKey(aim, this.input.traits)) ?? [];
   }
 
   /**
@@ -87,8 +86,7 @@ export class EarlierAnswers {
     if (!traits?.changesFleet || !(WEIGHED.has(said.reason) || said.reason === 'already_so')) return;
     if (!undo && (said.episodeId === undefined || !open.has(said.episodeId))) return;
     if (this.isAnswered(said)) return;
-    const settings = said.subject.kind === 'user' ? mappingSettings(said.subject.id) : {};
-    const key = targetKey({ action: said.action, target: said.target, settings });
+    const key = keyOf(traits, said.target, traits.target.settingsOf?.(said.subject) ?? {});
     // Capped, its rule says more than that.
     const ownMode = said.cappedBy === undefined ? said.mode : 'approve';
     const proposal = { rule: { id: said.rule }, traits, ownMode, undo, said };

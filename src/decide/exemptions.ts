@@ -66,15 +66,20 @@ function sameText(kind: SubjectKind, a: string, b: string): boolean {
   return kind === 'user' ? a.trim().toLowerCase() === b.trim().toLowerCase() : a === b;
 }
 
-/** Everybody whom an action on a matched subject touches: all devices of the serial number, and their owners. */
-export function partiesOfSubject(summary: SubjectSummary, target: string, fleet: Fleet, owners: OwnerFacts): Party[] {
+/**
+ * Everybody whom an action on a matched subject touches: all devices of the serial number, and their owners. `serial`: which one of
+ * a user's the action hits; undefined when it is about the user alone.
+ */
+export function partiesOfSubject(
+  summary: SubjectSummary,
+  serial: string | undefined,
+  fleet: Fleet,
+  owners: OwnerFacts,
+): Party[] {
   if (summary.kind === 'service')
     return [{ kind: 'service', id: summary.id, fields: serviceFields(summary.id, summary.name) }];
   if (summary.kind === 'device')
     return partiesOfSerial(summary.serial, fleet.devicesOf(summary.serial), owners, [summary]);
-  // A deletion's target names one device of the user; any other action is about the user alone.
-  const suffix = ` ${summary.id}`;
-  const serial = target.endsWith(suffix) ? target.slice(0, -suffix.length) : undefined;
   const user: Party = {
     kind: 'user',
     id: summary.id,

@@ -4,9 +4,8 @@
 import type { ActionTraits } from '../domain/action.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import type { Other, Rival, TargetFacts } from '../domain/check.ts';
-import { targetKey } from '../domain/target-key.ts';
 import { isSo, isStillToBeDone, type ProposalInForce } from './earlier-answers.ts';
-import { aimOf, effectOf, isProposedByNow, type Proposal, proposalKey, weighs } from './proposal.ts';
+import { aimOf, effectOf, isProposedByNow, keyOfTarget, type Proposal, proposalKey, weighs } from './proposal.ts';
 import type { Added, Others } from './together.ts';
 
 /**
@@ -89,7 +88,7 @@ export function weighDeletions(asked: readonly Proposal[], { earlier }: Others):
   const deleting = asked.filter(({ traits }) => traits.removesTarget);
   const groups = deleting.length === 0 ? new Map<string, Proposal[]>() : byTarget(asked);
   for (const proposal of deleting) {
-    const group = groups.get(targetKey(aimOf(proposal))) ?? [];
+    const group = groups.get(keyOfTarget(proposal)) ?? [];
     const first =
       group.find((other) => goesFirst(other, proposal) && !earlier.wasGivenUp(other)) ??
       earlier.on(aimOf(proposal)).find((other) => goesFirst(other, proposal) && isStillToBeDone(other));
@@ -115,7 +114,7 @@ export function weighUndoings(asked: readonly Proposal[], { earlier }: Others): 
   if (undoing.size === 0) return added;
   for (const proposal of asked.filter(({ undo }) => !undo)) {
     const enough = undoing
-      .get(targetKey(aimOf(proposal)))
+      .get(keyOfTarget(proposal))
       ?.find(
         (other) => other.traits.name === proposal.traits.name && weighs(other, proposal) && isNoSlower(other, proposal),
       );
@@ -132,7 +131,7 @@ function isNoSlower(other: Proposal, than: Proposal): boolean {
 function byTarget(proposals: readonly Proposal[]): Map<string, Proposal[]> {
   const groups = new Map<string, Proposal[]>();
   for (const proposal of proposals) {
-    const key = targetKey(aimOf(proposal));
+    const key = keyOfTarget(proposal);
     groups.set(key, [...(groups.get(key) ?? []), proposal]);
   }
   return groups;

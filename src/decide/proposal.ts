@@ -12,8 +12,8 @@ import type { FleetDevice } from '../domain/fleet.ts';
 import type { Intent } from '../domain/intent.ts';
 import { isOnTrial, type Mode } from '../domain/mode.ts';
 import type { Rule } from '../domain/rule.ts';
-import type { SubjectSummary } from '../domain/target.ts';
-import type { ActionOnTarget } from '../domain/target-key.ts';
+import { hasNoKnownDevice, type SubjectSummary } from '../domain/target.ts';
+import { type ActionOnTarget, keyOf } from '../domain/target-key.ts';
 
 export interface Proposal {
   rule: Rule;
@@ -28,7 +28,7 @@ export interface Proposal {
   devices: FleetDevice[];
   /** Of a deletion of devices: what it takes, told when all wishes have their answers. */
   deletion?: { devices: FleetDevice[]; deletion: Deletion } | undefined;
-  /** Of what removes its target: what stands on it by our doing, and ends with it, as `ban_device of rule ban`. */
+  /** Of what removes its target: what stands on it by our doing, and ends with it, as `ACTION of rule RULE`. */
   ends?: readonly string[];
   /** The live intent of this action, target and episode, if there is one. */
   intent: Intent | undefined;
@@ -74,6 +74,17 @@ export function aimOf({ traits, target, settings }: Proposal): ActionOnTarget {
   return { action: traits.name, target, settings };
 }
 
+/** The same for those of one thing: its `targetKey`. */
+export function keyOfTarget({ traits, target, settings }: Proposal): string {
+  return keyOf(traits, target, settings);
+}
+
+/** The serial number whose devices it hits; undefined where it hits none, or no device of the user is known. */
+export function serialHit({ traits, target, settings, summary }: Proposal): string | undefined {
+  const isWithoutDevices = summary.kind === 'user' && hasNoKnownDevice(summary);
+  return isWithoutDevices ? undefined : traits.target.serialOf?.(target, settings);
+}
+
 /** Equal wishes of several rules or subjects are one intent: the same action, target and settings. */
 export function proposalKey(
   proposal: Pick<Proposal, 'target' | 'settings'> & { traits: { name: ActionName } },
@@ -91,7 +102,7 @@ export function isAlreadySo(proposal: Proposal): boolean {
   const { fieldWritten, valueWritten } = proposal.traits;
   if (fieldWritten === undefined) return false;
   if (proposal.summary.kind !== 'device') return proposal.summary.state[fieldWritten] === valueWritten;
-  return proposal.devices.length > 0 && proposal.devices.every((device) => device.banned === valueWritten);
+  return proposal.devices.length > 0 && proposal.devices.every((device) => device.state[fieldWritten] === valueWritten);
 }
 
 /** Whether the matched subject itself is in that state: another device of its serial number may have joined later. */

@@ -26,13 +26,16 @@ export function foundReversed(
   if (traits.inverse && known.of(traits.inverse, claim.target, claim.episodeId)) return undefined;
   const settledAt = known.byId(claim.intentId)?.settledAt;
   if (mayBeStale(settledAt, input)) return undefined;
-  const found = kind === 'device' ? bannedOf(claim, input) : stateOf(claim, input, followed, traits.fieldWritten);
+  const found =
+    kind === 'device'
+      ? deviceStateOf(claim, input, traits.fieldWritten)
+      : stateOf(claim, input, followed, traits.fieldWritten);
   return found === traits.valueWritten ? undefined : found;
 }
 
 /** The fleet is known whole, so that a claim whose rule is missing is seen as well. */
-function bannedOf(claim: Claim, input: DecideInput): string | undefined {
-  return input.fleet.devicesOf(claim.target).find((device) => device.id === claim.subjectId)?.banned;
+function deviceStateOf(claim: Claim, input: DecideInput, field: string): string | undefined {
+  return input.fleet.devicesOf(claim.target).find((device) => device.id === claim.subjectId)?.state[field];
 }
 
 /** Bundles are listed whole, so that a claim whose rule is missing is seen there as well. */

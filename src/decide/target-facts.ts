@@ -1,14 +1,13 @@
 // decide: what checks are told of a proposal. In: the proposal, claims and episodes as they are now, the run's input. Out: the facts;
 // what only all proposals of the run together can tell is added by together.ts and one-target.ts. Pure.
 import type { BasisFacts, TargetFacts } from '../domain/check.ts';
-import { deletionTarget } from '../domain/deletion.ts';
 import { intentKey, isDone } from '../domain/intent.ts';
 import { isLive, leastMode, waitsForPerson } from '../domain/mode.ts';
 import { attemptKey } from '../domain/store.ts';
+import { hasNoKnownDevice } from '../domain/target.ts';
 import type { Claims } from './claims.ts';
 import type { DecideInput } from './input.ts';
 import { aimOf, isAlreadySo, isOwnStateSo, type Proposal } from './proposal.ts';
-import { hasNoKnownDevice } from './proposals.ts';
 import { isPlaceholder } from './serials.ts';
 
 export function targetFacts(proposal: Proposal, claims: Claims, input: DecideInput): TargetFacts {
@@ -64,10 +63,10 @@ function basisOf(
 /** A user has no serial number: that of the deletion's target counts. One without any known device has none at all. */
 function devicesOf(proposal: Proposal, { settings }: DecideInput): Pick<TargetFacts, 'serial' | 'noDevices'> {
   const { traits, summary, target, devices } = proposal;
-  if (!traits.changesFleet || summary.kind === 'service') return {};
+  if (!traits.target.serialOf) return {};
   if (summary.kind === 'user' && hasNoKnownDevice(summary))
     return { noDevices: summary.serials === undefined ? 'not_told' : 'none' };
-  const number = summary.kind === 'device' ? summary.serial : deletionTarget(target, proposal.settings).serial;
+  const number = summary.kind === 'device' ? summary.serial : traits.target.serialOf(target, proposal.settings);
   const placeholder = isPlaceholder(number, settings.placeholderSerials);
   return { serial: { number, isPlaceholder: placeholder, devices, devicesMax: settings.serialDevicesMax } };
 }

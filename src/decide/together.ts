@@ -4,12 +4,10 @@ import type { ActionName } from '../domain/action.ts';
 import { attemptsAllowed, share } from '../domain/ceiling.ts';
 import type { TargetFacts } from '../domain/check.ts';
 import { isLive } from '../domain/mode.ts';
-import { takesDevice } from '../domain/rule.ts';
 import { SEVERITIES, SOURCE_OF } from '../domain/subjects.ts';
-import { targetKey } from '../domain/target-key.ts';
 import type { EarlierAnswers } from './earlier-answers.ts';
 import type { DecideInput } from './input.ts';
-import { aimOf, type Proposal, weighs } from './proposal.ts';
+import { keyOfTarget, type Proposal, weighs } from './proposal.ts';
 
 export interface Others {
   /** All of the run, answered ones too. */
@@ -43,14 +41,14 @@ function mostTargetsOfOneAction(proposals: readonly Proposal[]): number {
   const byAction = new Map<ActionName, Set<string>>();
   for (const proposal of proposals) {
     const { name } = proposal.traits;
-    byAction.set(name, (byAction.get(name) ?? new Set()).add(targetKey(aimOf(proposal))));
+    byAction.set(name, (byAction.get(name) ?? new Set()).add(keyOfTarget(proposal)));
   }
   return Math.max(0, ...[...byAction.values()].map((targets) => targets.size));
 }
 
 export function weighOwners(asked: readonly Proposal[]): Added {
   const added = new Map<Proposal, Partial<TargetFacts>>();
-  const taking = asked.filter((proposal) => !proposal.undo && takesDevice(proposal.traits.name));
+  const taking = asked.filter((proposal) => !proposal.undo && proposal.traits.takesDevice);
   const ofOwner = new Map<string, Proposal[]>();
   for (const proposal of taking) {
     for (const owner of ownersOf(proposal)) ofOwner.set(owner, [...(ofOwner.get(owner) ?? []), proposal]);

@@ -4,43 +4,59 @@ import type { Deletion } from './deletion.ts';
 import type { Change } from './effect.ts';
 import type { Fact, Facts } from './facts.ts';
 import type { Api, WriteAnswer } from './ports.ts';
-import type { SubjectKind } from './subjects.ts';
+import type { SubjectKind, SubjectRef } from './subjects.ts';
+import type { SubjectSummary } from './target.ts';
 
-export const ACTION_NAMES = [
-  'ban_device',
-  'unban_device',
-  'delete_device',
-  'enable_service',
-  'disable_service',
-  'delete_service',
-  'update_service',
-  'add_to_bundle',
-  'remove_from_bundle',
-  'notify',
-] as const;
-export type ActionName = (typeof ACTION_NAMES)[number];
+/**
+ * Plain text: domain does not know which actions there are. Loading a rule checks its actions against the registry
+ * (act/actions.ts); a stored row may name an action that this version does not have.
+ */
+export type ActionName = string;
+
+/** What the targets of an action are. */
+export interface TargetTraits {
+  /** For people, as the head of a column: `Serial number`. */
+  noun(subject: SubjectKind): string;
+  /** The targets on a matched subject, with the settings that the rule gives. */
+  of(summary: SubjectSummary, settings: Facts): readonly string[];
+  /** Settings of a target on this subject in place of the rule's, where the target's text alone does not identify it. */
+  settingsOf?(subject: SubjectRef): Facts | undefined;
+  /** The kind of the target, then what identifies it among those of its kind. Equal only for one and the same thing. */
+  identity(target: string, settings: Facts): readonly [kind: string, ...parts: string[]];
+  /** The serial number whose devices it hits; absent: it hits no devices. */
+  serialOf?(target: string, settings: Facts): string;
+}
 
 /** What loading, deciding and reporting need to know of an action: data, no calls. */
 export interface ActionTraits {
   name: ActionName;
   /** The subjects whose rules may name it; another pairing is a load error. */
   subjects: readonly SubjectKind[];
+  target: TargetTraits;
   /** The action that undoes it; undefined: nothing does. */
   inverse: ActionName | undefined;
   /** The record field that it writes: a rule of it that reads this field is a load error. */
   fieldWritten: string | undefined;
-  /** The value that `fieldWritten` has once it is done. */
+  /** The value that `fieldWritten` has once it is done, as `flagText` reads it. */
   valueWritten: string | undefined;
   /**
    * What else it writes with these settings, as paths that `when` could read (`ServiceSpec`, `$spec.metadata.description`);
    * a rule of it that reads one is a load error. Settings that `refuseSettings` refuses may be given: it never throws.
    */
   alsoWrites?(settings: Facts): string[];
-  /** When it is done, there is no target any more: whatever was wished of it is over. */
+  /** Sources whose unpaged list a run must read for a rule with this action, whatever `when` reads. */
+  unpaged?(rule: { subject: SubjectKind; owners: 'one' | 'all' }): readonly ('devices' | 'users')[];
+  /** Whether it is done already is seen in the list of bundles only. */
+  readsBundles?: true;
+  /** It leaves the owners of a device with one less. */
+  takesDevice?: true;
+  /** It ends people's mappings to the devices of a serial number: who loses what is described before a person approves. */
+  deletesDevices?: true;
+  /** When it is done, there is no target any more: whatever was proposed for it is over. */
   removesTarget?: true;
   /** It gives back what a ban or a switch took: contrary to removing the target. */
   givesAccess?: boolean;
-  /** False for `notify`: it has no target state and sends no call. */
+  /** False: its target has no state, and it sends no call. */
   changesFleet: boolean;
   /** Checks the settings a rule gives in `with`; answers what is wrong with them, or undefined. */
   refuseSettings(settings: Facts): string | undefined;
@@ -59,6 +75,15 @@ export interface ActionTraits {
   ): string;
 }
 
+/** By name, as the registry has them. */
+export type KnownTraits = ReadonlyMap<ActionName, ActionTraits>;
+
+/** The fields of a subject's record that actions write: what is kept of it to tell whether they are done. */
+export function fieldsWritten(known: KnownTraits, kind: SubjectKind): string[] {
+  const writing = [...known.values()].filter(({ subjects }) => subjects.includes(kind));
+  return [...new Set(writing.flatMap(({ fieldWritten }) => fieldWritten ?? []))];
+}
+
 /** What a target reads back as. `evidence` is kept in the audit. */
 export interface ReadBack {
   /** `unreadable`: the server does not say; a doubt about it needs a person. */
@@ -75,6 +100,8 @@ export interface Action extends ActionTraits {
   readBack(api: Api, target: string, settings: Facts): Promise<ReadBack>;
   /** Why it must not be done to what was just read, for people; undefined: it may. */
   refuse?(fresh: ReadBack): string | undefined;
+  /** The webhooks that are notified when it is done. */
+  recipients?(settings: Facts): readonly string[];
   /** Sends the one request, built from the records just read. Never retried here. */
   perform(api: Api, target: string, fresh: ReadBack, settings: Facts): Promise<WriteAnswer>;
 }

@@ -12,7 +12,7 @@ export interface Claim {
   episodeId: string;
   rule: string;
   subjectId: string;
-  /** The action whose effect is claimed, such as `ban_device`. */
+  /** The action whose effect is claimed. */
   action: ActionName;
   target: string;
   /** The intent that set the state; claims adopted from another keep that one's. */

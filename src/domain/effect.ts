@@ -19,6 +19,6 @@ export interface Effect {
   changes?: Change[];
   /** Of a deletion of devices: whom it takes what. */
   deletion?: Deletion;
-  /** Of an action that removes its target: what stands on it by our doing and ends with it, as `ban_device of rule ban`. */
+  /** Of an action that removes its target: what stands on it by our doing and ends with it, as `ACTION of rule RULE`. */
   ends?: readonly string[];
 }

@@ -1,13 +1,13 @@
 // domain: what is kept of every device of a snapshot: enough to tell which devices share a serial number.
 import { type Facts, ownText, ownTexts } from './facts.ts';
-import { flagText } from './target.ts';
+import { type StateRead, stateRead } from './target.ts';
 
 export interface FleetDevice {
   id: string;
   name: string;
   platform: string;
   model: string;
-  banned: string | undefined;
+  state: StateRead;
   owners: string[] | undefined;
 }
 
@@ -20,13 +20,13 @@ export interface Fleet {
 }
 
 /** Read straight from the record: this is done for every device of a fleet. */
-export function fleetDeviceOf(record: Facts): FleetDevice {
+export function fleetDeviceOf(record: Facts, fieldsWritten: readonly string[] = []): FleetDevice {
   return {
     id: ownText(record, 'DeviceID') ?? '',
     name: ownText(record, 'DeviceFriendlyName') ?? '',
     platform: ownText(record, 'Platform') ?? '',
     model: ownText(record, 'Model') ?? '',
-    banned: flagText(record, 'Banned'),
+    state: stateRead(record, fieldsWritten),
     owners: ownTexts(record, 'Emails'),
   };
 }

@@ -38,9 +38,4 @@ export interface Rule {
   sources: Source[];
 }
 
-/** Whether it leaves the owners of a device with one less. */
-export function takesDevice(action: ActionName): boolean {
-  return action === 'ban_device' || action === 'delete_device';
-}
-
 export const LIMITS_DEFAULT = { max: 25, percent: 5 } as const;

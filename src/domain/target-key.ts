@@ -1,39 +1,28 @@
-// domain: what makes two targets one. In: an action, its target as text, its settings. Out: a key that two of them share only
-// when they are about the same thing at the platform. INVARIANT: whoever asks "the same target?" asks by this key. The text alone
-// does not tell: a serial number is what a device says it is, and may look like another one and an address, or like a ServiceID.
-import type { ActionName } from './action.ts';
-import { deletionTarget } from './deletion.ts';
+// domain: what makes two targets one. In: an action, its target as text, its settings, the actions' traits. Out: a key that two
+// of them share only when they are about the same thing at the platform. INVARIANT: whoever asks "the same target?" asks by this key.
+// The text alone does not identify it: a serial number is what a device says it is, and may look like another one and an address, or
+// like a ServiceID.
+import type { ActionName, ActionTraits, KnownTraits } from './action.ts';
 import type { Facts } from './facts.ts';
-
-type TargetKind = 'serial' | 'service' | 'membership' | 'notice';
-
-const KIND_OF: { readonly [action in ActionName]: TargetKind } = {
-  ban_device: 'serial',
-  unban_device: 'serial',
-  delete_device: 'serial',
-  enable_service: 'service',
-  disable_service: 'service',
-  delete_service: 'service',
-  update_service: 'service',
-  add_to_bundle: 'membership',
-  remove_from_bundle: 'membership',
-  notify: 'notice',
-};
 
 export interface ActionOnTarget {
   action: ActionName;
   target: string;
-  /** Claims have none: only a user's deletion is told by them, and nothing claims that. */
+  /** Claims have none: only a user's deletion is identified by them, and nothing claims that. */
   settings?: Facts;
 }
 
-export function targetKey({ action, target, settings = {} }: ActionOnTarget): string {
-  const kind = KIND_OF[action];
-  if (action !== 'delete_device') return `${kind}\u0000${target}`;
-  const { serial, email } = deletionTarget(target, settings);
-  return email === undefined ? `${kind}\u0000${serial}` : `mapping\u0000${serial}\u0000${email}`;
+export function targetKey({ action, target, settings = {} }: ActionOnTarget, known: KnownTraits): string {
+  const traits = known.get(action);
+  // A stored row of a version that has this action: no target of the actions that are known is the same.
+  return traits ? keyOf(traits, target, settings) : ['', action, target].join('\u0000');
 }
 
-export function isSameTarget(a: ActionOnTarget, b: ActionOnTarget): boolean {
-  return targetKey(a) === targetKey(b);
+/** The same where the traits are at hand. */
+export function keyOf({ target: { identity } }: ActionTraits, target: string, settings: Facts): string {
+  return identity(target, settings).join('\u0000');
+}
+
+export function isSameTarget(a: ActionOnTarget, b: ActionOnTarget, known: KnownTraits): boolean {
+  return targetKey(a, known) === targetKey(b, known);
 }

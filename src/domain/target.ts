@@ -2,6 +2,11 @@
 import { type Fact, type Facts, own, ownText, ownTexts } from './facts.ts';
 import type { SubjectKind } from './subjects.ts';
 
+/** Of a record, the fields that actions write, as read. */
+export interface StateRead {
+  [field: string]: string | undefined;
+}
+
 export interface SubjectSummary {
   kind: SubjectKind;
   id: string;
@@ -15,15 +20,21 @@ export interface SubjectSummary {
   groups?: string[];
   /** A device's Emails, known from the unpaged list only. */
   owners: string[] | undefined;
-  /** The fields that actions write, as read: `Banned` of a device, `Enabled` of a service. */
-  state: { [field: string]: string | undefined };
+  state: StateRead;
   model: string;
   platform: string;
   /** A service's `ServiceSpec` as read, without secrets: what an action would change in it is told by it. */
   spec?: Fact | undefined;
 }
 
-export function summaryOf(kind: SubjectKind, record: Facts): SubjectSummary {
+/** A user without devices, or one of whom the server does not say which there are. */
+export function hasNoKnownDevice({ serials }: SubjectSummary): boolean {
+  return serials === undefined || serials.length === 0;
+}
+
+/** `fieldsWritten`: what `state` keeps; a summary that only names its subject needs none. */
+export function summaryOf(kind: SubjectKind, record: Facts, fieldsWritten: readonly string[] = []): SubjectSummary {
+  const state = stateRead(record, fieldsWritten);
   switch (kind) {
     case 'device':
       return {
@@ -33,7 +44,7 @@ export function summaryOf(kind: SubjectKind, record: Facts): SubjectSummary {
         serial: ownText(record, 'SerialNumber') ?? '',
         serials: undefined,
         owners: ownTexts(record, 'Emails'),
-        state: { Banned: flagText(record, 'Banned') },
+        state,
         model: ownText(record, 'Model') ?? '',
         platform: ownText(record, 'Platform') ?? '',
       };
@@ -43,6 +54,7 @@ export function summaryOf(kind: SubjectKind, record: Facts): SubjectSummary {
         kind,
         id: ownText(record, 'Email') ?? '',
         name: ownText(record, 'Name') ?? '',
+        state,
         serials: ownTexts(record, 'SerialNumbers'),
         groups: (ownText(record, 'Groups') ?? '').split(',').map((group) => group.trim()),
       };
@@ -52,13 +64,17 @@ export function summaryOf(kind: SubjectKind, record: Facts): SubjectSummary {
         kind,
         id: ownText(record, 'ServiceID') ?? '',
         name: ownText(record, 'ServiceName') ?? '',
-        state: { Enabled: flagText(record, 'Enabled') },
+        state,
         spec: own(record, 'ServiceSpec'),
       };
   }
 }
 
-const EMPTY = { serial: '', serials: undefined, owners: undefined, state: {}, model: '', platform: '' };
+const EMPTY = { serial: '', serials: undefined, owners: undefined, model: '', platform: '' };
+
+export function stateRead(record: Facts, fieldsWritten: readonly string[]): StateRead {
+  return Object.fromEntries(fieldsWritten.map((field) => [field, flagText(record, field)]));
+}
 
 /** A flag as `"TRUE"` or `"FALSE"`; some servers send booleans. */
 export function flagText(record: Facts, field: string): string | undefined {

@@ -74,6 +74,8 @@ export interface Joins {
 
 export interface JudgeContext {
   nowMs: number;
+  /** What a summary's `state` keeps of the record; nothing for whoever asks for verdicts alone. */
+  fieldsWritten?: readonly string[];
   joins: Joins;
   /** Stretches of time the event log is known for; empty when events are unavailable. */
   coverage: readonly Coverage[];

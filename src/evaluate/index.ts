@@ -1,11 +1,13 @@
-// evaluate: the public face of stage 2: rules are loaded, compiled to an Evaluator, explained and tested through these alone.
-export { compileRules } from './compile-rules.ts';
-export { type ExplainContext, type Explanation, explain } from './explain.ts';
-export { explanationText } from './explanation-text.ts';
-export { rulesJsonSchema } from './json-schema.ts';
-export { loadRules, parseRule, type RuleSetLoad } from './load-rules.ts';
-export type { LoadedRule, RuleTest } from './loaded-rule.ts';
-export { didYouMean } from './nearest-name.ts';
-export { type ProblemCode, problemLine, type RuleProblem } from './problem.ts';
+// evaluate: the public interface of stage 2. Rules are loaded, compiled to an Evaluator, explained and tested through these
+// functions. Nothing outside imports another file of this folder.
+
+export { type ExplainContext, type Explanation, explain } from './explain/explain.ts';
+export { explanationText } from './explain/text.ts';
+export { compileRules } from './judge/evaluator.ts';
+export type { LoadedRule, RuleTest } from './language/loaded-rule.ts';
+export { didYouMean } from './language/nearest-name.ts';
+export { type ProblemCode, problemLine, type RuleProblem } from './language/problem.ts';
+export { rulesJsonSchema } from './load/json-schema.ts';
+export { loadRules, parseRule, type RuleSetLoad } from './load/load-rules.ts';
 export { formatTestReport, type TestReportFormat } from './rule-tests/format-report.ts';
 export { type RuleTestReport, runRuleTests, type TestReport } from './rule-tests/run-tests.ts';

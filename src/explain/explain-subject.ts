@@ -4,8 +4,8 @@
 import { readBundles } from '../act/actions/bundle-membership.ts';
 import { decide } from '../decide/decide.ts';
 import { Exemptions } from '../decide/exemptions.ts';
-import type { Action, ActionName } from '../domain/action.ts';
-import { type Bundles, MEMBERSHIP } from '../domain/bundles.ts';
+import { type Action, type ActionName, fieldsWritten } from '../domain/action.ts';
+import type { Bundles } from '../domain/bundles.ts';
 import type { Decision } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Facts, ownText, ownTexts } from '../domain/facts.ts';
@@ -19,9 +19,9 @@ import { compileRules, type Explanation, explain, type LoadedRule } from '../eva
 import { FleetIndex } from '../pull/fleet-index.ts';
 import { dropSecrets } from '../pull/secrets.ts';
 import type { EngineSettings } from '../run/engine.ts';
-import { deletesMappings } from '../run/exemption-needs.ts';
 import { ownersOf } from '../run/exemption-of.ts';
 import type { JudgeView } from '../run/pulled-snapshot.ts';
+import { deletesDevices, readsBundles } from '../run/reading-needs.ts';
 import { type ExplainBasis, earlier } from './explain-basis.ts';
 import { joinedFleet, judgementsAmong, type OpenMatches, openMatches } from './open-matches.ts';
 import { type ReadEvents, readEvents } from './read-events.ts';
@@ -147,8 +147,8 @@ async function wouldDecide(deps: ExplainDeps, look: Look): Promise<WouldDecide[]
   const known = new Set(judged.map((one) => one.id));
   const inForce = openState.decisions.filter((decision) => known.has(decision.rule));
   const among = openMatches(inForce, deps.actions);
-  const devices = await devicesOf(deps.api, rule, record);
-  const owners = asksForOwners(rule, among) ? await ownersWhereTold(deps.api, devices) : undefined;
+  const devices = await devicesOf(deps, rule, record);
+  const owners = asksForOwners(deps, rule, among) ? await ownersWhereTold(deps.api, devices) : undefined;
   markOwners(among, owners ?? new Map());
   const decided = decide({
     runMode: deps.daemonMode,
@@ -160,9 +160,9 @@ async function wouldDecide(deps: ExplainDeps, look: Look): Promise<WouldDecide[]
     unjudged: [],
     activeRules: new Set(deps.rules.map((one) => one.id)),
     traits: deps.actions,
-    judgements: judgementsAmong(judgeNow(look), among, id),
+    judgements: judgementsAmong(judgeNow(deps, look), among, id),
     sources: look.sources,
-    fleet: joinedFleet(fleetOf(devices), among.devices, owners && serialsByOwner(owners)),
+    fleet: joinedFleet(fleetOf(deps, devices), among.devices, owners && serialsByOwner(owners)),
     bundles: await bundlesOf(deps, rule),
     openState: { ...openState, decisions: [] },
     said: inForce,
@@ -181,17 +181,22 @@ async function wouldDecide(deps: ExplainDeps, look: Look): Promise<WouldDecide[]
   }));
 }
 
-function judgeNow({ rule, record, nowMs, view, events }: Look) {
+function judgeNow({ actions }: ExplainDeps, { rule, record, nowMs, view, events }: Look) {
   const evaluator = compileRules([rule]);
   evaluator.observe(events?.events ?? []);
-  const judge = evaluator.judge(rule.subject, { ...view, nowMs, isOpen: () => true });
+  const judge = evaluator.judge(rule.subject, {
+    ...view,
+    nowMs,
+    fieldsWritten: fieldsWritten(actions, rule.subject),
+    isOpen: () => true,
+  });
   judge.accept(record);
   return judge.finish();
 }
 
 /** All devices that an action on this subject would touch, or names. */
-async function devicesOf(api: Api, rule: LoadedRule, record: Facts): Promise<readonly Facts[]> {
-  if (rule.subject === 'user') return deletesMappings(rule) ? devicesOfUser(api, record) : [];
+async function devicesOf({ api, actions }: ExplainDeps, rule: LoadedRule, record: Facts): Promise<readonly Facts[]> {
+  if (rule.subject === 'user') return deletesDevices(rule, actions) ? devicesOfUser(api, record) : [];
   if (rule.subject !== 'device') return [];
   const devices = await api.devicesOfSerial(ownText(record, 'SerialNumber') ?? '');
   return devices.length > 0 ? devices : [record];
@@ -203,8 +208,8 @@ async function devicesOfUser(api: Api, record: Facts): Promise<Facts[]> {
   return devices;
 }
 
-function fleetOf(devices: readonly Facts[]): FleetIndex {
-  const fleet = new FleetIndex();
+function fleetOf({ actions }: ExplainDeps, devices: readonly Facts[]): FleetIndex {
+  const fleet = new FleetIndex(fieldsWritten(actions, 'device'));
   for (const device of devices) fleet.add(device);
   return fleet;
 }
@@ -220,8 +225,8 @@ function markOwners({ devices: others }: OpenMatches, owners: ReadonlyMap<string
   }
 }
 
-function asksForOwners({ then }: LoadedRule, { devices: others }: OpenMatches): boolean {
-  return others.size > 0 || then.some(({ action }) => action === 'delete_device');
+function asksForOwners({ actions }: ExplainDeps, rule: LoadedRule, { devices: others }: OpenMatches): boolean {
+  return others.size > 0 || deletesDevices(rule, actions);
 }
 
 async function ownersWhereTold(api: Api, devices: readonly Facts[]): Promise<Map<string, Facts> | undefined> {
@@ -244,8 +249,7 @@ function serialsByOwner(owners: ReadonlyMap<string, Facts>): Map<string, Set<str
 }
 
 async function bundlesOf({ api, actions }: ExplainDeps, rule: LoadedRule): Promise<Bundles | undefined> {
-  const asks = rule.then.some(({ action }) => actions.get(action)?.fieldWritten === MEMBERSHIP);
-  return asks ? readBundles(api) : undefined;
+  return readsBundles(rule.then, actions) ? readBundles(api) : undefined;
 }
 
 /** Who owns a device decides whether it is exempt: owners' records are read when some exemption is about more than an address. */

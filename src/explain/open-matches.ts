@@ -22,10 +22,7 @@ export interface OpenMatches {
   devices: Map<string, FleetDevice[]>;
 }
 
-export function openMatches(
-  decisions: readonly StoredDecision[],
-  actions: ReadonlyMap<ActionName, Action>,
-): OpenMatches {
+export function openMatches(decisions: readonly StoredDecision[], actions: Actions): OpenMatches {
   const groups = new Map<string, StoredDecision[]>();
   for (const decision of decisions.toSorted(asRoomWasGiven)) {
     const key = `${decision.rule}\u0000${decision.subject.id}\u0000${decision.verdict}`;
@@ -37,7 +34,8 @@ export function openMatches(
     const match = matchOf(group, actions);
     if (group[0]?.verdict === 'match') found.matches.push(match);
     else found.over.push({ ...match, verdict: 'no_match', missing: [] });
-    if (match.summary.kind === 'device') found.devices.set(match.summary.serial, devicesOf(group, match.summary));
+    if (match.summary.kind === 'device')
+      found.devices.set(match.summary.serial, devicesOf(group, match.summary, actions));
   }
   return found;
 }
@@ -84,15 +82,15 @@ function weighsNothing({ reason }: StoredDecision): boolean {
   return WEIGHS_NOTHING.has(reason);
 }
 
-function matchOf(group: readonly StoredDecision[], actions: ReadonlyMap<ActionName, Action>): Match {
+function matchOf(group: readonly StoredDecision[], actions: Actions): Match {
   const { rule, subject, subjectName, facts, effect } = group[0] as StoredDecision;
   const own = effect.devices.find((device) => device.id === subject.id);
   const summary: SubjectSummary = {
     kind: subject.kind,
     id: subject.id,
     name: subjectName,
-    serial: subject.kind === 'device' ? (group.find(isOfSerial)?.target ?? '') : '',
-    serials: subject.kind === 'user' ? serialsOf(group) : undefined,
+    serial: subject.kind === 'device' ? (ofSerial(group, actions)?.target ?? '') : '',
+    serials: subject.kind === 'user' ? serialsOf(group, actions) : undefined,
     owners: undefined,
     state: stateOf(group, actions),
     model: own?.model ?? '',
@@ -101,19 +99,24 @@ function matchOf(group: readonly StoredDecision[], actions: ReadonlyMap<ActionNa
   return { rule, summary, facts };
 }
 
-/** Every action on a device but a notification has its serial number as the target. */
-function isOfSerial({ action }: StoredDecision): boolean {
-  return action !== 'notify';
+type Actions = ReadonlyMap<ActionName, Action>;
+
+/** The first whose target is the serial number of its device. */
+function ofSerial(group: readonly StoredDecision[], actions: Actions): StoredDecision | undefined {
+  return group.find(({ action }) => actions.get(action)?.target.serialOf !== undefined);
 }
 
-function serialsOf(group: readonly StoredDecision[]): string[] {
+function serialsOf(group: readonly StoredDecision[], actions: Actions): string[] {
   return group
-    .filter((decision) => decision.action === 'delete_device' && !weighsNothing(decision))
-    .map(({ target, subject }) => target.slice(0, -(subject.id.length + 1)));
+    .filter((decision) => !weighsNothing(decision))
+    .flatMap(({ action, target, subject }) => {
+      const { serialOf, settingsOf } = actions.get(action)?.target ?? {};
+      return serialOf?.(target, settingsOf?.(subject) ?? {}) ?? [];
+    });
 }
 
 /** Of several actions of a rule, some may be done already: their fields have the wished value. */
-function stateOf(group: readonly StoredDecision[], actions: ReadonlyMap<ActionName, Action>): SubjectSummary['state'] {
+function stateOf(group: readonly StoredDecision[], actions: Actions): SubjectSummary['state'] {
   const so = group.filter(({ reason }) => reason === 'already_so');
   return Object.fromEntries(
     so.flatMap(({ action }) => {
@@ -123,8 +126,8 @@ function stateOf(group: readonly StoredDecision[], actions: ReadonlyMap<ActionNa
   );
 }
 
-function devicesOf(group: readonly StoredDecision[], summary: SubjectSummary): FleetDevice[] {
-  const { effect } = group.find(isOfSerial) ?? (group[0] as StoredDecision);
+function devicesOf(group: readonly StoredDecision[], summary: SubjectSummary, actions: Actions): FleetDevice[] {
+  const { effect } = ofSerial(group, actions) ?? (group[0] as StoredDecision);
   const owners = group.some(({ reason }) => reason === 'owners') ? [SOMEBODY] : undefined;
-  return effect.devices.map((device) => ({ ...device, banned: summary.state.Banned, owners }));
+  return effect.devices.map((device) => ({ ...device, state: summary.state, owners }));
 }

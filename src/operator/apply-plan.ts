@@ -1,6 +1,7 @@
 // operator: applies an approved plan: exactly it or less. Capped by the rules' modes and the daemon's, not by the mode of the
 // run that made it. A target whose record fields drifted is refused with the field named, and the rest goes on.
 import { carryOut } from '../act/carry-out.ts';
+import { noSuchAction } from '../act/context.ts';
 import { isOpen, openAgain, openIntent } from '../act/gate.ts';
 import { demandAudited, demandInTime } from '../approve/plans.ts';
 import type { Ask } from '../domain/check.ts';
@@ -66,6 +67,10 @@ function openIntents(engine: Engine, plan: Plan, ask: Ask, factsOf: FactsOfPlann
   const opened: OpenedIntents = { fresh: [], again: [], refused: [] };
   for (const planned of plan.intents) {
     const { action, target, basis, settings, effect } = planned;
+    if (!engine.actions.has(action)) {
+      opened.refused.push({ action, target, reason: noSuchAction(planned) });
+      continue;
+    }
     const facts = factsOf(planned);
     const refused = ask('applying', facts);
     if (refused?.check === 'stopped')

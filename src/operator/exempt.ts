@@ -41,13 +41,17 @@ async function protectedClaims(engine: Engine, exemption: Exemption): Promise<Cl
   const { claims } = await engine.store.openState(engine.clock.nowMs());
   const found: Claim[] = [];
   const byTarget = new Map<string, Claim[]>();
-  for (const claim of claims) byTarget.set(targetKey(claim), [...(byTarget.get(targetKey(claim)) ?? []), claim]);
+  for (const claim of claims) {
+    const key = targetKey(claim, engine.actions);
+    byTarget.set(key, [...(byTarget.get(key) ?? []), claim]);
+  }
   for (const basis of byTarget.values()) {
     const claim = basis.at(-1) as Claim;
     const action = engine.actions.get(claim.action);
     if (!action) continue;
     const { records } = await action.readBack(engine.api, claim.target, {});
-    if (await exemptionOf(engine, { target: claim.target, basis }, records, [exemption])) found.push(claim);
+    if (await exemptionOf(engine, { action: claim.action, target: claim.target, basis }, records, [exemption]))
+      found.push(claim);
   }
   return found;
 }

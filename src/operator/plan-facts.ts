@@ -71,7 +71,8 @@ function basisOf(
   const { action, target } = planned;
   const ruleNow = rules.get(rule);
   const episode = episodes.get(episodeId);
-  const liveOf = (name: typeof inverse) => name && live.get(liveKey({ action: name, target }, episodeId));
+  const liveOf = (name: typeof inverse) =>
+    name === undefined ? undefined : live.get(liveKey({ action: name, target }, episodeId));
   // A window slides on by itself: what it held was approved all the same. But not a second attempt on an episode that is over, nor
   // anything on a subject that was gone meanwhile.
   const isSlidOn =

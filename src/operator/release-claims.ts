@@ -48,7 +48,8 @@ export async function releaseClaims(
   const { store } = engine;
   const target = typeof about === 'string' ? about : about.target;
   const onText = await store.openClaimsOn(target);
-  const open = typeof about === 'string' ? onText : onText.filter((claim) => isSameTarget(claim, about));
+  const open =
+    typeof about === 'string' ? onText : onText.filter((claim) => isSameTarget(claim, about, engine.actions));
   if (open.length === 0) throw noClaimOn(target, await openClaims(store));
   const stored = { intents: await store.intentsOn(target), decisions: await store.decisionsOn(target) };
   const released: Released[] = [];
@@ -133,7 +134,7 @@ class Release {
     const isReadUndone = state === 'as_intended' || state === 'absent';
     const doubt = this.stored.intents.find(
       (other) =>
-        isSameTarget(other, { action: this.done, target: this.target }) &&
+        isSameTarget(other, { action: this.done, target: this.target }, this.engine.actions) &&
         other.mode !== 'dry-run' &&
         other.status !== 'withdrawn' &&
         isUnresolved(other),

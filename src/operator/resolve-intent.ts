@@ -61,7 +61,9 @@ async function changeOf(engine: Resolving, intent: Intent, as: Resolution, who: 
   const change = { intentId, status: 'settled', note } as const;
   switch (as) {
     case 'done': {
-      const done = engine.actions.get(action) as Action;
+      const done = engine.actions.get(action);
+      // Of an action that this version does not have nothing is claimed, as nothing here could undo it.
+      if (!done) return { ...change, outcome: 'confirmed', notes: [resolved] };
       const isReplaced = await wasReplaced(engine, done, intent);
       const claims = isReplaced ? [] : await claimsAfter(engine, done, intent);
       const episodes = isReplaced ? [] : await episodesAfter(engine, done, intent);

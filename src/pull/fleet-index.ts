@@ -3,19 +3,24 @@
 
 import { type Facts, ownText } from '../domain/facts.ts';
 import { type Fleet, type FleetDevice, fleetDeviceOf } from '../domain/fleet.ts';
+import type { StateRead } from '../domain/target.ts';
 
 export class FleetIndex implements Fleet {
   private readonly bySerial = new Map<string, FleetDevice | FleetDevice[]>();
   private readonly texts = new Map<string, string>();
+  private readonly states = new Map<string, StateRead>();
   /** Set when the list was read whole, in the form that names owners, and is trusted. */
   tellsOwners = false;
 
+  /** `fieldsWritten`: what is kept of each device to tell whether an action is done. */
+  constructor(private readonly fieldsWritten: readonly string[] = []) {}
+
   add(record: Facts): void {
-    const device = fleetDeviceOf(record);
+    const device = fleetDeviceOf(record, this.fieldsWritten);
     const serial = ownText(record, 'SerialNumber') ?? '';
     device.platform = this.once(device.platform);
     device.model = this.once(device.model);
-    if (device.banned !== undefined) device.banned = this.once(device.banned);
+    device.state = this.stateOnce(device.state);
     const known = this.bySerial.get(serial);
     if (known === undefined) this.bySerial.set(serial, device);
     else if (Array.isArray(known)) known.push(device);
@@ -40,6 +45,14 @@ export class FleetIndex implements Fleet {
       }
     }
     return found;
+  }
+
+  private stateOnce(state: StateRead): StateRead {
+    const key = JSON.stringify(Object.values(state));
+    const known = this.states.get(key);
+    if (known !== undefined) return known;
+    this.states.set(key, state);
+    return state;
   }
 
   private once(text: string): string {

@@ -1,5 +1,6 @@
 // report: what a table of decisions has in its columns, for Markdown and terminal alike.
 // In: decisions of one group. Out: columns of plain lines that may hold hostile names: each writer escapes them.
+import type { KnownTraits } from '../domain/action.ts';
 import { deletionTexts } from '../domain/deletion.ts';
 import { alsoTouched, outcomeWords, subjectLines, targetNoun, unchangedWords } from './decision-words.ts';
 import { changeTexts, factTexts } from './fact-text.ts';
@@ -31,9 +32,13 @@ export const OUTCOME: DecisionColumn = { head: 'Outcome', lines: (decision) => [
 export const HELD_BECAUSE: DecisionColumn = { head: 'Held because', lines: ({ reasonText }) => [reasonText] };
 
 /** Who, the target where it is not the subject itself, what is changed or taken, why, since when; and what is wanted beside. */
-export function decisionColumns(decisions: readonly RunDecision[], more: readonly DecisionColumn[]): DecisionColumn[] {
+export function decisionColumns(
+  decisions: readonly RunDecision[],
+  more: readonly DecisionColumn[],
+  actions?: KnownTraits,
+): DecisionColumn[] {
   const target: DecisionColumn = {
-    head: targetNoun(decisions[0] as RunDecision),
+    head: targetNoun(decisions[0] as RunDecision, actions),
     lines: (decision) => [decision.target],
   };
   const isSubject = decisions.every(({ subject, target: own }) => subject.id === own);

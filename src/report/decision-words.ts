@@ -1,5 +1,6 @@
 // report: one decision in plain words, for Markdown and terminal alike: who, why, since when, what came of it.
 // In: a decision. Out: plain text that may hold hostile names: each writer escapes it for its own medium.
+import type { KnownTraits } from '../domain/action.ts';
 import type { ReportDecision, RunDecision } from './report.ts';
 import { timeCell } from './words.ts';
 
@@ -20,11 +21,9 @@ export function subjectLines({ subject }: ReportDecision): string[] {
   return subject.name === '' || subject.name === subject.id ? [subject.id] : [subject.name, subject.id];
 }
 
-/** What kind of target the action has: a ban hits a serial number, not a device. */
-export function targetNoun({ subject, action }: Pick<ReportDecision, 'subject' | 'action'>): string {
-  if (subject.kind === 'device' && action !== 'notify') return 'Serial number';
-  if (subject.kind === 'user' && action !== 'notify') return 'Serial number and user';
-  return 'Target';
+/** What the action calls its target: a ban hits a serial number, not a device. An earlier version's action is not known. */
+export function targetNoun({ subject, action }: ReportDecision, actions?: KnownTraits): string {
+  return actions?.get(action)?.target.noun(subject.kind) ?? 'Target';
 }
 
 /** `succeeded 2026-11-21 09:37:02Z: Success`; an act without an outcome says how far it got. */

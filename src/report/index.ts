@@ -36,7 +36,7 @@ export async function writeReport(
     case 'json':
       return reportJson(report);
     case 'md':
-      return reportMarkdown(report);
+      return reportMarkdown(report, options);
     case 'text':
       return reportText(report, options);
   }

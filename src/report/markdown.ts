@@ -1,5 +1,6 @@
 // report: the Markdown writer: one page, fit to be pasted into a ticket. Long lists are capped; the JSON report has all.
 // INVARIANT: what comes from a record, a rule or a server is only printed through `md` or `code`.
+import type { KnownTraits } from '../domain/action.ts';
 import type { ActKind } from './act-kind.ts';
 import { type DecisionColumn, decisionColumns, HELD_BECAUSE, OUTCOME } from './decision-columns.ts';
 import { subjectWords } from './decision-words.ts';
@@ -13,6 +14,8 @@ import { durationWords, headline, placeWords, reasonWords, summaryWords, waitsIn
 export interface MarkdownOptions {
   /** Rows of one table, and examples of one group are a quarter of it. */
   rowsMax?: number;
+  /** What they call their targets. */
+  actions?: KnownTraits;
 }
 
 const ROWS_MAX = 40;
@@ -23,10 +26,10 @@ export function reportMarkdown(report: Report, options: MarkdownOptions = {}): s
   const parts = [
     `# ${md(headline(report))}`,
     md(summaryWords(report)),
-    actsPart(report, 'done', rowsMax),
-    actsPart(report, 'would', rowsMax),
-    heldPart(report, rowsMax),
-    actsPart(report, 'reported', rowsMax),
+    actsPart(report, 'done', options),
+    actsPart(report, 'would', options),
+    heldPart(report, options),
+    actsPart(report, 'reported', options),
     skippedPart(report, rowsMax),
     unknownPart(report, rowsMax),
     sourcesPart(report),
@@ -42,29 +45,33 @@ const ACT_HEADINGS: Record<ActKind, string> = {
   reported: 'Only reported (rules of mode dry-run)',
 };
 
-function actsPart(report: Report, kind: ActKind, rowsMax: number): string {
+function actsPart(report: Report, kind: ActKind, options: MarkdownOptions): string {
   const groups = actGroups(report, kind);
   if (groups.length === 0) return '';
   const count = groups.reduce((sum, { decisions }) => sum + decisions.length, 0);
   const heading = `## ${ACT_HEADINGS[kind]} (${countText(count)})`;
-  return [heading, ...groups.map((group) => actGroupPart(group, kind, rowsMax))].join('\n\n');
+  return [heading, ...groups.map((group) => actGroupPart(group, kind, options))].join('\n\n');
 }
 
 function actGroupPart(
   { rule, title, action, limits, undo, decisions }: ActGroup,
   kind: ActKind,
-  rowsMax: number,
+  options: MarkdownOptions,
 ): string {
   const limit = limits.length === 0 ? '' : ` (${md(limits.join('; '))})`;
   return [
     `### ${code(action)}${undo ? ', undoing' : ''}: ${md(title)}`,
     `Rule ${code(rule)}, ${plural(decisions.length, 'match', 'matches')}${limit}.`,
-    decisionTable(decisions, kind === 'done' ? [OUTCOME] : [], rowsMax),
+    decisionTable(decisions, kind === 'done' ? [OUTCOME] : [], options),
   ].join('\n\n');
 }
 
-function decisionTable(decisions: readonly RunDecision[], more: readonly DecisionColumn[], rowsMax: number): string {
-  const columns = decisionColumns(decisions, more);
+function decisionTable(
+  decisions: readonly RunDecision[],
+  more: readonly DecisionColumn[],
+  { rowsMax = ROWS_MAX, actions }: MarkdownOptions,
+): string {
+  const columns = decisionColumns(decisions, more, actions);
   const rows = decisions
     .slice(0, rowsMax)
     .map((decision) => columns.map((column) => column.lines(decision).map(md).join('<br>') || '—'));
@@ -76,23 +83,23 @@ function decisionTable(decisions: readonly RunDecision[], more: readonly Decisio
   return left === 0 ? table : `${table}\n\nand ${countText(left)} more: the JSON report has them all.`;
 }
 
-function heldPart(report: Report, rowsMax: number): string {
+function heldPart(report: Report, options: MarkdownOptions): string {
   const groups = reasonGroups(report, 'hold');
   if (groups.length === 0) return '';
   return [
     `## Held for a person (${countText(report.summary.hold)})`,
-    ...groups.map((group) => heldGroupPart(report, group, rowsMax)),
+    ...groups.map((group) => heldGroupPart(report, group, options)),
   ].join('\n\n');
 }
 
-function heldGroupPart(report: Report, group: ReasonGroup, rowsMax: number): string {
+function heldGroupPart(report: Report, group: ReasonGroup, options: MarkdownOptions): string {
   const first = group.decisions[0] as RunDecision;
   const reasons = [...new Set(group.decisions.map((decision) => decision.reasonText))];
   const because = reasons.length === 1 ? (reasons[0] as string) : reasonWords(group.reason);
   return [
     `### ${code(group.action)}: ${md(group.title)}`,
     `Rule ${code(group.rule)}. Held because ${md(because)}. ${wayOutPart(report, first)}`,
-    decisionTable(group.decisions, reasons.length > 1 ? [HELD_BECAUSE] : [], rowsMax),
+    decisionTable(group.decisions, reasons.length > 1 ? [HELD_BECAUSE] : [], options),
   ].join('\n\n');
 }
 

@@ -1,5 +1,6 @@
 // report: the terminal writer: the same report in tables, for the operator who asks "why was this laptop banned?".
 // In: a report. Out: text without a control character but line feeds. Long lists are capped; the JSON report has all.
+import type { KnownTraits } from '../domain/action.ts';
 import type { ActKind } from './act-kind.ts';
 import { type DecisionColumn, decisionColumns, HELD_BECAUSE, OUTCOME } from './decision-columns.ts';
 import { subjectWords } from './decision-words.ts';
@@ -15,6 +16,8 @@ import { durationWords, headline, placeWords, reasonWords, summaryWords, waitsIn
 export interface TextOptions extends TerminalOptions {
   /** Rows of one table. */
   rowsMax?: number;
+  /** What they call their targets. */
+  actions?: KnownTraits;
 }
 
 const ROWS_MAX = 100;
@@ -111,7 +114,7 @@ function decisionTable(
   more: readonly DecisionColumn[],
   options: TextOptions,
 ): string {
-  const columns = decisionColumns(decisions, more);
+  const columns = decisionColumns(decisions, more, options.actions);
   const rows = decisions
     .slice(0, options.rowsMax ?? ROWS_MAX)
     .map((decision) => columns.map((column) => column.lines(decision).map(showHidden).join('\n')));

@@ -1,23 +1,26 @@
 // run: asks the one resolver of exemptions about an intent whose target was just read. Owners are read when some exemption
 // is about more of a user than the e-mail address. Errors: those of reading the API.
 import { Exemptions, type Party, partiesOfRecords } from '../decide/exemptions.ts';
+import type { KnownTraits } from '../domain/action.ts';
 import type { Exemption } from '../domain/exemption.ts';
-import { type Facts, ownText, ownTexts } from '../domain/facts.ts';
+import { type Facts, ownTexts } from '../domain/facts.ts';
 import type { IntentBasis } from '../domain/intent.ts';
 import type { Api, Clock } from '../domain/ports.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { StoreReader } from '../domain/store.ts';
+import type { ActionOnTarget } from '../domain/target-key.ts';
 
 interface Asking {
   api: Api;
   store: Pick<StoreReader, 'exemptions'>;
   clock: Clock;
+  actions: KnownTraits;
   active(): { rules: readonly Pick<Rule, 'id' | 'subject'>[] };
 }
 
 export async function exemptionOf(
-  { api, store, clock, active }: Asking,
-  intent: { target: string; basis: readonly Pick<IntentBasis, 'rule' | 'subjectId'>[] },
+  { api, store, clock, actions, active }: Asking,
+  intent: ActionOnTarget & { basis: readonly Pick<IntentBasis, 'rule' | 'subjectId'>[] },
   records: readonly Facts[],
   among?: readonly Exemption[],
 ): Promise<Exemption | undefined> {
@@ -29,15 +32,21 @@ export async function exemptionOf(
     const kind = kinds.get(rule);
     return kind === undefined ? [] : [{ kind, id: subjectId, fields: {} }];
   });
-  const all = [...records, ...(await devicesOfMapping(api, intent.target, records))];
+  const all = [...records, ...(await devicesHit(api, intent, actions, records))];
   const owners = exemptions.asksForOwnerRecords ? await ownersOf(api, all) : new Map<string, Facts>();
   return exemptions.protecting([...subjects, ...partiesOfRecords(all, owners)]);
 }
 
-/** A user's deletion names one device of the user, `SERIAL EMAIL`: its devices are touched too. */
-async function devicesOfMapping(api: Api, target: string, records: readonly Facts[]): Promise<Facts[]> {
-  const email = records.map((record) => ownText(record, 'Email')).find((text) => text && target.endsWith(` ${text}`));
-  return email ? api.devicesOfSerial(target.slice(0, -(email.length + 1))) : [];
+/** Where the records just read are not the devices themselves: a user's deletion hits those of one serial number. */
+async function devicesHit(
+  api: Api,
+  { action, target, settings = {} }: ActionOnTarget,
+  actions: KnownTraits,
+  records: readonly Facts[],
+): Promise<Facts[]> {
+  if (records.length === 0 || records.some((record) => Object.hasOwn(record, 'DeviceID'))) return [];
+  const serial = actions.get(action)?.target.serialOf?.(target, settings);
+  return serial === undefined ? [] : api.devicesOfSerial(serial);
 }
 
 /** The records of everybody who owns one of these devices, by lower-case e-mail. */

@@ -2,7 +2,8 @@
 // Order: events first (they fill the windows), users before devices when `$owners` is read, devices before users for `$devices`.
 import { readBundles } from '../act/actions/bundle-membership.ts';
 import { Exemptions } from '../decide/exemptions.ts';
-import { type Bundles, MEMBERSHIP } from '../domain/bundles.ts';
+import { fieldsWritten } from '../domain/action.ts';
+import type { Bundles } from '../domain/bundles.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { type Facts, own } from '../domain/facts.ts';
 import type { UsedAcceptance } from '../domain/operator.ts';
@@ -18,8 +19,8 @@ import { type Consumer, pullSource, skippedReading } from '../pull/pull-source.t
 import { redactedBaseline } from '../pull/redacted-baseline.ts';
 import { acceptReading } from './accepted-reading.ts';
 import type { PullEngine, RunRules } from './engine.ts';
-import { needsExemptOwners, needsMappedDevices } from './exemption-needs.ts';
 import type { JudgeView, PulledSnapshot } from './pulled-snapshot.ts';
+import { needsExemptOwners, readsBundles, unpagedForActions } from './reading-needs.ts';
 
 /** What a pass over one source gives: its judgement, and the values that the trust gate compares. */
 interface Pass {
@@ -46,6 +47,7 @@ class SnapshotPull {
   private readonly devices = new Map<string, Facts[]>();
   private readonly unavailable = new Set<Source>();
   private readonly watched: ReadonlyMap<string, ReadonlySet<string>>;
+  private readonly unpagedForActions: ReadonlySet<Source>;
   private readonly exemptions: Exemptions;
   private readonly exemptOwners = new Map<string, Facts>();
   private readonly accepted: UsedAcceptance[] = [];
@@ -60,6 +62,7 @@ class SnapshotPull {
     private readonly openState: OpenState,
   ) {
     this.watched = watchedSubjects(openState);
+    this.unpagedForActions = unpagedForActions(rules.rules, engine.actions);
     this.exemptions = new Exemptions(openState.exemptions ?? [], run.startedAt);
     for (const source of SOURCES) this.sources[source] = skippedReading(source, run.startedAt);
   }
@@ -73,18 +76,16 @@ class SnapshotPull {
     else if (needs.sources.has('users') && !needs.devices) await this.pullSubjects('users', 'user');
     else if (needsExemptOwners(this.exemptions, needs.sources)) await this.pullSubjects('users', undefined);
     if (needs.sources.has('devices')) await this.pullSubjects('devices', 'device');
-    else if (needsMappedDevices(this.rules.rules, needs.sources)) await this.pullSubjects('devices', undefined);
+    else if (this.unpagedForActions.has('devices')) await this.pullSubjects('devices', undefined);
     if (needs.sources.has('users') && needs.devices) await this.pullSubjects('users', 'user');
     if (needs.sources.has('services')) await this.pullSubjects('services', 'service');
     if (this.asksForBundles()) this.bundles = await this.pullBundles();
     return this.result(throughout(begun, this.engine.steady.read()));
   }
 
-  /** A target already so is skipped, and a person's reversal is seen, for bundles too: asked when an action is about one. */
   private asksForBundles(): boolean {
     const named = [...this.rules.rules.flatMap((rule) => rule.then), ...this.openState.claims];
-    const writing = named.some(({ action }) => this.engine.actions.get(action)?.fieldWritten === MEMBERSHIP);
-    return writing && this.sources.services.state === 'read';
+    return readsBundles(named, this.engine.actions) && this.sources.services.state === 'read';
   }
 
   /** What cannot be read is not told, as on servers without such a list: the last look before each call reads again. */
@@ -130,7 +131,11 @@ class SnapshotPull {
   private async pullSubjects(source: Subjects, kind: SubjectKind | undefined): Promise<void> {
     const { engine, rules } = this;
     const owners = source === 'devices' && this.exemptions.asksForOwners; // only the unpaged list names them
-    const unpaged = source === 'services' || owners || rules.evaluator.needs.unpaged.has(source);
+    const unpaged =
+      source === 'services' ||
+      owners ||
+      this.unpagedForActions.has(source) ||
+      rules.evaluator.needs.unpaged.has(source);
     const baseline = redactedBaseline(await engine.store.baseline(source));
     const pulled = await pullSource({
       api: engine.api,
@@ -164,8 +169,8 @@ class SnapshotPull {
 
   /** A fresh one for each attempt: nothing of a broken attempt is kept. */
   private consumer(source: Subjects, kind: SubjectKind | undefined): Consumer<Pass> {
-    if (source === 'devices') this.fleet = new FleetIndex();
-    const judge = kind && this.rules.evaluator.judge(kind, this.judgeContext());
+    if (source === 'devices') this.fleet = new FleetIndex(fieldsWritten(this.engine.actions, 'device'));
+    const judge = kind && this.rules.evaluator.judge(kind, this.judgeContext(kind));
     const join = this.joiner(source);
     const exempt = this.exemptKeeper(source);
     const { fleet } = this;
@@ -183,8 +188,9 @@ class SnapshotPull {
     };
   }
 
-  private judgeContext() {
+  private judgeContext(kind: SubjectKind) {
     return {
+      fieldsWritten: fieldsWritten(this.engine.actions, kind),
       ...this.view(),
       nowMs: this.run.startedAt,
       isOpen: (rule: string, subjectId: string) => this.watched.get(subjectId)?.has(rule) ?? false,

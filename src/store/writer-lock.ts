@@ -19,6 +19,9 @@ export interface WriterLock {
   release(): void;
 }
 
+/** INVARIANT: a connection that nothing refers to is closed by garbage collection, and its lock is free then. */
+const held = new Set<Database.Database>();
+
 /** Takes the lock, or throws AppError `store_locked` at once: nobody waits behind a daemon. */
 export function takeWriterLock(databaseFile: string): WriterLock {
   openDatabase(databaseFile).close(); // makes the folder, and says clearly when it cannot be written
@@ -30,6 +33,7 @@ export function takeWriterLock(databaseFile: string): WriterLock {
     connection.close();
     throw storeError(error, addressFile);
   }
+  held.add(connection);
   return {
     announce: (address) => {
       try {
@@ -44,6 +48,7 @@ export function takeWriterLock(databaseFile: string): WriterLock {
       } catch {
         // A disk that turned read-only keeps it: whoever finds it asks whether that daemon lives.
       } finally {
+        held.delete(connection);
         connection.close();
       }
     },

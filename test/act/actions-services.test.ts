@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import { type LoadedRule, parseRule, problemLine } from '../../src/evaluate/index.ts';
-import { type OnPlatform, QUIET_MS, startOnPlatform } from '../run/engine-on-platform.ts';
+import { type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
 
 const SERVICE = 'shop.east';
 

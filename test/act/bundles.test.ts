@@ -4,7 +4,7 @@ import { ACTIONS } from '../../src/act/actions.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { type LoadedRule, parseRule, problemLine } from '../../src/evaluate/index.ts';
 import { resolveIntent } from '../../src/operator/resolve-intent.ts';
-import { type OnPlatform, QUIET_MS, startOnPlatform } from '../run/engine-on-platform.ts';
+import { type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
 
 const SERVICE = 'shop.east';
 const BUNDLE = '9007199254740993001';

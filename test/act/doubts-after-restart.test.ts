@@ -1,6 +1,6 @@
 // test: doubts of an earlier process, while the wall clock was set and no process ran to see it.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type OnPlatform, QUIET_MS, startOnPlatform } from '../run/engine-on-platform.ts';
+import { type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,6 +1,6 @@
 // test: a dry run sends no writing request, whatever earlier live runs left behind.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../run/engine-on-platform.ts';
+import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
 
 let on: OnPlatform;
 beforeEach(() => {

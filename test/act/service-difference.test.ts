@@ -4,7 +4,7 @@ import { ACTIONS } from '../../src/act/actions.ts';
 import type { Plan } from '../../src/domain/plan.ts';
 import { parseRule, problemLine } from '../../src/evaluate/index.ts';
 import { buildReport, reportJson, reportMarkdown, reportText } from '../../src/report/index.ts';
-import { type OnPlatform, type Round, startOnPlatform } from '../run/engine-on-platform.ts';
+import { type OnPlatform, type Round, startOnPlatform } from '../support/engine-on-platform.ts';
 
 const SERVICE = 'shop.east';
 const PORT = { spec: { backend: { target: { port: '8443' } } } };

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { decidePlan, planDigest, type SealInput, sealPlan } from '../../src/approve/plans.ts';
 import type { Plan, PlannedIntent } from '../../src/domain/plan.ts';
-import { intent, plan } from '../store/stored-nouns.ts';
+import { intent, plan } from '../support/stored-nouns.ts';
 
 const { action, target, settings, undo, basis, effect } = intent;
 const planned: PlannedIntent = {

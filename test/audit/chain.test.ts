@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { linkEntry, verifyChain } from '../../src/audit/chain.ts';
 import { type AuditEntry, GENESIS } from '../../src/domain/audit-entry.ts';
-import { openStore } from '../store/stored-nouns.ts';
+import { openStore } from '../support/stored-nouns.ts';
 
 const SIZE = 12;
 

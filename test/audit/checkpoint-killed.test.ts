@@ -2,9 +2,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { built } from '../support/built.ts';
 import { ChainFolder } from './checkpoint-chain.ts';
 
-const WRITER = new URL('./checkpoint-writer.ts', import.meta.url).pathname;
+const WRITER = built('test/audit/checkpoint-writer.ts');
 let folder: ChainFolder;
 beforeAll(() => {
   folder = new ChainFolder();
@@ -13,7 +14,7 @@ afterAll(() => folder.remove());
 
 /** Kills the writer when it has told of so many runs, wherever it is by then. */
 async function killAfter(runs: number): Promise<void> {
-  const child = spawn(process.execPath, ['--import', 'tsx', WRITER, folder.file], {
+  const child = spawn(process.execPath, [WRITER, folder.file], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { resumeEverything } from '../../src/operator/commands.ts';
-import { commandOrThrow } from '../commands/in-process.ts';
-import { type Organization, startOrganization } from '../scenarios/organization.ts';
+import { commandOrThrow } from '../support/in-process.ts';
+import { type Organization, startOrganization } from '../support/organization.ts';
 
 let org: Organization;
 beforeEach(async () => {

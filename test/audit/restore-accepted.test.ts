@@ -7,8 +7,8 @@ import type { Store } from '../../src/domain/store.ts';
 import { answerPlan } from '../../src/operator/answer-plan.ts';
 import { applyPlan } from '../../src/operator/apply-plan.ts';
 import { resumeEverything, stopEverything } from '../../src/operator/commands.ts';
-import { commandOrThrow } from '../commands/in-process.ts';
-import { type Organization, startOrganization } from '../scenarios/organization.ts';
+import { commandOrThrow } from '../support/in-process.ts';
+import { type Organization, startOrganization } from '../support/organization.ts';
 
 const ANA = { by: 'ana', reason: 'maintenance' };
 let org: Organization;

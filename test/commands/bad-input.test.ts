@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { takeWriterLock } from '../../src/store/writer-lock.ts';
 import { systemClock } from '../../src/system/clock.ts';
-import { BAN_COMPROMISED, type Organization, startOrganization } from '../scenarios/organization.ts';
-import { type Ended, type StartOptions, startTrustward, trustward } from './trustward.ts';
+import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
+import { type Ended, type StartOptions, startTrustward, trustward } from '../support/trustward.ts';
 
 const NOBODY = 65_534;
 

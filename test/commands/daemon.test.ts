@@ -3,8 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BAN_COMPROMISED, DISABLE_FAILING, type Organization, startOrganization } from '../scenarios/organization.ts';
-import { type Started, startTrustward, trustward } from './trustward.ts';
+import { BAN_COMPROMISED, DISABLE_FAILING, type Organization, startOrganization } from '../support/organization.ts';
+import { type Started, startTrustward, trustward } from '../support/trustward.ts';
 
 let org: Organization;
 let env: Record<string, string>;

@@ -16,8 +16,8 @@ import { verifyCopy } from '../../src/commands/db-backup.ts';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { backupDatabase } from '../../src/store/backup.ts';
 import { systemClock } from '../../src/system/clock.ts';
-import { type Organization, startOrganization } from '../scenarios/organization.ts';
-import { command } from './in-process.ts';
+import { command } from '../support/in-process.ts';
+import { type Organization, startOrganization } from '../support/organization.ts';
 
 let org: Organization;
 let kept: string;

@@ -17,8 +17,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { loadRuleFolder } from '../../src/rule-set/rule-holder.ts';
-import { command } from './in-process.ts';
-import { trustward } from './trustward.ts';
+import { command } from '../support/in-process.ts';
+import { trustward } from '../support/trustward.ts';
 
 let dir: string;
 beforeEach(() => {

@@ -4,8 +4,8 @@ import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
-import { type Organization, startOrganization } from '../scenarios/organization.ts';
-import { command } from './in-process.ts';
+import { command } from '../support/in-process.ts';
+import { type Organization, startOrganization } from '../support/organization.ts';
 
 const TOKEN = /^tw_[\w-]{43}\n$/;
 let org: Organization;

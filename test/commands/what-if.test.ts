@@ -6,8 +6,8 @@ import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
 import type { Report } from '../../src/report/index.ts';
 import { openDatabase, openReadOnly } from '../../src/store/database.ts';
 import { takeWriterLock } from '../../src/store/writer-lock.ts';
-import { BAN_COMPROMISED, DISABLE_FAILING, type Organization, startOrganization } from '../scenarios/organization.ts';
-import { type Answered, command } from './in-process.ts';
+import { type Answered, command } from '../support/in-process.ts';
+import { BAN_COMPROMISED, DISABLE_FAILING, type Organization, startOrganization } from '../support/organization.ts';
 
 const TRIED = DISABLE_FAILING.replace('}, 5]', '}, 2]').replace('mode: approve', 'mode: enforce');
 

@@ -2,7 +2,7 @@
 // In: a console whose tokens live for a minute. Out: tests of what each caller may, and for how long.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { KEY_SCOPES } from '../../src/management/contract.ts';
-import { type Organization, openOrganization } from './organization.ts';
+import { type Organization, openOrganization } from '../support/console-organization.ts';
 
 let org: Organization;
 beforeEach(async () => {

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/console/store/database.ts';
 import { openDatabase as openEngineDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { openOrganization } from './organization.ts';
+import { openOrganization } from '../support/console-organization.ts';
 
 let folder: string;
 let file: string;

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseExact } from '../../src/management/contract.ts';
-import { type Organization, openOrganization, readAnswer } from './organization.ts';
+import { type Organization, openOrganization, readAnswer } from '../support/console-organization.ts';
 
 let org: Organization;
 beforeEach(async () => {

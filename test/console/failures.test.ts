@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Organization, openOrganization } from './organization.ts';
+import { type Organization, openOrganization } from '../support/console-organization.ts';
 
 let folder: string;
 let org: Organization;

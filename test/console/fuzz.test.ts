@@ -2,8 +2,8 @@
 // In: generated requests within the process, and raw bytes over a socket. Out: tests that the server goes on.
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Organization, openOrganization } from '../support/console-organization.ts';
 import { fuzz } from './fuzzing.ts';
-import { type Organization, openOrganization } from './organization.ts';
 
 describe('generated and mutated requests', () => {
   it(

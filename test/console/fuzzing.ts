@@ -3,7 +3,7 @@
 import { equal, ok } from 'node:assert/strict';
 import fc from 'fast-check';
 import { ENDPOINT_IDS, ENDPOINTS, type Endpoint, type EndpointId, parseExact } from '../../src/management/contract.ts';
-import { type Organization, openOrganization } from './organization.ts';
+import { type Organization, openOrganization } from '../support/console-organization.ts';
 
 interface FuzzRequest {
   id: EndpointId;

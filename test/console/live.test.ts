@@ -3,7 +3,7 @@
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ConsoleOptions } from '../../src/console/console.ts';
-import { type Organization, openOrganization } from './organization.ts';
+import { type Organization, openOrganization } from '../support/console-organization.ts';
 
 let org: Organization;
 afterEach(() => org.console.close());

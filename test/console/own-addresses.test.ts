@@ -2,7 +2,7 @@
 // In: callers with and without a credential. Out: tests of what they show, and to whom.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ENDPOINT_IDS, ENDPOINTS } from '../../src/management/contract.ts';
-import { type Organization, openOrganization } from './organization.ts';
+import { type Organization, openOrganization } from '../support/console-organization.ts';
 
 let org: Organization;
 beforeEach(async () => {

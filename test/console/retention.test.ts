@@ -1,7 +1,7 @@
 // test console: the event log's retention: two weeks, or the last 10,000 events.
 // In: a log that keeps 100 events, so that its edge is near. Out: tests of lists and counts at that edge.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Organization, openOrganization, START_MS } from './organization.ts';
+import { type Organization, openOrganization, START_MS } from '../support/console-organization.ts';
 
 let org: Organization;
 beforeEach(async () => {

@@ -2,7 +2,7 @@
 // In: seeds and counts. Out: tests over what the API then shows.
 import { describe, expect, it } from 'vitest';
 import type { SeedOptions } from '../../src/console/console.ts';
-import { openOrganization } from './organization.ts';
+import { openOrganization } from '../support/console-organization.ts';
 
 const PATHS = ['/api/v1/devices', '/api/v1/endusers', '/api/v1/registered_services', '/api/v1/events?limit=10000'];
 

@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { systemClock } from '../../src/system/clock.ts';
-import { DISABLE_FAILING, type Organization, startOrganization } from '../scenarios/organization.ts';
+import { DISABLE_FAILING, type Organization, startOrganization } from '../support/organization.ts';
 
 const NEVER = '0 0 1 1 *';
 

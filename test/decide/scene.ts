@@ -19,7 +19,7 @@ import { attemptKey } from '../../src/domain/store.ts';
 import { SOURCES, type Source } from '../../src/domain/subjects.ts';
 import type { SubjectSummary } from '../../src/domain/target.ts';
 import type { Judgement, VerdictName } from '../../src/domain/verdict.ts';
-import { countingIds } from '../run/engine-on-platform.ts';
+import { countingIds } from '../support/engine-on-platform.ts';
 import { HOUR, type SceneSubject, summaryOf, T0 } from './builders.ts';
 
 export class Scene {
@@ -321,5 +321,5 @@ function stored(decision: Decision, writtenAt: number): StoredDecision {
 }
 
 function fleetDevice({ id, name, platform, model, owners, state }: SubjectSummary): FleetDevice {
-  return { id, name, platform, model, owners, banned: state.Banned };
+  return { id, name, platform, model, owners, state };
 }

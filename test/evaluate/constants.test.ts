@@ -7,7 +7,7 @@ const COMPROMISED = { '==': [{ var: 'MdmData.CompromisedStatus' }, 'TRUE'] };
 const score = { var: 'TrustData.EntityTrustscore' };
 const count = { event_count: { severity: 'ERROR', within: '10m' } };
 
-describe('a rule that bans everybody, or nobody, whatever the data', () => {
+describe('a condition that is the same whatever the data', () => {
   it.each<[string, unknown]>([
     ['a field is itself', { '==': [{ var: 'Platform' }, { var: 'Platform' }] }],
     ['a field is not itself', { and: [COMPROMISED, { '!=': [{ var: 'Platform' }, { var: 'Platform' }] }] }],
@@ -28,7 +28,7 @@ describe('a rule that bans everybody, or nobody, whatever the data', () => {
     ['the empty pattern matches', { matches: [{ var: 'DeviceFriendlyName' }, ''] }],
     ['a pattern matches anything', { matches: [{ var: 'DeviceFriendlyName' }, '(?s).*'] }],
     ['an event is what it is', { '>=': [{ event_count: { within: '1h', where: { '!': false } } }, 5] }],
-  ])('%s', (_, when) => {
+  ])('is refused where %s', (_, when) => {
     const problems = problemsOf(when);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(/this is always (true|false|the same): /);
@@ -42,17 +42,17 @@ describe('a rule that bans everybody, or nobody, whatever the data', () => {
     ['two fields that may agree', { '!=': [{ var: 'Platform' }, { var: 'Model' }] }],
     ['answers that are written out', { if: [COMPROMISED, true, false] }],
     ['a condition compared with its wanted truth', { '==': [COMPROMISED, false] }],
-  ])('is not suspected in %s', (_, when) => {
+  ])('is allowed: %s', (_, when) => {
     expect(problemsOf(when)).toEqual([]);
   });
 
-  it('compares with a value that the field does not have, unless the field is declared to have others', () => {
+  it('is refused for a value that the field cannot have, unless the field is declared to have others', () => {
     const when = { '!=': [{ var: 'Ownership' }, 'Leased'] };
     expect(problemsOf(when)).toEqual([expect.stringContaining('known: Corporate Dedicated,')]);
     expect(problemsOf(when, { declares: { Ownership: 'text' } })).toEqual([]);
   });
 
-  it('is not looked for so eagerly that what json-logic-js can tell apart is refused', () => {
+  it('is found only where json-logic-js gives one answer, too', () => {
     const { compared, refused } = compareWithJsonLogic(77, 4_000);
     expect(refused).toBeLessThan(compared / 20);
   });

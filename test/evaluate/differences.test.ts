@@ -1,5 +1,5 @@
 // test: where the rule language differs from json-logic-js on purpose. docs/rules.md lists the same with the reasons;
-// what is unknown or refused for want of a fact stands in traps.test.ts.
+// traps.test.ts has what is unknown or refused because a fact is missing.
 import jsonLogic, { type RulesLogic } from 'json-logic-js';
 import { describe, expect, it, vi } from 'vitest';
 import type { Facts } from '../../src/domain/facts.ts';
@@ -46,7 +46,7 @@ describe('with both answers known', () => {
       'unknown',
     ],
     [
-      'an element that cannot be told is kept out',
+      'an element that is unknown is left out',
       { '!': [{ filter: [{ var: 'TrustData.Factors' }, { '==': [{ var: 'Value' }, 'FAIL'] }] }] },
       { TrustData: { Factors: [{ Name: 'a' }] } },
       true,
@@ -57,27 +57,27 @@ describe('with both answers known', () => {
     expect(verdictOf(ruleOf(when), record)).toBe(ours);
   });
 
-  it('times in two units are compared digit by digit', () => {
+  it('times in two units are compared as times', () => {
     const when = { '<': [{ var: 'LastLogin' }, { var: '$now' }] };
     const record = { LastLogin: BigInt(NOW_MS - 1_000) * 1_000_000n };
     expect(json(when, { ...record, $now: NOW_MS })).toBe(false);
     expect(verdictOf(ruleOf(when), record)).toBe('match');
   });
 
-  it('$now is out of sight inside an element', () => {
+  it('$now can be read inside an element', () => {
     const when = { all: [{ var: 'Roles' }, { '<': [0, { var: '$now' }] }] };
     expect(json(when, { Roles: ['a'], $now: NOW_MS })).toBe(false);
     expect(verdictOf(ruleOf(when), { Roles: ['a'] })).toBe('match');
   });
 
-  it('log prints', () => {
+  it('log prints nothing', () => {
     const print = vi.spyOn(console, 'log').mockImplementation(() => undefined);
     expect(verdictOf(ruleOf({ '==': [{ log: { var: 'OS' } }, 'x'] }), { OS: 'x' })).toBe('match');
     expect(print).not.toHaveBeenCalled();
     print.mockRestore();
   });
 
-  it('a count with a gap is a number', () => {
+  it('a count with a gap is unknown where json-logic-js would see a number', () => {
     const when = { '<': [{ event_count: { within: '10m' } }, 1] };
     expect(verdictOf(ruleOf(when), { DeviceID: 'd' }, contextOf({ coverage: [] }))).toBe('unknown');
   });

@@ -1,4 +1,4 @@
-// test: explanations: they say what judging says, name the facts with age and source, and their flips do flip.
+// test: explanations agree with judging, name the facts with age and source, and their flips do flip.
 import { describe, expect, it } from 'vitest';
 import type { Facts } from '../../src/domain/facts.ts';
 import { type ExplainContext, explain, explanationText } from '../../src/evaluate/index.ts';
@@ -21,7 +21,7 @@ const record = (status: string, ageMs: number): Facts => ({
 });
 
 describe('an explanation', () => {
-  it('hides why a device was not banned', () => {
+  it('shows why a device was not banned', () => {
     const text = explanationText(explain(compromised, record('FALSE', 3_600_000), context()));
     expect(text).toContain('a-rule (a-rule) does not match device d1: no_match');
     expect(text).toContain('false    MdmData.CompromisedStatus == "TRUE"');
@@ -38,19 +38,19 @@ describe('an explanation', () => {
     [21_622_000, '6h ago'],
     [3.5 * 86_400_000, '3d ago'],
     [-90_000, '1m ahead'],
-  ])('gives an age of %d ms in seconds that nobody reads', (ageMs, words) => {
+  ])('shows an age of %d ms in the largest unit that fits', (ageMs, words) => {
     const readAtMs = { devices: NOW_MS - ageMs };
     const explanation = explain(compromised, record('FALSE', 0), context({ readAtMs }));
     expect(explanation.facts[0]?.ageMs).toSatisfy(Number.isInteger);
     expect(explanationText(explanation)).toContain(`[devices, read ${words}, MdmData.Timestamp just now`);
   });
 
-  it('hides that a report of 7 days and an hour is too old for a limit of 7 days', () => {
+  it('shows that a report of 7 days and an hour is too old for a limit of 7 days', () => {
     const text = explanationText(explain(compromised, record('FALSE', 169 * 3_600_000), context()));
     expect(text).toContain('MdmData.Timestamp 7d ago (too old: at most 7d)');
   });
 
-  it('hides that a fact is stale, and that two facts would have to change', () => {
+  it('shows that a fact is stale, and which two facts would have to change', () => {
     const explanation = explain(compromised, record('FALSE', 30 * 86_400_000), context());
     expect(explanation).toMatchObject({ verdict: 'unknown', missing: ['MdmData.CompromisedStatus'] });
     expect(explanation.reason).toContain('is stale');
@@ -60,7 +60,7 @@ describe('an explanation', () => {
     ]);
   });
 
-  it('does not count the events it was given', () => {
+  it('counts the events it is given', () => {
     const rule = ruleOf({ '>=': [{ event_count: { severity: 'ERROR', within: '10m' } }, 5] });
     const events = Array.from({ length: 4 }, (_, i) =>
       eventOf(`e${i}`, NOW_MS - i, { deviceId: 'd1', severity: 'ERROR' }),
@@ -75,7 +75,7 @@ describe('an explanation', () => {
     ]);
   });
 
-  it('does not look inside lists', () => {
+  it('looks inside lists', () => {
     const rule = ruleOf({ some: [{ var: 'TrustData.Factors' }, { '==': [{ var: 'Value' }, 'FAIL'] }] });
     const explanation = explain(
       rule,
@@ -88,7 +88,7 @@ describe('an explanation', () => {
     ]);
   });
 
-  it('says something else than the verdict, or names a change that changes nothing', () => {
+  it('agrees with the verdict, and each change that it names changes it', () => {
     const grammar = new Grammar(77);
     let flips = 0;
     for (let i = 0; i < 300; i++) {

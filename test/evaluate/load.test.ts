@@ -20,16 +20,16 @@ const parse = (text: string, file = 'x.yaml'): string[] => {
 const GOOD = 'subject: device\nwhen: { "==": [{ var: MdmData.CompromisedStatus }, "TRUE"] }\nthen: ban_device\n';
 
 describe('a rules folder', () => {
-  it('is empty, and that is called a problem', async () => {
+  it('may be empty', async () => {
     expect(await load()).toMatchObject({ rules: [], problems: [] });
   });
 
-  it('is missing, and that is taken for an empty one', async () => {
+  it('is refused where it is missing', async () => {
     dir = join(dir, 'none');
     await expect(load()).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('hides the problems of one file behind those of another, or a good rule behind a bad one', async () => {
+  it('gives the problems of every file, and the good rules beside them', async () => {
     mkdirSync(join(dir, 'sub'));
     writeFileSync(join(dir, 'a.yaml'), `id: a-rule\n${GOOD}sevrity: high\n`);
     writeFileSync(
@@ -51,7 +51,7 @@ describe('a rules folder', () => {
     ]);
   });
 
-  it('has an id twice', async () => {
+  it('has each id once', async () => {
     writeFileSync(join(dir, 'a.yaml'), `id: same\n${GOOD}`);
     writeFileSync(join(dir, 'b.yaml'), `title: B\nid: same\n${GOOD}`);
     const { rules, problems } = await load();
@@ -61,7 +61,7 @@ describe('a rules folder', () => {
     ]);
   });
 
-  it('has another hash after a test was added, or the same after a condition was changed', async () => {
+  it('keeps its hash when a test is added, and changes it with a condition', async () => {
     writeFileSync(join(dir, 'a.yaml'), `id: a\n${GOOD}`);
     const first = await load();
     writeFileSync(join(dir, 'a.yaml'), `id: a\n${GOOD}tests: [{ name: clean, expect: no_match }]\n`);
@@ -102,11 +102,11 @@ describe('a file', () => {
     ['that is empty', '', 'x.yaml', 'expected a rule'],
     ['of zero bytes', '\u0000\u0000', 'x.yaml', 'not text'],
     ['that wants to set a prototype', '{"__proto__": {"id": "x"}}', 'x.json', 'there is no `__proto__`'],
-  ])('%s is accepted, or ends the process', (_, text, file, words) => {
+  ])('%s is refused with its place', (_, text, file, words) => {
     expect(parse(text, file).join('\n')).toContain(words);
   });
 
-  it('names a duration without a unit, a wrong mode and a missing action', () => {
+  it('is refused for a duration without a unit, a wrong mode and a missing action, all at once', () => {
     const lines = parse(
       'id: Bad Id\nsubject: device\nwhen: {missing: [OS]}\nmode: enfroce\nfor: 10\ncooldown: 1hour\nfresh: {MdmData.Source: 7d}\n',
     );
@@ -120,7 +120,7 @@ describe('a file', () => {
     ]);
   });
 
-  it('pairs an action with a subject it cannot act on, or gives it settings it does not have', () => {
+  it('is refused for an action that cannot act on its subject, or that lacks such settings', () => {
     expect(problemsOf({ missing: ['OS'] }, { then: 'disable_service' })[0]).toContain('acts on a service');
     expect(problemsOf({ missing: ['OS'] }, { then: [{ action: 'ban_device', with: { x: 1 } }] })[0]).toContain(
       'takes no settings',
@@ -137,7 +137,7 @@ describe('a file', () => {
 });
 
 describe('what must be pulled', () => {
-  it('the unpaged list is not asked for, or events are, though no rule counts them', () => {
+  it('is the unpaged list where a rule needs it, and events only where a rule counts them', () => {
     expect(compileRules([ruleOf({ '<': [{ var: 'LoginCount' }, 1] })]).needs).toEqual({
       sources: new Set(['devices']),
       unpaged: new Set(['devices']),
@@ -156,7 +156,7 @@ describe('what must be pulled', () => {
     });
   });
 
-  it('owners are read, and their fields are not kept', () => {
+  it('includes the fields of owners that a rule reads', () => {
     const owners = compileRules([
       ruleOf({ some: [{ var: '$owners' }, { and: [{ in_group: 'Admins' }, { '<': [{ var: 'LoginCount' }, 3] }] }] }),
     ]);
@@ -174,7 +174,7 @@ describe('what must be pulled', () => {
   });
 });
 
-it('the JSON Schema that editors read is not the one of this format', () => {
+it('the JSON Schema that editors read is the one of this format', () => {
   const kept = JSON.parse(readFileSync(new URL('../../rules/rule.schema.json', import.meta.url), 'utf8'));
   expect(kept).toEqual(rulesJsonSchema());
 });

@@ -25,7 +25,7 @@ describe('a rule that patches a service', () => {
     ['Domain', { metadata: { tags: null } }],
     ['$spec.spec.backend.target.tls', { spec: { backend: null } }],
     ['OIDCEnabled', { spec: { http_settings: { oidc_settings: { enabled: true } } } }],
-  ])('reads %s, which it writes by %j', (path, patch) => {
+  ])('may not read %s when it writes %j', (path, patch) => {
     expect(patched(path, patch)).toEqual([
       expect.stringContaining(`\`when\` reads \`${path}\`, which \`update_service\` itself writes`),
     ]);
@@ -37,18 +37,18 @@ describe('a rule that patches a service', () => {
     ['$spec.metadata.tags.domain', tags],
     ['$spec.spec.backend.target.tls', { spec: { backend: { target: { port: '443' } } } }],
     ['ServiceName', { metadata: { description: 'x' } }],
-  ])('may not read %s, though it writes %j alone', (path, patch) => {
+  ])('may read %s when it writes %j', (path, patch) => {
     expect(patched(path, patch)).toEqual([]);
   });
 
-  it('with a patch that is none is told so twice', () => {
+  it('gets one problem for a patch that is none', () => {
     expect(patched('$spec.kind', {})).toEqual([expect.stringContaining('at least one member')]);
     expect(patched('$spec.kind', 1)).toEqual([expect.stringContaining('at least one member')]);
   });
 });
 
 describe('a rule that bans', () => {
-  it.each(['TRUE', 'x'])('reads Banned with the default %s', (fallback) => {
+  it.each(['TRUE', 'x'])('may not read Banned, also with the default %s', (fallback) => {
     expect(problemsOf('device', { '==': [{ var: ['Banned', fallback] }, 'TRUE'] }, 'ban_device').join('\n')).toContain(
       '`when` reads `Banned`, which `ban_device` itself writes',
     );
@@ -60,7 +60,7 @@ describe('a rule of two actions', () => {
   const add = (bundle: string) => ({ action: 'add_to_bundle', with: { bundle } });
   const remove = (bundle: string) => ({ action: 'remove_from_bundle', with: { bundle } });
 
-  it('does a thing and undoes it', () => {
+  it('may not do a thing and undo it', () => {
     expect(problemsOf('device', { missing: ['OS'] }, ['ban_device', 'unban_device'])).toEqual([
       expect.stringContaining('`unban_device` undoes `ban_device` of the same rule; name one of them'),
     ]);
@@ -68,7 +68,7 @@ describe('a rule of two actions', () => {
     expect(problemsOf('service', when, [add('b1'), remove('b1')])).toHaveLength(1);
   });
 
-  it('cannot move a service from one bundle to another', () => {
+  it('may move a service from one bundle to another', () => {
     expect(problemsOf('service', when, [remove('b1'), add('b2')])).toEqual([]);
   });
 });

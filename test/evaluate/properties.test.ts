@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Fact, Facts } from '../../src/domain/facts.ts';
 import { compileRules, type LoadedRule } from '../../src/evaluate/index.ts';
-import { prepareRule } from '../../src/evaluate/judge-once.ts';
+import { prepareRule } from '../../src/evaluate/judge/judge-once.ts';
 import { contextOf, problemsOf, ruleOf, verdictOf } from './sample-traits.ts';
 import { Grammar, seeded } from './typed-grammar.ts';
 
@@ -76,7 +76,7 @@ describe('what one fact alone decides', () => {
     {},
   ];
 
-  it('is told without asking the condition, and wrongly', () => {
+  it('is what the condition itself answers', () => {
     const rules = conditions.map((when, index) => ruleOf(when, { id: `rule-${index}` }));
     const context = contextOf();
     for (const value of values) {
@@ -98,7 +98,7 @@ describe('with facts missing', () => {
   const random = seeded(12);
   const records = Array.from({ length: 40 }, () => damaged(grammar.device(), random));
 
-  it('an unknown becomes a match by adding an and', () => {
+  it('an unknown never becomes a match by adding an `and`', () => {
     for (let i = 0; i + 1 < whens.length; i++) {
       const alone = ruleOf(whens[i]);
       const both = ruleOf({ and: [whens[i], whens[i + 1]] });
@@ -109,7 +109,7 @@ describe('with facts missing', () => {
     }
   });
 
-  it('a verdict depends on the order of operands', () => {
+  it('a verdict does not depend on the order of operands', () => {
     for (let i = 0; i + 2 < whens.length; i += 3) {
       const three = [whens[i], whens[i + 1], whens[i + 2]];
       for (const name of ['and', 'or']) {
@@ -120,7 +120,7 @@ describe('with facts missing', () => {
     }
   });
 
-  it('a verdict depends on which other rules are judged with it', () => {
+  it('a verdict does not depend on which other rules are judged with it', () => {
     const rules = whens.map((when, index) => ruleOf(when, { id: `rule-${index}` }));
     for (const record of records) {
       const together = verdicts(rules, record);
@@ -130,7 +130,7 @@ describe('with facts missing', () => {
     }
   });
 
-  it('knowing more turns a match into its opposite', () => {
+  it('knowing more never turns a match into its opposite', () => {
     const whole = records.map(() => grammar.device());
     for (const when of whens) {
       // Defaults and `missing` are said to depend on absence, and `if` of a list of missing ones as well.
@@ -144,7 +144,7 @@ describe('with facts missing', () => {
     }
   });
 
-  it('negation of an unknown is known', () => {
+  it('the negation of an unknown is unknown', () => {
     for (const when of whens) {
       const [rule, negated] = [ruleOf(when), ruleOf({ '!': [when] })];
       for (const record of records.slice(0, 5)) {

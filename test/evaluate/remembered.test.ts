@@ -76,7 +76,7 @@ const device = fc
   });
 
 describe('a pass over many records', () => {
-  it('gives one the verdict that another had, or one by what it does not own', () => {
+  it('judges each by its own properties, whatever came before it', () => {
     fc.assert(
       fc.property(fc.array(device, { minLength: 2, maxLength: 40 }), (records) => {
         const alone = records.map(([, owned]) => counted(judged([owned])));
@@ -87,7 +87,7 @@ describe('a pass over many records', () => {
     );
   });
 
-  it('counts a value more or less often than it came', () => {
+  it('counts each value as often as it comes', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 150, maxLength: 300 }), (scores) => {
         const { values } = judged(scores.map((EntityTrustscore) => ({ TrustData: { EntityTrustscore } })));

@@ -1,4 +1,4 @@
-// test: rule tests inside rule files: the shipped rules, coverage, mutants, tests that could not fail, formats.
+// test: rule tests inside rule files: the shipped rules, coverage, mutants, tests that cannot fail, formats.
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { formatTestReport, loadRules, runRuleTests, type TestReport } from '../../src/evaluate/index.ts';
@@ -12,7 +12,7 @@ function run(tests: unknown[], when: unknown = compromised, more: object = {}, m
 }
 
 describe('the shipped rules', () => {
-  it('are refused, fail their tests, leave a condition unseen or a mutant unnoticed', async () => {
+  it('pass their tests, which see every condition and notice every mutant', async () => {
     const { rules, problems } = await loadRules(SHIPPED, { traits: TRAITS });
     expect(problems).toEqual([]);
     expect(rules.map((rule) => rule.id)).toEqual([
@@ -34,13 +34,13 @@ describe('the shipped rules', () => {
 });
 
 describe('a test', () => {
-  it('that fails is passed over', () => {
+  it('that fails is reported', () => {
     const report = run([{ name: 'clean', given: { MdmData: { CompromisedStatus: 'TRUE' } }, expect: 'no_match' }]);
     expect(report).toMatchObject({ ok: false, passed: 0, failed: 1 });
     expect(report.rules[0]?.tests[0]?.message).toBe('expected no_match, got match');
   });
 
-  it('of an unknown with another reason passes', () => {
+  it('of an unknown fails where the reason is another', () => {
     const given = { MdmData: { CompromisedStatus: null } };
     const right = run([{ name: 'a', given, expect: { verdict: 'unknown', reasons: ['MdmData.CompromisedStatus'] } }]);
     expect(right.rules[0]?.tests[0]?.ok).toBe(true);
@@ -48,15 +48,15 @@ describe('a test', () => {
     expect(report.rules[0]?.tests[0]?.message).toBe('expected the reason `OS`, got `MdmData.CompromisedStatus`');
   });
 
-  it('that could not fail, or is not there at all, is passed over', () => {
+  it('that cannot fail, or is not there at all, is reported', () => {
     expect(run([]).rules[0]?.problems).toEqual(['the rule has no tests']);
     const idle = { or: [{ missing: ['OS'] }, { '!': [{ missing: ['OS'] }] }] };
     expect(run([{ name: 'a', expect: 'match' }], idle).rules[0]?.problems).toEqual([
-      'its tests could not fail: whatever the facts, the rule seems to say match',
+      'its tests cannot fail: no change of facts was found that gives another verdict than match',
     ]);
   });
 
-  it('never expects a match, or leaves mutants unnoticed, and all is said to be well', () => {
+  it('must expect a match somewhere, and notice mutants', () => {
     const never = run([{ name: 'clean', expect: 'no_match' }]);
     expect(never.ok).toBe(false);
     expect(formatTestReport(never, 'text')).toContain('FAIL no test expects `match`');
@@ -75,7 +75,7 @@ describe('a test', () => {
     expect(formatTestReport(mutated, 'text')).toMatch(/: not well: a-rule\n$/);
   });
 
-  it('misses a condition that was never unknown, or a mutant', () => {
+  it('that is missing for a condition or for a mutant is named', () => {
     const report = run(
       [{ name: 'a', given: { TrustData: { EntityTrustscore: 10 } }, expect: 'match' }],
       { '<': [{ var: 'TrustData.EntityTrustscore' }, 50] },
@@ -91,7 +91,7 @@ describe('a test', () => {
     );
   });
 
-  it('cannot say who owns a device, what the spec of a service is, or how old a time is', () => {
+  it('can give the owners of a device, the spec of a service and the age of a time', () => {
     const owners = run(
       [
         { name: 'a', owners: [{ Groups: 'Contractors' }], expect: 'match' },
@@ -120,13 +120,13 @@ describe('a report', () => {
     { name: 'a <b> & "c"', expect: 'match' },
     { name: 'd', given: { MdmData: { CompromisedStatus: 'TRUE' } }, expect: 'match' },
   ]);
-  it('in JUnit form breaks on names, or loses a failure', () => {
+  it('in JUnit form escapes names and keeps every failure', () => {
     const xml = formatTestReport(report, 'junit');
     expect(xml).toContain('<testsuite name="a-rule" tests="2" failures="1">');
     expect(xml).toContain('name="a &lt;b&gt; &amp; &quot;c&quot;"');
     expect(xml).toContain('<failure message="expected match, got no_match"/>');
   });
-  it('in JSON form is no JSON', () => {
+  it('in JSON form is JSON', () => {
     expect(JSON.parse(formatTestReport(report, 'json'))).toMatchObject({ ok: false, passed: 1, failed: 1 });
   });
 });

@@ -6,7 +6,7 @@ const when = { '==': [{ var: 'MdmData.CompromisedStatus' }, 'TRUE'] };
 const withTest = (test: object, more: object = {}) =>
   problemsOf(when, { ...more, tests: [{ name: 'a', expect: 'no_match', ...test }] });
 
-describe('a test that would pass because it gives nothing', () => {
+describe('a test that gives what is not there', () => {
   it.each<[string, object, RegExp]>([
     ['a misspelt field', { given: { Ownersip: 'Other' } }, /there is no field `Ownersip`; did you mean `Ownership`\?/],
     ['one within a part', { given: { MdmData: { CompromizedStatus: 'TRUE' } } }, /did you mean `CompromisedStatus`\?/],
@@ -15,16 +15,16 @@ describe('a test that would pass because it gives nothing', () => {
     ['one of an event', { events: [{ severty: 'ERROR', ago: '1m' }] }, /did you mean `severity`\?/],
     ['devices of a device', { devices: [{ Banned: 'TRUE' }] }, /`devices` are given to rules over a user/],
     ['the spec of a device', { given: { $spec: {} } }, /`\$spec` is a service's/],
-  ])('%s', (_, test, words) => {
+  ])('is refused for %s', (_, test, words) => {
     expect(withTest(test)).toEqual([expect.stringMatching(words)]);
   });
 
-  it('two tests of one name', () => {
+  it('is refused for a name that another test has', () => {
     const tests = [1, 2].map(() => ({ name: 'a', expect: 'no_match' }));
     expect(problemsOf(when, { tests })).toEqual([expect.stringMatching(/two tests are named `a`/)]);
   });
 
-  it('but not one whose values are of a wrong type, or whose field is declared', () => {
+  it('is allowed values of a wrong type, and fields that are declared', () => {
     expect(withTest({ given: { LoginCount: 'many', LastLogin: { ago: '3d' }, MdmData: null, OS: { x: 1 } } })).toEqual(
       [],
     );

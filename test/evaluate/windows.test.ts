@@ -25,11 +25,11 @@ function countOf(when: object, events: TrustEvent[], context = contextOf(), reco
 }
 
 describe('a window', () => {
-  it('counts an id twice', () => {
+  it('counts an id once', () => {
     expect(countOf({ event_count: { within: '10m' } }, [failure('a', 1), failure('a', 1), failure('a', 2)])).toBe(1);
   });
 
-  it('counts what has left it, or misses what is at its edge', () => {
+  it('counts what is at its edge, and not what has left it', () => {
     const events = [
       failure('edge', 10 * MINUTE),
       failure('gone', 10 * MINUTE + 1),
@@ -39,12 +39,12 @@ describe('a window', () => {
     expect(countOf({ event_count: { within: '10m' } }, events)).toBe(2);
   });
 
-  it('counts a less severe event', () => {
+  it('counts no less severe event', () => {
     const events = ['DEBUG', 'INFO', 'WARN', 'ERROR'].map((severity, i) => failure(`s${i}`, 1, { severity }));
     expect(countOf({ event_count: { severity: 'WARN', within: '10m' } }, events)).toBe(2);
   });
 
-  it("counts another device's events", () => {
+  it("counts no other device's events", () => {
     const others = [
       failure('a', 1, { deviceId: 'd2', serialNumber: 'S2' }),
       failure('b', 1, { deviceId: undefined, serialNumber: 'S2' }),
@@ -52,7 +52,7 @@ describe('a window', () => {
     expect(countOf({ event_count: { within: '10m' } }, others)).toBe(0);
   });
 
-  it('misses events that name the device by its serial number alone, or counts one with both names twice', () => {
+  it('counts events that name the device by its serial number alone, and one with both names once', () => {
     const events = [
       failure('a', 1),
       failure('b', 1, { deviceId: undefined }),
@@ -70,7 +70,7 @@ describe('a window', () => {
     ).toBe(2);
   });
 
-  it('counts the events of a user whose e-mail differs in case, and of a service of another cluster', () => {
+  it('counts the events of a user whose e-mail differs in case, and none of a service of another cluster', () => {
     const user = ruleOf({ '>=': [{ event_count: { within: '1h' } }, 1] }, {}, 'user');
     expect(
       verdictOf(user, { Email: 'Ada@Example.com' }, contextOf(), [eventOf('u', NOW_MS, { email: 'ada@example.com' })]),
@@ -83,7 +83,7 @@ describe('a window', () => {
     expect(verdictOf(service, record, contextOf(), [eventOf('s', NOW_MS, { serviceName: 'web' })])).toBe('match');
   });
 
-  it('gives another count than counting anew, after events come late and the clock goes back', () => {
+  it('gives the same count as counting anew, after events come late and the clock goes back', () => {
     const random = seeded(5);
     const rule = ruleOf({ '>=': [{ event_count: { within: '10m' } }, 3] });
     const evaluator = compileRules([rule]);
@@ -106,7 +106,7 @@ describe('a window', () => {
     }
   });
 
-  it('keeps what has left it long ago', () => {
+  it('forgets what has left it long ago', () => {
     const evaluator = compileRules([ruleOf(fiveErrors)]);
     for (let hour = 0; hour < 100; hour++) {
       evaluator.observe(
@@ -152,7 +152,7 @@ describe('with a gap in the event log', () => {
     expect(verdictOf(ruleOf(when), DEVICE, contextOf(gap), errors(known))).toBe(verdict);
   });
 
-  it('a count of nothing is taken for none', () => {
+  it('a count of nothing is not taken for none', () => {
     const none = ruleOf({ '==': [{ event_count: { within: '10m' } }, 0] });
     expect(verdictOf(none, DEVICE, contextOf({ coverage: [] }))).toBe('unknown');
     expect(verdictOf(none, DEVICE, contextOf())).toBe('match');
@@ -162,7 +162,7 @@ describe('with a gap in the event log', () => {
     );
   });
 
-  it('coverage in adjoining pieces is a gap, or a log read some seconds before the run is', () => {
+  it('adjoining pieces of coverage leave no gap, nor does a log read some seconds before the run', () => {
     const pieces = [
       { fromMs: NOW_MS - 5 * MINUTE + 1, toMs: NOW_MS - 10_000 },
       { fromMs: NOW_MS - 60 * MINUTE, toMs: NOW_MS - 5 * MINUTE },
@@ -173,11 +173,11 @@ describe('with a gap in the event log', () => {
 
 describe('time since the last event', () => {
   const since = { since_last_event: { action: 'Authorized', within: '1h' } };
-  it('is unknown for a device that was quiet for the whole window', () => {
+  it('is at least the window for a device that was quiet for all of it', () => {
     expect(verdictOf(ruleOf({ '>=': [since, '1h'] }), DEVICE)).toBe('match');
     expect(verdictOf(ruleOf({ '>': [since, '2h'] }), DEVICE)).toBe('unknown');
   });
-  it('ignores an event, or guesses across a gap', () => {
+  it('is that of the newest event, and is not guessed across a gap', () => {
     const events = [failure('a', 30 * MINUTE, { action: 'Authorized' })];
     expect(verdictOf(ruleOf({ '==': [since, '30m'] }), DEVICE, contextOf(), events)).toBe('match');
     const gap = contextOf({ coverage: [{ fromMs: NOW_MS - 10 * MINUTE, toMs: NOW_MS }] });
@@ -195,7 +195,7 @@ describe('where', () => {
   };
   const from = (id: string, ip: string | undefined): TrustEvent =>
     failure(id, 1, { body: ip ? { user_principal: { client: { ip_address: ip } } } : {} });
-  it('counts an event that it cannot be told for', () => {
+  it('makes a count uncertain where it is unknown for an event', () => {
     expect(verdictOf(ruleOf(when), DEVICE, contextOf(), [from('a', '10.0.0.1'), from('b', '10.0.0.1')])).toBe('match');
     expect(verdictOf(ruleOf(when), DEVICE, contextOf(), [from('a', '10.0.0.1'), from('b', '10.0.0.2')])).toBe(
       'no_match',
@@ -213,7 +213,7 @@ describe('where', () => {
     ['has a key that is none', { within: '10m', sevrity: 'ERROR' }, 'did you mean `severity`'],
     ['has a severity that is none', { within: '10m', severity: 'ERR' }, 'did you mean `ERROR`'],
     ['asks for the time', { within: '10m', where: { '>': [{ age: { var: 'created_at' } }, 5] } }, 'use `within`'],
-  ])('a filter %s', (_, filter, words) => {
+  ])('refuses a filter that %s', (_, filter, words) => {
     expect(problemsOf({ '>=': [{ event_count: filter }, 1] }).join('\n')).toContain(words);
   });
 });

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { explainSubject } from '../../src/explain/explain-subject.ts';
 import { stopEverything } from '../../src/operator/commands.ts';
 import { exempt } from '../../src/operator/exempt.ts';
-import { BAN_COMPROMISED, DISABLE_FAILING, type Organization, startOrganization } from '../scenarios/organization.ts';
+import { BAN_COMPROMISED, DISABLE_FAILING, type Organization, startOrganization } from '../support/organization.ts';
 
 const WIDE = 'limits: { max: 1000, percent: 100 }';
 const rule = (id: string, more: string) => `id: ${id}\ntitle: ${id}\nseverity: high\nmode: enforce\n${more}\n`;

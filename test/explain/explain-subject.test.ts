@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { explainedText } from '../../src/commands/explained-text.ts';
 import type { RunRecord } from '../../src/domain/store.ts';
 import { explainSubject } from '../../src/explain/explain-subject.ts';
-import { BAN_COMPROMISED, DISABLE_FAILING, type Organization, startOrganization } from '../scenarios/organization.ts';
+import { BAN_COMPROMISED, DISABLE_FAILING, type Organization, startOrganization } from '../support/organization.ts';
 
 const SERVICE = 'disable-failing-service';
 const DEVICE = 'ban-compromised-device';

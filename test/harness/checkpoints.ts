@@ -3,7 +3,7 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { keyIdOf, sealWith } from '../../src/audit/checkpoint.ts';
 import { CheckpointFile } from '../../src/audit/checkpoint-file.ts';
-import type { Life } from './crash.ts';
+import type { Life } from '../support/crash.ts';
 
 /** Always the same, so that equal seeds sign equal bytes: an Ed25519 key in PKCS #8. */
 const KEY = createPrivateKey({

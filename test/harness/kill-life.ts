@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { composeReader } from '../../src/compose/compose.ts';
 import type { FaultInput } from '../../src/console/console.ts';
 import { systemClock } from '../../src/system/clock.ts';
-import { type Organization, startOrganization } from '../scenarios/organization.ts';
+import { type Organization, startOrganization } from '../support/organization.ts';
 import { Dice } from './dice.ts';
 
 export const CAST = ['KILL-1', 'KILL-2', 'KILL-3', 'KILL-4', 'KILL-5', 'KILL-6', 'KILL-7', 'KILL-8'] as const;

@@ -1,11 +1,11 @@
 // harness: two daemons on one database, raced 100 times, with SIGSTOP and SIGKILL: never two are active, and the lock of a
 // killed one is free at once. Run by `npm run test:long`; it prints its figures.
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Organization, startOrganization } from '../scenarios/organization.ts';
+import { built } from '../support/built.ts';
+import { type Organization, startOrganization } from '../support/organization.ts';
 
-const ROOT = new URL('../../', import.meta.url).pathname;
 const ROUNDS = Number(process.env.RACE_ROUNDS ?? 100);
 
 type Ending = { kind: 'active' } | { kind: 'refused'; code: number | null; line: string };
@@ -14,7 +14,7 @@ class Daemon {
   readonly child: ChildProcess;
   readonly began: Promise<Ending>;
   constructor(env: Record<string, string>) {
-    this.child = spawn(process.execPath, [`${ROOT}dist/main.js`, 'serve'], {
+    this.child = spawn(process.execPath, [built('src/main.ts'), 'serve'], {
       env: { ...process.env, ...env, TRUSTWARD_LISTEN: '127.0.0.1:0' },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -48,7 +48,6 @@ class Daemon {
 describe('two daemons on one database', () => {
   let org: Organization;
   beforeAll(async () => {
-    execFileSync('npm', ['run', '--silent', 'build'], { cwd: ROOT });
     org = await startOrganization({ devices: 20 });
     await org.composition.close();
   });

@@ -4,11 +4,12 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { describe, expect, it } from 'vitest';
+import { built } from '../support/built.ts';
 import { addFigures, type CampaignFigures, figuresLine, noFigures } from './campaign.ts';
 
 const CRASH_POINTS = Number(process.env.SIM_CRASH_POINTS ?? 100_000);
 const FIRST_SEED = Number(process.env.SIM_FIRST_SEED ?? 1);
-const WORKER = new URL('./campaign-worker.ts', import.meta.url).pathname;
+const WORKER = built('test/harness/campaign-worker.ts');
 const LIMIT_MS = 600_000;
 
 describe('an engine that crashes at any await, for long', () => {
@@ -30,7 +31,7 @@ describe('an engine that crashes at any await, for long', () => {
 });
 
 async function campaign(from: number, stride: number, crashPoints: number): Promise<CampaignFigures> {
-  const child: ChildProcess = fork(WORKER, [from, stride, crashPoints].map(String), { execArgv: ['--import', 'tsx'] });
+  const child: ChildProcess = fork(WORKER, [from, stride, crashPoints].map(String), { execArgv: [] });
   const exited = once(child, 'exit').then(([code]) => {
     throw new Error(`a worker ended early, with code ${code}`);
   });

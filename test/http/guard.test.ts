@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { openEndpoint, TOKENS } from './endpoint.ts';
+import { openEndpoint, TOKENS } from '../support/endpoint.ts';
 
 const READING = [
   '/api/runs',

@@ -2,8 +2,8 @@
 import { request } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Listening, listen } from '../../src/http/listen.ts';
-import { addRun } from '../report/filled-store.ts';
-import { openEndpoint, TOKENS } from './endpoint.ts';
+import { openEndpoint, TOKENS } from '../support/endpoint.ts';
+import { addRun } from '../support/filled-store.ts';
 
 const AUTHORIZATION = { authorization: `Bearer ${TOKENS.admin}` };
 

@@ -1,7 +1,7 @@
 // http: a person's ways in and out: each needs the scope `approve` and a reason, and is recorded in the token's name.
 import { describe, expect, it } from 'vitest';
-import { addRun, intent } from '../report/filled-store.ts';
-import { bodyOf, openEndpoint } from './endpoint.ts';
+import { bodyOf, openEndpoint } from '../support/endpoint.ts';
+import { addRun, intent } from '../support/filled-store.ts';
 
 const WHY = { reason: 'because' };
 const EXEMPTION = { subject: { kind: 'device', id: 'd1' }, owner: 'Ana', reason: 'travel', until: '7d' };

@@ -1,7 +1,7 @@
 // http: what was decided and what stands can be asked for, filtered and paged.
 import { describe, expect, it } from 'vitest';
-import { addRun, decision, intent, plan } from '../report/filled-store.ts';
-import { bodyOf, openEndpoint, RULE } from './endpoint.ts';
+import { bodyOf, openEndpoint, RULE } from '../support/endpoint.ts';
+import { addRun, decision, intent, plan } from '../support/filled-store.ts';
 
 describe('GET /api/decisions', () => {
   it('filters by rule, subject, target, decision and run', async () => {

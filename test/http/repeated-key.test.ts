@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { repeatedKey } from '../../src/http/repeated-key.ts';
-import { openEndpoint } from './endpoint.ts';
+import { openEndpoint } from '../support/endpoint.ts';
 
 describe('a body that gives a key twice', () => {
   it.each([

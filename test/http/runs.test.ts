@@ -1,8 +1,8 @@
 // http: runs are triggered, listed and reported to other programs.
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { addRun, decision, START_MS } from '../report/filled-store.ts';
-import { bodyOf, openEndpoint } from './endpoint.ts';
+import { bodyOf, openEndpoint } from '../support/endpoint.ts';
+import { addRun, decision, START_MS } from '../support/filled-store.ts';
 
 describe('POST /api/runs', () => {
   it('answers 202 with the id and address of the run that has begun', async () => {

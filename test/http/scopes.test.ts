@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { SCOPES, type Scope } from '../../src/domain/endpoint-token.ts';
-import { openEndpoint } from './endpoint.ts';
+import { openEndpoint } from '../support/endpoint.ts';
 
 const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 const ROWS = [...README.matchAll(/^\| `(GET|POST|PUT|DELETE) (\/[^`]*)` \| `?(read|trigger|approve|admin)`? \|/gm)].map(

@@ -2,7 +2,7 @@
 import { type ClientRequest, request } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { listen } from '../../src/http/listen.ts';
-import { openEndpoint, TOKENS } from './endpoint.ts';
+import { openEndpoint, TOKENS } from '../support/endpoint.ts';
 
 const ADMIN = { authorization: `Bearer ${TOKENS.admin}` };
 const RUN = JSON.stringify({ mode: 'dry-run', wait: true });

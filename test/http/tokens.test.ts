@@ -6,10 +6,10 @@ import { tokenHash } from '../../src/http/tokens.ts';
 import { addToken, revokeToken, type TokenParts } from '../../src/operator/endpoint-tokens.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { newToken } from '../../src/system/secrets.ts';
-import { fakeClock, openStore } from '../report/filled-store.ts';
-import { countingIds } from '../run/engine-on-platform.ts';
-import { silentLog } from '../scenarios/organization.ts';
-import { bodyOf, openEndpoint } from './endpoint.ts';
+import { bodyOf, openEndpoint } from '../support/endpoint.ts';
+import { countingIds } from '../support/engine-on-platform.ts';
+import { fakeClock, openStore } from '../support/filled-store.ts';
+import { silentLog } from '../support/organization.ts';
 
 const MADE = 'tw_made-0123456789';
 const DAY_MS = 86_400_000;

@@ -63,6 +63,15 @@ describe('a text stays as it is', () => {
   });
 });
 
+test.each([
+  ['{"a":0,"\\\\u":0}', '{"a":0,"\\u0078y":0}', 'xy'],
+  ['{"a":0,"\\\\":0}', '{"a":0,"\\"":0}', '"'],
+  ['{"a":0,"\\\\":0}', '[{"a":"b\\\\"},{"a":0,"\\n" :0}]', '\n'],
+])('a key with an escape keeps its name, whatever keys came before it: %s', (before, text, key) => {
+  parseExact(before);
+  expect([parseExact(text)].flat().at(-1)).toEqual({ a: 0, [key]: 0 });
+});
+
 describe('other numbers are what JSON.parse makes of them', () => {
   test.each([
     '{"a":1e400}',

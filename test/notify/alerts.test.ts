@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Alerts } from '../../src/notify/alerts.ts';
-import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../run/engine-on-platform.ts';
-import { alertsOf } from './alerts-of.ts';
+import { alertsOf } from '../support/alerts-of.ts';
+import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
 
 let on: OnPlatform;
 let alerts: Alerts;

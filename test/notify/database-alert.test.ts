@@ -5,8 +5,8 @@ import type { StoreFault } from '../../src/domain/store-fault.ts';
 import { Alerts } from '../../src/notify/alerts.ts';
 import { DatabaseAlert } from '../../src/notify/database-alert.ts';
 import type { Webhook } from '../../src/notify/settings.ts';
-import { banRule, type OnPlatform, startOnPlatform } from '../run/engine-on-platform.ts';
-import { silentLog } from '../scenarios/organization.ts';
+import { banRule, type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
+import { silentLog } from '../support/organization.ts';
 
 const FULL: StoreFault = { kind: 'full', since: 1_000, text: 'the disk is full: make room' };
 const webhook = (name: string): Webhook => ({

@@ -9,8 +9,8 @@ import type { Random } from '../../src/domain/ports.ts';
 import { parseRule } from '../../src/evaluate/index.ts';
 import { Deliveries, pauseAfter } from '../../src/notify/delivery.ts';
 import type { Webhook } from '../../src/notify/settings.ts';
-import { type OnPlatform, QUIET_MS, startOnPlatform } from '../run/engine-on-platform.ts';
-import { silentLog } from '../scenarios/organization.ts';
+import { type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
+import { silentLog } from '../support/organization.ts';
 
 const never = new AbortController().signal;
 const half: Random = { next: () => 0.5 };

@@ -5,8 +5,8 @@ import type { Alerts } from '../../src/notify/alerts.ts';
 import { addExemption, endExemption, resumeEverything, stopEverything } from '../../src/operator/commands.ts';
 import { buildReport, reportMarkdown, reportText } from '../../src/report/index.ts';
 import { RunQueue } from '../../src/schedule/run-queue.ts';
-import { type OnPlatform, startOnPlatform } from '../run/engine-on-platform.ts';
-import { alertsOf } from './alerts-of.ts';
+import { alertsOf } from '../support/alerts-of.ts';
+import { type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { notificationListCommand } from '../../src/commands/operator-lists.ts';
-import { bodyOf, type Endpoint, openEndpoint } from '../http/endpoint.ts';
-import { fakeClock, openStore } from '../report/filled-store.ts';
+import { bodyOf, type Endpoint, openEndpoint } from '../support/endpoint.ts';
+import { fakeClock, openStore } from '../support/filled-store.ts';
 
 interface Listed {
   notifications: { id: string; status: string; ageSeconds: number; attempts: number; lastAnswer: string | null }[];

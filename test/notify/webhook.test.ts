@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Notification } from '../../src/domain/notification.ts';
 import type { Webhook } from '../../src/notify/settings.ts';
 import { deliver } from '../../src/notify/webhook.ts';
-import { CERTIFICATE, type Receiver, startReceiver } from './receiver.ts';
+import { CERTIFICATE, type Receiver, startReceiver } from '../support/receiver.ts';
 
 const NOW_MS = 1_800_000_000_000;
 const SECRET = 'a secret of some length';

@@ -1,6 +1,6 @@
 // test: an approved plan whose target a person changed back before it is applied, with no run in between that could have seen it.
 import { afterEach, describe, expect, it } from 'vitest';
-import { banRule, type OnPlatform, startOnPlatform } from '../run/engine-on-platform.ts';
+import { banRule, type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 
 let on: OnPlatform;
 afterEach(() => on.close());

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import type { Facts } from '../../src/domain/facts.ts';
 import { type LoadedRule, parseRule, problemLine } from '../../src/evaluate/index.ts';
-import { CaseWorld } from '../run/case-world.ts';
-import { type OnPlatform, QUIET_MS, startOnPlatform } from '../run/engine-on-platform.ts';
+import { CaseWorld } from '../support/case-world.ts';
+import { type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
 
 function failing(then: string, revert: boolean): LoadedRule {
   return parsed(`

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { releaseClaims } from '../../src/operator/release-claims.ts';
 import { resolveIntent } from '../../src/operator/resolve-intent.ts';
 import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
-import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../run/engine-on-platform.ts';
+import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
 
 let on: OnPlatform;
 afterEach(() => on.close());

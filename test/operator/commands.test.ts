@@ -13,7 +13,7 @@ import { exempt } from '../../src/operator/exempt.ts';
 import { releaseClaims } from '../../src/operator/release-claims.ts';
 import { type Resolution, resolveIntent } from '../../src/operator/resolve-intent.ts';
 import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
-import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../run/engine-on-platform.ts';
+import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
 
 const ADA = { by: 'ada', reason: 'because' };
 const HOUR = 3_600_000;

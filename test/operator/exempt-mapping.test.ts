@@ -4,7 +4,7 @@ import { ACTIONS } from '../../src/act/actions.ts';
 import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
 import { type ExplainDeps, explainSubject } from '../../src/explain/explain-subject.ts';
 import { addExemption, type ExemptionRequest } from '../../src/operator/commands.ts';
-import { type OnPlatform, startOnPlatform } from '../run/engine-on-platform.ts';
+import { type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 
 const ANN = 'ann@example.com';
 const BOB = 'bob@example.com';

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Plan } from '../../src/domain/plan.ts';
 import { answerPlan } from '../../src/operator/answer-plan.ts';
 import { buildReport, reportText } from '../../src/report/index.ts';
-import { alertsOf } from '../notify/alerts-of.ts';
-import { banRule, type OnPlatform, startOnPlatform } from '../run/engine-on-platform.ts';
+import { alertsOf } from '../support/alerts-of.ts';
+import { banRule, type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildProgram } from '../../src/commands/program.ts';
-import { type Ended, trustward } from '../commands/trustward.ts';
-import { CERTIFICATE, type Receiver, startReceiver } from '../notify/receiver.ts';
-import { DISABLE_FAILING, type Organization, startOrganization } from '../scenarios/organization.ts';
+import { DISABLE_FAILING, type Organization, startOrganization } from '../support/organization.ts';
+import { CERTIFICATE, type Receiver, startReceiver } from '../support/receiver.ts';
+import { type Ended, trustward } from '../support/trustward.ts';
 import { CANARY, hostile, serviceWith } from './secret-forms.ts';
 
 /** Reads the record as a whole and acts on it, so that facts, evidence and answers are written. */

@@ -7,7 +7,7 @@ import {
   DISABLE_FAILING,
   type Organization,
   startOrganization,
-} from '../scenarios/organization.ts';
+} from '../support/organization.ts';
 
 const OTHER = DISABLE_FAILING.replace('disable-failing-service', 'other-rule').replace('}, 5]', '}, 50]');
 

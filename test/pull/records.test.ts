@@ -137,11 +137,12 @@ describe('the index of serial numbers', () => {
   });
 
   it('tells all devices of one serial number, in the order in which they were read', () => {
-    const index = new FleetIndex();
+    const index = new FleetIndex(['Banned']);
     for (const id of ['a', 'b', 'c']) index.add(device(id, 'shared', { Platform: 'macOS', Banned: 'TRUE' }));
     index.add(device('d', 'own'));
     expect(index.devicesOf('shared').map(({ id }) => id)).toEqual(['a', 'b', 'c']);
-    expect(index.devicesOf('own')).toMatchObject([{ id: 'd', platform: '', banned: undefined }]);
+    expect(index.devicesOf('own')).toMatchObject([{ id: 'd', platform: '', state: { Banned: undefined } }]);
+    expect(index.devicesOf('shared').map(({ state }) => state)).toEqual(Array(3).fill({ Banned: 'TRUE' }));
     expect(index.devicesOf('nobody')).toEqual([]);
   });
 

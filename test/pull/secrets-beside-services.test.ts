@@ -6,7 +6,7 @@ import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
 import { readEvent } from '../../src/pull/event-record.ts';
 import { type Db, openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { type OnPlatform, startOnPlatform } from '../run/engine-on-platform.ts';
+import { type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 import { CANARY } from './secret-forms.ts';
 
 /** Reads fields that hold secrets: by their name, in their text, in a list, and one that holds none. */

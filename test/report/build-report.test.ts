@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { buildReport } from '../../src/report/build-report.ts';
 import { reportJson } from '../../src/report/json.ts';
-import { addLiveRun, addRun, decision, intent, openStore, plan, START_MS, tally } from './filled-store.ts';
+import { addLiveRun, addRun, decision, intent, openStore, plan, START_MS, tally } from '../support/filled-store.ts';
 
 describe('buildReport', () => {
   it('tells a dry run in the shape that other programs read', async () => {

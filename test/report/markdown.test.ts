@@ -4,7 +4,16 @@ import { describe, expect, it } from 'vitest';
 import { buildReport } from '../../src/report/build-report.ts';
 import { reportMarkdown } from '../../src/report/markdown.ts';
 import { md } from '../../src/report/markdown-text.ts';
-import { addLiveRun, addRun, decision, openStore, plan, type RunFill, START_MS, tally } from './filled-store.ts';
+import {
+  addLiveRun,
+  addRun,
+  decision,
+  openStore,
+  plan,
+  type RunFill,
+  START_MS,
+  tally,
+} from '../support/filled-store.ts';
 import { hostileText } from './hostile.ts';
 
 async function markdownOf(fill: RunFill): Promise<string> {

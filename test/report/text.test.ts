@@ -5,7 +5,7 @@ import { buildReport } from '../../src/report/build-report.ts';
 import { auditText, decisionsText } from '../../src/report/lists-text.ts';
 import { terminalTable, textWidth } from '../../src/report/terminal-table.ts';
 import { reportText } from '../../src/report/text.ts';
-import { addRun, decision, openStore, plan, type RunFill, tally } from './filled-store.ts';
+import { addRun, decision, openStore, plan, type RunFill, tally } from '../support/filled-store.ts';
 import { hostileText } from './hostile.ts';
 
 async function textOf(fill: RunFill, width?: number): Promise<string> {

@@ -7,7 +7,7 @@ import { ACTIONS } from '../../src/act/actions.ts';
 import type { Clock } from '../../src/domain/ports.ts';
 import { RuleHolder } from '../../src/rule-set/rule-holder.ts';
 import { type RuleWatch, watchRules } from '../../src/rule-set/rule-watch.ts';
-import { BAN_COMPROMISED, DISABLE_FAILING, silentLog } from '../scenarios/organization.ts';
+import { BAN_COMPROMISED, DISABLE_FAILING, silentLog } from '../support/organization.ts';
 
 let dir: string;
 beforeEach(() => {

@@ -2,7 +2,7 @@
 // what was claimed of the device is over with it.
 import { afterEach, describe, expect, it } from 'vitest';
 import { answerPlan } from '../../src/operator/answer-plan.ts';
-import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from './engine-on-platform.ts';
+import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
 
 let on: OnPlatform;
 afterEach(() => on.close());

@@ -1,6 +1,6 @@
 // test: one-shot runs, each of which is on another boot: a job over several nodes, a machine that is up for the run alone.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { banRule, type OnPlatform, type Round, startOnPlatform } from './engine-on-platform.ts';
+import { banRule, type OnPlatform, type Round, startOnPlatform } from '../support/engine-on-platform.ts';
 
 const HOUR_MS = 3_600_000;
 

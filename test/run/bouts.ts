@@ -14,7 +14,7 @@ import {
   type Step,
   type Subject,
   step,
-} from './cases.ts';
+} from '../support/cases.ts';
 
 type PairKind = 'device' | 'service';
 const IDS: { readonly [kind in PairKind]: readonly string[] } = { device: DEVICES, service: SERVICES };

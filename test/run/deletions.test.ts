@@ -5,7 +5,7 @@ import { ACTIONS } from '../../src/act/actions.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
 import { type ExplainDeps, explainSubject } from '../../src/explain/explain-subject.ts';
-import { type OnPlatform, startOnPlatform } from './engine-on-platform.ts';
+import { type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 
 const ANN = 'ann@example.com';
 const BOB = 'bob@example.com';

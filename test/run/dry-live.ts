@@ -3,8 +3,8 @@
 // then receives, what it receives when no dry run came before, and what the dry run itself sent.
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { Answer } from '../act/platform.ts';
-import { type Case, caseOf, FIELDS, type NamedReason, type Step, type Subject, subject } from './cases.ts';
+import { type Case, caseOf, FIELDS, type NamedReason, type Step, type Subject, subject } from '../support/cases.ts';
+import type { Answer } from '../support/platform.ts';
 import { ACTION_OF } from './sights.ts';
 import { Stage } from './stage.ts';
 

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { verifyChain } from '../../src/audit/chain.ts';
-import type { Answer } from '../act/platform.ts';
-import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from './engine-on-platform.ts';
+import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
+import type { Answer } from '../support/platform.ts';
 
 const DEVICES = ['d1', 'd2', 'd3'];
 

@@ -1,6 +1,6 @@
 // test: what the judge of a walk remembers of the trouble of one rule with one subject. In: what looks show. Out: whether it
 // lasts. It is over when it has been seen gone for as long as its rule says.
-import type { Shape } from './cases.ts';
+import type { Shape } from '../support/cases.ts';
 
 /** A rule and a subject whose trouble has been seen, and not been seen gone since, or not for long enough. */
 export interface Trouble {

@@ -4,9 +4,9 @@
 import type { ActionName } from '../../src/domain/action.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import { intentOfRow } from '../../src/store/rows.ts';
-import type { Call } from '../act/platform.ts';
-import type { Shape, Subject } from './cases.ts';
-import { QUIET_MS } from './engine-on-platform.ts';
+import type { Shape, Subject } from '../support/cases.ts';
+import { QUIET_MS } from '../support/engine-on-platform.ts';
+import type { Call } from '../support/platform.ts';
 import { beginTrouble, isOver, seeAgain, type Trouble } from './incidents.ts';
 import { noRequests, pathOf } from './paths.ts';
 import { ACTION_OF, IDS, INVERSE_OF, Sights } from './sights.ts';

@@ -6,7 +6,7 @@ import type { Facts } from '../../src/domain/facts.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import { type LoadedRule, parseRule, problemLine } from '../../src/evaluate/index.ts';
 import { releaseClaims } from '../../src/operator/release-claims.ts';
-import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from './engine-on-platform.ts';
+import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
 
 let on: OnPlatform;
 afterEach(() => on.close());

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
-import { banRule, type OnPlatform, startOnPlatform } from './engine-on-platform.ts';
+import { banRule, type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 
 let on: OnPlatform;
 afterEach(() => on.close());

@@ -1,6 +1,6 @@
 // test: an intent that is tried again rests on what wishes it now, on the row as in the audit.
 import { afterEach, describe, expect, it } from 'vitest';
-import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from './engine-on-platform.ts';
+import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
 
 let on: OnPlatform;
 afterEach(() => on.close());

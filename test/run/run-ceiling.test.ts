@@ -1,7 +1,7 @@
 // test: the ceiling of a run: what it did itself, what its approved plan does later, and what its successors do count together.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { releaseClaims } from '../../src/operator/release-claims.ts';
-import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from './engine-on-platform.ts';
+import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
 
 const PERSON = { by: 'ana', reason: 'known' };
 const held = banRule({ id: 'held', mode: 'approve', field: 'Other' });

@@ -6,7 +6,7 @@ import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
 import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
 import { type Db, openDatabase } from '../../src/store/database.ts';
 import { migrate, readMigrations } from '../../src/store/migrate.ts';
-import { type OnPlatform, QUIET_MS, startOnPlatform } from './engine-on-platform.ts';
+import { type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
 
 const FIELD = 'PasscodeStatus';
 const DEVICES = Array.from({ length: 40 }, (_, index) => `d${index}`);

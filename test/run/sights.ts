@@ -2,7 +2,7 @@
 // an action is aimed at and whether it is so, and whom it touches. In: a stage. Out: plain answers.
 import type { ActionName } from '../../src/domain/action.ts';
 import type { Facts } from '../../src/domain/facts.ts';
-import { BUNDLE, DEVICES, SERVICES, type Shape, type Subject, USERS } from './cases.ts';
+import { BUNDLE, DEVICES, SERVICES, type Shape, type Subject, USERS } from '../support/cases.ts';
 import type { Stage } from './stage.ts';
 
 /** window: it depends on events, and slides by itself. */

@@ -10,12 +10,12 @@ import { endExemption, resumeEverything } from '../../src/operator/commands.ts';
 import { exempt } from '../../src/operator/exempt.ts';
 import { releaseClaims } from '../../src/operator/release-claims.ts';
 import { resolveIntent } from '../../src/operator/resolve-intent.ts';
-import type { Call } from '../act/platform.ts';
-import { Crash, Life, mortal } from '../harness/crash.ts';
-import { freshDatabase } from '../harness/database.ts';
-import { CaseWorld } from './case-world.ts';
-import { type Case, ruleOf, type Shape, type Step, type Subject, type Sudden } from './cases.ts';
-import { type OnPlatform, startOnPlatform } from './engine-on-platform.ts';
+import { CaseWorld } from '../support/case-world.ts';
+import { type Case, ruleOf, type Shape, type Step, type Subject, type Sudden } from '../support/cases.ts';
+import { Crash, Life, mortal } from '../support/crash.ts';
+import { type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
+import { freshDatabase } from '../support/memory-database.ts';
+import type { Call } from '../support/platform.ts';
 
 const EXEMPT_MS = 7 * 86_400_000;
 const ADA = { by: 'ada', reason: 'because' };

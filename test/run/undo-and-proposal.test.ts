@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Mode } from '../../src/domain/mode.ts';
 import { type ExplainDeps, explainSubject } from '../../src/explain/explain-subject.ts';
-import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from './engine-on-platform.ts';
+import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
 
 let on: OnPlatform;
 afterEach(() => on.close());

@@ -2,8 +2,8 @@
 // fast-check's error with the shortest walk that it finds.
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import type { Case } from '../support/cases.ts';
 import { walkCase } from './bouts.ts';
-import type { Case } from './cases.ts';
 import { Judge } from './judge.ts';
 import { noRequests, type Path, type Requests } from './paths.ts';
 import { Stage } from './stage.ts';

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { LoadedRule } from '../../src/evaluate/index.ts';
 import { explainSubject } from '../../src/explain/explain-subject.ts';
 import { answerPlan } from '../../src/operator/answer-plan.ts';
-import { banRule, type OnPlatform, QUIET_MS, type Round, startOnPlatform } from './engine-on-platform.ts';
+import { banRule, type OnPlatform, QUIET_MS, type Round, startOnPlatform } from '../support/engine-on-platform.ts';
 
 let on: OnPlatform;
 afterEach(() => on.close());

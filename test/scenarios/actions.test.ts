@@ -11,8 +11,8 @@ import { answerPlan } from '../../src/operator/answer-plan.ts';
 import { applyPlan } from '../../src/operator/apply-plan.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { systemRandom } from '../../src/system/ids.ts';
-import { CERTIFICATE, type Receiver, startReceiver } from '../notify/receiver.ts';
-import { BAN_COMPROMISED, type Organization, startOrganization } from './organization.ts';
+import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
+import { CERTIFICATE, type Receiver, startReceiver } from '../support/receiver.ts';
 
 function rule(id: string, then: string, more = 'mode: enforce'): string {
   return `

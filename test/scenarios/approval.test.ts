@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { answerPlan } from '../../src/operator/answer-plan.ts';
 import { applyPlan } from '../../src/operator/apply-plan.ts';
-import { BAN_COMPROMISED, type Organization, type RunResult, startOrganization } from './organization.ts';
+import { BAN_COMPROMISED, type Organization, type RunResult, startOrganization } from '../support/organization.ts';
 
 const APPROVE = BAN_COMPROMISED.replace('mode: enforce', 'mode: approve');
 

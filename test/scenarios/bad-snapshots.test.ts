@@ -9,7 +9,7 @@ import {
   DISABLE_FAILING,
   type Organization,
   startOrganization,
-} from './organization.ts';
+} from '../support/organization.ts';
 
 const DEVICES = '/api/v1/devices';
 const [RULE, PAGED_RULE] = [BAN_COMPROMISED, BAN_BY_PAGES].map((rule) =>

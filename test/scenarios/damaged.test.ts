@@ -3,9 +3,9 @@
 import { closeSync, openSync, readFileSync, statSync, truncateSync, writeSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { trustward } from '../commands/trustward.ts';
+import { type Organization, startOrganization } from '../support/organization.ts';
+import { trustward } from '../support/trustward.ts';
 import { DAEMON_ENV, intentsOf, type RunningDaemon, startDaemonProcess } from './failing-disk.ts';
-import { type Organization, startOrganization } from './organization.ts';
 
 /** Entries of the audit before a daemon starts, at least. */
 const FILLED = 300;

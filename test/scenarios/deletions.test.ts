@@ -6,7 +6,7 @@ import { applyPlan } from '../../src/operator/apply-plan.ts';
 import { buildReport, reportMarkdown, reportText } from '../../src/report/index.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { systemRandom } from '../../src/system/ids.ts';
-import { type Organization, startOrganization } from './organization.ts';
+import { type Organization, startOrganization } from '../support/organization.ts';
 
 const [ANN, BOB] = ['ann.deleted@acme.example', 'bob.joined@acme.example'];
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Fact, own } from '../../src/domain/facts.ts';
 import { buildReport, reportJson, reportMarkdown, reportText } from '../../src/report/index.ts';
-import { type Organization, startOrganization } from './organization.ts';
+import { type Organization, startOrganization } from '../support/organization.ts';
 
 const ruleOver = (path: string) => `
 id: report-exact

@@ -4,7 +4,8 @@ import { chmodSync, chownSync, cpSync, mkdirSync, readdirSync, readFileSync, ren
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/system/clock.ts';
-import { trustward } from '../commands/trustward.ts';
+import { DISABLE_FAILING, type Organization, startOrganization } from '../support/organization.ts';
+import { trustward } from '../support/trustward.ts';
 import {
   committed,
   DAEMON_ENV,
@@ -17,7 +18,6 @@ import {
   readOnlyDisk,
   startDaemonProcess,
 } from './failing-disk.ts';
-import { DISABLE_FAILING, type Organization, startOrganization } from './organization.ts';
 
 const NOBODY = 65_534;
 

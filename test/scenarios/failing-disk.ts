@@ -7,8 +7,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { type Started, startTrustward } from '../commands/trustward.ts';
-import { type Organization, startOrganization } from './organization.ts';
+import { built } from '../support/built.ts';
+import { type Organization, startOrganization } from '../support/organization.ts';
+import { type Started, startTrustward } from '../support/trustward.ts';
 
 /** What a daemon of a test is started with: no run comes by itself after the first. */
 export const DAEMON_ENV = {
@@ -29,7 +30,7 @@ export interface FailingDisk {
   remove(): void;
 }
 
-const PRELOAD = new URL('./read-only-while.ts', import.meta.url).href;
+const PRELOAD = built('test/scenarios/read-only-while.ts');
 const newFolder = () => mkdtempSync(join(tmpdir(), 'trustward-disk-'));
 const forget = (dir: string) => rmSync(dir, { recursive: true, force: true });
 
@@ -75,7 +76,7 @@ export function readOnlyDisk(name = 'trustward.db'): FailingDisk {
   const dir = newFolder();
   const flag = join(dir, 'read-only');
   const env = {
-    NODE_OPTIONS: `--import tsx --import ${PRELOAD}`,
+    NODE_OPTIONS: `--import ${PRELOAD}`,
     READ_ONLY_WHILE: flag,
     READ_ONLY_NAME: name,
   };

@@ -5,7 +5,7 @@ import { planDigest } from '../../src/approve/plans.ts';
 import type { Plan } from '../../src/domain/plan.ts';
 import { answerPlan } from '../../src/operator/answer-plan.ts';
 import { applyPlan } from '../../src/operator/apply-plan.ts';
-import { BAN_COMPROMISED, type Organization, startOrganization } from './organization.ts';
+import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
 
 let org: Organization;
 let planId: string;

@@ -5,10 +5,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { verifyChain } from '../../src/audit/chain.ts';
 import type { FaultInput } from '../../src/console/console.ts';
 import { systemClock } from '../../src/system/clock.ts';
-import { type Organization, startOrganization } from './organization.ts';
+import { built } from '../support/built.ts';
+import { type Organization, startOrganization } from '../support/organization.ts';
 
-const MAIN = new URL('../../src/main.ts', import.meta.url).pathname;
-const SEAM = new URL('./kill-before-call.ts', import.meta.url).href;
+const MAIN = built('src/main.ts');
+const SEAM = built('test/scenarios/kill-before-call.ts');
 const SERIALS = ['KILL-1', 'KILL-2', 'KILL-3'];
 
 let org: Organization;
@@ -22,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => org.close());
 
 function startRun(): ChildProcess {
-  const args = ['--import', 'tsx', MAIN, 'run', '--mode', 'enforce', '--format', 'json'];
+  const args = [MAIN, 'run', '--mode', 'enforce', '--format', 'json'];
   return spawn(process.execPath, args, { env: { ...process.env, ...org.env }, stdio: 'ignore' });
 }
 
@@ -83,7 +84,7 @@ describe('a process that is killed around its call', () => {
   });
 
   it('between commit and call: the request never arrived, so it is read back twice and sent once', async () => {
-    const args = ['--import', 'tsx', '--import', SEAM, MAIN, 'run', '--mode', 'enforce'];
+    const args = ['--import', SEAM, MAIN, 'run', '--mode', 'enforce'];
     const env = { ...process.env, ...org.env, KILL_BEFORE: 'KILL-2' };
     const [, signal] = await once(spawn(process.execPath, args, { env, stdio: 'ignore' }), 'exit');
     expect(signal).toBe('SIGKILL');

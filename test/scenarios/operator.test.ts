@@ -1,8 +1,8 @@
 // scenario: people steer the real daemon over HTTP, and the command line does through it or, without it, by itself.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
-import { commandOrThrow } from '../commands/in-process.ts';
-import { BAN_COMPROMISED, type Organization, startOrganization } from './organization.ts';
+import { commandOrThrow } from '../support/in-process.ts';
+import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
 
 const TOKEN = 'steering-token-0123456789';
 const RULE = BAN_COMPROMISED.replace('revert: true', 'revert: true\nlimits: { max: 1000, percent: 100 }');

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { releaseClaims } from '../../src/operator/release-claims.ts';
 import { resolveIntent } from '../../src/operator/resolve-intent.ts';
-import { banRule, type OnPlatform, startOnPlatform } from '../run/engine-on-platform.ts';
+import { banRule, type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 
 const ANN = { by: 'ann', reason: 'seen in the console' };
 

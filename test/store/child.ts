@@ -6,7 +6,7 @@ import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { takeWriterLock } from '../../src/store/writer-lock.ts';
-import { FakeClock } from '../act/platform.ts';
+import { FakeClock } from '../support/platform.ts';
 
 const ROUNDS_MAX = 100_000;
 const [, , what, file] = process.argv as [string, string, string, string];
@@ -16,9 +16,10 @@ function say(value: object): void {
 }
 
 if (what === 'hold') {
-  takeWriterLock(file).announce({ pid: process.pid, url: 'http://127.0.0.1:1' });
+  const lock = takeWriterLock(file);
+  lock.announce({ pid: process.pid, url: 'http://127.0.0.1:1' });
   say({ held: true });
-  setInterval(() => {}, 60_000); // until it is killed
+  setInterval(() => lock, 60_000); // until it is killed; a lock that nothing refers to any more is collected, and free
 } else if (what === 'migrate') {
   const db = openDatabase(file);
   say({ version: migrate(db) });

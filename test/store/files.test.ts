@@ -13,9 +13,10 @@ import { migrate, readMigrations } from '../../src/store/migrate.ts';
 import { SqliteReader } from '../../src/store/reader.ts';
 import { readDaemonAddress, takeWriterLock } from '../../src/store/writer-lock.ts';
 import { systemClock } from '../../src/system/clock.ts';
-import { openStore } from './stored-nouns.ts';
+import { built } from '../support/built.ts';
+import { openStore } from '../support/stored-nouns.ts';
 
-const CHILD = new URL('./child.ts', import.meta.url).pathname;
+const CHILD = built('test/store/child.ts');
 let dir: string;
 let file: string;
 const children: ChildProcess[] = [];
@@ -36,7 +37,7 @@ afterEach(async () => {
 
 /** Starts a child and answers its first line. */
 async function child(what: string, before = ''): Promise<[ChildProcess, Record<string, unknown>]> {
-  const command = `${before} exec "$0" --import tsx "$1" "$2" "$3"`;
+  const command = `${before} exec "$0" "$1" "$2" "$3"`;
   const started = spawn('bash', ['-c', command, process.execPath, CHILD, what, file], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -13,7 +13,7 @@ import { migrate } from '../../src/store/migrate.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { meaningOf, storeError } from '../../src/store/store-fault.ts';
 import { StoreHealth } from '../../src/store/store-health.ts';
-import { FakeClock } from '../act/platform.ts';
+import { FakeClock } from '../support/platform.ts';
 
 let dir: string;
 let file: string;

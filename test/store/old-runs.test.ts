@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { verifyChain } from '../../src/audit/chain.ts';
 import type { Mode } from '../../src/domain/mode.ts';
 import type { RunRecord } from '../../src/domain/store.ts';
-import type { Answer } from '../act/platform.ts';
-import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../run/engine-on-platform.ts';
+import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
+import type { Answer } from '../support/platform.ts';
 
 const DAY_MS = 86_400_000;
 const NEWEST_KEPT = 1_000;

@@ -6,7 +6,7 @@ import { releaseClaims } from '../../src/operator/release-claims.ts';
 import { resolveIntent } from '../../src/operator/resolve-intent.ts';
 import { Db } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../run/engine-on-platform.ts';
+import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
 
 type Value = string | number | bigint | null;
 interface Asked {

@@ -1,6 +1,16 @@
 // test: every method of the port gives back what it was given, and what must not be twice is refused by the tables.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { claim, commitOf, decision, episode, intent, type OpenStore, openStore, plan, run } from './stored-nouns.ts';
+import {
+  claim,
+  commitOf,
+  decision,
+  episode,
+  intent,
+  type OpenStore,
+  openStore,
+  plan,
+  run,
+} from '../support/stored-nouns.ts';
 
 let open: OpenStore;
 beforeEach(async () => {

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/domain/ports.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { systemIds, systemRandom } from '../../src/system/ids.ts';
+import { built } from '../support/built.ts';
 
 describe('the clock', () => {
   it('a sleep that is called off rejects with `stopped`, before and while it sleeps', async () => {
@@ -62,11 +63,11 @@ describe('the log', () => {
   /** In a process of its own: the log writes to the descriptor of standard error itself. */
   function logged(form: 'json' | 'plain', level: string): string {
     const script = `
-      import { systemLog } from ${JSON.stringify(new URL('../../src/system/log.ts', import.meta.url).href)};
+      import { systemLog } from ${JSON.stringify(built('src/system/log.ts'))};
       const log = systemLog({ level: ${JSON.stringify(level)}, form: ${JSON.stringify(form)} });
       log.debug({}, 'quiet');
       log.warn({ apiKey: 'canary-1', deep: [{ Authorization: 'canary-2' }], n: 1763700000123456789n }, 'a\\u001b[31mred\\nline');`;
-    const args = ['--import', 'tsx', '--input-type=module', '--eval', script];
+    const args = ['--input-type=module', '--eval', script];
     const child = spawnSync(process.execPath, args, { encoding: 'utf8' });
     expect(child.stdout).toBe('');
     return child.stderr;

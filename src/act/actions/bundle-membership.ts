@@ -1,20 +1,28 @@
 // act: what adding to and removing from a bundle share. The target is `SERVICE BUNDLE`, so that undoing knows the bundle.
 // Bundles can be read on newer servers only; on others a definite answer is believed, and a doubt is parked.
-import type { Action, ReadBack } from '../../domain/action.ts';
+import type { Action, ReadBack, TargetTraits } from '../../domain/action.ts';
 import { type Bundles, bundleParts, MEMBERSHIP, membershipOf } from '../../domain/bundles.ts';
 import { AppError } from '../../domain/errors.ts';
-import { type Facts, isFacts, own } from '../../domain/facts.ts';
+import { type Facts, isFacts, own, ownText } from '../../domain/facts.ts';
 import type { Api, BundleFacts } from '../../domain/ports.ts';
 
 type Name = 'add_to_bundle' | 'remove_from_bundle';
+
+const MEMBER: TargetTraits = {
+  noun: () => 'Target',
+  of: ({ id }, settings) => [`${id} ${ownText(settings, 'bundle') ?? ''}`],
+  identity: (target) => ['membership', target],
+};
 
 export function bundleMembership(name: Name, isMember: boolean): Action {
   return {
     name,
     subjects: ['service'],
+    target: MEMBER,
     inverse: isMember ? 'remove_from_bundle' : 'add_to_bundle',
     fieldWritten: MEMBERSHIP,
     valueWritten: isMember ? 'TRUE' : 'FALSE',
+    readsBundles: true,
     changesFleet: true,
     refuseSettings: (settings) => refuseSettings(name, settings),
     effect: (target) => {

@@ -2,21 +2,47 @@
 // The target is `SERIAL` for a device's rule and `SERIAL EMAIL` for a user's, whose address then stands in the settings.
 // Certificates are revoked; a user left without a device is deleted too (specification, endpoint 3): reading back tells whom
 // it would take now.
-import type { Action, ReadBack } from '../../domain/action.ts';
-import { type Deletion, deletionOf, deletionTarget, deletionTexts } from '../../domain/deletion.ts';
+import type { Action, ReadBack, TargetTraits } from '../../domain/action.ts';
+import { type Deletion, deletionOf, deletionTarget, deletionTexts, mappingSettings } from '../../domain/deletion.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Facts, ownTexts } from '../../domain/facts.ts';
 import { fleetDeviceOf } from '../../domain/fleet.ts';
 import type { Api } from '../../domain/ports.ts';
+import { hasNoKnownDevice } from '../../domain/target.ts';
 import { refuseAnySettings } from './settings.ts';
+import { SERIAL } from './targets.ts';
+
+/**
+ * A user has one target for each device. A user of whom no device is known is the target too, so that this is reported and not
+ * passed over.
+ */
+const SERIAL_OR_MAPPING: TargetTraits = {
+  noun: (subject) => (subject === 'user' ? 'Serial number and user' : SERIAL.noun(subject)),
+  of: (summary, settings) => {
+    if (summary.kind === 'device') return SERIAL.of(summary, settings);
+    if (hasNoKnownDevice(summary)) return [summary.id];
+    return (summary.serials ?? []).map((serial) => `${serial} ${summary.id}`);
+  },
+  settingsOf: ({ kind, id }) => (kind === 'user' ? mappingSettings(id) : undefined),
+  identity: (target, settings) => {
+    const { serial, email } = deletionTarget(target, settings);
+    return email === undefined ? SERIAL.identity(serial, settings) : ['mapping', serial, email];
+  },
+  serialOf: (target, settings) => deletionTarget(target, settings).serial,
+};
 
 export const deleteDevice: Action = {
   name: 'delete_device',
   subjects: ['device', 'user'],
+  target: SERIAL_OR_MAPPING,
   inverse: undefined,
   fieldWritten: undefined,
   valueWritten: undefined,
   changesFleet: true,
+  // Deleting takes people's mappings with it, whoever they are: they are named before a person approves.
+  unpaged: ({ subject }) => (subject === 'user' ? ['users', 'devices'] : ['devices']),
+  takesDevice: true,
+  deletesDevices: true,
   removesTarget: true,
   refuseSettings: refuseAnySettings('delete_device'),
   effect: (target, devices, settings, _changes, deletion) => {
@@ -46,7 +72,11 @@ async function readDevices(api: Api, serial: string): Promise<ReadBack> {
   const records = await api.devicesOfSerial(serial);
   const evidence = { devices: records.length };
   if (records.length === 0) return { state: 'as_intended', records, evidence };
-  const deletion = deletionOf(undefined, records.map(fleetDeviceOf), { keepsAnother: (owner) => keeps.get(owner) });
+  const deletion = deletionOf(
+    undefined,
+    records.map((record) => fleetDeviceOf(record)),
+    { keepsAnother: (owner) => keeps.get(owner) },
+  );
   return { state: 'otherwise', records, evidence: { ...evidence, ...evidenceOf(deletion) }, deletion };
 }
 
@@ -64,7 +94,11 @@ async function readMapping(api: Api, serial: string, email: string): Promise<Rea
   const evidence = { Email: email, mapped };
   if (!mapped) return { state: 'as_intended', records, evidence };
   const keeps = serials.some((other) => other !== serial);
-  const deletion = deletionOf(email, (devices ?? []).map(fleetDeviceOf), { keepsAnother: () => keeps });
+  const deletion = deletionOf(
+    email,
+    (devices ?? []).map((record) => fleetDeviceOf(record)),
+    { keepsAnother: () => keeps },
+  );
   return { state: 'otherwise', records, evidence: { ...evidence, ...evidenceOf(deletion) }, deletion };
 }
 

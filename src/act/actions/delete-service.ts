@@ -5,10 +5,12 @@ import { type Facts, own } from '../../domain/facts.ts';
 import type { Api } from '../../domain/ports.ts';
 import { flagText } from '../../domain/target.ts';
 import { refuseAnySettings } from './settings.ts';
+import { SERVICE } from './targets.ts';
 
 export const deleteService: Action = {
   name: 'delete_service',
   subjects: ['service'],
+  target: SERVICE,
   inverse: undefined,
   fieldWritten: undefined,
   valueWritten: undefined,

@@ -5,6 +5,7 @@ import { type Facts, own } from '../../domain/facts.ts';
 import type { Api } from '../../domain/ports.ts';
 import { flagText } from '../../domain/target.ts';
 import { refuseAnySettings } from './settings.ts';
+import { SERIAL } from './targets.ts';
 
 type Banned = 'TRUE' | 'FALSE';
 
@@ -12,6 +13,7 @@ export function deviceBan(name: 'ban_device' | 'unban_device', banned: Banned, v
   return {
     name,
     subjects: ['device'],
+    target: SERIAL,
     inverse: name === 'ban_device' ? 'unban_device' : 'ban_device',
     fieldWritten: 'Banned',
     valueWritten: banned,

@@ -1,18 +1,25 @@
 // act: tell people: written to the log, the report and the audit, and with `with: { to: NAME }` to a configured webhook.
 // It has no target state and sends no call: what goes to a webhook is put into the outbox, and delivered afterwards.
-import type { Action } from '../../domain/action.ts';
-import { type Facts, isFacts } from '../../domain/facts.ts';
-import { recipientsOf } from '../notifications.ts';
+import type { Action, TargetTraits } from '../../domain/action.ts';
+import { type Facts, isFacts, own } from '../../domain/facts.ts';
+
+const NOTICE: TargetTraits = {
+  noun: () => 'Target',
+  of: ({ id }) => [id],
+  identity: (target) => ['notice', target],
+};
 
 export const notify: Action = {
   name: 'notify',
   subjects: ['device', 'user', 'service'],
+  target: NOTICE,
   inverse: undefined,
   fieldWritten: undefined,
   valueWritten: undefined,
   changesFleet: false,
   refuseSettings,
   effect: (target, _devices, settings) => `notify about ${target} in log, report and audit${webhookWords(settings)}`,
+  recipients: recipientsOf,
   readBack: async () => ({ state: 'otherwise', records: [], evidence: {} }),
   perform: async (_api, _target, _fresh, settings) => ({
     kind: 'done',
@@ -32,6 +39,12 @@ export function notifyThrough(names: readonly string[]): Action {
       return refuseSettings(settings) ?? (unknown && `no webhook \`${unknown}\` is configured: ${known}`);
     },
   };
+}
+
+/** The webhooks that a rule's `with: { to: … }` names: one name, or several. */
+function recipientsOf(settings: Facts): string[] {
+  const to = own(settings, 'to');
+  return (Array.isArray(to) ? to : [to]).filter((name): name is string => typeof name === 'string');
 }
 
 function refuseSettings(settings: Facts): string | undefined {

@@ -4,6 +4,7 @@ import { own } from '../../domain/facts.ts';
 import type { Api } from '../../domain/ports.ts';
 import { flagText } from '../../domain/target.ts';
 import { refuseAnySettings } from './settings.ts';
+import { SERVICE } from './targets.ts';
 
 type Enabled = 'TRUE' | 'FALSE';
 
@@ -12,6 +13,7 @@ export function serviceSwitch(name: 'enable_service' | 'disable_service', enable
   return {
     name,
     subjects: ['service'],
+    target: SERVICE,
     inverse: name === 'enable_service' ? 'disable_service' : 'enable_service',
     fieldWritten: 'Enabled',
     valueWritten: enabled,

@@ -11,12 +11,14 @@ import { isSecretName } from '../../domain/secrets.ts';
 import { changesBetween, isPatched, mergePatch, settingsOfPatch } from '../merge-patch.ts';
 import { specOf, specOfRecord } from '../service-spec.ts';
 import { refusePatch } from './service-patch.ts';
+import { SERVICE } from './targets.ts';
 
 const VALUE_MAX = 120;
 
 export const updateService: Action = {
   name: 'update_service',
   subjects: ['service'],
+  target: SERVICE,
   inverse: undefined,
   fieldWritten: undefined,
   valueWritten: undefined,

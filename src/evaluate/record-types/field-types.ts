@@ -1,16 +1,16 @@
 // evaluate: the types that facts and expressions have, and how a path is looked up in a record's schema.
 // In: a schema and a path. Out: the field's type, or undefined. Nothing here looks at data.
 
-/** The unit of a timestamp. `any`: told by magnitude when it is read. */
+/** The unit of a timestamp. `any`: known by its magnitude when it is read. */
 export type TimeUnit = 'ns' | 'ms' | 's' | 'any';
 
 export type ValueType =
   | { kind: 'boolean' }
-  /** What `and` and `or` over lists give: fit for a boolean position only. */
+  /** The result of `and` and `or` over lists. Can only stand where a condition is expected. */
   | { kind: 'condition' }
   /** `values`: the known ones (not a closed set). `style`: texts that must not be compared as plain text. */
   | { kind: 'text'; values?: readonly string[]; style?: 'version' | 'groups' }
-  /** `"TRUE"` or `"FALSE"`. An empty flag means that nobody knows. */
+  /** `"TRUE"` or `"FALSE"`. An empty flag is unknown. */
   | { kind: 'flag' }
   | { kind: 'number' }
   /** A trust score, 0 to 100. */
@@ -20,9 +20,9 @@ export type ValueType =
   | { kind: 'seconds' }
   | { kind: 'list'; of: ValueType }
   | { kind: 'record'; fields: RecordFields }
-  /** Of no known type: takes the one that its use expects. */
+  /** Not known yet: takes the type that its use expects. */
   | { kind: 'any' }
-  /** The type of what was refused already: silences errors that only follow from it. */
+  /** The type of a part that was refused: silences errors that only follow from it. */
   | { kind: 'refused' };
 
 export interface Field {

@@ -11,7 +11,7 @@ export function recordType(subject: SubjectKind | 'event'): ValueType & { kind: 
   return { device: DEVICE, user: USER, service: SERVICE, event: EVENT }[subject];
 }
 
-/** The type of a name that begins with `$` in a rule of this subject; `$now` is no record and is handled apart. */
+/** The type of a name that begins with `$` in a rule of this subject; `$now` is not a record, and `var` handles it. */
 export function virtualType(subject: SubjectKind | 'event', name: string): ValueType | undefined {
   if (subject === 'device' && name === '$owners') return listOf(USER);
   if (subject === 'user' && name === '$devices') return listOf(DEVICE);

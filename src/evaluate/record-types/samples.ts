@@ -1,5 +1,5 @@
 // evaluate: one complete, fresh, unremarkable record of each kind, which rule tests start from.
-// In: the test's now, and a number that tells several apart. Out: a record that no sensible rule matches.
+// In: the test's now, and a number for each of several. Out: a record that no sensible rule matches.
 import type { Facts } from '../../domain/facts.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 

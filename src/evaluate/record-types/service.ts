@@ -1,5 +1,5 @@
 // evaluate: the schema of a registered-service record and of the spec inside it (management-api.md, "Registered service",
-// "Service spec"). OIDCClientSpec is left out: it holds a secret and is dropped before anything is judged.
+// "Service spec"). OIDCClientSpec is left out: it contains a secret and is dropped before anything is judged.
 import type { ValueType } from './field-types.ts';
 import { ANY, BOOLEAN, FLAG, listOf, NUMBER, recordOf, TEXT, TIME_NS, textOf } from './field-types.ts';
 

@@ -1,12 +1,12 @@
 // evaluate: a rule test → the record, the events, the joins and the coverage that it is judged with.
-// In: what the test gives. Out: everything complete and fresh but for that.
+// In: what the test gives. Out: everything else is complete and fresh.
 
 import { parseDuration } from '../../domain/duration.ts';
 import type { TrustEvent } from '../../domain/event.ts';
 import { type Fact, type Facts, isFacts, ownText } from '../../domain/facts.ts';
 import type { Coverage } from '../../domain/snapshot.ts';
-import type { FactsContext } from '../judging-frame.ts';
-import type { LoadedRule, RuleTest, TestEvent } from '../loaded-rule.ts';
+import type { FactsContext } from '../judge/judging-frame.ts';
+import type { LoadedRule, RuleTest, TestEvent } from '../language/loaded-rule.ts';
 import { fieldAt, type ValueType } from '../record-types/field-types.ts';
 import { recordType } from '../record-types/index.ts';
 import { nanoseconds, sampleRecord, sampleSpec } from '../record-types/samples.ts';
@@ -60,7 +60,7 @@ function bySerial(devices: readonly Facts[]): Map<string, Facts[]> {
   return map;
 }
 
-/** A merge patch: `null` takes a field away, objects are merged, all else replaces. `{ago: "90d"}` is a time. */
+/** A merge patch: `null` removes a field, objects are merged, other values replace. `{ago: "90d"}` is a time. */
 function merged(base: Facts, changes: Facts, type: ValueType | undefined, nowMs: number): Facts {
   const result: Facts = { ...base };
   for (const [key, change] of Object.entries(changes)) {

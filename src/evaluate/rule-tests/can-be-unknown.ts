@@ -1,17 +1,12 @@
-// evaluate: whether a condition can be unknown at all, for coverage: `missing` and what is computed from literals cannot.
-import { type Expression, partsOf } from '../expression.ts';
+// evaluate: whether a condition can be unknown at all, for coverage. In: a condition. Out: yes or no.
+// `missing`, and what is computed from literals alone, cannot.
+import type { Expression } from '../language/expression.ts';
+import { partsOf } from '../language/walk.ts';
 
 export function canBeUnknown(expression: Expression): boolean {
-  switch (expression.op) {
-    case 'fact':
-    case 'item':
-      return true;
-    case 'call':
-      if (['age', '/', '%', 'to_number'].includes(expression.name)) return true;
-      break;
-    case 'missing':
-      return partsOf(expression.paths).some(canBeUnknown) || readsVirtual(expression.paths);
-  }
+  if (expression.op === 'fact' || expression.op === 'item') return true;
+  const { isDoubtful, looksIn } = expression.op === 'call' ? expression.operator : {};
+  if (isDoubtful || (looksIn && readsVirtual(expression))) return true;
   return partsOf(expression).some(canBeUnknown);
 }
 

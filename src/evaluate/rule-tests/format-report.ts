@@ -20,7 +20,7 @@ function text(report: TestReport): string {
   return `${[...lines, `${report.passed} passed, ${report.failed} failed, ${rules}: ${summary(report)}`].join('\n')}\n`;
 }
 
-/** "all well" is said of rules alone of which every condition was seen to have every value. */
+/** The report is "all well" only when tests saw every condition with every value. */
 function summary(report: TestReport): string {
   const faulty = report.rules.filter((rule) => !rule.ok).map((rule) => rule.rule);
   const uncovered = report.rules

@@ -1,13 +1,16 @@
 // evaluate: runs the tests inside rules. In: loaded rules and a now. Out: a report: results, which conditions were seen
-// true, false and unknown, tests that could not fail, mutants that no test notices. Pure: the same rules, the same report.
+// true, false and unknown, tests that cannot fail, mutants that no test notices. Pure: the same rules, the same report.
 
 import type { VerdictName } from '../../domain/verdict.ts';
-import { type Expression, keyOf, walk } from '../expression.ts';
-import { textOf } from '../expression-text.ts';
-import { findFlips } from '../find-flips.ts';
-import { type Judged, prepareRule } from '../judge-once.ts';
-import type { LoadedRule, RuleTest } from '../loaded-rule.ts';
-import { FALSE, TRUE } from '../three-valued.ts';
+import type { Language } from '../check/scope.ts';
+import { findFlips } from '../explain/flips.ts';
+import { type Judged, prepareRule } from '../judge/judge-once.ts';
+import type { Expression } from '../language/expression.ts';
+import { textOf } from '../language/expression-text.ts';
+import type { LoadedRule, RuleTest } from '../language/loaded-rule.ts';
+import { FALSE, TRUE } from '../language/three-valued.ts';
+import { keyOf, walk } from '../language/walk.ts';
+import { LANGUAGE } from '../operators/index.ts';
 import { arrangeTest } from './arrange-test.ts';
 import { canBeUnknown } from './can-be-unknown.ts';
 import { type Mutant, mutantsOf } from './mutants.ts';
@@ -26,7 +29,7 @@ export interface TestResult {
   message: string | undefined;
 }
 
-/** One condition that is no `and`, `or` or `not`, and what it was seen to be. */
+/** One condition other than `and`, `or`, `not` and `if`, and the values that tests saw. */
 export interface AtomCoverage {
   text: string;
   seenTrue: boolean;
@@ -40,10 +43,10 @@ export interface RuleTestReport {
   file: string;
   ok: boolean;
   tests: TestResult[];
-  /** What is wrong with the rule's tests as a whole. */
+  /** Problems of the rule's tests as a whole. */
   problems: string[];
   coverage: AtomCoverage[];
-  /** Of all values that the atoms can have, how many were seen; 0 to 100. */
+  /** How many of the values that the atoms can have were seen; 0 to 100. */
   coveredPercent: number;
   /** Only when asked for. `survivors`: changes of the rule that no test notices. */
   mutants: { tried: number; survivors: string[] } | undefined;
@@ -58,8 +61,10 @@ export interface TestReport {
 
 export interface TestOptions {
   nowMs?: number;
-  /** Also tell which changes of a rule no test notices. */
+  /** Also find the changes of a rule that no test notices. */
   mutate?: boolean;
+  /** The operators that the rules can use; the shipped ones by default. */
+  language?: Language;
 }
 
 export function runRuleTests(rules: readonly LoadedRule[], options: TestOptions = {}): TestReport {
@@ -69,7 +74,10 @@ export function runRuleTests(rules: readonly LoadedRule[], options: TestOptions 
   return { ok: reports.every((report) => report.ok), rules: reports, passed, failed: tests.length - passed };
 }
 
-function testRule(rule: LoadedRule, { nowMs = TEST_NOW_MS, mutate = false }: TestOptions): RuleTestReport {
+function testRule(
+  rule: LoadedRule,
+  { nowMs = TEST_NOW_MS, mutate = false, language = LANGUAGE }: TestOptions,
+): RuleTestReport {
   const atoms = new Map<string, AtomCoverage>();
   const judge = prepareRule(rule, (expression, truth) => note(atoms, expression, truth));
   const run = (test: RuleTest): Judged => {
@@ -78,7 +86,7 @@ function testRule(rule: LoadedRule, { nowMs = TEST_NOW_MS, mutate = false }: Tes
   };
   const judged = rule.tests.map(run);
   const tests = rule.tests.map((test, index) => resultOf(test, judged[index] as Judged));
-  const mutants = mutate ? mutantsOf(rule) : [];
+  const mutants = mutate ? mutantsOf(rule, language) : [];
   const survivors = survivorsOf(mutants, rule, judged, nowMs);
   const unnoticed = rule.tests.length === 0 ? [] : survivors.map((survivor) => `no test notices: ${survivor}`);
   const problems = [...problemsOf(rule, judged, nowMs), ...unnoticed];
@@ -129,7 +137,7 @@ function failureOf(test: RuleTest, judged: Judged): string | undefined {
   }
   const opinion = secondOpinion(judged);
   if (opinion === undefined || opinion === (judged.verdict === 'match')) return undefined;
-  return `json-logic-js disagrees: it says ${opinion ? 'match' : 'no_match'}`;
+  return `json-logic-js disagrees: it gives ${opinion ? 'match' : 'no_match'}`;
 }
 
 function problemsOf(rule: LoadedRule, judged: readonly Judged[], nowMs: number): string[] {
@@ -139,7 +147,7 @@ function problemsOf(rule: LoadedRule, judged: readonly Judged[], nowMs: number):
     return ['no test expects `match`: that the rule ever acts is not tested'];
   const differ = judged.some((each) => each.verdict !== first.verdict);
   if (differ || !isFlippable(rule) || rule.tests.some((test) => hasFlip(rule, test, nowMs))) return [];
-  return [`its tests could not fail: whatever the facts, the rule seems to say ${first.verdict}`];
+  return [`its tests cannot fail: no change of facts was found that gives another verdict than ${first.verdict}`];
 }
 
 function hasFlip(rule: LoadedRule, test: RuleTest, nowMs: number): boolean {
@@ -147,17 +155,17 @@ function hasFlip(rule: LoadedRule, test: RuleTest, nowMs: number): boolean {
   return findFlips(rule, record, prepareRule(rule)(record, events, context)).length > 0;
 }
 
-/** Whether flips can be looked for in all that the rule reads: not inside elements, and not in joined records. */
+/** Whether flips can be found for everything that the rule reads. Elements and joined records are not changed. */
 function isFlippable(rule: LoadedRule): boolean {
   let flippable = true;
   walk(rule.condition, (part) => {
-    if (part.op === 'each' || part.op === 'reduce') flippable = false;
+    if (part.op === 'call' && part.operator.body) flippable = false;
     if (part.op === 'fact' && part.fact.label.startsWith('$')) flippable = false;
   });
   return flippable;
 }
 
-/** The mutants that leave the verdict of every test as it is. */
+/** The mutants that give every test the same verdict. */
 function survivorsOf(mutants: readonly Mutant[], rule: LoadedRule, judged: readonly Judged[], nowMs: number): string[] {
   const arranged = rule.tests.map((test) => arrangeTest(rule, test, nowMs));
   const survives = (mutant: Mutant): boolean => {

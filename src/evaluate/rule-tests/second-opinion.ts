@@ -1,32 +1,22 @@
-// evaluate: what json-logic-js itself says about a rule test whose data is complete. The two must agree.
+// evaluate: the answer of json-logic-js to a rule test whose data is complete. The two must agree.
 // In: a judged test. Out: json-logic-js's answer, or nothing where it cannot be asked (a fact is unknown, an added operator
-// stands inside an element). Added operators and times of different units are put in as the values they were found to have.
+// stands inside an element). Added operators and times of different units are replaced by their values.
 import jsonLogic, { type RulesLogic } from 'json-logic-js';
 import { type Fact, isFacts } from '../../domain/facts.ts';
-import { slotValue } from '../evidence.ts';
-import { type Expression, partsOf } from '../expression.ts';
-import { virtualOf } from '../frame.ts';
-import type { Judged } from '../judge-once.ts';
-import type { Place } from '../problem.ts';
-import { Span, Unknown } from '../three-valued.ts';
-
-const ADDED = new Set([
-  'age',
-  'starts_with',
-  'ends_with',
-  'in_group',
-  'version_lt',
-  'version_lte',
-  'version_gt',
-  'version_gte',
-]);
+import { slotValue } from '../judge/evidence.ts';
+import type { Judged } from '../judge/judge-once.ts';
+import type { Expression } from '../language/expression.ts';
+import { virtualOf } from '../language/frame.ts';
+import type { Place } from '../language/problem.ts';
+import { Span, Unknown } from '../language/three-valued.ts';
+import { partsOf } from '../language/walk.ts';
 
 interface Replacement {
   place: Place;
   value: Fact;
 }
 
-/** The truth that json-logic-js finds, or undefined. */
+/** The answer of json-logic-js, or undefined. */
 export function secondOpinion(judged: Judged): boolean | undefined {
   const { rule, frame, verdict } = judged;
   if (verdict === 'unknown' || verdict === 'error') return undefined;
@@ -54,7 +44,7 @@ function collect(expression: Expression, inElement: boolean, judged: Judged, fou
   if (isForeign(expression)) {
     if (inElement) return false;
     const { compiler } = judged.program;
-    const value = compiler.value(expression, compiler)(judged.frame);
+    const value = compiler.value(expression)(judged.frame);
     if (value instanceof Unknown || value instanceof Span) return false;
     // An expression's place names its operator, which stands inside the operation.
     found.push({ place: expression.place.slice(0, -1), value });
@@ -64,20 +54,13 @@ function collect(expression: Expression, inElement: boolean, judged: Judged, fou
     found.push({ place: expression.place, value: expression.value });
     return true;
   }
-  if (expression.op === 'each' || expression.op === 'reduce') {
-    const outer = expression.op === 'reduce' ? [expression.list, expression.start] : [expression.list];
-    return (
-      outer.every((part) => collect(part, inElement, judged, found)) && collect(expression.body, true, judged, found)
-    );
-  }
-  return partsOf(expression).every((part) => collect(part, inElement, judged, found));
+  const body = expression.op === 'call' ? expression.operator.body?.arg : undefined;
+  return partsOf(expression).every((part, index) => collect(part, inElement || index === body, judged, found));
 }
 
 function isForeign(expression: Expression): boolean {
-  if (expression.op === 'matches') return true;
   if (expression.op === 'fact') return expression.fact.kind === 'events';
-  if (expression.op === 'compare') return expression.units !== undefined;
-  return expression.op === 'call' && ADDED.has(expression.name);
+  return expression.op === 'call' && expression.operator.isForeign === true;
 }
 
 function replaced(value: Fact, place: Place, by: Fact): Fact {

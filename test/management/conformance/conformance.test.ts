@@ -2,7 +2,7 @@
 // In: the rules. Out: tests. On the console no rule may go unchecked.
 import { fail } from 'node:assert/strict';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Organization, openOrganization } from '../../console/organization.ts';
+import { type Organization, openOrganization } from '../../support/console-organization.ts';
 import { RULES, SECTIONS, STRAY_RULES } from './rules.ts';
 import { checkRule, credentialsIn } from './run.ts';
 import { openTarget, type Target } from './target.ts';

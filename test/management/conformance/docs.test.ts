@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ENDPOINT_IDS, ENDPOINTS, type Endpoint } from '../../../src/management/contract.ts';
-import { type Organization, openOrganization } from '../../console/organization.ts';
+import { type Organization, openOrganization } from '../../support/console-organization.ts';
 import { RULES, SECTIONS } from './rules.ts';
 
 const FILE = new URL('../../../docs/management-api.md', import.meta.url);

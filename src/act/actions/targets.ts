@@ -1,0 +1,17 @@
+// act: the kinds of targets that several actions share. An action with a kind of its own has it in its own file.
+import type { TargetTraits } from '../../domain/action.ts';
+
+/** Every device of a serial number. */
+export const SERIAL: TargetTraits = {
+  noun: () => 'Serial number',
+  of: ({ serial }) => [serial],
+  identity: (target) => ['serial', target],
+  serialOf: (target) => target,
+};
+
+/** A service, by its ServiceID. */
+export const SERVICE: TargetTraits = {
+  noun: () => 'Target',
+  of: ({ id }) => [id],
+  identity: (target) => ['service', target],
+};

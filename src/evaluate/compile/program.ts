@@ -1,0 +1,146 @@
+// evaluate: all rules of one subject kind, compiled together: equal conditions once, and what one fact alone decides first.
+// In: loaded rules. Out: slots to read, which rules each fact can rule out, and the conditions of those that are left.
+
+import type { Expression } from '../language/expression.ts';
+import type { Condition, Frame } from '../language/frame.ts';
+import type { LoadedRule } from '../language/loaded-rule.ts';
+import { type Exact, isExact } from '../language/numbers.ts';
+import type { Reasons } from '../language/three-valued.ts';
+import { FALSE, TRUE, type Truth } from '../language/three-valued.ts';
+import { factsIn, keyOf, partsOf, walk } from '../language/walk.ts';
+import { type Compiler, type Probe, type Slot, slotOf } from './compiler.ts';
+import { newCompiler } from './expressions.ts';
+import type { FrameSize } from './new-frame.ts';
+import { allOf } from './operands.ts';
+import { SlotVerdicts } from './slot-verdicts.ts';
+
+/** One rule within its program. */
+export interface ProgramRule {
+  rule: LoadedRule;
+  condition: Condition;
+  /** Its conjuncts that no single known fact decides; undefined when there are none. */
+  rest: Condition | undefined;
+  slots: Slot[];
+}
+
+export interface Program {
+  /** For evaluating a part of a rule alone, in a frame of this program. */
+  compiler: Compiler;
+  rules: ProgramRule[];
+  slots: Slot[];
+  /** By slot: what its fact alone decides. */
+  verdicts: (SlotVerdicts | undefined)[];
+  reasons: Reasons;
+  size: FrameSize;
+  /** Evaluates the rules that no fact has ruled out, and reports those that are not false. Facts must have been read. */
+  evaluate(frame: Frame, report: (rule: number, truth: Truth) => void): void;
+}
+
+export function compileProgram(rules: readonly LoadedRule[], probe?: Probe): Program {
+  const compiler = newCompiler(probe);
+  for (const rule of rules) countUses(rule.condition, compiler.uses);
+  const compiled = rules.map((rule): ProgramRule => {
+    const slots = factsIn(rule.condition).map((fact) => slotOf(fact, compiler));
+    const condition = compiler.condition(rule.condition);
+    return { rule, condition, rest: probe ? condition : compileRest(rule, compiler), slots };
+  });
+  const slots = [...compiler.slots.values()];
+  return {
+    compiler,
+    rules: compiled,
+    slots,
+    // For coverage, every condition must be evaluated.
+    verdicts: probe ? [] : verdictsBySlot(rules, compiler),
+    reasons: compiler.reasons,
+    size: { rules: rules.length, slots: slots.length, truths: compiler.sharedCount },
+    evaluate: (frame, report) => evaluateRest(compiled, frame, report),
+  };
+}
+
+/** Evaluates the rules that are still in question. Where no fact is unknown, single facts have decided their conditions already. */
+function evaluateRest(rules: readonly ProgramRule[], frame: Frame, report: (rule: number, truth: Truth) => void): void {
+  const { ruledOut } = frame;
+  const isDoubtful = frame.doubts > 0;
+  for (let word = 0; word < ruledOut.length; word++) {
+    for (let left = ~(ruledOut[word] as number); left !== 0; left &= left - 1) {
+      const index = (word << 5) + 31 - Math.clz32(left & -left);
+      if (index >= rules.length) return;
+      const rule = rules[index] as ProgramRule;
+      const ask = isDoubtful ? rule.condition : rule.rest;
+      const truth = ask === undefined ? TRUE : ask(frame);
+      if (truth !== FALSE) report(index, truth);
+    }
+  }
+}
+
+/** The conjuncts of rules that read one fact of the record, by the fact's slot. */
+function verdictsBySlot(rules: readonly LoadedRule[], compiler: Compiler): (SlotVerdicts | undefined)[] {
+  const verdicts: (SlotVerdicts | undefined)[] = [];
+  rules.forEach((rule, index) => {
+    for (const conjunct of conjunctsOf(rule.condition)) {
+      const slot = onlySlot(conjunct, compiler);
+      if (slot === undefined) continue;
+      verdicts[slot] ??= new SlotVerdicts(rules.length);
+      verdicts[slot].require(compiler.condition(conjunct), boundOf(conjunct), index);
+    }
+  });
+  return verdicts;
+}
+
+/** The number that a condition compares its fact with, when that is all it does. */
+function boundOf(condition: Expression): Exact | undefined {
+  if (condition.op !== 'call' || !condition.operator.isPlainComparison) return undefined;
+  const literal = condition.args.find((arg) => arg.op === 'literal');
+  const isBound = literal?.op === 'literal' && condition.args.some((arg) => arg.op === 'fact');
+  return isBound && isExact(literal.value) ? literal.value : undefined;
+}
+
+function compileRest(rule: LoadedRule, compiler: Compiler): Condition | undefined {
+  const conjuncts = conjunctsOf(rule.condition);
+  const left = conjuncts.filter((conjunct) => onlySlot(conjunct, compiler) === undefined || !isTotal(conjunct));
+  // The whole condition may be shared with other rules.
+  if (left.length === conjuncts.length) return compiler.condition(rule.condition);
+  if (left.length === 0) return undefined;
+  return allOf(
+    left.map((conjunct) => compiler.condition(conjunct)),
+    compiler.isWatched,
+  );
+}
+
+/**
+ * Whether a condition is true or false as soon as its facts are known. An age of a time that was never set is neither,
+ * and a pattern over a text that is too long is an error.
+ */
+function isTotal(condition: Expression): boolean {
+  let total = true;
+  walk(condition, (part) => {
+    if (part.op === 'item' || (part.op === 'call' && !part.operator.isTotal)) total = false;
+  });
+  return total;
+}
+
+/** The slot that a condition's value depends on alone; undefined when it reads more, or something that is read late. */
+function onlySlot(condition: Expression, compiler: Compiler): number | undefined {
+  const facts = factsIn(condition);
+  const fact = facts[0];
+  if (!fact || facts.length > 1 || fact.kind !== 'path' || fact.path[0]?.startsWith('$')) return undefined;
+  // Looking into lists is expensive, so it is left for when the rule is still in question.
+  if (fact.type.kind === 'list' || fact.type.kind === 'record' || fact.type.kind === 'any') return undefined;
+  let plain = true;
+  walk(condition, (part) => {
+    if (part.op === 'call' && part.operator.looksIn) plain = false;
+  });
+  return plain ? slotOf(fact, compiler).index : undefined;
+}
+
+function countUses(expression: Expression, uses: Map<string, number>): void {
+  const key = keyOf(expression);
+  uses.set(key, (uses.get(key) ?? 0) + 1);
+  for (const part of partsOf(expression)) countUses(part, uses);
+}
+
+/** The conditions that must all hold. */
+function conjunctsOf(condition: Expression): Expression[] {
+  if (condition.op === 'call' && condition.operator.isConjunction) return condition.args.flatMap(conjunctsOf);
+  return [condition];
+}

@@ -1,0 +1,106 @@
+// evaluate: why a rule has its verdict on one record: the tree with operand values, the facts read with their age and
+// source, and the smallest change of at most two facts that would flip it. In: a rule, a record, a context. Out: data.
+import type { TrustEvent } from '../../domain/event.ts';
+import type { Fact, Facts } from '../../domain/facts.ts';
+import { SOURCE_OF, type Source, type SubjectRef } from '../../domain/subjects.ts';
+import { summaryOf } from '../../domain/target.ts';
+import { epochMsOf } from '../../domain/timestamp.ts';
+import type { VerdictName } from '../../domain/verdict.ts';
+import type { Slot } from '../compile/compiler.ts';
+import { shown, slotValue } from '../judge/evidence.ts';
+import { type Judged, prepareRule } from '../judge/judge-once.ts';
+import type { FactsContext } from '../judge/judging-frame.ts';
+import type { LoadedRule } from '../language/loaded-rule.ts';
+import { Unknown } from '../language/three-valued.ts';
+import { ownAt } from '../language/typed-value.ts';
+import { type Flip, findFlips } from './flips.ts';
+import { type ExplainedPart, explainPart } from './parts.ts';
+
+export interface ExplainContext extends FactsContext {
+  /** The subject's events within the longest window of the rule, or more. */
+  events: readonly TrustEvent[];
+  /** When each source was read, epoch ms; for the facts' age. */
+  readAtMs?: Partial<Record<Source, number>>;
+}
+
+/** One fact that the rule read. */
+export interface ExplainedFact {
+  fact: string;
+  /** Undefined when it is unknown; `reason` says why. */
+  value: Fact | undefined;
+  reason: string | undefined;
+  source: Source;
+  /** How long ago its source was read, in whole ms; negative: in the future. */
+  ageMs: number | undefined;
+  /** Its freshness timestamps and their age. No age: never set. */
+  vouchedBy: { fact: string; value: Fact | undefined; ageMs: number | undefined; ageMaxMs: number }[];
+}
+
+export interface Explanation {
+  rule: string;
+  title: string;
+  hash: string;
+  subject: SubjectRef;
+  atMs: number;
+  verdict: VerdictName;
+  /** For `unknown` and `error`: why, and every fact that was not known. */
+  reason: string | undefined;
+  missing: string[];
+  tree: ExplainedPart;
+  facts: ExplainedFact[];
+  /** The smallest change found for each other verdict. */
+  flips: Flip[];
+}
+
+export function explain(rule: LoadedRule, record: Facts, context: ExplainContext): Explanation {
+  const judged = prepareRule(rule)(record, context.events, context);
+  const { truth, verdict, missing, program } = judged;
+  const isDoubt = verdict === 'unknown' || verdict === 'error';
+  const result: Explanation = {
+    rule: rule.id,
+    title: rule.title,
+    hash: rule.hash,
+    subject: { kind: rule.subject, id: summaryOf(rule.subject, record).id },
+    atMs: context.nowMs,
+    verdict,
+    reason: isDoubt ? program.reasons.of(truth).text : undefined,
+    missing,
+    tree: explainPart(rule.condition, judged),
+    facts: judged.rule.slots.map((slot) => explainFact(slot, judged, context)),
+    flips: [],
+  };
+  result.flips = findFlips(rule, record, judged);
+  return result;
+}
+
+function explainFact(slot: Slot, { frame, rule }: Judged, context: ExplainContext): ExplainedFact {
+  const found = slotValue(slot, frame);
+  const isUnknown = found === undefined || found instanceof Unknown;
+  const source = sourceOf(slot, rule.rule);
+  const readAt = context.readAtMs?.[source];
+  const fresh = slot.fact.kind === 'path' ? slot.fact.fresh : [];
+  return {
+    fact: slot.fact.label,
+    value: isUnknown ? undefined : shown(found),
+    reason: found instanceof Unknown ? found.text : undefined,
+    source,
+    ageMs: readAt === undefined ? undefined : Math.round(context.nowMs - readAt),
+    vouchedBy: fresh.map(({ path, label, ms }) => {
+      const value = ownAt(frame.record, path);
+      const timeMs = typeof value === 'number' || typeof value === 'bigint' ? epochMsOf(value) : undefined;
+      return {
+        fact: label,
+        value,
+        ageMs: timeMs === undefined ? undefined : Math.round(context.nowMs - timeMs),
+        ageMaxMs: ms,
+      };
+    }),
+  };
+}
+
+function sourceOf({ fact }: Slot, rule: LoadedRule): Source {
+  if (fact.kind === 'events') return 'events';
+  if (fact.path[0] === '$owners') return 'users';
+  if (fact.path[0] === '$devices') return 'devices';
+  return SOURCE_OF[rule.subject];
+}

@@ -1,0 +1,52 @@
+// evaluate: a rule set → an Evaluator. In: loaded rules. Out: programs by subject kind, event windows, and what must be pulled.
+// Compiled once for a rule set; nothing here reads files, time or network, and no code is generated.
+import type { TrustEvent } from '../../domain/event.ts';
+import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
+import type { Evaluator, Judge, JudgeContext, Needs } from '../../domain/verdict.ts';
+import { compileProgram, type Program } from '../compile/program.ts';
+import { Windows } from '../events/windows.ts';
+import type { LoadedRule } from '../language/loaded-rule.ts';
+import { judgeRecords } from './judge.ts';
+
+/**
+ * Compiles a rule set. All of them are judged, also those of mode `off`: leave out what must not be.
+ * The evaluator is pure, except for its event windows.
+ */
+export function compileRules(rules: readonly LoadedRule[]): Evaluator {
+  const windows = new Windows();
+  const programs = Object.fromEntries(
+    SUBJECT_KINDS.map((kind) => [kind, compileProgram(rules.filter((rule) => rule.subject === kind))]),
+  ) as Record<SubjectKind, Program>;
+  for (const program of Object.values(programs)) registerWindows(program, windows);
+  return {
+    rules,
+    needs: needsOf(rules),
+    observe: (events: readonly TrustEvent[]) => windows.observe(events),
+    advance: (nowMs: number) => windows.advance(nowMs),
+    judge: (kind: SubjectKind, context: JudgeContext): Judge => judgeRecords(kind, programs[kind], windows, context),
+    joinedPaths: (source) => joinedPaths(rules, source),
+  };
+}
+
+/** Every window must exist before the first event is observed. */
+export function registerWindows(program: Program, windows: Windows): void {
+  for (const { fact } of program.slots) if (fact.kind === 'events') windows.register(fact.key, fact.count);
+}
+
+function needsOf(rules: readonly LoadedRule[]): Needs {
+  return {
+    sources: new Set(rules.flatMap((rule) => rule.sources)),
+    unpaged: new Set(rules.flatMap((rule) => [...rule.reads.unpaged])),
+    owners: rules.some((rule) => rule.reads.owners),
+    devices: rules.some((rule) => rule.reads.joinedDevices),
+    windowMs: Math.max(0, ...rules.map((rule) => rule.reads.windowMs)),
+  };
+}
+
+/** Paths of a joined record that some rule reads, and the key that identifies it. */
+function joinedPaths(rules: readonly LoadedRule[], source: 'devices' | 'users'): string[] {
+  const paths = new Set(rules.flatMap((rule) => [...rule.reads[source]]));
+  const joined = rules.some((rule) => (source === 'users' ? rule.reads.owners : rule.reads.joinedDevices));
+  if (joined) paths.add(source === 'users' ? 'Email' : 'SerialNumber');
+  return [...paths].sort();
+}

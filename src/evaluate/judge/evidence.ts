@@ -1,0 +1,62 @@
+// evaluate: the facts that a verdict was based on, as reports and audit keep them. In: a rule and a frame that was evaluated.
+// Out: values by path or operator text; a count with gaps as `at least n`. Never a whole record of another subject.
+import { type Fact, isFacts } from '../../domain/facts.ts';
+import { redacted } from '../../domain/secrets.ts';
+import type { Slot } from '../compile/compiler.ts';
+import { readLate } from '../compile/late-facts.ts';
+import type { ProgramRule } from '../compile/program.ts';
+import type { Frame } from '../language/frame.ts';
+import { type Reasons, Span, type Truth, Unknown, type Value } from '../language/three-valued.ts';
+
+const ELEMENTS_MAX = 20;
+
+/** The values of the facts that a rule reads; those that are unknown are left out. */
+export function factsOf(rule: ProgramRule, frame: Frame): { [path: string]: Fact } {
+  const facts: { [path: string]: Fact } = {};
+  for (const slot of rule.slots) {
+    const value = slotValue(slot, frame);
+    if (value === undefined || value instanceof Unknown) continue;
+    if (slot.fact.label === '__proto__') continue; // no name for a fact: assigning it would set a prototype
+    const { label } = slot.fact;
+    facts[label] = isPath(label) ? redacted(shown(value), label) : shown(value);
+  }
+  return facts;
+}
+
+/** Labels that are no paths are texts of operators, whose values are counts. */
+function isPath(label: string): boolean {
+  return /^[\w$.]+$/.test(label);
+}
+
+/** The facts of a rule that are missing, stale or of the wrong type, and the reason of its verdict. */
+export function missingOf(rule: ProgramRule, frame: Frame, truth: Truth, reasons: Reasons): string[] {
+  if (truth === 0) return [];
+  const missing = new Set<string>([reasons.of(truth).fact]);
+  for (const slot of rule.slots) {
+    if (slotValue(slot, frame) instanceof Unknown) missing.add(slot.fact.label);
+  }
+  return [...missing];
+}
+
+export function slotValue(slot: Slot, frame: Frame): Value | undefined {
+  const { fact } = slot;
+  const isLate = fact.kind === 'events' || fact.path[0]?.startsWith('$');
+  return isLate ? readLate(slot, frame) : frame.slots[slot.index];
+}
+
+/** A value as a fact: bounds in words, long lists cut, records of owners and devices by their keys alone, nothing secret. */
+export function shown(value: Exclude<Value, Unknown>): Fact {
+  if (value instanceof Span) return Number.isFinite(value.hi) ? `${value.lo} to ${value.hi}` : `at least ${value.lo}`;
+  if (!Array.isArray(value)) return redacted(value);
+  const elements = value
+    .slice(0, ELEMENTS_MAX)
+    .map((element) => (isFacts(element) ? keyOfRecord(element) : redacted(element)));
+  return value.length > ELEMENTS_MAX ? [...elements, `… and ${value.length - ELEMENTS_MAX} more`] : elements;
+}
+
+function keyOfRecord(record: { [key: string]: Fact }): Fact {
+  for (const key of ['Email', 'SerialNumber', 'DeviceID']) {
+    if (Object.hasOwn(record, key) && typeof record[key] === 'string') return record[key];
+  }
+  return redacted(record);
+}

@@ -1,0 +1,126 @@
+// evaluate: one pass over one source's records: every rule of the kind judges every record.
+// In: records, one at a time. Out: matches with their facts, open verdicts, tallies, and value counts. Keeps no record.
+import { type Fact, type Facts, ownText } from '../../domain/facts.ts';
+import type { SubjectKind } from '../../domain/subjects.ts';
+import { type SubjectSummary, summaryOf } from '../../domain/target.ts';
+import type {
+  Judge,
+  JudgeContext,
+  Judgement,
+  Match,
+  OpenVerdict,
+  RuleTally,
+  VerdictName,
+} from '../../domain/verdict.ts';
+import type { Program, ProgramRule } from '../compile/program.ts';
+import type { Windows } from '../events/windows.ts';
+import { FactReader } from '../facts/fact-reader.ts';
+import { FALSE, TRUE, type Truth } from '../language/three-valued.ts';
+import { factsOf, missingOf } from './evidence.ts';
+import { frameFor } from './judging-frame.ts';
+
+const EXAMPLES_MAX = 100;
+const KEY_FIELD: Record<SubjectKind, string> = { device: 'DeviceID', user: 'Email', service: 'ServiceID' };
+
+export function judgeRecords(kind: SubjectKind, program: Program, windows: Windows, context: JudgeContext): Judge {
+  const reader = new FactReader(program.slots, program.verdicts);
+  const frame = frameFor(kind, program, windows, context);
+  const tallies = program.rules.map(({ rule }) => newTally(rule.id));
+  const matches: Match[] = [];
+  const open: OpenVerdict[] = [];
+  const truths = new Map<number, Truth>();
+  let judged = 0;
+  /** Of the present record; made when first needed. */
+  let summary: SubjectSummary | undefined;
+
+  const report = (index: number, truth: Truth): void => {
+    truths.set(index, truth);
+    const tally = tallies[index] as RuleTally;
+    if (truth === TRUE) {
+      tally.match++;
+      const rule = program.rules[index] as ProgramRule;
+      summary ??= summaryOf(kind, frame.record, context.fieldsWritten);
+      matches.push({ rule: rule.rule.id, summary, facts: factsOf(rule, frame) });
+    } else countDoubt(tally, truth, program, kind, frame.record);
+  };
+
+  /** No condition throws. If one ever does, its rule ends as an error, and the others go on. */
+  const evaluateSingly = (): void => {
+    program.rules.forEach(({ condition }, index) => {
+      if (truths.has(index)) return;
+      let truth = program.reasons.error('the condition could not be evaluated').truth;
+      try {
+        truth = condition(frame);
+      } catch {}
+      if (truth !== FALSE) report(index, truth);
+    });
+  };
+
+  const keyField = KEY_FIELD[kind];
+  const keyOf = (record: Facts): string => {
+    const key = frame.isPlain ? record[keyField] : ownText(record, keyField);
+    return typeof key === 'string' ? key : '';
+  };
+
+  const keepOpen = (record: Facts): void => {
+    if (context.hasOpen && !context.hasOpen(keyOf(record))) return;
+    const known = summary ?? summaryOf(kind, record, context.fieldsWritten);
+    program.rules.forEach((rule, index) => {
+      const truth = truths.get(index) ?? FALSE;
+      if (truth === TRUE || !context.isOpen(rule.rule.id, known.id)) return;
+      open.push({
+        rule: rule.rule.id,
+        summary: known,
+        verdict: verdictOf(truth),
+        facts: factsOf(rule, frame),
+        missing: missingOf(rule, frame, truth, program.reasons),
+      });
+    });
+  };
+
+  return {
+    accept(record) {
+      judged++;
+      if (truths.size > 0) truths.clear();
+      summary = undefined;
+      frame.record = record;
+      frame.turn++;
+      reader.read(record, frame);
+      try {
+        program.evaluate(frame, report);
+      } catch {
+        evaluateSingly();
+      }
+      keepOpen(record);
+    },
+    finish(): Judgement {
+      for (const tally of tallies) tally.no_match = judged - tally.match - tally.unknown - tally.error;
+      return { kind, judged, tallies, matches, open, values: reader.counted() };
+    },
+  };
+}
+
+export function verdictOf(truth: Truth): Exclude<VerdictName, 'match'> {
+  return truth === FALSE ? 'no_match' : truth < 0 ? 'error' : 'unknown';
+}
+
+function newTally(rule: string): RuleTally {
+  return {
+    rule,
+    match: 0,
+    no_match: 0,
+    unknown: 0,
+    error: 0,
+    missing: Object.create(null) as { [fact: string]: Fact & number },
+    examples: [],
+  };
+}
+
+function countDoubt(tally: RuleTally, truth: Truth, program: Program, kind: SubjectKind, record: Facts): void {
+  const reason = program.reasons.of(truth);
+  const verdict = reason.isError ? 'error' : 'unknown';
+  tally[verdict]++;
+  tally.missing[reason.fact] = (tally.missing[reason.fact] ?? 0) + 1;
+  if (tally.examples.length < EXAMPLES_MAX)
+    tally.examples.push({ subject: summaryOf(kind, record).id, verdict, reason: reason.text });
+}

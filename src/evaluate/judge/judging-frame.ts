@@ -1,0 +1,47 @@
+// evaluate: the frame that a program's conditions work on, connected to the event windows and the joins of one run.
+// In: a program, the windows, a run's context. Out: a frame whose late facts can be read.
+
+import type { SubjectKind } from '../../domain/subjects.ts';
+import type { JudgeContext } from '../../domain/verdict.ts';
+import { newFrame } from '../compile/new-frame.ts';
+import type { Program } from '../compile/program.ts';
+import type { EventWindow, SubjectKeys, WindowView } from '../events/window.ts';
+import { keysOf, type Windows } from '../events/windows.ts';
+import { virtualReader } from '../facts/virtual-facts.ts';
+import type { Frame } from '../language/frame.ts';
+import { ownPart } from '../language/typed-value.ts';
+
+export type FactsContext = Pick<JudgeContext, 'nowMs' | 'windowsAtMs' | 'joins' | 'coverage' | 'unavailable'>;
+
+export function frameFor(kind: SubjectKind, program: Program, windows: Windows, context: FactsContext): Frame {
+  windows.advance(context.windowsAtMs ?? context.nowMs);
+  const readers = program.slots.map(({ fact }): { window: EventWindow; view: WindowView } | undefined =>
+    fact.kind === 'events'
+      ? { window: windows.register(fact.key, fact.count), view: windows.view(fact.count.withinMs, context.coverage) }
+      : undefined,
+  );
+  const noEvents = context.unavailable.has('events');
+  let keysTurn = -1;
+  let keys: SubjectKeys = { first: undefined, second: undefined };
+  return newFrame(program.size, context.nowMs, virtualReader(context, program.reasons), (slot, frame) => {
+    const reader = readers[slot];
+    if (!reader || noEvents) return (program.slots[slot] as Program['slots'][number]).reasons.unavailable;
+    if (keysTurn !== frame.turn) {
+      keys = subjectKeys(kind, frame);
+      keysTurn = frame.turn;
+    }
+    return windows.read(reader.window, keys, reader.view);
+  });
+}
+
+function subjectKeys(kind: SubjectKind, frame: Frame): SubjectKeys {
+  const text = (field: string): string | undefined => {
+    const value = ownPart(frame.record, field);
+    return typeof value === 'string' ? value : undefined;
+  };
+  return keysOf(kind, {
+    device: [text('DeviceID'), text('SerialNumber')],
+    user: [text('Email'), undefined],
+    service: [text('ServiceID'), text('ServiceName')],
+  });
+}

@@ -1,0 +1,64 @@
+// evaluate: checks the data of a rule's tests: a misspelt field would test nothing, and the test would pass.
+// In: tests of the right format, and the fields that the rule declares. Out: problems with the nearest name.
+// Values are not checked: a value of a wrong type is how a test reaches `unknown`.
+import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
+import type { SubjectKind } from '../../domain/subjects.ts';
+import { didYouMean } from '../language/nearest-name.ts';
+import { type Place, Problems } from '../language/problem.ts';
+import { fieldAt, type ValueType } from '../record-types/field-types.ts';
+import { virtualType } from '../record-types/index.ts';
+import { declareFields } from './declared-fields.ts';
+import type { RuleFile } from './rule-format.ts';
+
+export function checkTests(file: RuleFile, subject: SubjectKind, problems: Problems): void {
+  const { root, eventRoot } = declareFields(subject, file.declares, new Problems('', () => ({ line: 1, column: 1 })));
+  const check = (value: Fact, type: ValueType, place: Place) => checkFields(value, type, place, problems);
+  const names = new Set<string>();
+  file.tests.forEach((test, index) => {
+    const place: Place = ['tests', index];
+    if (names.has(test.name)) problems.add('format', [...place, 'name'], `two tests are named \`${test.name}\``);
+    names.add(test.name);
+    const { $spec, ...given } = test.given as Facts;
+    check(given, root, [...place, 'given']);
+    if ($spec !== undefined) checkSpec($spec, subject, [...place, 'given', '$spec'], problems);
+    for (const [name, of] of [
+      ['owners', 'device'],
+      ['devices', 'user'],
+    ] as const) {
+      if (test[name] === undefined) continue;
+      if (of === subject) check(test[name] as Fact, virtualType(subject, `$${name}`) as ValueType, [...place, name]);
+      else
+        problems.add(
+          'format',
+          [...place, name],
+          `\`${name}\` are given to rules over a ${of}; this one is over a ${subject}`,
+        );
+    }
+    test.events.forEach(({ ago: _, times: __, ...body }, at) => {
+      check(body as Facts, eventRoot, [...place, 'events', at]);
+    });
+  });
+}
+
+function checkSpec(spec: Fact, subject: SubjectKind, place: Place, problems: Problems): void {
+  const type = virtualType(subject, '$spec');
+  if (type) checkFields(spec, type, place, problems);
+  else problems.add('path', place, `\`$spec\` is a service's; this rule is over a ${subject}`);
+}
+
+function checkFields(value: Fact, type: ValueType, place: Place, problems: Problems): void {
+  if (Array.isArray(value) && type.kind === 'list') {
+    value.forEach((item, index) => {
+      checkFields(item, type.of, [...place, index], problems);
+    });
+  }
+  if (!isFacts(value) || type.kind !== 'record') return;
+  for (const [name, inner] of Object.entries(value)) {
+    const field = fieldAt(type, [name]);
+    if (field) checkFields(inner, field.type, [...place, name], problems);
+    else {
+      const hint = didYouMean(name, type.fields.keys()) || '; one that your server adds is named in `declares`';
+      problems.add('path', [...place, name], `there is no field \`${name}\`${hint}`);
+    }
+  }
+}

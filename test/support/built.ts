@@ -1,0 +1,10 @@
+// support: where the build of this run of the suite has a file of src/ or test/ (see build.ts).
+// In: a path from the root of the project. Out: the file to give to Node.
+import { join } from 'node:path';
+
+export const ROOT = new URL('../..', import.meta.url).pathname;
+export const BUILD = join(ROOT, '.test-build');
+
+export function built(path: string): string {
+  return join(BUILD, path.replace(/\.ts$/, '.js'));
+}

@@ -1,0 +1,164 @@
+// support: an endpoint over a real store, with tokens of every scope, and ports that tell what was asked of them.
+
+import { ACTIONS } from '../../src/act/actions.ts';
+import { decidePlan } from '../../src/approve/plans.ts';
+import { verifyChain } from '../../src/audit/chain.ts';
+import { AppError } from '../../src/domain/errors.ts';
+import type { Rule } from '../../src/domain/rule.ts';
+import type { RunRequest } from '../../src/domain/run.ts';
+import { createHttpApp } from '../../src/http/app.ts';
+import type { HttpDeps } from '../../src/http/deps.ts';
+import { SCOPES, type Scope, tokenHash, tokenVerifier } from '../../src/http/tokens.ts';
+import {
+  acceptSnapshot,
+  addExemption,
+  endExemption,
+  resumeEverything,
+  stopEverything,
+} from '../../src/operator/commands.ts';
+import { addToken, revokeToken } from '../../src/operator/endpoint-tokens.ts';
+import { resolveIntent } from '../../src/operator/resolve-intent.ts';
+import { views } from '../../src/report/index.ts';
+import type { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { countingIds } from './engine-on-platform.ts';
+import { addRun, fakeClock, openStore } from './filled-store.ts';
+
+export const TOKENS: Record<Scope, string> = {
+  read: 'read-token-0123456789',
+  trigger: 'trigger-token-0123456789',
+  approve: 'approve-token-0123456789',
+  admin: 'admin-token-0123456789',
+};
+
+export const RULE: Rule = {
+  id: 'ban-compromised-device',
+  title: 'Ban devices that MDM reports as compromised',
+  severity: 'critical',
+  subject: 'device',
+  when: { '==': [{ var: 'MdmData.CompromisedStatus' }, 'TRUE'] },
+  then: [{ action: 'ban_device', with: {} }],
+  mode: 'enforce',
+  forMs: 0,
+  clearForMs: 0,
+  cooldownMs: 3_600_000,
+  revert: true,
+  limits: { max: 25, percent: 2 },
+  owners: 'one',
+  hash: 'b'.repeat(64),
+  file: 'ban-compromised-device.yaml',
+  sources: ['devices'],
+};
+
+export interface Endpoint {
+  app: ReturnType<typeof createHttpApp>;
+  store: SqliteStore;
+  clock: ReturnType<typeof fakeClock>;
+  /** What runs were asked for. */
+  requests: RunRequest[];
+  /** Log lines of level warn and error. */
+  complaints: { fields: object; message: string }[];
+  /** A request with a token of scope `admin`, unless told otherwise. */
+  ask(method: string, path: string, options?: AskOptions): Promise<Response>;
+}
+
+export interface AskOptions {
+  /** `none` sends no token. */
+  scope?: Scope | 'none';
+  body?: unknown;
+  /** The body as it is sent, when it is not to be JSON. */
+  text?: string;
+  headers?: Record<string, string>;
+}
+
+export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
+  const clock = fakeClock();
+  const store = openStore(clock);
+  const requests: RunRequest[] = [];
+  const complaints: Endpoint['complaints'] = [];
+  const complain = (fields: object, message: string) => complaints.push({ fields, message });
+  const tokenParts = { tokens: store.tokens(), clock, ids: countingIds() };
+  const deps: HttpDeps = {
+    reader: store,
+    views,
+    trigger: async (request) => {
+      requests.push(request);
+      const unknown = request.rules?.find((id) => id !== RULE.id);
+      if (unknown !== undefined) throw new AppError('usage', `there is no active rule \`${unknown}\``);
+      const run = await addRun(store, { id: `http${requests.length}`, mode: request.mode });
+      return { run, finished: Promise.resolve(run) };
+    },
+    readiness: async () => [{ name: 'database', ok: true, text: 'can be written' }],
+    plans: {
+      approve: (id, by, reason) => decide(store, id, 'approved', by, reason, clock.nowMs()),
+      reject: (id, by, reason) => decide(store, id, 'rejected', by, reason, clock.nowMs()),
+      apply: async (id) => {
+        const plan = await planOf(store, id);
+        if (plan.status !== 'approved') throw new AppError('conflict', `plan ${plan.id} is ${plan.status}`);
+        return { plan: { ...plan, status: 'applied' }, applied: { intents: [], refused: [] } };
+      },
+    },
+    operator: {
+      stop: (operator) => stopEverything({ store, clock }, operator),
+      resume: (operator) => resumeEverything({ store, clock }, operator),
+      exempt: async (request, by) => ({
+        exemption: await addExemption({ store, clock, ids: countingIds() }, request, by),
+        released: [],
+      }),
+      endExemption: (id, operator) => endExemption({ store, clock }, id, operator),
+      accept: (source, operator) => acceptSnapshot({ store, clock }, source, operator),
+      resolve: (id, as, operator) =>
+        resolveIntent({ store, clock, ids: countingIds(), actions: ACTIONS }, id, as, operator),
+      release: async (target) => {
+        throw new AppError('not_found', `no claim on \`${target}\` is open`);
+      },
+    },
+    tokens: {
+      add: (request, by) => addToken({ ...tokenParts, secret: () => 'tw_made-0123456789' }, request, by),
+      revoke: (name, by) => revokeToken(tokenParts, name, by),
+    },
+    rules: () => [RULE],
+    explain: async (rule, subject) => ({ explanation: { rule, subject }, decisions: [] }),
+    verifyAudit: () => verifyChain(store.auditFrom(1)),
+    verifyToken: tokenVerifier(SCOPES.map((scope) => ({ name: `${scope}er`, scope, hash: tokenHash(TOKENS[scope]) }))),
+    hosts: { listenHost: '127.0.0.1', allowed: [] },
+    clock,
+    log: { debug: () => {}, info: () => {}, warn: complain, error: complain },
+    demo: false,
+    ...over,
+  };
+  const app = createHttpApp(deps);
+  const ask: Endpoint['ask'] = async (method, path, { scope = 'admin', body, text, headers } = {}) => {
+    const authorization: Record<string, string> = scope === 'none' ? {} : { authorization: `Bearer ${TOKENS[scope]}` };
+    return app.request(path, {
+      method,
+      headers: { ...authorization, ...headers },
+      ...(text !== undefined && { body: text }),
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  };
+  return { app, store, clock, requests, complaints, ask };
+}
+
+/** The body of an answer, of the shape that a test says it has. */
+export async function bodyOf<T>(answer: Promise<Response>): Promise<T> {
+  return (await (await answer).json()) as T;
+}
+
+async function planOf(store: SqliteStore, id: string) {
+  const plan = await store.plan(id);
+  if (!plan) throw new AppError('not_found', `there is no plan \`${id}\``);
+  return plan;
+}
+
+async function decide(
+  store: SqliteStore,
+  id: string,
+  answer: 'approved' | 'rejected',
+  by: string,
+  reason: string | undefined,
+  nowMs: number,
+) {
+  const plan = decidePlan(await planOf(store, id), answer, by, reason, nowMs);
+  await store.changePlan(plan, [], []);
+  return { plan };
+}

@@ -1,0 +1,207 @@
+// support: the real cycle with real rules and a real SQLite store, on the platform in memory. Nothing waits for real time.
+import { ACTIONS } from '../../src/act/actions.ts';
+import { linkEntry } from '../../src/audit/chain.ts';
+import { runCycle } from '../../src/cycle.ts';
+import { PLACEHOLDER_SERIALS } from '../../src/decide/serials.ts';
+import { CEILINGS_DEFAULT } from '../../src/domain/ceiling.ts';
+import type { StoredDecision } from '../../src/domain/decision.ts';
+import type { Intent } from '../../src/domain/intent.ts';
+import type { Mode } from '../../src/domain/mode.ts';
+import type { Plan } from '../../src/domain/plan.ts';
+import type { Ids, Log } from '../../src/domain/ports.ts';
+import type { RunRecord } from '../../src/domain/store.ts';
+import { compileRules, type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
+import { answerPlan } from '../../src/operator/answer-plan.ts';
+import { type Applied, applyPlan } from '../../src/operator/apply-plan.ts';
+import { EVENT_PULL_DEFAULT } from '../../src/pull/pull-events.ts';
+import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
+import type { ActiveRules, Engine, EngineSettings } from '../../src/run/engine.ts';
+import { readClockAgreement, saveClockAgreement } from '../../src/store/clock-agreement.ts';
+import { type Db, openDatabase } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { steadyTime } from '../../src/system/steady-time.ts';
+import { FakeClock, Platform } from './platform.ts';
+
+export const QUIET_MS = 15_000;
+const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+export interface RuleOptions {
+  id?: string;
+  mode?: Mode;
+  /** The field of MdmData that this rule calls trouble when it is TRUE. */
+  field?: string;
+  does?: 'ban_device' | 'unban_device' | 'delete_device' | 'notify';
+  cooldown?: string;
+  more?: string;
+}
+
+/** A rule over devices, which bans unless told otherwise. Rules of different fields can match one device together. */
+export function banRule({
+  id = 'ban',
+  mode = 'enforce',
+  field = 'CompromisedStatus',
+  does = 'ban_device',
+  cooldown = '0s',
+  more = '',
+}: RuleOptions = {}): LoadedRule {
+  const text = `
+id: ${id}
+title: Ban
+severity: critical
+subject: device
+when: { "==": [{ var: MdmData.${field} }, "TRUE"] }
+then: ${does}
+mode: ${mode}
+cooldown: ${cooldown}
+revert: true
+limits: { max: 1000, percent: 100 }
+declares: { MdmData.Other: text }
+${more}
+tests:
+  - { name: trouble, given: { MdmData: { ${field}: "TRUE" } }, expect: match }
+`;
+  const parsed = parseRule(text, `${id}.yaml`, { traits: ACTIONS });
+  if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems));
+  return parsed.rule;
+}
+
+export interface Round {
+  run: RunRecord;
+  decisions: StoredDecision[];
+  plan: Plan | undefined;
+}
+
+export interface OnPlatform {
+  engine: Engine;
+  platform: Platform;
+  clock: FakeClock;
+  store: SqliteStore;
+  rules(...rules: LoadedRule[]): void;
+  run(mode?: Mode, rules?: string[]): Promise<Round>;
+  approve(plan: Plan | undefined): Promise<Plan>;
+  apply(plan: Plan | undefined): Promise<Applied>;
+  intents(): Promise<Pick<Intent, 'action' | 'target' | 'status' | 'outcome'>[]>;
+  openStore(): SqliteStore;
+  /** The process ended, and the next one looks at the clocks. */
+  restart(): void;
+  close(): Promise<void>;
+}
+
+export interface Options {
+  rules?: LoadedRule[];
+  file?: string;
+  /** Instead of a file: a database that is there already. */
+  db?: Db;
+  /** The registry; all that there are unless said otherwise. */
+  actions?: Engine['actions'];
+  daemonMode?: Mode;
+  settings?: (settings: EngineSettings) => EngineSettings;
+}
+
+export function startOnPlatform({
+  rules = [banRule()],
+  file = ':memory:',
+  actions = ACTIONS,
+  db: given,
+  daemonMode,
+  settings,
+}: Options = {}): OnPlatform {
+  const clock = new FakeClock();
+  const platform = new Platform(clock);
+  let active = activate(rules);
+  const openDb = () => {
+    const db = given ?? openDatabase(file);
+    if (!given) migrate(db);
+    return db;
+  };
+  const openStore = () => new SqliteStore(openDb(), linkEntry, clock);
+  const db = openDb();
+  const store = new SqliteStore(db, linkEntry, clock);
+  const beginTime = () => {
+    const steady = steadyTime(clock, clock.boot, readClockAgreement(db));
+    saveClockAgreement(db, steady.agreement());
+    return steady;
+  };
+  const engine: Engine = {
+    api: platform,
+    store,
+    clock,
+    steady: beginTime(),
+    ids: countingIds(),
+    log: silent,
+    actions,
+    active: () => active,
+    daemonMode: daemonMode ?? 'enforce',
+    settings: (settings ?? ((given) => given))(settingsDefault()),
+    demo: false,
+    bindTo: platform.address,
+    signal: new AbortController().signal,
+    feed: { primed: new WeakSet(), triedMs: 0 },
+  };
+  return {
+    engine,
+    platform,
+    clock,
+    store,
+    rules: (...next) => {
+      active = activate(next);
+    },
+    run: (mode = 'enforce', chosen) => runOnce(engine, mode, chosen),
+    approve: (plan) => answerPlan(engine, idOf(plan), 'approve', 'a person', undefined),
+    apply: (plan) => applyPlan(engine, idOf(plan), 'ana'),
+    intents: async () =>
+      (await store.intents({})).map(({ action, target, status, outcome }) => ({ action, target, status, outcome })),
+    openStore,
+    restart: () => {
+      engine.steady = beginTime();
+    },
+    close: () => store.close(),
+  };
+}
+
+async function runOnce(engine: Engine, mode: Mode, rules: string[] | undefined): Promise<Round> {
+  const { id } = await runCycle(engine, { mode, trigger: 'command', rules, waitForDoubts: false });
+  const run = (await engine.store.run(id)) as RunRecord;
+  const plan = run.planId === undefined ? undefined : await engine.store.plan(run.planId);
+  return { run, decisions: await engine.store.decisionsOfRun(run), plan };
+}
+
+function idOf(plan: Plan | undefined): string {
+  if (!plan) throw new Error('the run made no plan');
+  return plan.id;
+}
+
+function activate(rules: readonly LoadedRule[]): ActiveRules {
+  const on = rules.filter((rule) => rule.mode !== 'off');
+  const hash = on.map((rule) => rule.hash).join(' ');
+  return {
+    rules: on,
+    hash,
+    evaluator: compileRules(on),
+    only: (ids) => compileRules(on.filter((rule) => ids.includes(rule.id))),
+  };
+}
+
+function settingsDefault(): EngineSettings {
+  const common = { ceilings: CEILINGS_DEFAULT, quietMs: QUIET_MS };
+  return {
+    decide: { ...common, goneAfterMs: 86_400_000, serialDevicesMax: 5, placeholderSerials: PLACEHOLDER_SERIALS },
+    act: { ...common, attemptsMax: 3, runFailuresMax: 5, rereadMs: 2_000 },
+    // Tests turn whole small fleets: the gate has tests of its own.
+    trust: { ...TRUST_DEFAULT, movedPoints: 100, shrunkPercent: 100 },
+    events: EVENT_PULL_DEFAULT,
+    planTtlMs: 86_400_000,
+    keepRunsMs: 90 * 86_400_000,
+  };
+}
+
+export function countingIds(): Ids {
+  let last = 0;
+  return {
+    next: () => {
+      last += 1;
+      return String(last).padStart(8, '0');
+    },
+  };
+}

@@ -1,0 +1,246 @@
+// support: a real store in memory, filled through its port with runs that say what the test wants.
+import { planDigest } from '../../src/approve/plans.ts';
+import { linkEntry } from '../../src/audit/chain.ts';
+import type { Decision } from '../../src/domain/decision.ts';
+import type { Episode } from '../../src/domain/episode.ts';
+import type { Intent } from '../../src/domain/intent.ts';
+import type { Plan } from '../../src/domain/plan.ts';
+import type { Clock } from '../../src/domain/ports.ts';
+import type { Run, RunRuleTally } from '../../src/domain/run.ts';
+import type { SourceReading } from '../../src/domain/snapshot.ts';
+import type { RunRecord } from '../../src/domain/store.ts';
+import { SOURCES, type Source } from '../../src/domain/subjects.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { SqliteStore } from '../../src/store/sqlite-store.ts';
+
+export const START_MS = Date.UTC(2026, 10, 21, 9, 0, 0);
+
+/** Moves only when told to. */
+export function fakeClock(startMs = START_MS): Clock & { advance(ms: number): void } {
+  let nowMs = startMs;
+  return {
+    nowMs: () => nowMs,
+    monotonicMs: () => nowMs,
+    sleep: async (ms) => {
+      nowMs += ms;
+    },
+    advance: (ms) => {
+      nowMs += ms;
+    },
+  };
+}
+
+export function openStore(clock: Clock = fakeClock(), file = ':memory:'): SqliteStore {
+  const db = openDatabase(file);
+  migrate(db);
+  return new SqliteStore(db, linkEntry, clock);
+}
+
+export interface RunFill {
+  id?: string;
+  mode?: Run['mode'];
+  daemonMode?: Run['mode'];
+  demo?: boolean;
+  startedAt?: number;
+  decisions?: Decision[];
+  endedDecisions?: string[];
+  intents?: Intent[];
+  plan?: Plan;
+  tallies?: RunRuleTally[];
+  sources?: Partial<Record<Source, Partial<SourceReading>>>;
+  error?: string;
+  /** False: it is left under way. */
+  finished?: boolean;
+}
+
+/** One run, begun, committed and finished. */
+export async function addRun(store: SqliteStore, fill: RunFill = {}): Promise<RunRecord> {
+  const { id = 'run1', mode = 'dry-run', startedAt = START_MS, decisions = [] } = fill;
+  const tallies = fill.tallies ?? [...new Set(decisions.map(({ rule }) => rule))].map((rule) => tally({ rule }));
+  const begun: Omit<Run, 'seq'> = {
+    id,
+    mode,
+    daemonMode: fill.daemonMode ?? 'enforce',
+    trigger: 'command',
+    rules: tallies.map(({ rule }) => rule),
+    ruleSetHash: 'a'.repeat(64),
+    startedAt,
+    finishedAt: undefined,
+    status: 'running',
+    error: undefined,
+    demo: fill.demo ?? false,
+  };
+  const run = await store.beginRun(begun, [{ kind: 'run.started', body: { run: id } }]);
+  await store.commitRun({
+    runId: id,
+    findings: { snapshot: snapshot(id, startedAt, fill.sources), tallies, planDigest: 'd'.repeat(64) },
+    baselines: [],
+    episodes: episodesOf(fill.intents ?? []),
+    claims: [],
+    decisions,
+    endedDecisions: fill.endedDecisions ?? [],
+    intents: fill.intents ?? [],
+    plan: fill.plan,
+    supersededPlans: [],
+    notes: decisions.map(({ id: decision }) => ({ kind: 'decision.made', body: { decision } })),
+  });
+  if (fill.finished !== false) {
+    const status = fill.error === undefined ? 'completed' : 'aborted';
+    await store.finishRun({ ...run, status, finishedAt: startedAt + 3_000, error: fill.error }, []);
+  }
+  return (await store.run(id)) as RunRecord;
+}
+
+/** A live run whose only intent was answered after it was committed. */
+export async function addLiveRun(store: SqliteStore): Promise<RunRecord> {
+  const live = decision({ mode: 'enforce', cappedBy: undefined, outcome: undefined, intentId: 'intent1' });
+  const run = await addRun(store, { mode: 'enforce', decisions: [live], intents: [intent()] });
+  const settled = { status: 'settled', outcome: 'succeeded', note: 'Success' } as const;
+  await store.changeIntent({ intentId: 'intent1', ...settled, notes: [] });
+  return run;
+}
+
+/** Intents rest on episodes; the tables demand that these are there. */
+function episodesOf(intents: readonly Intent[]): Episode[] {
+  return intents
+    .flatMap(({ basis }) => basis)
+    .map(({ episodeId, rule, subjectId }) => ({
+      id: episodeId,
+      rule,
+      subject: { kind: 'device', id: subjectId },
+      since: START_MS,
+      matchingSince: START_MS,
+      state: 'matching',
+      stateSince: START_MS,
+      absentSince: undefined,
+      seenSo: [],
+      overriddenAt: undefined,
+      closedAt: undefined,
+      closeReason: undefined,
+    }));
+}
+
+/** A ban of a compromised device, in a dry run, unless told otherwise. */
+export function decision(over: Partial<Decision> = {}): Decision {
+  const subject = over.subject ?? { kind: 'device', id: 'device-1' };
+  const name = over.subjectName ?? 'Ana laptop';
+  return {
+    id: 'decision1',
+    rule: 'ban-compromised-device',
+    ruleHash: 'b'.repeat(64),
+    subject,
+    subjectName: name,
+    verdict: 'match',
+    since: START_MS - 60_000,
+    decision: 'act',
+    reason: 'rule_matches',
+    reasonText: 'the rule matches',
+    action: 'ban_device',
+    target: 'SERIAL-1',
+    mode: 'dry-run',
+    cappedBy: 'run',
+    facts: { 'MdmData.CompromisedStatus': 'TRUE' },
+    effect: {
+      text: 'ban serial number SERIAL-1: 1 device',
+      devices: [{ id: subject.id, name, platform: 'macOS', model: 'Mac14,2' }],
+    },
+    episodeId: undefined,
+    intentId: undefined,
+    outcome: 'dry_run',
+    outcomeText: undefined,
+    ...over,
+  };
+}
+
+/** A live ban that is planned, for one decision. */
+export function intent(over: Partial<Intent> = {}): Intent {
+  return {
+    id: 'intent1',
+    runId: 'run1',
+    mode: 'enforce',
+    planId: undefined,
+    action: 'ban_device',
+    target: 'SERIAL-1',
+    settings: {},
+    undo: false,
+    approved: false,
+    basis: [
+      {
+        rule: 'ban-compromised-device',
+        ruleHash: 'b'.repeat(64),
+        subjectId: 'device-1',
+        episodeId: 'episode1',
+        decisionId: 'decision1',
+        facts: { 'MdmData.CompromisedStatus': 'TRUE' },
+      },
+    ],
+    effect: { text: 'ban serial number SERIAL-1: 1 device', devices: [] },
+    status: 'planned',
+    outcome: undefined,
+    attempts: 0,
+    doubtRetries: 0,
+    createdAt: START_MS,
+    sentAt: undefined,
+    settledAt: undefined,
+    note: undefined,
+    ...over,
+  };
+}
+
+/** A pending plan of what a decision is about. */
+export function plan(held: Decision, over: Partial<Plan> = {}): Plan {
+  const { rule, ruleHash, subject, action, target, facts, effect, reason, reasonText } = held;
+  const basis = [{ rule, ruleHash, subjectId: subject.id, episodeId: 'episode1', decisionId: held.id, facts }];
+  const sealed = { action, target, settings: {}, undo: false, basis, effect, key: 'k'.repeat(64), reason, reasonText };
+  const intents = [{ ...sealed, held: held.decision === 'hold' }];
+  return {
+    id: 'plan1',
+    digest: planDigest(intents),
+    runId: 'run1',
+    mode: 'enforce',
+    status: 'pending',
+    intents,
+    createdAt: START_MS,
+    expiresAt: START_MS + 86_400_000,
+    decidedAt: undefined,
+    decidedBy: undefined,
+    decidedReason: undefined,
+    ...over,
+  };
+}
+
+export function tally(over: Partial<RunRuleTally> = {}): RunRuleTally {
+  return {
+    rule: 'ban-compromised-device',
+    title: 'Ban devices that MDM reports as compromised',
+    mode: 'enforce',
+    hash: 'b'.repeat(64),
+    judged: true,
+    match: 1,
+    no_match: 9,
+    unknown: 0,
+    error: 0,
+    missing: {},
+    examples: [],
+    ...over,
+  };
+}
+
+function snapshot(runId: string, at: number, over: RunFill['sources'] = {}) {
+  const reading = (source: Source): SourceReading => ({
+    source,
+    state: 'read',
+    form: 'paged',
+    startedAt: at,
+    finishedAt: at + 1_000,
+    count: 10,
+    unreadable: { count: 0, examples: [] },
+    dropped: [],
+    trusted: true,
+    reasons: [],
+    ...over[source],
+  });
+  const sources = Object.fromEntries(SOURCES.map((source) => [source, reading(source)]));
+  return { id: `snapshot-${runId}`, nowMs: at, sources: sources as Record<Source, SourceReading> };
+}

@@ -1,0 +1,69 @@
+// support: a receiver of webhooks over https on loopback, that keeps what came and answers what a test says.
+// Its certificate is its own authority; its key protects nothing.
+import { once } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+
+export interface Received {
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+export interface Receiver {
+  port: number;
+  received: Received[];
+  /** Answers to come; 200 when there is none. `hang`: none at all. */
+  answers: (number | 'hang')[];
+  /** Resolves when so many have come in all. */
+  arrived(count: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function startReceiver(): Promise<Receiver> {
+  const received: Received[] = [];
+  const answers: (number | 'hang')[] = [];
+  const server = createServer({ key: KEY, cert: CERTIFICATE }, async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    received.push({ path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString('utf8') });
+    server.emit('arrived');
+    const answer = answers.shift() ?? 200;
+    if (answer === 'hang') return;
+    response.writeHead(answer, answer >= 300 && answer < 400 ? { Location: '/elsewhere' } : {}).end('ignored');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    received,
+    answers,
+    arrived: async (count) => {
+      while (received.length < count) await once(server, 'arrived');
+    },
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+const KEY = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgkVWEM06sOcO81OLT
+tgFBhyenIgdz2civdhCMhk7J4hWhRANCAARw6XzKwuYCgdFA5whhCjc7EJFcmQhR
+4xX9lm9zHmQGKzp3u68gp9W1d2BRiY/pg/+1mifsGOO2YmtxylOSwKPh
+-----END PRIVATE KEY-----`;
+
+export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBqDCCAVCgAwIBAgIUKV0d5vG7ehvaUVi75ItZ//jeSAMwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTEwNDUzMVoYDzIxMjYxMDI4
+MTA0NTMxWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAARw6XzKwuYCgdFA5whhCjc7EJFcmQhR4xX9lm9zHmQGKzp3u68gp9W1
+d2BRiY/pg/+1mifsGOO2YmtxylOSwKPho34wfDAdBgNVHQ4EFgQUolyeQdWsCcpY
+DMvZBSxBytB7tYMwHwYDVR0jBBgwFoAUolyeQdWsCcpYDMvZBSxBytB7tYMwDwYD
+VR0TAQH/BAUwAwEB/zApBgNVHREEIjAggglsb2NhbGhvc3SCDWhvb2tzLmV4YW1w
+bGWHBH8AAAEwCgYIKoZIzj0EAwIDRgAwQwIgLHFqgNvE4yoKDTmyCynpphVS1FFB
+JNndZc8+P1MZHjECH2NeFoasQ0wApltv86jfBMuWKN1/Ut5/O5jQXcBEKv0=
+-----END CERTIFICATE-----`;

@@ -1,0 +1,63 @@
+// support: the program as a process of its own, and what it said when it ended.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { BUILD, built, ROOT } from './built.ts';
+
+/** V8's own cache; it goes by the hash of each module's text. */
+const COMPILED = join(BUILD, 'compiled');
+
+export interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  out: string;
+  err: string;
+}
+
+export interface Started {
+  child: ChildProcess;
+  /** What it wrote until now. */
+  said(): { out: string; err: string };
+  /** Resolves when standard output holds `text`; rejects with all that was said when it ends before. */
+  says(text: string): Promise<void>;
+  ended: Promise<Ended>;
+}
+
+export interface StartOptions {
+  /** Runs as this user; the tests may run as root, whom no file's mode stops. */
+  uid?: number;
+  /** No file may be written beyond so many bytes: a disk that is full from the start. */
+  fileBytesMax?: number;
+}
+
+export function startTrustward(args: string[], env: Record<string, string>, options: StartOptions = {}): Started {
+  const { PATH = '', HOME = '' } = process.env;
+  const limit = options.fileBytesMax === undefined ? [] : ['prlimit', `--fsize=${options.fileBytesMax}:`];
+  const [program = '', ...rest] = [...limit, process.execPath, built('src/main.ts'), ...args];
+  const child = spawn(program, rest, {
+    cwd: ROOT,
+    env: { PATH, HOME, NODE_COMPILE_CACHE: COMPILED, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
+  });
+  const heard = { out: '', err: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    heard.out += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    heard.err += text;
+  });
+  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, ...heard }) as Ended);
+  const says = (text: string) =>
+    new Promise<void>((resolve, reject) => {
+      const look = () => heard.out.includes(text) && resolve();
+      child.stdout.on('data', look);
+      void ended.then(({ out, err }) => reject(new Error(`it ended before it said ${text}: ${out}${err}`)));
+      look();
+    });
+  return { child, said: () => ({ ...heard }), says, ended };
+}
+
+export function trustward(args: string[], env: Record<string, string>, options?: StartOptions): Promise<Ended> {
+  return startTrustward(args, env, options).ended;
+}
