@@ -95,7 +95,7 @@ export const GAPS = {
     'a person lets go, whatever the rules say': ['rule-off', 'rule-changed', 'not-judged', 'over', 'not-proposed'],
     'it rests on no list and no facts of a match': ['untrusted-source', 'changed-since'],
     'an undo is never exempt, and nobody reverses one': ['exempt', 'overridden'],
-    'what is asked for now is not kept back by what was before': [
+    'what a person asks for is not kept back by what was before': [
       'rejected',
       'already-acted',
       'cooldown',
