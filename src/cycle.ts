@@ -50,9 +50,11 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     logOperatorState(log, run, seen);
 
     // By what wishes it now: a rule that was taken away or set to dry-run since has no part in it, and gains no claim.
-    const retries = decided.acts.flatMap(({ retryOf, mode, draft: { basis } }) =>
-      openState.intents.filter(({ id }) => id === retryOf).map((intent) => openAgain({ ...intent, basis }, mode)),
-    );
+    const known = new Map(openState.intents.map((intent) => [intent.id, intent]));
+    const retries = decided.acts.flatMap(({ retryOf, mode, draft: { basis } }) => {
+      const failed = retryOf === undefined ? undefined : known.get(retryOf);
+      return failed ? [openAgain({ ...failed, basis }, mode)] : [];
+    });
     const acting = afterPull(before, engine, rules, pulled);
     await carryOut(acting, [...intents, ...retries]);
     await resolveDoubts(acting);

@@ -20,8 +20,9 @@ export async function episodesAfter(asking: Asking, action: Action, intent: Inte
   if (action.inverse === undefined || intent.released) return [];
   const ended = intent.undo ? await endedByUndo(asking, action, intent) : [];
   const key = seenKey(action.inverse, intent.target);
-  const unseen = (await store.episodesSeen(key)).filter(
-    ({ id, overriddenAt }) => overriddenAt === undefined && !ended.some((episode) => episode.id === id),
+  const unseen = (await store.episodesThatSaw(intent.target)).filter(
+    ({ id, seenSo, overriddenAt }) =>
+      seenSo.includes(key) && overriddenAt === undefined && !ended.some((episode) => episode.id === id),
   );
   return [
     ...ended,
@@ -31,18 +32,19 @@ export async function episodesAfter(asking: Asking, action: Action, intent: Inte
 
 async function goneWith({ store, clock, actions }: Asking, intent: Intent): Promise<Episode[]> {
   const nowMs = clock.nowMs();
-  const { episodes, claims, intents } = await store.openState(nowMs);
-  const acted = intents.filter((other) => isDone(other) && isSameTarget(other, intent, actions));
-  const concerned = new Set([
-    ...claims.filter((claim) => isSameTarget(claim, intent, actions)).map(({ episodeId }) => episodeId),
-    ...acted.flatMap(({ basis }) => basis.map(({ episodeId }) => episodeId)),
+  const claims = (await store.openClaimsOn(intent.target)).filter((claim) => isSameTarget(claim, intent, actions));
+  const acted = (await store.intentsOn(intent.target)).filter(
+    (other) => isDone(other) && isSameTarget(other, intent, actions),
+  );
+  const saw = (await store.episodesThatSaw(intent.target)).filter(({ seenSo }) =>
+    seenSo.some((key) => isSameTarget(seenOfKey(key), intent, actions)),
+  );
+  const basis = acted.flatMap((other) => other.basis);
+  const concerned = await store.episodesInForce([
+    ...[...claims, ...basis].map(({ episodeId }) => episodeId),
+    ...saw.map(({ id }) => id),
   ]);
-  return episodes
-    .filter(
-      ({ id, seenSo }) => concerned.has(id) || seenSo.some((key) => isSameTarget(seenOfKey(key), intent, actions)),
-    )
-    .filter(({ state }) => state !== 'closed')
-    .map((episode) => closed(episode, 'gone', nowMs));
+  return concerned.filter(({ state }) => state !== 'closed').map((episode) => closed(episode, 'gone', nowMs));
 }
 
 function closed(episode: Episode, closeReason: 'gone' | 'adopted', nowMs: number): Episode {
@@ -51,13 +53,11 @@ function closed(episode: Episode, closeReason: 'gone' | 'adopted', nowMs: number
 
 async function endedByUndo({ store, clock }: Asking, action: Action, intent: Intent): Promise<Episode[]> {
   const nowMs = clock.nowMs();
-  const { episodes, intents } = await store.openState(nowMs);
-  const acted = intents.filter(
-    (other) => other.action === action.inverse && other.target === intent.target && isDone(other),
-  );
-  const ids = new Set(acted.flatMap(({ basis }) => basis.map(({ episodeId }) => episodeId)));
-  return episodes
-    .filter(({ id, state, overriddenAt }) => ids.has(id) && state !== 'closed' && overriddenAt === undefined)
+  const intents = await store.intentsOn(intent.target);
+  const acted = intents.filter((other) => other.action === action.inverse && isDone(other));
+  const ids = acted.flatMap(({ basis }) => basis.map(({ episodeId }) => episodeId));
+  return (await store.episodesInForce(ids))
+    .filter(({ state, overriddenAt }) => state !== 'closed' && overriddenAt === undefined)
     .map((episode) => closed(episode, 'adopted', nowMs));
 }
 

@@ -5,10 +5,10 @@ import { AppError, lineOf } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { WriteAnswer } from '../domain/ports.ts';
 import { textWithoutSecrets } from '../domain/secrets.ts';
-import { type ActContext, asRulesSee, noSuchAction } from './context.ts';
+import { type ActContext, noSuchAction } from './context.ts';
 import { isToBeCarriedOut } from './gate.ts';
-import { preflight } from './preflight.ts';
 import { recordFound, settle, withdraw } from './settle.ts';
+import { targetFacts } from './target-facts.ts';
 
 /** What became of the intents, by outcome. */
 export async function carryOut(context: ActContext, intents: readonly Intent[]): Promise<void> {
@@ -37,10 +37,10 @@ async function carryOutOne(context: ActContext, intent: Intent): Promise<void> {
     if (endsTheRun(error)) throw error;
     return;
   }
-  const refusal = await preflight(context, intent, asRulesSee(context, fresh));
-  if (refusal?.reason === 'already_so' && isSeenByReadingAlone(action, fresh))
+  const refused = context.ask('preflight', await targetFacts(context, intent, fresh));
+  if (refused?.check === 'already-so' && isSeenByReadingAlone(action, fresh))
     return recordFound(context, action, intent, fresh);
-  if (refusal) return withdraw(context, intent, refusal);
+  if (refused) return withdraw(context, intent, refused);
   await sendAndSettle(context, action, intent, fresh);
 }
 

@@ -1,19 +1,18 @@
-// act: what acting is handed: the ports, the actions, the last look, and its settings.
+// act: what acting is handed: the ports, the actions, the checks, and its settings.
+import type { ActStore } from '../domain/act-store.ts';
 import type { Action, ActionName, ReadBack } from '../domain/action.ts';
 import type { CeilingSettings } from '../domain/ceiling.ts';
-import type { Decision } from '../domain/decision.ts';
+import type { Ask } from '../domain/check.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Facts } from '../domain/facts.ts';
-import type { Intent, IntentBasis } from '../domain/intent.ts';
+import type { Intent } from '../domain/intent.ts';
 import type { Mode } from '../domain/mode.ts';
 import type { Api, Clock, Ids, Log } from '../domain/ports.ts';
+import type { Rule } from '../domain/rule.ts';
 import type { SteadyTime } from '../domain/steady-time.ts';
 import type { Store } from '../domain/store.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import type { VerdictName } from '../domain/verdict.ts';
-
-/** Why an intent is given up before its call: becomes the decision's new answer. */
-export type Refusal = Pick<Decision, 'decision' | 'reason' | 'reasonText'>;
 
 export interface ActSettings {
   ceilings: CeilingSettings;
@@ -52,7 +51,7 @@ export async function countsOfRun(store: Pick<Store, 'attemptsOfRun'>, run: stri
 export interface ActContext {
   runId: string;
   api: Api;
-  store: Store;
+  store: ActStore;
   clock: Clock;
   steady: SteadyTime;
   ids: Ids;
@@ -60,10 +59,10 @@ export interface ActContext {
   actions: ReadonlyMap<ActionName, Action>;
   /** The least of the run's and the daemon's mode: below `approve`, what earlier runs left is not sent again. */
   mode: Mode;
-  /** A rule's mode as it is now; undefined when it is missing or off. */
-  ruleMode(rule: string): Mode | undefined;
-  /** Its content hash as it is now. */
-  ruleHash(rule: string): string | undefined;
+  /** The safety checks, of which each stage has its list. */
+  ask: Ask;
+  /** A rule as it is at this moment; undefined when it is missing or off. */
+  ruleNow(rule: string): Rule | undefined;
   /** False for an active rule that this run does not judge: not among its rules, or a source of it unread or untrusted. */
   canJudge(rule: string): boolean;
   recheck: Recheck;
@@ -81,17 +80,11 @@ export interface ActContext {
 }
 
 /** A stored intent may name an action of another version: nothing here reads its target or calls anything for it. */
-export function noSuchAction({ action }: Intent): string {
+export function noSuchAction({ action }: Pick<Intent, 'action'>): string {
   return `this version has no action \`${action}\``;
 }
 
 /** What was read as rules see it; the records themselves are for the request alone, which may have to send a spec back whole. */
 export function asRulesSee(context: Pick<ActContext, 'withoutSecrets'>, read: ReadBack): ReadBack {
   return { ...read, records: read.records.map((record) => context.withoutSecrets(record)) };
-}
-
-/** The record of a basis' subject among those just read: matched again here by key. */
-export function recordOf(records: readonly Facts[], basis: IntentBasis): Facts | undefined {
-  const keys = ['DeviceID', 'ServiceID', 'Email'];
-  return records.find((record) => keys.some((key) => Object.hasOwn(record, key) && record[key] === basis.subjectId));
 }

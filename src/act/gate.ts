@@ -1,8 +1,7 @@
 // act: the one dry-run gate. Drafts come in; intents go out: dry ones already settled as `dry_run`, live ones planned.
 // INVARIANT: nothing else in the product asks whether a run is dry. Only an intent that leaves here as `planned` is called.
 import type { Intent, IntentDraft } from '../domain/intent.ts';
-import { isAtLeast, leastMode, type Mode } from '../domain/mode.ts';
-import type { ActContext } from './context.ts';
+import { isLive, type Mode } from '../domain/mode.ts';
 
 export interface Opening {
   id: string;
@@ -12,8 +11,13 @@ export interface Opening {
   nowMs: number;
 }
 
+/** For what was opened before: a doubt is tried once more, and what a person asks for is done, where this mode lets calls through. */
+export function isOpen(mode: Mode): boolean {
+  return isLive(mode);
+}
+
 export function openIntent(draft: IntentDraft, mode: Mode, opening: Opening): Intent {
-  const live = isAtLeast(mode, 'approve');
+  const live = isOpen(mode);
   return {
     ...draft,
     id: opening.id,
@@ -34,14 +38,7 @@ export function openIntent(draft: IntentDraft, mode: Mode, opening: Opening): In
 
 /** A live intent that failed definitely, to be tried once more; in a dry run it stays what it is. */
 export function openAgain(failed: Intent, mode: Mode): Intent {
-  return isAtLeast(mode, 'approve') ? { ...failed, status: 'planned', outcome: undefined } : failed;
-}
-
-/** Whether an intent of an earlier run may be sent again now: its rules, the run or the daemon may have become dry since. */
-export function mayStillAct(context: Pick<ActContext, 'mode' | 'ruleMode'>, intent: Intent): boolean {
-  if (intent.released) return isAtLeast(context.mode, 'approve');
-  const rules = intent.basis.map((basis) => context.ruleMode(basis.rule) ?? 'off');
-  return isAtLeast(leastMode(context.mode, ...rules), intent.approved ? 'approve' : 'enforce');
+  return isOpen(mode) ? { ...failed, status: 'planned', outcome: undefined } : failed;
 }
 
 export function isToBeCarriedOut(intent: Intent): boolean {

@@ -2,16 +2,16 @@
 // A ban is done when it reads back as wanted; an answer that says so and a target that does not is a doubt.
 import type { Action, ReadBack } from '../domain/action.ts';
 import type { AuditKind } from '../domain/audit-entry.ts';
+import type { Refusal } from '../domain/check.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { Outcome } from '../domain/decision.ts';
 import { lineOf } from '../domain/errors.ts';
 import type { Facts } from '../domain/facts.ts';
 import { type Intent, isDone } from '../domain/intent.ts';
 import type { WriteAnswer } from '../domain/ports.ts';
-import { openClaims } from '../domain/store.ts';
 import { isSameTarget } from '../domain/target-key.ts';
 import { closedNotes, episodesAfter } from './after-own-doing.ts';
-import type { ActContext, Refusal } from './context.ts';
+import type { ActContext } from './context.ts';
 import { notificationsOf } from './notifications.ts';
 
 export async function settle(
@@ -115,7 +115,7 @@ export async function claimsAfter(
 ): Promise<Claim[]> {
   if (action.inverse === undefined && !action.removesTarget) return [];
   const nowMs = context.clock.nowMs();
-  const open = await openClaims(context.store);
+  const open = await context.store.openClaimsOn(intent.target);
   const opposite = open
     .filter(
       (claim) =>
@@ -124,11 +124,7 @@ export async function claimsAfter(
     .map((claim): Claim => ({ ...claim, status: intent.released ? 'released' : 'ended', endedAt: nowMs }));
   // Where it ended claims it took back what Trustward did: undoing it would bring that about anew, though its trouble is over.
   if (intent.undo || action.removesTarget || opposite.length > 0) return opposite;
-  const claimed = new Set(
-    open
-      .filter((claim) => claim.target === intent.target && claim.action === intent.action)
-      .map((claim) => claim.episodeId),
-  );
+  const claimed = new Set(open.filter(({ action }) => action === intent.action).map((claim) => claim.episodeId));
   // An episode may have adopted a claim while its own intent was in doubt: one is enough.
   const episodes = new Map(intent.basis.map((basis) => [basis.episodeId, basis]));
   const unclaimed = [...episodes.values()].filter((basis) => !claimed.has(basis.episodeId));

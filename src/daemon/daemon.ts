@@ -3,7 +3,7 @@
 import type { Composition } from '../compose/compose.ts';
 import { runCycle } from '../cycle.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
-import { isAtLeast } from '../domain/mode.ts';
+import { isLive } from '../domain/mode.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
 import { explainSubject } from '../explain/explain-subject.ts';
 import {
@@ -167,8 +167,7 @@ async function approveAndApply(
 ): Promise<PlanAnswer> {
   return state.queue.inTurn(async () => {
     const plan = await answerPlan(composition.engine, planId, 'approve', by, reason);
-    const isHeld =
-      !isAtLeast(composition.engine.daemonMode, 'approve') || (await composition.engine.store.stop()) !== undefined;
+    const isHeld = !isLive(composition.engine.daemonMode) || (await composition.engine.store.stop()) !== undefined;
     return isHeld ? { plan } : apply(composition, plan.id, by);
   });
 }

@@ -1,12 +1,13 @@
 // decide: the book of claims. An episode's wish that a target be in a state stands until the episode ends.
 // In: the claims that stand. Out: those that changed, with notes for the audit. Why they change, observations and undo-wishes say.
 import type { AuditNote } from '../domain/audit-entry.ts';
+import type { ClaimFacts } from '../domain/check.ts';
 import type { Claim } from '../domain/claim.ts';
-import { isAtLeast, leastMode } from '../domain/mode.ts';
+import { isLive, leastMode } from '../domain/mode.ts';
 import { type ActionOnTarget, targetKey } from '../domain/target-key.ts';
 import type { FollowedEpisodes } from './episodes.ts';
 import type { DecideInput } from './input.ts';
-import { aimOf, type Proposal } from './proposal.ts';
+import type { Proposal } from './proposal.ts';
 
 export class Claims {
   private readonly byId = new Map<string, Claim>();
@@ -20,7 +21,7 @@ export class Claims {
     private readonly input: DecideInput,
     private readonly followed: FollowedEpisodes,
   ) {
-    this.isLive = isAtLeast(leastMode(input.runMode, input.daemonMode), 'approve');
+    this.isLive = isLive(leastMode(input.runMode, input.daemonMode));
     for (const claim of input.openState.claims) this.put(claim);
   }
 
@@ -37,6 +38,14 @@ export class Claims {
     return [...(this.idsByTarget.get(targetKey(aim, this.input.traits)) ?? [])]
       .map((id) => this.byId.get(id) as Claim)
       .filter(isOpen);
+  }
+
+  /** The same for checks. */
+  factsOn(aim: ActionOnTarget): ClaimFacts[] {
+    return this.openOn(aim).map(({ rule, action, episodeId, status }) => {
+      const isOver = this.followed.episodes.get(episodeId)?.state === 'closed';
+      return { rule, action, episodeId, status, isOver };
+    });
   }
 
   private put(claim: Claim): void {
@@ -89,16 +98,6 @@ export class Claims {
     this.notes.push({
       kind: status === 'orphaned' ? 'claim.orphaned' : open ? 'claim.opened' : 'claim.ended',
       body: { ...bodyOf(after), reason },
-    });
-  }
-
-  /** Another rule's open claim on the opposite of what is wished, of a trouble that is not over: it stands against the wish. */
-  opposing(proposal: Proposal): Claim | undefined {
-    return this.openOn(aimOf(proposal)).find((claim) => {
-      if (claim.rule === proposal.rule.id) return false;
-      const traits = this.input.traits.get(claim.action);
-      const episode = this.followed.episodes.get(claim.episodeId);
-      return episode?.state !== 'closed' && traits?.inverse === proposal.traits.name;
     });
   }
 }

@@ -4,8 +4,9 @@ import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Decision } from '../domain/decision.ts';
 import { isFacts } from '../domain/facts.ts';
 import { type IntentDraft, intentKey } from '../domain/intent.ts';
-import { isAtLeast, leastMode, MODES } from '../domain/mode.ts';
+import { isLive, isOnTrial, leastMode, MODES } from '../domain/mode.ts';
 import type { PlannedIntent } from '../domain/plan.ts';
+import { answer } from './answer.ts';
 import { Claims } from './claims.ts';
 import { describeDeletions, describeEnds } from './deletions.ts';
 import { followEpisodes } from './episodes.ts';
@@ -15,8 +16,6 @@ import { Observations } from './observations.ts';
 import { effectOf, isPlannable, type Proposal, proposalKey, serialHit } from './proposal.ts';
 import { KnownIntents, proposalsOf } from './proposals.ts';
 import { reconcileDecisions } from './reconcile-decisions.ts';
-import { answerAlone } from './steps.ts';
-import { answerTogether } from './together.ts';
 import { UndoProposals } from './undo-proposals.ts';
 
 export function decide(input: DecideInput): Decided {
@@ -34,8 +33,7 @@ export function decide(input: DecideInput): Decided {
   // What a person did to one target of an episode holds for all that it wishes.
   for (const proposal of proposals) proposal.episode = observations.episodeNow(proposal);
   proposals.push(...new UndoProposals(input, followed, claims, known).all());
-  for (const proposal of proposals) proposal.answer = answerAlone(proposal, input);
-  answerTogether(proposals, claims, input);
+  answer(proposals, claims, input);
   describeDeletions(proposals, input.fleet);
   describeEnds(proposals, claims);
 
@@ -75,8 +73,7 @@ function draftsToAct(
       draft: draftOf(group, idOf),
       mode: (group[0] as Proposal).mode,
       // Only a live act continues a failed intent: a dry one says what would be done, and has an intent of its own.
-      retryOf: group.find((proposal) => isAtLeast(proposal.mode, 'approve') && proposal.intent !== undefined)?.intent
-        ?.id,
+      retryOf: group.find((proposal) => isLive(proposal.mode) && proposal.intent !== undefined)?.intent?.id,
       carried: group.every(isUnchanged),
     })),
   );
@@ -88,9 +85,9 @@ function plannedIntents(
   idOf: (proposal: Proposal) => string,
   input: DecideInput,
 ): PlannedIntent[] {
-  const live = isAtLeast(leastMode(input.runMode, input.daemonMode), 'approve');
+  const live = isLive(leastMode(input.runMode, input.daemonMode));
   const sealed = proposals.filter(({ answer, ownMode }) => {
-    if (!answer || !isAtLeast(ownMode, 'approve')) return false;
+    if (!answer || isOnTrial(ownMode)) return false;
     return isPlannable(answer) && (answer.decision === 'hold' || !live);
   });
   // What one rule would do by itself does not wait because another rule's equal wish does: a live run has two intents too.
@@ -98,13 +95,13 @@ function plannedIntents(
   return [...merged(held), ...merged(acting)].map((group) => {
     const draft = draftOf(group, idOf);
     const first = group[0] as Proposal;
-    const { answer } = first;
+    const { reason = '', reasonText = '' } = first.answer ?? {};
     return {
       ...draft,
       key: intentKey(draft),
       held: isHeld(first),
-      reason: answer?.reason ?? '',
-      reasonText: answer?.text ?? '',
+      reason,
+      reasonText,
     };
   });
 }

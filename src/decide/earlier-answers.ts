@@ -3,7 +3,7 @@
 import type { ActionTraits } from '../domain/action.ts';
 import type { ReasonCode, StoredDecision } from '../domain/decision.ts';
 import { intentKey, isDone } from '../domain/intent.ts';
-import type { Mode } from '../domain/mode.ts';
+import { actsAlone, type Mode, waitsForPerson } from '../domain/mode.ts';
 import { type ActionOnTarget, keyOf, targetKey } from '../domain/target-key.ts';
 import type { DecideInput } from './input.ts';
 import { aimOf, type Proposal } from './proposal.ts';
@@ -68,7 +68,7 @@ export class EarlierAnswers {
    */
   wasGivenUp(proposal: Proposal): boolean {
     const { runMode, daemonMode } = this.input;
-    if (proposal.ownMode !== 'enforce' || runMode === 'approve' || daemonMode === 'approve') return false;
+    if (!actsAlone(proposal.ownMode) || waitsForPerson(runMode) || waitsForPerson(daemonMode)) return false;
     const said = this.givenUp.get(wordKey(proposal.rule.id, proposal.summary.id, aimOf(proposal)));
     return said !== undefined && said.ruleHash === proposal.rule.hash && said.episodeId === proposal.episode?.id;
   }

@@ -3,7 +3,7 @@
 // In: wishes of trusted matches, claims. Out: claims and episodes changed, with notes for the audit.
 import type { ActionName, ActionTraits } from '../domain/action.ts';
 import { type Episode, seenKey } from '../domain/episode.ts';
-import { isAtLeast } from '../domain/mode.ts';
+import { isOnTrial } from '../domain/mode.ts';
 import type { Claims } from './claims.ts';
 import { amendEpisode, type FollowedEpisodes } from './episodes.ts';
 import type { DecideInput } from './input.ts';
@@ -46,9 +46,7 @@ export class Observations {
     const first = claims[0];
     const isOwn = claims.some((claim) => claim.episodeId === episode.id);
     const mayClaim =
-      first !== undefined &&
-      isAtLeast(proposal.ownMode, 'approve') &&
-      isProposedByNow(proposal, episode, this.input.nowMs);
+      first !== undefined && !isOnTrial(proposal.ownMode) && isProposedByNow(proposal, episode, this.input.nowMs);
     // Where no claim of its own will tell, it remembers what it saw: a later change back is a person's reversal all the same.
     if (!isOwn && !(mayClaim && this.claims.isLive)) this.remember(proposal, episode);
     if (!mayClaim) return;

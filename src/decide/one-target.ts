@@ -1,36 +1,21 @@
-// decide: what wishes of one target mean to each other: contrary ones hold each other, a deletion waits for all else, and a wish
-// that an undoing brings about by itself needs no intent of its own. In: wishes, of which some have answers; what earlier runs said of
-// rules that are not judged now. Out: more of them have an answer. Pure.
+// decide: what proposals of one target mean to each other: contrary ones hold each other, a deletion waits for all else, and what
+// an undoing brings about by itself needs no intent of its own. In: the proposals that the check is asked of; what earlier runs said of
+// rules that are not judged now. Out: facts to add to some of them. Pure.
 import type { ActionTraits } from '../domain/action.ts';
 import { canonicalJson } from '../domain/canonical.ts';
-import type { Claims } from './claims.ts';
-import { type EarlierAnswers, isSo, isStillToBeDone, type ProposalInForce } from './earlier-answers.ts';
-import type { DecideInput } from './input.ts';
-import {
-  aimOf,
-  effectOf,
-  hold,
-  isPlannable,
-  isProposedByNow,
-  keyOfTarget,
-  type Proposal,
-  proposalKey,
-  skip,
-  weighable,
-  weighs,
-} from './proposal.ts';
+import type { Other, Rival, TargetFacts } from '../domain/check.ts';
+import { isSo, isStillToBeDone, type ProposalInForce } from './earlier-answers.ts';
+import { aimOf, effectOf, isProposedByNow, keyOfTarget, type Proposal, proposalKey, weighs } from './proposal.ts';
+import type { Added, Others } from './together.ts';
 
 /**
- * Two wishes that cannot both be: both are held, each naming the other. One that has its state already stands against the
- * opposite alone: were that done, it would be next to act, and the target would swing to and fro.
+ * Two proposals that cannot both be: each is told of the other. One that has its state already stands against the opposite alone:
+ * were that done, it would be next to act, and the target would swing to and fro. Rules that are not judged in this run want
+ * what they wanted: to leave them out of a run lifts no conflict with them.
  */
-export function holdConflicts(
-  proposals: readonly Proposal[],
-  claims: Claims,
-  input: DecideInput,
-  earlier: EarlierAnswers,
-): void {
-  const acting = byTarget(weighable(proposals).filter((proposal) => proposal.traits.changesFleet));
+export function weighRivals(asked: readonly Proposal[], { proposals, input, earlier }: Others): Added {
+  const added = new Map<Proposal, Partial<TargetFacts>>();
+  const acting = byTarget(asked);
   const keeping = byTarget(
     proposals.filter(
       (proposal) =>
@@ -39,31 +24,26 @@ export function holdConflicts(
   );
   for (const [key, group] of acting) {
     for (const proposal of group) {
-      const rival = group.find((other) => isContrary(other, proposal) && weighs(other, proposal));
-      const keeper = keeping
+      const wants = group.find((other) => isContrary(other, proposal) && weighs(other, proposal));
+      const keeps = keeping
         .get(key)
         ?.find((other) => other.traits.name === proposal.traits.inverse && weighs(other, proposal));
-      const claim = claims.opposing(proposal);
-      if (rival)
-        proposal.answer = hold('conflict', `rule ${rival.rule.id} wants ${rival.traits.name} for the same target`);
-      else if (keeper) {
-        const text = `rule ${keeper.rule.id} wants ${keeper.traits.name} for the same target, where it is so already`;
-        proposal.answer = hold('conflict', text);
-      } else if (claim)
-        proposal.answer = hold('conflict', `rule ${claim.rule} holds a claim (${claim.action}) on the same target`);
-      else holdBySaid(proposal, earlier);
+      const said = earlier
+        .on(aimOf(proposal))
+        .find((other) => isContraryToSaid(proposal, other) && weighs(other, proposal));
+      const rival = rivalOf('wants', wants) ?? rivalOf('is_so', keeps) ?? rivalOf('not_judged', said);
+      if (rival) added.set(proposal, { rival });
     }
   }
+  return added;
 }
 
-/** Rules that are not judged in this run wish what they wished: to leave them out of a run lifts no conflict with them. */
-function holdBySaid(proposal: Proposal, earlier: EarlierAnswers): void {
-  const rival = earlier
-    .on(aimOf(proposal))
-    .find((other) => isContraryToSaid(proposal, other) && weighs(other, proposal));
-  if (!rival) return;
-  const text = `rule ${rival.rule.id}, which this run does not judge, wants ${rival.traits.name} for the same target`;
-  proposal.answer = hold('conflict', text);
+function rivalOf(how: Rival['how'], proposal: Proposal | ProposalInForce | undefined): Rival | undefined {
+  return proposal && { ...otherOf(proposal), how };
+}
+
+function otherOf({ rule, traits }: Proposal | ProposalInForce): Other {
+  return { rule: rule.id, action: traits.name };
 }
 
 /**
@@ -100,25 +80,21 @@ function takesWhatIsGiven({ traits }: OneProposal, giving: OneProposal): boolean
 
 /**
  * What leaves the target there goes first: a ban is not kept waiting by a deletion, and the deletion is judged and approved for what
- * is there after it. It waits for as long as the other one is wished: until that is done, rejected or over; not for one that was
- * given up at its last look.
+ * is there after it. It waits for as long as the other one is wanted: until that is done, rejected or over; not for one that was
+ * given up at preflight.
  */
-export function holdDeletions(proposals: readonly Proposal[], earlier: EarlierAnswers): void {
-  const acting = weighable(proposals).filter((proposal) => proposal.traits.changesFleet);
-  const deleting = acting.filter(({ traits }) => traits.removesTarget);
-  if (deleting.length === 0) return;
-  const groups = byTarget(acting);
+export function weighDeletions(asked: readonly Proposal[], { earlier }: Others): Added {
+  const added = new Map<Proposal, Partial<TargetFacts>>();
+  const deleting = asked.filter(({ traits }) => traits.removesTarget);
+  const groups = deleting.length === 0 ? new Map<string, Proposal[]>() : byTarget(asked);
   for (const proposal of deleting) {
     const group = groups.get(keyOfTarget(proposal)) ?? [];
     const first =
       group.find((other) => goesFirst(other, proposal) && !earlier.wasGivenUp(other)) ??
       earlier.on(aimOf(proposal)).find((other) => goesFirst(other, proposal) && isStillToBeDone(other));
-    if (first)
-      proposal.answer = hold(
-        'other_first',
-        `rule ${first.rule.id} wants ${first.traits.name} for the same target first`,
-      );
+    if (first) added.set(proposal, { first: otherOf(first) });
   }
+  return added;
 }
 
 function goesFirst(other: Proposal | ProposalInForce, proposal: Proposal): boolean {
@@ -126,32 +102,30 @@ function goesFirst(other: Proposal | ProposalInForce, proposal: Proposal): boole
 }
 
 /**
- * A rule may wish of a target what an undoing does anyway, such as to lift the ban whose trouble is over. They never share an
- * intent: an undoing rests on a trouble that is gone and leaves no claim, a wish on one that is there, and claims what it did.
- * The undoing alone is enough where it acts, and where both wait for a person: the wish is skipped, and nobody is asked twice.
- * Where the undoing waits and the wish may act, the wish acts: no approval is asked of a rule because another one needs it.
- * In any other case (the undoing is rejected, parked, of a rule on trial, given up at its last look) the wish is what it is by itself.
+ * A rule may want of a target what an undoing does anyway, such as to lift the ban whose rule has ceased to match. They never share an
+ * intent: an undoing rests on a rule that does not match and leaves no claim, a proposal on one that does, and claims what it did.
+ * The undoing alone is enough where it acts, and where both wait for a person: the proposal is skipped, and nobody is asked twice.
+ * Where the undoing waits and the proposal may act, the proposal acts: no approval is asked of a rule because another one needs it.
+ * In any other case (the undoing is rejected, parked, of a rule on trial, given up at preflight) the proposal is what it is by itself.
  */
-export function leaveToUndoing(proposals: readonly Proposal[], earlier: EarlierAnswers): void {
-  const undoing = byTarget(
-    proposals.filter(
-      (proposal) => proposal.undo && proposal.answer && isPlannable(proposal.answer) && !earlier.wasGivenUp(proposal),
-    ),
-  );
-  if (undoing.size === 0) return;
-  for (const proposal of proposals) {
-    if (proposal.undo || proposal.answer === undefined || !isPlannable(proposal.answer)) continue;
+export function weighUndoings(asked: readonly Proposal[], { earlier }: Others): Added {
+  const added = new Map<Proposal, Partial<TargetFacts>>();
+  const undoing = byTarget(asked.filter((proposal) => proposal.undo && !earlier.wasGivenUp(proposal)));
+  if (undoing.size === 0) return added;
+  for (const proposal of asked.filter(({ undo }) => !undo)) {
     const enough = undoing
       .get(keyOfTarget(proposal))
       ?.find(
         (other) => other.traits.name === proposal.traits.name && weighs(other, proposal) && isNoSlower(other, proposal),
       );
-    if (enough) proposal.answer = skip('cleared', `undoing what rule ${enough.rule.id} did is the same, and is enough`);
+    if (enough) added.set(proposal, { undoing: otherOf(enough) });
   }
+  return added;
 }
 
-function isNoSlower({ answer }: Proposal, than: Proposal): boolean {
-  return answer?.decision === 'act' || than.answer?.decision === 'hold';
+/** Without an answer by now it acts. */
+function isNoSlower(other: Proposal, than: Proposal): boolean {
+  return other.answer === undefined || than.answer !== undefined;
 }
 
 function byTarget(proposals: readonly Proposal[]): Map<string, Proposal[]> {

@@ -1,7 +1,8 @@
 // decide: one wish: what a rule wants done about one match (or undone), and the answer that a step gives.
 import type { ActionName, ActionTraits } from '../domain/action.ts';
 import { canonicalJson } from '../domain/canonical.ts';
-import type { DecisionName, ReasonCode } from '../domain/decision.ts';
+import type { Answer } from '../domain/check.ts';
+import type { ReasonCode } from '../domain/decision.ts';
 import type { Deletion } from '../domain/deletion.ts';
 import type { Effect } from '../domain/effect.ts';
 import type { Episode } from '../domain/episode.ts';
@@ -9,16 +10,10 @@ import type { Exemption } from '../domain/exemption.ts';
 import type { Fact, Facts } from '../domain/facts.ts';
 import type { FleetDevice } from '../domain/fleet.ts';
 import type { Intent } from '../domain/intent.ts';
-import { isAtLeast, type Mode } from '../domain/mode.ts';
+import { isOnTrial, type Mode } from '../domain/mode.ts';
 import type { Rule } from '../domain/rule.ts';
 import { hasNoKnownDevice, type SubjectSummary } from '../domain/target.ts';
 import { type ActionOnTarget, keyOf } from '../domain/target-key.ts';
-
-export interface Answer {
-  decision: DecisionName;
-  reason: ReasonCode;
-  text: string;
-}
 
 export interface Proposal {
   rule: Rule;
@@ -60,18 +55,6 @@ export function isPlannable({ decision, reason }: Answer): boolean {
   return decision === 'hold' ? APPROVABLE.has(reason) : decision === 'act';
 }
 
-export function hold(reason: ReasonCode, text: string): Answer {
-  return { decision: 'hold', reason, text };
-}
-
-export function skip(reason: ReasonCode, text: string): Answer {
-  return { decision: 'skip', reason, text };
-}
-
-export function act(reason: ReasonCode, text: string): Answer {
-  return { decision: 'act', reason, text };
-}
-
 /** Still to be weighed: without an answer, or with one that a person can overrule, which what no approval lifts must come before. */
 export function weighable(proposals: readonly Proposal[]): Proposal[] {
   return proposals.filter(({ answer }) => answer === undefined || isPlannable(answer));
@@ -83,7 +66,7 @@ export function unanswered(proposals: readonly Proposal[]): Proposal[] {
 
 /** What a rule in dry-run would do holds back other dry wishes only: trying a rule out changes nothing for the others. */
 export function weighs(other: Pick<Proposal, 'ownMode'>, proposal: Proposal): boolean {
-  return isAtLeast(other.ownMode, 'approve') || !isAtLeast(proposal.ownMode, 'approve');
+  return !isOnTrial(other.ownMode) || isOnTrial(proposal.ownMode);
 }
 
 /** What it would do to what: told apart by `targetKey`. */

@@ -1,7 +1,7 @@
 // decide, second step: matches → wishes: one for each action of the rule and each target of the subject.
 import type { ActionName, KnownTraits } from '../domain/action.ts';
 import { summaryOfTarget } from '../domain/bundles.ts';
-import type { Intent } from '../domain/intent.ts';
+import { type Intent, isUnresolved } from '../domain/intent.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { Rule } from '../domain/rule.ts';
 import { type ActionOnTarget, targetKey } from '../domain/target-key.ts';
@@ -22,8 +22,7 @@ export class KnownIntents {
     for (const intent of intents) {
       this.ids.set(intent.id, intent);
       if (intent.mode === 'dry-run' || intent.status === 'withdrawn') continue;
-      if (intent.status !== 'settled' || intent.outcome === 'unknown')
-        this.doubts.set(targetKey(intent, traits), intent);
+      if (isUnresolved(intent)) this.doubts.set(targetKey(intent, traits), intent);
       for (const { episodeId } of intent.basis) this.byKey.set(key(intent.action, intent.target, episodeId), intent);
     }
   }

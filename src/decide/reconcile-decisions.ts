@@ -1,11 +1,12 @@
 // decide, last step: wishes with answers → decisions. One is written when it is new or changed; a standing one is
 // carried, so that a thousand standing matches do not write a thousand rows a run.
 import { canonicalJson } from '../domain/canonical.ts';
+import type { Answer } from '../domain/check.ts';
 import type { Decision, StoredDecision } from '../domain/decision.ts';
 import type { Effect } from '../domain/effect.ts';
-import { isAtLeast } from '../domain/mode.ts';
+import { isLive } from '../domain/mode.ts';
 import type { DecideInput } from './input.ts';
-import { type Answer, effectOf, type Proposal } from './proposal.ts';
+import { effectOf, type Proposal } from './proposal.ts';
 
 /** Of a rule whose source is untrusted, so many decisions are written; the tallies count all of its matches. */
 const UNTRUSTED_MAX = 100;
@@ -87,7 +88,7 @@ function contentOf({ changes, deletion, ends }: Effect): string {
 
 /** A live act whose intent is no longer there (withdrawn, or lost with a crash) is a new decision. */
 function needsNewIntent(proposal: Proposal): boolean {
-  return proposal.answer?.decision === 'act' && isAtLeast(proposal.mode, 'approve') && proposal.intent === undefined;
+  return proposal.answer?.decision === 'act' && isLive(proposal.mode) && proposal.intent === undefined;
 }
 
 function isBeyondExamples(proposal: Proposal, counts: Map<string, number>): boolean {
@@ -109,7 +110,7 @@ function decisionOf(proposal: Proposal, input: DecideInput): Decision {
     since: proposal.episode?.since ?? input.nowMs,
     decision: answer.decision,
     reason: answer.reason,
-    reasonText: answer.text,
+    reasonText: answer.reasonText,
     action: proposal.traits.name,
     target: proposal.target,
     mode: proposal.mode,

@@ -49,6 +49,16 @@ export function isDone({ outcome }: { outcome?: Outcome | undefined }): boolean 
   return outcome === 'succeeded' || outcome === 'confirmed';
 }
 
+/** Not sent yet, without an outcome, or in doubt: it is not known yet what it did. */
+export function isUnresolved({ status, outcome }: Pick<Intent, 'status' | 'outcome'>): boolean {
+  return status !== 'settled' || outcome === 'unknown';
+}
+
+/** It was sent, and what it did is not known (yet). */
+export function isInDoubt({ status, outcome }: Pick<Intent, 'status' | 'outcome'>): boolean {
+  return status === 'sent' || outcome === 'unknown';
+}
+
 export interface Intent extends IntentDraft {
   id: string;
   runId: string;

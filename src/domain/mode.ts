@@ -1,4 +1,5 @@
 // domain: how far something may go. The lowest of the rule's, the run's and the daemon's mode counts.
+// Every comparison of modes has its name here: what may call, what waits for a person, what is only tried out.
 export const MODES = ['off', 'dry-run', 'approve', 'enforce'] as const;
 export type Mode = (typeof MODES)[number];
 
@@ -6,6 +7,27 @@ export function leastMode(...modes: Mode[]): Mode {
   return MODES[Math.min(...modes.map((mode) => MODES.indexOf(mode)))] ?? 'off';
 }
 
-export function isAtLeast(mode: Mode, floor: Mode): boolean {
-  return MODES.indexOf(mode) >= MODES.indexOf(floor);
+/** Of a run, a daemon or an intent: something may be changed, by itself or with an approval. */
+export function isLive(mode: Mode): boolean {
+  return mode === 'approve' || mode === 'enforce';
+}
+
+/** Of a rule's own mode: it is tried out (or off), and holds nothing of the others back. */
+export function isOnTrial(mode: Mode): boolean {
+  return !isLive(mode);
+}
+
+/** Nothing is done before a person approved it. */
+export function waitsForPerson(mode: Mode): boolean {
+  return mode === 'approve';
+}
+
+/** It acts without being asked. */
+export function actsAlone(mode: Mode): boolean {
+  return mode === 'enforce';
+}
+
+/** What it takes to send an intent: what a person approved goes in mode `approve` too. */
+export function allowsCall(mode: Mode, approved: boolean): boolean {
+  return approved ? isLive(mode) : actsAlone(mode);
 }

@@ -1,17 +1,16 @@
 // domain: the store's port. Each method is one unit of work: one transaction, whole or not at all.
 // It is asynchronous so that another database can stand behind it. Errors: AppError `store_failed`, `not_found`.
+import type { ActStore } from './act-store.ts';
 import type { ActionName } from './action.ts';
 import type { AuditEntry, AuditNote } from './audit-entry.ts';
 import type { Claim } from './claim.ts';
 import type { Decision, Outcome, StoredDecision } from './decision.ts';
-import type { Effect } from './effect.ts';
 import type { EndpointToken } from './endpoint-token.ts';
 import type { Episode } from './episode.ts';
 import type { TrustEvent } from './event.ts';
 import type { Exemption } from './exemption.ts';
-import type { Facts } from './facts.ts';
-import type { Intent, IntentBasis, IntentStatus } from './intent.ts';
-import type { Notification, NotificationStatus, StoredNotification } from './notification.ts';
+import type { Intent, IntentStatus } from './intent.ts';
+import type { NotificationStatus, StoredNotification } from './notification.ts';
 import type { Acceptance, Stop } from './operator.ts';
 import type { Plan, PlanStatus } from './plan.ts';
 import type { Run, RunFindings } from './run.ts';
@@ -86,35 +85,6 @@ export interface ObservedEvents {
   forgetBeforeMs: number;
 }
 
-export interface IntentChange {
-  intentId: string;
-  status: IntentStatus;
-  outcome: Outcome | undefined;
-  note: string | undefined;
-  /** One request was made, or is about to be: counted in this run, or separately. */
-  attempt?: { begun: true; run: string | undefined } | { answered: string };
-  doubtRetry?: boolean;
-  /** An operator allows a doubt to be resolved anew: it may be attempted once more. */
-  forgetDoubtRetries?: boolean;
-  /** An operator says not to do it again for its episodes. */
-  suppress?: boolean;
-  claims?: Claim[];
-  episodes?: Episode[];
-  /** Its basis now: some rules of an earlier attempt may no longer propose it, and others may do so now. */
-  basis?: readonly IntentBasis[];
-  /** What is sent now: the rule may have been edited since an earlier attempt. */
-  settings?: Facts;
-  /** Its effect on what was read now. */
-  effect?: Effect;
-  /** Clock state when these timestamps were taken. */
-  clocks?: ClockAgreement;
-  /** Added to the outbox in the same transaction. */
-  notifications?: Notification[];
-  /** The decision rows of this intent change with it. */
-  revise?: Pick<Decision, 'decision' | 'reason' | 'reasonText'>;
-  notes: AuditNote[];
-}
-
 /** An operator releases a target: the undo to send, or the claims that end without one. */
 export interface Release {
   /** Committed as planned; undefined when nothing is to be called. */
@@ -157,6 +127,8 @@ export interface StoreReader {
   /** Decisions in force in a run: written in it, or unchanged since. */
   decisionsOfRun(run: RunRecord): Promise<StoredDecision[]>;
   decisions(query: DecisionQuery): Promise<StoredDecision[]>;
+  /** Those in force about this target. */
+  decisionsOn(target: string): Promise<StoredDecision[]>;
   /** `liveFor`: intents that hold for one of these episodes; dry and withdrawn ones do not. */
   intents(filter: {
     status?: IntentStatus;
@@ -174,8 +146,6 @@ export interface StoreReader {
   claims(filter: { status?: Claim['status'] }): Promise<Claim[]>;
   /** Open or closed, by id. */
   episodes(ids: readonly string[]): Promise<Episode[]>;
-  /** Episodes that are not closed and saw this (`seenKey`) in the intended state. */
-  episodesSeen(key: string): Promise<Episode[]>;
   /** Plans have their effective status: `expired` from their end on. */
   plan(idOrPrefix: string): Promise<Plan | undefined>;
   plans(filter: { status?: PlanStatus }, limit: number): Promise<Plan[]>;
@@ -206,7 +176,7 @@ export interface StoreReader {
   close(): Promise<void>;
 }
 
-export interface Store extends StoreReader {
+export interface Store extends StoreReader, ActStore {
   /** Binds the database to an API address at its first use. Another one: AppError `bound_elsewhere`. */
   bind(address: string): Promise<void>;
   beginRun(run: Omit<Run, 'seq'>, notes: AuditNote[]): Promise<Run>;
@@ -219,12 +189,9 @@ export interface Store extends StoreReader {
    * that nothing depends on, with the decisions that only they showed; undefined: there are none.
    */
   removeOldRuns(olderByMs: number): Promise<Removed | undefined>;
-  changeIntent(change: IntentChange): Promise<void>;
   /** Records and audits, once, that waiting plans have expired; returns their number. */
   expirePlans(): Promise<number>;
   changePlan(plan: Plan, intents: Intent[], notes: AuditNote[]): Promise<void>;
-  /** Attempts of an action since a time, for the 24 h ceilings. */
-  attemptsSince(action: ActionName, sinceMs: number): Promise<number>;
   /** Attempts counted in a run so far, by action, for the ceilings of a run. */
   attemptsOfRun(runId: string): Promise<ReadonlyMap<ActionName, number>>;
   observeEvents(observed: ObservedEvents): Promise<{ added: number }>;

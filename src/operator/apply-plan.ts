@@ -1,16 +1,16 @@
 // operator: applies an approved plan: exactly it or less. Capped by the rules' modes and the daemon's, not by the mode of the
 // run that made it. A target whose record fields drifted is refused with the field named, and the rest goes on.
 import { carryOut } from '../act/carry-out.ts';
-import { openAgain, openIntent } from '../act/gate.ts';
+import { noSuchAction } from '../act/context.ts';
+import { isOpen, openAgain, openIntent } from '../act/gate.ts';
 import { demandAudited, demandInTime } from '../approve/plans.ts';
+import type { Ask } from '../domain/check.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
-import { isAtLeast, leastMode, type Mode } from '../domain/mode.ts';
-import { stopText } from '../domain/operator.ts';
+import { leastMode, type Mode } from '../domain/mode.ts';
 import type { Plan, PlannedIntent } from '../domain/plan.ts';
-import type { Rule } from '../domain/rule.ts';
 import { actContext, type Engine, rulesOfRun } from '../run/engine.ts';
-import { type ApplyView, applyView, failedBefore, refusalOf } from './plan-refusal.ts';
+import { type FactsOfPlanned, planFacts } from './plan-facts.ts';
 
 export interface Applied {
   plan: Plan;
@@ -24,8 +24,8 @@ export async function applyPlan(engine: Engine, planId: string, by: string): Pro
   const plan = await applicablePlan(engine, planId);
   const run = await engine.store.run(plan.runId);
   if (!run) throw new AppError('not_found', `the run of plan ${plan.id} is not in this database`);
-  const own = await rulesOfRun(engine, { rules: undefined });
-  const opened = openIntents(engine, plan, own.rules, await applyView(engine, plan.intents));
+  const context = await actContext(engine, run, await rulesOfRun(engine, { rules: undefined }), engine.daemonMode);
+  const opened = openIntents(engine, plan, context.ask, await planFacts(engine, plan.intents));
   const applying: Plan = { ...plan, status: 'applying' };
   const ids = [...opened.fresh, ...opened.again].map(({ id }) => id);
   await engine.store.changePlan(applying, opened.fresh, [
@@ -33,7 +33,7 @@ export async function applyPlan(engine: Engine, planId: string, by: string): Pro
   ]);
   const applied: Plan = { ...applying, status: 'applied' };
   try {
-    await carryOut(await actContext(engine, run, own, engine.daemonMode), [...opened.fresh, ...opened.again]);
+    await carryOut(context, [...opened.fresh, ...opened.again]);
   } finally {
     // Also when it broke off: it is used up, and what was not begun comes back in the next plan.
     await engine.store.changePlan(applied, [], [{ kind: 'plan.applied', body: { plan: plan.id } }]);
@@ -52,12 +52,6 @@ async function applicablePlan(engine: Engine, planId: string): Promise<Plan> {
   }
   for (const kind of ['plan.sealed', 'plan.approved'] as const)
     demandAudited(plan, kind, await engine.store.auditedDigest(kind, plan.id));
-  const stop = await engine.store.stop();
-  if (stop) throw new AppError('conflict', `${stopText(stop)}; plan ${plan.id} stays approved: \`resume\` comes first`);
-  if (!isAtLeast(engine.daemonMode, 'approve')) {
-    const text = `the daemon has mode ${engine.daemonMode}, in which nothing is changed: plan ${plan.id} stays approved`;
-    throw new AppError('conflict', text);
-  }
   return plan;
 }
 
@@ -68,19 +62,28 @@ interface OpenedIntents {
   refused: Applied['refused'];
 }
 
-function openIntents(engine: Engine, plan: Plan, active: readonly Rule[], view: ApplyView): OpenedIntents {
-  const rules = new Map(active.map((rule) => [rule.id, rule]));
+/** Errors: AppError `conflict` where nothing may be called now: the plan stays approved. */
+function openIntents(engine: Engine, plan: Plan, ask: Ask, factsOf: FactsOfPlanned): OpenedIntents {
   const opened: OpenedIntents = { fresh: [], again: [], refused: [] };
   for (const planned of plan.intents) {
     const { action, target, basis, settings, effect } = planned;
-    const reason = refusalOf(planned, rules, view);
-    const failed = failedBefore(planned, view);
-    const mode = leastMode(...basis.map((item) => rules.get(item.rule)?.mode ?? 'off'), engine.daemonMode);
-    if (reason) opened.refused.push({ action, target, reason });
+    if (!engine.actions.has(action)) {
+      opened.refused.push({ action, target, reason: noSuchAction(planned) });
+      continue;
+    }
+    const facts = factsOf(planned);
+    const refused = ask('applying', facts);
+    if (refused?.check === 'stopped')
+      throw new AppError('conflict', `${refused.reasonText}; plan ${plan.id} stays approved: \`resume\` comes first`);
+    const failed = facts.basis.find(({ earlier }) => earlier?.outcome === 'failed')?.earlier;
+    const mode = leastMode(...facts.basis.map(({ ruleNow }) => ruleNow?.mode ?? 'off'), engine.daemonMode);
+    if (refused) opened.refused.push({ action, target, reason: refused.reasonText });
     else if (failed) opened.again.push(openAgain({ ...failed, basis, settings, effect, approved: true }, mode));
     else opened.fresh.push(intentOf(engine, plan, planned, mode));
   }
-  return opened;
+  if (isOpen(engine.daemonMode)) return opened;
+  const text = `the daemon has mode ${engine.daemonMode}, in which nothing is changed: plan ${plan.id} stays approved`;
+  throw new AppError('conflict', text);
 }
 
 function intentOf(engine: Engine, plan: Plan, planned: PlannedIntent, mode: Mode): Intent {

@@ -5,7 +5,7 @@ import type { Claim } from '../domain/claim.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import { stopText } from '../domain/operator.ts';
-import { isSameTarget, targetKey } from '../domain/target-key.ts';
+import { targetKey } from '../domain/target-key.ts';
 import type { Engine } from '../run/engine.ts';
 import { exemptionOf } from '../run/exemption-of.ts';
 import { addExemption, type ExemptionRequest } from './commands.ts';
@@ -40,8 +40,13 @@ export async function exempt(
 async function protectedClaims(engine: Engine, exemption: Exemption): Promise<Claim[]> {
   const { claims } = await engine.store.openState(engine.clock.nowMs());
   const found: Claim[] = [];
-  for (const claim of new Map(claims.map((one) => [targetKey(one, engine.actions), one])).values()) {
-    const basis = claims.filter((other) => isSameTarget(other, claim, engine.actions));
+  const byTarget = new Map<string, Claim[]>();
+  for (const claim of claims) {
+    const key = targetKey(claim, engine.actions);
+    byTarget.set(key, [...(byTarget.get(key) ?? []), claim]);
+  }
+  for (const basis of byTarget.values()) {
+    const claim = basis.at(-1) as Claim;
     const action = engine.actions.get(claim.action);
     if (!action) continue;
     const { records } = await action.readBack(engine.api, claim.target, {});

@@ -2,22 +2,21 @@
 // In: a target with open claims. Out: what became of it. Its episodes are overridden: while their trouble lasts it is not
 // done again. The claims end with the undo, in one commit with its outcome: one that fails leaves them standing.
 import { carryOut } from '../act/carry-out.ts';
-import { noCounts, type RunCounts } from '../act/context.ts';
-import { openAgain, openIntent } from '../act/gate.ts';
-import { preflight } from '../act/preflight.ts';
+import { type ActContext, noCounts, type RunCounts } from '../act/context.ts';
+import { isToBeCarriedOut, openAgain, openIntent } from '../act/gate.ts';
 import { claimNote } from '../act/settle.ts';
+import { targetFacts } from '../act/target-facts.ts';
 import type { Action, ActionName, ReadBack } from '../domain/action.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
+import type { Refusal, TargetFacts } from '../domain/check.ts';
 import type { Claim } from '../domain/claim.ts';
-import { formatDuration } from '../domain/duration.ts';
+import type { StoredDecision } from '../domain/decision.ts';
 import type { Effect } from '../domain/effect.ts';
 import type { Episode } from '../domain/episode.ts';
 import { AppError } from '../domain/errors.ts';
-import { type Intent, type IntentDraft, isDone } from '../domain/intent.ts';
-import { isAtLeast } from '../domain/mode.ts';
-import { stopText } from '../domain/operator.ts';
+import { type Intent, type IntentDraft, isDone, isUnresolved } from '../domain/intent.ts';
 import { elapsedMs } from '../domain/steady-time.ts';
-import type { OpenState } from '../domain/store.ts';
+import { openClaims } from '../domain/store.ts';
 import { summaryOf } from '../domain/target.ts';
 import { type ActionOnTarget, isSameTarget } from '../domain/target-key.ts';
 import { actContext, type Engine, rulesOfRun } from '../run/engine.ts';
@@ -46,16 +45,17 @@ export async function releaseClaims(
   counts: RunCounts = noCounts(),
 ): Promise<Released[]> {
   const who = checked(operator);
-  const openState = await engine.store.openState(engine.clock.nowMs());
-  const open = openState.claims.filter((claim) =>
-    typeof about === 'string' ? claim.target === about : isSameTarget(claim, about, engine.actions),
-  );
-  if (open.length === 0) throw noClaimOn(typeof about === 'string' ? about : about.target, openState.claims);
-  if (openState.stop) throw new AppError('conflict', `${stopText(openState.stop)}; \`resume\` comes first`);
+  const { store } = engine;
+  const target = typeof about === 'string' ? about : about.target;
+  const onText = await store.openClaimsOn(target);
+  const open =
+    typeof about === 'string' ? onText : onText.filter((claim) => isSameTarget(claim, about, engine.actions));
+  if (open.length === 0) throw noClaimOn(target, await openClaims(store));
+  const stored = { intents: await store.intentsOn(target), decisions: await store.decisionsOn(target) };
   const released: Released[] = [];
   for (const action of new Set(open.map((claim) => claim.action))) {
     const claims = open.filter((claim) => claim.action === action);
-    released.push(await new Release(engine, openState, action, claims, who, counts).perform());
+    released.push(await new Release(engine, stored, action, claims, who, counts).perform());
   }
   return released;
 }
@@ -73,13 +73,18 @@ function noClaimOn(target: string, claims: readonly Claim[]): AppError {
   );
 }
 
+interface StoredOnTarget {
+  intents: readonly Intent[];
+  decisions: readonly StoredDecision[];
+}
+
 class Release {
   private readonly target: string;
   private readonly undo: Action;
 
   constructor(
     private readonly engine: Engine,
-    private readonly openState: OpenState,
+    private readonly stored: StoredOnTarget,
     private readonly done: ActionName,
     private readonly claims: readonly Claim[],
     private readonly who: Operator,
@@ -92,76 +97,85 @@ class Release {
   }
 
   async perform(): Promise<Released> {
-    const before = this.unresolved();
-    if (before) throw new AppError('conflict', `intent ${before.id} (${before.action}) on it is not resolved yet`);
+    const context = await this.context();
     const fresh = await this.undo.readBack(this.engine.api, this.target, {});
-    const isLive = isAtLeast(this.engine.daemonMode, 'approve');
-    if (!isLive) return this.say(fresh);
-    if (isToBeCalled(fresh)) return this.send(fresh);
-    this.demandSettled();
-    return this.letGo(fresh);
+    const intent = this.open(context, fresh);
+    const facts = { ...(await targetFacts(context, intent, fresh)), ...this.ownDoing(fresh) };
+    const refused = context.ask('releasing', facts);
+    const isNeedless = refused?.check === 'already-so' || refused?.check === 'target-gone';
+    if (refused && !isNeedless) {
+      const hint = refused.check === 'stopped' ? '; `resume` comes first' : '';
+      throw new AppError('conflict', `${refused.reasonText}${hint}`);
+    }
+    if (!isToBeCarriedOut(intent)) return this.describe(intent, isNeedless, context.ask('preflight', facts));
+    return refused ? this.letGo(`${refused.reasonText}: nothing to undo`) : this.send(context, intent);
   }
 
-  /** INVARIANT: what is read right after our own doing may be older than it: that it was undone since takes a quiet period to tell. */
-  private demandSettled(): void {
+  /** One that failed before is tried again. */
+  private open(context: ActContext, fresh: ReadBack): Intent {
+    const draft = this.draft(fresh);
+    const { ids, clock, daemonMode } = this.engine;
+    const failed = this.liveUndo();
+    const opened = failed
+      ? { ...openAgain(failed, daemonMode), basis: draft.basis, effect: draft.effect }
+      : openIntent(draft, daemonMode, { id: ids.next(), runId: context.runId, nowMs: clock.nowMs() });
+    return { ...opened, approved: true, released: true };
+  }
+
+  /** Of what Trustward itself did to the target: what is not resolved, also not begun yet, and what is read too early. */
+  private ownDoing({ state }: ReadBack): Pick<TargetFacts, 'doubt' | 'justDoneMs'> {
     const { steady, settings } = this.engine;
+    const { quietMs } = settings.act;
     const reading = steady.read();
     const own = new Set(this.claims.map(({ intentId }) => intentId));
-    const young = this.openState.intents.find(
-      ({ id, settledAt }) =>
-        own.has(id) && settledAt !== undefined && elapsedMs(reading, settledAt) < settings.act.quietMs,
+    const isYoung = this.stored.intents.some(
+      ({ id, settledAt }) => own.has(id) && settledAt !== undefined && elapsedMs(reading, settledAt) < quietMs,
     );
-    if (!young) return;
-    const waits = formatDuration(Math.ceil(settings.act.quietMs / 1_000) * 1_000);
-    const text = `${young.action} was done just now and is not read so yet: nothing tells whether it was undone since`;
-    throw new AppError('conflict', `${text}; ask again in ${waits}`);
+    const isReadUndone = state === 'as_intended' || state === 'absent';
+    const doubt = this.stored.intents.find(
+      (other) =>
+        isSameTarget(other, { action: this.done, target: this.target }, this.engine.actions) &&
+        other.mode !== 'dry-run' &&
+        other.status !== 'withdrawn' &&
+        isUnresolved(other),
+    );
+    return { doubt, justDoneMs: isYoung && isReadUndone ? quietMs : undefined };
   }
 
   /** Nothing to call: the claims end at once. */
-  private async letGo(fresh: ReadBack): Promise<Released> {
+  private async letGo(text: string): Promise<Released> {
     const endedAt = this.engine.clock.nowMs();
     const claims = this.claims.map((claim): Claim => ({ ...claim, status: 'released', endedAt }));
-    const text = fresh.state === 'absent' ? 'the target is gone: nothing to undo' : 'it was undone already';
     const notes = claims.map((claim) => {
       const { kind, body } = claimNote(claim);
       return { kind, body: { ...body, ...this.who, text } };
     });
-    const overridden = this.overridden();
+    const overridden = await this.overridden();
     const release = { intent: undefined, isAgain: false, claims, episodes: overridden };
     await this.engine.store.release({ ...release, notes: [...notes, ...this.episodeNotes(overridden)] });
     return { ...this.head, state: 'released', text, intent: undefined };
   }
 
-  /** The mode allows no call: what a live one would do or be refused for is said, and the asking is recorded. */
-  private async say(fresh: ReadBack): Promise<Released> {
-    const draft = this.draft(fresh);
-    const intent = { ...openIntent(draft, 'enforce', await this.opening()), released: true };
-    const refusal = isToBeCalled(fresh) ? await preflight(await this.context(), intent, fresh) : undefined;
-    const would = isToBeCalled(fresh) ? `would be done: ${draft.effect.text}` : 'nothing would be called';
-    const text = refusal ? `would be refused: ${refusal.reasonText}` : would;
+  /** The gate lets no call through: what would be done or refused is answered, and the asking is recorded. */
+  private async describe({ effect }: Intent, isNeedless: boolean, refused: Refusal | undefined): Promise<Released> {
+    const would = refused ? `would be refused: ${refused.reasonText}` : `would be done: ${effect.text}`;
+    const text = isNeedless ? 'nothing would be called' : would;
     await this.engine.store.appendAudit([
       { kind: 'intent.dry', body: { action: this.undo.name, target: this.target, text, ...this.who } },
     ]);
     return { ...this.head, state: 'dry_run', text, intent: undefined };
   }
 
-  private async send(fresh: ReadBack): Promise<Released> {
-    const { store, daemonMode } = this.engine;
-    const draft = this.draft(fresh);
-    const failed = this.liveUndos()[0];
-    const opened = failed
-      ? { ...openAgain(failed, daemonMode), basis: draft.basis, effect: draft.effect }
-      : openIntent(draft, daemonMode, await this.opening());
-    const intent: Intent = { ...opened, approved: true, released: true };
-    const overridden = this.overridden();
-    await store.release({
+  private async send(context: ActContext, intent: Intent): Promise<Released> {
+    const overridden = await this.overridden();
+    await this.engine.store.release({
       intent,
-      isAgain: failed !== undefined,
+      isAgain: this.liveUndo() !== undefined,
       claims: [],
       episodes: overridden,
       notes: [this.plannedNote(intent), ...this.episodeNotes(overridden)],
     });
-    await carryOut(await this.context(), [intent]);
+    await carryOut(context, [intent]);
     return this.outcomeOf(intent.id);
   }
 
@@ -175,26 +189,16 @@ class Release {
     return { target: this.target, action: this.undo.name };
   }
 
-  /** Undos of these episodes that were made before, whoever wished them. */
-  private liveUndos(): Intent[] {
+  /** The undo of these episodes that was made before, whoever proposed it. */
+  private liveUndo(): Intent | undefined {
     const episodes = new Set(this.claims.map((claim) => claim.episodeId));
-    return this.openState.intents.filter(
+    return this.stored.intents.find(
       ({ action, target, mode, status, basis }) =>
         action === this.undo.name &&
         target === this.target &&
         mode !== 'dry-run' &&
         status !== 'withdrawn' &&
         basis.some(({ episodeId }) => episodes.has(episodeId)),
-    );
-  }
-
-  /** While it is not known what was done to the target, nothing else is sent to it. */
-  private unresolved(): Intent | undefined {
-    return this.openState.intents.find(
-      (intent) =>
-        isSameTarget(intent, { action: this.done, target: this.target }, this.engine.actions) &&
-        intent.mode !== 'dry-run' &&
-        (intent.status === 'planned' || intent.status === 'sent' || intent.outcome === 'unknown'),
     );
   }
 
@@ -218,13 +222,7 @@ class Release {
     };
   }
 
-  private async opening() {
-    const { ids, clock, store } = this.engine;
-    const runId = (await store.latestRun())?.id ?? '';
-    return { id: ids.next(), runId, approved: true, nowMs: clock.nowMs() };
-  }
-
-  private async context() {
+  private async context(): Promise<ActContext> {
     const { engine } = this;
     const run = await engine.store.latestRun();
     if (!run) throw new AppError('not_found', 'there is no run yet: nothing can have been done');
@@ -234,13 +232,13 @@ class Release {
   }
 
   /** The claims' episodes, and those of other rules that wish the same for this target. */
-  private overridden(): Episode[] {
-    const { decisions, episodes } = this.openState;
-    const proposing = decisions.filter(({ action, target }) => action === this.done && target === this.target);
+  private async overridden(): Promise<Episode[]> {
+    const proposing = this.stored.decisions.filter(({ action }) => action === this.done);
     const ids = new Set([...this.claims, ...proposing].flatMap(({ episodeId }) => episodeId ?? []));
     const overriddenAt = this.engine.clock.nowMs();
+    const episodes = await this.engine.store.episodesInForce([...ids]);
     return episodes
-      .filter(({ id, state, overriddenAt: before }) => ids.has(id) && state !== 'closed' && before === undefined)
+      .filter(({ state, overriddenAt: before }) => state !== 'closed' && before === undefined)
       .map((episode) => ({ ...episode, overriddenAt }));
   }
 
@@ -256,10 +254,6 @@ class Release {
     const body = { intent: id, action, target, mode, undo: true, released: true, effect: effect.text, rules };
     return { kind: 'intent.planned', body: { ...body, ...this.who } };
   }
-}
-
-function isToBeCalled({ state }: ReadBack): boolean {
-  return state === 'otherwise' || state === 'unreadable';
 }
 
 function devicesOf({ records }: ReadBack): Effect['devices'] {

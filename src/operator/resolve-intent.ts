@@ -2,11 +2,11 @@
 // In: an intent that is unknown or parked. Out: the intent as it is now. Nothing is called here: the next run does.
 import { closedNotes, episodesAfter } from '../act/after-own-doing.ts';
 import { claimNote, claimsAfter } from '../act/settle.ts';
+import type { IntentChange } from '../domain/act-store.ts';
 import type { Action } from '../domain/action.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
-import type { IntentChange } from '../domain/store.ts';
 import type { Engine } from '../run/engine.ts';
 import { checked, type Operator } from './commands.ts';
 

@@ -1,5 +1,6 @@
 // run: what a run receives, and how each stage's input is built from it.
 import { type ActContext, type ActSettings, countsOfRun, type SubjectCounts } from '../act/context.ts';
+import { ask } from '../decide/checks/ask.ts';
 import type { DecideInput, DecideSettings } from '../decide/input.ts';
 import type { Action, ActionName } from '../domain/action.ts';
 import type { Checkpointer } from '../domain/checkpoint.ts';
@@ -157,8 +158,8 @@ export async function actContext(engine: Engine, run: Run, own: RunRules, mode: 
   return {
     runId: run.id,
     mode: leastMode(mode, engine.daemonMode),
-    ruleMode: (rule) => ruleNow(rule)?.mode,
-    ruleHash: (rule) => ruleNow(rule)?.hash,
+    ask,
+    ruleNow,
     canJudge: (rule) => judged.has(rule) || ruleNow(rule) === undefined,
     api,
     store,

@@ -63,7 +63,7 @@ export class AuditLog {
 
 export function headOf(db: Db): { seq: number; hash: string } {
   return (
-    db.get<{ seq: number; hash: string }>('SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1') ?? {
+    db.get<{ seq: number; hash: string }>('SELECT seq, hash FROM audit WHERE seq = (SELECT max(seq) FROM audit)') ?? {
       seq: 0,
       hash: GENESIS,
     }

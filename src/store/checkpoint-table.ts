@@ -9,7 +9,7 @@ interface LineRow {
 }
 
 export function lastCheckpoint(db: Db): LineRow | undefined {
-  return db.get<LineRow>('SELECT size, line FROM checkpoints ORDER BY size DESC LIMIT 1');
+  return db.get<LineRow>('SELECT size, line FROM checkpoints WHERE size = (SELECT max(size) FROM checkpoints)');
 }
 
 export function insertCheckpoint(db: Db, checkpoint: Checkpoint): void {

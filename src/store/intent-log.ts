@@ -1,9 +1,11 @@
 // store: intents, their attempts, and the decisions that follow their outcomes.
 // A repeated intent (same action, target and episode) is refused by the table itself, not by a look before it.
+
+import type { IntentChange } from '../domain/act-store.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Intent, type IntentBasis, intentKey } from '../domain/intent.ts';
-import type { IntentChange } from '../domain/store.ts';
+import { countAttempt } from './by-target.ts';
 import type { Db } from './database.ts';
 import { intentOfRow, rowOfIntent } from './rows.ts';
 
@@ -115,6 +117,7 @@ function recordAttempt(db: Db, intent: Intent, change: IntentChange, at: number)
     sent_at: at,
     run_id: change.attempt.run ?? null,
   });
+  countAttempt(db, action, at);
 }
 
 /** Only decisions in force: what an earlier run's report said of its own outcome stays as it was. */

@@ -69,7 +69,7 @@ function exemptionOfRow(row: Row): Exemption {
 }
 
 export function readStop(db: Db): Stop | undefined {
-  const row = db.get('SELECT * FROM stop_switch');
+  const row = db.get('SELECT * FROM stop_switch WHERE one = 1');
   return row && { at: row.stopped_at as number, by: row.stopped_by as string, reason: row.reason as string };
 }
 

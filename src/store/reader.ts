@@ -18,6 +18,7 @@ import type { DecisionQuery, OpenState, RunRecord, StoreReader } from '../domain
 import type { Source } from '../domain/subjects.ts';
 import { auditedDigest, entriesFrom, entryOfRow, headOf } from './audit-log.ts';
 import { rowByPrefix } from './by-prefix.ts';
+import { decisionsOn } from './by-target.ts';
 import { allCheckpointLines, checkpointAt } from './checkpoint-table.ts';
 import { readClockAgreement } from './clock-agreement.ts';
 import type { Db, Row } from './database.ts';
@@ -93,6 +94,10 @@ export class SqliteReader implements StoreReader, CheckpointReader {
     return rows.map(decisionOfRow);
   }
 
+  async decisionsOn(target: string): Promise<StoredDecision[]> {
+    return decisionsOn(this.db, target);
+  }
+
   async intents(filter: Parameters<StoreReader['intents']>[0]): Promise<Intent[]> {
     const where = new Where();
     where.add('status = ?', filter.status);
@@ -127,12 +132,6 @@ export class SqliteReader implements StoreReader, CheckpointReader {
   async episodes(ids: readonly string[]): Promise<Episode[]> {
     const sql = 'SELECT * FROM episodes WHERE id IN (SELECT value FROM json_each(?)) ORDER BY since, id';
     return this.db.all(sql, JSON.stringify(ids)).map(episodeOfRow);
-  }
-
-  async episodesSeen(key: string): Promise<Episode[]> {
-    const sql = `SELECT episodes.* FROM episodes, json_each(seen_so_of) AS seen
-      WHERE state <> 'closed' AND seen.value = ? ORDER BY since, episodes.id`;
-    return this.db.all(sql, key).map(episodeOfRow);
   }
 
   async plan(idOrPrefix: string): Promise<Plan | undefined> {

@@ -1,5 +1,7 @@
 // store: the writing half of the port. Each method is one immediate transaction, with its audit entries inside:
 // a change and its record are committed together or not at all.
+
+import type { IntentChange } from '../domain/act-store.ts';
 import type { ActionName } from '../domain/action.ts';
 import type { AuditNote, LinkEntry } from '../domain/audit-entry.ts';
 import { canonicalJson } from '../domain/canonical.ts';
@@ -21,8 +23,9 @@ import type { Clock } from '../domain/ports.ts';
 import type { Run } from '../domain/run.ts';
 import type { Baseline } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
-import type { IntentChange, ObservedEvents, Release, Removed, RunCommit, Store } from '../domain/store.ts';
+import type { ObservedEvents, Release, Removed, RunCommit, Store } from '../domain/store.ts';
 import { AuditLog } from './audit-log.ts';
+import { attemptsSince, episodesInForce, episodesThatSaw, intentsOn, openClaimsOn, saveEpisode } from './by-target.ts';
 import { checkpointLinesAfter, removeArchived } from './checkpoint-table.ts';
 import { saveClockAgreement } from './clock-agreement.ts';
 import type { Db } from './database.ts';
@@ -33,7 +36,7 @@ import { dropAcceptances, saveAcceptance, saveExemption, saveOperatorState, save
 import { addNotification, SqliteOutbox } from './outbox.ts';
 import { expireAll, expireOver } from './plan-expiry.ts';
 import { SqliteReader } from './reader.ts';
-import { rowOfClaim, rowOfDecision, rowOfEpisode, rowOfPlan, rowOfRun } from './rows.ts';
+import { rowOfClaim, rowOfDecision, rowOfPlan, rowOfRun } from './rows.ts';
 import { SqliteTokens } from './token-table.ts';
 
 export class SqliteStore extends SqliteReader implements Store, CheckpointStore {
@@ -167,9 +170,28 @@ export class SqliteStore extends SqliteReader implements Store, CheckpointStore 
     });
   }
 
+  async openClaimsOn(target: string): Promise<Claim[]> {
+    return openClaimsOn(this.db, target);
+  }
+
+  async episodesInForce(ids: readonly string[]): Promise<Episode[]> {
+    return episodesInForce(this.db, ids);
+  }
+
+  async episodesThatSaw(target: string): Promise<Episode[]> {
+    return episodesThatSaw(this.db, target);
+  }
+
+  async intentsOn(target: string): Promise<Intent[]> {
+    return intentsOn(this.db, target);
+  }
+
+  async intentsIn(state: 'planned' | 'sent' | 'unknown'): Promise<Intent[]> {
+    return this.intents(state === 'unknown' ? { status: 'settled', outcome: state } : { status: state });
+  }
+
   async attemptsSince(action: ActionName, sinceMs: number): Promise<number> {
-    const sql = 'SELECT count(*) AS n FROM attempts WHERE action = ? AND sent_at >= ?';
-    return Number(this.db.get<{ n: number }>(sql, action, sinceMs)?.n);
+    return attemptsSince(this.db, action, sinceMs);
   }
 
   async attemptsOfRun(runId: string): Promise<ReadonlyMap<ActionName, number>> {
@@ -276,7 +298,7 @@ export class SqliteStore extends SqliteReader implements Store, CheckpointStore 
   }
 
   private saveEpisodes(episodes: Episode[]): void {
-    for (const episode of episodes) this.db.upsert('episodes', rowOfEpisode(episode), 'id');
+    for (const episode of episodes) saveEpisode(this.db, episode);
   }
 
   private saveClaims(claims: Claim[]): void {

@@ -146,7 +146,7 @@ describe('the last look', () => {
     expect(on.platform.sent).toEqual(['ban S-d1']);
     expect(decisions.find(({ target }) => target === 'S-d2')).toMatchObject({
       reason: 'drifted',
-      reasonText: 'changed since the snapshot: MdmData.CompromisedStatus was "TRUE" and is "FALSE"',
+      reasonText: 'changed since it was decided: MdmData.CompromisedStatus was "TRUE" and is "FALSE"',
     });
   });
 

@@ -12,7 +12,7 @@ import type { Decision, Outcome, StoredDecision } from '../../src/domain/decisio
 import { type Episode, seenKey } from '../../src/domain/episode.ts';
 import type { FleetDevice } from '../../src/domain/fleet.ts';
 import { type Intent, intentKey } from '../../src/domain/intent.ts';
-import { isAtLeast, type Mode } from '../../src/domain/mode.ts';
+import { isLive, type Mode } from '../../src/domain/mode.ts';
 import type { Rule } from '../../src/domain/rule.ts';
 import type { SourceReading } from '../../src/domain/snapshot.ts';
 import { attemptKey } from '../../src/domain/store.ts';
@@ -105,7 +105,7 @@ export class Scene {
   run(runMode: Mode = 'enforce', daemonMode: Mode = 'enforce'): Decided & { inForce: StoredDecision[] } {
     const decided = this.decide(runMode, daemonMode);
     this.remember(decided);
-    for (const act of decided.acts) if (!act.carried || isAtLeast(act.mode, 'approve')) this.carryOut(act);
+    for (const act of decided.acts) if (!act.carried || isLive(act.mode)) this.carryOut(act);
     return { ...decided, inForce: this.inForce() };
   }
 
@@ -261,7 +261,7 @@ export class Scene {
   private carryOut({ draft, mode, retryOf }: Decided['acts'][number]): void {
     const before = retryOf === undefined ? undefined : this.intents.get(retryOf);
     const intent = before ?? openIntent(draft, mode, { id: this.ids.next(), runId: 'run', nowMs: this.nowMs });
-    const live = isAtLeast(mode, 'approve');
+    const live = isLive(mode);
     const outcome = live ? (this.outcomes.get(draft.target) ?? 'succeeded') : 'dry_run';
     const settled: Intent = { ...intent, status: 'settled', outcome, settledAt: this.nowMs, sentAt: this.nowMs };
     this.intents.set(intent.id, settled);

@@ -1,11 +1,12 @@
 // harness: bugs planted on purpose, by wrappers around the engine's ports and parts; the checker must find each of them.
 // In: the parts of a healthy engine. Out: the parts of a sick one. Nothing in the product knows of these.
 
+import type { IntentChange } from '../../src/domain/act-store.ts';
 import type { Action, ActionName } from '../../src/domain/action.ts';
 import type { Claim } from '../../src/domain/claim.ts';
 import type { Facts } from '../../src/domain/facts.ts';
 import type { Api, WriteAnswer } from '../../src/domain/ports.ts';
-import type { IntentChange, Store } from '../../src/domain/store.ts';
+import type { Store } from '../../src/domain/store.ts';
 import type { Judge } from '../../src/domain/verdict.ts';
 import type { ActiveRules, EngineSettings } from '../../src/run/engine.ts';
 import { hasty, unsteered } from './planted-operator-bugs.ts';
@@ -104,16 +105,14 @@ export function sickStore(store: Store, bug: PlantedBug | undefined): Store {
       return commitsLate(store);
     case 'sent_counts_as_planned':
       return replaced(store, {
-        intents: async (filter: Parameters<Store['intents']>[0]) => {
-          const found = await store.intents(filter);
-          if (filter.status === 'planned') return [...found, ...(await store.intents({ status: 'sent' }))];
-          return found;
+        intentsIn: async (state) => {
+          const found = await store.intentsIn(state);
+          return state === 'planned' ? [...found, ...(await store.intentsIn('sent'))] : found;
         },
       });
     case 'sent_is_forgotten':
       return replaced(store, {
-        intents: async (filter: Parameters<Store['intents']>[0]) =>
-          filter.status === 'sent' ? [] : store.intents(filter),
+        intentsIn: async (state) => (state === 'sent' ? [] : store.intentsIn(state)),
       });
     case 'other_claims_are_skipped':
       return claimingOnce(store);
@@ -155,7 +154,7 @@ function claimingOnce(store: Store): Store {
       const found = await store.openState(nowMs);
       return { ...found, claims: oneForEachTarget(found.claims) };
     },
-    claims: async (filter) => oneForEachTarget(await store.claims(filter)),
+    openClaimsOn: async (target) => (await store.openClaimsOn(target)).slice(-1),
     commitRun: (commit) =>
       store.commitRun({ ...commit, claims: commit.claims.filter(({ endedAt }) => endedAt !== undefined) }),
   });

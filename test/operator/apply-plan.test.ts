@@ -86,7 +86,7 @@ describe('an approved plan', () => {
   it.each([
     ['is missing', () => on.rules(banRule({ id: 'other', field: 'Other' })), 'is missing or off'],
     ['is only dry', () => on.rules(banRule({ mode: 'dry-run' })), 'has mode dry-run now'],
-    ['says something else', () => on.rules(banRule({ mode: 'approve', field: 'Other' })), 'was changed since'],
+    ['says something else', () => on.rules(banRule({ mode: 'approve', field: 'Other' })), 'was changed meanwhile'],
   ])('changes nothing when its rule %s by then', async (_, change, reason) => {
     const plan = await approvedPlan();
     change();
@@ -107,8 +107,8 @@ describe('an approved plan', () => {
     const { refused } = await on.apply(plan);
     expect(on.platform.sent).toEqual([]);
     expect(refused.map(({ reason }) => reason)).toEqual([
-      'the trouble of d1 is over',
-      'a person reversed it since the plan was made',
+      'rule ban has ceased to match d1 since',
+      expect.stringMatching(/^a person reversed it \(seen .*\): left alone until the rule has ceased to match$/),
     ]);
   });
 
@@ -120,7 +120,10 @@ describe('an approved plan', () => {
     await on.apply(first);
     const { refused } = await on.apply(await on.approve(second));
     expect(on.platform.effects).toHaveLength(2);
-    expect(refused.map(({ reason }) => reason)).toEqual(['it was acted on already', 'it was acted on already']);
+    expect(refused.map(({ reason }) => reason)).toEqual([
+      expect.stringMatching(/^done by intent /),
+      expect.stringMatching(/^done by intent /),
+    ]);
   });
 
   it('may retry what failed before, as the same intent with its count of attempts', async () => {

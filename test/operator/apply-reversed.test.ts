@@ -21,7 +21,7 @@ async function applied(plan: Awaited<ReturnType<OnPlatform['approve']>>) {
   return { bans, intents: intents.map(({ status, note }) => [status, note]) };
 }
 
-const REFUSED = [['withdrawn', 'a person reversed it since the plan was made']];
+const REFUSED = [['withdrawn', 'a person reversed it: left alone until the rule has ceased to match']];
 
 describe('an approved plan', () => {
   it('does not repeat a ban that another rule made meanwhile and a person lifted', async () => {

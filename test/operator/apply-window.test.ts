@@ -88,7 +88,7 @@ it('a plan is not applied where its episode had an attempt of its own, and has c
   await slideOn();
   const { refused } = await on.apply(plan);
   expect(refused).toEqual([
-    { action: 'disable_service', target: SERVICE, reason: `the trouble of ${SERVICE} is over` },
+    { action: 'disable_service', target: SERVICE, reason: `rule failing has ceased to match ${SERVICE} since` },
   ]);
   expect(on.platform.sent).toHaveLength(1);
 });
@@ -110,6 +110,8 @@ it('a plan is not applied to a service that was deleted and created again', asyn
   on.rules(failing('disable_service', true), unused());
   await on.apply(await on.approve((await on.run()).plan));
   serviceIs({ Enabled: 'TRUE' });
-  expect((await on.apply(plan)).refused).toMatchObject([{ reason: `the trouble of ${SERVICE} is over` }]);
+  expect((await on.apply(plan)).refused).toMatchObject([
+    { reason: `rule failing has ceased to match ${SERVICE} since` },
+  ]);
   expect(on.platform.sent).toEqual([`drop ${SERVICE}`]);
 });

@@ -121,7 +121,10 @@ describe('an approved unban', () => {
     await on.run();
     const { refused } = await on.apply(approved);
     expect(refused).toMatchObject([
-      { target: 'S-d0', reason: expect.stringMatching(/^devices were not trusted when they were read last: /) },
+      {
+        target: 'S-d0',
+        reason: expect.stringMatching(/^nothing is done on untrusted data: devices: .* \(as it was read last\)$/),
+      },
       { target: 'S-d1' },
     ]);
     expect(on.platform.sent).toEqual([]);

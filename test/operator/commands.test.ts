@@ -320,7 +320,7 @@ describe('releasing the claims of a target', () => {
     trouble('d1');
     await on.run();
     on.platform.patch('d1', { Banned: 'FALSE' });
-    await expect(releaseClaims(on.engine, 'S-d1', ADA)).rejects.toThrow('ask again in 15s');
+    await expect(releaseClaims(on.engine, 'S-d1', ADA)).rejects.toThrow('after the quiet period (15s)');
     expect(await on.store.claims({ status: 'standing' })).toHaveLength(1);
     on.clock.pass(QUIET_MS);
     expect(await releaseClaims(on.engine, 'S-d1', ADA)).toMatchObject([{ state: 'released', intent: undefined }]);

@@ -1,8 +1,23 @@
 // test: a deletion that would take more than what was reviewed is refused by name; less, or the same, never is.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { beyondReviewed } from '../../src/act/deletion-drift.ts';
-import type { Deletion } from '../../src/domain/deletion.ts';
+import { deleteDevice } from '../../../src/act/actions/delete-device.ts';
+import { newcomers } from '../../../src/decide/checks/newcomers.ts';
+import type { Deletion } from '../../../src/domain/deletion.ts';
+
+/** Why a deletion that was reviewed as `then` and reads as `now` is not done. */
+function beyondReviewed(then: Deletion | undefined, now: Deletion | undefined): string | undefined {
+  const refusal = newcomers.ask({
+    traits: deleteDevice,
+    target: 'S-1',
+    undo: false,
+    basis: [],
+    nowMs: 0,
+    effect: { text: '', devices: [], ...(then && { deletion: then }) },
+    fresh: { state: 'otherwise', records: [], evidence: {}, ...(now && { deletion: now }) },
+  });
+  return refusal?.reasonText;
+}
 
 const reviewed: Deletion = { devices: ['d1'], owners: ['ann@x', 'bob@x'], certificates: 2, users: ['bob@x'] };
 

@@ -1,8 +1,23 @@
-// act: whether a deletion would take more than what was reviewed. In: what was told of it, and what was just read. Out: what is
-// more, by name, or nothing. Less is no drift; what was told as not known was approved as not known.
-import type { Deletion } from '../domain/deletion.ts';
+// check: no more is taken than was named: a serial number's action hits all its devices, a deletion their owners too. In: the effect
+// as it was decided, and the target as just read. Less is no drift; what was told as not known was approved as not known.
+import { type Check, skip } from '../../domain/check.ts';
+import type { Deletion } from '../../domain/deletion.ts';
+import { own } from '../../domain/facts.ts';
 
-export function beyondReviewed(then: Deletion | undefined, now: Deletion | undefined): string | undefined {
+export const newcomers: Check = {
+  when: 'it would hit devices, owners, certificates or users that nobody decided about',
+  ask({ effect, fresh }) {
+    const known = new Set(effect?.devices.map(({ id }) => id));
+    const ids = fresh?.records.flatMap((record) => own(record, 'DeviceID') ?? []).map(String) ?? [];
+    const added = known.size === 0 ? [] : ids.filter((id) => !known.has(id));
+    if (added.length > 0)
+      return skip('drifted', `the serial number has devices now that it did not have: ${added.join(', ')}`);
+    const beyond = beyondReviewed(effect?.deletion, fresh?.deletion);
+    return beyond === undefined ? undefined : skip('drifted', beyond);
+  },
+};
+
+function beyondReviewed(then: Deletion | undefined, now: Deletion | undefined): string | undefined {
   if (then === undefined || now === undefined) return undefined;
   return (
     more(then.devices, now.devices, 'devices would be deleted that were not to be') ??

@@ -1,0 +1,128 @@
+// act: what checks are told of an intent before a call. In: the intent, its target as just read. Out: the facts, asked of the store at
+// this moment and by target: an earlier call of the same run, or a person's word since it was decided, counts. It changes nothing.
+import type { Action, ReadBack } from '../domain/action.ts';
+import { attemptsAllowed } from '../domain/ceiling.ts';
+import type { BasisFacts, ClaimFacts, TargetFacts } from '../domain/check.ts';
+import { type Episode, seenKey } from '../domain/episode.ts';
+import { lineOf } from '../domain/errors.ts';
+import type { Facts } from '../domain/facts.ts';
+import { type Intent, type IntentBasis, isInDoubt } from '../domain/intent.ts';
+import { isSameTarget } from '../domain/target-key.ts';
+import { type ActContext, asRulesSee } from './context.ts';
+
+const DAY_MS = 86_400_000;
+
+export async function targetFacts(context: ActContext, intent: Intent, read: ReadBack): Promise<TargetFacts> {
+  const { actions, clock, settings, counts, signal, store } = context;
+  const action = actions.get(intent.action) as Action;
+  const fresh = asRulesSee(context, read);
+  return {
+    traits: action,
+    target: intent.target,
+    undo: intent.undo,
+    nowMs: clock.nowMs(),
+    settings: intent.settings,
+    effect: intent.effect,
+    approved: intent.approved,
+    released: intent.released ?? false,
+    isDoubt: isInDoubt(intent),
+    doubtRetries: intent.doubtRetries,
+    state: fresh.state,
+    fresh,
+    mode: context.mode,
+    failures: { count: counts.failures, max: settings.runFailuresMax },
+    exemption: await exemptionOf(context, intent, fresh.records),
+    ...(await factsInStore(context, action, intent, fresh)),
+    // Last: what a person says while all else is read counts.
+    stop: await store.stop(),
+    isStopping: signal.aborted,
+  };
+}
+
+async function exemptionOf(
+  context: ActContext,
+  intent: Intent,
+  records: readonly Facts[],
+): Promise<TargetFacts['exemption']> {
+  if (intent.undo) return undefined;
+  try {
+    return await context.exemptionOf(intent, records);
+  } catch (error) {
+    return { unread: lineOf(error) };
+  }
+}
+
+type FactsInStore = Pick<TargetFacts, 'basis' | 'claims' | 'doubt' | 'refused' | 'room'>;
+
+/** What changes nothing outside has no target that claims, doubts or ceilings could be about. */
+async function factsInStore(
+  context: ActContext,
+  action: Action,
+  intent: Intent,
+  fresh: ReadBack,
+): Promise<FactsInStore> {
+  if (!action.changesFleet) return { basis: intent.basis.map((basis) => ruleFacts(context, basis)) };
+  const { store, actions } = context;
+  const claims = await store.openClaimsOn(intent.target);
+  const ids = [...intent.basis, ...claims].map(({ episodeId }) => episodeId);
+  const episodes = new Map((await store.episodesInForce([...new Set(ids)])).map((episode) => [episode.id, episode]));
+  const claimed = claims.map(({ rule, action: name, episodeId, status }): ClaimFacts => {
+    const isOver = episodes.get(episodeId)?.state === 'closed';
+    return { rule, action: name, episodeId, status, isOver };
+  });
+  const others = (await store.intentsOn(intent.target)).filter(
+    (other) => other.id !== intent.id && mayHaveChanged(other, intent, actions),
+  );
+  return {
+    basis: intent.basis.map((basis) => ({
+      ...ruleFacts(context, basis),
+      ...recordFacts(context, basis, fresh),
+      ...episodeFacts(intent, basis, episodes.get(basis.episodeId), claimed),
+    })),
+    claims: claimed,
+    doubt: others.find(isInDoubt),
+    refused: action.refuse?.(fresh),
+    room: await roomOf(context, action),
+  };
+}
+
+/** Of an action that this version does not have only the target's text is known: that it is the same is enough. */
+function mayHaveChanged(other: Intent, intent: Intent, actions: ActContext['actions']): boolean {
+  const action = actions.get(other.action);
+  return action === undefined || (action.changesFleet && isSameTarget(other, intent, actions));
+}
+
+function ruleFacts(context: ActContext, { rule, ruleHash, subjectId, episodeId, facts }: IntentBasis): BasisFacts {
+  const now = { ruleNow: context.ruleNow(rule), canJudge: context.canJudge(rule) };
+  return { rule, ruleHash, subjectId, episodeId, facts, ...now };
+}
+
+/** The record of the subject among those just read: matched again here by key. */
+function recordFacts(
+  { recheck }: ActContext,
+  { rule, subjectId }: IntentBasis,
+  { records }: ReadBack,
+): Pick<BasisFacts, 'record' | 'verdict'> {
+  const keys = ['DeviceID', 'ServiceID', 'Email'];
+  const record = records.find((one) => keys.some((key) => Object.hasOwn(one, key) && one[key] === subjectId));
+  return { record, verdict: record && recheck(rule, record) };
+}
+
+/** Its episode may have seen the target done by whoever's doing, or seen a person reverse it. */
+function episodeFacts(
+  { action, target }: Intent,
+  { episodeId }: IntentBasis,
+  episode: Episode | undefined,
+  claims: readonly ClaimFacts[],
+): Pick<BasisFacts, 'isOver' | 'wasSeenDone'> {
+  const isClaimed = claims.some((claim) => claim.episodeId === episodeId && claim.action === action);
+  const hasSeen = episode?.seenSo.includes(seenKey(action, target)) || episode?.overriddenAt !== undefined;
+  return { isOver: (episode?.state ?? 'closed') === 'closed', wasSeenDone: isClaimed || hasSeen };
+}
+
+async function roomOf({ store, clock, counts, subjects, settings }: ActContext, action: Action): Promise<number> {
+  const lastDay = await store.attemptsSince(action.name, clock.nowMs() - DAY_MS);
+  const thisRun = counts.attempts.get(action.name) ?? 0;
+  const kind = action.subjects[0] ?? 'device';
+  return attemptsAllowed(settings.ceilings, { subjects: subjects[kind], thisRun, lastDay });
+}

@@ -1,0 +1,44 @@
+// decide, third step: every proposal gets its answer: the first refusal of the checks of deciding, in their order, or `act`.
+// In: proposals. Out: each with its answer. A check is asked of all proposals before the next one is, since some answers rest on what
+// the others were given. Pure.
+import type { CheckName, TargetFacts } from '../domain/check.ts';
+import { CHECKS } from './checks/ask.ts';
+import { LISTS } from './checks/stages.ts';
+import type { Claims } from './claims.ts';
+import { EarlierAnswers } from './earlier-answers.ts';
+import type { DecideInput } from './input.ts';
+import { weighDeletions, weighRivals, weighUndoings } from './one-target.ts';
+import { type Proposal, unanswered, weighable } from './proposal.ts';
+import { targetFacts } from './target-facts.ts';
+import { type Weigh, weighCeilings, weighLimits, weighOwners } from './together.ts';
+
+/** What the proposals that a check is asked of mean to each other, added to their facts before it is asked. */
+const WEIGH: { readonly [check in CheckName]?: Weigh } = {
+  conflict: weighRivals,
+  'other-first': weighDeletions,
+  limits: weighLimits,
+  owners: weighOwners,
+  ceiling: weighCeilings,
+  'undone-anyway': weighUndoings,
+};
+
+export function answer(proposals: readonly Proposal[], claims: Claims, input: DecideInput): void {
+  const facts = new Map(proposals.map((proposal) => [proposal, targetFacts(proposal, claims, input)]));
+  const earlier = new EarlierAnswers(input);
+  for (const { check, of } of LISTS.deciding) {
+    const { ask, unlifted } = CHECKS[check];
+    const asked = (unlifted ? weighable(proposals) : unanswered(proposals)).filter(
+      ({ traits }) => of === 'all' || traits.changesFleet,
+    );
+    const added = WEIGH[check]?.(asked, { proposals, input, earlier });
+    for (const proposal of asked) {
+      const [known, more] = [facts.get(proposal) as TargetFacts, added?.get(proposal)];
+      proposal.answer = ask(more ? { ...known, ...more } : known) ?? proposal.answer;
+    }
+  }
+  for (const proposal of unanswered(proposals)) {
+    proposal.answer = proposal.undo
+      ? { decision: 'act', reason: 'cleared', reasonText: 'the last claim on it ended' }
+      : { decision: 'act', reason: 'rule_matches', reasonText: 'the rule matches' };
+  }
+}

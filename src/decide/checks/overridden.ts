@@ -1,0 +1,28 @@
+// check: a person's hand is left alone. In: the reversal that a run recorded; or, before a call, what the episodes have seen and
+// what is read now. An undo is asked of claims instead.
+import { type BasisFacts, type Check, skip, type TargetFacts } from '../../domain/check.ts';
+import { flagText } from '../../domain/target.ts';
+import { isoTime } from '../../domain/time-text.ts';
+
+export const overridden: Check = {
+  when: 'a person reversed it since the rule began to match',
+  ask(facts) {
+    const { undo, basis, approved, isDoubt } = facts;
+    if (undo) return undefined;
+    const at = basis.find(({ overriddenAt }) => overriddenAt !== undefined)?.overriddenAt;
+    const seen = at === undefined ? '' : ` (seen ${isoTime(at)})`;
+    const isReversed =
+      at !== undefined ||
+      // What was sent and is not done may have been done and reversed: one episode that saw it is enough.
+      (isDoubt && basis.some(({ wasSeenDone }) => wasSeenDone)) ||
+      (approved && !isDoubt && basis.every((one) => one.wasSeenDone && !isStillSo(facts, one)));
+    return isReversed
+      ? skip('overridden', `a person reversed it${seen}: left alone until the rule has ceased to match`)
+      : undefined;
+  },
+};
+
+/** Of a shared serial number, another device may have joined: the subject's own is still so. */
+function isStillSo({ traits: { fieldWritten, valueWritten } }: TargetFacts, { record }: BasisFacts): boolean {
+  return (record && fieldWritten && flagText(record, fieldWritten)) === valueWritten;
+}

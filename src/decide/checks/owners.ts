@@ -1,0 +1,11 @@
+// check: nobody is left with nothing: two or more devices of one owner in one run. In: such an owner.
+import { type Check, hold } from '../../domain/check.ts';
+
+export const owners: Check = {
+  when: 'the run would take two or more devices of one owner',
+  ask({ owner }) {
+    if (!owner) return undefined;
+    const { name, devices } = owner;
+    return hold('owners', `${devices} devices of ${name} in one run (\`owners: all\` in the rule allows it)`);
+  },
+};

@@ -1,0 +1,147 @@
+// decide: which checks a stage asks, in its order, and why it leaves the others out. INVARIANT: the lists decide, and nothing else:
+// the first check that answers is the reason. The order of deciding is the design's (section 4). docs/checks.md is made of this.
+import type { CheckName, Stage } from '../../domain/check.ts';
+
+/** `fleet`: asked only of actions that change the fleet; a notification has no target that could be in doubt. */
+export interface Asked {
+  check: CheckName;
+  of: 'all' | 'fleet';
+}
+
+const ofAll = <const Names extends readonly CheckName[]>(...checks: Names) =>
+  checks.map((check) => ({ check, of: 'all' as const })) as { check: Names[number]; of: 'all' }[];
+const ofFleet = <const Names extends readonly CheckName[]>(...checks: Names) =>
+  checks.map((check) => ({ check, of: 'fleet' as const })) as { check: Names[number]; of: 'fleet' }[];
+
+export const LISTS = {
+  deciding: [
+    ...ofAll('untrusted-source', 'exempt', 'already-so', 'in-doubt', 'just-done', 'rejected', 'overridden'),
+    ...ofAll('already-acted', 'for-not-reached', 'cooldown'),
+    ...ofFleet('impossible-target', 'serial-shared', 'conflict', 'other-first'),
+    ...ofAll('limits', 'owners', 'approval-needed'),
+    ...ofFleet('ceiling'),
+    ...ofAll('stopped', 'undone-anyway'),
+  ],
+  preflight: [
+    ...ofAll('stopping', 'breaker', 'stopped', 'exempt', 'rule-off', 'rule-changed', 'already-so'),
+    ...ofFleet('in-doubt', 'target-gone', 'impossible-target', 'overridden', 'conflict', 'nothing-to-undo'),
+    ...ofFleet('newcomers', 'changed-since', 'not-proposed', 'ceiling'),
+  ],
+  applying: [
+    ...ofAll('stopped', 'rule-off', 'rule-changed', 'untrusted-source', 'over', 'overridden', 'rejected', 'in-doubt'),
+    ...ofAll('already-acted', 'impossible-target', 'conflict', 'other-first'),
+  ],
+  releasing: ofAll('stopped', 'in-doubt', 'just-done', 'target-gone', 'already-so'),
+  retrying: [
+    ...ofAll('stopping', 'already-so', 'not-judged'),
+    ...ofFleet('unreadable', 'target-gone', 'one-retry'),
+    ...ofAll('rule-off'),
+    ...ofFleet('overridden', 'over', 'in-doubt', 'conflict', 'nothing-to-undo', 'exempt', 'newcomers'),
+    ...ofFleet('impossible-target', 'not-proposed', 'breaker', 'stopped', 'ceiling'),
+  ],
+} satisfies { [stage in Stage]: readonly Asked[] };
+
+const OF_A_DOUBT = 'it is about an intent that was sent already';
+
+/** By stage and reason: the checks that it leaves out. */
+export const GAPS = {
+  deciding: {
+    'it begins nothing: preflight asks before each call': ['stopping', 'breaker'],
+    'the rules are those of this very run': ['rule-off', 'rule-changed', 'not-judged'],
+    'it reads lists, and no single target': ['unreadable', 'target-gone', 'newcomers', 'changed-since'],
+    'only what matches now is proposed, and only what is claimed is undone': [
+      'over',
+      'not-proposed',
+      'nothing-to-undo',
+    ],
+    [OF_A_DOUBT]: ['one-retry'],
+  },
+  preflight: {
+    'the run that decided it asked, or a person approved it': ['not-judged', 'rejected', 'for-not-reached', 'cooldown'],
+    'the target itself was just read, whatever a list said': ['untrusted-source', 'just-done'],
+    'what cannot be read is done all the same, and its answer is all there is': ['unreadable'],
+    'deciding and applying ask, and the store lets no intent be made twice': ['already-acted'],
+    'what the rules say of the record just read is asked instead (`not-proposed`)': ['over'],
+    'it takes all proposals of a run: deciding and applying ask': ['other-first', 'undone-anyway'],
+    'deciding held it for an approval, which answers it': ['serial-shared', 'limits', 'owners', 'approval-needed'],
+    [OF_A_DOUBT]: ['one-retry'],
+  },
+  applying: {
+    'preflight asks before the call': [
+      'stopping',
+      'breaker',
+      'exempt',
+      'already-so',
+      'target-gone',
+      'newcomers',
+      'ceiling',
+    ],
+    'preflight asks of what is read and claimed then': ['changed-since', 'nothing-to-undo', 'just-done'],
+    'a plan is of all rules: each is looked at as it is now': ['not-judged'],
+    'the approval answers it': ['serial-shared', 'limits', 'owners', 'approval-needed', 'for-not-reached', 'cooldown'],
+    'a person approved what rests on the facts of then': ['not-proposed'],
+    'whichever of two equal intents is done first is enough': ['undone-anyway'],
+    [OF_A_DOUBT]: ['one-retry', 'unreadable'],
+  },
+  releasing: {
+    'preflight asks before the undo is sent': [
+      'stopping',
+      'breaker',
+      'impossible-target',
+      'conflict',
+      'newcomers',
+      'ceiling',
+    ],
+    'a person lets go, whatever the rules say': ['rule-off', 'rule-changed', 'not-judged', 'over', 'not-proposed'],
+    'it rests on no list and no facts of a match': ['untrusted-source', 'changed-since'],
+    'an undo is never exempt, and nobody reverses one': ['exempt', 'overridden'],
+    'what a person asks for is not kept back by what was before': [
+      'rejected',
+      'already-acted',
+      'cooldown',
+      'for-not-reached',
+    ],
+    'it begins with open claims: without one there is nothing to let go of': ['nothing-to-undo'],
+    'the undo is sent all the same, and its answer is all there is': ['unreadable'],
+    'a person asks for this one target': [
+      'serial-shared',
+      'limits',
+      'owners',
+      'approval-needed',
+      'other-first',
+      'undone-anyway',
+    ],
+    [OF_A_DOUBT]: ['one-retry'],
+  },
+  retrying: {
+    'what the rules say now of the record just read is asked instead (`not-proposed`)': [
+      'rule-changed',
+      'changed-since',
+    ],
+    'a run that cannot trust a source leaves the doubt alone (`not-judged`)': ['untrusted-source'],
+    'a doubt is read back only after the quiet period': ['just-done'],
+    'it was answered before the first call': [
+      'rejected',
+      'already-acted',
+      'for-not-reached',
+      'cooldown',
+      'approval-needed',
+    ],
+    'it was asked before the first call, and what joined since is refused (`newcomers`)': [
+      'serial-shared',
+      'limits',
+      'owners',
+    ],
+    'it takes all proposals of a run': ['other-first', 'undone-anyway'],
+  },
+} as const satisfies { [stage in Stage]: { [reason: string]: readonly CheckName[] } };
+
+type Listed<S extends Stage> = (typeof LISTS)[S][number]['check'];
+type Explained<S extends Stage> = { [R in keyof (typeof GAPS)[S]]: (typeof GAPS)[S][R] }[keyof (typeof GAPS)[S]];
+type Names<Lists> = Lists extends readonly (infer Name)[] ? Name : never;
+type Unexplained = { [S in Stage]: Exclude<CheckName, Listed<S> | Names<Explained<S>>> }[Stage];
+type Twice = { [S in Stage]: Listed<S> & Names<Explained<S>> }[Stage];
+
+/** INVARIANT, checked by the types: every check is in a stage's list, or has a reason why not, and never both. */
+export const COMPLETE: [Unexplained, Twice] extends [never, never] ? true : { unexplained: Unexplained; twice: Twice } =
+  true;

@@ -1,0 +1,77 @@
+// decide: what checks are told of a proposal. In: the proposal, claims and episodes as they are now, the run's input. Out: the facts;
+// what only all proposals of the run together can tell is added by together.ts and one-target.ts. Pure.
+import type { BasisFacts, TargetFacts } from '../domain/check.ts';
+import { intentKey, isDone } from '../domain/intent.ts';
+import { isLive, leastMode, waitsForPerson } from '../domain/mode.ts';
+import { attemptKey } from '../domain/store.ts';
+import { hasNoKnownDevice } from '../domain/target.ts';
+import type { Claims } from './claims.ts';
+import type { DecideInput } from './input.ts';
+import { aimOf, isAlreadySo, isOwnStateSo, type Proposal } from './proposal.ts';
+import { isPlaceholder } from './serials.ts';
+
+export function targetFacts(proposal: Proposal, claims: Claims, input: DecideInput): TargetFacts {
+  const { traits, target, undo, intent, doubt, isUnsettled, exemption, ownMode } = proposal;
+  return {
+    traits,
+    target,
+    undo,
+    basis: [basisOf(proposal, input)],
+    nowMs: input.nowMs,
+    steady: input.steady,
+    state: isAlreadySo(proposal) ? 'as_intended' : 'otherwise',
+    ...devicesOf(proposal, input),
+    isOwnSo: isOwnStateSo(proposal),
+    // An undoing is proposed only where all claims on the target are over.
+    claims: undo ? [] : claims.factsOn(aimOf(proposal)),
+    doubt: doubt === intent ? undefined : doubt,
+    // Also where its own intent failed: then another rule's did it, and it has claimed that.
+    justDoneMs: isUnsettled && !(intent && isDone(intent)) ? input.settings.quietMs : undefined,
+    exemption,
+    // A rule on trial is not stopped: nothing of it is begun.
+    stop: isLive(ownMode) ? input.openState.stop : undefined,
+    ownMode,
+    approver: approverOf(input),
+  };
+}
+
+function basisOf(
+  { rule, summary, episode, intent, trusted, traits, target }: Proposal,
+  input: DecideInput,
+): BasisFacts {
+  const { rejected, lastAttempts } = input.openState;
+  const reasons = () => rule.sources.flatMap((source) => input.sources[source].reasons.map(({ text }) => text));
+  const isRejected =
+    episode !== undefined &&
+    rejected.size > 0 &&
+    rejected.has(intentKey({ action: traits.name, target, basis: [{ episodeId: episode.id }] }));
+  return {
+    rule: rule.id,
+    subjectId: summary.id,
+    episodeId: episode?.id,
+    ruleNow: rule,
+    ruleHash: rule.hash,
+    untrusted: trusted ? undefined : reasons().join('; '),
+    earlier: intent,
+    isRejected,
+    overriddenAt: episode?.overriddenAt,
+    matchingSince: episode?.matchingSince,
+    lastAttemptMs: lastAttempts.get(attemptKey(rule.id, traits.name, target)),
+  };
+}
+
+/** A user has no serial number: that of the deletion's target counts. One without any known device has none at all. */
+function devicesOf(proposal: Proposal, { settings }: DecideInput): Pick<TargetFacts, 'serial' | 'noDevices'> {
+  const { traits, summary, target, devices } = proposal;
+  if (!traits.target.serialOf) return {};
+  if (summary.kind === 'user' && hasNoKnownDevice(summary))
+    return { noDevices: summary.serials === undefined ? 'not_told' : 'none' };
+  const number = summary.kind === 'device' ? summary.serial : traits.target.serialOf(target, proposal.settings);
+  const placeholder = isPlaceholder(number, settings.placeholderSerials);
+  return { serial: { number, isPlaceholder: placeholder, devices, devicesMax: settings.serialDevicesMax } };
+}
+
+function approverOf({ runMode, daemonMode }: DecideInput): TargetFacts['approver'] {
+  if (waitsForPerson(daemonMode)) return 'daemon';
+  return waitsForPerson(leastMode(runMode, daemonMode)) ? 'run' : undefined;
+}

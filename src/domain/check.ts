@@ -1,0 +1,207 @@
+// domain: a check is one safety question about one target: asked by every stage whose list has it, and written once
+// (decide/checks/). In: the facts that a stage has gathered. Out: the answer, or undefined to go on to the next one.
+import type { ActionName, ActionTraits, ReadBack } from './action.ts';
+import type { ClaimStatus } from './claim.ts';
+import type { Decision, StoredDecision } from './decision.ts';
+import type { Effect } from './effect.ts';
+import type { Exemption } from './exemption.ts';
+import type { Fact, Facts } from './facts.ts';
+import type { FleetDevice } from './fleet.ts';
+import type { Intent } from './intent.ts';
+import type { Mode } from './mode.ts';
+import type { Stop } from './operator.ts';
+import type { Rule } from './rule.ts';
+import type { SteadyReading } from './steady-time.ts';
+import type { VerdictName } from './verdict.ts';
+
+/**
+ * deciding: about a proposal. preflight: before a call, the target as just read. applying: about an intent of an approved plan, before it is
+ * begun. releasing: before a person's undo. retrying: about an intent of which nobody knows what it did.
+ */
+export const STAGES = ['deciding', 'preflight', 'applying', 'releasing', 'retrying'] as const;
+export type Stage = (typeof STAGES)[number];
+
+export const CHECK_NAMES = [
+  'stopping',
+  'breaker',
+  'stopped',
+  'rule-off',
+  'rule-changed',
+  'not-judged',
+  'untrusted-source',
+  'exempt',
+  'already-so',
+  'unreadable',
+  'target-gone',
+  'one-retry',
+  'in-doubt',
+  'just-done',
+  'rejected',
+  'overridden',
+  'already-acted',
+  'over',
+  'for-not-reached',
+  'cooldown',
+  'impossible-target',
+  'serial-shared',
+  'conflict',
+  'nothing-to-undo',
+  'other-first',
+  'newcomers',
+  'changed-since',
+  'not-proposed',
+  'limits',
+  'owners',
+  'approval-needed',
+  'ceiling',
+  'undone-anyway',
+] as const;
+export type CheckName = (typeof CHECK_NAMES)[number];
+
+/** What becomes of a proposal or an intent, and why. */
+export type Answer = Pick<Decision, 'decision' | 'reason' | 'reasonText'>;
+
+/** Why it is not done (`skip`), or not now (`hold`). */
+export interface Refusal extends Answer {
+  decision: 'hold' | 'skip';
+}
+
+export function hold(reason: Refusal['reason'], reasonText: string): Refusal {
+  return { decision: 'hold', reason, reasonText };
+}
+
+export function skip(reason: Refusal['reason'], reasonText: string): Refusal {
+  return { decision: 'skip', reason, reasonText };
+}
+
+export interface Check {
+  /** What holds where it answers: one line for people. */
+  when: string;
+  /** It answers, too, where only a person's approval was missing: no approval lifts it. */
+  unlifted?: true;
+  ask(facts: TargetFacts): Refusal | undefined;
+}
+
+/** A refusal, with the check that gave it. */
+export interface Refused extends Refusal {
+  check: CheckName;
+}
+
+/** Asks a stage's checks in their order: the first that answers wins. */
+export type Ask = (stage: Stage, facts: TargetFacts) => Refused | undefined;
+
+/** All that checks ask of one action on one target. What is optional is what some stage cannot know, or does not weigh. */
+export interface TargetFacts {
+  traits: ActionTraits;
+  target: string;
+  /** It takes back what Trustward did. */
+  undo: boolean;
+  /** Whom it rests on: one of a proposal, one or more of an intent. */
+  basis: readonly BasisFacts[];
+  nowMs: number;
+
+  // Of an intent.
+  settings?: Facts;
+  approved?: boolean;
+  released?: boolean;
+  /** It was sent, and it is not known what it did. */
+  isDoubt?: boolean;
+  doubtRetries?: number;
+  /** What it was to do, as it was decided or approved. */
+  effect?: Effect;
+
+  // Of the target.
+  state?: ReadBack['state'];
+  /** As just read; not what a list said. */
+  fresh?: ReadBack;
+  /** Why the action must not be done to what was just read. */
+  refused?: string | undefined;
+  /** The serial number that it hits. */
+  serial?: { number: string; isPlaceholder: boolean; devices: readonly FleetDevice[]; devicesMax: number } | undefined;
+  /** Of a user's deletion: the user has no device, or the server does not tell. */
+  noDevices?: 'none' | 'not_told' | undefined;
+  /** The matched subject's own state; devices of one serial number may differ. */
+  isOwnSo?: boolean;
+  /** Open ones on it. */
+  claims?: readonly ClaimFacts[];
+  /** Another intent on it of which it is not known yet what it did. */
+  doubt?: Intent | undefined;
+  /** It was done just now and is not read so: told after this time. */
+  justDoneMs?: number | undefined;
+
+  // What people said.
+  exemption?: Exemption | { unread: string } | undefined;
+  stop?: Stop | undefined;
+
+  // How far it may go.
+  /** The least of its rules' own modes. */
+  ownMode?: Mode;
+  /** The least of what counts now: a person's word, its rules, the run and the daemon. */
+  mode?: Mode;
+  /** Which of the two has mode `approve`. */
+  approver?: 'run' | 'daemon' | undefined;
+  isStopping?: boolean;
+  failures?: { count: number; max: number };
+  /** How many attempts of this action the ceilings allow now. */
+  room?: number;
+  steady?: SteadyReading;
+
+  // Of the other proposals of the run, and of rules that it does not judge.
+  rival?: Rival;
+  first?: Other | undefined;
+  limit?: { targets: number; crossed: string };
+  owner?: { name: string; devices: number };
+  undoing?: Other;
+}
+
+/** One matched subject of one rule. */
+export interface BasisFacts {
+  rule: string;
+  subjectId: string;
+  episodeId: string | undefined;
+  /** As it is at this moment; undefined: missing or off. */
+  ruleNow: Rule | undefined;
+  /** Of the rule when it was decided. */
+  ruleHash: string;
+  /** False for a rule that this run does not judge. */
+  canJudge?: boolean;
+  /** Why a source of it is not trusted. */
+  untrusted?: string | undefined;
+  /** The live intent that its episode has led to already. */
+  earlier?: Intent | undefined;
+  isRejected?: boolean;
+  overriddenAt?: number | undefined;
+  /** Its episode saw the target done, or reversed. */
+  wasSeenDone?: boolean;
+  /** Its episode is over, and what it held does not outlive it. */
+  isOver?: boolean;
+  matchingSince?: number | undefined;
+  lastAttemptMs?: number | undefined;
+  /** What the last run that judged it said of it. */
+  said?: StoredDecision | undefined;
+  /** The facts of the match. */
+  facts?: { [path: string]: Fact };
+  /** Its subject's record as just read. */
+  record?: Facts | undefined;
+  /** What the rule says of that record. */
+  verdict?: VerdictName | undefined;
+}
+
+export interface ClaimFacts {
+  rule: string;
+  action: ActionName;
+  episodeId: string;
+  status: ClaimStatus;
+  /** Its episode is over: it only waits to be undone. */
+  isOver: boolean;
+}
+
+export interface Other {
+  rule: string;
+  action: ActionName;
+}
+
+/** Why it is contrary: `wants`: it would act itself. `is_so`: it has its state. `not_judged`: as earlier runs said. */
+export interface Rival extends Other {
+  how: 'wants' | 'is_so' | 'not_judged';
+}

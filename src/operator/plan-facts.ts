@@ -1,0 +1,126 @@
+// operator: what checks are told of an approved plan's intents before they are begun: the stored state, what the last runs said and
+// how they read their sources. The target itself is read later, for preflight. In: the planned intents. Out: facts of each. It changes nothing.
+import { EarlierAnswers, isStillToBeDone, wordKey } from '../decide/earlier-answers.ts';
+import type { BasisFacts, Other, TargetFacts } from '../domain/check.ts';
+import type { Episode } from '../domain/episode.ts';
+import { type Intent, type IntentBasis, intentKey } from '../domain/intent.ts';
+import { isOnTrial } from '../domain/mode.ts';
+import type { PlannedIntent } from '../domain/plan.ts';
+import type { Rule } from '../domain/rule.ts';
+import type { OpenState } from '../domain/store.ts';
+import { SOURCES, type Source } from '../domain/subjects.ts';
+import type { Engine } from '../run/engine.ts';
+import { lastReading, recentRuns } from '../run/recent-runs.ts';
+
+type Asking = Pick<Engine, 'store' | 'clock' | 'actions' | 'active' | 'daemonMode'>;
+
+export type FactsOfPlanned = (planned: PlannedIntent) => TargetFacts;
+
+/** Also of episodes that are over: a window rule's plan outlives its match, and must not be carried out twice. */
+export async function planFacts(engine: Asking, all: readonly PlannedIntent[]): Promise<FactsOfPlanned> {
+  const { store, clock, actions } = engine;
+  const openState = await store.openState(clock.nowMs());
+  const liveFor = [...new Set(all.flatMap(({ basis }) => basis.map(({ episodeId }) => episodeId)))];
+  const live = (await store.intents({ liveFor })).flatMap((intent) =>
+    intent.basis.map(({ episodeId }): [string, Intent] => [liveKey(intent, episodeId), intent]),
+  );
+  const stored: StoredForPlan = {
+    rules: new Map(engine.active().rules.map((rule) => [rule.id, rule])),
+    episodes: new Map((await store.episodes(liveFor)).map((episode) => [episode.id, episode])),
+    live: new Map(live),
+    rejected: openState.rejected,
+    said: new Map(openState.decisions.map((one) => [wordKey(one.rule, one.subject.id, one), one])),
+    untrusted: await untrustedSources(engine),
+  };
+  const firstOf = firstIn(engine, openState);
+  return (planned) => {
+    const traits = actions.get(planned.action) as TargetFacts['traits'];
+    return {
+      traits,
+      target: planned.target,
+      undo: planned.undo,
+      nowMs: clock.nowMs(),
+      approved: true,
+      // How far the rules let it go; what the daemon lets through, the gate says.
+      mode: 'enforce',
+      basis: planned.basis.map((basis) => basisOf(planned, basis, traits, stored)),
+      stop: openState.stop,
+      first: firstOf(planned),
+    };
+  };
+}
+
+interface StoredForPlan {
+  rules: ReadonlyMap<string, Rule>;
+  episodes: ReadonlyMap<string, Episode>;
+  /** Live intents by `action target episode`. */
+  live: ReadonlyMap<string, Intent>;
+  rejected: OpenState['rejected'];
+  /** Decisions in force, by rule, subject, action and target. */
+  said: ReadonlyMap<string, NonNullable<BasisFacts['said']>>;
+  /** Why a source was not trusted when it was read last. */
+  untrusted: ReadonlyMap<Source, string>;
+}
+
+function basisOf(
+  planned: PlannedIntent,
+  { rule, ruleHash, subjectId, episodeId }: IntentBasis,
+  { inverse }: TargetFacts['traits'],
+  { rules, episodes, live, rejected, said, untrusted }: StoredForPlan,
+): BasisFacts {
+  const { action, target } = planned;
+  const ruleNow = rules.get(rule);
+  const episode = episodes.get(episodeId);
+  const liveOf = (name: typeof inverse) =>
+    name === undefined ? undefined : live.get(liveKey({ action: name, target }, episodeId));
+  // A window slides on by itself: what it held was approved all the same. But not a second attempt on an episode that is over, nor
+  // anything on a subject that was gone meanwhile.
+  const isSlidOn =
+    ruleNow?.sources.includes('events') && episode?.closeReason === 'cleared' && !liveOf(action) && !liveOf(inverse);
+  return {
+    rule,
+    ruleHash,
+    subjectId,
+    episodeId,
+    ruleNow,
+    untrusted: ruleNow?.sources.flatMap((source) => untrusted.get(source) ?? [])[0],
+    isOver: (episode?.state ?? 'closed') === 'closed' && !isSlidOn,
+    overriddenAt: episode?.overriddenAt,
+    isRejected: rejected.has(intentKey({ action, target, basis: [{ episodeId }] })),
+    earlier: liveOf(action),
+    said: said.get(wordKey(rule, subjectId, planned)),
+  };
+}
+
+/** What goes before a deletion, also when no run has judged both together since the plan was made. */
+function firstIn(
+  { actions, active, daemonMode }: Pick<Asking, 'actions' | 'active' | 'daemonMode'>,
+  openState: OpenState,
+): (planned: PlannedIntent) => Other | undefined {
+  const activeRules = new Set(active().rules.map(({ id }) => id));
+  const modes = { runMode: daemonMode, daemonMode };
+  const earlier = new EarlierAnswers({ judged: [], activeRules, traits: actions, openState, ...modes });
+  return (planned) => {
+    if (!actions.get(planned.action)?.removesTarget) return undefined;
+    const first = earlier
+      .on(planned)
+      .find((other) => !other.traits.removesTarget && !isOnTrial(other.ownMode) && isStillToBeDone(other));
+    return first && { rule: first.rule.id, action: first.traits.name };
+  };
+}
+
+/** Asked of the readings and not of the decisions, of which a run over untrusted data writes examples alone. */
+async function untrustedSources({ store }: Pick<Engine, 'store'>): Promise<ReadonlyMap<Source, string>> {
+  const runs = await recentRuns(store);
+  return new Map(
+    SOURCES.flatMap((source): [Source, string][] => {
+      const reading = lastReading(runs, source)?.reading;
+      if (reading?.state !== 'read' || reading.trusted) return [];
+      return [[source, `${reading.reasons.map(({ text }) => text).join('; ')} (as it was read last)`]];
+    }),
+  );
+}
+
+function liveKey({ action, target }: Pick<PlannedIntent, 'action' | 'target'>, episodeId: string): string {
+  return `${action} ${target} ${episodeId}`;
+}

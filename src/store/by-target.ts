@@ -1,0 +1,69 @@
+// store: what acting asks about one target, and the side tables that answer it. In: a target, ids, an action. Out: nouns.
+// It changes the side tables alone. INVARIANT: every query here is answered by an index (test/store/per-target-queries.test.ts).
+import type { ActionName } from '../domain/action.ts';
+import type { Claim } from '../domain/claim.ts';
+import type { StoredDecision } from '../domain/decision.ts';
+import { type Episode, seenOfKey } from '../domain/episode.ts';
+import type { Intent } from '../domain/intent.ts';
+import type { Db } from './database.ts';
+import { claimOfRow, decisionOfRow, episodeOfRow, intentOfRow, rowOfEpisode } from './rows.ts';
+
+const MINUTE_MS = 60_000;
+
+export function openClaimsOn(db: Db, target: string): Claim[] {
+  const sql = `SELECT * FROM claims WHERE status IN ('standing', 'orphaned') AND target = ?
+    ORDER BY status DESC, opened_at, id`;
+  return db.all(sql, target).map(claimOfRow);
+}
+
+export function episodesInForce(db: Db, ids: readonly string[]): Episode[] {
+  const sql = `SELECT * FROM episodes WHERE id IN (SELECT value FROM json_each(?)) AND (state <> 'closed'
+    OR EXISTS (SELECT 1 FROM claims WHERE episode_id = episodes.id AND status IN ('standing', 'orphaned')))
+    ORDER BY since, id`;
+  return db.all(sql, JSON.stringify(ids)).map(episodeOfRow);
+}
+
+export function episodesThatSaw(db: Db, target: string): Episode[] {
+  const sql = `SELECT * FROM episodes WHERE id IN (SELECT episode_id FROM episode_seen WHERE target = ?)
+    ORDER BY since, id`;
+  return db.all(sql, target).map(episodeOfRow);
+}
+
+/** INVARIANT: the same intents as in `OpenState`, of this target. */
+export function intentsOn(db: Db, target: string): Intent[] {
+  const sql = `SELECT * FROM intents WHERE target = ? AND (
+      status IN ('planned', 'sent') OR outcome IN ('unknown', 'parked')
+      OR EXISTS (SELECT 1 FROM claims WHERE intent_id = intents.id AND status IN ('standing', 'orphaned'))
+      OR EXISTS (SELECT 1 FROM intent_episodes AS one JOIN episodes ON episodes.id = one.episode_id
+        WHERE one.intent_id = intents.id AND one.live = 1 AND (episodes.state <> 'closed' OR EXISTS (
+          SELECT 1 FROM claims WHERE episode_id = episodes.id AND status IN ('standing', 'orphaned')))))
+    ORDER BY created_at, id`;
+  return db.all(sql, target).map(intentOfRow);
+}
+
+export function decisionsOn(db: Db, target: string): StoredDecision[] {
+  return db.all('SELECT * FROM decisions WHERE target = ? AND ended_seq IS NULL', target).map(decisionOfRow);
+}
+
+/** The minute in which the time lies is counted attempt by attempt, the others as wholes. */
+export function attemptsSince(db: Db, action: ActionName, sinceMs: number): number {
+  const minute = Math.floor(sinceMs / MINUTE_MS);
+  const whole = 'SELECT coalesce(sum(n), 0) AS n FROM attempt_counts WHERE action = ? AND minute > ?';
+  const part = 'SELECT count(*) AS n FROM attempts WHERE action = ? AND sent_at >= ? AND sent_at < ?';
+  const count = (sql: string, ...values: (string | number)[]) => Number(db.get<{ n: number }>(sql, ...values)?.n);
+  return count(whole, action, minute) + count(part, action, sinceMs, (minute + 1) * MINUTE_MS);
+}
+
+/** INVARIANT: called with every row that is added to `attempts`. */
+export function countAttempt(db: Db, action: ActionName, at: number): void {
+  const row = { action, minute: Math.floor(at / MINUTE_MS), n: 1 };
+  db.insert('attempt_counts', row, 'ON CONFLICT (action, minute) DO UPDATE SET n = n + 1');
+}
+
+/** The only way in which an episode is written: what it has seen is found by its target. */
+export function saveEpisode(db: Db, episode: Episode): void {
+  db.upsert('episodes', rowOfEpisode(episode), 'id');
+  db.run('DELETE FROM episode_seen WHERE episode_id = ?', episode.id);
+  if (episode.state === 'closed') return;
+  for (const key of new Set(episode.seenSo)) db.insert('episode_seen', { ...seenOfKey(key), episode_id: episode.id });
+}

@@ -1,0 +1,157 @@
+// test: what is asked of the database once per target is found by an index. Each scene is played with two devices and with five:
+// a statement that runs more often with five is walked once per target, so that a new one cannot escape.
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { releaseClaims } from '../../src/operator/release-claims.ts';
+import { resolveIntent } from '../../src/operator/resolve-intent.ts';
+import { Db } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
+
+type Value = string | number | bigint | null;
+interface Asked {
+  times: number;
+  values: Value[];
+}
+
+/** Counts each statement as it runs it. */
+class CountingDb extends Db {
+  readonly asked = new Map<string, Asked>();
+
+  override run(sql: string, ...values: Value[]): number {
+    this.count(sql, values);
+    return super.run(sql, ...values);
+  }
+  override all<T>(sql: string, ...values: Value[]): T[] {
+    this.count(sql, values);
+    return super.all(sql, ...values);
+  }
+  override get<T>(sql: string, ...values: Value[]): T | undefined {
+    this.count(sql, values);
+    return super.get(sql, ...values);
+  }
+
+  /** What SQLite would read for it. */
+  planOf(sql: string): string[] {
+    const { values } = this.asked.get(sql) as Asked;
+    return super.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values).map(({ detail }) => detail);
+  }
+
+  private count(sql: string, values: Value[]): void {
+    this.asked.set(sql, { times: (this.asked.get(sql)?.times ?? 0) + 1, values });
+  }
+}
+
+const who = { by: 'ana', reason: 'test' };
+const ids = (on: OnPlatform) => [...on.platform.devices.keys()];
+const everyone = (on: OnPlatform, is: 'TRUE' | 'FALSE') => {
+  for (const id of ids(on)) on.platform.compromised(id, is);
+};
+const answers = (on: OnPlatform, ...given: ('lost' | 'hidden' | 'failed')[]) => {
+  for (const id of ids(on)) on.platform.answer(`S-${id}`, ...given);
+};
+const banned = async (on: OnPlatform) => {
+  everyone(on, 'TRUE');
+  await on.run();
+  on.clock.pass(QUIET_MS);
+};
+const forbid = banRule({ id: 'wait', mode: 'approve' });
+
+const scenes: { [title: string]: (on: OnPlatform) => Promise<unknown> } = {
+  'banning and undoing': async (on) => {
+    await banned(on);
+    everyone(on, 'FALSE');
+    await on.run();
+  },
+  'what failed is tried again': async (on) => {
+    answers(on, 'failed');
+    await banned(on);
+    await on.run();
+  },
+  'doubts are read back and sent once more': async (on) => {
+    answers(on, 'lost', 'hidden');
+    await banned(on);
+    await on.run();
+    on.clock.pass(QUIET_MS);
+    await on.run();
+  },
+  'a plan is approved and applied': async (on) => {
+    on.rules(forbid);
+    everyone(on, 'TRUE');
+    const { plan } = await on.run();
+    await on.apply(await on.approve(plan));
+  },
+  'what was banned is deleted, and was seen so by another rule': async (on) => {
+    await banned(on);
+    on.rules(banRule(), banRule({ id: 'second' }), banRule({ id: 'drop', does: 'delete_device' }));
+    const { plan } = await on.run();
+    await on.apply(await on.approve(plan));
+  },
+  'an intent stays planned or sent, and is left to the next run': async (on) => {
+    everyone(on, 'TRUE');
+    const settle = on.store.changeIntent.bind(on.store);
+    on.store.changeIntent = async (change) => {
+      if (change.status === 'sent') return settle(change);
+    };
+    await on.run();
+    on.store.changeIntent = settle;
+    await on.run();
+  },
+  'two rules claim, one of them is gone, and a person lets go': async (on) => {
+    on.rules(banRule(), banRule({ id: 'second' }));
+    await banned(on);
+    on.rules(banRule());
+    await on.run();
+    for (const id of ids(on)) await releaseClaims(on.engine, `S-${id}`, who);
+  },
+  'a person says that doubts are done': async (on) => {
+    answers(on, 'lost');
+    await banned(on);
+    for (const { id } of await on.store.intentsIn('unknown')) await resolveIntent(on.engine, id, 'done', who);
+  },
+};
+
+async function played(scene: (on: OnPlatform) => Promise<unknown>, devices: number): Promise<CountingDb> {
+  const db = new CountingDb(new Database(':memory:'), ':memory:');
+  migrate(db);
+  db.exec('PRAGMA foreign_keys = ON');
+  const ceilings = { run: { max: 1_000, percent: 100 }, day: { max: 1_000, percent: 100 } };
+  const on = startOnPlatform({
+    db,
+    settings: (given) => ({
+      ...given,
+      act: { ...given.act, ceilings, runFailuresMax: 1_000 },
+      decide: { ...given.decide, ceilings },
+    }),
+  });
+  for (let number = 1; number <= devices; number += 1) on.platform.addDevice(`d${number}`);
+  await scene(on);
+  return db;
+}
+
+/** Tables of SQLite's own functions hold what was handed over, and no more. */
+const HANDED = /^SCAN (json_each|CONSTANT ROW)/;
+/** One row for each stretch of time without a gap. */
+const COVERAGE = 'SCAN coverage';
+/** Columns of few values: to search by them alone is to read a good part of the table. */
+const FEW = new Set(['status', 'state', 'outcome', 'live', 'kind', 'rule', 'action', 'mode', 'ended_seq']);
+
+function isWhole(detail: string): boolean {
+  if (detail.startsWith('SCAN')) return !HANDED.test(detail) && detail !== COVERAGE;
+  const by = /^SEARCH .*\((.*)\)$/.exec(detail)?.[1];
+  const columns = by?.split(' AND ').map((term) => term.replace(/[=<>].*$/, ''));
+  return columns?.every((column) => FEW.has(column)) ?? false;
+}
+
+describe('what is asked once per target', () => {
+  it.each(Object.entries(scenes))('is found by an index: %s', async (_, scene) => {
+    const [few, many] = [await played(scene, 2), await played(scene, 5)];
+    const grows = [...many.asked].filter(([sql, { times }]) => times > (few.asked.get(sql)?.times ?? 0));
+    expect(grows.length).toBeGreaterThan(10);
+    const whole = grows.flatMap(([sql]) => {
+      const plan = many.planOf(sql);
+      return plan.some(isWhole) ? [[sql, plan]] : [];
+    });
+    expect(whole).toEqual([]);
+  });
+});
