@@ -33,12 +33,10 @@ export async function resolveLeftovers(context: ActContext): Promise<void> {
 async function doubtSent(context: ActContext, intent: Intent): Promise<void> {
   const note = 'its run broke off between the call and the record of its outcome';
   const { id, action, target } = intent;
-  await context.store.changeIntent({
+  await context.store.settle({
     intentId: id,
-    status: 'settled',
     outcome: 'unknown',
     note,
-    attempt: { answered: note },
     notes: [
       { kind: 'intent.settled', body: { intent: id, run: context.runId, action, target, outcome: 'unknown', note } },
     ],

@@ -1,6 +1,6 @@
 // domain: the store's port. Each method is one unit of work: one transaction, whole or not at all.
 // It is asynchronous so that another database can stand behind it. Errors: AppError `store_failed`, `not_found`.
-import type { ActStore } from './act-store.ts';
+import type { ActStore, IntentTransitions } from './act-store.ts';
 import type { ActionName } from './action.ts';
 import type { AuditEntry, AuditNote } from './audit-entry.ts';
 import type { Claim } from './claim.ts';
@@ -89,8 +89,6 @@ export interface ObservedEvents {
 export interface Release {
   /** Committed as planned; undefined when nothing is to be called. */
   intent: Intent | undefined;
-  /** It was made before, and is tried again. */
-  isAgain: boolean;
   claims: Claim[];
   episodes: Episode[];
   notes: AuditNote[];
@@ -171,7 +169,7 @@ export interface StoreReader {
   close(): Promise<void>;
 }
 
-export interface Store extends StoreReader, ActStore {
+export interface Store extends StoreReader, ActStore, IntentTransitions {
   /** Binds the database to an API address at its first use. Another one: AppError `bound_elsewhere`. */
   bind(address: string): Promise<void>;
   beginRun(run: Omit<Run, 'seq'>, notes: AuditNote[]): Promise<Run>;

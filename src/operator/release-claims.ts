@@ -135,7 +135,7 @@ class Release {
       return { kind, body: { ...body, ...this.who, text } };
     });
     const overridden = await this.overridden();
-    const release = { intent: undefined, isAgain: false, claims, episodes: overridden };
+    const release = { intent: undefined, claims, episodes: overridden };
     await this.engine.store.release({ ...release, notes: [...notes, ...this.episodeNotes(overridden)] });
     return { ...this.head, state: 'released', text, intent: undefined };
   }
@@ -162,13 +162,9 @@ class Release {
       : openIntent(draft, daemonMode, await this.opening());
     const intent: Intent = { ...opened, approved: true, released: true };
     const overridden = await this.overridden();
-    await store.release({
-      intent,
-      isAgain: failed !== undefined,
-      claims: [],
-      episodes: overridden,
-      notes: [this.plannedNote(intent), ...this.episodeNotes(overridden)],
-    });
+    const notes = [this.plannedNote(intent), ...this.episodeNotes(overridden)];
+    if (failed) await store.reopen({ intents: [intent], episodes: overridden, notes });
+    else await store.release({ intent, claims: [], episodes: overridden, notes });
     await carryOut(await this.context(), [intent]);
     return this.outcomeOf(intent.id);
   }
