@@ -1,5 +1,6 @@
 // act: from an answer to an outcome, with the claims that follow it, in one commit.
 // A ban is done when it reads back as wanted; an answer that says so and a target that does not is a doubt.
+import type { ActStore } from '../domain/act-store.ts';
 import type { Action, ReadBack } from '../domain/action.ts';
 import type { AuditKind } from '../domain/audit-entry.ts';
 import type { Claim } from '../domain/claim.ts';
@@ -101,7 +102,7 @@ export async function record(
  * claim for every episode. Where the target is gone, every claim on it ends.
  */
 export async function claimsAfter(
-  context: Pick<ActContext, 'store' | 'clock' | 'ids'>,
+  context: Pick<ActContext, 'clock' | 'ids'> & { store: Pick<ActStore, 'openClaimsOn'> },
   action: Action,
   intent: Intent,
 ): Promise<Claim[]> {

@@ -1,12 +1,16 @@
 // explain: what explaining one subject cannot read of that subject: how sources were last read, how many others match. Runs
 // know. In: the store, a rule. Out: the last run's word, with its number and time. Reads the store only.
 
+import type { PullReader } from '../domain/pull-store.ts';
+import type { RecordReader } from '../domain/record-reader.ts';
 import type { SourceReading } from '../domain/snapshot.ts';
-import type { RunRecord, StoreReader } from '../domain/store.ts';
+import type { RunRecord } from '../domain/store.ts';
 import { SOURCE_OF, SOURCES, type Source } from '../domain/subjects.ts';
 import type { LoadedRule } from '../evaluate/index.ts';
 import { skippedReading } from '../pull/pull-source.ts';
 import type { ReadEvents } from './read-events.ts';
+
+export type BasisReader = Pick<RecordReader, 'runs'> & Pick<PullReader, 'baseline'>;
 
 /** What an explanation rests on besides the records that it read, and as of when. */
 export interface ExplainBasis {
@@ -47,7 +51,7 @@ export interface EarlierAnswers {
 }
 
 export async function earlier(
-  reader: StoreReader,
+  reader: BasisReader,
   rule: LoadedRule,
   events: ReadEvents | undefined,
   nowMs: number,
@@ -81,7 +85,7 @@ export function lastRead(
 
 /** With a count also where the last reading has none: shares are counted of what was last trusted. */
 async function readingOf(
-  reader: StoreReader,
+  reader: Pick<PullReader, 'baseline'>,
   runs: readonly RunRecord[],
   source: Source,
   nowMs: number,

@@ -11,8 +11,10 @@ import { AppError } from '../domain/errors.ts';
 import { type Facts, ownText, ownTexts } from '../domain/facts.ts';
 import type { Mode } from '../domain/mode.ts';
 import type { Api, Clock, Ids } from '../domain/ports.ts';
+import type { PullReader } from '../domain/pull-store.ts';
+import type { OpenStateReader } from '../domain/run-store.ts';
 import type { SourceReading } from '../domain/snapshot.ts';
-import type { OpenState, StoreReader } from '../domain/store.ts';
+import type { OpenState } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
 import { summaryOf } from '../domain/target.ts';
 import { compileRules, type Explanation, explain, type LoadedRule } from '../evaluate/index.ts';
@@ -22,13 +24,13 @@ import type { EngineSettings } from '../run/engine.ts';
 import { deletesMappings } from '../run/exemption-needs.ts';
 import { ownersOf } from '../run/exemption-of.ts';
 import type { JudgeView } from '../run/pulled-snapshot.ts';
-import { type ExplainBasis, earlier } from './explain-basis.ts';
+import { type BasisReader, type ExplainBasis, earlier } from './explain-basis.ts';
 import { joinedFleet, judgementsAmong, type OpenMatches, openMatches } from './open-matches.ts';
 import { type ReadEvents, readEvents } from './read-events.ts';
 
 export interface ExplainDeps {
   api: Api;
-  reader: StoreReader;
+  reader: BasisReader & OpenStateReader & Pick<PullReader, 'coverage' | 'events'>;
   clock: Clock;
   ids: Ids;
   actions: ReadonlyMap<ActionName, Action>;

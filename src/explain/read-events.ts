@@ -2,15 +2,15 @@
 // In: the API and what is known. Out: events with the time that their windows end at, and how the reading went. Writes nothing.
 import type { TrustEvent } from '../domain/event.ts';
 import type { Api, Clock } from '../domain/ports.ts';
+import type { PullReader } from '../domain/pull-store.ts';
 import type { Coverage, SourceReading } from '../domain/snapshot.ts';
-import type { StoreReader } from '../domain/store.ts';
 import { type EventPullSettings, pullEvents } from '../pull/pull-events.ts';
 import type { TrustSettings } from '../pull/trust-gate.ts';
 
 export interface EventReading {
   api: Api;
   clock: Clock;
-  reader: Pick<StoreReader, 'coverage' | 'events'>;
+  reader: Pick<PullReader, 'coverage' | 'events'>;
   nowMs: number;
   windowMs: number;
   /** A rule counts events of services: those that name none are asked for. */

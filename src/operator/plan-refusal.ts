@@ -8,6 +8,7 @@ import type { Episode } from '../domain/episode.ts';
 import { type Intent, intentKey, isDone } from '../domain/intent.ts';
 import { isAtLeast } from '../domain/mode.ts';
 import type { PlannedIntent } from '../domain/plan.ts';
+import type { PlanStore } from '../domain/plan-store.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { OpenState } from '../domain/store.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
@@ -34,7 +35,7 @@ export interface ApplyView {
 
 /** Also intents of episodes that are over: a window rule's plan outlives its match, and must not be carried out twice. */
 export async function applyView(
-  engine: Pick<Engine, 'store' | 'clock' | 'actions' | 'active' | 'daemonMode'>,
+  engine: Pick<Engine, 'clock' | 'actions' | 'active' | 'daemonMode'> & { store: PlanStore },
   planned: readonly PlannedIntent[],
 ): Promise<ApplyView> {
   const openState = await engine.store.openState(engine.clock.nowMs());
@@ -52,7 +53,7 @@ export async function applyView(
         .map((decision) => [wordKey(decision.rule, decision.subject.id, decision), decision]),
     ),
     firstOf: firstIn(engine, openState),
-    untrusted: await untrustedSources(engine),
+    untrusted: await untrustedSources(engine.store),
   };
 }
 
@@ -72,7 +73,7 @@ function firstIn(
 }
 
 /** Asked of the readings and not of the decisions, of which a run over untrusted data writes examples alone. */
-async function untrustedSources({ store }: Pick<Engine, 'store'>): Promise<ReadonlyMap<Source, string>> {
+async function untrustedSources(store: Pick<PlanStore, 'runs'>): Promise<ReadonlyMap<Source, string>> {
   const runs = await store.runs(RUNS_MAX);
   return new Map(
     SOURCES.flatMap((source): [Source, string][] => {

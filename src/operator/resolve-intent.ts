@@ -7,13 +7,14 @@ import type { Action } from '../domain/action.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
 import { AppError } from '../domain/errors.ts';
 import { INTENT_TRANSITIONS, type Intent, stateOf } from '../domain/intent.ts';
+import type { ResolveStore } from '../domain/operator-store.ts';
 import type { Engine } from '../run/engine.ts';
 import { checked, type Operator } from './commands.ts';
 
 export const RESOLUTIONS = ['done', 'not-done', 'retry'] as const;
 export type Resolution = (typeof RESOLUTIONS)[number];
 
-type Resolving = Pick<Engine, 'store' | 'clock' | 'ids' | 'actions'>;
+type Resolving = Pick<Engine, 'clock' | 'ids' | 'actions'> & { store: ResolveStore };
 
 /**
  * done: `confirmed`, with its claims. not-done: `failed`, and suppressed for its episodes. retry: read back by the next run,

@@ -1,5 +1,6 @@
 // report: a run in the store → its report. Reads the store only, so that a report says what was recorded, whenever it is asked for.
-import type { RunRecord, StoreReader } from '../domain/store.ts';
+import type { ReportReader } from '../domain/record-reader.ts';
+import type { RunRecord } from '../domain/store.ts';
 import { runDecisionViews, summaryOf } from './decision-view.ts';
 import { operatorView } from './operator-words.ts';
 import { reportPlan } from './plan-view.ts';
@@ -7,7 +8,6 @@ import type { Report } from './report.ts';
 import { ruleViews, runView, snapshotView } from './run-view.ts';
 
 /** What of the store a report is made of. */
-export type ReportReader = Pick<StoreReader, 'decisionsOfRun' | 'intents' | 'plan' | 'stop'>;
 
 /** The whole report of one run. Errors: AppError `store_failed`. */
 export async function buildReport(reader: ReportReader, run: RunRecord): Promise<Report> {

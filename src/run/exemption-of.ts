@@ -5,12 +5,12 @@ import type { Exemption } from '../domain/exemption.ts';
 import { type Facts, ownText, ownTexts } from '../domain/facts.ts';
 import type { IntentBasis } from '../domain/intent.ts';
 import type { Api, Clock } from '../domain/ports.ts';
+import type { RecordReader } from '../domain/record-reader.ts';
 import type { Rule } from '../domain/rule.ts';
-import type { StoreReader } from '../domain/store.ts';
 
 interface Asking {
   api: Api;
-  store: Pick<StoreReader, 'exemptions'>;
+  store: Pick<RecordReader, 'exemptions'>;
   clock: Clock;
   active(): { rules: readonly Pick<Rule, 'id' | 'subject'>[] };
 }

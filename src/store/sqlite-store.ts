@@ -2,6 +2,7 @@
 // a change and its record are committed together or not at all.
 
 import type {
+  ActStore,
   ReopenedIntents,
   ResolvedIntent,
   SentIntent,
@@ -11,6 +12,7 @@ import type {
 } from '../domain/act-store.ts';
 import type { ActionName } from '../domain/action.ts';
 import type { AuditNote, LinkEntry } from '../domain/audit-entry.ts';
+import type { AuditStore } from '../domain/audit-store.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import type {
   AcceptedRestore,
@@ -25,12 +27,16 @@ import { AppError } from '../domain/errors.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { Acceptance, Stop } from '../domain/operator.ts';
+import type { OperatorStore, ReleaseStore, ResolveStore } from '../domain/operator-store.ts';
 import type { Plan } from '../domain/plan.ts';
+import type { PlanStore } from '../domain/plan-store.ts';
 import type { Clock } from '../domain/ports.ts';
+import type { PullStore } from '../domain/pull-store.ts';
 import type { Run } from '../domain/run.ts';
+import type { RunStore } from '../domain/run-store.ts';
 import type { Baseline } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
-import type { ObservedEvents, Release, Removed, RunCommit, Store } from '../domain/store.ts';
+import type { ObservedEvents, Release, Removed, RunCommit } from '../domain/store.ts';
 import { AuditLog } from './audit-log.ts';
 import { attemptsSince, episodesInForce, episodesThatSaw, intentsOn, openClaimsOn, saveEpisode } from './by-target.ts';
 import { checkpointLinesAfter, removeArchived } from './checkpoint-table.ts';
@@ -46,7 +52,19 @@ import { SqliteReader } from './reader.ts';
 import { rowOfClaim, rowOfDecision, rowOfPlan, rowOfRun } from './rows.ts';
 import { SqliteTokens } from './token-table.ts';
 
-export class SqliteStore extends SqliteReader implements Store, CheckpointStore {
+export class SqliteStore
+  extends SqliteReader
+  implements
+    RunStore,
+    PullStore,
+    ActStore,
+    PlanStore,
+    OperatorStore,
+    ResolveStore,
+    ReleaseStore,
+    AuditStore,
+    CheckpointStore
+{
   private readonly audits: AuditLog;
 
   constructor(

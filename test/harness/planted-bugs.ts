@@ -6,9 +6,8 @@ import type { Action, ActionName } from '../../src/domain/action.ts';
 import type { Claim } from '../../src/domain/claim.ts';
 import type { Facts } from '../../src/domain/facts.ts';
 import type { Api, WriteAnswer } from '../../src/domain/ports.ts';
-import type { Store } from '../../src/domain/store.ts';
 import type { Judge } from '../../src/domain/verdict.ts';
-import type { ActiveRules, EngineSettings } from '../../src/run/engine.ts';
+import type { ActiveRules, EngineSettings, EngineStore } from '../../src/run/engine.ts';
 import { hasty, unsteered } from './planted-operator-bugs.ts';
 
 /** Each with a seed that has found it: the first to be tried. */
@@ -98,7 +97,7 @@ async function* untilBroken<T>(items: AsyncIterable<T>): AsyncIterable<T> {
   }
 }
 
-export function sickStore(store: Store, bug: PlantedBug | undefined): Store {
+export function sickStore(store: EngineStore, bug: PlantedBug | undefined): EngineStore {
   switch (bug) {
     case 'call_before_commit':
       return commitsLate(store);
@@ -150,7 +149,7 @@ export function sickStore(store: Store, bug: PlantedBug | undefined): Store {
 }
 
 /** As if only the latest claim on a target counted: the others are not seen, and none is made beside one that is there. */
-function claimingOnce(store: Store): Store {
+function claimingOnce(store: EngineStore): EngineStore {
   return replaced(store, {
     openState: async (nowMs) => {
       const found = await store.openState(nowMs);
@@ -167,7 +166,7 @@ function oneForEachTarget(claims: readonly Claim[]): Claim[] {
 }
 
 /** Holds each `sent` back until whatever comes next. */
-function commitsLate(store: Store): Store {
+function commitsLate(store: EngineStore): EngineStore {
   let held: SentIntent | undefined;
   const release = async () => {
     const before = held;
