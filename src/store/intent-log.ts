@@ -88,11 +88,12 @@ export function withdraw(db: Db, { intentId, why }: WithdrawnIntent, at: number)
   db.run(sql, decision, reason, reasonText, intentId);
 }
 
+/** INVARIANT: whether it was approved stays as its own plan says: another plan covers this attempt, and no later one. */
 export function reopen(db: Db, intent: Intent, at: number): void {
   change(db, intent.id, 'reopen', () => ({ status: 'planned', at }));
-  const { id, settings, effect, approved, released } = intent;
-  const sql = 'UPDATE intents SET settings = ?, effect = ?, approved = ?, released = ? WHERE id = ?';
-  db.run(sql, canonicalJson(settings), canonicalJson(effect), approved ? 1 : 0, released ? 1 : 0, id);
+  const { id, settings, effect, released } = intent;
+  const sql = 'UPDATE intents SET settings = ?, effect = ?, released = ? WHERE id = ?';
+  db.run(sql, canonicalJson(settings), canonicalJson(effect), released ? 1 : 0, id);
   restOn(db, intent);
 }
 

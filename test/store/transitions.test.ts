@@ -85,6 +85,17 @@ describe('the transition', () => {
     }
   });
 
+  it('reopen takes over what it rests on, sends and does now, and leaves its approval as its own plan says', async () => {
+    saveEpisode(open.db, episode);
+    const before: Intent = { ...intent, approved: false, status: 'settled', outcome: 'failed', attempts: 1 };
+    open.db.insert('intents', rowOfIntent(before));
+    const other = { rule: 'other', ruleHash: 'h2', subjectId: 'd1', episodeId: 'e1', decisionId: 'x2', facts: {} };
+    const now = { settings: { depth: 2 }, basis: [other], effect: { text: 'now', devices: [] } };
+    await open.store.reopen({ intents: [{ ...before, ...now, approved: true, released: true }], notes });
+    const after = { ...before, ...now, released: true, status: 'planned', outcome: undefined, settledAt: undefined };
+    expect(await open.store.intent(intent.id)).toEqual(after);
+  });
+
   it('leads to no state that is not tried here', () => {
     for (const transition of transitions) {
       const table: { [from: string]: readonly IntentState[] } = INTENT_TRANSITIONS[transition];
