@@ -1,12 +1,15 @@
 // act: what Trustward's own doing means to the episodes that go on: it is no person's reversal.
 // In: an intent that is done. Out: the episodes that it changes, for the commit of its outcome. It calls nothing.
+import type { ActStore } from '../domain/act-store.ts';
 import type { Action } from '../domain/action.ts';
 import { type Episode, seenKey, seenOfKey } from '../domain/episode.ts';
 import { type Intent, isDone } from '../domain/intent.ts';
 import { isSameTarget } from '../domain/target-key.ts';
 import type { ActContext } from './context.ts';
 
-type Asking = Pick<ActContext, 'store' | 'clock' | 'actions'>;
+type Asking = Pick<ActContext, 'clock' | 'actions'> & {
+  store: Pick<ActStore, 'openClaimsOn' | 'episodesInForce' | 'episodesThatSaw' | 'intentsOn'>;
+};
 
 /**
  * One that has seen the target in the opposite state has not seen it yet. And with an undo, an open episode that acted on the

@@ -78,16 +78,9 @@ async function send(
   // A jump before it is seen now: also one that is taken back before anybody waits for this attempt, or while no process runs.
   context.steady.read();
   context.counts.attempts.set(action.name, (context.counts.attempts.get(action.name) ?? 0) + 1);
-  await context.store.changeIntent({
+  await context.store.markSent({
     intentId: id,
-    status: 'sent',
-    outcome: undefined,
-    note: undefined,
-    attempt: { begun: true, run: context.counts.run },
-    basis,
-    settings: intent.settings,
-    effect: intent.effect,
-    doubtRetry,
+    run: context.counts.run,
     clocks: context.steady.agreement(),
     notes: [
       {

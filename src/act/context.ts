@@ -9,8 +9,8 @@ import type { Intent } from '../domain/intent.ts';
 import type { Mode } from '../domain/mode.ts';
 import type { Api, Clock, Ids, Log } from '../domain/ports.ts';
 import type { Rule } from '../domain/rule.ts';
+import type { RunStore } from '../domain/run-store.ts';
 import type { SteadyTime } from '../domain/steady-time.ts';
-import type { Store } from '../domain/store.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import type { VerdictName } from '../domain/verdict.ts';
 
@@ -44,7 +44,7 @@ export function noCounts(): RunCounts {
 }
 
 /** Whatever acts in the name of a run goes on with its count: applying its plan, too, as often and as late as that may be. */
-export async function countsOfRun(store: Pick<Store, 'attemptsOfRun'>, run: string): Promise<RunCounts> {
+export async function countsOfRun(store: Pick<RunStore, 'attemptsOfRun'>, run: string): Promise<RunCounts> {
   return { run, attempts: new Map(await store.attemptsOfRun(run)), failures: 0 };
 }
 

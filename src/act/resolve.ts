@@ -2,9 +2,8 @@
 // A doubt is resolved by reading back after the quiet period; at most one retry, and only after two agreeing reads.
 import type { Action, ReadBack } from '../domain/action.ts';
 import type { CheckName } from '../domain/check.ts';
-import type { Outcome } from '../domain/decision.ts';
 import { lineOf } from '../domain/errors.ts';
-import type { Intent } from '../domain/intent.ts';
+import type { Intent, SettledAs } from '../domain/intent.ts';
 import { elapsedMs } from '../domain/steady-time.ts';
 import { sendAndSettle } from './carry-out.ts';
 import { type ActContext, noSuchAction } from './context.ts';
@@ -34,14 +33,12 @@ function doubtSent(context: ActContext, intent: Intent): Promise<void> {
   return settleUnread(context, intent, 'unknown', note);
 }
 
-async function settleUnread(context: ActContext, intent: Intent, outcome: Outcome, note: string): Promise<void> {
+async function settleUnread(context: ActContext, intent: Intent, outcome: SettledAs, note: string): Promise<void> {
   const { id, action, target } = intent;
-  await context.store.changeIntent({
+  await context.store.settle({
     intentId: id,
-    status: 'settled',
     outcome,
     note,
-    attempt: { answered: note },
     notes: [{ kind: 'intent.settled', body: { intent: id, run: context.runId, action, target, outcome, note } }],
   });
 }

@@ -1,13 +1,13 @@
 // act: from an answer to an outcome, with the claims that follow it, in one commit.
 // A ban is done when it reads back as wanted; an answer that says so and a target that does not is a doubt.
+import type { ActStore } from '../domain/act-store.ts';
 import type { Action, ReadBack } from '../domain/action.ts';
 import type { AuditKind } from '../domain/audit-entry.ts';
 import type { Refusal } from '../domain/check.ts';
 import type { Claim } from '../domain/claim.ts';
-import type { Outcome } from '../domain/decision.ts';
 import { lineOf } from '../domain/errors.ts';
 import type { Facts } from '../domain/facts.ts';
-import { type Intent, isDone } from '../domain/intent.ts';
+import { type Intent, isDone, type SettledAs } from '../domain/intent.ts';
 import type { WriteAnswer } from '../domain/ports.ts';
 import { isSameTarget } from '../domain/target-key.ts';
 import { closedNotes, episodesAfter } from './after-own-doing.ts';
@@ -20,7 +20,7 @@ export async function settle(
   intent: Intent,
   answer: WriteAnswer,
   fresh: ReadBack,
-): Promise<Outcome> {
+): Promise<SettledAs> {
   switch (answer.kind) {
     case 'doubtful':
       if (fresh.state === 'unreadable')
@@ -64,22 +64,20 @@ export async function record(
   context: ActContext,
   action: Action,
   intent: Intent,
-  outcome: Outcome,
+  outcome: SettledAs,
   note: string,
   evidence: Facts = {},
   isOurs = true,
-): Promise<Outcome> {
+): Promise<SettledAs> {
   const done = isDone({ outcome });
   const claims = done && isOurs ? await claimsAfter(context, action, intent) : [];
   const episodes = done && isOurs ? await episodesAfter(context, action, intent) : [];
   const { id, target } = intent;
   context.steady.read();
-  await context.store.changeIntent({
+  await context.store.settle({
     intentId: id,
-    status: 'settled',
     outcome,
     note,
-    attempt: { answered: note },
     clocks: context.steady.agreement(),
     claims,
     episodes,
@@ -109,7 +107,7 @@ export async function record(
  * claim for every episode. Where the target is gone, every claim on it ends.
  */
 export async function claimsAfter(
-  context: Pick<ActContext, 'store' | 'clock' | 'ids' | 'actions'>,
+  context: Pick<ActContext, 'clock' | 'ids' | 'actions'> & { store: Pick<ActStore, 'openClaimsOn'> },
   action: Action,
   intent: Intent,
 ): Promise<Claim[]> {
@@ -159,18 +157,12 @@ export function claimNote(claim: Claim) {
   return { kind, body: { claim: id, rule, subject: subjectId, action, target, intent: intentId } };
 }
 
-/**
- * Gives an intent up before any call; its decisions get the reason as their new answer. One that was called before and
- * failed stays so: its spent attempts are not forgotten.
- */
+/** Gives an intent up before any call; its decisions get the reason as their new answer. */
 export async function withdraw(context: ActContext, intent: Intent, refusal: Refusal): Promise<void> {
-  const { id, action, target, attempts } = intent;
-  await context.store.changeIntent({
+  const { id, action, target } = intent;
+  await context.store.withdraw({
     intentId: id,
-    status: attempts > 0 ? 'settled' : 'withdrawn',
-    outcome: attempts > 0 ? 'failed' : undefined,
-    note: refusal.reasonText,
-    revise: refusal,
+    why: refusal,
     notes: [
       {
         kind: 'intent.withdrawn',

@@ -5,16 +5,16 @@ import { createHash } from 'node:crypto';
 import { closeSync, createReadStream, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { AuditReader } from '../domain/audit-store.ts';
 import type { ArchivedSegment, CheckpointReader } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
-import type { StoreReader } from '../domain/store.ts';
 import { type PublicKeys, parseCheckpoint } from './checkpoint.ts';
 import { syncFolderOf } from './durable-file.ts';
 import { exportAudit } from './export.ts';
 import { verifyExport } from './verify-export.ts';
 
 export interface ArchiveParts {
-  store: Pick<StoreReader, 'address' | 'audit' | 'auditFrom'> &
+  store: Omit<AuditReader, 'auditHead'> &
     CheckpointReader & { removeArchived(segment: ArchivedSegment): Promise<void> };
   keys: PublicKeys;
   /** Made when it does not exist. */

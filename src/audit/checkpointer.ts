@@ -1,20 +1,18 @@
 // audit: keeps the checkpoints outside in step with those in the database. At the start it completes a file that a
 // crash left behind, and notices a database that is older than its file: a restored backup. In: the store's
 // checkpoints, the file. Out: a Checkpointer. It never writes a file that is ahead of the database.
-import type { AuditNote } from '../domain/audit-entry.ts';
+import type { AuditStore } from '../domain/audit-store.ts';
 import type { Checkpointer, CheckpointReader, CheckpointStore } from '../domain/checkpoint.ts';
 import { lineOf } from '../domain/errors.ts';
 import { type Stop, stopText } from '../domain/operator.ts';
 import type { Clock, Log } from '../domain/ports.ts';
+import type { RecordReader } from '../domain/record-reader.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { parseCheckpoint } from './checkpoint.ts';
 import type { CheckpointFile } from './checkpoint-file.ts';
 
 export interface CheckpointerParts {
-  store: CheckpointStore & {
-    appendAudit(notes: AuditNote[]): Promise<void>;
-    stop(): Promise<Stop | undefined>;
-  };
+  store: CheckpointStore & Pick<AuditStore, 'appendAudit'> & Pick<RecordReader, 'stop'>;
   file: CheckpointFile;
   clock: Clock;
   log: Log;

@@ -2,9 +2,9 @@
 // were kept elsewhere. In: file names and a reader of the database. Out: sources to verify.
 import { existsSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
+import type { AuditReader } from '../domain/audit-store.ts';
 import type { CheckpointReader } from '../domain/checkpoint.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { StoreReader } from '../domain/store.ts';
 import { CheckpointFile, checkpointFileOf } from './checkpoint-file.ts';
 import { publicKeyFileOf, readPublicKeys } from './signing-key.ts';
 import type { AuditSources } from './verify.ts';
@@ -19,7 +19,7 @@ const PAUSE_MS = 300;
 
 export function auditSourcesOf(
   databaseFile: string,
-  reader: Pick<StoreReader, 'auditFrom' | 'auditHead'> & CheckpointReader,
+  reader: Pick<AuditReader, 'auditFrom' | 'auditHead'> & CheckpointReader,
   clock: Pick<Clock, 'sleep'>,
   { publicKey }: CopiesElsewhere = {},
 ): AuditSources {

@@ -4,7 +4,8 @@ import { composeReader } from '../compose/compose.ts';
 import type { Claim } from '../domain/claim.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
-import { openClaims, type StoreReader } from '../domain/store.ts';
+import type { RecordReader } from '../domain/record-reader.ts';
+import { openClaims } from '../domain/store.ts';
 import { showHidden, terminalTable, views } from '../report/index.ts';
 import { systemClock } from '../system/clock.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
@@ -21,7 +22,7 @@ interface Listing<T extends object> {
 export async function list<T extends object>(
   io: Io,
   options: CommonOptions,
-  read: (reader: StoreReader) => Promise<Listing<T>>,
+  read: (reader: RecordReader) => Promise<Listing<T>>,
 ): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
   const reader = composeReader(databaseOf(io, options));
@@ -80,7 +81,7 @@ export async function intentListCommand(io: Io, options: CommonOptions & { state
   }));
 }
 
-async function intentsOf(reader: StoreReader, state: string | undefined): Promise<Intent[]> {
+async function intentsOf(reader: RecordReader, state: string | undefined): Promise<Intent[]> {
   if (state === undefined)
     return [...(await reader.intents({ outcome: 'unknown' })), ...(await reader.intents({ outcome: 'parked' }))];
   const status = STATES.find((known) => known === state);
@@ -106,7 +107,7 @@ export async function claimListCommand(io: Io, options: CommonOptions & { all?: 
   }));
 }
 
-async function claimsOf(reader: StoreReader, all: boolean): Promise<Claim[]> {
+async function claimsOf(reader: RecordReader, all: boolean): Promise<Claim[]> {
   return all ? reader.claims({}) : openClaims(reader);
 }
 

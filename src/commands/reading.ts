@@ -1,13 +1,13 @@
 // commands: `report`, `decisions`: reading only, also while a daemon writes.
 import { composeReader } from '../compose/compose.ts';
 import { AppError } from '../domain/errors.ts';
-import type { StoreReader } from '../domain/store.ts';
+import type { RecordReader } from '../domain/record-reader.ts';
 import { buildReport, decisionsJson, decisionsText } from '../report/index.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 import { renderReport } from './render.ts';
 import { REPORT_FORMATS } from './run.ts';
 
-async function reading<T>(io: Io, options: CommonOptions, work: (reader: StoreReader) => Promise<T>): Promise<T> {
+async function reading<T>(io: Io, options: CommonOptions, work: (reader: RecordReader) => Promise<T>): Promise<T> {
   const reader = composeReader(databaseOf(io, options));
   try {
     return await work(reader);

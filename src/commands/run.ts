@@ -5,7 +5,7 @@ import { composeWhatIf } from '../compose/what-if.ts';
 import type { Config } from '../config/config.ts';
 import { runCycle } from '../cycle.ts';
 import { AppError } from '../domain/errors.ts';
-import type { StoreReader } from '../domain/store.ts';
+import type { RecordReader, ReportReader } from '../domain/record-reader.ts';
 import { buildReport, type Report } from '../report/index.ts';
 import { whatIf } from '../run/what-if.ts';
 import { namingApi } from './api-fault.ts';
@@ -79,7 +79,7 @@ async function runHere(io: Io, config: Config, options: RunOptions): Promise<Rep
   }
 }
 
-async function reportOf(reader: StoreReader, runId: string): Promise<Report> {
+async function reportOf(reader: ReportReader & Pick<RecordReader, 'run'>, runId: string): Promise<Report> {
   const run = await reader.run(runId);
   return buildReport(reader, run as NonNullable<typeof run>);
 }

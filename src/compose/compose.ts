@@ -11,11 +11,9 @@ import type { AuditCheck } from '../audit/verdict.ts';
 import { verifyAudit } from '../audit/verify.ts';
 import type { Config } from '../config/config.ts';
 import { startConsole } from '../console/console.ts';
-import type { CheckpointReader } from '../domain/checkpoint.ts';
 import type { TokenStore } from '../domain/endpoint-token.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { Api, Clock, Log } from '../domain/ports.ts';
-import type { StoreReader } from '../domain/store.ts';
 import type { ExplainDeps } from '../explain/explain-subject.ts';
 import { ManagementClient } from '../management/client.ts';
 import type { RuleHolder } from '../rule-set/rule-holder.ts';
@@ -135,7 +133,7 @@ export async function composeEngine(
 /** Work under way may take this long when the process is asked to end; design: 20 s in all. */
 const GRACE_MS = 15_000;
 
-export function composeReader(databaseFile: string): StoreReader & CheckpointReader {
+export function composeReader(databaseFile: string): SqliteReader {
   return new SqliteReader(openReadOnly(databaseFile), systemClock);
 }
 

@@ -55,7 +55,7 @@ export async function composeWhatIf(config: Config, chosen: readonly string[] = 
       daemonMode: isRestored ? 'dry-run' : (config.modeCap ?? 'enforce'),
       signal: stopping.signal,
     };
-    const explaining = () => ({ ...engine, rules: rules.all() });
+    const explaining = () => ({ ...engine, reader, rules: rules.all() });
     return { engine, explaining, stopping, close: closing.close };
   } catch (error) {
     await closing.close();

@@ -4,45 +4,70 @@
 import type { ActionName } from './action.ts';
 import type { AuditNote } from './audit-entry.ts';
 import type { Claim } from './claim.ts';
-import type { Decision, Outcome } from './decision.ts';
-import type { Effect } from './effect.ts';
+import type { Decision } from './decision.ts';
 import type { Episode } from './episode.ts';
-import type { Facts } from './facts.ts';
-import type { Intent, IntentBasis, IntentStatus } from './intent.ts';
+import type { Intent, SettledAs } from './intent.ts';
 import type { Notification } from './notification.ts';
 import type { Stop } from './operator.ts';
 import type { ClockAgreement } from './steady-time.ts';
 
-export interface IntentChange {
-  intentId: string;
-  status: IntentStatus;
-  outcome: Outcome | undefined;
-  note: string | undefined;
-  /** One request was made, or is about to be: in the count of this run, or by itself. */
-  attempt?: { begun: true; run: string | undefined } | { answered: string };
-  doubtRetry?: boolean;
-  /** A person lets a doubt be resolved anew: it may be tried once more. */
-  forgetDoubtRetries?: boolean;
-  /** A person says that it is not to be done again for its episodes. */
-  suppress?: boolean;
+/** What ends with a transition, or comes of it, in the same transaction. */
+export interface TransitionEffects {
   claims?: Claim[];
   episodes?: Episode[];
-  /** What it rests on now: some rules of an earlier attempt may wish it no more, and others may have come. */
-  basis?: readonly IntentBasis[];
-  /** What is sent now: the rule may have been edited since an earlier attempt. */
-  settings?: Facts;
-  /** What it does now to what was read. */
-  effect?: Effect;
+  /** Put into the outbox. */
+  notifications?: Notification[];
   /** Of the clocks that its times are written by. */
   clocks?: ClockAgreement;
-  /** Put into the outbox with it. */
-  notifications?: Notification[];
-  /** The decision rows of this intent say the same. */
-  revise?: Pick<Decision, 'decision' | 'reason' | 'reasonText'>;
   notes: AuditNote[];
 }
 
-export interface ActStore {
+/** A request is about to be made. */
+export interface SentIntent extends Pick<TransitionEffects, 'clocks' | 'notes'> {
+  intentId: string;
+  /** The run in whose count it is; undefined for a release, which counts by itself. */
+  run: string | undefined;
+}
+
+/** It has an outcome. */
+export interface SettledIntent extends TransitionEffects {
+  intentId: string;
+  outcome: SettledAs;
+  /** For people: the answer's text, or why it is unknown or parked. */
+  note: string;
+}
+
+/** It is given up before any call, and its decisions get the reason as their new answer. */
+export interface WithdrawnIntent extends Pick<TransitionEffects, 'notes'> {
+  intentId: string;
+  why: Pick<Decision, 'decision' | 'reason' | 'reasonText'>;
+}
+
+/** Intents that failed before are tried again, with what they rest on, send and do now. */
+export interface ReopenedIntents extends Pick<TransitionEffects, 'episodes' | 'notes'> {
+  intents: readonly Intent[];
+}
+
+/** A person says what became of a doubt. `failed`: it is not done again for its episodes. `unknown`: it may be tried once more. */
+export interface ResolvedIntent extends Pick<TransitionEffects, 'claims' | 'episodes' | 'notes'> {
+  intentId: string;
+  outcome: 'confirmed' | 'failed' | 'unknown';
+  note: string;
+}
+
+/**
+ * The transitions of an intent (`INTENT_TRANSITIONS`), each one transaction. Errors: AppError `conflict` for one that the table
+ * does not know, `not_found` for no such intent; then nothing is changed.
+ */
+export interface IntentTransitions {
+  markSent(sent: SentIntent): Promise<void>;
+  settle(settled: SettledIntent): Promise<void>;
+  withdraw(withdrawn: WithdrawnIntent): Promise<void>;
+  reopen(reopened: ReopenedIntents): Promise<void>;
+  resolve(resolved: ResolvedIntent): Promise<void>;
+}
+
+export interface ActStore extends Pick<IntentTransitions, 'markSent' | 'settle' | 'withdraw'> {
   /** Standing ones first, then orphaned ones. */
   openClaimsOn(target: string): Promise<Claim[]>;
   /** Of these ids, those that are not closed, and closed ones that still have an open claim. */
@@ -57,5 +82,4 @@ export interface ActStore {
   attemptsSince(action: ActionName, sinceMs: number): Promise<number>;
   /** The stop switch; undefined while it is not set. */
   stop(): Promise<Stop | undefined>;
-  changeIntent(change: IntentChange): Promise<void>;
 }

@@ -1,4 +1,5 @@
-// domain: one action of a plan: rules, action, target, episodes, and the facts it was based on.
+// domain: one action of a plan: rules, action, target, episodes, and the facts it was based on; and the table of how its state
+// may change. In: an intent as it is stored. Out: whether a change is allowed. Pure.
 
 import type { ActionName } from './action.ts';
 import { digestOf } from './canonical.ts';
@@ -12,6 +13,44 @@ import type { Mode } from './mode.ts';
  * before any call (drifted, stopped, cleared). A `sent` one found at a start is in doubt.
  */
 export type IntentStatus = 'planned' | 'sent' | 'settled' | 'withdrawn';
+
+/** The status, and for a settled one its outcome. */
+export type IntentState = Exclude<IntentStatus, 'settled'> | Outcome;
+
+export type SettledAs = Exclude<Outcome, 'dry_run'>;
+
+/**
+ * How an intent changes: by each transition, from which state to which. A live one begins as `planned`, a dry one as `dry_run`.
+ * settle: from `sent` by the answer, or as `unknown` when the answer never came; from `planned` when it was so before any call;
+ * from `unknown` by reading back. markSent of an `unknown` one: a doubt is tried once more. withdraw: an intent that was sent
+ * before stays `failed`, so that its attempts count. resolve: a person says what became of a doubt.
+ * INVARIANT: nothing leaves `succeeded`, `confirmed`, `withdrawn` or `dry_run`: what is done is not done again by its intent.
+ */
+export const INTENT_TRANSITIONS = {
+  markSent: { planned: ['sent'], unknown: ['sent'] },
+  settle: {
+    planned: ['confirmed'],
+    sent: ['succeeded', 'failed', 'unknown', 'parked'],
+    unknown: ['confirmed', 'parked'],
+  },
+  withdraw: { planned: ['withdrawn', 'failed'] },
+  reopen: { failed: ['planned'], parked: ['planned'] },
+  resolve: {
+    unknown: ['confirmed', 'failed', 'unknown'],
+    parked: ['confirmed', 'failed', 'unknown'],
+  },
+} as const satisfies { [transition: string]: { [from in IntentState]?: readonly IntentState[] } };
+
+export type IntentTransition = keyof typeof INTENT_TRANSITIONS;
+
+export function stateOf({ status, outcome }: { status: IntentStatus; outcome?: Outcome | undefined }): IntentState {
+  return status === 'settled' ? (outcome as Outcome) : status;
+}
+
+export function mayChange(transition: IntentTransition, from: IntentState, to: IntentState): boolean {
+  const row: { [state in IntentState]?: readonly IntentState[] } = INTENT_TRANSITIONS[transition];
+  return row[from]?.includes(to) ?? false;
+}
 
 /** The basis of a proposal: one matched subject of one rule. */
 export interface IntentBasis {

@@ -1,22 +1,15 @@
-// domain: the store's port. Each method is one unit of work: one transaction, whole or not at all.
-// It is asynchronous so that another database can stand behind it. Errors: AppError `store_failed`, `not_found`.
-import type { ActStore } from './act-store.ts';
 import type { ActionName } from './action.ts';
-import type { AuditEntry, AuditNote } from './audit-entry.ts';
+import type { AuditNote } from './audit-entry.ts';
 import type { Claim } from './claim.ts';
-import type { Decision, Outcome, StoredDecision } from './decision.ts';
-import type { EndpointToken } from './endpoint-token.ts';
+import type { Decision, StoredDecision } from './decision.ts';
 import type { Episode } from './episode.ts';
 import type { TrustEvent } from './event.ts';
 import type { Exemption } from './exemption.ts';
-import type { Intent, IntentStatus } from './intent.ts';
-import type { NotificationStatus, StoredNotification } from './notification.ts';
-import type { Acceptance, Stop } from './operator.ts';
-import type { Plan, PlanStatus } from './plan.ts';
+import type { Intent } from './intent.ts';
+import type { Stop } from './operator.ts';
+import type { Plan } from './plan.ts';
 import type { Run, RunFindings } from './run.ts';
 import type { Baseline, Coverage } from './snapshot.ts';
-import type { ClockAgreement } from './steady-time.ts';
-import type { Source } from './subjects.ts';
 
 /** The key of `OpenState.lastAttempts`. */
 export function attemptKey(rule: string, action: ActionName, target: string): string {
@@ -24,7 +17,9 @@ export function attemptKey(rule: string, action: ActionName, target: string): st
 }
 
 /** Whether their rule is loaded or not. */
-export async function openClaims(reader: Pick<StoreReader, 'claims'>): Promise<Claim[]> {
+export async function openClaims(reader: {
+  claims(filter: { status: Claim['status'] }): Promise<Claim[]>;
+}): Promise<Claim[]> {
   return [...(await reader.claims({ status: 'standing' })), ...(await reader.claims({ status: 'orphaned' }))];
 }
 
@@ -89,8 +84,6 @@ export interface ObservedEvents {
 export interface Release {
   /** Committed as planned; undefined when nothing is to be called. */
   intent: Intent | undefined;
-  /** It was made before, and is attempted again. */
-  isAgain: boolean;
   claims: Claim[];
   episodes: Episode[];
   notes: AuditNote[];
@@ -112,96 +105,4 @@ export interface DecisionQuery {
   limit: number;
   /** Decisions written before this one (its id), newest first. */
   before?: string;
-}
-
-/** Reading: what report/, http/ and the reading commands use. */
-export interface StoreReader {
-  address(): Promise<string | undefined>;
-  /**
-   * For an `idOrPrefix`, a prefix of several ids is AppError `usage`, which names them. A run can also be named by its
-   * number (`Run.seq`), which lists and reports show.
-   */
-  run(idOrNumber: string): Promise<RunRecord | undefined>;
-  latestRun(): Promise<RunRecord | undefined>;
-  runs(limit: number, before?: number): Promise<RunRecord[]>;
-  /** Decisions in force in a run: written in it, or unchanged since. */
-  decisionsOfRun(run: RunRecord): Promise<StoredDecision[]>;
-  decisions(query: DecisionQuery): Promise<StoredDecision[]>;
-  /** Those in force about this target. */
-  decisionsOn(target: string): Promise<StoredDecision[]>;
-  /** `liveFor`: intents that hold for one of these episodes; dry and withdrawn ones do not. */
-  intents(filter: {
-    status?: IntentStatus;
-    outcome?: Outcome;
-    target?: string;
-    ids?: string[];
-    liveFor?: string[];
-  }): Promise<Intent[]>;
-  /**
-   * Intents on the same target text whose last attempt came after this one's, in order of attempts: the clock may have
-   * jumped in between.
-   */
-  sentAfter(intent: Pick<Intent, 'id' | 'target'>): Promise<Intent[]>;
-  intent(idOrPrefix: string): Promise<Intent | undefined>;
-  claims(filter: { status?: Claim['status'] }): Promise<Claim[]>;
-  /** Open or closed, by id. */
-  episodes(ids: readonly string[]): Promise<Episode[]>;
-  /** Plans have their effective status: `expired` from their end on. */
-  plan(idOrPrefix: string): Promise<Plan | undefined>;
-  plans(filter: { status?: PlanStatus }, limit: number): Promise<Plan[]>;
-  /** The digest that the audit has for this plan: from its first entry of the kind, should several exist. */
-  auditedDigest(kind: 'plan.sealed' | 'plan.approved', planId: string): Promise<string | undefined>;
-  audit(query: { afterSeq?: number; beforeSeq?: number; kind?: string; limit: number }): Promise<AuditEntry[]>;
-  auditHead(): Promise<{ seq: number; hash: string }>;
-  /** All entries in order, in batches, for verification. */
-  auditFrom(seq: number): AsyncIterable<AuditEntry[]>;
-  openState(nowMs: number): Promise<OpenState>;
-  /** Stored events from a time on, oldest first, in batches. */
-  events(fromMs: number): AsyncIterable<TrustEvent[]>;
-  coverage(): Promise<Coverage[]>;
-  baseline(source: Source): Promise<Baseline | undefined>;
-  /** Those in force at a time, or all without a time; newest first. */
-  exemptions(inForceAt?: number): Promise<Exemption[]>;
-  exemption(idOrPrefix: string): Promise<Exemption | undefined>;
-  /** The stop switch; undefined while it is not set. */
-  stop(): Promise<Stop | undefined>;
-  /** Notifications, newest first; ended ones are kept for 30 days. */
-  notifications(statuses: readonly NotificationStatus[], limit: number): Promise<StoredNotification[]>;
-  /** Readings that an operator accepted, not used yet. */
-  acceptances(): Promise<Acceptance[]>;
-  /** Clock state when the stored timestamps were taken; undefined before the first. */
-  clockAgreement(): Promise<ClockAgreement | undefined>;
-  /** Tokens of the HTTP endpoint, newest first, revoked ones included. */
-  endpointTokens(): Promise<EndpointToken[]>;
-  close(): Promise<void>;
-}
-
-export interface Store extends StoreReader, ActStore {
-  /** Binds the database to an API address at its first use. Another one: AppError `bound_elsewhere`. */
-  bind(address: string): Promise<void>;
-  beginRun(run: Omit<Run, 'seq'>, notes: AuditNote[]): Promise<Run>;
-  finishRun(run: Run, notes: AuditNote[]): Promise<void>;
-  /** Runs that a dead process left `running` become `aborted`; returns their number. */
-  abortStaleRuns(at: number): Promise<number>;
-  commitRun(commit: RunCommit): Promise<void>;
-  /**
-   * Removes, with an audit entry, some of the runs that finished this long ago, are not among the newest 1,000, and
-   * that nothing depends on, with the decisions that only they showed; undefined: there are none.
-   */
-  removeOldRuns(olderByMs: number): Promise<Removed | undefined>;
-  /** Records and audits, once, that waiting plans have expired; returns their number. */
-  expirePlans(): Promise<number>;
-  changePlan(plan: Plan, intents: Intent[], notes: AuditNote[]): Promise<void>;
-  /** Attempts counted in a run so far, by action, for the ceilings of a run. */
-  attemptsOfRun(runId: string): Promise<ReadonlyMap<ActionName, number>>;
-  observeEvents(observed: ObservedEvents): Promise<{ added: number }>;
-  appendAudit(notes: AuditNote[]): Promise<void>;
-  /** Clock state for the timestamps from now on. */
-  keepClockAgreement(agreement: ClockAgreement): Promise<void>;
-  /** Adds an exemption, or updates it. */
-  saveExemption(exemption: Exemption, notes: AuditNote[]): Promise<void>;
-  /** Sets the stop switch, or with undefined removes it. */
-  setStop(stop: Stop | undefined, notes: AuditNote[]): Promise<void>;
-  saveAcceptance(acceptance: Acceptance, notes: AuditNote[]): Promise<void>;
-  release(release: Release): Promise<void>;
 }

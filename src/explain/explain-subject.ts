@@ -10,18 +10,26 @@ import type { Decision, ReasonCode } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Facts } from '../domain/facts.ts';
 import type { Mode } from '../domain/mode.ts';
-import type { StoreReader } from '../domain/store.ts';
+import type { PullReader } from '../domain/pull-store.ts';
+import type { OpenStateReader } from '../domain/run-store.ts';
 import type { Judgement } from '../domain/verdict.ts';
 import { compileRules, type Explanation, explain, type LoadedRule } from '../evaluate/index.ts';
 import type { Engine } from '../run/engine.ts';
 import { ownersOf } from '../run/exemption-of.ts';
 import { readsBundles as needsBundles } from '../run/reading-needs.ts';
-import { type Asked, type ExplainBasis, type LastRuns, type Recorded, readLastRuns } from './last-runs.ts';
+import {
+  type Asked,
+  type ExplainBasis,
+  type LastRuns,
+  type LastRunsReader,
+  type Recorded,
+  readLastRuns,
+} from './last-runs.ts';
 import { checksOfARun } from './not-asked.ts';
 import { fleetOf, readEvents, readJoins, readSubject, readTouched } from './read-subject.ts';
 
 export interface ExplainDeps extends Pick<Engine, 'api' | 'clock' | 'ids' | 'actions' | 'daemonMode'> {
-  reader: StoreReader;
+  reader: LastRunsReader & OpenStateReader & Pick<PullReader, 'coverage' | 'events'>;
   rules: readonly LoadedRule[];
   /** These are not the active rules. */
   isWhatIf: boolean;

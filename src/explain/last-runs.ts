@@ -2,13 +2,17 @@
 // what was decided about this subject. In: the store, a rule, a subject. Out: that, with numbers and times of runs. Reads only.
 import type { StoredDecision } from '../domain/decision.ts';
 import type { Mode } from '../domain/mode.ts';
+import type { PullReader } from '../domain/pull-store.ts';
+import type { RecordReader } from '../domain/record-reader.ts';
 import type { SourceReading } from '../domain/snapshot.ts';
-import type { StoreReader } from '../domain/store.ts';
 import { SOURCE_OF, SOURCES, type Source } from '../domain/subjects.ts';
 import type { LoadedRule } from '../evaluate/index.ts';
 import { skippedReading } from '../pull/pull-source.ts';
 import { type JudgedRun, lastReading, RECENT_RUNS_MAX, recentRuns } from '../run/recent-runs.ts';
 import type { ReadEvents } from './read-subject.ts';
+
+/** The part of the store that shows what the last runs read and decided. */
+export type LastRunsReader = Pick<RecordReader, 'runs' | 'latestRun' | 'decisions'> & Pick<PullReader, 'baseline'>;
 
 /** What an explanation rests on besides the records that it read, and as of when. */
 export interface ExplainBasis {
@@ -52,7 +56,7 @@ export interface Asked {
 
 const DECISIONS_MAX = 1_000;
 
-export async function readLastRuns(reader: StoreReader, asked: Asked): Promise<LastRuns> {
+export async function readLastRuns(reader: LastRunsReader, asked: Asked): Promise<LastRuns> {
   const { rule, events, isWhatIf } = asked;
   const runs = await recentRuns(reader);
   const run = isWhatIf ? undefined : runs.find((one) => tallyOf(one, rule));
@@ -73,7 +77,7 @@ export async function readLastRuns(reader: StoreReader, asked: Asked): Promise<L
 }
 
 /** With a count also where the last reading has none: shares are counted of what was last trusted. */
-async function readingsOf(reader: StoreReader, runs: readonly JudgedRun[], { events, nowMs }: Asked) {
+async function readingsOf(reader: LastRunsReader, runs: readonly JudgedRun[], { events, nowMs }: Asked) {
   const readings = {} as LastRuns['sources'];
   for (const source of SOURCES) {
     const last = lastReading(runs, source)?.reading ?? { ...skippedReading(source, nowMs), state: 'read' as const };
@@ -83,13 +87,13 @@ async function readingsOf(reader: StoreReader, runs: readonly JudgedRun[], { eve
   return events ? { ...readings, events: events.reading } : readings;
 }
 
-async function recordedIn(reader: StoreReader, run: JudgedRun, { rule, subjectId }: Asked): Promise<Recorded> {
+async function recordedIn(reader: LastRunsReader, run: JudgedRun, { rule, subjectId }: Asked): Promise<Recorded> {
   const query = { inForceIn: run.seq, rule: rule.id, subjectId, limit: DECISIONS_MAX };
   const decisions = (await reader.decisions(query)).reverse();
   return { decisions, none: decisions.length > 0 ? undefined : notRecorded(run, rule, subjectId) };
 }
 
-async function notJudged(reader: StoreReader, isWhatIf: boolean): Promise<string> {
+async function notJudged(reader: LastRunsReader, isWhatIf: boolean): Promise<string> {
   if (isWhatIf) return 'no run has judged these rules: they are not the active ones';
   return (await reader.latestRun())
     ? `none of the last ${RECENT_RUNS_MAX} runs judged this rule`

@@ -6,8 +6,8 @@ import { AppError } from '../domain/errors.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import { type Facts, ownText, ownTexts } from '../domain/facts.ts';
 import type { Api } from '../domain/ports.ts';
+import type { PullReader } from '../domain/pull-store.ts';
 import type { Coverage, SourceReading } from '../domain/snapshot.ts';
-import type { StoreReader } from '../domain/store.ts';
 import type { Source, SubjectKind } from '../domain/subjects.ts';
 import type { Joins, Needs } from '../domain/verdict.ts';
 import type { LoadedRule } from '../evaluate/index.ts';
@@ -87,7 +87,7 @@ async function devicesOfUser(api: Api, user: Facts): Promise<Map<string, Facts[]
 }
 
 type EventsAsked = Pick<EventPullOptions, 'api' | 'clock' | 'nowMs' | 'windowMs' | 'asksForServices'> & {
-  reader: Pick<StoreReader, 'coverage' | 'events'>;
+  reader: Pick<PullReader, 'coverage' | 'events'>;
   settings: { events: EventPullSettings; trust: TrustSettings };
 };
 

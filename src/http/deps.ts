@@ -2,6 +2,7 @@
 
 import type { ActionName } from '../domain/action.ts';
 import type { AuditEntry } from '../domain/audit-entry.ts';
+import type { AuditReader } from '../domain/audit-store.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import type { EndpointToken } from '../domain/endpoint-token.ts';
@@ -11,9 +12,10 @@ import type { StoredNotification } from '../domain/notification.ts';
 import type { Acceptance, Stop } from '../domain/operator.ts';
 import type { Plan } from '../domain/plan.ts';
 import type { Clock, Log } from '../domain/ports.ts';
+import type { RecordReader, ReportReader } from '../domain/record-reader.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
-import type { RunRecord, StoreReader } from '../domain/store.ts';
+import type { RunRecord } from '../domain/store.ts';
 import type { Caller } from './tokens.ts';
 
 /** A run that has begun. `finished` rejects with the error that aborted it, after that is recorded. */
@@ -48,7 +50,7 @@ export type ReportFormat = (typeof REPORT_FORMATS)[number];
 
 /** How stored nouns are shown: report/ has the words. */
 export interface Views {
-  report(reader: StoreReader, run: RunRecord, format: ReportFormat): Promise<string>;
+  report(reader: ReportReader, run: RunRecord, format: ReportFormat): Promise<string>;
   run(run: RunRecord): object;
   decision(decision: StoredDecision): object;
   plan(plan: Plan): object;
@@ -111,7 +113,7 @@ export interface TokensPort {
 }
 
 export interface HttpDeps {
-  reader: StoreReader;
+  reader: RecordReader & AuditReader;
   views: Views;
   /**
    * Requests a run, one at a time; resolves when it has begun, which may be after the ones before it. Errors: AppError

@@ -3,14 +3,16 @@
 import type { ExemptionSettings } from '../domain/exemption.ts';
 import type { Alert, Outbox } from '../domain/notification.ts';
 import type { Clock, Ids } from '../domain/ports.ts';
-import type { RunRecord, StoreReader } from '../domain/store.ts';
+import type { RecordReader } from '../domain/record-reader.ts';
+import type { RunStore } from '../domain/run-store.ts';
+import type { RunRecord } from '../domain/store.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
 import { isoTime } from '../domain/time-text.ts';
 import type { DatabaseAlert } from './database-alert.ts';
-import { operatorAlerts, RECENT_MS } from './operator-alerts.ts';
+import { type OperatorAlertReader, operatorAlerts, RECENT_MS } from './operator-alerts.ts';
 
 export interface AlertDeps {
-  reader: StoreReader;
+  reader: Pick<RecordReader, 'runs' | 'plans' | 'intents'> & Pick<RunStore, 'openState'> & OperatorAlertReader;
   outbox: Outbox;
   ids: Ids;
   clock: Clock;

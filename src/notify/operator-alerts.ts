@@ -1,17 +1,20 @@
 // notify: alerts about operator commands: a stop or a resume, and exemptions that end soon or are unused. In: the
 // current store. Out: conditions; alerts.ts reports the new ones. It changes nothing.
 import type { AuditEntry } from '../domain/audit-entry.ts';
+import type { AuditReader } from '../domain/audit-store.ts';
 import { aboutText, type Exemption, type ExemptionSettings, isEnding, isUnused } from '../domain/exemption.ts';
 import type { Alert } from '../domain/notification.ts';
 import { stopText } from '../domain/operator.ts';
-import type { StoreReader } from '../domain/store.ts';
+import type { RecordReader } from '../domain/record-reader.ts';
 import { isoTime } from '../domain/time-text.ts';
+
+export type OperatorAlertReader = Pick<RecordReader, 'stop' | 'exemptions'> & Pick<AuditReader, 'audit'>;
 
 /** An event that does not last is reported for this long, in case no check ran since. */
 export const RECENT_MS = 86_400_000;
 
 export async function operatorAlerts(
-  reader: Pick<StoreReader, 'stop' | 'audit' | 'exemptions'>,
+  reader: OperatorAlertReader,
   settings: ExemptionSettings,
   nowMs: number,
 ): Promise<Alert[]> {
@@ -23,7 +26,7 @@ export async function operatorAlerts(
   ];
 }
 
-async function stopOrResume(reader: Pick<StoreReader, 'stop' | 'audit'>, nowMs: number): Promise<Alert[]> {
+async function stopOrResume(reader: Omit<OperatorAlertReader, 'exemptions'>, nowMs: number): Promise<Alert[]> {
   const stop = await reader.stop();
   if (stop) {
     const { at, by, reason } = stop;

@@ -2,11 +2,12 @@
 import { decidePlan, demandAudited } from '../approve/plans.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Plan } from '../domain/plan.ts';
+import type { PlanStore } from '../domain/plan-store.ts';
 import type { Engine } from '../run/engine.ts';
 
 /** Errors: AppError `not_found`, `usage` for an ambiguous prefix, `conflict` when it does not wait any more. */
 export async function answerPlan(
-  engine: Pick<Engine, 'store' | 'clock'>,
+  engine: Pick<Engine, 'clock'> & { store: PlanStore },
   planId: string,
   answer: 'approve' | 'reject',
   by: string,

@@ -33,6 +33,7 @@ export async function applyPlan(engine: Engine, planId: string, by: string): Pro
   ]);
   const applied: Plan = { ...applying, status: 'applied' };
   try {
+    await engine.store.reopen({ intents: opened.again, notes: [] });
     await carryOut(context, [...opened.fresh, ...opened.again]);
   } finally {
     // Also when it broke off: it is used up, and what was not begun comes back in the next plan.

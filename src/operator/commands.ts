@@ -4,12 +4,13 @@ import { parseDuration } from '../domain/duration.ts';
 import { AppError } from '../domain/errors.ts';
 import { aboutText, type Exemption, isInForce, SELECTOR_FIELDS } from '../domain/exemption.ts';
 import { type Acceptance, isAcceptable, type Stop } from '../domain/operator.ts';
+import type { OperatorStore } from '../domain/operator-store.ts';
 import type { RunRecord } from '../domain/store.ts';
 import { type Source, SUBJECT_KINDS, type SubjectKind } from '../domain/subjects.ts';
 import { isoTime } from '../domain/time-text.ts';
 import type { Engine } from '../run/engine.ts';
 
-export type OperatorEngine = Pick<Engine, 'store' | 'clock'>;
+export type OperatorEngine = Pick<Engine, 'clock'> & { store: OperatorStore };
 
 /** Who says it (a token's name, or `command line`), and why. */
 export interface Operator {
@@ -48,7 +49,7 @@ export interface ExemptionRequest {
 
 /** Errors: AppError `usage` that says what is wrong with the request. */
 export async function addExemption(
-  { store, clock, ids }: Pick<Engine, 'store' | 'clock' | 'ids'>,
+  { store, clock, ids }: OperatorEngine & Pick<Engine, 'ids'>,
   request: ExemptionRequest,
   by: string,
 ): Promise<Exemption> {

@@ -151,7 +151,7 @@ class Release {
       return { kind, body: { ...body, ...this.who, text } };
     });
     const overridden = await this.overridden();
-    const release = { intent: undefined, isAgain: false, claims, episodes: overridden };
+    const release = { intent: undefined, claims, episodes: overridden };
     await this.engine.store.release({ ...release, notes: [...notes, ...this.episodeNotes(overridden)] });
     return { ...this.head, state: 'released', text, intent: undefined };
   }
@@ -168,13 +168,10 @@ class Release {
 
   private async send(context: ActContext, intent: Intent): Promise<Released> {
     const overridden = await this.overridden();
-    await this.engine.store.release({
-      intent,
-      isAgain: this.liveUndo() !== undefined,
-      claims: [],
-      episodes: overridden,
-      notes: [this.plannedNote(intent), ...this.episodeNotes(overridden)],
-    });
+    const { store } = this.engine;
+    const notes = [this.plannedNote(intent), ...this.episodeNotes(overridden)];
+    if (this.liveUndo()) await store.reopen({ intents: [intent], episodes: overridden, notes });
+    else await store.release({ intent, claims: [], episodes: overridden, notes });
     await carryOut(context, [intent]);
     return this.outcomeOf(intent.id);
   }

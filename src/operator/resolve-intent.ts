@@ -2,18 +2,19 @@
 // In: an intent that is unknown or parked. Out: the intent as it is now. Nothing is called here: the next run does.
 import { closedNotes, episodesAfter } from '../act/after-own-doing.ts';
 import { claimNote, claimsAfter } from '../act/settle.ts';
-import type { IntentChange } from '../domain/act-store.ts';
+import type { ResolvedIntent } from '../domain/act-store.ts';
 import type { Action } from '../domain/action.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Intent } from '../domain/intent.ts';
+import { INTENT_TRANSITIONS, type Intent, stateOf } from '../domain/intent.ts';
+import type { ResolveStore } from '../domain/operator-store.ts';
 import type { Engine } from '../run/engine.ts';
 import { checked, type Operator } from './commands.ts';
 
 export const RESOLUTIONS = ['done', 'not-done', 'retry'] as const;
 export type Resolution = (typeof RESOLUTIONS)[number];
 
-type Resolving = Pick<Engine, 'store' | 'clock' | 'ids' | 'actions'>;
+type Resolving = Pick<Engine, 'clock' | 'ids' | 'actions'> & { store: ResolveStore };
 
 /**
  * done: `confirmed`, with its claims. not-done: `failed`, and suppressed for its episodes. retry: read back by the next run,
@@ -28,12 +29,11 @@ export async function resolveIntent(
 ): Promise<Intent> {
   const who = checked(operator);
   const intent = await intentOf(engine, id);
-  const isOpen = intent.status === 'settled' && (intent.outcome === 'unknown' || intent.outcome === 'parked');
-  if (!isOpen) {
-    const now = intent.outcome ?? intent.status;
+  const now = stateOf(intent);
+  if (!(now in INTENT_TRANSITIONS.resolve)) {
     throw new AppError('conflict', `intent ${intent.id} is ${now}: only one that is unknown or parked can be resolved`);
   }
-  await engine.store.changeIntent(await changeOf(engine, intent, as, who));
+  await engine.store.resolve(await resolvedAs(engine, intent, as, who));
   return intentOf(engine, intent.id);
 }
 
@@ -53,26 +53,25 @@ async function wasReplaced({ store }: Resolving, { inverse }: Action, intent: In
   return last !== undefined && last.action === inverse;
 }
 
-async function changeOf(engine: Resolving, intent: Intent, as: Resolution, who: Operator): Promise<IntentChange> {
+async function resolvedAs(engine: Resolving, intent: Intent, as: Resolution, who: Operator): Promise<ResolvedIntent> {
   const { id: intentId, action, target, outcome: was } = intent;
   const note = `${who.by} says ${as}: ${who.reason}`;
   const body = { intent: intentId, action, target, as, was, by: who.by, reason: who.reason };
   const resolved: AuditNote = { kind: 'intent.resolved', body };
-  const change = { intentId, status: 'settled', note } as const;
   switch (as) {
     case 'done': {
       const done = engine.actions.get(action);
       // Of an action that this version does not have nothing is claimed, as nothing here could undo it.
-      if (!done) return { ...change, outcome: 'confirmed', notes: [resolved] };
+      if (!done) return { intentId, note, outcome: 'confirmed', notes: [resolved] };
       const isReplaced = await wasReplaced(engine, done, intent);
       const claims = isReplaced ? [] : await claimsAfter(engine, done, intent);
       const episodes = isReplaced ? [] : await episodesAfter(engine, done, intent);
       const notes = [resolved, ...claims.map(claimNote), ...closedNotes(episodes)];
-      return { ...change, outcome: 'confirmed', claims, episodes, notes };
+      return { intentId, note, outcome: 'confirmed', claims, episodes, notes };
     }
     case 'not-done':
-      return { ...change, outcome: 'failed', suppress: true, notes: [resolved] };
+      return { intentId, note, outcome: 'failed', notes: [resolved] };
     case 'retry':
-      return { ...change, outcome: 'unknown', forgetDoubtRetries: true, notes: [resolved] };
+      return { intentId, note, outcome: 'unknown', notes: [resolved] };
   }
 }

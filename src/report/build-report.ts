@@ -1,6 +1,7 @@
 // report: a run in the store → its report. It only reads the store: a report shows what was recorded, whenever it is
 // requested.
-import type { RunRecord, StoreReader } from '../domain/store.ts';
+import type { ReportReader } from '../domain/record-reader.ts';
+import type { RunRecord } from '../domain/store.ts';
 import { runDecisionViews, summaryOf } from './decision-view.ts';
 import { operatorView } from './operator-words.ts';
 import { reportPlan } from './plan-view.ts';
@@ -8,7 +9,6 @@ import type { Report } from './report.ts';
 import { ruleViews, runView, snapshotView } from './run-view.ts';
 
 /** The part of the store that a report is made of. */
-export type ReportReader = Pick<StoreReader, 'decisionsOfRun' | 'intents' | 'plan' | 'stop'>;
 
 /** The whole report of one run. Errors: AppError `store_failed`. */
 export async function buildReport(reader: ReportReader, run: RunRecord): Promise<Report> {

@@ -1,5 +1,6 @@
 // report: what the rest of the product may use of it. Reads the store only.
-import type { RunRecord, StoreReader } from '../domain/store.ts';
+import type { ReportReader } from '../domain/record-reader.ts';
+import type { RunRecord } from '../domain/store.ts';
 import { auditView } from './audit-view.ts';
 import { buildReport } from './build-report.ts';
 import { decisionView } from './decision-view.ts';
@@ -27,7 +28,7 @@ export type ReportFormat = (typeof REPORT_FORMATS)[number];
 
 /** The report of a run in one of its formats. Errors: AppError `store_failed`. */
 export async function writeReport(
-  reader: StoreReader,
+  reader: ReportReader,
   run: RunRecord,
   format: ReportFormat,
   options: TextOptions = {},

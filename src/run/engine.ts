@@ -2,16 +2,23 @@
 import { type ActContext, type ActSettings, countsOfRun, type SubjectCounts } from '../act/context.ts';
 import { ask } from '../decide/checks/ask.ts';
 import type { DecideInput, DecideSettings } from '../decide/input.ts';
+import type { ActStore } from '../domain/act-store.ts';
 import type { Action, ActionName } from '../domain/action.ts';
+import type { AuditStore } from '../domain/audit-store.ts';
 import type { Checkpointer } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import type { ExemptionSettings } from '../domain/exemption.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
+import type { OperatorStore, ReleaseStore, ResolveStore } from '../domain/operator-store.ts';
+import type { PlanStore } from '../domain/plan-store.ts';
 import type { Api, Clock, Ids, Log } from '../domain/ports.ts';
+import type { PullReader, PullStore } from '../domain/pull-store.ts';
+import type { RecordReader } from '../domain/record-reader.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
+import type { RunStore } from '../domain/run-store.ts';
 import type { SteadyTime } from '../domain/steady-time.ts';
-import type { OpenState, Store } from '../domain/store.ts';
+import type { OpenState } from '../domain/store.ts';
 import { SOURCE_OF, type Source, SUBJECT_KINDS } from '../domain/subjects.ts';
 import type { Evaluator } from '../domain/verdict.ts';
 import type { EventPullSettings } from '../pull/pull-events.ts';
@@ -42,9 +49,20 @@ export interface ActiveRules {
   only(ids: readonly string[]): Evaluator;
 }
 
+/** Handed on as the narrow port that each of its users names. */
+export type EngineStore = RunStore &
+  PullStore &
+  ActStore &
+  PlanStore &
+  OperatorStore &
+  ResolveStore &
+  ReleaseStore &
+  AuditStore &
+  RecordReader;
+
 export interface Engine {
   api: Api;
-  store: Store;
+  store: EngineStore;
   /** Seals the audit at the end of every run; absent for a database in memory, which has nothing outside. */
   checkpointer?: Checkpointer;
   clock: Clock;
@@ -74,8 +92,6 @@ export type PullEngine = Pick<
   Engine,
   'api' | 'clock' | 'steady' | 'ids' | 'log' | 'actions' | 'active' | 'settings' | 'signal' | 'feed'
 > & { store: PullStore };
-
-export type PullStore = Pick<Store, 'coverage' | 'events' | 'observeEvents' | 'baseline' | 'acceptances'>;
 
 export interface EventFeed {
   primed: WeakSet<Evaluator>;
@@ -197,7 +213,7 @@ export function isClockRight({ api, settings }: Pick<Engine, 'api' | 'settings'>
   return Math.abs(api.skewMs() ?? 0) <= settings.trust.skewMs;
 }
 
-async function countsOfBaselines(store: Store): Promise<SubjectCounts> {
+async function countsOfBaselines(store: Pick<PullReader, 'baseline'>): Promise<SubjectCounts> {
   const counts = { device: 0, user: 0, service: 0 };
   for (const kind of SUBJECT_KINDS) counts[kind] = (await store.baseline(SOURCE_OF[kind]))?.count ?? 0;
   return counts;

@@ -6,13 +6,13 @@ import type { Exemption } from '../domain/exemption.ts';
 import { type Facts, ownTexts } from '../domain/facts.ts';
 import type { IntentBasis } from '../domain/intent.ts';
 import type { Api, Clock } from '../domain/ports.ts';
+import type { RecordReader } from '../domain/record-reader.ts';
 import type { Rule } from '../domain/rule.ts';
-import type { StoreReader } from '../domain/store.ts';
 import type { ActionOnTarget } from '../domain/target-key.ts';
 
 interface Asking {
   api: Api;
-  store: Pick<StoreReader, 'exemptions'>;
+  store: Pick<RecordReader, 'exemptions'>;
   clock: Clock;
   actions: KnownTraits;
   active(): { rules: readonly Pick<Rule, 'id' | 'subject'>[] };

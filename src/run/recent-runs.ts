@@ -1,8 +1,10 @@
 // run: what the last runs read and judged, for those who ask between two runs. In: the store, for reading.
 // Out: runs that came as far as findings, and how a source was last read. Reads no API.
+
+import type { RecordReader } from '../domain/record-reader.ts';
 import type { RunFindings } from '../domain/run.ts';
 import type { SourceReading } from '../domain/snapshot.ts';
-import type { RunRecord, StoreReader } from '../domain/store.ts';
+import type { RunRecord } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
 
 /** What happened in earlier runs than these is not looked up. */
@@ -16,7 +18,7 @@ export interface LastReading {
 }
 
 /** Those with findings among the last 20 runs, the newest first. */
-export async function recentRuns(reader: Pick<StoreReader, 'runs'>): Promise<JudgedRun[]> {
+export async function recentRuns(reader: Pick<RecordReader, 'runs'>): Promise<JudgedRun[]> {
   const runs = await reader.runs(RECENT_RUNS_MAX);
   return runs.filter((run): run is JudgedRun => run.findings !== undefined);
 }

@@ -5,21 +5,26 @@ import { planDigest } from '../approve/plans.ts';
 import { decide } from '../decide/decide.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import type { Intent } from '../domain/intent.ts';
+import type { PullReader, PullStore } from '../domain/pull-store.ts';
+import type { ReportReader } from '../domain/record-reader.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
-import type { ObservedEvents, RunRecord, StoreReader } from '../domain/store.ts';
-import { decideInput, type Engine, type PullEngine, type PullStore, rulesOfRun } from './engine.ts';
+import type { OpenStateReader } from '../domain/run-store.ts';
+import type { ObservedEvents, RunRecord } from '../domain/store.ts';
+import { decideInput, type Engine, type PullEngine, rulesOfRun } from './engine.ts';
 import { operatorStateSeen } from './operator-commands.ts';
 import { pullSnapshot } from './pull-snapshot.ts';
 import { commitOf } from './run-commit.ts';
 import { demandJudged } from './run-life.ts';
 
 export type WhatIfEngine = Omit<PullEngine, 'store'> &
-  Pick<Engine, 'daemonMode' | 'rulesDir' | 'demo'> & { reader: StoreReader };
+  Pick<Engine, 'daemonMode' | 'rulesDir' | 'demo'> & {
+    reader: PullReader & Pick<OpenStateReader, 'openState'> & Pick<ReportReader, 'stop'>;
+  };
 
 export interface WhatIf {
   run: RunRecord;
   /** Answers like a store that had kept it. */
-  reader: Pick<StoreReader, 'decisionsOfRun' | 'intents' | 'plan' | 'stop'>;
+  reader: ReportReader;
 }
 
 /**
@@ -69,7 +74,7 @@ export async function whatIf(engine: WhatIfEngine, request: Pick<RunRequest, 'ru
 }
 
 /** The current store, and over it, while this run lasts, the events that it saw. */
-function holding(reader: StoreReader): PullStore {
+function holding(reader: PullReader): PullStore {
   let held: ObservedEvents = { events: [], coverage: undefined, forgetBeforeMs: 0 };
   return {
     baseline: (source) => reader.baseline(source),
@@ -87,10 +92,10 @@ function holding(reader: StoreReader): PullStore {
 }
 
 function answering(
-  reader: StoreReader,
+  reader: Pick<ReportReader, 'stop'>,
   decisions: readonly StoredDecision[],
   intents: readonly Intent[],
-): WhatIf['reader'] {
+): ReportReader {
   const orderOf = { act: 0, hold: 1, skip: 2 };
   const sorted = decisions.toSorted(
     (a, b) => orderOf[a.decision] - orderOf[b.decision] || compare(a.rule, b.rule) || compare(a.target, b.target),

@@ -1,10 +1,12 @@
-// store: intents, their attempts, and the decisions that follow their outcomes.
+// store: intents, their attempts, and the decisions that follow their outcomes. In: one transition of an intent. Out: its row,
+// checked against the table of transitions and changed. INVARIANT: called inside a transaction that appends the notes too.
 // A repeated intent (same action, target and episode) is refused by the table itself, not by a look before it.
 
-import type { IntentChange } from '../domain/act-store.ts';
+import type { ResolvedIntent, SentIntent, SettledIntent, WithdrawnIntent } from '../domain/act-store.ts';
 import { canonicalJson } from '../domain/canonical.ts';
+import type { Outcome } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
-import { type Intent, type IntentBasis, intentKey } from '../domain/intent.ts';
+import { type Intent, type IntentTransition, intentKey, mayChange, stateOf } from '../domain/intent.ts';
 import { countAttempt } from './by-target.ts';
 import type { Db } from './database.ts';
 import { intentOfRow, rowOfIntent } from './rows.ts';
@@ -32,33 +34,77 @@ export function linkDecisions(db: Db, intent: Intent): void {
   }
 }
 
-export function applyIntentChange(db: Db, change: IntentChange, at: number): void {
-  const row = db.get('SELECT * FROM intents WHERE id = ?', change.intentId);
-  if (!row) throw new AppError('not_found', `there is no intent \`${change.intentId}\``);
-  const intent = intentOfRow(row);
-  db.run(
-    'UPDATE intents SET status = ?, outcome = ?, note = ?, sent_at = ?, settled_at = ?, attempts = ?, doubt_retries = ? WHERE id = ?',
-    change.status,
-    change.outcome ?? null,
-    change.note ?? null,
-    change.status === 'sent' ? at : (intent.sentAt ?? null),
-    change.status === 'settled' ? at : null,
-    intent.attempts + (isBegin(change) ? 1 : 0),
-    change.forgetDoubtRetries ? 0 : intent.doubtRetries + (change.doubtRetry ? 1 : 0),
-    intent.id,
-  );
-  if (change.settings)
-    db.run('UPDATE intents SET settings = ? WHERE id = ?', canonicalJson(change.settings), intent.id);
-  if (change.basis) restOn(db, intent, change.basis);
-  if (change.effect) db.run('UPDATE intents SET effect = ? WHERE id = ?', canonicalJson(change.effect), intent.id);
-  if (change.status === 'withdrawn') db.run('UPDATE intent_episodes SET live = 0 WHERE intent_id = ?', intent.id);
-  if (change.suppress) suppressIntent(db, intent, intent.planId ?? '');
-  recordAttempt(db, intent, change, at);
-  reviseDecisions(db, change);
+/** INVARIANT: the only way in which the state of a stored intent changes. Answers the intent as it was. */
+function change(db: Db, id: string, transition: IntentTransition, to: (before: Intent) => NextState): Intent {
+  const row = db.get('SELECT * FROM intents WHERE id = ?', id);
+  if (!row) throw new AppError('not_found', `there is no intent \`${id}\``);
+  const before = intentOfRow(row);
+  const next = to(before);
+  const [from, state] = [stateOf(before), stateOf(next)];
+  if (!mayChange(transition, from, state))
+    throw new AppError('conflict', `intent ${id} is ${from}: it cannot become ${state} now`);
+  const sql = 'UPDATE intents SET status = ?, outcome = ?, note = ?, sent_at = ?, settled_at = ? WHERE id = ?';
+  const { status, outcome = null, note = null, at } = next;
+  const sentAt = status === 'sent' ? at : (before.sentAt ?? null);
+  db.run(sql, status, outcome, note, sentAt, status === 'settled' ? at : null, id);
+  // Only decisions in force: what an earlier run's report said of its own outcome stays as it was.
+  const inForce = 'UPDATE decisions SET outcome = ?, outcome_text = ? WHERE intent_id = ? AND ended_seq IS NULL';
+  db.run(inForce, outcome, note, id);
+  return before;
+}
+
+interface NextState extends Pick<Intent, 'status'> {
+  outcome?: Outcome;
+  note?: string;
+  at: number;
+}
+
+export function markSent(db: Db, { intentId, run }: SentIntent, at: number): void {
+  const { id, action, target, basis, outcome } = change(db, intentId, 'markSent', () => ({ status: 'sent', at }));
+  const sql = 'UPDATE intents SET attempts = attempts + 1, doubt_retries = doubt_retries + ? WHERE id = ?';
+  db.run(sql, outcome === 'unknown' ? 1 : 0, id);
+  const rules = canonicalJson([...new Set(basis.map(({ rule }) => rule))]);
+  db.insert('attempts', { intent_id: id, action, target, rules, sent_at: at, run_id: run ?? null });
+  countAttempt(db, action, at);
+}
+
+export function settle(db: Db, { intentId, outcome, note }: SettledIntent, at: number): void {
+  const before = change(db, intentId, 'settle', () => ({ status: 'settled', outcome, note, at }));
+  if (before.status === 'planned') return; // nothing was called that could have answered
+  const last = 'SELECT max(id) FROM attempts WHERE intent_id = ?';
+  db.run(`UPDATE attempts SET answered_at = ?, answer = ? WHERE id = (${last})`, at, note, intentId);
+}
+
+/** One that was called before and failed stays so: its spent attempts are not forgotten. */
+export function withdraw(db: Db, { intentId, why }: WithdrawnIntent, at: number): void {
+  const { decision, reason, reasonText } = why;
+  const { attempts } = change(db, intentId, 'withdraw', (before) => {
+    const note = reasonText;
+    return before.attempts > 0 ? { status: 'settled', outcome: 'failed', note, at } : { status: 'withdrawn', note, at };
+  });
+  if (attempts === 0) db.run('UPDATE intent_episodes SET live = 0 WHERE intent_id = ?', intentId);
+  const sql =
+    'UPDATE decisions SET decision = ?, reason = ?, reason_text = ? WHERE intent_id = ? AND ended_seq IS NULL';
+  db.run(sql, decision, reason, reasonText, intentId);
+}
+
+/** INVARIANT: whether it was approved stays as its own plan says: another plan covers this attempt, and no later one. */
+export function reopen(db: Db, intent: Intent, at: number): void {
+  change(db, intent.id, 'reopen', () => ({ status: 'planned', at }));
+  const { id, settings, effect, released } = intent;
+  const sql = 'UPDATE intents SET settings = ?, effect = ?, released = ? WHERE id = ?';
+  db.run(sql, canonicalJson(settings), canonicalJson(effect), released ? 1 : 0, id);
+  restOn(db, intent);
+}
+
+export function resolve(db: Db, { intentId, outcome, note }: ResolvedIntent, at: number): void {
+  const intent = change(db, intentId, 'resolve', () => ({ status: 'settled', outcome, note, at }));
+  if (outcome === 'unknown') db.run('UPDATE intents SET doubt_retries = 0 WHERE id = ?', intentId);
+  if (outcome === 'failed') suppressIntent(db, intent, intent.planId ?? '');
 }
 
 /** An episode that it rests on no more may have an intent of its own again; one that has one keeps it. */
-function restOn(db: Db, { id, action, target }: Intent, basis: readonly IntentBasis[]): void {
+function restOn(db: Db, { id, action, target, basis }: Intent): void {
   db.run('UPDATE intents SET basis = ? WHERE id = ?', canonicalJson(basis), id);
   const episodes = [...new Set(basis.map(({ episodeId }) => episodeId))];
   const others = 'episode_id NOT IN (SELECT value FROM json_each(?))';
@@ -71,20 +117,6 @@ function restOn(db: Db, { id, action, target }: Intent, basis: readonly IntentBa
   }
 }
 
-/** An undo that a person asked for. One that failed before is tried again, with what it rests on now. */
-export function addRelease(db: Db, intent: Intent, isAgain: boolean): void {
-  if (!isAgain) {
-    addIntent(db, intent);
-    return;
-  }
-  db.upsert('intents', rowOfIntent(intent), 'id');
-  for (const { episodeId } of intent.basis) {
-    const { id, action, target } = intent;
-    const row = { intent_id: id, episode_id: episodeId, action, target, live: 1 };
-    db.insert('intent_episodes', row, 'ON CONFLICT DO NOTHING');
-  }
-}
-
 /** By episode: what several rules wished is suppressed for each of them, for as long as the trouble lasts. */
 export function suppressIntent(db: Db, intent: Pick<Intent, 'action' | 'target' | 'basis'>, planId: string): void {
   const { action, target, basis } = intent;
@@ -93,44 +125,4 @@ export function suppressIntent(db: Db, intent: Pick<Intent, 'action' | 'target' 
     const row = { key, episode_id: one.episodeId, plan_id: planId };
     db.insert('rejected_intents', row, 'ON CONFLICT DO NOTHING');
   }
-}
-
-function isBegin(change: IntentChange): boolean {
-  return change.attempt !== undefined && 'begun' in change.attempt;
-}
-
-function recordAttempt(db: Db, intent: Intent, change: IntentChange, at: number): void {
-  if (change.attempt === undefined) return;
-  if ('answered' in change.attempt) {
-    const sql = `UPDATE attempts SET answered_at = ?, answer = ?
-      WHERE id = (SELECT max(id) FROM attempts WHERE intent_id = ?)`;
-    db.run(sql, at, change.attempt.answered, intent.id);
-    return;
-  }
-  const rules = canonicalJson([...new Set((change.basis ?? intent.basis).map((basis) => basis.rule))]);
-  const { id, action, target } = intent;
-  db.insert('attempts', {
-    intent_id: id,
-    action,
-    target,
-    rules,
-    sent_at: at,
-    run_id: change.attempt.run ?? null,
-  });
-  countAttempt(db, action, at);
-}
-
-/** Only decisions in force: what an earlier run's report said of its own outcome stays as it was. */
-function reviseDecisions(db: Db, change: IntentChange): void {
-  db.run(
-    'UPDATE decisions SET outcome = ?, outcome_text = ? WHERE intent_id = ? AND ended_seq IS NULL',
-    change.outcome ?? null,
-    change.note ?? null,
-    change.intentId,
-  );
-  if (!change.revise) return;
-  const { decision, reason, reasonText } = change.revise;
-  const sql =
-    'UPDATE decisions SET decision = ?, reason = ?, reason_text = ? WHERE intent_id = ? AND ended_seq IS NULL';
-  db.run(sql, decision, reason, reasonText, change.intentId);
 }

@@ -1,5 +1,6 @@
 // store: the reading half of the port, over any connection. Reports, the HTTP endpoint and the reading commands use it.
 import type { AuditEntry } from '../domain/audit-entry.ts';
+import type { AuditReader } from '../domain/audit-store.ts';
 import type { CheckpointReader } from '../domain/checkpoint.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
@@ -12,9 +13,12 @@ import type { NotificationStatus, StoredNotification } from '../domain/notificat
 import type { Acceptance, Stop } from '../domain/operator.ts';
 import { type Plan, type PlanStatus, statusAt } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
+import type { PullReader } from '../domain/pull-store.ts';
+import type { RecordReader } from '../domain/record-reader.ts';
+import type { OpenStateReader } from '../domain/run-store.ts';
 import type { Baseline, Coverage } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
-import type { DecisionQuery, OpenState, RunRecord, StoreReader } from '../domain/store.ts';
+import type { DecisionQuery, OpenState, RunRecord } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
 import { auditedDigest, entriesFrom, entryOfRow, headOf } from './audit-log.ts';
 import { rowByPrefix } from './by-prefix.ts';
@@ -32,7 +36,7 @@ import { readTokens } from './token-table.ts';
 
 type Value = string | number;
 
-export class SqliteReader implements StoreReader, CheckpointReader {
+export class SqliteReader implements RecordReader, AuditReader, PullReader, OpenStateReader, CheckpointReader {
   constructor(
     protected readonly db: Db,
     protected readonly clock: Clock,
@@ -98,7 +102,7 @@ export class SqliteReader implements StoreReader, CheckpointReader {
     return decisionsOn(this.db, target);
   }
 
-  async intents(filter: Parameters<StoreReader['intents']>[0]): Promise<Intent[]> {
+  async intents(filter: Parameters<RecordReader['intents']>[0]): Promise<Intent[]> {
     const where = new Where();
     where.add('status = ?', filter.status);
     where.add('outcome = ?', filter.outcome);

@@ -1,9 +1,18 @@
 // store: the writing half of the port. Each method is one immediate transaction, with its audit entries inside:
 // a change and its record are committed together or not at all.
 
-import type { IntentChange } from '../domain/act-store.ts';
+import type {
+  ActStore,
+  ReopenedIntents,
+  ResolvedIntent,
+  SentIntent,
+  SettledIntent,
+  TransitionEffects,
+  WithdrawnIntent,
+} from '../domain/act-store.ts';
 import type { ActionName } from '../domain/action.ts';
 import type { AuditNote, LinkEntry } from '../domain/audit-entry.ts';
+import type { AuditStore } from '../domain/audit-store.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import type {
   AcceptedRestore,
@@ -18,19 +27,23 @@ import { AppError } from '../domain/errors.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { Acceptance, Stop } from '../domain/operator.ts';
+import type { OperatorStore, ReleaseStore, ResolveStore } from '../domain/operator-store.ts';
 import type { Plan } from '../domain/plan.ts';
+import type { PlanStore } from '../domain/plan-store.ts';
 import type { Clock } from '../domain/ports.ts';
+import type { PullStore } from '../domain/pull-store.ts';
 import type { Run } from '../domain/run.ts';
+import type { RunStore } from '../domain/run-store.ts';
 import type { Baseline } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
-import type { ObservedEvents, Release, Removed, RunCommit, Store } from '../domain/store.ts';
+import type { ObservedEvents, Release, Removed, RunCommit } from '../domain/store.ts';
 import { AuditLog } from './audit-log.ts';
 import { attemptsSince, episodesInForce, episodesThatSaw, intentsOn, openClaimsOn, saveEpisode } from './by-target.ts';
 import { checkpointLinesAfter, removeArchived } from './checkpoint-table.ts';
 import { saveClockAgreement } from './clock-agreement.ts';
 import type { Db } from './database.ts';
 import { saveEvents } from './event-log.ts';
-import { addIntent, addRelease, applyIntentChange, linkDecisions, suppressIntent } from './intent-log.ts';
+import { addIntent, linkDecisions, markSent, reopen, resolve, settle, suppressIntent, withdraw } from './intent-log.ts';
 import { removeOldRuns } from './old-runs.ts';
 import { dropAcceptances, saveAcceptance, saveExemption, saveOperatorState, saveStop } from './operator.ts';
 import { addNotification, SqliteOutbox } from './outbox.ts';
@@ -39,7 +52,19 @@ import { SqliteReader } from './reader.ts';
 import { rowOfClaim, rowOfDecision, rowOfPlan, rowOfRun } from './rows.ts';
 import { SqliteTokens } from './token-table.ts';
 
-export class SqliteStore extends SqliteReader implements Store, CheckpointStore {
+export class SqliteStore
+  extends SqliteReader
+  implements
+    RunStore,
+    PullStore,
+    ActStore,
+    PlanStore,
+    OperatorStore,
+    ResolveStore,
+    ReleaseStore,
+    AuditStore,
+    CheckpointStore
+{
   private readonly audits: AuditLog;
 
   constructor(
@@ -139,14 +164,36 @@ export class SqliteStore extends SqliteReader implements Store, CheckpointStore 
     });
   }
 
-  async changeIntent(change: IntentChange): Promise<void> {
+  async markSent(sent: SentIntent): Promise<void> {
+    this.transition(sent, (at) => markSent(this.db, sent, at));
+  }
+
+  async settle(settled: SettledIntent): Promise<void> {
+    this.transition(settled, (at) => settle(this.db, settled, at));
+  }
+
+  async withdraw(withdrawn: WithdrawnIntent): Promise<void> {
+    this.transition(withdrawn, (at) => withdraw(this.db, withdrawn, at));
+  }
+
+  async reopen(reopened: ReopenedIntents): Promise<void> {
+    this.transition(reopened, (at) => {
+      for (const intent of reopened.intents) reopen(this.db, intent, at);
+    });
+  }
+
+  async resolve(resolved: ResolvedIntent): Promise<void> {
+    this.transition(resolved, (at) => resolve(this.db, resolved, at));
+  }
+
+  private transition(effects: TransitionEffects, change: (at: number) => void): void {
     this.unit(() => {
-      applyIntentChange(this.db, change, this.clock.nowMs());
-      this.saveEpisodes(change.episodes ?? []);
-      this.saveClaims(change.claims ?? []);
-      if (change.clocks) saveClockAgreement(this.db, change.clocks);
-      for (const notification of change.notifications ?? []) addNotification(this.db, notification);
-      this.audits.append(change.notes);
+      change(this.clock.nowMs());
+      this.saveEpisodes(effects.episodes ?? []);
+      this.saveClaims(effects.claims ?? []);
+      if (effects.clocks) saveClockAgreement(this.db, effects.clocks);
+      for (const notification of effects.notifications ?? []) addNotification(this.db, notification);
+      this.audits.append(effects.notes);
     });
   }
 
@@ -278,9 +325,9 @@ export class SqliteStore extends SqliteReader implements Store, CheckpointStore 
     });
   }
 
-  async release({ intent, isAgain, claims, episodes, notes }: Release): Promise<void> {
+  async release({ intent, claims, episodes, notes }: Release): Promise<void> {
     this.unit(() => {
-      if (intent) addRelease(this.db, intent, isAgain);
+      if (intent) addIntent(this.db, intent);
       this.saveEpisodes(episodes);
       this.saveClaims(claims);
       this.audits.append(notes);

@@ -59,13 +59,13 @@ describe('a call', () => {
 
   it('is not made when the store cannot commit it', async () => {
     compromise('d1', 'd2');
-    const { changeIntent } = on.store;
-    on.store.changeIntent = async () => {
+    const { markSent } = on.store;
+    on.store.markSent = async () => {
       throw new AppError('store_failed', 'the disk is full');
     };
     await expect(on.run()).rejects.toThrow('the disk is full');
     expect(on.platform.sent).toEqual([]);
-    on.store.changeIntent = changeIntent;
+    on.store.markSent = markSent;
     await on.run();
     expect(on.platform.effects).toEqual(['ban S-d1', 'ban S-d2']);
     expect(await auditKinds('S-d1')).toEqual([
@@ -79,13 +79,12 @@ describe('a call', () => {
 
   it('whose outcome cannot be committed is in doubt afterwards, and is found done without a second call', async () => {
     compromise('d1');
-    const change = on.store.changeIntent.bind(on.store);
-    on.store.changeIntent = async (given) => {
-      if (given.status === 'settled') throw new AppError('store_failed', 'the disk is full');
-      return change(given);
+    const { settle } = on.store;
+    on.store.settle = async () => {
+      throw new AppError('store_failed', 'the disk is full');
     };
     await expect(on.run()).rejects.toThrow('the disk is full');
-    on.store.changeIntent = change;
+    on.store.settle = settle;
     on.clock.pass(QUIET_MS);
     await on.run();
     expect(on.platform.sent).toEqual(['ban S-d1']);

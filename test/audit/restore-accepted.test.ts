@@ -3,10 +3,10 @@
 import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Store } from '../../src/domain/store.ts';
 import { answerPlan } from '../../src/operator/answer-plan.ts';
 import { applyPlan } from '../../src/operator/apply-plan.ts';
 import { resumeEverything, stopEverything } from '../../src/operator/commands.ts';
+import type { EngineStore } from '../../src/run/engine.ts';
 import { commandOrThrow } from '../support/in-process.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
 
@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => org.close());
 
 const engine = () => org.composition.engine;
-const store = (): Store => org.composition.engine.store;
+const store = (): EngineStore => org.composition.engine.store;
 
 /** Returns their ids, which the console uses for the list of effects. */
 function compromise(...serials: string[]): string[] {
@@ -159,7 +159,7 @@ describe('an accepted backup', () => {
       causes: [],
       count: 60,
     };
-    await store().saveAcceptance(taken as Parameters<Store['saveAcceptance']>[0], []);
+    await store().saveAcceptance(taken as Parameters<EngineStore['saveAcceptance']>[0], []);
     await backUp();
     await org.run('dry-run');
     expect(await store().acceptances()).toEqual([]);

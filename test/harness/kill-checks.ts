@@ -3,7 +3,8 @@
 import { verifyChain } from '../../src/audit/chain.ts';
 import { composeReader } from '../../src/compose/compose.ts';
 import type { AuditEntry } from '../../src/domain/audit-entry.ts';
-import type { StoreReader } from '../../src/domain/store.ts';
+import type { AuditReader } from '../../src/domain/audit-store.ts';
+import type { RecordReader } from '../../src/domain/record-reader.ts';
 import type { KilledLife } from './kill-life.ts';
 
 export interface KillFigures {
@@ -107,7 +108,11 @@ function checkIntents({ troubles }: KilledLife, entries: readonly IntentEntry[],
 /**
  * Every device is in the state that its rule requires, except those with a parked doubt; and nothing is left half-done.
  */
-async function checkEnd({ org, troubles }: KilledLife, reader: StoreReader, figures: KillFigures): Promise<void> {
+async function checkEnd(
+  { org, troubles }: KilledLife,
+  reader: RecordReader & AuditReader,
+  figures: KillFigures,
+): Promise<void> {
   const parked = new Set((await reader.intents({ outcome: 'parked' })).map(({ target }) => target));
   const open = [...(await reader.intents({ status: 'sent' })), ...(await reader.intents({ outcome: 'unknown' }))];
   figures.unresolved = open.length;
@@ -125,7 +130,7 @@ async function checkEnd({ org, troubles }: KilledLife, reader: StoreReader, figu
   }
 }
 
-async function intentEntries(reader: StoreReader): Promise<IntentEntry[]> {
+async function intentEntries(reader: RecordReader & AuditReader): Promise<IntentEntry[]> {
   const entries: IntentEntry[] = [];
   for await (const batch of reader.auditFrom(1))
     entries.push(...batch.filter(({ kind }) => kind.startsWith('intent.')).map(entryOf));

@@ -1,6 +1,5 @@
 import { AppError } from '../../src/domain/errors.ts';
 import type { Ids } from '../../src/domain/ports.ts';
-import type { Store } from '../../src/domain/store.ts';
 import {
   acceptSnapshot,
   addExemption,
@@ -8,6 +7,7 @@ import {
   resumeEverything,
   stopEverything,
 } from '../../src/operator/commands.ts';
+import type { EngineStore } from '../../src/run/engine.ts';
 import type { Dice } from './dice.ts';
 import { JUMPS, type RuleShelf } from './happenings.ts';
 import type { Ledger } from './ledger.ts';
@@ -16,7 +16,7 @@ import type { SimClock } from './sim-clock.ts';
 import type { World } from './world.ts';
 
 export interface PeopleParts {
-  store: Store;
+  store: EngineStore;
   clock: SimClock;
   ids: Ids;
   dice: Dice;

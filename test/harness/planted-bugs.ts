@@ -1,14 +1,13 @@
 // harness: bugs planted on purpose, by wrappers around the engine's ports and parts; the checker must find each of them.
 // In: the parts of a healthy engine. Out: the parts of a sick one. Nothing in the product knows of these.
 
-import type { IntentChange } from '../../src/domain/act-store.ts';
+import type { SentIntent } from '../../src/domain/act-store.ts';
 import type { Action, ActionName } from '../../src/domain/action.ts';
 import type { Claim } from '../../src/domain/claim.ts';
 import type { Facts } from '../../src/domain/facts.ts';
 import type { Api, WriteAnswer } from '../../src/domain/ports.ts';
-import type { Store } from '../../src/domain/store.ts';
 import type { Judge } from '../../src/domain/verdict.ts';
-import type { ActiveRules, EngineSettings } from '../../src/run/engine.ts';
+import type { ActiveRules, EngineSettings, EngineStore } from '../../src/run/engine.ts';
 import { hasty, unsteered } from './planted-operator-bugs.ts';
 
 /** Each with a seed that has found it: the first to be tried. */
@@ -98,8 +97,7 @@ async function* untilBroken<T>(items: AsyncIterable<T>): AsyncIterable<T> {
   }
 }
 
-export function sickStore(store: Store, bug: PlantedBug | undefined): Store {
-  const changing = (change: (given: IntentChange) => Promise<void>) => replaced(store, { changeIntent: change });
+export function sickStore(store: EngineStore, bug: PlantedBug | undefined): EngineStore {
   switch (bug) {
     case 'call_before_commit':
       return commitsLate(store);
@@ -135,20 +133,23 @@ export function sickStore(store: Store, bug: PlantedBug | undefined): Store {
           }),
       });
     case 'outcome_is_lost':
-      return changing(async (given) => {
-        if (given.outcome !== 'succeeded') await store.changeIntent(given);
+      return replaced(store, {
+        settle: async (given) => {
+          if (given.outcome !== 'succeeded') await store.settle(given);
+        },
       });
     case 'claim_is_lost':
-      return changing((given) =>
-        store.changeIntent({ ...given, claims: given.claims?.filter(({ status }) => status !== 'standing') }),
-      );
+      return replaced(store, {
+        settle: ({ claims = [], ...given }) =>
+          store.settle({ ...given, claims: claims.filter(({ status }) => status !== 'standing') }),
+      });
     default:
       return unsteered(store, bug);
   }
 }
 
 /** As if only the latest claim on a target counted: the others are ignored, and none is made beside an existing one. */
-function claimingOnce(store: Store): Store {
+function claimingOnce(store: EngineStore): EngineStore {
   return replaced(store, {
     openState: async (nowMs) => {
       const found = await store.openState(nowMs);
@@ -165,15 +166,25 @@ function oneForEachTarget(claims: readonly Claim[]): Claim[] {
 }
 
 /** Holds each `sent` back until whatever comes next. */
-function commitsLate(store: Store): Store {
-  let held: IntentChange | undefined;
+function commitsLate(store: EngineStore): EngineStore {
+  let held: SentIntent | undefined;
+  const release = async () => {
+    const before = held;
+    held = undefined;
+    if (before) await store.markSent(before);
+  };
   return replaced(store, {
-    changeIntent: async (given) => {
-      const before = held;
-      held = undefined;
-      if (before) await store.changeIntent(before);
-      if (given.status === 'sent') held = given;
-      else await store.changeIntent(given);
+    markSent: async (given) => {
+      await release();
+      held = given;
+    },
+    settle: async (given) => {
+      await release();
+      await store.settle(given);
+    },
+    withdraw: async (given) => {
+      await release();
+      await store.withdraw(given);
     },
   });
 }

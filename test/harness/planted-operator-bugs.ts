@@ -4,7 +4,7 @@ import type { CheckpointFile } from '../../src/audit/checkpoint-file.ts';
 import type { Action } from '../../src/domain/action.ts';
 import type { CheckpointStore } from '../../src/domain/checkpoint.ts';
 import type { ClockAgreement, SteadyTime } from '../../src/domain/steady-time.ts';
-import type { Store } from '../../src/domain/store.ts';
+import type { EngineStore } from '../../src/run/engine.ts';
 import { readClockAgreement } from '../../src/store/clock-agreement.ts';
 import type { Db } from '../../src/store/database.ts';
 import { type PlantedBug, replaced } from './planted-bugs.ts';
@@ -13,7 +13,7 @@ import type { SimClock } from './sim-clock.ts';
 /** Nothing that a person accepted is used up. */
 const keepAll = { stop: undefined, ending: [], unused: [], accepted: [] };
 
-export function unsteered(store: Store, bug: PlantedBug | undefined): Store {
+export function unsteered(store: EngineStore, bug: PlantedBug | undefined): EngineStore {
   switch (bug) {
     case 'stop_is_ignored':
       return replaced(store, {
@@ -58,7 +58,10 @@ export function sickTime(steady: SteadyTime, bug: PlantedBug | undefined): Stead
 }
 
 /** Continues at once with a restored database. */
-export function sickRestore<Kept extends CheckpointStore & Store>(store: Kept, bug: PlantedBug | undefined): Kept {
+export function sickRestore<Kept extends CheckpointStore & EngineStore>(
+  store: Kept,
+  bug: PlantedBug | undefined,
+): Kept {
   if (bug !== 'restore_is_not_stopped') return store;
   const goOn: Partial<CheckpointStore> = {
     acceptRestore: async (given) => {

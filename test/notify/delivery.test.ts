@@ -100,11 +100,10 @@ describe('a notification', () => {
   });
 
   it('is not lost when the process dies before its outcome is written: the next runs make it, once', async () => {
-    const change = on.store.changeIntent.bind(on.store);
-    on.store.changeIntent = (given) =>
-      given.outcome === 'succeeded' ? Promise.reject(new Error('killed')) : change(given);
+    const settle = on.store.settle.bind(on.store);
+    on.store.settle = (given) => (given.outcome === 'succeeded' ? Promise.reject(new Error('killed')) : settle(given));
     await expect(on.run()).rejects.toThrow('killed');
-    on.store.changeIntent = change;
+    on.store.settle = settle;
     for (let run = 0; run < 3; run += 1) {
       on.clock.pass(QUIET_MS);
       await on.run();

@@ -2,6 +2,7 @@
 // a statement that runs more often with five is walked once per target, so that a new one cannot escape.
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { seenOfKey } from '../../src/domain/episode.ts';
 import { releaseClaims } from '../../src/operator/release-claims.ts';
 import { resolveIntent } from '../../src/operator/resolve-intent.ts';
 import { Db } from '../../src/store/database.ts';
@@ -89,12 +90,10 @@ const scenes: { [title: string]: (on: OnPlatform) => Promise<unknown> } = {
   },
   'an intent stays planned or sent, and is left to the next run': async (on) => {
     everyone(on, 'TRUE');
-    const settle = on.store.changeIntent.bind(on.store);
-    on.store.changeIntent = async (change) => {
-      if (change.status === 'sent') return settle(change);
-    };
+    const { settle } = on.store;
+    on.store.settle = async () => {};
     await on.run();
-    on.store.changeIntent = settle;
+    on.store.settle = settle;
     await on.run();
   },
   'two rules claim, one of them is gone, and a person lets go': async (on) => {
@@ -111,7 +110,7 @@ const scenes: { [title: string]: (on: OnPlatform) => Promise<unknown> } = {
   },
 };
 
-async function played(scene: (on: OnPlatform) => Promise<unknown>, devices: number): Promise<CountingDb> {
+async function played(scene: (on: OnPlatform) => Promise<unknown>, devices: number) {
   const db = new CountingDb(new Database(':memory:'), ':memory:');
   migrate(db);
   db.exec('PRAGMA foreign_keys = ON');
@@ -126,7 +125,7 @@ async function played(scene: (on: OnPlatform) => Promise<unknown>, devices: numb
   });
   for (let number = 1; number <= devices; number += 1) on.platform.addDevice(`d${number}`);
   await scene(on);
-  return db;
+  return { on, db };
 }
 
 /** Tables of SQLite's own functions hold what was handed over, and no more. */
@@ -145,7 +144,7 @@ function isWhole(detail: string): boolean {
 
 describe('what is asked once per target', () => {
   it.each(Object.entries(scenes))('is found by an index: %s', async (_, scene) => {
-    const [few, many] = [await played(scene, 2), await played(scene, 5)];
+    const [few, many] = [(await played(scene, 2)).db, (await played(scene, 5)).db];
     const grows = [...many.asked].filter(([sql, { times }]) => times > (few.asked.get(sql)?.times ?? 0));
     expect(grows.length).toBeGreaterThan(10);
     const whole = grows.flatMap(([sql]) => {
@@ -153,5 +152,25 @@ describe('what is asked once per target', () => {
       return plan.some(isWhole) ? [[sql, plan]] : [];
     });
     expect(whole).toEqual([]);
+  });
+
+  it.each(Object.entries(scenes))('is what the whole open state says of the target: %s', async (_, scene) => {
+    const { on, db } = await played(scene, 3);
+    const open = await on.store.openState(on.clock.nowMs());
+    const byId = <T extends { id: string }>(items: readonly T[]) => items.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    for (const { target } of db.all<{ target: string }>('SELECT DISTINCT target FROM decisions')) {
+      const about = <T extends { target: string }>(items: readonly T[]) => items.filter((one) => one.target === target);
+      expect(byId(await on.store.openClaimsOn(target))).toEqual(byId(about(open.claims)));
+      expect(byId(await on.store.intentsOn(target))).toEqual(byId(about(open.intents)));
+      expect(byId(await on.store.decisionsOn(target))).toEqual(byId(about(open.decisions)));
+      const saw = open.episodes.filter(
+        ({ state, seenSo }) => state !== 'closed' && seenSo.some((key) => seenOfKey(key).target === target),
+      );
+      expect(byId(await on.store.episodesThatSaw(target))).toEqual(byId(saw));
+    }
+    const all = db.all<{ id: string }>('SELECT id FROM episodes').map(({ id }) => id);
+    expect(byId(await on.store.episodesInForce(all))).toEqual(byId(open.episodes));
+    for (const [action, count] of open.attempts24h)
+      expect(await on.store.attemptsSince(action, on.clock.nowMs() - 86_400_000)).toBe(count);
   });
 });

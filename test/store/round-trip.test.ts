@@ -84,28 +84,16 @@ describe('what is stored', () => {
   it('follows an intent through sent and settled, with its attempts', async () => {
     const { store, clock } = open;
     await store.commitRun(whole());
-    const change = { intentId: 'i1', note: undefined, notes: [] };
-    await store.changeIntent({
-      ...change,
-      status: 'sent',
-      outcome: undefined,
-      attempt: { begun: true, run: 'r1' },
-      doubtRetry: true,
-    });
+    const change = { intentId: 'i1', notes: [] };
+    await store.markSent({ ...change, run: 'r1' });
     expect(await store.attemptsSince('ban_device', clock.nowMs())).toBe(1);
     expect(await store.attemptsSince('ban_device', clock.nowMs() + 1)).toBe(0);
     clock.pass(7);
-    await store.changeIntent({
-      ...change,
-      status: 'settled',
-      outcome: 'succeeded',
-      note: 'Success',
-      attempt: { answered: 'Success' },
-    });
+    await store.settle({ ...change, outcome: 'succeeded', note: 'Success' });
     const [after] = await store.intents({ outcome: 'succeeded' });
     expect(after).toMatchObject({
       attempts: 1,
-      doubtRetries: 1,
+      doubtRetries: 0,
       sentAt: clock.nowMs() - 7,
       settledAt: clock.nowMs(),
       note: 'Success',
@@ -114,9 +102,8 @@ describe('what is stored', () => {
     expect(openState.lastAttempts).toEqual(new Map([['ban ban_device S-1', clock.nowMs() - 7]]));
     expect(openState.attempts24h).toEqual(new Map([['ban_device', 1]]));
     expect(openState.decisions).toMatchObject([{ outcome: 'succeeded', outcomeText: 'Success' }]);
-    await expect(
-      store.changeIntent({ ...change, intentId: 'nobody', status: 'sent', outcome: undefined }),
-    ).rejects.toMatchObject({ code: 'not_found' });
+    const nobody = store.markSent({ ...change, intentId: 'nobody', run: undefined });
+    await expect(nobody).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it('finds a plan by an unambiguous prefix alone', async () => {
@@ -198,7 +185,8 @@ describe('the tables refuse', () => {
     );
     const again = commitOf({ intents: [{ ...intent, id: 'i2' }] });
     await expect(store.commitRun(again)).rejects.toThrow();
-    await store.changeIntent({ intentId: 'i1', status: 'withdrawn', outcome: undefined, note: undefined, notes: [] });
+    const why = { decision: 'skip', reason: 'drifted', reasonText: 'changed' } as const;
+    await store.withdraw({ intentId: 'i1', why, notes: [] });
     await store.commitRun(again);
     expect(await store.intents({ ids: ['i1', 'i2', 'dry'] })).toHaveLength(3);
   });

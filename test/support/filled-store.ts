@@ -96,8 +96,9 @@ export async function addRun(store: SqliteStore, fill: RunFill = {}): Promise<Ru
 export async function addLiveRun(store: SqliteStore): Promise<RunRecord> {
   const live = decision({ mode: 'enforce', cappedBy: undefined, outcome: undefined, intentId: 'intent1' });
   const run = await addRun(store, { mode: 'enforce', decisions: [live], intents: [intent()] });
-  const settled = { status: 'settled', outcome: 'succeeded', note: 'Success' } as const;
-  await store.changeIntent({ intentId: 'intent1', ...settled, notes: [] });
+  const change = { intentId: 'intent1', notes: [] };
+  await store.markSent({ ...change, run: run.id });
+  await store.settle({ ...change, outcome: 'succeeded', note: 'Success' });
   return run;
 }
 

@@ -8,7 +8,7 @@ import { composeReader, composeVerification } from '../../compose/compose.ts';
 import type { Config } from '../../config/config.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import { stopText } from '../../domain/operator.ts';
-import type { StoreReader } from '../../domain/store.ts';
+import type { RecordReader } from '../../domain/record-reader.ts';
 import { isoTime } from '../../domain/time-text.ts';
 import { inspectDatabase } from '../../store/inspect.ts';
 import { auditCheckText } from '../audit-text.ts';
@@ -99,7 +99,7 @@ async function contentChecks({ db, api }: Config, whole: string): Promise<Check[
   }
 }
 
-async function lastRunText(reader: StoreReader): Promise<string> {
+async function lastRunText(reader: Pick<RecordReader, 'latestRun'>): Promise<string> {
   const run = await reader.latestRun();
   return run ? `run ${run.seq} ${run.status} (began ${isoTime(run.startedAt)})` : 'no run yet';
 }

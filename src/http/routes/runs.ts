@@ -2,7 +2,8 @@
 // JSON, Markdown or text.
 import { z } from 'zod';
 import { AppError, lineOf } from '../../domain/errors.ts';
-import type { RunRecord, StoreReader } from '../../domain/store.ts';
+import type { RecordReader } from '../../domain/record-reader.ts';
+import type { RunRecord } from '../../domain/store.ts';
 import { type HttpDeps, REPORT_FORMATS, type ReportFormat } from '../deps.ts';
 import { limitField, nameField, positionField, readBody, readQuery } from '../input.ts';
 import { type Ctx, json, param, type Route } from '../route.ts';
@@ -83,7 +84,7 @@ async function triggerRun(deps: HttpDeps, context: Ctx): Promise<Response> {
 const RECENT = 20;
 
 /** `latest`: the last run that has ended, or otherwise the one under way. Errors: AppError `not_found`. */
-export async function runOf(reader: StoreReader, id: string): Promise<RunRecord> {
+export async function runOf(reader: Pick<RecordReader, 'run' | 'runs'>, id: string): Promise<RunRecord> {
   if (id === 'latest') {
     const recent = await reader.runs(RECENT);
     const latest = recent.find((run) => run.status !== 'running') ?? recent[0];

@@ -1,0 +1,20 @@
+// domain: the store as pulling sees it. In: events as they are read. Out: what earlier reads left, to tell whether a list can be
+// trusted. It holds no records of the fleet.
+import type { TrustEvent } from './event.ts';
+import type { Acceptance } from './operator.ts';
+import type { Baseline, Coverage } from './snapshot.ts';
+import type { ObservedEvents } from './store.ts';
+import type { Source } from './subjects.ts';
+
+export interface PullReader {
+  /** Stored events from a time on, oldest first, in batches. */
+  events(fromMs: number): AsyncIterable<TrustEvent[]>;
+  coverage(): Promise<Coverage[]>;
+  baseline(source: Source): Promise<Baseline | undefined>;
+  /** Readings that a person took as they are, not used yet. */
+  acceptances(): Promise<Acceptance[]>;
+}
+
+export interface PullStore extends PullReader {
+  observeEvents(observed: ObservedEvents): Promise<{ added: number }>;
+}

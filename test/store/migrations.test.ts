@@ -1,0 +1,48 @@
+// test: rows that an earlier version wrote are found by the tables and indexes of this one.
+import { afterEach, describe, expect, it } from 'vitest';
+import { linkEntry } from '../../src/audit/chain.ts';
+import { type Db, openDatabase } from '../../src/store/database.ts';
+import { migrate, readMigrations } from '../../src/store/migrate.ts';
+import { rowOfEpisode, rowOfIntent } from '../../src/store/rows.ts';
+import { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { FakeClock } from '../support/platform.ts';
+import { episode, intent } from '../support/stored-nouns.ts';
+
+let db: Db;
+afterEach(() => db.close());
+
+function openedAt(version: number): Db {
+  db = openDatabase(':memory:');
+  migrate(
+    db,
+    readMigrations().filter((migration) => migration.version <= version),
+  );
+  return db;
+}
+
+describe('a database of the tables 12', () => {
+  it('finds by target what its open episodes have seen', async () => {
+    openedAt(12);
+    const saw = { ...episode, seenSo: ['ban_device S 1', 'notify d1'] };
+    db.insert('episodes', rowOfEpisode(saw));
+    db.insert('episodes', rowOfEpisode({ ...saw, id: 'e9', state: 'closed', closedAt: 9, closeReason: 'cleared' }));
+    migrate(db);
+    const store = new SqliteStore(db, linkEntry, new FakeClock());
+    expect(await store.episodesThatSaw('S 1')).toEqual([saw]);
+    expect(await store.episodesThatSaw('S')).toEqual([]);
+  });
+
+  it('counts its attempts to the millisecond', async () => {
+    openedAt(12);
+    db.insert('intents', rowOfIntent(intent));
+    const attempt = { intent_id: intent.id, action: 'ban_device', target: 'S-1', rules: '[]' };
+    for (const sent_at of [59_999, 60_000, 60_001, 180_000]) db.insert('attempts', { ...attempt, sent_at });
+    migrate(db);
+    const store = new SqliteStore(db, linkEntry, new FakeClock());
+    const counts = [0, 59_999, 60_000, 60_001, 60_002, 180_000, 180_001].map((at) =>
+      store.attemptsSince('ban_device', at),
+    );
+    expect(await Promise.all(counts)).toEqual([4, 4, 3, 2, 1, 1, 0]);
+    expect(await store.attemptsSince('unban_device', 0)).toBe(0);
+  });
+});
