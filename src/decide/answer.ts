@@ -7,13 +7,14 @@ import { LISTS } from './checks/stages.ts';
 import type { Claims } from './claims.ts';
 import { EarlierAnswers } from './earlier-answers.ts';
 import type { DecideInput } from './input.ts';
-import { weighDeletions, weighRivals, weighUndoings } from './one-target.ts';
+import { weighDeletions, weighRivals, weighUndoings, weighUndoParts } from './one-target.ts';
 import { type Proposal, unanswered, weighable } from './proposal.ts';
 import { targetFacts } from './target-facts.ts';
 import { type Weigh, weighCeilings, weighLimits, weighOwners } from './together.ts';
 
 /** What the proposals that a check is asked of mean to each other, added to their facts before it is asked. */
 const WEIGH: { readonly [check in CheckName]?: Weigh } = {
+  'whole-undo': weighUndoParts,
   conflict: weighRivals,
   'other-first': weighDeletions,
   limits: weighLimits,

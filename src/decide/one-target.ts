@@ -3,10 +3,24 @@
 // rules that are not judged now. Out: facts to add to some of them. Pure.
 import type { ActionTraits } from '../domain/action.ts';
 import { canonicalJson } from '../domain/canonical.ts';
-import type { Other, Rival, TargetFacts } from '../domain/check.ts';
+import { isRefusal, type Other, type Refusal, type Rival, type TargetFacts } from '../domain/check.ts';
 import { isSo, isStillToBeDone, type ProposalInForce } from './earlier-answers.ts';
 import { aimOf, effectOf, isProposedByNow, keyOfTarget, type Proposal, proposalKey, weighs } from './proposal.ts';
 import type { Added, Others } from './together.ts';
+
+/** An undo of several claims is one intent: what keeps one part of it from acting keeps the others, too. */
+export function weighUndoParts(asked: readonly Proposal[], { proposals }: Others): Added {
+  const kept = new Map<string, Refusal>();
+  for (const part of proposals) {
+    if (part.undo && part.answer && isRefusal(part.answer)) kept.set(proposalKey(part), part.answer);
+  }
+  return new Map(
+    asked.flatMap((part) => {
+      const otherPart = part.undo ? kept.get(proposalKey(part)) : undefined;
+      return otherPart ? [[part, { otherPart }] as const] : [];
+    }),
+  );
+}
 
 /**
  * Two proposals that cannot both be: each is told of the other. One that has its state already stands against the opposite alone:

@@ -46,6 +46,7 @@ export const CHECK_NAMES = [
   'serial-shared',
   'conflict',
   'nothing-to-undo',
+  'whole-undo',
   'other-first',
   'newcomers',
   'changed-since',
@@ -64,6 +65,10 @@ export type Answer = Pick<Decision, 'decision' | 'reason' | 'reasonText'>;
 /** Why it is not done (`skip`), or not now (`hold`). */
 export interface Refusal extends Answer {
   decision: 'hold' | 'skip';
+}
+
+export function isRefusal(answer: Answer): answer is Refusal {
+  return answer.decision !== 'act';
 }
 
 export function hold(reason: Refusal['reason'], reasonText: string): Refusal {
@@ -149,6 +154,8 @@ export interface TargetFacts {
   // Of the other proposals of the run, and of rules that it does not judge.
   rival?: Rival;
   first?: Other | undefined;
+  /** Of an undo of several claims: why another part of it is not done. */
+  otherPart?: Refusal;
   limit?: { targets: number; crossed: string };
   owner?: { name: string; devices: number };
   undoing?: Other;

@@ -1,83 +1,38 @@
-// store: the writing half of the port. Each method is one immediate transaction, with its audit entries inside:
-// a change and its record are committed together or not at all.
-
-import type {
-  ActStore,
-  ReopenedIntents,
-  ResolvedIntent,
-  SentIntent,
-  SettledIntent,
-  TransitionEffects,
-  WithdrawnIntent,
-} from '../domain/act-store.ts';
-import type { ActionName } from '../domain/action.ts';
-import type { AuditNote, LinkEntry } from '../domain/audit-entry.ts';
+// store: the writing half of the ports, but for acting (sqlite-act-store.ts). Each method is one immediate transaction, with its
+// audit entries inside: a change and its record are committed together or not at all.
+import type { AuditNote } from '../domain/audit-entry.ts';
 import type { AuditStore } from '../domain/audit-store.ts';
 import { canonicalJson } from '../domain/canonical.ts';
-import type {
-  AcceptedRestore,
-  ArchivedSegment,
-  Checkpoint,
-  CheckpointStore,
-  SealCheckpoint,
-} from '../domain/checkpoint.ts';
-import type { Claim } from '../domain/claim.ts';
-import type { Episode } from '../domain/episode.ts';
+import type { AcceptedRestore, ArchivedSegment, Checkpoint, CheckpointStore } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { Acceptance, Stop } from '../domain/operator.ts';
-import type { OperatorStore, ReleaseStore, ResolveStore } from '../domain/operator-store.ts';
+import type { OperatorStore, ReleaseStore } from '../domain/operator-store.ts';
 import type { Plan } from '../domain/plan.ts';
 import type { PlanStore } from '../domain/plan-store.ts';
-import type { Clock } from '../domain/ports.ts';
 import type { PullStore } from '../domain/pull-store.ts';
 import type { Run } from '../domain/run.ts';
 import type { RunStore } from '../domain/run-store.ts';
 import type { Baseline } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { ObservedEvents, Release, Removed, RunCommit } from '../domain/store.ts';
-import { AuditLog } from './audit-log.ts';
-import { attemptsSince, episodesInForce, episodesThatSaw, intentsOn, openClaimsOn, saveEpisode } from './by-target.ts';
 import { checkpointLinesAfter, removeArchived } from './checkpoint-table.ts';
 import { saveClockAgreement } from './clock-agreement.ts';
-import type { Db } from './database.ts';
 import { saveEvents } from './event-log.ts';
-import { addIntent, linkDecisions, markSent, reopen, resolve, settle, suppressIntent, withdraw } from './intent-log.ts';
+import { addIntent, linkDecisions, suppressIntent } from './intent-log.ts';
 import { removeOldRuns } from './old-runs.ts';
 import { dropAcceptances, saveAcceptance, saveExemption, saveOperatorState, saveStop } from './operator.ts';
-import { addNotification, SqliteOutbox } from './outbox.ts';
+import { SqliteOutbox } from './outbox.ts';
 import { expireAll, expireOver } from './plan-expiry.ts';
-import { SqliteReader } from './reader.ts';
-import { rowOfClaim, rowOfDecision, rowOfPlan, rowOfRun } from './rows.ts';
+import { rowOfDecision, rowOfPlan, rowOfRun } from './rows.ts';
+import { SqliteActStore } from './sqlite-act-store.ts';
 import { SqliteTokens } from './token-table.ts';
 
 export class SqliteStore
-  extends SqliteReader
-  implements
-    RunStore,
-    PullStore,
-    ActStore,
-    PlanStore,
-    OperatorStore,
-    ResolveStore,
-    ReleaseStore,
-    AuditStore,
-    CheckpointStore
+  extends SqliteActStore
+  implements RunStore, PullStore, PlanStore, OperatorStore, ReleaseStore, AuditStore, CheckpointStore
 {
-  private readonly audits: AuditLog;
-
-  constructor(
-    db: Db,
-    link: LinkEntry,
-    clock: Clock,
-    /** Without it there are no checkpoints. `sealed` is told after a commit that made one. */
-    private readonly sealing?: { seal: SealCheckpoint; sealed(): void },
-  ) {
-    super(db, clock);
-    this.audits = new AuditLog(db, link, clock, sealing?.seal);
-  }
-
   async bind(address: string): Promise<void> {
     this.unit(() => {
       const bound = this.db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'address'")?.value;
@@ -164,39 +119,6 @@ export class SqliteStore
     });
   }
 
-  async markSent(sent: SentIntent): Promise<void> {
-    this.transition(sent, (at) => markSent(this.db, sent, at));
-  }
-
-  async settle(settled: SettledIntent): Promise<void> {
-    this.transition(settled, (at) => settle(this.db, settled, at));
-  }
-
-  async withdraw(withdrawn: WithdrawnIntent): Promise<void> {
-    this.transition(withdrawn, (at) => withdraw(this.db, withdrawn, at));
-  }
-
-  async reopen(reopened: ReopenedIntents): Promise<void> {
-    this.transition(reopened, (at) => {
-      for (const intent of reopened.intents) reopen(this.db, intent, at);
-    });
-  }
-
-  async resolve(resolved: ResolvedIntent): Promise<void> {
-    this.transition(resolved, (at) => resolve(this.db, resolved, at));
-  }
-
-  private transition(effects: TransitionEffects, change: (at: number) => void): void {
-    this.unit(() => {
-      change(this.clock.nowMs());
-      this.saveEpisodes(effects.episodes ?? []);
-      this.saveClaims(effects.claims ?? []);
-      if (effects.clocks) saveClockAgreement(this.db, effects.clocks);
-      for (const notification of effects.notifications ?? []) addNotification(this.db, notification);
-      this.audits.append(effects.notes);
-    });
-  }
-
   async expirePlans(): Promise<number> {
     return this.unit(() => {
       const notes = expireOver(this.db, this.clock.nowMs());
@@ -215,36 +137,6 @@ export class SqliteStore
       if (plan.status === 'rejected') for (const intent of plan.intents) suppressIntent(this.db, intent, plan.id);
       this.audits.append(notes);
     });
-  }
-
-  async openClaimsOn(target: string): Promise<Claim[]> {
-    return openClaimsOn(this.db, target);
-  }
-
-  async episodesInForce(ids: readonly string[]): Promise<Episode[]> {
-    return episodesInForce(this.db, ids);
-  }
-
-  async episodesThatSaw(target: string): Promise<Episode[]> {
-    return episodesThatSaw(this.db, target);
-  }
-
-  async intentsOn(target: string): Promise<Intent[]> {
-    return intentsOn(this.db, target);
-  }
-
-  async intentsIn(state: 'planned' | 'sent' | 'unknown'): Promise<Intent[]> {
-    return this.intents(state === 'unknown' ? { status: 'settled', outcome: state } : { status: state });
-  }
-
-  async attemptsSince(action: ActionName, sinceMs: number): Promise<number> {
-    return attemptsSince(this.db, action, sinceMs);
-  }
-
-  async attemptsOfRun(runId: string): Promise<ReadonlyMap<ActionName, number>> {
-    const sql = 'SELECT action, count(*) AS n FROM attempts WHERE run_id = ? GROUP BY action';
-    const rows = this.db.all<{ action: ActionName; n: number }>(sql, runId);
-    return new Map(rows.map(({ action, n }) => [action, Number(n)]));
   }
 
   async observeEvents(observed: ObservedEvents): Promise<{ added: number }> {
@@ -297,13 +189,6 @@ export class SqliteStore
     return new SqliteTokens(this.db, { run: (work) => this.unit(work), append });
   }
 
-  /** One unit of work; when it made a checkpoint, that goes outside as soon as it is committed. */
-  private unit<T>(work: () => T): T {
-    const answer = this.db.transaction(work);
-    if (this.audits.takeSealed()) this.sealing?.sealed();
-    return answer;
-  }
-
   async saveExemption(exemption: Exemption, notes: AuditNote[]): Promise<void> {
     this.unit(() => {
       saveExemption(this.db, exemption);
@@ -342,14 +227,6 @@ export class SqliteStore
 
   private saveBaseline({ source, takenAt, count, values }: Baseline): void {
     this.db.upsert('baselines', { source, taken_at: takenAt, count, fact_values: canonicalJson(values) }, 'source');
-  }
-
-  private saveEpisodes(episodes: Episode[]): void {
-    for (const episode of episodes) saveEpisode(this.db, episode);
-  }
-
-  private saveClaims(claims: Claim[]): void {
-    for (const claim of claims) this.db.upsert('claims', rowOfClaim(claim), 'id');
   }
 }
 

@@ -118,6 +118,32 @@ describe('a ban', () => {
     }
   });
 
+  it('is not undone for one of its claims alone, while the undo of the other one is parked', () => {
+    const two = scene({ a: {}, b: {} }, 'a');
+    two.outcomes.set('S-d1', 'parked');
+    two.sees('d1', 'no_match', 'a');
+    two.run();
+    two.sees('d1', 'match', 'b');
+    two.run();
+    two.outcomes.clear();
+    two.sees('d1', 'no_match', 'b');
+    for (const mode of ['dry-run', 'enforce'] as const) expect(two.run(mode).acts).toEqual([]);
+    expect(two.answers()).toEqual(['d1: skip in_doubt', 'd1: skip in_doubt']);
+    expect(two.openClaims()).toHaveLength(2);
+  });
+
+  it('is not sealed to be undone for one of its claims alone, while the undo of the other one is rejected', () => {
+    const two = scene({ a: {}, b: {} }, 'a');
+    two.rules = [rule('a', { mode: 'approve' }), rule('b')];
+    two.sees('d1', 'no_match', 'a');
+    two.reject(two.run(), 'S-d1');
+    two.sees('d1', 'match', 'b');
+    two.run();
+    two.sees('d1', 'no_match', 'b');
+    for (const mode of ['dry-run', 'enforce'] as const) expect(two.run(mode).planned).toEqual([]);
+    expect(two.answers()).toEqual(['d1: skip rejected', 'd1: skip rejected']);
+  });
+
   it('is undone when the subject that claimed last is not there any more, and the other one is calm', () => {
     const shared = new Scene(rule('a'));
     shared.device('d1', { serial: 'SN-1', verdicts: { a: 'match' } });

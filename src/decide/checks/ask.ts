@@ -35,6 +35,7 @@ import { targetGone } from './target-gone.ts';
 import { undoneAnyway } from './undone-anyway.ts';
 import { unreadable } from './unreadable.ts';
 import { untrustedSource } from './untrusted-source.ts';
+import { wholeUndo } from './whole-undo.ts';
 
 export const CHECKS: { readonly [name in CheckName]: Check } = {
   stopping,
@@ -61,6 +62,7 @@ export const CHECKS: { readonly [name in CheckName]: Check } = {
   'serial-shared': serialShared,
   conflict,
   'nothing-to-undo': nothingToUndo,
+  'whole-undo': wholeUndo,
   'other-first': otherFirst,
   newcomers,
   'changed-since': changedSince,

@@ -17,7 +17,7 @@ export const LISTS = {
   deciding: [
     ...ofAll('untrusted-source', 'exempt', 'already-so', 'in-doubt', 'just-done', 'rejected', 'overridden'),
     ...ofAll('already-acted', 'for-not-reached', 'cooldown'),
-    ...ofFleet('impossible-target', 'serial-shared', 'conflict', 'other-first'),
+    ...ofFleet('impossible-target', 'serial-shared', 'whole-undo', 'conflict', 'other-first'),
     ...ofAll('limits', 'owners', 'approval-needed'),
     ...ofFleet('ceiling'),
     ...ofAll('stopped', 'undone-anyway'),
@@ -41,6 +41,7 @@ export const LISTS = {
   ],
 } satisfies { [stage in Stage]: readonly Asked[] };
 
+const PARTS = 'an undo that leaves an open claim on its target is refused (`conflict`)';
 const OF_A_DOUBT = 'it is about an intent that was sent already';
 
 /** By stage and reason: the checks that it leaves out. */
@@ -57,6 +58,7 @@ export const GAPS = {
     [OF_A_DOUBT]: ['one-retry'],
   },
   preflight: {
+    [PARTS]: ['whole-undo'],
     'the run that decided it asked, or a person approved it': ['not-judged', 'rejected', 'for-not-reached', 'cooldown'],
     'the target itself was just read, whatever a list said': ['untrusted-source', 'just-done'],
     'what cannot be read is done all the same, and its answer is all there is': ['unreadable'],
@@ -67,6 +69,7 @@ export const GAPS = {
     [OF_A_DOUBT]: ['one-retry'],
   },
   applying: {
+    [PARTS]: ['whole-undo'],
     'preflight asks before the call': [
       'stopping',
       'breaker',
@@ -84,6 +87,7 @@ export const GAPS = {
     [OF_A_DOUBT]: ['one-retry', 'unreadable'],
   },
   releasing: {
+    [PARTS]: ['whole-undo'],
     'preflight asks before the undo is sent': [
       'stopping',
       'breaker',
@@ -114,6 +118,7 @@ export const GAPS = {
     [OF_A_DOUBT]: ['one-retry'],
   },
   retrying: {
+    [PARTS]: ['whole-undo'],
     'what the rules say now of the record just read is asked instead (`not-proposed`)': [
       'rule-changed',
       'changed-since',

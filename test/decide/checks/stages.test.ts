@@ -88,6 +88,7 @@ const WRONG: { readonly [check in CheckName]: Partial<TargetFacts> } = {
   },
   conflict: { rival: { rule: 'unban', action: 'unban_device', how: 'wants' } },
   'nothing-to-undo': { traits: unbanDevice, undo: true, ...basis({ verdict: 'no_match' }) },
+  'whole-undo': { otherPart: { decision: 'skip', reason: 'rejected', reasonText: 'a test' } },
   'other-first': { first: { rule: 'ban', action: 'ban_device' } },
   newcomers: { fresh: { state: 'otherwise', records: [RECORD, { ...RECORD, DeviceID: 'd2' }], evidence: {} } },
   'changed-since': { approved: true, ...basis({ facts: { Model: 'M0' } }) },
