@@ -23,6 +23,11 @@ const WEIGH: { readonly [check in CheckName]?: Weigh } = {
   'undone-anyway': weighUndoings,
 };
 
+/** Whether the check weighs a proposal among the others of its run. */
+export function weighsOthers(check: CheckName): boolean {
+  return WEIGH[check] !== undefined;
+}
+
 export function answer(proposals: readonly Proposal[], claims: Claims, input: DecideInput): void {
   const facts = new Map(proposals.map((proposal) => [proposal, targetFacts(proposal, claims, input)]));
   const earlier = new EarlierAnswers(input);

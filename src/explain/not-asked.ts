@@ -1,32 +1,34 @@
-// explain: which checks weigh a subject among others, so that one subject cannot ask them. In: what deciding this subject alone said.
-// Out: the checks with which a whole run may answer instead. What comes before them in the order of decide/ is asked of one subject.
+// explain: which checks weigh a subject among others, so that one subject cannot ask them. In: what deciding this subject alone
+// answered. Out: the reasons that a whole run may answer instead, by the list of deciding. Pure.
+import { weighsOthers } from '../decide/answer.ts';
+import { CHECKS } from '../decide/checks/ask.ts';
+import { LISTS } from '../decide/checks/stages.ts';
+import { isPlannable } from '../decide/proposal.ts';
 import type { ActionTraits } from '../domain/action.ts';
+import type { CheckName } from '../domain/check.ts';
 import type { Decision, ReasonCode } from '../domain/decision.ts';
 import type { Rule } from '../domain/rule.ts';
 
-const TARGET: readonly ReasonCode[] = ['conflict', 'other_first'];
-const BOUNDS: readonly ReasonCode[] = ['limits', 'owners'];
-
-/** By answer: what a run asks before it, and `cleared` where an undoing by another rule may take its place. */
-const BEFORE: { readonly [reason in ReasonCode]?: readonly ReasonCode[] } = {
-  other_first: ['conflict'],
-  serial_shared: [...TARGET, 'cleared'],
-  limits: [...TARGET, 'cleared'],
-  owners: [...TARGET, 'limits', 'cleared'],
-  approval_needed: [...TARGET, ...BOUNDS, 'cleared'],
-  ceiling: [...TARGET, ...BOUNDS],
-  stopped: [...TARGET, ...BOUNDS, 'ceiling'],
-  rule_matches: [...TARGET, ...BOUNDS, 'ceiling', 'cleared'],
-  cleared: [...TARGET, 'ceiling'],
+/** `whole-undo` has no reason of its own: it gives that of another part. */
+const REASON_OF: { readonly [check in CheckName]?: ReasonCode } = {
+  conflict: 'conflict',
+  'other-first': 'other_first',
+  limits: 'limits',
+  owners: 'owners',
+  ceiling: 'ceiling',
+  'undone-anyway': 'cleared',
 };
 
 export function checksOfARun(
-  { reason, verdict }: Pick<Decision, 'reason' | 'verdict'>,
+  answer: Pick<Decision, 'decision' | 'reason' | 'reasonText' | 'verdict'>,
   rule: Pick<Rule, 'owners'>,
   traits: ActionTraits | undefined,
 ): ReasonCode[] {
-  const isUndo = verdict === 'no_match';
-  const asked: { [check in ReasonCode]?: boolean | undefined } = {
+  const order: readonly string[] = LISTS.deciding.map(({ check }) => check);
+  // An answer that no check gave comes after all of them.
+  const at = answer.decision === 'act' ? order.length : order.indexOf(answer.reason.replaceAll('_', '-'));
+  const isUndo = answer.verdict === 'no_match';
+  const concerns: { [reason in ReasonCode]?: boolean | undefined } = {
     conflict: traits?.changesFleet,
     other_first: traits?.removesTarget,
     limits: !isUndo,
@@ -34,5 +36,9 @@ export function checksOfARun(
     ceiling: traits?.changesFleet,
     cleared: !isUndo && traits?.changesFleet,
   };
-  return (BEFORE[reason] ?? []).filter((check) => asked[check]);
+  return LISTS.deciding.flatMap(({ check }, index) => {
+    const reason = REASON_OF[check];
+    const mayAnswer = index < at || (CHECKS[check].unlifted && isPlannable(answer));
+    return reason && weighsOthers(check) && mayAnswer && concerns[reason] ? [reason] : [];
+  });
 }
