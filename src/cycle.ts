@@ -10,7 +10,7 @@ import type { Run, RunRequest } from './domain/run.ts';
 import { actContext, afterPull, decideInput, type Engine, rulesOfRun } from './run/engine.ts';
 import { logOperatorState, operatorStateSeen } from './run/operator-commands.ts';
 import { pullSnapshot } from './run/pull-snapshot.ts';
-import { wasReached } from './run/pulled-snapshot.ts';
+import { wasJudged, wasReached } from './run/pulled-snapshot.ts';
 import { commitOf } from './run/run-commit.ts';
 import { abortRun, beginRun, completeRun } from './run/run-life.ts';
 
@@ -39,7 +39,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
       nowMs: run.startedAt,
       ttlMs: settings.planTtlMs,
       planned: decided.planned,
-      isWhole: request.rules === undefined,
+      isWhole: request.rules === undefined && rules.rules.every((rule) => wasJudged(rule, pulled)),
       pending: await store.plans({ status: 'pending' }, 100),
     });
     const intents = decided.acts

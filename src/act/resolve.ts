@@ -77,8 +77,15 @@ async function confirm(context: ActContext, action: Action, intent: Intent, back
   await record(context, action, intent, 'confirmed', 'found done by reading back', back.evidence);
 }
 
-/** Where one of these answers, the doubt is left to a later run; any other refusal needs a person. */
-const LEFT_ALONE: ReadonlySet<CheckName> = new Set(['stopping', 'not-judged', 'breaker', 'stopped', 'ceiling']);
+/** If one of these answers, the doubt is left to a later run. Any other refusal needs a person. */
+const LEFT_ALONE: ReadonlySet<CheckName> = new Set([
+  'stopping',
+  'not-judged',
+  'exemption-unread',
+  'breaker',
+  'stopped',
+  'ceiling',
+]);
 
 /** A target that cannot be read now stays in doubt, and the next run tries again. */
 async function resolveOne(context: ActContext, intent: Intent): Promise<void> {

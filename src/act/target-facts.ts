@@ -1,7 +1,7 @@
 // act: what checks are told of an intent before a call. In: the intent, its target as just read. Out: the facts, asked of the store at
 // this moment and by target: an earlier call of the same run, or a person's word since it was decided, counts. It changes nothing.
 import type { Action, ReadBack } from '../domain/action.ts';
-import { attemptsAllowed } from '../domain/ceiling.ts';
+import { attemptsAllowed, ceilingSubject } from '../domain/ceiling.ts';
 import type { BasisFacts, ClaimFacts, TargetFacts } from '../domain/check.ts';
 import { type Episode, seenKey } from '../domain/episode.ts';
 import { lineOf } from '../domain/errors.ts';
@@ -31,7 +31,7 @@ export async function targetFacts(context: ActContext, intent: Intent, read: Rea
     fresh,
     mode: context.mode,
     failures: { count: counts.failures, max: settings.runFailuresMax },
-    exemption: await exemptionOf(context, intent, fresh.records),
+    ...(await exemptionOf(context, intent, fresh.records)),
     ...(await factsInStore(context, action, intent, fresh)),
     // Last: what a person says while all else is read counts.
     stop: await store.stop(),
@@ -43,12 +43,12 @@ async function exemptionOf(
   context: ActContext,
   intent: Intent,
   records: readonly Facts[],
-): Promise<TargetFacts['exemption']> {
-  if (intent.undo) return undefined;
+): Promise<Pick<TargetFacts, 'exemption' | 'exemptionUnread'>> {
+  if (intent.undo) return {};
   try {
-    return await context.exemptionOf(intent, records);
+    return { exemption: await context.exemptionOf(intent, records) };
   } catch (error) {
-    return { unread: lineOf(error) };
+    return { exemptionUnread: lineOf(error) };
   }
 }
 
@@ -123,6 +123,5 @@ function episodeFacts(
 async function roomOf({ store, clock, counts, subjects, settings }: ActContext, action: Action): Promise<number> {
   const lastDay = await store.attemptsSince(action.name, clock.nowMs() - DAY_MS);
   const thisRun = counts.attempts.get(action.name) ?? 0;
-  const kind = action.subjects[0] ?? 'device';
-  return attemptsAllowed(settings.ceilings, { subjects: subjects[kind], thisRun, lastDay });
+  return attemptsAllowed(settings.ceilings, { subjects: subjects[ceilingSubject(action)], thisRun, lastDay });
 }

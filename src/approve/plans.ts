@@ -15,7 +15,7 @@ export interface SealInput {
   nowMs: number;
   ttlMs: number;
   planned: readonly PlannedIntent[];
-  /** False for a run over chosen rules: it shows nothing about the plans of the others. */
+  /** False if some rule was not judged, or on untrusted data: the run shows nothing about what waits of it. */
   isWhole: boolean;
   /** Pending plans. */
   pending: readonly Plan[];

@@ -3,6 +3,7 @@
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Episode } from '../domain/episode.ts';
 import type { Rule } from '../domain/rule.ts';
+import { isUsable } from '../domain/snapshot.ts';
 import { SOURCE_OF } from '../domain/subjects.ts';
 import type { Match, OpenVerdict, VerdictName } from '../domain/verdict.ts';
 import type { DecideInput } from './input.ts';
@@ -32,9 +33,9 @@ export function subjectKey(rule: string, subjectId: string): string {
   return `${rule}\u0000${subjectId}`;
 }
 
-/** Whether every source that a rule reads was read and can be trusted. */
+/** Whether no source that the rule reads is untrusted. */
 export function isTrusted(rule: Rule, input: Pick<DecideInput, 'sources'>): boolean {
-  return rule.sources.every((source) => input.sources[source].state !== 'read' || input.sources[source].trusted);
+  return rule.sources.every((source) => isUsable(input.sources[source]));
 }
 
 export function followEpisodes(input: DecideInput): FollowedEpisodes {

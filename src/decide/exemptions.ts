@@ -1,10 +1,10 @@
 // decide: the one answer to "is this exempt?". Exemptions in force and the parties of an action come in; the exemption that
 // protects one of them goes out. Deciding, the last look before a call, applying and explaining all ask here. Pure.
 import { type Exemption, isInForce, type Selector } from '../domain/exemption.ts';
-import { type Facts, own, ownText, ownTexts } from '../domain/facts.ts';
+import { type Facts, ownText, ownTexts } from '../domain/facts.ts';
 import type { Fleet, FleetDevice } from '../domain/fleet.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
-import type { SubjectSummary } from '../domain/target.ts';
+import { groupsOf, type SubjectSummary } from '../domain/target.ts';
 
 /** One whom an action touches: a device of the serial number, an owner of it, the user or service itself. */
 export interface Party {
@@ -113,13 +113,6 @@ export function partyOfRecord(kind: SubjectKind, record: Facts): Party {
     model: text('Model'),
   });
   return { kind, id: text('DeviceID'), fields };
-}
-
-/** The record's groups: one text with commas, or a list of texts. */
-export function groupsOf(record: Facts): string[] {
-  const listed = ownTexts(record, 'Groups');
-  const text = own(record, 'Groups');
-  return listed ?? (typeof text === 'string' ? text.split(',').map((group) => group.trim()) : []);
 }
 
 function partiesOfSerial(

@@ -1,7 +1,7 @@
 // decide: what the proposals of a run mean to each other by number: a rule's limits, an owner's devices, an action's ceiling.
 // In: the proposals that the check is asked of. Out: facts to add to some of them. Pure. Those of one target: one-target.ts.
 import type { ActionName } from '../domain/action.ts';
-import { attemptsAllowed, share } from '../domain/ceiling.ts';
+import { attemptsAllowed, ceilingSubject, share } from '../domain/ceiling.ts';
 import type { TargetFacts } from '../domain/check.ts';
 import { isLive } from '../domain/mode.ts';
 import { SEVERITIES, SOURCE_OF } from '../domain/subjects.ts';
@@ -80,7 +80,7 @@ export function weighCeilings(asked: readonly Proposal[], { input }: Others): Ad
     const targets = taken.get(name) ?? new Set<string>();
     taken.set(name, targets);
     if (targets.has(proposal.target)) continue;
-    const subjects = input.sources[SOURCE_OF[proposal.summary.kind]].count;
+    const subjects = input.sources[SOURCE_OF[ceilingSubject(proposal.traits)]].count;
     const lastDay = (input.openState.attempts24h.get(name) ?? 0) + targets.size;
     const room = attemptsAllowed(input.settings.ceilings, { subjects, thisRun: targets.size, lastDay });
     if (room > 0) targets.add(proposal.target);

@@ -1,6 +1,9 @@
 // domain: ceilings: how often an action may be attempted in one run and in 24 hours. Nothing exceeds them. decide/
 // predicts what act/ will refuse; only act/ enforces, at its one door.
 
+import type { ActionTraits } from './action.ts';
+import type { SubjectKind } from './subjects.ts';
+
 export interface CeilingSettings {
   run: { max: number; percent: number };
   day: { max: number; percent: number };
@@ -8,6 +11,11 @@ export interface CeilingSettings {
 
 /** Defaults (design, section 9): per run max(50, 5 %), per 24 h max(100, 10 %) of the subjects in the snapshot. */
 export const CEILINGS_DEFAULT: CeilingSettings = { run: { max: 50, percent: 5 }, day: { max: 100, percent: 10 } };
+
+/** The subjects that an action's percentages are of: the same for deciding and acting, whoever's rule names it. */
+export function ceilingSubject({ subjects }: Pick<ActionTraits, 'subjects'>): SubjectKind {
+  return subjects[0] ?? 'device';
+}
 
 /** How many attempts of one action are allowed at this moment. */
 export function attemptsAllowed(

@@ -30,6 +30,7 @@ export const CHECK_NAMES = [
   'not-judged',
   'untrusted-source',
   'exempt',
+  'exemption-unread',
   'already-so',
   'unreadable',
   'target-gone',
@@ -135,7 +136,9 @@ export interface TargetFacts {
   justDoneMs?: number | undefined;
 
   // What people said.
-  exemption?: Exemption | { unread: string } | undefined;
+  exemption?: Exemption | undefined;
+  /** Why it could not be read whether one protects the target. */
+  exemptionUnread?: string | undefined;
   stop?: Stop | undefined;
 
   // How far it may go.

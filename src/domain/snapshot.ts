@@ -36,6 +36,14 @@ export interface SourceReading {
   accepted?: { by: string; reason: string; overrode: TrustReason[] };
 }
 
+/**
+ * Whether rules that read the source may be judged and acted on: it was read and is trusted, or the server does not offer it. Then
+ * its facts are unknown, and an unknown fact never acts.
+ */
+export function isUsable({ state, trusted }: Pick<SourceReading, 'state' | 'trusted'>): boolean {
+  return state === 'read' ? trusted : state !== 'failed';
+}
+
 export interface Snapshot {
   id: string;
   /** Epoch ms that windows, `age` and `$now` are counted from. */

@@ -32,6 +32,12 @@ export function hasNoKnownDevice({ serials }: SubjectSummary): boolean {
   return serials === undefined || serials.length === 0;
 }
 
+/** A user's groups: one text with commas, or a list of texts. */
+export function groupsOf(record: Facts): string[] {
+  const text = own(record, 'Groups');
+  return ownTexts(record, 'Groups') ?? (typeof text === 'string' ? text.split(',').map((group) => group.trim()) : []);
+}
+
 /** `fieldsWritten`: what `state` keeps; a summary that only names its subject needs none. */
 export function summaryOf(kind: SubjectKind, record: Facts, fieldsWritten: readonly string[] = []): SubjectSummary {
   const state = stateRead(record, fieldsWritten);
@@ -56,7 +62,7 @@ export function summaryOf(kind: SubjectKind, record: Facts, fieldsWritten: reado
         name: ownText(record, 'Name') ?? '',
         state,
         serials: ownTexts(record, 'SerialNumbers'),
-        groups: (ownText(record, 'Groups') ?? '').split(',').map((group) => group.trim()),
+        groups: groupsOf(record),
       };
     case 'service':
       return {

@@ -17,6 +17,7 @@ import type { RecordReader } from '../domain/record-reader.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
 import type { RunStore } from '../domain/run-store.ts';
+import { isUsable } from '../domain/snapshot.ts';
 import type { SteadyTime } from '../domain/steady-time.ts';
 import type { OpenState } from '../domain/store.ts';
 import { SOURCE_OF, type Source, SUBJECT_KINDS } from '../domain/subjects.ts';
@@ -197,7 +198,7 @@ export async function actContext(engine: Engine, run: Run, own: RunRules, mode: 
 /** The same, with this run's snapshot. */
 export function afterPull(acting: ActContext, engine: Engine, own: RunRules, pulled: PulledSnapshot): ActContext {
   const sources = new Map(own.rules.map((rule) => [rule.id, rule.sources]));
-  const canRead = (source: Source) => pulled.snapshot.sources[source].trusted;
+  const canRead = (source: Source) => isUsable(pulled.snapshot.sources[source]);
   return {
     ...acting,
     subjects: pulled.subjects,

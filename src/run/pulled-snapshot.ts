@@ -4,7 +4,8 @@ import type { OwnerFacts } from '../decide/exemptions.ts';
 import type { Bundles } from '../domain/bundles.ts';
 import type { Fleet } from '../domain/fleet.ts';
 import type { UsedAcceptance } from '../domain/operator.ts';
-import type { Baseline, Snapshot } from '../domain/snapshot.ts';
+import type { Rule } from '../domain/rule.ts';
+import { type Baseline, isUsable, type Snapshot } from '../domain/snapshot.ts';
 import type { SteadyReading } from '../domain/steady-time.ts';
 import type { JudgeContext, Judgement } from '../domain/verdict.ts';
 
@@ -33,4 +34,12 @@ export interface PulledSnapshot {
 /** Whether the API answered at all: a mistyped address must not bind a database. */
 export function wasReached({ snapshot }: PulledSnapshot): boolean {
   return Object.values(snapshot.sources).some(({ state }) => state === 'read');
+}
+
+/** Whether the run says something about what waits for a person by this rule: it was judged, and on trusted data. */
+export function wasJudged(
+  { id, sources }: Pick<Rule, 'id' | 'sources'>,
+  { snapshot, unjudged }: PulledSnapshot,
+): boolean {
+  return !unjudged.includes(id) && sources.every((source) => isUsable(snapshot.sources[source]));
 }

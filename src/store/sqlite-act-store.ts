@@ -53,6 +53,7 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
   }
 
   async reopen(reopened: ReopenedIntents): Promise<void> {
+    if (reopened.intents.length === 0) return;
     this.transition(reopened, (at) => {
       for (const intent of reopened.intents) reopen(this.db, intent, at);
     });

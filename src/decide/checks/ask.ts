@@ -10,6 +10,7 @@ import { changedSince } from './changed-since.ts';
 import { conflict } from './conflict.ts';
 import { cooldown } from './cooldown.ts';
 import { exempt } from './exempt.ts';
+import { exemptionUnread } from './exemption-unread.ts';
 import { forNotReached } from './for-not-reached.ts';
 import { impossibleTarget } from './impossible-target.ts';
 import { inDoubt } from './in-doubt.ts';
@@ -46,6 +47,7 @@ export const CHECKS: { readonly [name in CheckName]: Check } = {
   'not-judged': notJudged,
   'untrusted-source': untrustedSource,
   exempt,
+  'exemption-unread': exemptionUnread,
   'already-so': alreadySo,
   unreadable,
   'target-gone': targetGone,

@@ -23,7 +23,7 @@ export const LISTS = {
     ...ofAll('stopped', 'undone-anyway'),
   ],
   preflight: [
-    ...ofAll('stopping', 'breaker', 'stopped', 'exempt', 'rule-off', 'rule-changed', 'already-so'),
+    ...ofAll('stopping', 'breaker', 'stopped', 'exempt', 'exemption-unread', 'rule-off', 'rule-changed', 'already-so'),
     ...ofFleet('in-doubt', 'target-gone', 'impossible-target', 'overridden', 'conflict', 'nothing-to-undo'),
     ...ofFleet('newcomers', 'changed-since', 'not-proposed', 'ceiling'),
   ],
@@ -36,7 +36,16 @@ export const LISTS = {
     ...ofAll('stopping', 'already-so', 'not-judged'),
     ...ofFleet('unreadable', 'target-gone', 'one-retry'),
     ...ofAll('rule-off'),
-    ...ofFleet('overridden', 'over', 'in-doubt', 'conflict', 'nothing-to-undo', 'exempt', 'newcomers'),
+    ...ofFleet(
+      'overridden',
+      'over',
+      'in-doubt',
+      'conflict',
+      'nothing-to-undo',
+      'exempt',
+      'exemption-unread',
+      'newcomers',
+    ),
     ...ofFleet('impossible-target', 'not-proposed', 'breaker', 'stopped', 'ceiling'),
   ],
 } satisfies { [stage in Stage]: readonly Asked[] };
@@ -48,6 +57,7 @@ const OF_A_DOUBT = 'it is about an intent that was sent already';
 export const GAPS = {
   deciding: {
     'it begins nothing: preflight asks before each call': ['stopping', 'breaker'],
+    'exemptions and owners are part of what it is given': ['exemption-unread'],
     'the rules are those of this very run': ['rule-off', 'rule-changed', 'not-judged'],
     'it reads lists, and no single target': ['unreadable', 'target-gone', 'newcomers', 'changed-since'],
     'only what matches now is proposed, and only what is claimed is undone': [
@@ -74,6 +84,7 @@ export const GAPS = {
       'stopping',
       'breaker',
       'exempt',
+      'exemption-unread',
       'already-so',
       'target-gone',
       'newcomers',
@@ -98,7 +109,7 @@ export const GAPS = {
     ],
     'a person lets go, whatever the rules say': ['rule-off', 'rule-changed', 'not-judged', 'over', 'not-proposed'],
     'it rests on no list and no facts of a match': ['untrusted-source', 'changed-since'],
-    'an undo is never exempt, and nobody reverses one': ['exempt', 'overridden'],
+    'an undo is never exempt, and nobody reverses one': ['exempt', 'exemption-unread', 'overridden'],
     'what a person asks for is not kept back by what was before': [
       'rejected',
       'already-acted',

@@ -69,6 +69,7 @@ const WRONG: { readonly [check in CheckName]: Partial<TargetFacts> } = {
   'rule-changed': basis({ ruleHash: 'another' }),
   'not-judged': basis({ canJudge: false }),
   'untrusted-source': basis({ untrusted: 'devices: half of them are missing' }),
+  'exemption-unread': { exemptionUnread: 'the server did not answer' },
   exempt: { exemption: { id: 'x', expiresAt: 0, owner: 'ada', reason: 'loaned' } as Exemption },
   'already-so': { state: 'as_intended' },
   unreadable: { state: 'unreadable' },
