@@ -10,7 +10,7 @@ import { isToBeCarriedOut } from './gate.ts';
 import { recordFound, settle, withdraw } from './settle.ts';
 import { targetFacts } from './target-facts.ts';
 
-/** What became of the intents, by outcome. */
+/** Each ends with an outcome, or withdrawn. Errors: AppError `api_refused`, which ends the run. */
 export async function carryOut(context: ActContext, intents: readonly Intent[]): Promise<void> {
   for (const intent of intents) {
     if (isToBeCarriedOut(intent)) await carryOutOne(context, intent);

@@ -1,5 +1,5 @@
 // act: the one dry-run gate. Drafts come in; intents go out: dry ones already settled as `dry_run`, live ones planned.
-// INVARIANT: nothing else in the product asks whether a run is dry. Only an intent that leaves here as `planned` is called.
+// INVARIANT: only a `planned` intent is called, and only this file makes one. What else depends on the mode is on no way to a call.
 import type { Intent, IntentDraft } from '../domain/intent.ts';
 import { isLive, type Mode } from '../domain/mode.ts';
 

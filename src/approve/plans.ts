@@ -1,4 +1,4 @@
-// approve: the life of a plan: pending, unchanged, approved, rejected, superseded, expired. Pure: plans in, plans and
+// approve: the life of a plan until it is applied: pending, approved, rejected, superseded, expired. Pure: plans in, plans and
 // notes out. A plan is content-addressed: the digest covers rule hashes, intents and the facts behind them.
 import type { AuditNote } from '../domain/audit-entry.ts';
 import { digestOf } from '../domain/canonical.ts';
@@ -31,7 +31,7 @@ export interface Sealed {
 }
 
 /**
- * Seals what a run planned. A pending plan of the same mode is kept while its digest is unchanged, otherwise
+ * Seals what a run planned. A pending plan of the same kind (dry or live) is kept while its digest is unchanged, otherwise
  * superseded.
  */
 export function sealPlan(input: SealInput): Sealed {

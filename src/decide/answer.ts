@@ -44,7 +44,7 @@ export function answer(proposals: readonly Proposal[], claims: Claims, input: De
   }
   for (const proposal of unanswered(proposals)) {
     proposal.answer = proposal.undo
-      ? { decision: 'act', reason: 'cleared', reasonText: 'the last claim on it ended' }
+      ? { decision: 'act', reason: 'cleared', reasonText: 'no rule that claims it matches any longer' }
       : { decision: 'act', reason: 'rule_matches', reasonText: 'the rule matches' };
   }
 }

@@ -50,7 +50,7 @@ export interface DecideInput {
   /** Undefined when nothing asks for them, or the server does not list them. */
   bundles?: Bundles | undefined;
   openState: OpenState;
-  /** Decisions in force, where none of them is to be carried: for what only they tell. Those of `standing` unless given. */
+  /** Decisions in force, where none of them is to be carried: for what only they tell. Those of `openState` unless given. */
   said?: readonly StoredDecision[];
   /** Owners whom some exemption is about, for selectors of more than their e-mail address. */
   exemptOwners?: OwnerFacts;

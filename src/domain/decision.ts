@@ -8,7 +8,7 @@ import type { VerdictName } from './verdict.ts';
 
 export type DecisionName = 'act' | 'hold' | 'skip';
 
-/** Reason codes, in the order of the checks in decide/ (design, section 4). The first that applies is recorded. */
+/** Reason codes. The first check that answers gives its reason (decide/checks/stages.ts has the order). */
 export const REASONS = [
   'untrusted_source',
   'exempt',
@@ -28,7 +28,6 @@ export const REASONS = [
   'approval_needed',
   'rule_matches', // act
   'cleared', // act: the last claim ended, undo it; or skip: another rule's undoing does it
-  // set by act/, at the preflight before the call:
   'ceiling',
   'drifted',
   'stopped',

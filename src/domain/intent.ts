@@ -9,8 +9,8 @@ import type { Fact, Facts } from './facts.ts';
 import type { Mode } from './mode.ts';
 
 /**
- * planned: committed, nothing called. sent: committed before the call. settled: has an outcome. withdrawn: given up
- * before any call (drifted, stopped, cleared). A `sent` one found at a start is in doubt.
+ * planned: committed, nothing called. sent: committed before the call. settled: has an outcome. withdrawn: refused
+ * before any call; the note has the reason. A `sent` one found at a start is in doubt.
  */
 export type IntentStatus = 'planned' | 'sent' | 'settled' | 'withdrawn';
 
@@ -90,7 +90,7 @@ export function isDone({ outcome }: { outcome?: Outcome | undefined }): boolean 
 
 /** Not sent yet, without an outcome, or in doubt: it is not known yet what it did. */
 export function isUnresolved({ status, outcome }: Pick<Intent, 'status' | 'outcome'>): boolean {
-  return status !== 'settled' || outcome === 'unknown';
+  return status === 'planned' || status === 'sent' || outcome === 'unknown';
 }
 
 /** It was sent, and what it did is not known (yet). */
@@ -104,7 +104,7 @@ export interface Intent extends IntentDraft {
   /** The lowest of the modes that applied when it was made; `dry-run`: nothing is ever called for it. */
   mode: Mode;
   planId: string | undefined;
-  /** True when it comes from an approved plan; the approval then covers limits, but not ceilings. */
+  /** An operator approved it, with a plan or by asking for a release: that covers limits, but not ceilings. */
   approved: boolean;
   /**
    * An operator asked for this undo: it does not wait until the match has cleared, and its claims end as `released`.

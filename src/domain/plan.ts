@@ -26,9 +26,9 @@ export interface Plan {
   /** SHA-256 over rule hashes, intents and the record facts behind them. */
   digest: string;
   runId: string;
-  /** The run's mode: a dry run's plan and a live run's plan do not supersede each other. */
+  /** The lower of the run's and the daemon's mode: a dry plan and a live one do not supersede each other. */
   mode: Mode;
-  /** Time of the reading. */
+  /** As of the time of reading: a plan past its end reads as `expired`. */
   status: PlanStatus;
   intents: PlannedIntent[];
   createdAt: number;

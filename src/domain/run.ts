@@ -26,7 +26,7 @@ export interface Run {
   /** The highest mode that the daemon allows; reports name it when it lowered a rule's mode. */
   daemonMode: Mode;
   trigger: RunTrigger;
-  /** Rule ids that this run was limited to. */
+  /** Ids of the rules of this run. */
   rules: string[];
   ruleSetHash: string;
   /** The folder that they were loaded from, by its real path; undefined in runs of earlier versions. */

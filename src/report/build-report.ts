@@ -8,8 +8,6 @@ import { reportPlan } from './plan-view.ts';
 import type { Report } from './report.ts';
 import { ruleViews, runView, snapshotView } from './run-view.ts';
 
-/** The part of the store that a report is made of. */
-
 /** The whole report of one run. Errors: AppError `store_failed`. */
 export async function buildReport(reader: ReportReader, run: RunRecord): Promise<Report> {
   const stored = await reader.decisionsOfRun(run);

@@ -31,10 +31,7 @@ const SINCE: DecisionColumn = { head: 'Since', lines: ({ since }) => [timeCell(s
 export const OUTCOME: DecisionColumn = { head: 'Outcome', lines: (decision) => [outcomeWords(decision)] };
 export const HELD_BECAUSE: DecisionColumn = { head: 'Held because', lines: ({ reasonText }) => [reasonText] };
 
-/**
- * Who, the target if it is not the subject itself, what is changed or taken, why, since when; and other proposals for
- * it.
- */
+/** Who, the target if it is not the subject itself, what is changed or taken, why, since when; then `more`. */
 export function decisionColumns(
   decisions: readonly RunDecision[],
   more: readonly DecisionColumn[],

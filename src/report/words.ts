@@ -13,7 +13,7 @@ const REASON_WORDS: Record<ReasonCode, string> = {
   untrusted_source: 'its data is not trusted',
   exempt: 'an exemption is in force',
   already_so: 'the target is already in the intended state',
-  in_doubt: 'an earlier action on it is not resolved yet, or needs a person',
+  in_doubt: 'an earlier action on it is not settled yet, or needs a person',
   already_acted: 'it was already acted on in this episode',
   rejected: 'an operator rejected it for this episode',
   overridden: 'somebody reversed it: left alone until the rule no longer matches',
@@ -27,10 +27,10 @@ const REASON_WORDS: Record<ReasonCode, string> = {
   owners: 'several devices of one owner would be affected at once',
   approval_needed: 'an operator has to approve it',
   rule_matches: 'the rule matches',
-  cleared: 'the rule no longer matches: what was done is undone',
+  cleared: 'what was done is undone: the rule that led to it no longer matches',
   ceiling: 'the ceiling of the action is reached',
-  drifted: 'the target changed before the call',
-  stopped: 'everything is stopped, or was before the call',
+  drifted: 'the target or its rule changed before the call',
+  stopped: 'nothing could be called: stopped, or not readable',
 };
 
 export function reasonWords(reason: ReasonCode): string {

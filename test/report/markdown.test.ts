@@ -83,13 +83,13 @@ describe('the Markdown report', () => {
     const undo = decision({
       verdict: 'no_match',
       reason: 'cleared',
-      reasonText: 'the last claim on it ended',
+      reasonText: 'no rule that claims it matches any longer',
       action: 'unban_device',
       facts: { 'MdmData.CompromisedStatus': 'FALSE' },
     });
     const text = await markdownOf({ decisions: [undo] });
     expect(text).toContain('### `unban_device`, undoing');
-    expect(text).toContain('MdmData.CompromisedStatus = "FALSE"<br>the last claim on it ended');
+    expect(text).toContain('MdmData.CompromisedStatus = "FALSE"<br>no rule that claims it matches any longer');
   });
 
   it('shows what a live run did, when, and the server’s answer', async () => {

@@ -1,5 +1,6 @@
 // decide: which checks a stage asks, in its order, and why it leaves the others out. INVARIANT: the lists decide, and nothing else:
-// the first check that answers is the reason. The order of deciding is the design's (section 4). docs/checks.md is made of this.
+// the first check that refuses is the reason; only in deciding, a hold that an approval can lift gives way to an `unlifted` check.
+// The order of deciding is the design's (section 4). docs/checks.md is made of this.
 import type { CheckName, Stage } from '../../domain/check.ts';
 
 /** `fleet`: asked only of actions that change the fleet; a notification has no target that could be in doubt. */
