@@ -24,7 +24,7 @@ export async function settle(
   switch (answer.kind) {
     case 'doubtful':
       if (fresh.state === 'unreadable')
-        return record(context, action, intent, 'parked', `${answer.text}; the server does not say whether it was done`);
+        return record(context, action, intent, 'parked', `${answer.text}; the server does not report whether it was done`);
       return record(context, action, intent, 'unknown', answer.text);
     case 'failed': {
       const attempts = intent.attempts + 1;

@@ -82,7 +82,7 @@ export function skip(reason: Refusal['reason'], reasonText: string): Refusal {
 export interface Check {
   /** What holds where it answers: one line for people. */
   when: string;
-  /** It answers, too, where only a person's approval was missing: no approval lifts it. */
+  /** Also asked of a proposal that only lacks a person's approval, since no approval lifts this check. */
   unlifted?: true;
   ask(facts: TargetFacts): Refusal | undefined;
 }
@@ -95,13 +95,13 @@ export interface Refused extends Refusal {
 /** Asks a stage's checks in their order: the first that answers wins. */
 export type Ask = (stage: Stage, facts: TargetFacts) => Refused | undefined;
 
-/** All that checks ask of one action on one target. What is optional is what some stage cannot know, or does not weigh. */
+/** The facts that checks ask about one action on one target. Optional facts are those that some stage cannot know or does not use. */
 export interface TargetFacts {
   traits: ActionTraits;
   target: string;
-  /** It takes back what Trustward did. */
+  /** It undoes what Trustward did. */
   undo: boolean;
-  /** Whom it rests on: one of a proposal, one or more of an intent. */
+  /** The matches it is based on: one for a proposal, one or more for an intent. */
   basis: readonly BasisFacts[];
   nowMs: number;
 
@@ -109,32 +109,32 @@ export interface TargetFacts {
   settings?: Facts;
   approved?: boolean;
   released?: boolean;
-  /** It was sent, and it is not known what it did. */
+  /** It was sent, and its effect is not known. */
   isDoubt?: boolean;
   doubtRetries?: number;
-  /** What it was to do, as it was decided or approved. */
+  /** The effect that was decided or approved. */
   effect?: Effect;
 
   // Of the target.
   state?: ReadBack['state'];
-  /** As just read; not what a list said. */
+  /** The target as just read, not as listed. */
   fresh?: ReadBack;
   /** Why the action must not be done to what was just read. */
   refused?: string | undefined;
   /** The serial number that it hits. */
   serial?: { number: string; isPlaceholder: boolean; devices: readonly FleetDevice[]; devicesMax: number } | undefined;
-  /** Of a user's deletion: the user has no device, or the server does not tell. */
-  noDevices?: 'none' | 'not_told' | undefined;
+  /** For a user's deletion: the user has no device, or the server does not report devices. */
+  noDevices?: 'none' | 'unknown' | undefined;
   /** The matched subject's own state; devices of one serial number may differ. */
   isOwnSo?: boolean;
-  /** Open ones on it. */
+  /** Open claims on it. */
   claims?: readonly ClaimFacts[];
-  /** Another intent on it of which it is not known yet what it did. */
+  /** Another intent on it whose effect is not known yet. */
   doubt?: Intent | undefined;
-  /** It was done just now and is not read so: told after this time. */
+  /** It was done just now and the target does not show it: a reversal can be concluded after this time. */
   justDoneMs?: number | undefined;
 
-  // What people said.
+  // People's commands.
   exemption?: Exemption | { unread: string } | undefined;
   stop?: Stop | undefined;
 

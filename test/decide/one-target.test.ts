@@ -104,7 +104,7 @@ describe('a ban and a deletion of one device', () => {
     made.pass(HOUR);
     const next = made.run();
     expect([next.acts, actions(next.planned)]).toEqual([[], ['delete_device']]);
-    expect(next.planned[0]?.effect.text).toContain('; ends what stands on it: ban_device of rule ban');
+    expect(next.planned[0]?.effect.text).toContain('; ends the open claims on it: ban_device of rule ban');
   });
 
   it('of one rule are no conflict of the rule with itself', () => {
@@ -171,6 +171,6 @@ describe('a ban and a deletion of one device', () => {
     made.sees('d1', 'match', 'second');
     const { inForce } = made.run();
     const text = inForce.find((one) => one.rule === 'delete')?.effect.text;
-    expect(text).toContain('ends what stands on it: ban_device of rule ban, ban_device of rule second');
+    expect(text).toContain('ends the open claims on it: ban_device of rule ban, ban_device of rule second');
   });
 });
