@@ -1,5 +1,5 @@
-// explain: which checks weigh a subject among others, so that one subject cannot ask them. In: what deciding this subject alone said.
-// Out: the checks with which a whole run may answer instead. What comes before them in the order of decide/ is asked of one subject.
+// explain: which checks weigh a subject among others, and cannot be asked of one subject. In: the answer for this subject alone.
+// Out: the checks with which a whole run may answer instead. Earlier checks in the order of decide/ are asked of one subject.
 import type { ActionTraits } from '../domain/action.ts';
 import type { Decision, ReasonCode } from '../domain/decision.ts';
 import type { Rule } from '../domain/rule.ts';
@@ -7,7 +7,7 @@ import type { Rule } from '../domain/rule.ts';
 const TARGET: readonly ReasonCode[] = ['conflict', 'other_first'];
 const BOUNDS: readonly ReasonCode[] = ['limits', 'owners'];
 
-/** By answer: what a run asks before it, and `cleared` where an undoing by another rule may take its place. */
+/** By answer: the checks that a run asks before it, and `cleared` where an undo by another rule may replace it. */
 const BEFORE: { readonly [reason in ReasonCode]?: readonly ReasonCode[] } = {
   other_first: ['conflict'],
   serial_shared: [...TARGET, 'cleared'],

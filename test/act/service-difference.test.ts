@@ -83,7 +83,7 @@ describe('the difference', () => {
     setPort('80', { cidrs: ['10.0.0.0/8'] });
     const { decisions } = await on.run();
     expect(decisions[0]?.effect).toMatchObject({
-      text: `update service ${SERVICE}: set \`spec.backend.tls\` to true, take \`spec.cidrs\` away (it is ["10.0.0.0/8"])`,
+      text: `update service ${SERVICE}: set \`spec.backend.tls\` to true, remove \`spec.cidrs\` (it is ["10.0.0.0/8"])`,
     });
     setSpec('{"metadata":{"name":"shop","cluster":"east"},"spec":{"backend":{"tls":true}}}');
     const after = await on.run();

@@ -123,7 +123,7 @@ describe('an approved unban', () => {
     expect(refused).toMatchObject([
       {
         target: 'S-d0',
-        reason: expect.stringMatching(/^nothing is done on untrusted data: devices: .* \(as it was read last\)$/),
+        reason: expect.stringMatching(/^nothing is done on untrusted data: devices: .* \(as last read\)$/),
       },
       { target: 'S-d1' },
     ]);
