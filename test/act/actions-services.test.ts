@@ -193,7 +193,7 @@ describe('updating a service', () => {
     );
   });
 
-  it('that is so already calls nothing, and is not asked for again', async () => {
+  it('that is already in the wanted state calls nothing, and is not asked for again', async () => {
     start(rule());
     addService({}, { spec: { backend: { target: { port: '8443' } }, client_cidrs: null } });
     expect(await approved()).toMatchObject({ outcome: 'confirmed', attempts: 0 });

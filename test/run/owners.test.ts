@@ -61,7 +61,7 @@ describe('a ban', () => {
     expect(await devicesForm()).toBe(form);
   });
 
-  it('in a rule set without effects on devices needs no more than pages', async () => {
+  it('in a rule set without effects on devices needs only pages', async () => {
     on = withDevices(banRule({ does: 'notify' }));
     expect(await devicesForm()).toBe('paged');
   });

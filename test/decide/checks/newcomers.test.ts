@@ -28,12 +28,12 @@ describe('a deletion that was reviewed', () => {
     ['a certificate more', { certificates: 3 }, 'certificates that would be revoked were 2 and are 3'],
     ['a user more', { users: ['ann@x', 'bob@x'] }, 'users would be deleted that were not reviewed: ann@x'],
     [
-      'owners that are not told any more',
+      'owners that are no longer reported',
       { owners: null },
       'owners joined since, or not: the server no longer reports it',
     ],
     [
-      'users that are not told any more',
+      'users that are no longer reported',
       { users: null },
       'users would be deleted that were not reviewed, or not: the server no longer reports it',
     ],
@@ -63,7 +63,7 @@ describe('a deletion that was reviewed', () => {
     );
   });
 
-  it('never takes a name that was not told', () => {
+  it('never takes a name that was not shown', () => {
     const names = fc.uniqueArray(fc.constantFrom('ann', 'bob', 'eve'));
     fc.assert(
       fc.property(names, names, fc.constantFrom('devices', 'owners', 'users'), (then, now, kind) => {
