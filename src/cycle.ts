@@ -15,8 +15,8 @@ import { commitOf } from './run/run-commit.ts';
 import { abortRun, beginRun, completeRun } from './run/run-life.ts';
 
 /**
- * One run; `begun` is told when it has its id. Errors: what kept it from judging anything (AppError `api_unreachable`, `api_refused`, `store_failed` …) is
- * thrown after the run is recorded as aborted; what it had decided until then stays decided.
+ * One run; `begun` is called when it has its id. Errors: if the run could not judge anything, the cause (AppError `api_unreachable`,
+ * `api_refused`, `store_failed` …) is thrown after the run is recorded as aborted. Decisions made until then stay.
  */
 export async function runCycle(engine: Engine, request: RunRequest, begun?: (run: Run) => void): Promise<Run> {
   const rules = await rulesOfRun(engine, request);
@@ -49,7 +49,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     await store.commitRun(commitOf(run, rules, pulled, decided, sealed, intents, seen));
     logOperatorState(log, run, seen);
 
-    // By what wishes it now: a rule that was taken away or set to dry-run since has no part in it, and gains no claim.
+    // Based on the rules that propose it now: a rule that was removed or set to dry-run since gains no claim.
     const known = new Map(openState.intents.map((intent) => [intent.id, intent]));
     const retries = decided.acts.flatMap(({ retryOf, mode, draft: { basis } }) => {
       const failed = retryOf === undefined ? undefined : known.get(retryOf);

@@ -38,7 +38,7 @@ export function actionsOf(all: readonly Action[]): ReadonlyMap<ActionName, Actio
 
 export const ACTIONS = actionsOf(ALL);
 
-/** The same where it is known which webhooks there are: a rule that names another one is refused. */
+/** The same with known webhooks: a rule that names any other is refused. */
 export function actionsWith(webhooks: readonly string[]): ReadonlyMap<ActionName, Action> {
   return new Map([...ACTIONS, [notify.name, notifyThrough(webhooks)]]);
 }

@@ -1,4 +1,4 @@
-// act: what Trustward's own doing means to the episodes that go on: it is no person's reversal.
+// act: how Trustward's own change affects the episodes that go on: it is no person's reversal.
 // In: an intent that is done. Out: the episodes that it changes, for the commit of its outcome. It calls nothing.
 import type { ActStore } from '../domain/act-store.ts';
 import type { Action } from '../domain/action.ts';
@@ -12,10 +12,10 @@ type Asking = Pick<ActContext, 'clock' | 'actions'> & {
 };
 
 /**
- * One that has seen the target in the opposite state has not seen it yet. And with an undo, an open episode that acted on the
- * target and lost its claim to another rule (its own was missing, off or dry for a while) ends as `adopted`, so that a rule
- * that wishes it again acts anew. Not where a person asked for the undoing. Where the target was deleted,
- * the episodes that claimed it, acted on it or had seen it so are over: should it come back, it comes back as new, and nobody reversed it.
+ * An episode that has seen the target in the opposite state forgets that. With an undo, an open episode that acted on the target and
+ * lost its claim to another rule (its own was missing, off or dry for a while) ends as `adopted`, so that a rule that proposes it
+ * again acts again. This does not apply to an undo that a person asked for. If the target was deleted, the episodes that claimed it,
+ * acted on it or saw it in their state are over: a target that comes back is new, and nobody reversed anything.
  */
 export async function episodesAfter(asking: Asking, action: Action, intent: Intent): Promise<Episode[]> {
   const { store } = asking;

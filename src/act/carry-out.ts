@@ -44,12 +44,12 @@ async function carryOutOne(context: ActContext, intent: Intent): Promise<void> {
   await sendAndSettle(context, action, intent, fresh);
 }
 
-/** No snapshot tells whether it is so: were the intent withdrawn, every run would make it anew. */
+/** No snapshot shows whether the target is in that state: if the intent were withdrawn, every run would create it again. */
 function isSeenByReadingAlone(action: Action, fresh: ReadBack): boolean {
   return action.changesFleet && action.fieldWritten === undefined && fresh.records.length > 0;
 }
 
-/** One attempt whole. Errors: AppError `api_refused` after a 401, which ends the run; the outcome is committed before. */
+/** One whole attempt. Errors: AppError `api_refused` after a 401, which ends the run; the outcome is committed before. */
 export async function sendAndSettle(
   context: ActContext,
   action: Action,
@@ -75,7 +75,7 @@ async function send(
   doubtRetry: boolean,
 ): Promise<WriteAnswer> {
   const { id, target, basis } = intent;
-  // A jump before it is seen now: also one that is taken back before anybody waits for this attempt, or while no process runs.
+  // Records earlier clock jumps now, including one that is reversed before anybody waits for this attempt or while no process runs.
   context.steady.read();
   context.counts.attempts.set(action.name, (context.counts.attempts.get(action.name) ?? 0) + 1);
   await context.store.markSent({
@@ -98,7 +98,7 @@ async function send(
     ],
   });
   const answer = await answerOf(context, action, intent, fresh);
-  // A server may echo what it was sent: a whole spec, with its secrets.
+  // A server may echo the request: a whole spec, with its secrets.
   return { ...answer, text: textWithoutSecrets(answer.text) };
 }
 
@@ -112,7 +112,7 @@ async function answerOf({ api }: ActContext, action: Action, intent: Intent, fre
   }
 }
 
-/** What the client throws instead of answering: it was refused, or never sent. Anything else is a doubt. */
+/** Errors of the client after which nothing was done: the call was refused, or never sent. Any other error is a doubt. */
 function hadNoEffect(error: unknown): boolean {
   return error instanceof AppError && ['api_refused', 'usage', 'config', 'stopped'].includes(error.code);
 }

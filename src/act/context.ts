@@ -1,4 +1,4 @@
-// act: what acting is handed: the ports, the actions, the checks, and its settings.
+// act: the context of acting: the ports, the actions, the checks, and the settings.
 import type { ActStore } from '../domain/act-store.ts';
 import type { Action, ActionName, ReadBack } from '../domain/action.ts';
 import type { CeilingSettings } from '../domain/ceiling.ts';
@@ -20,30 +20,30 @@ export interface ActSettings {
   attemptsMax: number;
   /** Failed attempts in one run after which the run stops acting. */
   runFailuresMax: number;
-  /** How long after a doubtful attempt its effect may still come, or reads may be stale. Longer than the request timeout. */
+  /** How long after a doubtful attempt its effect may still appear, or reads may be stale. Longer than the request timeout. */
   quietMs: number;
-  /** Between the two reads that must agree before a retry. */
+  /** The time between the two reads that must agree before a retry. */
   rereadMs: number;
 }
 
 export type SubjectCounts = Record<SubjectKind, number>;
 
-/** Judges a fresh record by a rule again; undefined when the rule is missing or off by now. */
+/** Judges a fresh record by a rule again; undefined when the rule is missing or off now. */
 export type Recheck = (rule: string, record: Facts) => VerdictName | undefined;
 
 export interface RunCounts {
-  /** The run whose count it is; undefined for a release, which has one of its own. */
+  /** The run that is counted; undefined for a release, which has its own count. */
   run: string | undefined;
   attempts: Map<ActionName, number>;
   failures: number;
 }
 
-/** For a release: what one command does stays within the ceilings of one run. */
+/** For a release: one command stays within the ceilings of one run. */
 export function noCounts(): RunCounts {
   return { run: undefined, attempts: new Map(), failures: 0 };
 }
 
-/** Whatever acts in the name of a run goes on with its count: applying its plan, too, as often and as late as that may be. */
+/** Everything that acts for a run continues its count. This includes each time that its plan is applied, however late. */
 export async function countsOfRun(store: Pick<RunStore, 'attemptsOfRun'>, run: string): Promise<RunCounts> {
   return { run, attempts: new Map(await store.attemptsOfRun(run)), failures: 0 };
 }
@@ -57,20 +57,20 @@ export interface ActContext {
   ids: Ids;
   log: Log;
   actions: ReadonlyMap<ActionName, Action>;
-  /** The least of the run's and the daemon's mode: below `approve`, what earlier runs left is not sent again. */
+  /** The lower of the run's and the daemon's mode: below `approve`, open intents of earlier runs are not sent again. */
   mode: Mode;
-  /** The safety checks, of which each stage has its list. */
+  /** The safety checks; each stage has its list of them. */
   ask: Ask;
-  /** A rule as it is at this moment; undefined when it is missing or off. */
+  /** The current form of a rule; undefined when it is missing or off. */
   ruleNow(rule: string): Rule | undefined;
-  /** False for an active rule that this run does not judge: not among its rules, or a source of it unread or untrusted. */
+  /** False for an active rule that this run does not judge: it was not chosen, or one of its sources is unread or untrusted. */
   canJudge(rule: string): boolean;
   recheck: Recheck;
-  /** A record as rules see it: what is compared, judged or told of it holds no secret. */
+  /** A record as rules see it: no secret is compared, judged or reported. */
   withoutSecrets(record: Facts): Facts;
-  /** What protects the target as it was just read; asked of the store each time. Errors: those of reading the API. */
+  /** The exemption that protects the target as just read; asked of the store each time. Errors: those of reading the API. */
   exemptionOf(intent: Intent, records: readonly Facts[]): Promise<Exemption | undefined>;
-  /** How many subjects there are, for the percentages of ceilings. */
+  /** The number of subjects, for the percentages of ceilings. */
   subjects: SubjectCounts;
   settings: ActSettings;
   /** What this run has attempted so far: mutable, shared by all that acts in it. */
@@ -79,12 +79,12 @@ export interface ActContext {
   signal: AbortSignal;
 }
 
-/** A stored intent may name an action of another version: nothing here reads its target or calls anything for it. */
+/** A stored intent may name an action of another version: this version does not read its target or call anything for it. */
 export function noSuchAction({ action }: Pick<Intent, 'action'>): string {
   return `this version has no action \`${action}\``;
 }
 
-/** What was read as rules see it; the records themselves are for the request alone, which may have to send a spec back whole. */
+/** A read as rules see it. Only the request uses the records themselves, since it may have to send a whole spec back. */
 export function asRulesSee(context: Pick<ActContext, 'withoutSecrets'>, read: ReadBack): ReadBack {
   return { ...read, records: read.records.map((record) => context.withoutSecrets(record)) };
 }

@@ -11,7 +11,7 @@ export interface Opening {
   nowMs: number;
 }
 
-/** For what was opened before: a doubt is tried once more, and what a person asks for is done, where this mode lets calls through. */
+/** For intents of earlier runs and releases: whether this mode lets a retry of a doubt, or a person's request, through. */
 export function isOpen(mode: Mode): boolean {
   return isLive(mode);
 }
@@ -36,7 +36,7 @@ export function openIntent(draft: IntentDraft, mode: Mode, opening: Opening): In
   };
 }
 
-/** A live intent that failed definitely, to be tried once more; in a dry run it stays what it is. */
+/** A live intent that failed definitely, to be tried once more; in a dry run it is unchanged. */
 export function openAgain(failed: Intent, mode: Mode): Intent {
   return isOpen(mode) ? { ...failed, status: 'planned', outcome: undefined } : failed;
 }

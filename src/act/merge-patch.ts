@@ -1,4 +1,4 @@
-// act: JSON merge patches (RFC 7386): a patch onto a document, and what that changes, as people and the audit see it.
+// act: JSON merge patches (RFC 7386): applies a patch to a document, and lists the changes as people and the audit see them.
 // In: JSON values, hostile. Out: new values. It never changes its input, touches a prototype, or shows a secret's value.
 import { canonicalJson } from '../domain/canonical.ts';
 import type { Change } from '../domain/effect.ts';
@@ -9,7 +9,7 @@ import { isSecretMember, withoutSecrets } from '../domain/secrets.ts';
 /** Services' specs lie a handful of levels deep. */
 export const PATCH_DEPTH_MAX = 32;
 
-/** The document as patched: members of `null` are taken away, objects merged, all else replaced. */
+/** The patched document: members that are `null` in the patch are removed, objects merged, all others replaced. */
 export function mergePatch(document: Fact | undefined, patch: Fact): Fact {
   if (!isFacts(patch)) return patch;
   const merged = new Map(Object.entries(isFacts(document) ? document : {}));
@@ -32,7 +32,7 @@ function withoutNulls(value: Fact): Fact {
   return Object.fromEntries(kept.map(([key, member]) => [key, withoutNulls(member)]));
 }
 
-/** What differs, member by member; lists are compared whole. Secret values show as `[dropped]`. */
+/** The differences, member by member; lists are compared whole. Secret values show as `[dropped]`. */
 export function changesBetween(before: Fact | undefined, after: Fact | undefined): Change[] {
   return differences(before, after, [], false);
 }
@@ -52,7 +52,7 @@ function shown(value: Fact = null, isSecret: boolean): Fact {
   return withoutSecrets(value, { instead: () => DROPPED }).value ?? null;
 }
 
-/** Every value that a patch sets, with its path; `null`: it is taken away. An empty object counts as a value. */
+/** Every value that a patch sets, with its path; `null`: it is removed. An empty object counts as a value. */
 export function settingsOfPatch(patch: Fact, path: string[] = []): { path: string[]; value: Fact }[] {
   if (!isFacts(patch) || Object.keys(patch).length === 0) return [{ path, value: patch }];
   return Object.entries(patch).flatMap(([key, value]) => settingsOfPatch(value, [...path, key]));

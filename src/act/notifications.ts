@@ -1,4 +1,4 @@
-// act: what an intent that is done sends to webhooks: written to the outbox with the intent's outcome, delivered afterwards.
+// act: the notifications of an intent that is done: written to the outbox with the intent's outcome, delivered afterwards.
 import type { Action } from '../domain/action.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { Notification } from '../domain/notification.ts';

@@ -1,4 +1,4 @@
-// act: what earlier runs left: intents planned but never sent, sent without an outcome, and doubts.
+// act: open intents of earlier runs: planned but never sent, sent without an outcome, and doubts.
 // A doubt is resolved by reading back after the quiet period; at most one retry, and only after two agreeing reads.
 import type { Action, ReadBack } from '../domain/action.ts';
 import type { CheckName } from '../domain/check.ts';
@@ -12,8 +12,8 @@ import { record, withdraw } from './settle.ts';
 import { targetFacts } from './target-facts.ts';
 
 /**
- * To be called before anything else of a run: nothing stays `planned` or `sent`, and doubts that read back as done are
- * confirmed. What a doubt needs beyond that waits for the run's own look (`resolveDoubts`).
+ * Called first in a run: afterwards no intent is `planned` or `sent`, and doubts that read back as done are confirmed. Any further
+ * step of a doubt waits until the run has read the fleet (`resolveDoubts`).
  */
 export async function resolveLeftovers(context: ActContext): Promise<void> {
   for (const intent of await context.store.intentsIn('planned')) {
@@ -45,7 +45,7 @@ async function settleUnread(context: ActContext, intent: Intent, outcome: Settle
 
 /**
  * Resolves the doubts whose quiet period is over, with rules, windows and joined records as this run knows them.
- * INVARIANT: called after the run's own look at the fleet; before it, a window is empty and would tell a false verdict.
+ * INVARIANT: called after the run has read the fleet; before that, windows are empty and would give a false verdict.
  */
 export async function resolveDoubts(context: ActContext): Promise<void> {
   for (const intent of await quietDoubts(context)) await resolveOne(context, intent);
@@ -61,7 +61,7 @@ function isQuietOver(context: ActContext, intent: Intent): boolean {
   return waitedMs(context, intent) >= context.settings.quietMs;
 }
 
-/** At the least: after a jump of the wall clock the quiet period is waited for anew. */
+/** A lower bound: after a jump of the wall clock the quiet period starts again. */
 function waitedMs({ steady }: ActContext, { sentAt, createdAt }: Intent): number {
   return elapsedMs(steady.read(), sentAt ?? createdAt);
 }
@@ -92,7 +92,7 @@ async function resolveOne(context: ActContext, intent: Intent): Promise<void> {
   const action = context.actions.get(intent.action);
   if (!action) return parkUnknownAction(context, intent);
   let back = await readOrWarn(context, action, intent);
-  // What calls nobody is done with the commit of its outcome: there is nothing to wait for.
+  // An action that calls nobody is done with the commit of its outcome: there is nothing to wait for.
   if (action.changesFleet && back?.state === 'otherwise' && (await isWaitedOut(context)))
     back = await readOrWarn(context, action, intent);
   if (back === undefined) return;
@@ -103,7 +103,7 @@ async function resolveOne(context: ActContext, intent: Intent): Promise<void> {
   else await sendAndSettle(context, action, intent, back, true);
 }
 
-/** Nothing of it can be read or sent: it needs a person, where the run answers for its rules. */
+/** Its target cannot be read and it cannot be sent: it needs a person, if the run judges its rules. */
 async function parkUnknownAction(context: ActContext, intent: Intent): Promise<void> {
   const isJudged = intent.basis.every(({ rule }) => context.canJudge(rule));
   if (isOpen(context.mode) && isJudged) await settleUnread(context, intent, 'parked', noSuchAction(intent));
@@ -138,7 +138,7 @@ export async function settleDoubtsOnce(context: ActContext): Promise<void> {
   const leftMs = () => settings.quietMs - Math.min(...doubts.map((intent) => waitedMs(context, intent)));
   let waitMs = leftMs();
   log.info({ doubts: doubts.length, waitMs }, 'waiting for the quiet period, to read back what is in doubt');
-  // A timer may fire early, and a jump begins the period anew; a clock that keeps jumping is not waited for.
+  // A timer may fire early, and a jump starts the period again. A clock that keeps jumping is not waited for.
   for (let waits = 0; waitMs > 0 && waits < WAITS_MAX; waits += 1) {
     await clock.sleep(Math.min(Math.ceil(waitMs), settings.quietMs), signal);
     waitMs = leftMs();

@@ -1,27 +1,27 @@
 // act: the spec inside a service's record: JSON as text, HTML-escaped by some servers. In: a record as read. Out: the spec
-// with its integers exact, ready to be sent back whole, secrets and all: so it is never kept, logged or audited.
+// with its integers exact, ready to be sent back whole. It includes secrets, so it is never stored, logged or audited.
 import { parse } from 'lossless-json';
 import { type Fact, type Facts, isFacts, own } from '../domain/facts.ts';
 import { exactNumber, unescapeHtml } from '../domain/json-in-text.ts';
 
 const TEXT_MAX = 1_000_000;
 
-/** Undefined when the record has none that can be read. */
+/** Undefined when the record has no readable spec. */
 export function specOfRecord(record: Facts): Facts | undefined {
   return specOf(own(record, 'ServiceSpec'));
 }
 
-/** The same of the field's value alone. */
+/** The same for the field's value only. */
 export function specOf(text: Fact | undefined): Facts | undefined {
   if (isFacts(text)) return text;
   if (typeof text !== 'string' || text.length > TEXT_MAX) return undefined;
-  // What parses as it is may hold `&amp;` of its own: only text that does not parse was escaped as a whole.
+  // Text that parses may contain its own `&amp;`: only text that does not parse was escaped as a whole.
   return parseObject(text) ?? parseObject(unescapeHtml(text));
 }
 
 function parseObject(text: string): Facts | undefined {
   try {
-    // The plain parser does not recurse: what is nested too deep never reaches the other.
+    // The plain parser does not recurse: text that is nested too deep never reaches the other parser.
     JSON.parse(text);
     const value = parse(text, undefined, exactNumber) as Fact;
     return isFacts(value) ? value : undefined;

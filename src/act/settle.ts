@@ -1,5 +1,5 @@
 // act: from an answer to an outcome, with the claims that follow it, in one commit.
-// A ban is done when it reads back as wanted; an answer that says so and a target that does not is a doubt.
+// A ban is done when it reads back as wanted. If the answer reports success and the target does not show it, it is a doubt.
 import type { ActStore } from '../domain/act-store.ts';
 import type { Action, ReadBack } from '../domain/action.ts';
 import type { AuditKind } from '../domain/audit-entry.ts';
@@ -24,7 +24,13 @@ export async function settle(
   switch (answer.kind) {
     case 'doubtful':
       if (fresh.state === 'unreadable')
-        return record(context, action, intent, 'parked', `${answer.text}; the server does not say whether it was done`);
+        return record(
+          context,
+          action,
+          intent,
+          'parked',
+          `${answer.text}; the server does not report whether it was done`,
+        );
       return record(context, action, intent, 'unknown', answer.text);
     case 'failed': {
       const attempts = intent.attempts + 1;
@@ -47,19 +53,21 @@ async function doubtAfter(context: ActContext, action: Action, intent: Intent): 
   if (!action.changesFleet) return undefined;
   try {
     const back = await action.readBack(context.api, intent.target, intent.settings);
-    return back.state === 'as_intended' || back.state === 'unreadable' ? undefined : 'it does not read back so yet';
+    return back.state === 'as_intended' || back.state === 'unreadable'
+      ? undefined
+      : 'it does not read back as wanted yet';
   } catch (error) {
     return `it could not be read back: ${lineOf(error)}`;
   }
 }
 
-/** It was so before any call: somebody else's doing, which is not claimed; undone by somebody else, nothing is left to claim. */
+/** The target was in that state before any call: somebody else did it, so it is not claimed. If they undid it, no claim is left. */
 export async function recordFound(context: ActContext, action: Action, intent: Intent, fresh: ReadBack): Promise<void> {
-  const note = 'it was so already when it was read again: nothing was called';
+  const note = 'the target was already in the wanted state when it was read again: nothing was called';
   await record(context, action, intent, 'confirmed', note, fresh.evidence, intent.undo);
 }
 
-/** Commits an outcome with its audit entry and, unless it is not Trustward's doing, its claims. */
+/** Commits an outcome with its audit entry and, if Trustward did it, its claims. */
 export async function record(
   context: ActContext,
   action: Action,
@@ -92,7 +100,7 @@ export async function record(
     ],
   });
   const fields = { intent: id, action: action.name, target, outcome };
-  // What changes nothing has no other effect than to be read: here, in the report and in the audit.
+  // An action that changes nothing is only shown: here, in the report and in the audit.
   if (!action.changesFleet && done)
     context.log.warn(
       { ...fields, rules: intent.basis.map((basis) => basis.rule) },
@@ -103,8 +111,8 @@ export async function record(
 }
 
 /**
- * Doing ends all claims that the opposite action has on the target: nobody else ended them. Where there was none, it opens a
- * claim for every episode. Where the target is gone, every claim on it ends.
+ * A done action ends all claims that the opposite action has on the target: nobody else ended them. If there was none, it opens a
+ * claim for every episode. If the target is gone, every claim on it ends.
  */
 export async function claimsAfter(
   context: Pick<ActContext, 'clock' | 'ids' | 'actions'> & { store: Pick<ActStore, 'openClaimsOn'> },
@@ -120,7 +128,7 @@ export async function claimsAfter(
         isSameTarget(claim, intent, context.actions) && (action.removesTarget || claim.action === action.inverse),
     )
     .map((claim): Claim => ({ ...claim, status: intent.released ? 'released' : 'ended', endedAt: nowMs }));
-  // Where it ended claims it took back what Trustward did: undoing it would bring that about anew, though its trouble is over.
+  // If it ended claims, it took back what Trustward did: undoing it would do that again, although its match is over.
   if (intent.undo || action.removesTarget || opposite.length > 0) return opposite;
   const claimed = new Set(open.filter(({ action }) => action === intent.action).map((claim) => claim.episodeId));
   // An episode may have adopted a claim while its own intent was in doubt: one is enough.
@@ -157,7 +165,7 @@ export function claimNote(claim: Claim) {
   return { kind, body: { claim: id, rule, subject: subjectId, action, target, intent: intentId } };
 }
 
-/** Gives an intent up before any call; its decisions get the reason as their new answer. */
+/** Withdraws an intent before any call; its decisions get the reason as their new answer. */
 export async function withdraw(context: ActContext, intent: Intent, refusal: Refusal): Promise<void> {
   const { id, action, target } = intent;
   await context.store.withdraw({

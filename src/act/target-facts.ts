@@ -1,5 +1,5 @@
-// act: what checks are told of an intent before a call. In: the intent, its target as just read. Out: the facts, asked of the store at
-// this moment and by target: an earlier call of the same run, or a person's word since it was decided, counts. It changes nothing.
+// act: the facts that checks get about an intent before a call. In: the intent, its target as just read. Out: the facts, asked of the
+// store at this moment and by target: an earlier call of the same run, or a later operator command, counts. It changes nothing.
 import type { Action, ReadBack } from '../domain/action.ts';
 import { attemptsAllowed, ceilingSubject } from '../domain/ceiling.ts';
 import type { BasisFacts, ClaimFacts, TargetFacts } from '../domain/check.ts';
@@ -33,7 +33,7 @@ export async function targetFacts(context: ActContext, intent: Intent, read: Rea
     failures: { count: counts.failures, max: settings.runFailuresMax },
     ...(await exemptionOf(context, intent, fresh.records)),
     ...(await factsInStore(context, action, intent, fresh)),
-    // Last: what a person says while all else is read counts.
+    // Read last: a person's command that comes while the rest is read counts.
     stop: await store.stop(),
     isStopping: signal.aborted,
   };
@@ -54,7 +54,7 @@ async function exemptionOf(
 
 type FactsInStore = Pick<TargetFacts, 'basis' | 'claims' | 'doubt' | 'refused' | 'room'>;
 
-/** What changes nothing outside has no target that claims, doubts or ceilings could be about. */
+/** An action that changes nothing outside has no target that claims, doubts or ceilings could be about. */
 async function factsInStore(
   context: ActContext,
   action: Action,
@@ -86,7 +86,7 @@ async function factsInStore(
   };
 }
 
-/** Of an action that this version does not have only the target's text is known: that it is the same is enough. */
+/** For an action that this version does not have, only the target's text is known: an equal text is enough. */
 function mayHaveChanged(other: Intent, intent: Intent, actions: ActContext['actions']): boolean {
   const action = actions.get(other.action);
   return action === undefined || (action.changesFleet && isSameTarget(other, intent, actions));
@@ -97,7 +97,7 @@ function ruleFacts(context: ActContext, { rule, ruleHash, subjectId, episodeId, 
   return { rule, ruleHash, subjectId, episodeId, facts, ...now };
 }
 
-/** The record of the subject among those just read: matched again here by key. */
+/** The subject's record among those just read, found by key. */
 function recordFacts(
   { recheck }: ActContext,
   { rule, subjectId }: IntentBasis,
@@ -108,7 +108,7 @@ function recordFacts(
   return { record, verdict: record && recheck(rule, record) };
 }
 
-/** Its episode may have seen the target done by whoever's doing, or seen a person reverse it. */
+/** Its episode may have seen the target in its state, no matter who changed it, or seen a person reverse it. */
 function episodeFacts(
   { action, target }: Intent,
   { episodeId }: IntentBasis,

@@ -1,6 +1,6 @@
 // decide, third step: every proposal gets its answer: the first refusal of the checks of deciding, in their order, or `act`.
-// In: proposals. Out: each with its answer. A check is asked of all proposals before the next one is, since some answers rest on what
-// the others were given. Pure.
+// In: proposals. Out: each with its answer. Each check is asked of all proposals before the next check is, since some answers depend
+// on those of other proposals. Pure.
 import type { CheckName, TargetFacts } from '../domain/check.ts';
 import { CHECKS } from './checks/ask.ts';
 import { LISTS } from './checks/stages.ts';
@@ -12,7 +12,7 @@ import { type Proposal, unanswered, weighable } from './proposal.ts';
 import { targetFacts } from './target-facts.ts';
 import { type Weigh, weighCeilings, weighLimits, weighOwners } from './together.ts';
 
-/** What the proposals that a check is asked of mean to each other, added to their facts before it is asked. */
+/** Facts that depend on other proposals, added before the check that needs them is asked. */
 const WEIGH: { readonly [check in CheckName]?: Weigh } = {
   'whole-undo': weighUndoParts,
   conflict: weighRivals,

@@ -1,5 +1,5 @@
-// decide: the book of claims. An episode's wish that a target be in a state stands until the episode ends.
-// In: the claims that stand. Out: those that changed, with notes for the audit. Why they change, observations and undo-wishes say.
+// decide: the book of claims. A claim records that an episode needs a target in a state; it holds until the episode ends.
+// In: the open claims. Out: those that changed, with notes for the audit. observations.ts and undo-proposals.ts decide why they change.
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { ClaimFacts } from '../domain/check.ts';
 import type { Claim } from '../domain/claim.ts';
@@ -13,7 +13,7 @@ export class Claims {
   private readonly byId = new Map<string, Claim>();
   private readonly idsByTarget = new Map<string, Set<string>>();
   private readonly written = new Map<string, Claim>();
-  /** INVARIANT: a dry run reasons as a live one would, but opens and ends no claim: these are acting state. */
+  /** INVARIANT: a dry run decides as a live one would, but opens and ends no claim: claims are acting state. */
   readonly isLive: boolean;
   readonly notes: AuditNote[] = [];
 
@@ -33,14 +33,14 @@ export class Claims {
     return [...this.byId.values()].filter(isOpen);
   }
 
-  /** On the target of this action, whatever they claim of it. */
+  /** The claims on the target of this action, in whichever state they need it. */
   openOn(aim: ActionOnTarget): Claim[] {
     return [...(this.idsByTarget.get(targetKey(aim, this.input.traits)) ?? [])]
       .map((id) => this.byId.get(id) as Claim)
       .filter(isOpen);
   }
 
-  /** The same for checks. */
+  /** The same claims, in the form that checks read. */
   factsOn(aim: ActionOnTarget): ClaimFacts[] {
     return this.openOn(aim).map(({ rule, action, episodeId, status }) => {
       const isOver = this.followed.episodes.get(episodeId)?.state === 'closed';
@@ -56,7 +56,7 @@ export class Claims {
     else this.idsByTarget.set(key, new Set([claim.id]));
   }
 
-  /** A missing or `off` rule orphans its claims; when it is back, they stand again. */
+  /** A missing or `off` rule orphans its claims. When the rule is back, they are `standing` again. */
   orphan(): void {
     for (const claim of this.open()) {
       const active = this.input.activeRules.has(claim.rule);
@@ -65,7 +65,7 @@ export class Claims {
     }
   }
 
-  /** What is wished is claimed already, by an intent for another episode: this wish's episode claims it too. */
+  /** An intent for another episode already claims what is proposed: the proposal's episode claims it too. */
   adopt(proposal: Proposal, from: Claim): void {
     const claim: Claim = {
       ...from,
@@ -83,7 +83,7 @@ export class Claims {
     this.notes.push({ kind: 'claim.opened', body: { ...bodyOf(claim), adoptedFrom: from.id } });
   }
 
-  /** Claims end without a call: nothing is wished any more, which is the answer to whoever looked for a wish to undo. */
+  /** Ends claims without a call. Returns no proposals: this is the answer to the search for proposals to undo. */
   endAll(claims: Claim[], reason: string): [] {
     for (const claim of claims) this.change(claim, 'ended', reason);
     return [];

@@ -1,4 +1,4 @@
-// decide: verdicts + standing state → episodes, claims, decisions, and what is to be done. Pure.
+// decide: verdicts + open state → episodes, claims, decisions, and what is to be done. Pure.
 // The order of the questions is the design's (section 4); the first that applies is the decision's recorded reason.
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Decision } from '../domain/decision.ts';
@@ -30,7 +30,7 @@ export function decide(input: DecideInput): Decided {
   for (const proposal of proposals) observations.observe(proposal);
   observations.observeReversals(known);
   observations.heedReversals(proposals);
-  // What a person did to one target of an episode holds for all that it wishes.
+  // What a person did to one target of an episode holds for all its proposals.
   for (const proposal of proposals) proposal.episode = observations.episodeNow(proposal);
   proposals.push(...new UndoProposals(input, followed, claims, known).all());
   answer(proposals, claims, input);
@@ -66,20 +66,20 @@ function draftsToAct(
   isUnchanged: (proposal: Proposal) => boolean,
 ): DraftToAct[] {
   const acting = proposals.filter((proposal) => proposal.answer?.decision === 'act');
-  // A rule in dry-run never shares an intent with one that enforces: it would gain a claim on what the other did. NamedReason by
-  // the rules' own modes, so that a dry run has the intents of a live one.
+  // A rule in dry-run never shares an intent with one that enforces: it would gain a claim on what the other did. They are separated
+  // by the rules' own modes, so that a dry run has the intents of a live one.
   return MODES.flatMap((ownMode) =>
     merged(acting.filter((proposal) => proposal.ownMode === ownMode)).map((group) => ({
       draft: draftOf(group, idOf),
       mode: (group[0] as Proposal).mode,
-      // Only a live act continues a failed intent: a dry one says what would be done, and has an intent of its own.
+      // Only a live act continues a failed intent. A dry one shows what would be done, and has an intent of its own.
       retryOf: group.find((proposal) => isLive(proposal.mode) && proposal.intent !== undefined)?.intent?.id,
       carried: group.every(isUnchanged),
     })),
   );
 }
 
-/** In a dry run all that a person or a live run would do, by rules of mode `approve` and `enforce`; else what waits. */
+/** In a dry run: all that a person or a live run would do, by rules of mode `approve` and `enforce`. Otherwise: what waits for approval. */
 function plannedIntents(
   proposals: readonly Proposal[],
   idOf: (proposal: Proposal) => string,
@@ -90,7 +90,7 @@ function plannedIntents(
     if (!answer || isOnTrial(ownMode)) return false;
     return isPlannable(answer) && (answer.decision === 'hold' || !live);
   });
-  // What one rule would do by itself does not wait because another rule's equal wish does: a live run has two intents too.
+  // A proposal that may act does not wait because another rule's equal proposal waits: a live run has two intents too.
   const [held, acting] = [sealed.filter(isHeld), sealed.filter((proposal) => !isHeld(proposal))];
   return [...merged(held), ...merged(acting)].map((group) => {
     const draft = draftOf(group, idOf);
@@ -111,8 +111,8 @@ function isHeld({ answer }: Proposal): boolean {
 }
 
 /**
- * Equal wishes (one action, one target) of several rules or subjects are one intent.
- * INVARIANT: undoings are never among others: they rest on a trouble that is gone.
+ * Equal proposals (one action, one target) of several rules or subjects are one intent.
+ * INVARIANT: undos are grouped apart: they are based on a match that has ended.
  */
 function merged(proposals: readonly Proposal[]): Proposal[][] {
   const groups = new Map<string, Proposal[]>();

@@ -1,5 +1,5 @@
-// decide, after the answers: what each deletion takes, for the person who approves it. In: wishes with answers, claims, the
-// snapshot's devices. Out: each such wish with who loses what, and which claims end with it. Deletions of one plan count
+// decide, after the answers: what each deletion takes, for the person who approves it. In: answered proposals, claims, the
+// snapshot's devices. Out: each such proposal with who loses what, and which claims end with it. Deletions of one plan count
 // together: a user who loses one device by each is left without any, though none of them alone would do it. Pure.
 import { deletionOf, deletionTarget, type OwnersView } from '../domain/deletion.ts';
 import type { Fleet, FleetDevice } from '../domain/fleet.ts';
@@ -24,7 +24,7 @@ export function describeDeletions(proposals: readonly Proposal[], fleet: Fleet):
   }
 }
 
-/** With the target goes what is claimed of it: a device that is not there any more is not banned, and may be registered anew. */
+/** Claims on the target end with it: a deleted device is no longer banned, and may be registered again. */
 export function describeEnds(proposals: readonly Proposal[], claims: Claims): void {
   for (const proposal of proposals.filter(({ traits }) => traits.removesTarget)) {
     const open = claims.openOn(aimOf(proposal));
@@ -48,12 +48,12 @@ function describeDeletion(
     },
     losesThisToo: (owner) => taken.has(serial, owner),
   };
-  // A list of devices that cannot be trusted says nothing of who else has this one.
+  // An untrusted list of devices does not show who else has this one.
   const told = known || email === undefined ? devices : [];
   return { devices: told, deletion: deletionOf(email, told, view) };
 }
 
-/** What the deletions of one plan take. */
+/** What the deletions of one plan take together. */
 class Taken {
   private readonly whole = new Set<string>();
   private readonly mappings = new Map<string, Set<string>>();
@@ -71,7 +71,7 @@ class Taken {
   }
 }
 
-/** A user of a user's rule is asked by the own record. */
+/** The user of a user rule is known by their own record. */
 function ownersOf(proposals: readonly Proposal[], fleet: Fleet): Set<string> {
   const devices = proposals.flatMap(({ summary }): FleetDevice[] =>
     summary.kind === 'device' ? fleet.devicesOf(summary.serial) : [],

@@ -1,5 +1,5 @@
-// decide: what earlier runs said of a target, as far as this one cannot ask again: what rules that are not judged now still wish
-// of it, and which wish was given up at its last look. In: the decisions in force. Out: answers for one-target.ts. Pure.
+// decide: earlier runs' answers about a target that this run cannot ask again: what rules that are not judged now still propose,
+// and which proposal preflight withdrew. In: the decisions in force. Out: answers for one-target.ts. Pure.
 import type { ActionTraits } from '../domain/action.ts';
 import type { ReasonCode, StoredDecision } from '../domain/decision.ts';
 import { intentKey, isDone } from '../domain/intent.ts';
@@ -13,7 +13,7 @@ export type EarlierAnswersInput = Pick<
   'judged' | 'activeRules' | 'traits' | 'openState' | 'said' | 'runMode' | 'daemonMode'
 >;
 
-/** A wish of a rule that this run does not judge. */
+/** A proposal of a rule that this run does not judge. */
 export interface ProposalInForce {
   rule: { id: string };
   traits: ActionTraits;
@@ -22,7 +22,7 @@ export interface ProposalInForce {
   said: StoredDecision;
 }
 
-/** Answers of a wish that would be weighed again: what comes before a conflict in the design's order is not among them. */
+/** Answers of a proposal that would be weighed again: from the shared serial number on, in the order of deciding. */
 const WEIGHED: ReadonlySet<ReasonCode> = new Set([
   'serial_shared',
   'conflict',
@@ -37,7 +37,7 @@ const WEIGHED: ReadonlySet<ReasonCode> = new Set([
   'stopped',
 ]);
 
-/** What the last look says of a target as it is: the next one says the same while the list and the single record disagree. */
+/** Preflight refusals that recur while the list and the single record disagree. */
 const LASTING: ReadonlySet<ReasonCode> = new Set(['drifted', 'impossible_target', 'already_so']);
 
 export class EarlierAnswers {
@@ -57,14 +57,14 @@ export class EarlierAnswers {
     }
   }
 
-  /** Of rules that are not judged in this run: over chosen rules, or with a source that could not be read. */
+  /** Proposals of rules that this run does not judge: they were not chosen, or a source could not be read. */
   on(aim: ActionOnTarget): readonly ProposalInForce[] {
     return this.inForce.get(targetKey(aim, this.input.traits)) ?? [];
   }
 
   /**
-   * Whether it acts by itself, and was withdrawn the last time for what the next look will find again: nothing irreversible is
-   * gained by waiting for it. What a person is asked for keeps others waiting: that person can say no.
+   * Whether it acts by itself, and preflight withdrew it for a reason that will recur. A deletion gains nothing by waiting for it.
+   * A proposal that a person is asked about keeps others waiting: that person can reject it.
    */
   wasGivenUp(proposal: Proposal): boolean {
     const { runMode, daemonMode } = this.input;
@@ -74,7 +74,7 @@ export class EarlierAnswers {
   }
 
   private noteGivenUp(said: StoredDecision): void {
-    // Deciding says `already_so` as well, of what a live intent did: one that was given up is not live.
+    // Deciding answers `already_so` as well, where a live intent did it. A withdrawn intent is not live.
     if (said.decision !== 'skip' || said.intentId === undefined || !LASTING.has(said.reason)) return;
     if (said.reason === 'already_so' && this.input.openState.intents.some(({ id }) => id === said.intentId)) return;
     this.givenUp.set(wordKey(said.rule, said.subject.id, said), said);
@@ -87,20 +87,20 @@ export class EarlierAnswers {
     if (!undo && (said.episodeId === undefined || !open.has(said.episodeId))) return;
     if (this.isAnswered(said)) return;
     const key = keyOf(traits, said.target, traits.target.settingsOf?.(said.subject) ?? {});
-    // Capped, its rule says more than that.
+    // The stored mode of a capped decision is lower than its rule's own mode.
     const ownMode = said.cappedBy === undefined ? said.mode : 'approve';
     const proposal = { rule: { id: said.rule }, traits, ownMode, undo, said };
     this.inForce.set(key, [...(this.inForce.get(key) ?? []), proposal]);
   }
 
-  /** Rejected, or not to be tried again by itself. */
+  /** A person rejected it, or it is parked and not tried again by itself. */
   private isAnswered({ action, target, episodeId, outcome }: StoredDecision): boolean {
     if (outcome === 'parked') return true;
     return this.input.openState.rejected.has(intentKey({ action, target, basis: [{ episodeId: episodeId ?? '' }] }));
   }
 }
 
-/** It has its state: it stands against the opposite, and is not about to be done. */
+/** The target is already in its state: it opposes the contrary proposal, and is not about to be done. */
 export function isSo({ said: { reason, outcome } }: ProposalInForce): boolean {
   return reason === 'already_so' || isDone({ outcome });
 }
@@ -109,7 +109,7 @@ export function isStillToBeDone(other: ProposalInForce): boolean {
   return !isSo(other) && other.said.reason !== 'conflict' && other.said.reason !== 'drifted';
 }
 
-/** One decision in force for each. */
+/** One key for each decision in force. */
 export function wordKey(
   rule: string,
   subject: string,

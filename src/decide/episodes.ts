@@ -18,13 +18,13 @@ export interface FollowedMatch {
 
 export interface FollowedEpisodes {
   matches: FollowedMatch[];
-  /** What this run saw of subjects with an open episode or claim but no match, by `rule subject`. */
+  /** What this run saw of subjects that have an open episode or claim but do not match, by `rule subject`. */
   others: Map<string, OpenVerdict>;
-  /** Every episode known in this run by id, as it is now. */
+  /** Every episode known in this run by id, in its current state. */
   episodes: Map<string, Episode>;
-  /** `rule subject` of those that are not closed, as it is now. */
+  /** `rule subject` of the episodes that are currently not closed. */
   open: Set<string>;
-  /** Those that this run changed, by id. */
+  /** The episodes that this run changed, by id. */
   changed: Map<string, Episode>;
   notes: AuditNote[];
 }
@@ -116,7 +116,7 @@ function unmatched(input: DecideInput, rule: Rule, before: Episode, verdict: Ver
   if (!isTrusted(rule, input)) return frozen(before, input.nowMs);
   if (verdict === 'no_match') return clearing(before, rule, input.nowMs);
   if (verdict !== undefined) return { ...frozen(before, input.nowMs), absentSince: undefined };
-  // A list that was not read says nothing about who is absent from it.
+  // A list that was not read does not show who is absent from it.
   if (input.sources[SOURCE_OF[rule.subject]].state !== 'read') return frozen(before, input.nowMs);
   const absentSince = Math.min(before.absentSince ?? input.nowMs, input.nowMs);
   if (input.nowMs - absentSince >= input.settings.goneAfterMs) return closed(before, 'gone', input.nowMs);
@@ -141,7 +141,7 @@ function opened(input: DecideInput, rule: Rule, match: Match): Episode {
   };
 }
 
-/** A time ahead of now was written before the clock was set back: what is counted from it starts again. */
+/** A time in the future was written before the clock was set back: what is counted from it starts again. */
 function matchingAgain(before: Episode, now: number): Episode {
   if (before.state === 'matching' && before.matchingSince <= now) return before;
   return { ...before, state: 'matching', stateSince: now, matchingSince: now, absentSince: undefined };
@@ -168,7 +168,7 @@ function closedNote({ id, rule, subject, since, closeReason }: Episode): AuditNo
   };
 }
 
-/** Notes an episode as it is now; only what differs from before is written. */
+/** Records an episode's current state; only what differs from before is written. */
 function keep(followed: FollowedEpisodes, before: Episode | undefined, after: Episode): Episode {
   followed.episodes.set(after.id, after);
   if (before === undefined || !sameEpisode(before, after)) followed.changed.set(after.id, after);

@@ -1,20 +1,20 @@
 // decide: the one answer to "is this exempt?". Exemptions in force and the parties of an action come in; the exemption that
-// protects one of them goes out. Deciding, the last look before a call, applying and explaining all ask here. Pure.
+// protects one of them goes out. Deciding, preflight, applying and explaining all ask here. Pure.
 import { type Exemption, isInForce, type Selector } from '../domain/exemption.ts';
 import { type Facts, ownText, ownTexts } from '../domain/facts.ts';
 import type { Fleet, FleetDevice } from '../domain/fleet.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import { groupsOf, type SubjectSummary } from '../domain/target.ts';
 
-/** One whom an action touches: a device of the serial number, an owner of it, the user or service itself. */
+/** What an action touches: a device of the serial number, an owner of it, the user or service itself. */
 export interface Party {
   kind: SubjectKind;
   id: string;
-  /** What selectors are compared with, by field. */
+  /** The values that selectors are compared with, by field. */
   fields: { [field: string]: readonly string[] };
 }
 
-/** By lower-case e-mail: the owners whose records are known, for selectors of `Groups` and `Name`. */
+/** The owners whose records are known, by lower-case e-mail address, for selectors of `Groups` and `Name`. */
 export type OwnerFacts = ReadonlyMap<string, Facts>;
 
 export class Exemptions {
@@ -28,7 +28,7 @@ export class Exemptions {
     return this.inForce.length === 0;
   }
 
-  /** The exemption that protects any of the parties; the one that lasts longest when several do. */
+  /** The exemption that protects any of the parties. If several do, the one that lasts longest. */
   protecting(parties: readonly Party[]): Exemption | undefined {
     const found = this.inForce.filter((exemption) => parties.some((party) => covers(exemption, party)));
     return found.sort((a, b) => b.expiresAt - a.expiresAt || (a.id < b.id ? -1 : 1))[0];
@@ -39,12 +39,12 @@ export class Exemptions {
     return this.inForce.some(({ subject, selector }) => (subject ?? selector)?.kind === 'user');
   }
 
-  /** Whether more of an owner than the e-mail address has to be known. */
+  /** Whether more than an owner's e-mail address has to be known. */
   get asksForOwnerRecords(): boolean {
     return this.inForce.some(({ selector }) => selector?.kind === 'user' && selector.field !== 'Email');
   }
 
-  /** Whether a user's record is one that some exemption is about, so that it has to be kept. */
+  /** Whether some exemption names this user's record, so that it has to be kept. */
   concernsUser(record: Facts): boolean {
     const party = partyOfRecord('user', record);
     return this.inForce.some((exemption) => covers(exemption, party));
@@ -61,14 +61,14 @@ function selects({ kind, field, value }: Selector, { fields }: Party): boolean {
   return values.some((one) => sameText(kind, value, one));
 }
 
-/** Servers differ in the case of what belongs to people; all else is exact. */
+/** Servers differ in the case of people's values. All other values are compared exactly. */
 function sameText(kind: SubjectKind, a: string, b: string): boolean {
   return kind === 'user' ? a.trim().toLowerCase() === b.trim().toLowerCase() : a === b;
 }
 
 /**
- * Everybody whom an action on a matched subject touches: all devices of the serial number, and their owners. `serial`: which one of
- * a user's the action hits; undefined when it is about the user alone.
+ * All parties that an action on a matched subject touches: the devices of the serial number, and their owners. `serial`: which of a
+ * user's serial numbers the action hits; undefined when it is about the user alone.
  */
 export function partiesOfSubject(
   summary: SubjectSummary,
@@ -88,7 +88,7 @@ export function partiesOfSubject(
   return serial === undefined ? [user] : [user, ...partiesOfSerial(serial, fleet.devicesOf(serial), owners, [])];
 }
 
-/** The same of records just read: devices of a serial number, a user or a service, told apart by their keys. */
+/** The same from records just read: devices of a serial number, a user or a service, distinguished by their keys. */
 export function partiesOfRecords(records: readonly Facts[], owners: OwnerFacts): Party[] {
   return records.flatMap((record) => {
     if (Object.hasOwn(record, 'ServiceID')) return [partyOfRecord('service', record)];

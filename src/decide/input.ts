@@ -23,9 +23,9 @@ export interface DecideSettings {
   ceilings: CeilingSettings;
   /** A subject gone from trusted snapshots for this long closes its episodes as `gone`. */
   goneAfterMs: number;
-  /** After an attempt, reads may be stale for this long: no reversal is told from them. */
+  /** After an attempt, reads may be stale for this long: no reversal is concluded from them. */
   quietMs: number;
-  /** More devices than these under one serial number are held. */
+  /** A serial number with more devices than this is held. */
   serialDevicesMax: number;
   /** Serial numbers that name no device, compared without case. */
   placeholderSerials: readonly string[];
@@ -35,13 +35,13 @@ export interface DecideInput {
   runMode: Mode;
   daemonMode: Mode;
   nowMs: number;
-  /** As of when this run began to read. */
+  /** When this run began to read. */
   steady: SteadyReading;
   /** Rules judged in this run. */
   judged: readonly Rule[];
-  /** Rules of this run that could not be judged, a source they need being unreadable. */
+  /** Rules of this run that could not be judged because a source they need was unreadable. */
   unjudged: readonly Rule[];
-  /** Ids of all active rules that are not `off`, also those outside this run: others' claims are orphaned. */
+  /** Ids of all active rules that are not `off`, including those outside this run. Claims of any other rule are orphaned. */
   activeRules: ReadonlySet<string>;
   traits: ReadonlyMap<ActionName, ActionTraits>;
   judgements: readonly Judgement[];
@@ -50,9 +50,9 @@ export interface DecideInput {
   /** Undefined when nothing asks for them, or the server does not list them. */
   bundles?: Bundles | undefined;
   openState: OpenState;
-  /** Decisions in force, where none of them is to be carried: for what only they tell. Those of `openState` unless given. */
+  /** Decisions in force for a what-if, which reconciles none of them but needs what only they record. Default: those of `openState`. */
   said?: readonly StoredDecision[];
-  /** Owners whom some exemption is about, for selectors of more than their e-mail address. */
+  /** Records of owners that some exemption names by more than their e-mail address. */
   exemptOwners?: OwnerFacts;
   ids: Ids;
   settings: DecideSettings;
@@ -63,7 +63,7 @@ export interface DraftToAct {
   draft: IntentDraft;
   mode: Mode;
   retryOf: string | undefined;
-  /** Every decision of this draft is carried from an earlier run, unchanged: nothing new is to be written for it. */
+  /** Every decision of this draft is unchanged since an earlier run: nothing new is written for it. */
   carried: boolean;
 }
 
@@ -71,14 +71,14 @@ export interface Decided {
   /** Episodes and claims that changed. */
   episodes: Episode[];
   claims: Claim[];
-  /** New and changed decisions. Those of `acts` have no intent yet. */
+  /** New and changed decisions. Decisions of `acts` have no intent yet. */
   decisions: Decision[];
-  /** Ids of decisions in force until now that are not made any more. */
+  /** Ids of decisions that were in force and are no longer made. */
   ended: string[];
   acts: DraftToAct[];
-  /** What a person may approve, and in a dry run also what a live run would do by itself. */
+  /** What a person may approve; in a dry run also what a live run would do by itself. */
   planned: PlannedIntent[];
-  /** Exemptions that stood in the way of a match. */
+  /** Exemptions that prevented an action on a match. */
   exemptionsUsed: string[];
   notes: AuditNote[];
 }

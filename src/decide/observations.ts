@@ -1,6 +1,6 @@
-// decide: what a run's look at the targets tells. A target that is so is adopted or remembered; one that was so and is not
-// any more was reversed by a person, whose word then holds for every episode that wishes the same.
-// In: wishes of trusted matches, claims. Out: claims and episodes changed, with notes for the audit.
+// decide: what a run observes about targets. A target in the proposed state is adopted or remembered. A target that has left that
+// state was reversed by a person; the reversal then holds for every episode that proposes the same.
+// In: proposals of trusted matches, claims. Out: claims and episodes changed, with notes for the audit.
 import type { ActionName, ActionTraits } from '../domain/action.ts';
 import { type Episode, seenKey } from '../domain/episode.ts';
 import { isOnTrial } from '../domain/mode.ts';
@@ -14,7 +14,7 @@ import { foundReversed, mayBeStale } from './reversals.ts';
 export class Observations {
   /** `action target` of attempts that reads may not show yet, as `seenKey`. */
   private readonly attemptedJustNow: ReadonlySet<string>;
-  /** By action and target: what was found where a person reversed it, as this run saw. */
+  /** The value found where this run saw that a person reversed it, by action and target. */
   private readonly reversed = new Map<string, string>();
 
   constructor(
@@ -24,18 +24,18 @@ export class Observations {
   ) {
     const attempts = [...input.openState.lastAttempts];
     const justNow = attempts.filter(([, at]) => mayBeStale(at, input));
-    // A rule's id holds no space; a target may hold anything, also what looks like another action on another target.
+    // A rule's id holds no space. A target may hold anything, even text that looks like another action on another target.
     this.attemptedJustNow = new Set(justNow.map(([key]) => key.slice(key.indexOf(' ') + 1)));
   }
 
-  /** Looks at a trusted match whose target is so, or was so and is not any more. */
+  /** Handles a trusted match whose target is in the proposed state, or was and no longer is. */
   observe(proposal: Proposal): void {
     if (!proposal.episode || !proposal.trusted || proposal.traits.fieldWritten === undefined) return;
     if (isAlreadySo(proposal)) this.observeSo(proposal);
     else if (!isOwnStateSo(proposal)) this.observeReversal(proposal);
   }
 
-  /** As it is after what other wishes of the episode have told. */
+  /** The episode's current state, after the observations of its other proposals. */
   episodeNow({ episode }: Proposal): Episode | undefined {
     return episode && (this.followed.episodes.get(episode.id) ?? episode);
   }
@@ -47,7 +47,7 @@ export class Observations {
     const isOwn = claims.some((claim) => claim.episodeId === episode.id);
     const mayClaim =
       first !== undefined && !isOnTrial(proposal.ownMode) && isProposedByNow(proposal, episode, this.input.nowMs);
-    // Where no claim of its own will tell, it remembers what it saw: a later change back is a person's reversal all the same.
+    // Without a claim of its own the episode remembers what it saw: a later change back is a person's reversal as well.
     if (!isOwn && !(mayClaim && this.claims.isLive)) this.remember(proposal, episode);
     if (!mayClaim) return;
     if (!isOwn) this.claims.adopt(proposal, first);
@@ -58,7 +58,7 @@ export class Observations {
 
   private remember({ traits, target }: Proposal, episode: Episode): void {
     const key = seenKey(traits.name, target);
-    // Right after an undoing of ours a stale read still shows what was undone: nobody else made it so.
+    // Right after our own undo a stale read still shows the state that was undone: nobody else caused it.
     if (episode.seenSo.includes(key) || this.wasAttemptedJustNow(traits.inverse, target)) return;
     amendEpisode(this.followed, { ...episode, seenSo: [...episode.seenSo, key] });
   }
@@ -67,19 +67,19 @@ export class Observations {
     return action !== undefined && this.attemptedJustNow.has(seenKey(action, target));
   }
 
-  /** INVARIANT: a state that changes right after an attempt may be a stale read; after the quiet period it is somebody's doing. */
+  /** INVARIANT: a state that changes right after an attempt may be a stale read. After the quiet period somebody changed it. */
   private observeReversal(proposal: Proposal): void {
     const { intent } = proposal;
     const episode = this.episodeNow(proposal);
     if (!episode || proposal.doubt !== undefined) return;
-    // A field that is missing says nothing of what anybody did.
+    // A missing field does not show what anybody did.
     if (proposal.summary.state[proposal.traits.fieldWritten as string] === undefined) return;
     const own = this.claims
       .openOn(aimOf(proposal))
       .filter((claim) => claim.episodeId === episode.id && claim.action === proposal.traits.name);
     const isTold = episode.overriddenAt !== undefined;
     const wasSo = own.length > 0 || episode.seenSo.includes(seenKey(proposal.traits.name, proposal.target));
-    // Also after an attempt for another rule's episode: then it is done, or reversed, and in either case not to be done again.
+    // An attempt for another rule's episode counts too: it was done, or done and reversed, and is not repeated in either case.
     if (mayBeStale(intent?.settledAt, this.input) || this.wasAttemptedJustNow(proposal.traits.name, proposal.target)) {
       proposal.isUnsettled = wasSo && !isTold;
       return;
@@ -88,7 +88,7 @@ export class Observations {
       const found = proposal.summary.state[proposal.traits.fieldWritten as string];
       this.override(episode, proposal.traits, proposal.target, found);
     }
-    // Also those of earlier episodes that only wait for their undoing: there is nothing of ours left to undo.
+    // This includes claims of earlier episodes that wait for their undo: nothing of ours is left to undo.
     const waiting = this.claims
       .openOn(aimOf(proposal))
       .filter(
@@ -100,7 +100,7 @@ export class Observations {
     for (const claim of [...own, ...waiting]) this.claims.change(claim, 'overridden', 'a person reversed it');
   }
 
-  /** Also where nothing matches now: a person who lifts our ban and bans later on has done so, whatever the rule says then. */
+  /** Applies even if nothing matches now: if a person lifts our ban and later bans the device, that ban is the person's. */
   observeReversals(known: KnownIntents): void {
     for (const claim of this.claims.open()) {
       const found = foundReversed(claim, this.input, this.followed, known);
@@ -112,7 +112,7 @@ export class Observations {
     }
   }
 
-  /** A person's word on a target holds for every episode that wishes the same, waiting ones too; what begins only now is new trouble. */
+  /** A person's reversal holds for every episode that proposes the same, waiting ones too. An episode that begins now is a new match. */
   heedReversals(proposals: readonly Proposal[]): void {
     for (const proposal of proposals) {
       const episode = this.episodeNow(proposal);

@@ -1,6 +1,6 @@
-// decide: what proposals of one target mean to each other: contrary ones hold each other, a deletion waits for all else, and what
-// an undoing brings about by itself needs no intent of its own. In: the proposals that the check is asked of; what earlier runs said of
-// rules that are not judged now. Out: facts to add to some of them. Pure.
+// decide: how proposals for one target affect each other: contrary ones hold each other, a deletion waits for all others, and what an
+// undo does anyway needs no intent of its own. In: the proposals that the check is asked of; earlier runs' answers of rules that are
+// not judged now. Out: facts to add to some of the proposals. Pure.
 import type { ActionTraits } from '../domain/action.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import { isRefusal, type Other, type Refusal, type Rival, type TargetFacts } from '../domain/check.ts';
@@ -8,7 +8,7 @@ import { isSo, isStillToBeDone, type ProposalInForce } from './earlier-answers.t
 import { aimOf, effectOf, isProposedByNow, keyOfTarget, type Proposal, proposalKey, weighs } from './proposal.ts';
 import type { Added, Others } from './together.ts';
 
-/** An undo of several claims is one intent: what keeps one part of it from acting keeps the others, too. */
+/** An undo of several claims is one intent: an answer that keeps one part from acting keeps the others from it too. */
 export function weighUndoParts(asked: readonly Proposal[], { proposals }: Others): Added {
   const kept = new Map<string, Refusal>();
   for (const part of proposals) {
@@ -23,9 +23,9 @@ export function weighUndoParts(asked: readonly Proposal[], { proposals }: Others
 }
 
 /**
- * Two proposals that cannot both be: each is told of the other. One that has its state already stands against the opposite alone:
- * were that done, it would be next to act, and the target would swing to and fro. Rules that are not judged in this run want
- * what they wanted: to leave them out of a run lifts no conflict with them.
+ * Two proposals that exclude each other: each gets the other as its rival. A proposal whose state is already reached opposes only its
+ * inverse: if the inverse were done, the proposal would act next, and the target would switch back and forth. Rules that are not
+ * judged in this run still count with their last proposals: leaving them out of a run lifts no conflict.
  */
 export function weighRivals(asked: readonly Proposal[], { proposals, input, earlier }: Others): Added {
   const added = new Map<Proposal, Partial<TargetFacts>>();
@@ -61,18 +61,18 @@ function otherOf({ rule, traits }: Proposal | ProposalInForce): Other {
 }
 
 /**
- * Contrary are an action and its inverse, one action with two settings, and a deletion and what a rule wishes to give back.
- * An undoing has no settings, what it undoes is told by its target; and it gives nothing that a deletion could not take later.
+ * Contrary are an action and its inverse, one action with two settings, and a deletion and an action that gives something back.
+ * An undo has no settings: its target shows what it undoes. It gives back nothing that a deletion could not take later.
  */
 function isContrary(a: Proposal, b: Proposal): boolean {
   if (a.traits.name === b.traits.name) return !a.undo && !b.undo && proposalKey(a) !== proposalKey(b);
   return isOpposite(a, b);
 }
 
-/** The same; a decision has no settings, and tells by what it would change whether they are others. */
+/** The same for a stored decision. It has no settings: what it would change shows whether they differ. */
 function isContraryToSaid(proposal: Proposal, other: ProposalInForce): boolean {
   const { traits, undo, said } = other;
-  // What has its state stands against the inverse alone.
+  // A state that is already reached opposes only the inverse.
   if (isSo(other)) return traits.name === proposal.traits.inverse;
   if (traits.name !== proposal.traits.name) return isOpposite(proposal, other);
   if (undo || proposal.undo || traits.changes === undefined) return false;
@@ -93,9 +93,9 @@ function takesWhatIsGiven({ traits }: OneProposal, giving: OneProposal): boolean
 }
 
 /**
- * What leaves the target there goes first: a ban is not kept waiting by a deletion, and the deletion is judged and approved for what
- * is there after it. It waits for as long as the other one is wanted: until that is done, rejected or over; not for one that was
- * given up at preflight.
+ * An action that keeps the target goes before a deletion of it: a ban does not wait for a deletion, and the deletion is judged and
+ * approved for the state after the ban. The deletion waits until the other proposal is done, rejected or over. It does not wait for
+ * one that preflight withdrew.
  */
 export function weighDeletions(asked: readonly Proposal[], { earlier }: Others): Added {
   const added = new Map<Proposal, Partial<TargetFacts>>();
@@ -116,11 +116,11 @@ function goesFirst(other: Proposal | ProposalInForce, proposal: Proposal): boole
 }
 
 /**
- * A rule may want of a target what an undoing does anyway, such as to lift the ban whose rule has ceased to match. They never share an
- * intent: an undoing rests on a rule that does not match and leaves no claim, a proposal on one that does, and claims what it did.
- * The undoing alone is enough where it acts, and where both wait for a person: the proposal is skipped, and nobody is asked twice.
- * Where the undoing waits and the proposal may act, the proposal acts: no approval is asked of a rule because another one needs it.
- * In any other case (the undoing is rejected, parked, of a rule on trial, given up at preflight) the proposal is what it is by itself.
+ * A rule may propose what an undo does anyway, such as to lift the ban whose rule has ceased to match. They never share an intent:
+ * an undo is based on a rule that does not match, and leaves no claim; a proposal is based on a rule that matches, and opens one.
+ * The undo is enough if it acts, or if both wait for a person: the proposal is skipped, and nobody is asked twice.
+ * If the undo waits and the proposal may act, the proposal acts: a rule needs no approval because another one does.
+ * In all other cases (the undo is rejected, parked, withdrawn by preflight, or of a rule on trial) the proposal keeps its own answer.
  */
 export function weighUndoings(asked: readonly Proposal[], { earlier }: Others): Added {
   const added = new Map<Proposal, Partial<TargetFacts>>();
@@ -137,7 +137,7 @@ export function weighUndoings(asked: readonly Proposal[], { earlier }: Others): 
   return added;
 }
 
-/** Without an answer by now it acts. */
+/** A proposal that has no answer yet acts. */
 function isNoSlower(other: Proposal, than: Proposal): boolean {
   return other.answer === undefined || than.answer !== undefined;
 }

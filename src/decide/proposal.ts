@@ -1,4 +1,4 @@
-// decide: one wish: what a rule wants done about one match (or undone), and the answer that a step gives.
+// decide: one proposal: what a rule wants done about one match (or undone), and the answer that a check gives.
 import type { ActionName, ActionTraits } from '../domain/action.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import type { Answer } from '../domain/check.ts';
@@ -26,36 +26,36 @@ export interface Proposal {
   episode: Episode | undefined;
   /** All devices that the action touches: those of the serial number. */
   devices: FleetDevice[];
-  /** Of a deletion of devices: what it takes, told when all wishes have their answers. */
+  /** What a deletion of devices takes; set when all proposals have their answers. */
   deletion?: { devices: FleetDevice[]; deletion: Deletion } | undefined;
-  /** Of what removes its target: what stands on it by our doing, and ends with it, as `ACTION of rule RULE`. */
+  /** If the action removes its target: our open claims on it, which end with it, as `ACTION of rule RULE`. */
   ends?: readonly string[];
   /** The live intent of this action, target and episode, if there is one. */
   intent: Intent | undefined;
-  /** A live intent on the same target, of whatever episode and action, of which it is not known yet what it did. */
+  /** A live intent on the same target, of any episode and action, whose effect is not known yet. */
   doubt: Intent | undefined;
-  /** It was so, was attempted just now, and is not read so: a stale read, or a person's reversal. */
+  /** It was done or attempted just now, and the target does not show it: a stale read, or a person's reversal. */
   isUnsettled?: boolean;
   undo: boolean;
-  /** The least of its rules' own modes. */
+  /** The lowest of its rules' own modes. */
   ownMode: Mode;
-  /** The least of `ownMode`, the run's and the daemon's. */
+  /** The lowest of `ownMode`, the run's and the daemon's mode. */
   mode: Mode;
   cappedBy: 'run' | 'daemon' | undefined;
   answer: Answer | undefined;
-  /** What protects its target; an undo is never asked. */
+  /** What protects its target; not set for an undo. */
   exemption?: Exemption | undefined;
 }
 
-/** Held for a reason that a person's approval answers. */
+/** Reasons to hold that a person's approval answers. */
 const APPROVABLE: ReadonlySet<ReasonCode> = new Set(['limits', 'owners', 'approval_needed', 'serial_shared']);
 
-/** Whether a plan may hold it: it acts, or waits for a person. */
+/** Whether a plan may contain it: it acts, or waits for a person. */
 export function isPlannable({ decision, reason }: Answer): boolean {
   return decision === 'hold' ? APPROVABLE.has(reason) : decision === 'act';
 }
 
-/** Still to be weighed: without an answer, or with one that a person can overrule, which what no approval lifts must come before. */
+/** Whether later checks are still asked: it has no answer, or one that a person can overrule. Refusals that no approval lifts come first. */
 export function weighable(proposals: readonly Proposal[]): Proposal[] {
   return proposals.filter(({ answer }) => answer === undefined || isPlannable(answer));
 }
@@ -64,17 +64,17 @@ export function unanswered(proposals: readonly Proposal[]): Proposal[] {
   return proposals.filter((proposal) => proposal.answer === undefined);
 }
 
-/** What a rule in dry-run would do holds back other dry wishes only: trying a rule out changes nothing for the others. */
+/** A proposal of a rule in dry-run holds back only other dry ones: trying a rule out changes nothing for the others. */
 export function weighs(other: Pick<Proposal, 'ownMode'>, proposal: Proposal): boolean {
   return !isOnTrial(other.ownMode) || isOnTrial(proposal.ownMode);
 }
 
-/** What it would do to what: told apart by `targetKey`. */
+/** The action's target as an object, identified by `targetKey`. */
 export function aimOf({ traits, target, settings }: Proposal): ActionOnTarget {
   return { action: traits.name, target, settings };
 }
 
-/** The same for those of one thing: its `targetKey`. */
+/** The key that all proposals for one target share: its `targetKey`. */
 export function keyOfTarget({ traits, target, settings }: Proposal): string {
   return keyOf(traits, target, settings);
 }
@@ -85,14 +85,14 @@ export function serialHit({ traits, target, settings, summary }: Proposal): stri
   return isWithoutDevices ? undefined : traits.target.serialOf?.(target, settings);
 }
 
-/** Equal wishes of several rules or subjects are one intent: the same action, target and settings. */
+/** Equal proposals of several rules or subjects are one intent: the same action, target and settings. */
 export function proposalKey(
   proposal: Pick<Proposal, 'target' | 'settings'> & { traits: { name: ActionName } },
 ): string {
   return `${proposal.traits.name}\u0000${proposal.target}\u0000${settingsKey(proposal.settings)}`;
 }
 
-/** Most actions take no settings: spares the canonical text. */
+/** Most actions take no settings: skips the canonical text for them. */
 function settingsKey(settings: Facts): string {
   return Object.keys(settings).length === 0 ? '' : canonicalJson(settings);
 }
@@ -117,7 +117,7 @@ export function effectOf({ traits, target, settings, summary, ...proposal }: Pro
   const { devices, deletion } = proposal.deletion ?? { devices: proposal.devices };
   const text = traits.effect(target, devices, settings, changes, deletion);
   return {
-    text: proposal.ends?.length ? `${text}; ends what stands on it: ${proposal.ends.join(', ')}` : text,
+    text: proposal.ends?.length ? `${text}; ends the open claims on it: ${proposal.ends.join(', ')}` : text,
     devices: devices.map(({ id, name, platform, model }) => ({ id, name, platform, model })),
     ...(changes && { changes }),
     ...(deletion && { deletion }),
@@ -125,9 +125,9 @@ export function effectOf({ traits, target, settings, summary, ...proposal }: Pro
   };
 }
 
-/** Whether the rule wishes it by now: not before it has matched for as long as it says, nor once a person reversed it. */
+/** Whether the rule proposes it by now: not before its `for` has passed, and not after a person reversed it. */
 export function isProposedByNow({ rule, exemption }: Proposal, episode: Episode | undefined, nowMs: number): boolean {
-  // What an exemption protects is not held in its state any longer than who put it there wished.
+  // An exempt target is not kept in its state for longer than the rule that put it there proposes.
   if (!episode || episode.overriddenAt !== undefined || exemption !== undefined) return false;
   return rule.forMs === 0 || nowMs - episode.matchingSince >= rule.forMs;
 }

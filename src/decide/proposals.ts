@@ -1,4 +1,4 @@
-// decide, second step: matches → wishes: one for each action of the rule and each target of the subject.
+// decide, second step: matches → proposals: one for each action of the rule and each target of the subject.
 import type { ActionName, KnownTraits } from '../domain/action.ts';
 import { summaryOfTarget } from '../domain/bundles.ts';
 import { type Intent, isUnresolved } from '../domain/intent.ts';
@@ -9,7 +9,7 @@ import type { FollowedMatch } from './episodes.ts';
 import type { DecideInput } from './input.ts';
 import type { Proposal } from './proposal.ts';
 
-/** Live intents by action, target and episode: the look-up that tells what an episode has already led to. */
+/** Live intents by action, target and episode: the look-up for what an episode has already led to. */
 export class KnownIntents {
   private readonly byKey = new Map<string, Intent>();
   private readonly doubts = new Map<string, Intent>();
@@ -31,7 +31,7 @@ export class KnownIntents {
     return this.ids.get(id);
   }
 
-  /** Of this target, an intent whose effect is not known yet. */
+  /** An intent on this target whose effect is not known yet. */
   doubtOn(aim: ActionOnTarget): Intent | undefined {
     return this.doubts.get(targetKey(aim, this.traits));
   }
@@ -73,7 +73,7 @@ export function proposalsOf(input: DecideInput, matches: readonly FollowedMatch[
   );
 }
 
-/** The least of the rules', the run's and the daemon's mode, and what made it less than the rules' own. */
+/** The lowest of the rules', the run's and the daemon's mode, and what made it lower than the rules' own. */
 export function cappedMode(
   rules: readonly Rule[],
   input: DecideInput,

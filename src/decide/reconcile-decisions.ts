@@ -1,5 +1,5 @@
-// decide, last step: wishes with answers → decisions. One is written when it is new or changed; a standing one is
-// carried, so that a thousand standing matches do not write a thousand rows a run.
+// decide, last step: answered proposals → decisions. A decision is written when it is new or changed. An unchanged one stays in
+// force without a new row, so that a thousand lasting matches do not write a thousand rows a run.
 import { canonicalJson } from '../domain/canonical.ts';
 import type { Answer } from '../domain/check.ts';
 import type { Decision, StoredDecision } from '../domain/decision.ts';
@@ -8,7 +8,7 @@ import { isLive } from '../domain/mode.ts';
 import type { DecideInput } from './input.ts';
 import { effectOf, type Proposal } from './proposal.ts';
 
-/** Of a rule whose source is untrusted, so many decisions are written; the tallies count all of its matches. */
+/** The number of decisions written for a rule whose source is untrusted; the tallies count all of its matches. */
 const UNTRUSTED_MAX = 100;
 
 export interface ReconciledDecisions {
@@ -74,7 +74,7 @@ function isSame(before: StoredDecision, proposal: Proposal): boolean {
   );
 }
 
-/** What a person reads before approving must be what is there now: a document may have been edited, an owner or a ban may have come. */
+/** A person approves what they read, so it must be current: a document may have been edited, an owner or a ban added. */
 function changesSame({ effect }: StoredDecision, proposal: Proposal): boolean {
   if (proposal.traits.changes === undefined && !proposal.traits.removesTarget) return true;
   const now = effectOf(proposal);
@@ -86,7 +86,7 @@ function contentOf({ changes, deletion, ends }: Effect): string {
   return canonicalJson([changes ?? null, deletion ?? null, ends ?? null]);
 }
 
-/** A live act whose intent is no longer there (withdrawn, or lost with a crash) is a new decision. */
+/** A live act whose intent no longer exists (withdrawn, or lost in a crash) is a new decision. */
 function needsNewIntent(proposal: Proposal): boolean {
   return proposal.answer?.decision === 'act' && isLive(proposal.mode) && proposal.intent === undefined;
 }

@@ -1,5 +1,5 @@
-// decide: reversals. Whether the target of a claim, as a trusted snapshot shows it, is not in the claimed state any more.
-// In: a claim and what was pulled. Out: the value found, or undefined when nothing speaks of a person. Pure.
+// decide: reversals. Whether the target of a claim, as a trusted snapshot shows it, is no longer in the claimed state.
+// In: a claim and what was pulled. Out: the value found, or undefined when nothing shows that a person changed it. Pure.
 import { MEMBERSHIP, membershipOf } from '../domain/bundles.ts';
 import type { Claim } from '../domain/claim.ts';
 import { elapsedMs } from '../domain/steady-time.ts';
@@ -10,7 +10,7 @@ import type { KnownIntents } from './proposals.ts';
 
 /**
  * INVARIANT: a state that changes right after an attempt, or while an attempt of ours is in doubt, may be a stale read or
- * our own doing. A field that is missing says nothing of what anybody did.
+ * our own change. A missing field does not show what anybody did.
  */
 export function foundReversed(
   claim: Claim,
@@ -33,12 +33,12 @@ export function foundReversed(
   return found === traits.valueWritten ? undefined : found;
 }
 
-/** The fleet is known whole, so that a claim whose rule is missing is seen as well. */
+/** The whole fleet is known, so a claim whose rule is missing is checked as well. */
 function deviceStateOf(claim: Claim, input: DecideInput, field: string): string | undefined {
   return input.fleet.devicesOf(claim.target).find((device) => device.id === claim.subjectId)?.state[field];
 }
 
-/** Bundles are listed whole, so that a claim whose rule is missing is seen there as well. */
+/** The list of bundles is whole, so a claim whose rule is missing is checked there as well. */
 function stateOf(
   claim: Claim,
   { bundles }: DecideInput,
@@ -49,7 +49,7 @@ function stateOf(
   return followed.others.get(subjectKey(claim.rule, claim.subjectId))?.summary.state[field];
 }
 
-/** Whether what this run read may be older than what was written down then. */
+/** Whether what this run read may be older than what was recorded at that time. */
 export function mayBeStale(atMs: number | undefined, { steady, settings }: DecideInput): boolean {
   return atMs !== undefined && elapsedMs(steady, atMs) < settings.quietMs;
 }

@@ -1,5 +1,5 @@
-// decide: what checks are told of a proposal. In: the proposal, claims and episodes as they are now, the run's input. Out: the facts;
-// what only all proposals of the run together can tell is added by together.ts and one-target.ts. Pure.
+// decide: the facts that checks get about a proposal. In: the proposal, the current claims and episodes, the run's input. Out: the
+// facts. Those that depend on all proposals of the run are added by together.ts and one-target.ts. Pure.
 import type { BasisFacts, TargetFacts } from '../domain/check.ts';
 import { intentKey, isDone } from '../domain/intent.ts';
 import { isLive, leastMode, waitsForPerson } from '../domain/mode.ts';
@@ -22,13 +22,13 @@ export function targetFacts(proposal: Proposal, claims: Claims, input: DecideInp
     state: isAlreadySo(proposal) ? 'as_intended' : 'otherwise',
     ...devicesOf(proposal, input),
     isOwnSo: isOwnStateSo(proposal),
-    // An undoing is proposed only where all claims on the target are over.
+    // An undo is proposed only if all claims on the target are over.
     claims: undo ? [] : claims.factsOn(aimOf(proposal)),
     doubt: doubt === intent ? undefined : doubt,
-    // Also where its own intent failed: then another rule's did it, and it has claimed that.
+    // This holds even if its own intent failed: then another rule's intent did it, and this episode claims that.
     justDoneMs: isUnsettled && !(intent && isDone(intent)) ? input.settings.quietMs : undefined,
     exemption,
-    // A rule on trial is not stopped: nothing of it is begun.
+    // A rule on trial is not stopped: it begins nothing.
     stop: isLive(ownMode) ? input.openState.stop : undefined,
     ownMode,
     approver: approverOf(input),
@@ -60,12 +60,12 @@ function basisOf(
   };
 }
 
-/** A user has no serial number: that of the deletion's target counts. One without any known device has none at all. */
+/** A user has no serial number: the serial number of the deletion's target counts. A user without a known device has none. */
 function devicesOf(proposal: Proposal, { settings }: DecideInput): Pick<TargetFacts, 'serial' | 'noDevices'> {
   const { traits, summary, target, devices } = proposal;
   if (!traits.target.serialOf) return {};
   if (summary.kind === 'user' && hasNoKnownDevice(summary))
-    return { noDevices: summary.serials === undefined ? 'not_told' : 'none' };
+    return { noDevices: summary.serials === undefined ? 'unknown' : 'none' };
   const number = summary.kind === 'device' ? summary.serial : traits.target.serialOf(target, proposal.settings);
   const placeholder = isPlaceholder(number, settings.placeholderSerials);
   return { serial: { number, isPlaceholder: placeholder, devices, devicesMax: settings.serialDevicesMax } };

@@ -1,5 +1,5 @@
-// decide: what the proposals of a run mean to each other by number: a rule's limits, an owner's devices, an action's ceiling.
-// In: the proposals that the check is asked of. Out: facts to add to some of them. Pure. Those of one target: one-target.ts.
+// decide: how the number of a run's proposals affects each of them: a rule's limits, an owner's devices, an action's ceiling.
+// In: the proposals that the check is asked of. Out: facts to add to some of them. Pure. For proposals of one target: one-target.ts.
 import type { ActionName } from '../domain/action.ts';
 import { attemptsAllowed, ceilingSubject, share } from '../domain/ceiling.ts';
 import type { TargetFacts } from '../domain/check.ts';
@@ -10,7 +10,7 @@ import type { DecideInput } from './input.ts';
 import { keyOfTarget, type Proposal, weighs } from './proposal.ts';
 
 export interface Others {
-  /** All of the run, answered ones too. */
+  /** All proposals of the run, answered ones too. */
   proposals: readonly Proposal[];
   input: DecideInput;
   earlier: EarlierAnswers;
@@ -20,7 +20,7 @@ export type Added = ReadonlyMap<Proposal, Partial<TargetFacts>>;
 
 export type Weigh = (asked: readonly Proposal[], others: Others) => Added;
 
-/** Crossing either limit is told to all that the rule would take. Undoing is bounded by its ceilings alone. */
+/** If either limit is crossed, all the rule's proposals get the limit as a fact. An undo is bounded by its ceilings only. */
 export function weighLimits(asked: readonly Proposal[], { input }: Others): Added {
   const added = new Map<Proposal, Partial<TargetFacts>>();
   for (const rule of input.judged) {
@@ -36,7 +36,7 @@ export function weighLimits(asked: readonly Proposal[], { input }: Others): Adde
   return added;
 }
 
-/** A rule that disables a service and tells about it has one target, not two. */
+/** A rule that disables a service and sends a notification about it has one target, not two. */
 function mostTargetsOfOneAction(proposals: readonly Proposal[]): number {
   const byAction = new Map<ActionName, Set<string>>();
   for (const proposal of proposals) {
@@ -68,7 +68,7 @@ function ownersOf(proposal: Proposal): string[] {
   return [...new Set(proposal.devices.flatMap((device) => device.owners ?? []).map((owner) => owner.toLowerCase()))];
 }
 
-/** Says beforehand what act/ will refuse: the most severe rules have the room first. act/ asks again before each call. */
+/** Predicts what act/ will refuse: the most severe rules come first under the ceiling. act/ asks again before each call. */
 export function weighCeilings(asked: readonly Proposal[], { input }: Others): Added {
   const added = new Map<Proposal, Partial<TargetFacts>>();
   const bySeverity = asked

@@ -1,5 +1,5 @@
-// decide: wishes to undo. Only what Trustward did is undone by Trustward, only when the last claim on it ends, and only when
-// every claiming rule says `revert`. In: claims whose episodes are over. Out: wishes, or claims ended without one.
+// decide: proposals to undo. Trustward undoes only what it did, only when the last claim on it ends, and only when every claiming
+// rule has `revert`. In: claims whose episodes are over. Out: proposals, or claims ended without one.
 
 import { summaryOfTarget } from '../domain/bundles.ts';
 import type { Claim } from '../domain/claim.ts';
@@ -19,7 +19,7 @@ export class UndoProposals {
     private readonly known: KnownIntents,
   ) {}
 
-  /** Wishes to undo: targets all of whose claims are over, with the trouble seen gone in this very run. */
+  /** Proposals to undo: for targets whose claims are all over, where this very run saw that the rules do not match. */
   all(): Proposal[] {
     const groups = new Map<string, Claim[]>();
     for (const claim of this.claims.open()) {
@@ -44,27 +44,27 @@ export class UndoProposals {
     return this.undoSeen(claims, rules);
   }
 
-  /** Whether a claim's subject is in trouble again, or may be: its own episode is over, but what is seen of it is not calm. */
+  /** Whether a claim's subject matches again, or may: its own episode is over, but this run did not see a `no_match`. */
   private mayMatchAgain({ rule, subjectId }: Claim): boolean {
     const key = subjectKey(rule, subjectId);
     const verdict = this.followed.others.get(key)?.verdict;
     return this.followed.open.has(key) || (verdict !== undefined && verdict !== 'no_match');
   }
 
-  /** One wish for each claiming subject that is seen calm in this very run: together they are one intent. */
+  /** One proposal for each claiming subject that this very run saw as `no_match`: together they are one intent. */
   private undoSeen(claims: Claim[], rules: Rule[]): Proposal[] {
     const latest = new Map(claims.map((claim) => [subjectKey(claim.rule, claim.subjectId), claim]));
     const proposals = [...latest.values()].flatMap((claim) => this.undoProposal(claim, rules) ?? []);
     if (proposals.length === 0) return [];
     if (proposals.some(isAlreadySo)) {
-      // INVARIANT: what is read right after an attempt may be older than it: to be undone already takes a quiet period.
+      // INVARIANT: a read right after an attempt may be older than it: that it is already undone is known only after a quiet period.
       const isFresh = claims.some(({ openedAt }) => mayBeStale(openedAt, this.input));
       return isFresh ? [] : this.claims.endAll(claims, 'it was undone already');
     }
     const spoken = new Set(proposals.map((proposal) => proposal.episode?.id));
     this.claims.endAll(
       claims.filter((claim) => !spoken.has(claim.episodeId)),
-      'its trouble was over, and its subject is not there any more or has a later claim',
+      'its match was over, and its subject no longer exists or has a later claim',
     );
     return proposals;
   }

@@ -1,6 +1,6 @@
-// domain: the store as acting sees it. In: a target, an intent, ids. Out: what is stored about just that.
-// INVARIANT: each method reads by an index. Acting asks once per target, so it must not read what concerns other targets.
-// Two targets of equal text may be about different things (`isSameTarget`): whoever asks by text compares the answers.
+// domain: the store as acting sees it. In: a target, an intent, ids. Out: what is stored about only these.
+// INVARIANT: each method reads by an index. Acting asks once per target, so it must not read the rows of other targets.
+// Two targets of equal text may be about different things (`isSameTarget`): a caller that asks by text compares the answers.
 import type { ActionName } from './action.ts';
 import type { AuditNote } from './audit-entry.ts';
 import type { Claim } from './claim.ts';
@@ -11,13 +11,13 @@ import type { Notification } from './notification.ts';
 import type { Stop } from './operator.ts';
 import type { ClockAgreement } from './steady-time.ts';
 
-/** What ends with a transition, or comes of it, in the same transaction. */
+/** The effects of a transition, in the same transaction. */
 export interface TransitionEffects {
   claims?: Claim[];
   episodes?: Episode[];
   /** Put into the outbox. */
   notifications?: Notification[];
-  /** Of the clocks that its times are written by. */
+  /** Clock state when these timestamps were taken. */
   clocks?: ClockAgreement;
   notes: AuditNote[];
 }
@@ -25,7 +25,7 @@ export interface TransitionEffects {
 /** A request is about to be made. */
 export interface SentIntent extends Pick<TransitionEffects, 'clocks' | 'notes'> {
   intentId: string;
-  /** The run in whose count it is; undefined for a release, which counts by itself. */
+  /** The run that counts it; undefined for a release, which has its own count. */
   run: string | undefined;
 }
 
@@ -37,18 +37,18 @@ export interface SettledIntent extends TransitionEffects {
   note: string;
 }
 
-/** It is given up before any call, and its decisions get the reason as their new answer. */
+/** It is withdrawn before any call, and its decisions get the reason as their new answer. */
 export interface WithdrawnIntent extends Pick<TransitionEffects, 'notes'> {
   intentId: string;
   why: Pick<Decision, 'decision' | 'reason' | 'reasonText'>;
 }
 
-/** Intents that failed before are tried again, with what they rest on, send and do now. */
+/** Intents that failed before are tried again, with their current basis, settings and effect. */
 export interface ReopenedIntents extends Pick<TransitionEffects, 'episodes' | 'notes'> {
   intents: readonly Intent[];
 }
 
-/** A person says what became of a doubt. `failed`: it is not done again for its episodes. `unknown`: it may be tried once more. */
+/** A person resolves a doubt. `failed`: it is not done again for its episodes. `unknown`: it may be tried once more. */
 export interface ResolvedIntent extends Pick<TransitionEffects, 'claims' | 'episodes' | 'notes'> {
   intentId: string;
   outcome: 'confirmed' | 'failed' | 'unknown';
@@ -56,8 +56,8 @@ export interface ResolvedIntent extends Pick<TransitionEffects, 'claims' | 'epis
 }
 
 /**
- * The transitions of an intent (`INTENT_TRANSITIONS`), each one transaction. Errors: AppError `conflict` for one that the table
- * does not know, `not_found` for no such intent; then nothing is changed.
+ * The transitions of an intent (`INTENT_TRANSITIONS`), each in one transaction. Errors: AppError `conflict` for a transition that the
+ * table does not have, `not_found` for no such intent; then nothing is changed.
  */
 export interface IntentTransitions {
   markSent(sent: SentIntent): Promise<void>;
@@ -68,15 +68,15 @@ export interface IntentTransitions {
 }
 
 export interface ActStore extends Pick<IntentTransitions, 'markSent' | 'settle' | 'withdraw'> {
-  /** Standing ones first, then orphaned ones. */
+  /** Claims on the target: `standing` ones first, then orphaned ones. */
   openClaimsOn(target: string): Promise<Claim[]>;
-  /** Of these ids, those that are not closed, and closed ones that still have an open claim. */
+  /** Episodes with these ids that are not closed, and closed ones that still have an open claim. */
   episodesInForce(ids: readonly string[]): Promise<Episode[]>;
-  /** Those that are not closed and have seen this target in a state that they want. */
+  /** Episodes that are not closed and have seen this target in a state that they propose. */
   episodesThatSaw(target: string): Promise<Episode[]>;
-  /** Live ones on this target, as deciding sees them: of its episodes and claims in force, and all that are not resolved. */
+  /** Live intents on this target that deciding sees: those of its episodes and claims in force, and all that are not resolved. */
   intentsOn(target: string): Promise<Intent[]>;
-  /** On every target, for what earlier runs left. */
+  /** Intents on every target, to resolve those of earlier runs. */
   intentsIn(state: 'planned' | 'sent' | 'unknown'): Promise<Intent[]>;
   /** Attempts of an action since a time, for the 24 h ceilings. */
   attemptsSince(action: ActionName, sinceMs: number): Promise<number>;

@@ -13,7 +13,7 @@ import type { SubjectSummary } from './target.ts';
  */
 export type ActionName = string;
 
-/** What the targets of an action are. */
+/** A kind of target of an action. */
 export interface TargetTraits {
   /** For people, as the head of a column: `Serial number`. */
   noun(subject: SubjectKind): string;
@@ -79,7 +79,7 @@ export interface ActionTraits {
 /** By name, as the registry has them. */
 export type KnownTraits = ReadonlyMap<ActionName, ActionTraits>;
 
-/** The fields of a subject's record that actions write: what is kept of it to tell whether they are done. */
+/** The fields of a subject's record that actions write: kept to see whether they are done. */
 export function fieldsWritten(known: KnownTraits, kind: SubjectKind): string[] {
   const writing = [...known.values()].filter(({ subjects }) => subjects.includes(kind));
   return [...new Set(writing.flatMap(({ fieldWritten }) => fieldWritten ?? []))];

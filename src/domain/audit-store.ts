@@ -1,5 +1,5 @@
 // domain: the store as the audit is read, verified, archived and appended to. In: where to begin, notes. Out: entries in order.
-// What another unit of work records is appended by that one.
+// Another unit of work appends its own entries.
 import type { AuditEntry, AuditNote } from './audit-entry.ts';
 
 export interface AuditReader {

@@ -6,7 +6,7 @@ import type { SubjectSummary } from './target.ts';
 /** The ids of a bundle's services, by bundle. A bundle that is not listed is unknown. */
 export type Bundles = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** What an action on a bundle writes: not a field of any record, so no rule can read it. */
+/** The field that an action on a bundle writes. It is in no record, so no rule can read it. */
 export const MEMBERSHIP = 'bundle membership';
 
 /** A bundle's id holds no space; the actions' `refuseSettings` makes sure. */

@@ -60,7 +60,7 @@ export const CHECK_NAMES = [
 ] as const;
 export type CheckName = (typeof CHECK_NAMES)[number];
 
-/** What becomes of a proposal or an intent, and why. */
+/** The answer to a proposal or an intent, and why. */
 export type Answer = Pick<Decision, 'decision' | 'reason' | 'reasonText'>;
 
 /** Why it is not done (`skip`), or not now (`hold`). */
@@ -81,9 +81,9 @@ export function skip(reason: Refusal['reason'], reasonText: string): Refusal {
 }
 
 export interface Check {
-  /** What holds where it answers: one line for people. */
+  /** The condition under which it answers: one line for people. */
   when: string;
-  /** It answers, too, where only a person's approval was missing: no approval lifts it. */
+  /** Also asked of a proposal that only lacks a person's approval, since no approval lifts this check. */
   unlifted?: true;
   ask(facts: TargetFacts): Refusal | undefined;
 }
@@ -96,55 +96,55 @@ export interface Refused extends Refusal {
 /** Asks a stage's checks in their order: the first that answers wins. */
 export type Ask = (stage: Stage, facts: TargetFacts) => Refused | undefined;
 
-/** All that checks ask of one action on one target. What is optional is what some stage cannot know, or does not weigh. */
+/** The facts that checks ask about one action on one target. Optional facts are those that some stage cannot know or does not use. */
 export interface TargetFacts {
   traits: ActionTraits;
   target: string;
-  /** It takes back what Trustward did. */
+  /** It undoes what Trustward did. */
   undo: boolean;
-  /** Whom it rests on: one of a proposal, one or more of an intent. */
+  /** The matches it is based on: one for a proposal, one or more for an intent. */
   basis: readonly BasisFacts[];
   nowMs: number;
 
-  // Of an intent.
+  // Facts about an intent.
   settings?: Facts;
   approved?: boolean;
   released?: boolean;
-  /** It was sent, and it is not known what it did. */
+  /** It was sent, and its effect is not known. */
   isDoubt?: boolean;
   doubtRetries?: number;
-  /** What it was to do, as it was decided or approved. */
+  /** The effect that was decided or approved. */
   effect?: Effect;
 
-  // Of the target.
+  // Facts about the target.
   state?: ReadBack['state'];
-  /** As just read; not what a list said. */
+  /** The target as just read, not as listed. */
   fresh?: ReadBack;
   /** Why the action must not be done to what was just read. */
   refused?: string | undefined;
   /** The serial number that it hits. */
   serial?: { number: string; isPlaceholder: boolean; devices: readonly FleetDevice[]; devicesMax: number } | undefined;
-  /** Of a user's deletion: the user has no device, or the server does not tell. */
-  noDevices?: 'none' | 'not_told' | undefined;
+  /** For a user's deletion: the user has no device, or the server does not report devices. */
+  noDevices?: 'none' | 'unknown' | undefined;
   /** The matched subject's own state; devices of one serial number may differ. */
   isOwnSo?: boolean;
-  /** Open ones on it. */
+  /** Open claims on it. */
   claims?: readonly ClaimFacts[];
-  /** Another intent on it of which it is not known yet what it did. */
+  /** Another intent on it whose effect is not known yet. */
   doubt?: Intent | undefined;
-  /** It was done just now and is not read so: told after this time. */
+  /** It was done just now and the target does not show it: a reversal can be concluded after this time. */
   justDoneMs?: number | undefined;
 
-  // What people said.
+  // People's commands.
   exemption?: Exemption | undefined;
   /** Why it could not be read whether one protects the target. */
   exemptionUnread?: string | undefined;
   stop?: Stop | undefined;
 
   // How far it may go.
-  /** The least of its rules' own modes. */
+  /** The lowest of its rules' own modes. */
   ownMode?: Mode;
-  /** The least of what counts now: a person's word, its rules, the run and the daemon. */
+  /** The lowest mode that counts now: that of a person's approval or release, its rules, the run and the daemon. */
   mode?: Mode;
   /** Which of the two has mode `approve`. */
   approver?: 'run' | 'daemon' | undefined;
@@ -154,10 +154,10 @@ export interface TargetFacts {
   room?: number;
   steady?: SteadyReading;
 
-  // Of the other proposals of the run, and of rules that it does not judge.
+  // Facts about the other proposals of the run, and about rules that it does not judge.
   rival?: Rival;
   first?: Other | undefined;
-  /** Of an undo of several claims: why another part of it is not done. */
+  /** For an undo of several claims: why another part of it is not done. */
   otherPart?: Refusal;
   limit?: { targets: number; crossed: string };
   owner?: { name: string; devices: number };
@@ -169,31 +169,31 @@ export interface BasisFacts {
   rule: string;
   subjectId: string;
   episodeId: string | undefined;
-  /** As it is at this moment; undefined: missing or off. */
+  /** The rule's current form; undefined: missing or off. */
   ruleNow: Rule | undefined;
-  /** Of the rule when it was decided. */
+  /** The rule's content hash when it was decided. */
   ruleHash: string;
   /** False for a rule that this run does not judge. */
   canJudge?: boolean;
-  /** Why a source of it is not trusted. */
+  /** Why one of the rule's sources is not trusted. */
   untrusted?: string | undefined;
-  /** The live intent that its episode has led to already. */
+  /** The live intent that its episode has already led to. */
   earlier?: Intent | undefined;
   isRejected?: boolean;
   overriddenAt?: number | undefined;
   /** Its episode saw the target done, or reversed. */
   wasSeenDone?: boolean;
-  /** Its episode is over, and what it held does not outlive it. */
+  /** Its episode is over, and its proposals do not outlive it. */
   isOver?: boolean;
   matchingSince?: number | undefined;
   lastAttemptMs?: number | undefined;
-  /** What the last run that judged it said of it. */
+  /** The answer of the last run that judged it. */
   said?: StoredDecision | undefined;
   /** The facts of the match. */
   facts?: { [path: string]: Fact };
   /** Its subject's record as just read. */
   record?: Facts | undefined;
-  /** What the rule says of that record. */
+  /** The rule's verdict on that record. */
   verdict?: VerdictName | undefined;
 }
 
@@ -211,7 +211,7 @@ export interface Other {
   action: ActionName;
 }
 
-/** Why it is contrary: `wants`: it would act itself. `is_so`: it has its state. `not_judged`: as earlier runs said. */
+/** Why it is contrary: `wants`: it would act itself. `is_so`: the target is in its state. `not_judged`: by an earlier run's answer. */
 export interface Rival extends Other {
   how: 'wants' | 'is_so' | 'not_judged';
 }

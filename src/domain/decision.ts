@@ -27,7 +27,7 @@ export const REASONS = [
   'owners',
   'approval_needed',
   'rule_matches', // act
-  'cleared', // act: the last claim ended, undo it; or skip: another rule's undoing does it
+  'cleared', // act: the last claim ended, undo it; or skip: another rule's undo does it
   'ceiling',
   'drifted',
   'stopped',
@@ -61,7 +61,7 @@ export interface Decision {
   target: string;
   /** The lowest of the rule's, the run's and the daemon's mode. */
   mode: Mode;
-  /** What made `mode` less than the rule's own. */
+  /** What made `mode` lower than the rule's own. */
   cappedBy: 'run' | 'daemon' | undefined;
   facts: { [path: string]: Fact };
   effect: Effect;

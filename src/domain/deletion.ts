@@ -22,7 +22,7 @@ export interface MappedDevice {
   owners: readonly string[] | undefined;
 }
 
-/** What is known of owners, by lower-case e-mail address. */
+/** Known facts about owners, by lower-case e-mail address. */
 export interface OwnersView {
   /** Whether one keeps a device of another serial number; undefined: not known. */
   keepsAnother(owner: string): boolean | undefined;
@@ -30,7 +30,7 @@ export interface OwnersView {
   losesThisToo?(owner: string): boolean;
 }
 
-/** What of a serial number is deleted: all of it, or one user's mapping to it. */
+/** The part of a serial number that is deleted: all of it, or one user's mapping to it. */
 export interface DeletionTarget {
   serial: string;
   email: string | undefined;

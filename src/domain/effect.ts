@@ -11,7 +11,7 @@ export interface Change {
   to: Fact;
 }
 
-/** What an action really touches. */
+/** The real effect of an action. */
 export interface Effect {
   text: string;
   devices: { id: string; name: string; platform: string; model: string }[];

@@ -21,10 +21,10 @@ export type SettledAs = Exclude<Outcome, 'dry_run'>;
 
 /**
  * How an intent changes: by each transition, from which state to which. A live one begins as `planned`, a dry one as `dry_run`.
- * settle: from `sent` by the answer, or as `unknown` when the answer never came; from `planned` when it was so before any call;
+ * settle: from `sent` by the answer, or as `unknown` when the answer never came; from `planned` when the state was there before any call;
  * from `unknown` by reading back. markSent of an `unknown` one: a doubt is tried once more. withdraw: an intent that was sent
- * before stays `failed`, so that its attempts count. resolve: a person says what became of a doubt.
- * INVARIANT: nothing leaves `succeeded`, `confirmed`, `withdrawn` or `dry_run`: what is done is not done again by its intent.
+ * before stays `failed`, so that its attempts count. resolve: a person records the result of a doubt.
+ * INVARIANT: nothing leaves `succeeded`, `confirmed`, `withdrawn` or `dry_run`: an intent does nothing twice.
  */
 export const INTENT_TRANSITIONS = {
   markSent: { planned: ['sent'], unknown: ['sent'] },
@@ -63,7 +63,7 @@ export interface IntentBasis {
   facts: { [path: string]: Fact };
 }
 
-/** What decide/ proposes and a plan seals. */
+/** An intent as decide/ proposes it and a plan seals it. */
 export interface IntentDraft {
   action: ActionName;
   target: string;
@@ -88,12 +88,12 @@ export function isDone({ outcome }: { outcome?: Outcome | undefined }): boolean 
   return outcome === 'succeeded' || outcome === 'confirmed';
 }
 
-/** Not sent yet, without an outcome, or in doubt: it is not known yet what it did. */
+/** Not sent yet, without an outcome, or in doubt: its effect is not known yet. */
 export function isUnresolved({ status, outcome }: Pick<Intent, 'status' | 'outcome'>): boolean {
   return status === 'planned' || status === 'sent' || outcome === 'unknown';
 }
 
-/** It was sent, and what it did is not known (yet). */
+/** It was sent, and its effect is not known (yet). */
 export function isInDoubt({ status, outcome }: Pick<Intent, 'status' | 'outcome'>): boolean {
   return status === 'sent' || outcome === 'unknown';
 }

@@ -7,12 +7,12 @@ export function leastMode(...modes: Mode[]): Mode {
   return MODES[Math.min(...modes.map((mode) => MODES.indexOf(mode)))] ?? 'off';
 }
 
-/** Of a run, a daemon or an intent: something may be changed, by itself or with an approval. */
+/** Whether a run, a daemon or an intent of this mode may change something, by itself or with an approval. */
 export function isLive(mode: Mode): boolean {
   return mode === 'approve' || mode === 'enforce';
 }
 
-/** Of a rule's own mode: it is tried out (or off), and holds nothing of the others back. */
+/** Whether a rule of this mode is tried out (or off): it holds back no other rule. */
 export function isOnTrial(mode: Mode): boolean {
   return !isLive(mode);
 }
@@ -27,7 +27,7 @@ export function actsAlone(mode: Mode): boolean {
   return mode === 'enforce';
 }
 
-/** What it takes to send an intent: what a person approved goes in mode `approve` too. */
+/** Whether an intent may be sent in this mode: an approved intent is sent in mode `approve` too. */
 export function allowsCall(mode: Mode, approved: boolean): boolean {
   return approved ? isLive(mode) : actsAlone(mode);
 }

@@ -1,4 +1,4 @@
-// domain: messages to people outside: a notification waits in the outbox until a webhook accepts it or it is given up.
+// domain: messages to people outside: a notification waits in the outbox until a webhook accepts it or its delivery fails for good.
 import type { Fact, Facts } from './facts.ts';
 
 /** How a notification's delivery ended. */
@@ -15,7 +15,7 @@ export interface Notification {
   at: number;
   /** One sentence for people. */
   text: string;
-  /** What it is about, as data with stable names: see docs/actions.md. */
+  /** Its content as data with stable names: see docs/actions.md. */
   about: { [key: string]: Fact };
 }
 

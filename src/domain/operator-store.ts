@@ -1,4 +1,4 @@
-// domain: the store as what people command changes it: stop, exempt, accept, resolve, release. In: the change with its audit notes.
+// domain: the store for operator commands: stop, exempt, accept, resolve, release. In: the change with its audit notes.
 // Out: what is in force now. Each method is one transaction.
 import type { ActStore, IntentTransitions } from './act-store.ts';
 import type { AuditNote } from './audit-entry.ts';
@@ -11,27 +11,27 @@ import type { Release } from './store.ts';
 
 export interface OperatorStore extends Pick<RecordReader, 'runs' | 'exemptions' | 'stop'> {
   exemption(idOrPrefix: string): Promise<Exemption | undefined>;
-  /** Adds an exemption, or writes it as it is now. */
+  /** Adds or updates an exemption. */
   saveExemption(exemption: Exemption, notes: AuditNote[]): Promise<void>;
-  /** Sets the stop switch, or with undefined takes it off. */
+  /** Sets the stop switch; undefined lifts it. */
   setStop(stop: Stop | undefined, notes: AuditNote[]): Promise<void>;
   saveAcceptance(acceptance: Acceptance, notes: AuditNote[]): Promise<void>;
 }
 
-/** To say what became of a doubt. */
+/** Resolves doubts. */
 export interface ResolveStore
   extends Pick<IntentTransitions, 'resolve'>,
     Pick<ActStore, 'openClaimsOn' | 'episodesInForce' | 'episodesThatSaw' | 'intentsOn'> {
   intent(idOrPrefix: string): Promise<Intent | undefined>;
-  /** Intents on the same target text whose last attempt came after this one's, in that order: the clock may have jumped in between. */
+  /** Intents on the same target text that were last attempted after this one; by order, since the clock may have jumped. */
   sentAfter(intent: Pick<Intent, 'id' | 'target'>): Promise<Intent[]>;
 }
 
-/** To let go of a target. */
+/** Releases targets. */
 export interface ReleaseStore
   extends Pick<RecordReader, 'latestRun' | 'claims' | 'intents' | 'stop'>,
     Pick<IntentTransitions, 'reopen'> {
-  /** Those in force about this target. */
+  /** The decisions in force about this target. */
   decisionsOn(target: string): Promise<StoredDecision[]>;
   release(release: Release): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// domain: the store as pulling sees it. In: events as they are read. Out: what earlier reads left, to tell whether a list can be
+// domain: the store as pulling sees it. In: events as they are read. Out: results of earlier reads, to decide whether a list can be
 // trusted. It holds no records of the fleet.
 import type { TrustEvent } from './event.ts';
 import type { Acceptance } from './operator.ts';
@@ -11,7 +11,7 @@ export interface PullReader {
   events(fromMs: number): AsyncIterable<TrustEvent[]>;
   coverage(): Promise<Coverage[]>;
   baseline(source: Source): Promise<Baseline | undefined>;
-  /** Readings that a person took as they are, not used yet. */
+  /** Accepted readings that are not used yet. */
   acceptances(): Promise<Acceptance[]>;
 }
 

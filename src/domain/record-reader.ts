@@ -1,4 +1,4 @@
-// domain: the store as reports, the HTTP endpoint, lists and alerts read it. In: ids, filters. Out: records as they are stored.
+// domain: the store as reports, the HTTP endpoint, lists and alerts read it. In: ids, filters. Out: records as stored.
 // It changes nothing.
 import type { Claim } from './claim.ts';
 import type { Outcome, StoredDecision } from './decision.ts';
@@ -12,16 +12,16 @@ import type { DecisionQuery, RunRecord } from './store.ts';
 
 export interface RecordReader {
   /**
-   * Where `idOrPrefix` is asked for, a beginning that several ids have is AppError `usage`, which names them. A run is also
-   * known by its number (`Run.seq`), which lists and reports show.
+   * `idOrPrefix`: a beginning that several ids share is AppError `usage`, which names them. A run can also be named by its number
+   * (`Run.seq`), which lists and reports show.
    */
   run(idOrNumber: string): Promise<RunRecord | undefined>;
   latestRun(): Promise<RunRecord | undefined>;
   runs(limit: number, before?: number): Promise<RunRecord[]>;
-  /** Decisions in force in a run: those that it wrote and those that it carried. */
+  /** Decisions in force in a run: those that it wrote, and unchanged ones of earlier runs. */
   decisionsOfRun(run: RunRecord): Promise<StoredDecision[]>;
   decisions(query: DecisionQuery): Promise<StoredDecision[]>;
-  /** `liveFor`: those that hold for one of these episodes; dry and withdrawn ones do not. */
+  /** `liveFor`: the live intents of one of these episodes; not dry or withdrawn ones. */
   intents(filter: {
     status?: IntentStatus;
     outcome?: Outcome;
@@ -30,18 +30,18 @@ export interface RecordReader {
     liveFor?: string[];
   }): Promise<Intent[]>;
   claims(filter: { status?: Claim['status'] }): Promise<Claim[]>;
-  /** Plans have the status that they have at this moment: `expired` from their end on. */
+  /** Plans with their current status: `expired` from their end on. */
   plan(idOrPrefix: string): Promise<Plan | undefined>;
   plans(filter: { status?: PlanStatus }, limit: number): Promise<Plan[]>;
-  /** Those in force at a time, or with no time all, the newest first. */
+  /** Exemptions in force at a time, or all without a time; the newest first. */
   exemptions(inForceAt?: number): Promise<Exemption[]>;
   /** The stop switch; undefined while it is not set. */
   stop(): Promise<Stop | undefined>;
-  /** Of the outbox, the newest first; those that are over are kept for 30 days. */
+  /** Notifications of the outbox, the newest first; ended ones are kept for 30 days. */
   notifications(statuses: readonly NotificationStatus[], limit: number): Promise<StoredNotification[]>;
   /** Tokens of the HTTP endpoint, the newest first, revoked ones too. */
   endpointTokens(): Promise<EndpointToken[]>;
 }
 
-/** What a report of a run is made of. */
+/** The records that a run's report is made of. */
 export type ReportReader = Pick<RecordReader, 'decisionsOfRun' | 'intents' | 'plan' | 'stop'>;

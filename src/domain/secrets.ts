@@ -66,7 +66,7 @@ function hasSecretName(pair: Facts): boolean {
 }
 
 export interface RedactOptions {
-  /** Stands where a secret stood. Without it members are left out, and items of lists are null: an unknown fact. */
+  /** Replaces a secret. Without it members are left out, and items of lists are null: an unknown fact. */
   instead?: (secret: string) => string;
   /** Only the secret part of a text is removed; otherwise all of it. */
   isCut?: boolean;

@@ -56,7 +56,7 @@ export interface Baseline {
   source: Source;
   takenAt: number;
   count: number;
-  /** By fact path, then by value (as text): how many records had it. */
+  /** The number of records by fact path, then by value (as text). */
   values: Record<string, Record<string, number>>;
 }
 

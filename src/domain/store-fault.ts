@@ -7,6 +7,6 @@ export interface StoreFault {
   kind: StoreFaultKind;
   /** When it was first seen, epoch ms. */
   since: number;
-  /** What is wrong and what to do. It names no file: anybody may read it. */
+  /** The fault and the remedy. It names no file, since anybody may read it. */
   text: string;
 }

@@ -37,7 +37,7 @@ export interface OpenState {
   intents: Intent[];
   /** Keys of planned intents that an operator rejected, with their episodes still open. */
   rejected: ReadonlySet<string>;
-  /** By `rule action target`: when the last attempt was made, epoch ms. */
+  /** The time of the last attempt by `rule action target`, epoch ms. */
   lastAttempts: ReadonlyMap<string, number>;
   /** Attempts of each action in the last 24 hours, for the ceilings. */
   attempts24h: ReadonlyMap<ActionName, number>;
@@ -47,7 +47,7 @@ export interface OpenState {
   stop?: Stop | undefined;
 }
 
-/** What deciding changed, committed with the run's findings before anything is called. */
+/** The changes of deciding, committed with the run's findings before anything is called. */
 export interface RunCommit {
   runId: string;
   findings: RunFindings;

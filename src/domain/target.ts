@@ -2,7 +2,7 @@
 import { type Fact, type Facts, own, ownText, ownTexts } from './facts.ts';
 import type { SubjectKind } from './subjects.ts';
 
-/** Of a record, the fields that actions write, as read. */
+/** The fields of a record that actions write, as read. */
 export interface StateRead {
   [field: string]: string | undefined;
 }
@@ -27,7 +27,7 @@ export interface SubjectSummary {
   spec?: Fact | undefined;
 }
 
-/** A user without devices, or one of whom the server does not say which there are. */
+/** A user without devices, or one whose devices the server does not report. */
 export function hasNoKnownDevice({ serials }: SubjectSummary): boolean {
   return serials === undefined || serials.length === 0;
 }

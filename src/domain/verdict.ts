@@ -33,7 +33,7 @@ export interface RuleTally {
   no_match: number;
   unknown: number;
   error: number;
-  /** By missing fact (or the error's text): how many subjects. */
+  /** The number of subjects by missing fact (or the error's text). */
   missing: { [fact: string]: number };
   /** At most 100 subjects whose verdict was unknown or error, with the reason. */
   examples: { subject: string; verdict: 'unknown' | 'error'; reason: string }[];
@@ -46,7 +46,7 @@ export interface Judgement {
   tallies: RuleTally[];
   matches: Match[];
   open: OpenVerdict[];
-  /** By fact path that a rule reads, then by value: how many records had it. For the trust gate. */
+  /** The number of records by fact path that a rule reads, then by value. For the trust gate. */
   values: Record<string, Record<string, number>>;
 }
 
@@ -77,7 +77,7 @@ export interface Joins {
 
 export interface JudgeContext {
   nowMs: number;
-  /** What a summary's `state` keeps of the record; nothing for whoever asks for verdicts alone. */
+  /** What a summary's `state` keeps of the record; nothing for a caller that only needs verdicts. */
   fieldsWritten?: readonly string[];
   joins: Joins;
   /** Stretches of time that the event log is known for; empty when events are unavailable. */

@@ -1,6 +1,6 @@
-// explain: why a rule says what it says about one subject, and what would be done. In: a rule and a subject's id (a device's serial
-// number works too). Out: the verdict as read now, what deciding this one subject now would say, and what the last run decided.
-// It never rebuilds a run: checks that weigh a subject among others are named, and left to the recorded decision. Changes nothing.
+// explain: why a rule gives its verdict on one subject, and what would be done. In: a rule and a subject's id (a device's serial
+// number works too). Out: the verdict as read now, what would be decided for this one subject now, and what the last run decided.
+// It never rebuilds a run: checks that weigh a subject among others are named, and taken from the recorded decision. Changes nothing.
 import { readBundles } from '../act/actions/bundle-membership.ts';
 import { decide } from '../decide/decide.ts';
 import { Exemptions } from '../decide/exemptions.ts';
@@ -46,18 +46,18 @@ export type DecidedNow = Pick<
 
 export interface ExplainedSubject {
   explanation: Explanation;
-  /** The rule's own: for one that is `off`, nothing is decided. */
+  /** The rule's own mode: for a rule that is `off`, nothing is decided. */
   mode: Mode;
   /** What a run over this rule and this one subject would decide now. */
   decisions: DecidedNow[];
   /** Open claims of this rule on this subject. */
   claims: Claim[];
-  /** `differs`: from what deciding this one subject says now. */
+  /** `differs`: from what would be decided for this one subject now. */
   recorded: Recorded & { differs: boolean };
   basis: ExplainBasis;
 }
 
-/** Errors: AppError `not_found` for a rule or subject that is not there, and those of reading the API. */
+/** Errors: AppError `not_found` for an unknown rule or subject, and those of reading the API. */
 export async function explainSubject(deps: ExplainDeps, ruleId: string, id: string): Promise<ExplainedSubject> {
   const { api, reader, isWhatIf } = deps;
   const rule = deps.rules.find((loaded) => loaded.id === ruleId);
@@ -112,7 +112,7 @@ async function decideNow(
     runMode: daemonMode,
     daemonMode,
     nowMs,
-    // Nobody measured how long: the wall clock is enough to explain.
+    // No steady clock has measured it: the wall clock is enough to explain.
     steady: { nowMs, sinceMs: Number.NEGATIVE_INFINITY, forMs: 0, jumpedMs: nowMs, setBackMs },
     judged: rule.mode === 'off' || isUnjudged ? [] : [rule],
     unjudged: isUnjudged ? [rule] : [],

@@ -1,5 +1,5 @@
 // explain: what only a whole run knows, as the last runs recorded it: whether the sources can be trusted, how many matched, and
-// what was decided about this subject. In: the store, a rule, a subject. Out: that, with numbers and times of runs. Reads only.
+// what was decided about this subject. In: the store, a rule, a subject. Out: these facts, with numbers and times of runs. Reads only.
 import type { StoredDecision } from '../domain/decision.ts';
 import type { Mode } from '../domain/mode.ts';
 import type { PullReader } from '../domain/pull-store.ts';
@@ -14,15 +14,15 @@ import type { ReadEvents } from './read-subject.ts';
 /** The part of the store that shows what the last runs read and decided. */
 export type LastRunsReader = Pick<RecordReader, 'runs' | 'latestRun' | 'decisions'> & Pick<PullReader, 'baseline'>;
 
-/** What an explanation rests on besides the records that it read, and as of when. */
+/** What an explanation uses besides the records that it read, with times. */
 export interface ExplainBasis {
-  /** The last run that judged this rule: so many subjects of so many matched. `wasEdited`: the rule is another one now. */
+  /** The last run that judged this rule, with the number of subjects and of matches. `wasEdited`: the rule has changed since. */
   run:
     | { id: string; seq: number; atMs: number; mode: Mode; match: number; subjects: number; wasEdited: boolean }
     | undefined;
-  /** The rule's lists as they were read last. Without a run: none of the last runs read it, and it is taken as trusted. */
+  /** The rule's lists as last read. Without a run: none of the last runs read the list, and it counts as trusted. */
   sources: (BasisReading & { source: Source; seq: number | undefined })[];
-  /** The event log as it was read now; undefined when the rule counts no events. */
+  /** The event log as read now; undefined when the rule counts no events. */
   events: BasisReading | undefined;
 }
 
@@ -34,14 +34,14 @@ interface BasisReading extends Pick<SourceReading, 'state' | 'trusted'> {
 /** What the run of `ExplainBasis.run` decided about the subject: its own decisions, and unchanged ones of earlier runs. */
 export interface Recorded {
   decisions: StoredDecision[];
-  /** Why there are none. */
+  /** Why there are no decisions. */
   none: string | undefined;
 }
 
 export interface LastRuns {
   basis: ExplainBasis;
   recorded: Recorded;
-  /** For deciding: as of the last runs, and the event log as it was read now. */
+  /** For deciding: the readings of the last runs, and the event log as read now. */
   sources: Record<Source, SourceReading>;
 }
 
@@ -76,7 +76,7 @@ export async function readLastRuns(reader: LastRunsReader, asked: Asked): Promis
   };
 }
 
-/** With a count also where the last reading has none: shares are counted of what was last trusted. */
+/** Always has a count: if the last reading has none, shares are taken of the last trusted count. */
 async function readingsOf(reader: LastRunsReader, runs: readonly JudgedRun[], { events, nowMs }: Asked) {
   const readings = {} as LastRuns['sources'];
   for (const source of SOURCES) {
@@ -100,7 +100,7 @@ async function notJudged(reader: LastRunsReader, isWhatIf: boolean): Promise<str
     : 'no run has judged this rule yet';
 }
 
-/** INVARIANT: that it did not match is said only where that run left nothing out. */
+/** INVARIANT: reports that the rule did not match only if that run left nothing out. */
 function notRecorded(run: JudgedRun, rule: LoadedRule, subjectId: string): string {
   const { examples = [], unknown = 0, error = 0 } = tallyOf(run, rule) ?? {};
   const example = examples.find(({ subject }) => subject === subjectId);

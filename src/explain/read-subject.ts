@@ -1,6 +1,6 @@
-// explain: one subject as it is read now: its record, those that its rule joins, the devices that its actions touch, its events.
-// In: the API, the stored events, a rule, an id. Out: records without secrets; a source that answers 403 is unavailable, as it is
-// to a run. Stores nothing.
+// explain: reads one subject now: its record, the records that its rule joins, the devices that its actions touch, its events.
+// In: the API, the stored events, a rule, an id. Out: records without secrets; a source that answers 403 is unavailable, as in a
+// run. Stores nothing.
 import { fieldsWritten, type KnownTraits } from '../domain/action.ts';
 import { AppError } from '../domain/errors.ts';
 import type { TrustEvent } from '../domain/event.ts';
@@ -29,7 +29,7 @@ export async function readSubject(api: Api, kind: SubjectKind, id: string): Prom
 async function readDevice(api: Api, id: string): Promise<Facts | undefined> {
   const ofSerial = await api.devicesOfSerial(id);
   if (ofSerial.length > 0) return ofSerial[0];
-  // The API cannot be asked for a DeviceID: the list is read until it comes by.
+  // The API has no query by DeviceID: the list is read until the device is found.
   for await (const batch of api.stream('devices')) {
     const found = batch.find((device) => ownText(device as Facts, 'DeviceID') === id);
     if (found) return found as Facts;
@@ -72,14 +72,14 @@ export async function readTouched(
   return devices.length > 0 ? devices : [record];
 }
 
-/** A few devices do not name all that their owners have: what a deletion leaves them with is not known of one subject. */
+/** A few devices do not show all devices of their owners: what a deletion leaves an owner with is unknown for one subject. */
 export function fleetOf(devices: readonly Facts[], actions: KnownTraits): FleetIndex {
   const fleet = new FleetIndex(fieldsWritten(actions, 'device'));
   for (const device of devices) fleet.add(device);
   return fleet;
 }
 
-/** By serial number. */
+/** Devices by serial number. */
 async function devicesOfUser(api: Api, user: Facts): Promise<Map<string, Facts[]>> {
   const devices = new Map<string, Facts[]>();
   for (const serial of ownTexts(user, 'SerialNumbers') ?? []) devices.set(serial, await api.devicesOfSerial(serial));
@@ -95,14 +95,14 @@ export interface ReadEvents {
   events: TrustEvent[];
   coverage: Coverage[];
   reading: SourceReading;
-  /** Windows end then: now, or when the log was last read, should it not be readable now; undefined: it never was. */
+  /** The end of the windows: now or, if the log is not readable now, when it was last read. Undefined: it was never read. */
   atMs: number | undefined;
 }
 
-/** What is stored, and what came since. Errors: AppError `api_refused`, `stopped`; the reading has all others. */
+/** Stored events, and those since. Errors: AppError `api_refused`, `stopped`; all other faults are in the reading. */
 export async function readEvents({ reader, settings, ...asked }: EventsAsked): Promise<ReadEvents> {
   const known = await reader.coverage();
-  // Nothing is remembered of how far back an earlier explanation reached.
+  // An explanation does not store how far back it reached.
   const pulled = await pullEvents({ ...asked, triedMs: 0, known, trust: settings.trust, settings: settings.events });
   const { reading } = pulled;
   if (reading.state === 'unavailable') return { events: [], coverage: [], reading, atMs: undefined };

@@ -1,11 +1,11 @@
-// operator: a person's yes or no to a plan, recorded with who and why. It changes nothing outside: applying does.
+// operator: a person approves or rejects a plan, recorded with who and why. It changes nothing outside: applying does.
 import { decidePlan, demandAudited } from '../approve/plans.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Plan } from '../domain/plan.ts';
 import type { PlanStore } from '../domain/plan-store.ts';
 import type { Engine } from '../run/engine.ts';
 
-/** Errors: AppError `not_found`, `usage` for an ambiguous prefix, `conflict` when it does not wait any more. */
+/** Errors: AppError `not_found`, `usage` for an ambiguous prefix, `conflict` when it no longer waits. */
 export async function answerPlan(
   engine: Pick<Engine, 'clock'> & { store: PlanStore },
   planId: string,

@@ -1,5 +1,5 @@
-// operator: applies an approved plan: exactly it or less. Capped by the rules' modes and the daemon's, not by the mode of the
-// run that made it. A target whose record fields drifted is refused with the field named, and the rest goes on.
+// operator: applies an approved plan: exactly its intents or fewer. Capped by the rules' and the daemon's modes, not by the mode of
+// the run that made it. A target whose record fields drifted is refused by field, and the other intents go on.
 import { carryOut } from '../act/carry-out.ts';
 import { noSuchAction } from '../act/context.ts';
 import { isOpen, openAgain, openIntent } from '../act/gate.ts';
@@ -15,7 +15,7 @@ import { type FactsOfPlanned, planFacts } from './plan-facts.ts';
 export interface Applied {
   plan: Plan;
   intents: Intent[];
-  /** Planned intents that were not even begun, with why. */
+  /** Planned intents that were not begun, each with the reason. */
   refused: { action: string; target: string; reason: string }[];
 }
 
@@ -36,7 +36,7 @@ export async function applyPlan(engine: Engine, planId: string, by: string): Pro
     await engine.store.reopen({ intents: opened.again, notes: [] });
     await carryOut(context, [...opened.fresh, ...opened.again]);
   } finally {
-    // Also when it broke off: it is used up, and what was not begun comes back in the next plan.
+    // Also after a failure: the plan is used up, and what was not begun comes back in the next plan.
     await engine.store.changePlan(applied, [], [{ kind: 'plan.applied', body: { plan: plan.id } }]);
     await engine.afterwards?.();
   }
@@ -58,12 +58,12 @@ async function applicablePlan(engine: Engine, planId: string): Promise<Plan> {
 
 interface OpenedIntents {
   fresh: Intent[];
-  /** Live ones that failed before, and are tried again. */
+  /** Live intents that failed before, and are tried again. */
   again: Intent[];
   refused: Applied['refused'];
 }
 
-/** Errors: AppError `conflict` where nothing may be called now: the plan stays approved. */
+/** Errors: AppError `conflict` when nothing may be called now; the plan stays approved. */
 function openIntents(engine: Engine, plan: Plan, ask: Ask, factsOf: FactsOfPlanned): OpenedIntents {
   const opened: OpenedIntents = { fresh: [], again: [], refused: [] };
   for (const planned of plan.intents) {

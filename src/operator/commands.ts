@@ -1,5 +1,5 @@
-// operator: a person's word that changes what may be done: exemptions, the stop switch, a reading taken as it is.
-// In: who, what and why. Out: what stands now. Each is one transaction with its audit entry; nothing is called from here.
+// operator: commands that change what may be done: exemptions, the stop switch, an accepted reading.
+// In: who, what and why. Out: what is in force now. Each is one transaction with its audit entry; nothing is called from here.
 import { parseDuration } from '../domain/duration.ts';
 import { AppError } from '../domain/errors.ts';
 import { aboutText, type Exemption, isInForce, SELECTOR_FIELDS } from '../domain/exemption.ts';
@@ -12,13 +12,13 @@ import type { Engine } from '../run/engine.ts';
 
 export type OperatorEngine = Pick<Engine, 'clock'> & { store: OperatorStore };
 
-/** Who says it (a token's name, or `command line`), and why. */
+/** Who gives the command (a token's name, or `command line`), and why. */
 export interface Operator {
   by: string;
   reason: string;
 }
 
-/** Nothing is called from the next call on. Said again while it stands, the first one stays; both are in the audit. */
+/** Stops every call from the next one on. If a stop is already in force, the first one stays; both are in the audit. */
 export async function stopEverything({ store, clock }: OperatorEngine, operator: Operator): Promise<Stop> {
   const { by, reason } = checked(operator);
   const current = await store.stop();
@@ -27,7 +27,7 @@ export async function stopEverything({ store, clock }: OperatorEngine, operator:
   return stop;
 }
 
-/** Answers the stop that was lifted. Errors: AppError `conflict` when nothing is stopped. */
+/** Returns the stop that was lifted. Errors: AppError `conflict` when nothing is stopped. */
 export async function resumeEverything({ store }: OperatorEngine, operator: Operator): Promise<Stop> {
   const { by, reason } = checked(operator);
   const stop = await store.stop();
@@ -38,7 +38,7 @@ export async function resumeEverything({ store }: OperatorEngine, operator: Oper
 }
 
 export interface ExemptionRequest {
-  /** One of the two. */
+  /** Exactly one of the two. */
   subject?: { kind: string; id: string } | undefined;
   selector?: { field: string; value: string } | undefined;
   owner: string;
@@ -47,7 +47,7 @@ export interface ExemptionRequest {
   until: string;
 }
 
-/** Errors: AppError `usage` that says what is wrong with the request. */
+/** Errors: AppError `usage` that names the fault in the request. */
 export async function addExemption(
   { store, clock, ids }: OperatorEngine & Pick<Engine, 'ids'>,
   request: ExemptionRequest,
@@ -74,7 +74,7 @@ export async function addExemption(
   return exemption;
 }
 
-/** Errors: AppError `not_found`, `usage` for an ambiguous beginning, `conflict` when it is over already. */
+/** Errors: AppError `not_found`, `usage` for an ambiguous beginning, `conflict` when it is already over. */
 export async function endExemption(
   { store, clock }: OperatorEngine,
   idOrPrefix: string,
@@ -97,8 +97,8 @@ export async function endExemption(
 const RUNS_LOOKED_AT = 50;
 
 /**
- * The next reading of the source is taken as it is, if it is not worse than what the last run saw of it.
- * Errors: AppError `usage`, `not_found` (no run read it), `conflict` (it is trusted, or nobody can accept what is wrong).
+ * Accepts the next reading of the source, if it is not worse than the last run's reading.
+ * Errors: AppError `usage`, `not_found` (no run read it), `conflict` (it is trusted, or its fault cannot be accepted).
  */
 export async function acceptSnapshot(
   { store, clock }: OperatorEngine,
@@ -134,7 +134,7 @@ function seenIn(run: RunRecord, source: Source): Pick<Acceptance, 'causes' | 'co
   return { causes: reading.reasons.map(({ code }) => code), count: reading.count };
 }
 
-/** Errors: AppError `usage` for a reason without a word. */
+/** Errors: AppError `usage` for an empty reason. */
 export function checked({ by, reason }: Operator): Operator {
   return { by, reason: filled(reason, 'reason', 'say why, for the audit') };
 }

@@ -1,6 +1,6 @@
-// operator: a person's word on who may call the HTTP endpoint: a token is made, or is good no more. In: who, and what it may do.
-// Out: the token's record; the token itself only from making it, once. Each is one transaction with its audit entry, which
-// never holds the token.
+// operator: a person makes or revokes a token of the HTTP endpoint. In: who, and what the token may do. Out: the token's record; the
+// token itself is returned once, when it is made. Each command is one transaction with its audit entry, which never contains the
+// token.
 import { type EndpointToken, hashOfToken, isGood, SCOPES, type TokenStore } from '../domain/endpoint-token.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Clock, Ids } from '../domain/ports.ts';
@@ -24,17 +24,17 @@ export interface TokenRequest {
 
 export interface MadeToken {
   token: EndpointToken;
-  /** What the caller sends. It is kept nowhere. */
+  /** The token that the caller sends. It is not stored. */
   text: string;
 }
 
-/** It is the name of the token that comes from the configuration. */
+/** The name of the token that comes from the configuration. */
 const RESERVED = 'admin';
-/** In the audit, a name is to mean one thing. */
+/** Reserved, since a name must mean one thing in the audit. */
 const OWN_NAMES: ReadonlySet<string> = new Set(['trustward', 'schedule', 'command', 'http']);
 const NAME = /^[a-z0-9][a-z0-9._@-]{0,63}$/;
 
-/** Errors: AppError `usage` that says what is wrong with the request, `conflict` when the name is taken. */
+/** Errors: AppError `usage` that names the fault in the request, `conflict` when the name is taken. */
 export async function addToken(parts: TokenParts, request: TokenRequest, by: string): Promise<MadeToken> {
   const { tokens, clock, ids } = parts;
   const nowMs = clock.nowMs();

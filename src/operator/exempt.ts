@@ -1,5 +1,5 @@
-// operator: an exemption is added, and when that is asked for, what stands on the targets that it protects is undone now.
-// In: a person's request. Out: the exemption and what was released. Without `release` standing bans stay.
+// operator: adds an exemption and, on request, releases the open claims on the targets that it protects.
+// In: a person's request. Out: the exemption and what was released. Without `release`, bans in force stay.
 import { noCounts } from '../act/context.ts';
 import type { Claim } from '../domain/claim.ts';
 import { AppError } from '../domain/errors.ts';
@@ -36,7 +36,7 @@ export async function exempt(
   return { exemption, released };
 }
 
-/** One claim for each target that this exemption protects, each target read now. */
+/** One claim for each target that this exemption protects. Each target is read now. */
 async function protectedClaims(engine: Engine, exemption: Exemption): Promise<Claim[]> {
   const { claims } = await engine.store.openState(engine.clock.nowMs());
   const found: Claim[] = [];

@@ -1,5 +1,5 @@
-// operator: what checks are told of an approved plan's intents before they are begun: the stored state, what the last runs said and
-// how they read their sources. The target itself is read later, for preflight. In: the planned intents. Out: facts of each. It changes nothing.
+// operator: the facts that checks get about an approved plan's intents before they begin: the stored state, the last runs' answers
+// and readings. The target itself is read later, for preflight. In: the planned intents. Out: facts of each. It changes nothing.
 import { EarlierAnswers, isStillToBeDone, wordKey } from '../decide/earlier-answers.ts';
 import type { BasisFacts, Other, TargetFacts } from '../domain/check.ts';
 import type { Episode } from '../domain/episode.ts';
@@ -16,7 +16,7 @@ type Asking = Pick<Engine, 'store' | 'clock' | 'actions' | 'active' | 'daemonMod
 
 export type FactsOfPlanned = (planned: PlannedIntent) => TargetFacts;
 
-/** Also of episodes that are over: a window rule's plan outlives its match, and must not be carried out twice. */
+/** Includes closed episodes: a window rule's plan outlives its match, and must not be carried out twice. */
 export async function planFacts(engine: Asking, all: readonly PlannedIntent[]): Promise<FactsOfPlanned> {
   const { store, clock, actions } = engine;
   const openState = await store.openState(clock.nowMs());
@@ -41,7 +41,7 @@ export async function planFacts(engine: Asking, all: readonly PlannedIntent[]): 
       undo: planned.undo,
       nowMs: clock.nowMs(),
       approved: true,
-      // How far the rules let it go; what the daemon lets through, the gate says.
+      // The limit of the rules' modes; the gate applies the daemon's mode.
       mode: 'enforce',
       basis: planned.basis.map((basis) => basisOf(planned, basis, traits, stored)),
       stop: openState.stop,
@@ -58,7 +58,7 @@ interface StoredForPlan {
   rejected: OpenState['rejected'];
   /** Decisions in force, by rule, subject, action and target. */
   said: ReadonlyMap<string, NonNullable<BasisFacts['said']>>;
-  /** Why a source was not trusted when it was read last. */
+  /** By source: why it was not trusted when it was last read. */
   untrusted: ReadonlyMap<Source, string>;
 }
 
@@ -73,8 +73,8 @@ function basisOf(
   const episode = episodes.get(episodeId);
   const liveOf = (name: typeof inverse) =>
     name === undefined ? undefined : live.get(liveKey({ action: name, target }, episodeId));
-  // A window slides on by itself: what it held was approved all the same. But not a second attempt on an episode that is over, nor
-  // anything on a subject that was gone meanwhile.
+  // A window moves on by itself, so its approved content still counts. This allows no second attempt on an episode that is over, and
+  // nothing on a subject that was gone meanwhile.
   const isSlidOn =
     ruleNow?.sources.includes('events') && episode?.closeReason === 'cleared' && !liveOf(action) && !liveOf(inverse);
   return {
@@ -92,7 +92,7 @@ function basisOf(
   };
 }
 
-/** What goes before a deletion, also when no run has judged both together since the plan was made. */
+/** The actions that go before a deletion, even if no run has judged both together since the plan was made. */
 function firstIn(
   { actions, active, daemonMode }: Pick<Asking, 'actions' | 'active' | 'daemonMode'>,
   openState: OpenState,
@@ -109,14 +109,14 @@ function firstIn(
   };
 }
 
-/** Asked of the readings and not of the decisions, of which a run over untrusted data writes examples alone. */
+/** Taken from the readings, not from the decisions: a run over untrusted data writes only examples of those. */
 async function untrustedSources({ store }: Pick<Engine, 'store'>): Promise<ReadonlyMap<Source, string>> {
   const runs = await recentRuns(store);
   return new Map(
     SOURCES.flatMap((source): [Source, string][] => {
       const reading = lastReading(runs, source)?.reading;
       if (reading?.state !== 'read' || reading.trusted) return [];
-      return [[source, `${reading.reasons.map(({ text }) => text).join('; ')} (as it was read last)`]];
+      return [[source, `${reading.reasons.map(({ text }) => text).join('; ')} (as last read)`]];
     }),
   );
 }

@@ -1,6 +1,6 @@
-// operator: a person lets go of a target: what Trustward did to it is undone now, through act's gate, last look and ceilings.
-// In: a target with open claims. Out: what became of it. Its episodes are overridden: while their trouble lasts it is not
-// done again. The claims end with the undo, in one commit with its outcome: one that fails leaves them standing.
+// operator: a person releases a target: what Trustward did to it is undone now, through act's gate, preflight and ceilings.
+// In: a target with open claims. Out: the result. Its episodes are overridden: it is not done again while their matches last.
+// The claims end with the undo, in one commit with its outcome: an undo that fails leaves them open.
 import { carryOut } from '../act/carry-out.ts';
 import { type ActContext, noCounts, type RunCounts } from '../act/context.ts';
 import { isToBeCarriedOut, openAgain, openIntent } from '../act/gate.ts';
@@ -25,17 +25,17 @@ import { checked, type Operator } from './commands.ts';
 export interface Released {
   target: string;
   action: ActionName;
-  /** released: the claims ended. dry_run: the mode allows no more than to say so. standing: the undo was not done (yet). */
+  /** released: the claims ended. dry_run: the mode only allows a report. standing: the undo was not done (yet). */
   state: 'released' | 'dry_run' | 'standing';
   /** For people: what was done, would be done, or why it was not. */
   text: string;
-  /** The undo that was sent; undefined when nothing had to be. */
+  /** The undo that was sent; undefined when none was needed. */
   intent: Intent | undefined;
 }
 
 /**
- * `about`: the target as a person names it, or a claim on it, where its text alone may be that of two.
- * `counts`: of the whole command; several targets together stay within the ceilings of one run.
+ * `about`: the target as a person names it, or a claim on it, since two targets may have the same text.
+ * `counts`: the counts of the whole command; several targets together stay within the ceilings of one run.
  * Errors: AppError `not_found` (no open claim), `conflict` (stopped, or an undo not resolved yet), and those of reading the API.
  */
 export async function releaseClaims(
@@ -60,7 +60,7 @@ export async function releaseClaims(
   return released;
 }
 
-/** A target is a name that the platform gave: half of it may be all of another's, so that none is taken for it. */
+/** No prefix is accepted: a target is a name from the platform, and the beginning of one may be another's full name. */
 function noClaimOn(target: string, claims: readonly Claim[]): AppError {
   const alike = new Set(
     claims.flatMap((claim) => (target !== '' && claim.target.startsWith(target) ? claim.target : [])),
@@ -108,10 +108,10 @@ class Release {
       throw new AppError('conflict', `${refused.reasonText}${hint}`);
     }
     if (!isToBeCarriedOut(intent)) return this.describe(intent, isNeedless, context.ask('preflight', facts));
-    return refused ? this.letGo(`${refused.reasonText}: nothing to undo`) : this.send(context, intent);
+    return refused ? this.releaseWithoutCall(`${refused.reasonText}: nothing to undo`) : this.send(context, intent);
   }
 
-  /** One that failed before is tried again. */
+  /** An undo that failed before is tried again. */
   private open(context: ActContext, fresh: ReadBack): Intent {
     const draft = this.draft(fresh);
     const { ids, clock, daemonMode } = this.engine;
@@ -122,7 +122,7 @@ class Release {
     return { ...opened, approved: true, released: true };
   }
 
-  /** Of what Trustward itself did to the target: what is not resolved, also not begun yet, and what is read too early. */
+  /** Trustward's own unfinished actions on the target: not resolved or not begun yet, or too recent to be read. */
   private ownDoing({ state }: ReadBack): Pick<TargetFacts, 'doubt' | 'justDoneMs'> {
     const { steady, settings } = this.engine;
     const { quietMs } = settings.act;
@@ -143,7 +143,7 @@ class Release {
   }
 
   /** Nothing to call: the claims end at once. */
-  private async letGo(text: string): Promise<Released> {
+  private async releaseWithoutCall(text: string): Promise<Released> {
     const endedAt = this.engine.clock.nowMs();
     const claims = this.claims.map((claim): Claim => ({ ...claim, status: 'released', endedAt }));
     const notes = claims.map((claim) => {
@@ -156,7 +156,7 @@ class Release {
     return { ...this.head, state: 'released', text, intent: undefined };
   }
 
-  /** The gate lets no call through: what would be done or refused is answered, and the asking is recorded. */
+  /** The gate lets no call through: returns what would be done or refused, and records the request. */
   private async describe({ effect }: Intent, isNeedless: boolean, refused: Refusal | undefined): Promise<Released> {
     const would = refused ? `would be refused: ${refused.reasonText}` : `would be done: ${effect.text}`;
     const text = isNeedless ? 'nothing would be called' : would;
@@ -186,7 +186,7 @@ class Release {
     return { target: this.target, action: this.undo.name };
   }
 
-  /** The undo of these episodes that was made before, whoever proposed it. */
+  /** An earlier undo of these episodes, by a rule or a person. */
   private liveUndo(): Intent | undefined {
     const episodes = new Set(this.claims.map((claim) => claim.episodeId));
     return this.stored.intents.find(
@@ -228,7 +228,7 @@ class Release {
     return { ...context, counts: this.counts };
   }
 
-  /** The claims' episodes, and those of other rules that wish the same for this target. */
+  /** The claims' episodes, and those of other rules that propose the same for this target. */
   private async overridden(): Promise<Episode[]> {
     const proposing = this.stored.decisions.filter(({ action }) => action === this.done);
     const ids = new Set([...this.claims, ...proposing].flatMap(({ episodeId }) => episodeId ?? []));

@@ -1,5 +1,5 @@
-// operator: a person's way out of a doubt: what an intent did is said (done, not done), or it may be tried once more.
-// In: an intent that is unknown or parked. Out: the intent as it is now. Nothing is called here: the next run does.
+// operator: a person resolves a doubt: they record what an intent did (done, not done), or allow one more try.
+// In: an intent that is unknown or parked. Out: the changed intent. Nothing is called here: the next run does that.
 import { closedNotes, episodesAfter } from '../act/after-own-doing.ts';
 import { claimNote, claimsAfter } from '../act/settle.ts';
 import type { ResolvedIntent } from '../domain/act-store.ts';
@@ -17,9 +17,9 @@ export type Resolution = (typeof RESOLUTIONS)[number];
 type Resolving = Pick<Engine, 'clock' | 'ids' | 'actions'> & { store: ResolveStore };
 
 /**
- * done: `confirmed`, with its claims. not-done: `failed`, and suppressed for its episodes. retry: read back by the next run,
- * and if it is not done sent once more, under all checks. Errors: AppError `not_found`, `usage` for an ambiguous beginning of
- * its id, `conflict` when it is not in doubt.
+ * done: `confirmed`, with its claims. not-done: `failed`, and suppressed for its episodes. retry: the next run reads it back and, if
+ * it is not done, sends it once more, under all checks. Errors: AppError `not_found`, `usage` for an ambiguous beginning of its id,
+ * `conflict` when it is not in doubt.
  */
 export async function resolveIntent(
   engine: Resolving,
@@ -44,8 +44,8 @@ async function intentOf({ store }: Resolving, id: string): Promise<Intent> {
 }
 
 /**
- * Whether the opposite was attempted since, and may be done: then what the person tells of is past, and neither ends the
- * claims of what came after it nor opens one that would be undone once more.
+ * Whether the opposite was attempted since, and may be done. Then the resolved intent is superseded: it neither ends the claims of
+ * the later action nor opens one that would be undone again.
  */
 async function wasReplaced({ store }: Resolving, { inverse }: Action, intent: Intent): Promise<boolean> {
   const later = await store.sentAfter(intent);
@@ -61,7 +61,7 @@ async function resolvedAs(engine: Resolving, intent: Intent, as: Resolution, who
   switch (as) {
     case 'done': {
       const done = engine.actions.get(action);
-      // Of an action that this version does not have nothing is claimed, as nothing here could undo it.
+      // An action that this version does not have opens no claim, since this version could not undo it.
       if (!done) return { intentId, note, outcome: 'confirmed', notes: [resolved] };
       const isReplaced = await wasReplaced(engine, done, intent);
       const claims = isReplaced ? [] : await claimsAfter(engine, done, intent);

@@ -209,7 +209,7 @@ export function afterPull(acting: ActContext, engine: Engine, own: RunRules, pul
   };
 }
 
-/** As far as the server sends its time. */
+/** Whether the clock agrees with the server's, if the server sends its time. */
 export function isClockRight({ api, settings }: Pick<Engine, 'api' | 'settings'>): boolean {
   return Math.abs(api.skewMs() ?? 0) <= settings.trust.skewMs;
 }

@@ -1,5 +1,5 @@
-// run: what exemptions and actions ask a run to read beyond what its rules read. In: exemptions in force, rules, traits. Out: what.
-// The same questions are asked again of single records before each call; a run asks them so that a dry run tells the truth.
+// run: what a run must read for exemptions and actions, beyond the sources of its rules. In: exemptions in force, rules, traits. Out:
+// sources and forms. Single records are read again before each call; a run reads them so that a dry run shows the same answers.
 import type { Exemptions } from '../decide/exemptions.ts';
 import type { ActionName, KnownTraits } from '../domain/action.ts';
 import type { Rule } from '../domain/rule.ts';
@@ -11,8 +11,8 @@ export function needsExemptOwners(exemptions: Exemptions, sources: ReadonlySet<S
 }
 
 /**
- * Sources to read in the unpaged form, whatever the rules read: it alone shows whose a device is, and which devices a user has.
- * Also a source that no rule reads: who else owns a user's device decides whether it goes, and an exemption may protect either.
+ * Sources to read in the unpaged form, whatever the rules read: only this form shows a device's owners and a user's devices.
+ * This may be a source that no rule reads: a user's device is deleted only if nobody else owns it, and an exemption may protect either.
  */
 export function unpagedForActions(rules: readonly Rule[], actions: KnownTraits): ReadonlySet<'devices' | 'users'> {
   return new Set(
@@ -20,7 +20,7 @@ export function unpagedForActions(rules: readonly Rule[], actions: KnownTraits):
   );
 }
 
-/** Whether a target is already so, and whether a person reversed it, is seen in the list of bundles for some of these actions. */
+/** Whether the list of bundles is needed to see if a target is in its state, or was reversed, for some of these actions. */
 export function readsBundles(named: readonly { action: ActionName }[], actions: KnownTraits): boolean {
   return named.some(({ action }) => actions.get(action)?.readsBundles);
 }

@@ -1,4 +1,4 @@
-// run: what the last runs read and judged, for those who ask between two runs. In: the store, for reading.
+// run: what the last runs read and judged, for queries between two runs. In: the store, for reading.
 // Out: runs that came as far as findings, and how a source was last read. Reads no API.
 
 import type { RecordReader } from '../domain/record-reader.ts';
@@ -7,7 +7,7 @@ import type { SourceReading } from '../domain/snapshot.ts';
 import type { RunRecord } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
 
-/** What happened in earlier runs than these is not looked up. */
+/** Earlier runs than these are not looked up. */
 export const RECENT_RUNS_MAX = 20;
 
 export type JudgedRun = RunRecord & { findings: RunFindings };
@@ -17,7 +17,7 @@ export interface LastReading {
   reading: SourceReading;
 }
 
-/** Those with findings among the last 20 runs, the newest first. */
+/** The runs with findings among the last 20, the newest first. */
 export async function recentRuns(reader: Pick<RecordReader, 'runs'>): Promise<JudgedRun[]> {
   const runs = await reader.runs(RECENT_RUNS_MAX);
   return runs.filter((run): run is JudgedRun => run.findings !== undefined);

@@ -46,8 +46,7 @@ export async function completeRun(engine: Engine, run: Run, pulled: PulledSnapsh
 }
 
 /**
- * A few at a time, so that no run takes long for it. The run is over: a failure is logged, and the next run tries
- * again.
+ * Removes a few at a time, so that no run takes long for it. The run is over: a failure is logged, and the next run tries again.
  */
 async function removeOldRuns(engine: Engine): Promise<void> {
   const { store, settings, log } = engine;

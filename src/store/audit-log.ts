@@ -19,7 +19,7 @@ export class AuditLog {
     private readonly db: Db,
     private readonly link: LinkEntry,
     private readonly clock: Clock,
-    /** Without one there are no checkpoints: a database in memory has nothing outside. */
+    /** Without a signer there are no checkpoints: a database in memory has no file outside. */
     private readonly sealCheckpoint?: SealCheckpoint,
   ) {}
 
@@ -38,7 +38,7 @@ export class AuditLog {
     }
   }
 
-  /** Seals the chain as it is now; undefined when the last checkpoint says so already, or nothing signs here. */
+  /** Seals the current chain; undefined when the last checkpoint already covers it, or there is no signer. */
   seal(): Checkpoint | undefined {
     const { seq: size, hash: head } = this.head();
     const last = this.sealCheckpoint && lastCheckpoint(this.db);
@@ -87,7 +87,7 @@ export async function* entriesFrom(db: Db, seq: number): AsyncIterable<AuditEntr
       rows = db.all('SELECT * FROM audit WHERE seq >= ? ORDER BY seq LIMIT ?', next, limit);
     } catch (error) {
       if (limit === 1 || !(error instanceof AppError) || error.code !== 'store_damaged') throw error;
-      limit = 1; // one by one up to the damage: whoever verifies is to name it
+      limit = 1; // one by one up to the damage, so that a verification can name it
       continue;
     }
     if (rows.length === 0) return;
@@ -97,8 +97,8 @@ export async function* entriesFrom(db: Db, seq: number): AsyncIterable<AuditEntr
 }
 
 /**
- * What the audit says that a plan was sealed or approved with. The first entry counts: a later one could be appended by whoever can write
- * the file, without breaking a link. One whose bytes are no JSON was tampered with, and says nothing.
+ * The digest with which the audit records that a plan was sealed or approved. The first entry counts: anybody who can write the file
+ * could append a later one without breaking a link. An entry whose bytes are no JSON was tampered with, and gives no digest.
  */
 export function auditedDigest(db: Db, kind: 'plan.sealed' | 'plan.approved', planId: string): string | undefined {
   const sql = 'SELECT bytes FROM audit WHERE kind = ? AND instr(bytes, ?) > 0 ORDER BY seq';

@@ -1,5 +1,5 @@
-// store: a copy of a database as it was at one moment, also while a daemon writes to it, by SQLite's own backup. In: two file
-// names, and what the copy must pass. Out: one whole file (0600), or none. It never overwrites, and writes nothing to the source.
+// store: a copy of a database at one moment, even while a daemon writes to it, with SQLite's own backup. In: two file names, and a
+// check of the copy. Out: one whole file (0600), or none. It never overwrites a file, and writes nothing to the source.
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
@@ -12,13 +12,13 @@ import { storeError } from './store-fault.ts';
 export interface Backup<T> {
   bytes: number;
   tables: Inspection['tables'];
-  /** What the check answered. */
+  /** The result of the check. */
   checked: T;
 }
 
 /**
- * Copies `source` to `target`. Errors: AppError `not_found` (no source), `usage` (the target is there), `store_failed` when the
- * source holds nothing of Trustward or the disk fails, `store_damaged` when the copy is not whole; what `check` throws.
+ * Copies `source` to `target`. Errors: AppError `not_found` (no source), `usage` (the target exists), `store_failed` when the source
+ * is not a Trustward database or the disk fails, `store_damaged` when the copy is not whole; errors of `check`.
  */
 export async function backupDatabase<T>(
   source: string,
@@ -52,12 +52,12 @@ export async function backupDatabase<T>(
 async function copy(source: string, target: string): Promise<void> {
   const from = openAsItIs(source);
   try {
-    // All pages in one step: in several, each write of a daemon would begin the copy anew. Its writes go on meanwhile.
+    // All pages in one step: in several, each write of a daemon would restart the copy. The daemon can write meanwhile.
     await from.copyTo(target);
   } finally {
     from.close();
   }
-  // One file, whole in itself: without this, opening it would need a `-wal` beside it.
+  // One self-contained file: without this, opening it would need a `-wal` beside it.
   const made = new Database(target);
   try {
     made.pragma('journal_mode = DELETE');
@@ -75,7 +75,7 @@ function sync(file: string): void {
   }
 }
 
-/** A link refuses a name that is taken, which a renaming does not; some file systems have no links. */
+/** Unlike a rename, a link refuses an existing name. Some file systems have no links. */
 function giveName(aside: string, target: string): void {
   try {
     linkSync(aside, target);

@@ -1,11 +1,11 @@
-// store: a row by its id or an unambiguous beginning of it: what a person types. In: a table, and what was typed. Out: the
-// row, or undefined. It never guesses: a beginning of several is an error that names them.
+// store: finds a row by its id or an unambiguous beginning of it, as typed by a person. In: a table, and the typed text. Out: the
+// row, or undefined. It never guesses: a beginning that several ids share is an error that names them.
 import { AppError } from '../domain/errors.ts';
 import type { Db, Row } from './database.ts';
 
 const NAMED_MAX = 5;
 
-/** What each table's rows are called, and how one is told from the others. */
+/** By table: the name of its rows, and the columns that distinguish them. */
 const TABLES = {
   runs: { noun: 'run', describe: ({ seq }: Row) => `number ${seq}` },
   plans: { noun: 'plan', describe: ({ run_id }: Row) => `of run ${run_id}` },
@@ -20,11 +20,11 @@ const TABLES = {
   },
 } as const;
 
-/** Errors: AppError `usage` for a beginning that several ids have, with those ids. An empty one is the beginning of none. */
+/** Errors: AppError `usage` for a beginning that several ids have, with those ids. An empty text finds nothing. */
 export function rowByPrefix(db: Db, table: keyof typeof TABLES, idOrPrefix: string): Row | undefined {
   const exact = db.get(`SELECT * FROM ${table} WHERE id = ?`, idOrPrefix);
   if (exact || idOrPrefix === '') return exact;
-  const end = `${idOrPrefix}\u{10ffff}`; // no id has this character: all that begin so come before it
+  const end = `${idOrPrefix}\u{10ffff}`; // no id has this character: all ids with this beginning come before it
   const sql = `SELECT * FROM ${table} WHERE id >= ? AND id < ? ORDER BY id LIMIT ?`;
   const rows = db.all(sql, idOrPrefix, end, NAMED_MAX + 1);
   if (rows.length <= 1) return rows[0];

@@ -1,5 +1,5 @@
-// store: what acting asks about one target, and the side tables that answer it. In: a target, ids, an action. Out: nouns.
-// It changes the side tables alone. INVARIANT: every query here is answered by an index (test/store/per-target-queries.test.ts).
+// store: acting's queries about one target, and the side tables that answer them. In: a target, ids, an action. Out: nouns.
+// It changes only the side tables. INVARIANT: every query here is answered by an index (test/store/per-target-queries.test.ts).
 import type { ActionName } from '../domain/action.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
@@ -29,7 +29,7 @@ export function episodesThatSaw(db: Db, target: string): Episode[] {
   return db.all(sql, target).map(episodeOfRow);
 }
 
-/** INVARIANT: the same intents as in `OpenState`, of this target. */
+/** INVARIANT: the intents of this target that `OpenState` has. */
 export function intentsOn(db: Db, target: string): Intent[] {
   const sql = `SELECT * FROM intents WHERE target = ? AND (
       status IN ('planned', 'sent') OR outcome IN ('unknown', 'parked')
@@ -45,7 +45,7 @@ export function decisionsOn(db: Db, target: string): StoredDecision[] {
   return db.all('SELECT * FROM decisions WHERE target = ? AND ended_seq IS NULL', target).map(decisionOfRow);
 }
 
-/** The minute in which the time lies is counted attempt by attempt, the others as wholes. */
+/** The minute that contains the time is counted attempt by attempt, the others as whole minutes. */
 export function attemptsSince(db: Db, action: ActionName, sinceMs: number): number {
   const minute = Math.floor(sinceMs / MINUTE_MS);
   const whole = 'SELECT coalesce(sum(n), 0) AS n FROM attempt_counts WHERE action = ? AND minute > ?';
@@ -60,7 +60,7 @@ export function countAttempt(db: Db, action: ActionName, at: number): void {
   db.insert('attempt_counts', row, 'ON CONFLICT (action, minute) DO UPDATE SET n = n + 1');
 }
 
-/** The only way in which an episode is written: what it has seen is found by its target. */
+/** The only function that writes an episode: its observations are indexed by target. */
 export function saveEpisode(db: Db, episode: Episode): void {
   db.upsert('episodes', rowOfEpisode(episode), 'id');
   db.run('DELETE FROM episode_seen WHERE episode_id = ?', episode.id);

@@ -1,4 +1,4 @@
-// store: checkpoints and archives of the audit, in their tables. Both are called inside the transaction that they belong to.
+// store: the tables of the audit's checkpoints and archives. INVARIANT: the functions are called inside the caller's transaction.
 import type { Checkpoint } from '../domain/checkpoint.ts';
 import { type ArchivedSegment, checkpointLine } from '../domain/checkpoint.ts';
 import type { Db } from './database.ts';
@@ -24,15 +24,15 @@ export function checkpointLinesAfter(db: Db, size: number): string[] {
   return db.all<LineRow>('SELECT line FROM checkpoints WHERE size > ? ORDER BY size', size).map(({ line }) => line);
 }
 
-/** All lines; undefined in a database that no version with checkpoints has opened for writing yet. */
+/** All lines; undefined in a database that a version with checkpoints has not opened for writing yet. */
 export function allCheckpointLines(db: Db): string[] | undefined {
   const table = db.get("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'checkpoints'");
   return table && checkpointLinesAfter(db, 0);
 }
 
 /**
- * Takes the entries of an archived segment out of the table. Its record comes first: without it the trigger refuses.
- * INVARIANT: the caller appends the entry that tells of it in the same transaction.
+ * Removes the entries of an archived segment from the table. Its record comes first: without it the trigger refuses.
+ * INVARIANT: the caller appends the entry that records the removal in the same transaction.
  */
 export function removeArchived(db: Db, segment: ArchivedSegment, at: number): void {
   const { from, to, head, file, digest } = segment;

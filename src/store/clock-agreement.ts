@@ -1,4 +1,4 @@
-// store: since when the clocks agree by which the stored times were written. In and out: one row, for the whole database.
+// store: since when the clocks behind the stored times agree. In and out: one row, for the whole database.
 import { canonicalJson } from '../domain/canonical.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { Db } from './database.ts';
@@ -13,7 +13,7 @@ export function readClockAgreement(db: Db): ClockAgreement | undefined {
   const row = db.get<{ value: string }>('SELECT value FROM meta WHERE key = ?', KEY);
   if (row === undefined) return undefined;
   const kept = storedJson<Stored>(row.value);
-  // Kept by an earlier version, which looked no further back than to its last jump or boot.
+  // Written by an earlier version, which looked back only to its last jump or boot.
   return { seenMs: kept.sinceMs, jumpedMs: kept.sinceMs, setBackMs: kept.sinceMs, ...kept };
 }
 

@@ -1,4 +1,4 @@
-// store: one SQLite connection with the pragmas that the promises rest on, and statements prepared once.
+// store: one SQLite connection with the pragmas that durability needs, and statements prepared once.
 // In: a file name. Out: a Db. It never retries: a busy, full, read-only or corrupt database is an AppError.
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -45,7 +45,7 @@ export class Db {
     return this.run(sql, ...Object.values(row));
   }
 
-  /** Inserts, or replaces all columns of the row with the same key. Unlike REPLACE it keeps references to the row. */
+  /** Inserts a row, or updates all columns of the row with the same key. Unlike REPLACE, it keeps references to the row. */
   upsert(table: string, row: Row, key: string): void {
     const others = Object.keys(row).filter((column) => column !== key);
     this.insert(
@@ -55,10 +55,10 @@ export class Db {
     );
   }
 
-  /** One immediate transaction: a deferred one that upgrades fails at once, whatever the busy timeout. */
+  /** One immediate transaction: a deferred one that upgrades fails at once, regardless of the busy timeout. */
   transaction<T>(work: () => T): T {
     return this.guard(() => {
-      // INVARIANT: inside another one it would be a mere savepoint, and what a caller takes for committed would not be.
+      // INVARIANT: not nested. Inside another transaction it would be a savepoint, and not committed when it returns.
       if (this.connection.inTransaction) throw new AppError('internal', 'a transaction was begun within another one');
       const answer = this.connection.transaction(work).immediate();
       this.reportWritten();
@@ -66,7 +66,7 @@ export class Db {
     });
   }
 
-  /** Several reads of one state of the database; works on a read-only connection too. */
+  /** Several reads of one state of the database. Works on a read-only connection too. */
   snapshot<T>(work: () => T): T {
     return this.guard(() => this.connection.transaction(work).deferred());
   }
@@ -75,7 +75,7 @@ export class Db {
     this.guard(() => this.connection.exec(sql));
   }
 
-  /** Into a file that is empty or not there, in one step: as the database is at this moment, whoever writes meanwhile. */
+  /** Copies the current state in one step into an empty or new file, even while another process writes. */
   async copyTo(file: string): Promise<void> {
     await this.connection
       .backup(file, { progress: ({ remainingPages }) => Math.max(1, remainingPages) })
@@ -97,7 +97,7 @@ export class Db {
     return prepared;
   }
 
-  /** Only what is committed counts: a transaction that changed nothing wrote nothing either. */
+  /** Only commits count: a transaction that changed nothing wrote nothing. */
   private reportWritten(): void {
     if (!this.hasChanged || this.connection.inTransaction) return;
     this.hasChanged = false;
@@ -117,7 +117,7 @@ export class Db {
   }
 }
 
-/** Opens a database for writing; makes the folder and the file (0600) when they are not there. `watch` is told how it fares. */
+/** Opens a database for writing; creates the folder and the file (0600) if missing. `watch` gets its failures and commits. */
 export function openDatabase(file: string, watch?: StoreWatch): Db {
   try {
     if (file !== ':memory:') prepareFile(file);
@@ -133,7 +133,7 @@ export function openDatabase(file: string, watch?: StoreWatch): Db {
   }
 }
 
-/** Opens a database for reading only. Tables of another version are AppError `store_failed`; a missing file is AppError `not_found`: reading makes nothing. */
+/** Opens a database for reading only. Errors: AppError `store_failed` for tables of another version, `not_found` for a missing file. */
 export function openReadOnly(file: string): Db {
   if (!existsSync(file))
     throw new AppError(

@@ -1,5 +1,5 @@
 // store: the events that windows count, and the stretches of time for which the log was read without a gap.
-// Rows and coverage commit together: a count never claims a stretch whose events are not stored.
+// Rows and coverage commit together: coverage never includes a stretch whose events are not stored.
 import type { TrustEvent } from '../domain/event.ts';
 import type { Coverage } from '../domain/snapshot.ts';
 import type { ObservedEvents } from '../domain/store.ts';

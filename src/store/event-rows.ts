@@ -1,4 +1,4 @@
-// store: one stored event of the log ↔ its row. The event as it came is canonical JSON text.
+// store: one stored event of the log ↔ its row. The event is stored unchanged, as canonical JSON text.
 import { canonicalJson } from '../domain/canonical.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import type { Row } from './database.ts';

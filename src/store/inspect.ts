@@ -1,4 +1,4 @@
-// store: a look at a database file as it is, whichever version wrote it. Reading only.
+// store: inspects a database file of any version. Reads only.
 // In: a file name. Out: whether it is whole, and which tables it has.
 import Database from 'better-sqlite3';
 import { Db } from './database.ts';
@@ -6,10 +6,10 @@ import { readMigrations } from './migrate.ts';
 import { storeError } from './store-fault.ts';
 
 export interface Inspection {
-  /** The version of its tables, and the one that this program knows. */
+  /** The version of its tables, and the version that this program knows. */
   tables: number;
   latest: number;
-  /** What SQLite finds wrong, a line each; empty when nothing is. */
+  /** The faults that SQLite finds, one line each; empty when it finds none. */
   damage: string[];
 }
 
@@ -22,7 +22,7 @@ export function openAsItIs(file: string): Db {
   }
 }
 
-/** `quick` leaves out that indexes agree with their tables. Errors: as openAsItIs. */
+/** `quick` does not compare indexes with their tables. Errors: as openAsItIs. */
 export function inspectDatabase(file: string, check: 'quick' | 'whole'): Inspection {
   const db = openAsItIs(file);
   try {

@@ -1,6 +1,6 @@
 // store: intents, their attempts, and the decisions that follow their outcomes. In: one transition of an intent. Out: its row,
 // checked against the table of transitions and changed. INVARIANT: called inside a transaction that appends the notes too.
-// A repeated intent (same action, target and episode) is refused by the table itself, not by a look before it.
+// A repeated intent (same action, target and episode) is refused by the table itself, not by a query before the insert.
 
 import type { ResolvedIntent, SentIntent, SettledIntent, WithdrawnIntent } from '../domain/act-store.ts';
 import { canonicalJson } from '../domain/canonical.ts';
@@ -20,7 +20,7 @@ export function addIntent(db: Db, intent: Intent): void {
   }
 }
 
-/** An approved intent answers the decisions that stand for it now: from here on its outcome is theirs. */
+/** An approved intent answers the decisions in force for it: from now on they show its outcome. */
 export function linkDecisions(db: Db, intent: Intent): void {
   for (const { episodeId } of intent.basis) {
     db.run(
@@ -34,7 +34,7 @@ export function linkDecisions(db: Db, intent: Intent): void {
   }
 }
 
-/** INVARIANT: the only way in which the state of a stored intent changes. Answers the intent as it was. */
+/** INVARIANT: the only way in which the state of a stored intent changes. Returns the intent before the change. */
 function change(db: Db, id: string, transition: IntentTransition, to: (before: Intent) => NextState): Intent {
   const row = db.get('SELECT * FROM intents WHERE id = ?', id);
   if (!row) throw new AppError('not_found', `there is no intent \`${id}\``);
@@ -47,7 +47,7 @@ function change(db: Db, id: string, transition: IntentTransition, to: (before: I
   const { status, outcome = null, note = null, at } = next;
   const sentAt = status === 'sent' ? at : (before.sentAt ?? null);
   db.run(sql, status, outcome, note, sentAt, status === 'settled' ? at : null, id);
-  // Only decisions in force: what an earlier run's report said of its own outcome stays as it was.
+  // Only decisions in force: an earlier run's report keeps its own outcome.
   const inForce = 'UPDATE decisions SET outcome = ?, outcome_text = ? WHERE intent_id = ? AND ended_seq IS NULL';
   db.run(inForce, outcome, note, id);
   return before;
@@ -75,7 +75,7 @@ export function settle(db: Db, { intentId, outcome, note }: SettledIntent, at: n
   db.run(`UPDATE attempts SET answered_at = ?, answer = ? WHERE id = (${last})`, at, note, intentId);
 }
 
-/** One that was called before and failed stays so: its spent attempts are not forgotten. */
+/** An intent that was called before and failed stays `failed`, so that its attempts still count. */
 export function withdraw(db: Db, { intentId, why }: WithdrawnIntent, at: number): void {
   const { decision, reason, reasonText } = why;
   const { attempts } = change(db, intentId, 'withdraw', (before) => {
@@ -88,7 +88,7 @@ export function withdraw(db: Db, { intentId, why }: WithdrawnIntent, at: number)
   db.run(sql, decision, reason, reasonText, intentId);
 }
 
-/** INVARIANT: whether it was approved stays as its own plan says: another plan covers this attempt, and no later one. */
+/** INVARIANT: `approved` keeps the value of its own plan: another plan covers only this attempt, and no later one. */
 export function reopen(db: Db, intent: Intent, at: number): void {
   change(db, intent.id, 'reopen', () => ({ status: 'planned', at }));
   const { id, settings, effect, released } = intent;
@@ -103,7 +103,7 @@ export function resolve(db: Db, { intentId, outcome, note }: ResolvedIntent, at:
   if (outcome === 'failed') suppressIntent(db, intent, intent.planId ?? '');
 }
 
-/** An episode that it rests on no more may have an intent of its own again; one that has one keeps it. */
+/** An episode that it is no longer based on may have its own intent again; an episode that has one keeps it. */
 function restOn(db: Db, { id, action, target, basis }: Intent): void {
   db.run('UPDATE intents SET basis = ? WHERE id = ?', canonicalJson(basis), id);
   const episodes = [...new Set(basis.map(({ episodeId }) => episodeId))];
@@ -117,7 +117,7 @@ function restOn(db: Db, { id, action, target, basis }: Intent): void {
   }
 }
 
-/** By episode: what several rules wished is suppressed for each of them, for as long as the trouble lasts. */
+/** By episode: a rejected intent of several rules is suppressed for each of them, as long as its match lasts. */
 export function suppressIntent(db: Db, intent: Pick<Intent, 'action' | 'target' | 'basis'>, planId: string): void {
   const { action, target, basis } = intent;
   for (const one of basis) {

@@ -1,11 +1,11 @@
 // store: brings a database to this version's tables. Migrations are files, append-only, each in its own transaction.
-// A database that a newer version wrote is refused: its rows may mean something else.
+// A database of a newer version is refused: its rows may have another meaning.
 import { readdirSync, readFileSync } from 'node:fs';
 import { AppError } from '../domain/errors.ts';
 
 const FOLDER = new URL('./migrations/', import.meta.url);
 
-/** What migrating needs of a connection. */
+/** The part of a connection that migrating needs. */
 interface Connection {
   file: string;
   exec(sql: string): void;
@@ -27,7 +27,7 @@ export function readMigrations(folder: URL = FOLDER): Migration[] {
     .map((name) => ({ version: Number(name.slice(0, 4)), name, sql: readFileSync(new URL(name, folder), 'utf8') }));
 }
 
-/** Applies what is missing; safe to repeat, and safe when two processes start at once. Answers the version reached. */
+/** Applies missing migrations; safe to repeat, and safe when two processes start at once. Returns the version reached. */
 export function migrate(db: Connection, migrations: Migration[] = readMigrations()): number {
   const latest = migrations.at(-1)?.version ?? 0;
   for (const migration of migrations) {

@@ -1,23 +1,23 @@
-// store: takes out runs that nothing rests on any more, with the decisions that only they showed, so that a database does not
-// grow with every run. The audit keeps its entries of them. INVARIANT: called inside a transaction.
+// store: removes runs that nothing depends on any longer, with the decisions that only they show, so that a database does not
+// grow with every run. The audit keeps its entries about them. INVARIANT: called inside a transaction.
 import type { Removed } from '../domain/store.ts';
 import type { Db } from './database.ts';
 
-/** However old: reports, and what is asked of the last runs, look no further back. */
+/** The number of newest runs that are always kept: reports and queries about the last runs look no further back. */
 const NEWEST_KEPT = 1_000;
 const AT_ONCE_MAX = 500;
 
 /**
- * INVARIANT: age is counted from the earliest of the runs that are kept anyway, and not from now: a wall clock that is wrong for
- * some runs takes nothing out, and one that was behind only keeps more.
+ * INVARIANT: age is counted from the earliest of the runs that are always kept, not from now: a wall clock that is wrong for some
+ * runs removes nothing, and a clock that was behind only keeps more.
  */
 const NEWEST = `SELECT seq, started_at FROM runs ORDER BY seq DESC LIMIT ${NEWEST_KEPT}`;
 const BOUNDS = `SELECT min(seq) AS seq, min(started_at) AS started_at, count(*) AS n FROM (${NEWEST})`;
 
 /**
- * INVARIANT: what a plan, an intent, an attempt or an acceptance was made in stays, and so does each report that is still to be
- * had, whole: a decision goes when it has ended, no intent came of it, and no other run is left in which it was in force.
- * The plus sign keeps the query on the index of ends: by number it would read nearly all runs, each time.
+ * INVARIANT: a run with a plan, an intent, an attempt or an acceptance stays, and every remaining report stays whole: a decision is
+ * removed when it has ended, led to no intent, and was in force in no other remaining run.
+ * The plus sign keeps the query on the index of ends: by number it would read nearly all runs each time.
  */
 const OLD = `SELECT seq FROM runs
   WHERE status <> 'running' AND finished_at < ? AND +seq < ?
@@ -31,7 +31,7 @@ const OLD = `SELECT seq FROM runs
           SELECT 1 FROM runs AS later WHERE later.seq > decisions.run_seq AND later.seq < decisions.ended_seq)))
   LIMIT ${AT_ONCE_MAX}`;
 
-/** Those that finished so long before all of the newest; undefined: none. */
+/** The runs that finished this long before all of the newest; undefined: none. */
 export function removeOldRuns(db: Db, olderByMs: number): Removed | undefined {
   const newest = db.get<{ seq: number; started_at: number; n: number }>(BOUNDS);
   if (newest === undefined || newest.n < NEWEST_KEPT) return undefined;

@@ -1,4 +1,4 @@
-// store: all standing state that deciding needs, read in one transaction at the start of a run.
+// store: all open state that deciding needs, read in one transaction at the start of a run.
 import type { ActionName } from '../domain/action.ts';
 import { attemptKey, type OpenState } from '../domain/store.ts';
 import type { Db } from './database.ts';
@@ -45,7 +45,7 @@ function readRejected(db: Db): Set<string> {
   return new Set(db.all<{ key: string }>(sql).map((row) => row.key));
 }
 
-/** By their order, and not by their times: one that was made by a clock ahead is not the last one for ever. */
+/** By their order, not by their times: an attempt recorded by a clock ahead does not stay the last one forever. */
 function readLastAttempts(db: Db): Map<string, number> {
   const rows = db.all<{ rule: string; action: string; target: string; at: number }>(
     `SELECT json_each.value AS rule, action, target, sent_at AS at, max(attempts.id)

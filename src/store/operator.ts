@@ -1,5 +1,5 @@
-// store: what people say to the engine: exemptions, the stop switch, accepted readings. Rows to nouns and back.
-// INVARIANT: the writing functions are called inside a transaction that appends their audit entries too.
+// store: operator commands: exemptions, the stop switch, accepted readings. Rows to nouns and back.
+// INVARIANT: the writing functions are called inside a transaction that also appends their audit entries.
 import { canonicalJson } from '../domain/canonical.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Acceptance, RunOperatorState, Stop } from '../domain/operator.ts';
@@ -95,12 +95,12 @@ export function saveAcceptance(db: Db, { source, at, by, reason, run, causes, co
   db.upsert('acceptances', row, 'source');
 }
 
-/** They were given in a time that the database has forgotten the end of: what they allowed may have been used. */
+/** They were given in a period whose end the database has lost: what they allowed may have been used. */
 export function dropAcceptances(db: Db): void {
   db.run('DELETE FROM acceptances');
 }
 
-/** What a run saw and used of it, within the commit of its findings. */
+/** The commands that a run saw and used, written with its findings. */
 export function saveOperatorState(
   db: Db,
   run: { id: string; at: number },
@@ -110,7 +110,7 @@ export function saveOperatorState(
   for (const id of exemptions.used) db.run('UPDATE exemptions SET used_at = ? WHERE id = ?', run.at, id);
   for (const id of exemptions.warned) db.run('UPDATE exemptions SET warned_at = ? WHERE id = ?', run.at, id);
   if (operator === undefined) return;
-  // Only the acceptance that the run saw: one given since then is for the next reading.
+  // Only the acceptance that the run saw: a later one is for the next reading.
   for (const { source, at } of operator.accepted)
     db.run('DELETE FROM acceptances WHERE source = ? AND accepted_at = ?', source, at);
   db.run('UPDATE runs SET operator = ? WHERE id = ?', canonicalJson(operator), run.id);

@@ -1,5 +1,5 @@
-// store: the outbox: notifications that wait for their webhook, and the alerts that stand. Written in the transaction of
-// what they tell of; what became of a delivery is in the audit, in the transaction that says so.
+// store: the outbox: notifications that wait for their webhook, and the open alerts. A notification is written in the transaction of
+// its event. The result of a delivery is written to the audit in its own transaction.
 import type { AuditNote } from '../domain/audit-entry.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import type {
@@ -15,16 +15,16 @@ import type { Clock } from '../domain/ports.ts';
 import type { Db, Row } from './database.ts';
 import { storedJson } from './stored-json.ts';
 
-/** Ended ones are kept so long, for looking back; the audit keeps that they were. */
+/** Ended notifications are kept for this long. The audit keeps a record of them. */
 const KEPT_MS = 30 * 86_400_000;
 
-/** INVARIANT: called inside the transaction of what the notification tells of. */
+/** INVARIANT: called inside the transaction of the event that the notification reports. */
 export function addNotification(db: Db, { id, to, kind, at, text, about }: Notification): void {
   const waiting = { status: 'waiting', attempts: 0, next_at: at, note: null };
   db.insert('notifications', { id, recipient: to, kind, at, text, about: canonicalJson(about), ...waiting });
 }
 
-/** How the store writes: one transaction, with audit entries inside. */
+/** The store's way to write: one transaction, with audit entries inside. */
 export interface Unit {
   run<T>(work: () => T): T;
   append(notes: AuditNote[]): void;

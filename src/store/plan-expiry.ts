@@ -1,5 +1,5 @@
-// store: plans that wait, pending or approved, come to their end: in time, or all at once. Rows in, audit notes out.
-// INVARIANT: called inside a transaction that appends the notes too.
+// store: expires waiting plans, pending or approved: at their end, or all at once. Rows in, audit notes out.
+// INVARIANT: called inside a transaction that also appends the notes.
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Db } from './database.ts';
 
@@ -9,7 +9,7 @@ interface WaitingRow {
   expires_at: number;
 }
 
-/** Those whose end has come. */
+/** Expires the plans whose end has come. */
 export function expireOver(db: Db, nowMs: number): AuditNote[] {
   const over = db.all<WaitingRow>(
     "SELECT id, status, expires_at FROM plans WHERE status IN ('pending', 'approved') AND expires_at <= ?",
@@ -19,7 +19,7 @@ export function expireOver(db: Db, nowMs: number): AuditNote[] {
   return over.map(noteOf);
 }
 
-/** All of them end now, before their time: that is when they are said to have expired. */
+/** Expires all of them now, before their end; this time is recorded as their end. */
 export function expireAll(db: Db, nowMs: number, why: string): AuditNote[] {
   const inTime = db.all<WaitingRow>(
     "SELECT id, status, expires_at FROM plans WHERE status IN ('pending', 'approved') AND expires_at > ?",

@@ -46,7 +46,7 @@ export class SqliteReader implements RecordReader, AuditReader, PullReader, Open
     return this.db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'address'")?.value;
   }
 
-  /** INVARIANT: no id begins with another digit than 0, so that a number of a run is never the beginning of an id. */
+  /** INVARIANT: an id that begins with a digit begins with 0, so that a run's number is never the beginning of an id. */
   async run(idOrNumber: string): Promise<RunRecord | undefined> {
     const row = /^[1-9]\d{0,14}$/.test(idOrNumber)
       ? this.db.get('SELECT * FROM runs WHERE seq = ?', Number(idOrNumber))
@@ -146,7 +146,7 @@ export class SqliteReader implements RecordReader, AuditReader, PullReader, Open
   async plans(filter: { status?: PlanStatus }, limit: number): Promise<Plan[]> {
     const where = new Where();
     const { status } = filter;
-    // Stored as one of these, and over or not: what `statusAt` makes of it is the status that is asked for.
+    // `statusAt` derives the requested status from the stored status and the time.
     if (status === 'expired') {
       where.add("(status = 'expired' OR status IN ('pending', 'approved') AND expires_at <= ?)", this.clock.nowMs());
     } else {
@@ -244,7 +244,7 @@ export class SqliteReader implements RecordReader, AuditReader, PullReader, Open
   }
 }
 
-/** Rules whose decisions a run's report shows: those that it judged, or was asked to judge when it broke off. */
+/** Rules whose decisions a run's report shows: those that it judged or, if it broke off, was asked to judge. */
 function judgedRulesOf(run: RunRecord): string[] {
   return run.findings ? run.findings.tallies.filter((tally) => tally.judged).map((tally) => tally.rule) : [];
 }

@@ -1,5 +1,5 @@
-// store: what acting writes and asks: the transitions of an intent and the reads by target. Each writing method is one immediate
-// transaction with its audit entries inside. In: a transition with its effects, a target. Out: nouns. It decides nothing.
+// store: acting's port: the transitions of an intent, and the reads by target. Each writing method is one immediate transaction with
+// its audit entries inside. In: a transition with its effects, a target. Out: nouns. It decides nothing.
 import type {
   ActStore,
   ReopenedIntents,
@@ -33,7 +33,7 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
     db: Db,
     link: LinkEntry,
     clock: Clock,
-    /** Without it there are no checkpoints. `sealed` is told after a commit that made one. */
+    /** Without it there are no checkpoints. `sealed` is called after a commit that made one. */
     private readonly sealing?: { seal: SealCheckpoint; sealed(): void },
   ) {
     super(db, clock);
@@ -104,7 +104,7 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
     return new Map(rows.map(({ action, n }) => [action, Number(n)]));
   }
 
-  /** One unit of work; when it made a checkpoint, that goes outside as soon as it is committed. */
+  /** One unit of work. A checkpoint that it made is written outside as soon as it is committed. */
   protected unit<T>(work: () => T): T {
     const answer = this.db.transaction(work);
     if (this.audits.takeSealed()) this.sealing?.sealed();

@@ -1,4 +1,4 @@
-// store: the writing half of the ports, but for acting (sqlite-act-store.ts). Each method is one immediate transaction, with its
+// store: the writing half of the ports, except acting's (sqlite-act-store.ts). Each method is one immediate transaction, with its
 // audit entries inside: a change and its record are committed together or not at all.
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { AuditStore } from '../domain/audit-store.ts';
@@ -70,7 +70,7 @@ export class SqliteStore
       const stale = this.db.all<{ id: string }>("SELECT id FROM runs WHERE status = 'running'");
       const error = 'its end was not recorded: the process ended before it, or the database could not be written';
       this.db.run("UPDATE runs SET status = 'aborted', finished_at = ?, error = ? WHERE status = 'running'", at, error);
-      // A plan is used up by its beginning, however far it came: what was not begun comes back in the next one.
+      // A plan is used up when it begins to be applied: what was not begun comes back in the next plan.
       const applying = this.db.all<{ id: string }>("SELECT id FROM plans WHERE status = 'applying'");
       this.db.run("UPDATE plans SET status = 'applied' WHERE status = 'applying'");
       this.audits.append(stale.map(({ id }) => ({ kind: 'run.aborted', body: { run: id, error } })));
@@ -169,7 +169,7 @@ export class SqliteStore
     });
   }
 
-  /** Takes archived entries out, and records it. Errors: AppError `store_failed`; then nothing was taken out. */
+  /** Removes archived entries, and records this. Errors: AppError `store_failed`; then nothing was removed. */
   async removeArchived(segment: ArchivedSegment): Promise<void> {
     this.unit(() => {
       this.audits.append([{ kind: 'audit.archived', body: { ...segment } }]);
@@ -177,13 +177,13 @@ export class SqliteStore
     });
   }
 
-  /** Notifications of this database; what it writes is audited as all else is. */
+  /** Notifications of this database; its writes are audited like all others. */
   outbox(): SqliteOutbox {
     const append = (notes: AuditNote[]) => this.audits.append(notes);
     return new SqliteOutbox(this.db, { run: (work) => this.unit(work), append }, this.clock);
   }
 
-  /** Tokens of the HTTP endpoint; that one is added or revoked is audited as all else is. */
+  /** Tokens of the HTTP endpoint; adding and revoking them is audited like all other writes. */
   tokens(): SqliteTokens {
     const append = (notes: AuditNote[]) => this.audits.append(notes);
     return new SqliteTokens(this.db, { run: (work) => this.unit(work), append });

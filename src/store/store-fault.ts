@@ -1,5 +1,5 @@
-// store: what a failure of SQLite or of the disk means. In: what was thrown. Out: an AppError that names the file and says what
-// to do, and the same without the file, for those who may not know where it lies. It decides nothing.
+// store: explains a failure of SQLite or of the disk. In: the thrown error. Out: an AppError that names the file and the remedy,
+// and the same without the file, for readers who may not know its path. It decides nothing.
 import { accessSync, constants, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AppError, type ErrorCode } from '../domain/errors.ts';
@@ -26,7 +26,7 @@ const KINDS: [RegExp, StoreFaultKind][] = [
 
 const CODES: Partial<Record<StoreFaultKind, ErrorCode>> = { busy: 'store_locked', corrupt: 'store_damaged' };
 
-/** Anything but a failure of SQLite or of the file system comes back as it is. */
+/** Any other error than a failure of SQLite or of the file system is returned unchanged. */
 export function storeError(error: unknown, file: string): unknown {
   if (error instanceof AppError) return error;
   const code = codeOf(error);
@@ -39,7 +39,7 @@ export function storeError(error: unknown, file: string): unknown {
   });
 }
 
-/** What an error says of the disk; undefined when it is about something else. */
+/** The fault of the disk that an error shows; undefined when it is about something else. */
 export function meaningOf(error: unknown): Meaning | undefined {
   if (!(error instanceof AppError) || !error.code.startsWith('store_')) return undefined;
   const kind = error.detail as StoreFaultKind | undefined;
@@ -59,7 +59,7 @@ function kindOf(code: string, file: string): StoreFaultKind | undefined {
   return kind === 'io' ? causeOfIo(file) : kind;
 }
 
-/** A disk that turned read-only under an open file, and some that are full, are a mere I/O error to SQLite: the disk is asked. */
+/** SQLite reports a disk that became read-only, and some full ones, only as an I/O error: so the disk itself is tested. */
 function causeOfIo(file: string): StoreFaultKind {
   try {
     accessSync(file, constants.W_OK);

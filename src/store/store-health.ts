@@ -1,13 +1,13 @@
-// store: remembers how the database failed last, until it can be written again. In: each failure, and each change that was
-// committed. Out: the standing fault; one line in the log when it begins and one when it is over.
+// store: remembers the last failure of the database until it can be written again. In: each failure, and each committed change.
+// Out: the current fault; one line in the log when it begins and one when it is over.
 import type { Clock, Log } from '../domain/ports.ts';
 import type { StoreFault } from '../domain/store-fault.ts';
 import { isoTime } from '../domain/time-text.ts';
 
-/** What a connection tells of itself. */
+/** The events that a connection reports. */
 export interface StoreWatch {
   failed(meaning: Pick<StoreFault, 'kind' | 'text'>): void;
-  /** Something was changed, and is committed. */
+  /** A change was committed. */
   wrote(): void;
 }
 
@@ -30,7 +30,7 @@ export class StoreHealth implements StoreWatch {
     this.log.error({ kind }, `the database fails: ${text}`);
   }
 
-  /** INVARIANT: damage does not mend itself: that another page could be written says nothing about it. */
+  /** INVARIANT: damage does not repair itself: a successful write to another page does not end it. */
   wrote(): void {
     if (!this.current || this.current.kind === 'corrupt') return;
     const { kind, since } = this.current;

@@ -1,4 +1,4 @@
-// store: tokens of the HTTP endpoint, in their table: hashes, never a token. Rows to nouns and back.
+// store: the table of the HTTP endpoint's tokens. It holds hashes, never a token. Rows to nouns and back.
 // In: a connection, and for writing the store's unit of work. Out: the port of domain/endpoint-token.ts.
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { EndpointToken, TokenStore } from '../domain/endpoint-token.ts';

@@ -1,12 +1,12 @@
 // store: one writer at a time. The lock is an exclusive transaction on a database file of its own beside the main one:
-// the kernel frees it the moment its process dies, however it dies.
+// the kernel frees it when its process ends for any reason.
 import { existsSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { AppError } from '../domain/errors.ts';
 import { openDatabase } from './database.ts';
 import { storeError } from './store-fault.ts';
 
-/** Where the active daemon can be reached: written once it listens, for commands that must go through it. */
+/** The address of the active daemon: written when it listens, for commands that must go through it. */
 export interface DaemonAddress {
   pid: number;
   url: string;
@@ -19,12 +19,12 @@ export interface WriterLock {
   release(): void;
 }
 
-/** INVARIANT: a connection that nothing refers to is closed by garbage collection, and its lock is free then. */
+/** INVARIANT: kept referenced, since garbage collection closes an unreferenced connection and frees its lock. */
 const held = new Set<Database.Database>();
 
-/** Takes the lock, or throws AppError `store_locked` at once: nobody waits behind a daemon. */
+/** Takes the lock, or throws AppError `store_locked` at once: a command never waits for a daemon. */
 export function takeWriterLock(databaseFile: string): WriterLock {
-  openDatabase(databaseFile).close(); // makes the folder, and says clearly when it cannot be written
+  openDatabase(databaseFile).close(); // creates the folder, or throws a clear error
   const connection = lockedFile(databaseFile);
   const addressFile = addressFileOf(databaseFile);
   try {
@@ -46,7 +46,7 @@ export function takeWriterLock(databaseFile: string): WriterLock {
       try {
         rmSync(addressFile, { force: true });
       } catch {
-        // A disk that turned read-only keeps it: whoever finds it asks whether that daemon lives.
+        // On a disk that became read-only the file stays: its readers check whether that daemon is alive.
       } finally {
         held.delete(connection);
         connection.close();
@@ -76,7 +76,7 @@ function lockedFile(databaseFile: string): Database.Database {
   }
 }
 
-/** The active daemon's address, or undefined when none announced itself. A dead daemon's file may remain: ask it. */
+/** The active daemon's address, or undefined when there is none. The file of a dead daemon may remain: check that it answers. */
 export function readDaemonAddress(databaseFile: string): DaemonAddress | undefined {
   const file = addressFileOf(databaseFile);
   if (!existsSync(file)) return undefined;
@@ -84,18 +84,18 @@ export function readDaemonAddress(databaseFile: string): DaemonAddress | undefin
     const address = JSON.parse(readFileSync(file, 'utf8')) as Partial<DaemonAddress>;
     return typeof address.url === 'string' && typeof address.pid === 'number' ? (address as DaemonAddress) : undefined;
   } catch {
-    return undefined; // half-written or foreign: the same as none
+    return undefined; // half-written or foreign: counts as none
   }
 }
 
 export interface LockLook {
-  /** Somebody writes now: a daemon, or a command. */
+  /** A daemon or a command holds the lock now. */
   isHeld: boolean;
-  /** What a daemon said of itself when it began to listen; of a dead one when the lock is not held. */
+  /** The record of the daemon that listens; of a dead daemon when the lock is not held. */
   daemon: (DaemonAddress & { sinceMs: number }) | undefined;
 }
 
-/** Who writes, without taking the lock. Errors: AppError `store_failed` when the lock's file cannot be read. */
+/** Finds who writes, without taking the lock. Errors: AppError `store_failed` when the lock's file cannot be read. */
 export function lookAtLock(databaseFile: string): LockLook {
   const address = readDaemonAddress(databaseFile);
   const sinceMs = address && statSync(addressFileOf(databaseFile), { throwIfNoEntry: false })?.mtimeMs;
@@ -103,7 +103,7 @@ export function lookAtLock(databaseFile: string): LockLook {
   return { isHeld: isHeld(`${oneName(databaseFile)}.lock`), daemon };
 }
 
-/** A reader meets the lock as a writer does, and holds nothing itself for longer than it looks. */
+/** A reader tests the lock as a writer does, and holds nothing after the test. */
 function isHeld(file: string): boolean {
   if (!existsSync(file)) return false;
   let connection: Database.Database | undefined;
@@ -123,7 +123,7 @@ function addressFileOf(databaseFile: string): string {
   return `${oneName(databaseFile)}.daemon.json`;
 }
 
-/** A database that is reached by two names has one writer all the same. */
+/** A database with two names still has one writer. */
 function oneName(databaseFile: string): string {
   return existsSync(databaseFile) ? realpathSync(databaseFile) : databaseFile;
 }

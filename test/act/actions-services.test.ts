@@ -120,7 +120,7 @@ describe('updating a service', () => {
     const { decisions } = await on.run();
     expect(decisions[0]).toMatchObject({ decision: 'hold', reason: 'approval_needed' });
     expect(decisions[0]?.effect.text).toBe(
-      `update service ${SERVICE}: set \`spec.backend.target.port\` from "80" to "8443", take \`spec.client_cidrs\` away (it is ["10.0.0.0/8"])`,
+      `update service ${SERVICE}: set \`spec.backend.target.port\` from "80" to "8443", remove \`spec.client_cidrs\` (it is ["10.0.0.0/8"])`,
     );
     expect(await approved()).toMatchObject({ outcome: 'succeeded' });
     expect(on.platform.sent).toEqual([`write ${SERVICE}`]);
@@ -193,7 +193,7 @@ describe('updating a service', () => {
     );
   });
 
-  it('that is so already calls nothing, and is not asked for again', async () => {
+  it('that is already in the wanted state calls nothing, and is not asked for again', async () => {
     start(rule());
     addService({}, { spec: { backend: { target: { port: '8443' } }, client_cidrs: null } });
     expect(await approved()).toMatchObject({ outcome: 'confirmed', attempts: 0 });
@@ -241,7 +241,7 @@ describe('updating a service', () => {
     ['{ action: update_service, with: { patch: { metadata: { cluster: null } } } }', '`metadata.cluster`'],
     ['{ action: update_service, with: { patch: { metadata: null } } }', 'replace `metadata`'],
     ['{ action: update_service, with: { patch: { spec: { oidc: { client_secret: s } } } } }', 'is a secret'],
-    ['{ action: update_service, with: { spec: {} } }', 'takes `patch` alone'],
+    ['{ action: update_service, with: { spec: {} } }', 'takes only `patch`'],
   ])('is refused at load as %s', (then, problem) => {
     expect(problemsOf(then)).toContain(problem);
   });

@@ -51,7 +51,7 @@ function startWithBundle(then?: string): void {
 }
 
 describe('bundles', () => {
-  it('get the service, and lose it when the trouble is over', async () => {
+  it('get the service, and lose it when the match is over', async () => {
     startWithBundle();
     const { decisions } = await on.run();
     expect(decisions).toMatchObject([{ decision: 'act', target: `${SERVICE} ${BUNDLE}` }]);
@@ -65,7 +65,7 @@ describe('bundles', () => {
   const members = () => on.platform.bundles.get(BUNDLE) as Set<string>;
   const reasons = ({ decisions }: Awaited<ReturnType<OnPlatform['run']>>) => decisions.map(({ reason }) => reason);
 
-  it('keep a service that a person put there, before and after the trouble, and a dry run knows', async () => {
+  it('keep a service that a person put there, before and after the match, and a dry run shows it', async () => {
     startWithBundle();
     members().add(SERVICE);
     for (const mode of ['dry-run', 'enforce'] as const)
@@ -76,7 +76,7 @@ describe('bundles', () => {
     expect(await on.intents()).toEqual([]);
   });
 
-  it('are left alone while the trouble lasts when a person took the service out again', async () => {
+  it('are left alone while the match lasts when a person took the service out again', async () => {
     startWithBundle();
     await on.run();
     members().delete(SERVICE);
@@ -116,7 +116,7 @@ describe('bundles', () => {
     expect(on.platform.sent).toEqual([`bundle ${SERVICE} ${BUNDLE}`, `disable ${SERVICE}`]);
   });
 
-  it('that cannot be read are taken for unlisted: the last look before the call reads them again', async () => {
+  it('that cannot be read count as unlisted: preflight reads them again', async () => {
     startWithBundle();
     members().add(SERVICE);
     let fails = 1;
@@ -154,7 +154,7 @@ describe('bundles', () => {
     return (await on.store.intents({ outcome: 'parked' })).find((intent) => intent.action === action)?.id as string;
   }
 
-  it('of a server that does not list them: an undoing told to be done does not end what was done after it', async () => {
+  it('of a server that does not list them: an undo resolved as done does not end what was done after it', async () => {
     startWithBundle();
     on.platform.listsBundles = false;
     await on.run();
@@ -172,7 +172,7 @@ describe('bundles', () => {
     expect(on.platform.sent).toEqual([`bundle ${target}`, `unbundle ${target}`, `bundle ${target}`]);
   });
 
-  it('of a server that does not list them: an adding told to be done is not undone when an undoing came after it', async () => {
+  it('of a server that does not list them: an addition resolved as done is not undone when an undo came after it', async () => {
     startWithBundle();
     on.platform.listsBundles = false;
     on.platform.answer(target, 'hidden');

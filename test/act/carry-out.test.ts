@@ -96,7 +96,7 @@ describe('a call', () => {
     ]);
   });
 
-  it('carries what was just read of each device, and bans every device of the serial number', async () => {
+  it('sends what was just read of each device, and bans every device of the serial number', async () => {
     compromise('d1');
     on.platform.addDevice('d2', { SerialNumber: 'S-d1' });
     await on.run();
@@ -104,7 +104,7 @@ describe('a call', () => {
     expect(on.platform.sent).toEqual(['ban S-d1']);
   });
 
-  it('that says done and does not read back so is in doubt', async () => {
+  it('that reports success and does not read back as done is in doubt', async () => {
     compromise('d1');
     on.platform.answer('S-d1', 'idle');
     await on.run();
@@ -121,8 +121,8 @@ describe('a call', () => {
   });
 });
 
-describe('the last look', () => {
-  it('gives up what was done or went away since the snapshot', async () => {
+describe('preflight', () => {
+  it('withdraws what was done or went away since the snapshot', async () => {
     compromise('d1', 'd2', 'd3');
     on.platform.onWrite = ({ target }) => {
       if (target !== 'S-d1') return;
@@ -160,7 +160,7 @@ describe('the last look', () => {
     });
   });
 
-  it('gives up what cannot be read, and goes on', async () => {
+  it('withdraws what cannot be read, and goes on', async () => {
     compromise('d1', 'd2');
     const read = on.platform.devicesOfSerial.bind(on.platform);
     on.platform.devicesOfSerial = async (serial) => {
@@ -194,7 +194,7 @@ describe('what stops acting', () => {
     expect(on.platform.sent).toHaveLength(5);
   });
 
-  it('the breaker: after five failed attempts a run acts no more', async () => {
+  it('the breaker: after five failed attempts a run stops acting', async () => {
     const ids = Array.from({ length: 8 }, (_, index) => `d${index}`);
     compromise(...ids);
     for (const id of ids) on.platform.answer(`S-${id}`, 'failed', 'failed', 'failed');
@@ -225,7 +225,7 @@ describe('a definite failure', () => {
     expect(await on.intents()).toMatchObject([{ status: 'settled', outcome: 'parked' }]);
   });
 
-  it('whose next try is given up keeps its count of attempts', async () => {
+  it('whose next try is withdrawn keeps its count of attempts', async () => {
     compromise('d1');
     on.platform.answer('S-d1', 'failed', 'failed', 'failed', 'failed', 'failed');
     await on.run();

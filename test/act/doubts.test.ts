@@ -149,7 +149,7 @@ describe('a call whose answer never came', () => {
     expect(await outcomes()).toEqual(['parked']);
   });
 
-  it('is parked, not sent again, when the trouble is over by then', async () => {
+  it('is parked, not sent again, when the match is over by then', async () => {
     on.platform.answer('S-d1', 'lost');
     await on.run();
     on.clock.pass(QUIET_MS);
@@ -159,7 +159,7 @@ describe('a call whose answer never came', () => {
     expect(await outcomes()).toEqual(['parked']);
   });
 
-  it('is sent again for a trouble that was over and came back, beside that episode’s own', async () => {
+  it('is sent again for a match that was over and came back, beside that episode’s own', async () => {
     on.platform.answer('S-d1', 'lost');
     for (const trouble of ['TRUE', 'FALSE', 'TRUE'] as const) {
       on.platform.compromised('d1', trouble);
@@ -240,7 +240,7 @@ describe('a ban that was sent while the wall clock was wrong', () => {
   });
 });
 
-describe('an undoing in doubt', () => {
+describe('an undo in doubt', () => {
   async function banned(): Promise<void> {
     on.rules(banRule({ id: 'a' }), banRule({ id: 'b', field: 'Other' }));
     await on.run();
@@ -258,7 +258,7 @@ describe('an undoing in doubt', () => {
     expect(on.platform.effects).toEqual(['ban S-d1', 'unban S-d1']);
   });
 
-  it('is not sent again when another rule wishes the ban by then', async () => {
+  it('is not sent again when another rule proposes the ban by then', async () => {
     await banned();
     on.platform.patch('d1', { MdmData: { CompromisedStatus: 'FALSE', Other: 'TRUE' } });
     await on.run();
@@ -268,7 +268,7 @@ describe('an undoing in doubt', () => {
     expect(on.platform.sent).toHaveLength(2);
   });
 
-  it('and done late does not leave a device inside whose trouble came back', async () => {
+  it('and done late does not leave a device inside whose match came back', async () => {
     on.platform.answer('S-d1');
     await on.run();
     on.clock.pass(QUIET_MS);

@@ -10,7 +10,7 @@ beforeEach(() => {
 afterEach(() => on.close());
 
 describe('a dry run', () => {
-  it('says what a live run would do, and sends nothing', async () => {
+  it('shows what a live run would do, and sends nothing', async () => {
     const { decisions } = await on.run('dry-run');
     expect(decisions).toMatchObject([{ decision: 'act', outcome: 'dry_run', target: 'S-d1' }]);
     expect(on.platform.sent).toEqual([]);

@@ -24,7 +24,7 @@ function ownership(name: string, inverse: string, value: string): Action {
     valueWritten: value.toUpperCase(),
     changesFleet: true,
     refuseSettings: ({ because, ...others }) =>
-      Object.keys(others).length === 0 ? undefined : `${name} takes \`because\` alone`,
+      Object.keys(others).length === 0 ? undefined : `${name} takes only \`because\``,
     effect: (target) => `make ${target} ${value}`,
     recipients: ({ because }) => (because === undefined ? [] : ['ops']),
     readBack: async (api, target) => {
@@ -172,7 +172,7 @@ describe('an action that is registered', () => {
       return 'problems' in parsed ? parsed.problems.map(problemLine).join() : '';
     };
     expect(problemsOf('farewell_user')).toContain('acts on a user');
-    expect(problemsOf('{ action: quarantine_device, with: { x: 1 } }')).toContain('takes `because` alone');
+    expect(problemsOf('{ action: quarantine_device, with: { x: 1 } }')).toContain('takes only `because`');
     expect(problemsOf('quarantine_device', 'device', '{ "==": [{ var: Ownership }, "Stolen"] }')).toContain(
       'itself writes',
     );

@@ -78,12 +78,12 @@ describe('the difference', () => {
     expect((await written(round))[2]).toContain('spec.backend.target.port: "80" → "8443"');
   });
 
-  it('says what is new, what is taken away, and that nothing is left to change', async () => {
+  it('shows what is new, what is removed, and that nothing is left to change', async () => {
     start({ spec: { backend: { tls: true }, cidrs: null } });
     setPort('80', { cidrs: ['10.0.0.0/8'] });
     const { decisions } = await on.run();
     expect(decisions[0]?.effect).toMatchObject({
-      text: `update service ${SERVICE}: set \`spec.backend.tls\` to true, take \`spec.cidrs\` away (it is ["10.0.0.0/8"])`,
+      text: `update service ${SERVICE}: set \`spec.backend.tls\` to true, remove \`spec.cidrs\` (it is ["10.0.0.0/8"])`,
     });
     setSpec('{"metadata":{"name":"shop","cluster":"east"},"spec":{"backend":{"tls":true}}}');
     const after = await on.run();
@@ -91,7 +91,7 @@ describe('the difference', () => {
     expect((await written(after))[2]).toContain('nothing: already in this state');
   });
 
-  it('of a spec that cannot be read is not made up: what would be set is told', async () => {
+  it('of an unreadable spec is not made up: what would be set is shown', async () => {
     start();
     setSpec('no spec at all');
     const { decisions } = await on.run();
@@ -116,7 +116,7 @@ describe('the difference', () => {
   });
 });
 
-describe('a secret that its name does not tell', () => {
+describe('a secret that its name does not show', () => {
   const FORMS = {
     headers: [{ name: 'Authorization', value: 'CANARY' }],
     pem: '-----BEGIN PRIVATE KEY-----\nCANARY',
@@ -146,7 +146,7 @@ describe('a secret that its name does not tell', () => {
     });
   });
 
-  it.each(Object.entries(FORMS))('must not stand in a patch: %s', (name, value) => {
+  it.each(Object.entries(FORMS))('must not be in a patch: %s', (name, value) => {
     const refused = ACTIONS.get('update_service')?.refuseSettings?.({ patch: { spec: { [name]: value } } });
     expect(refused).toMatch(new RegExp(`^\`patch\` sets \`spec\\.${name}.*, which is a secret`));
     expect(refused).not.toContain('CANARY');
@@ -154,7 +154,7 @@ describe('a secret that its name does not tell', () => {
 });
 
 describe('a service that somebody edits', () => {
-  it('before the approval makes a new decision and a new plan, with the difference as it is now', async () => {
+  it('before the approval makes a new decision and a new plan, with the current difference', async () => {
     start();
     const { plan: first } = await on.run();
     expect((await on.run()).plan?.id).toBe(first?.id);

@@ -14,7 +14,7 @@ function scene(fields: Record<string, Parameters<typeof rule>[1]>, ...matching: 
 const undone = [{ draft: { action: 'unban_device', target: 'S-d1', undo: true } }];
 
 describe('a ban', () => {
-  it('is undone when its trouble is over', () => {
+  it('is undone when its match is over', () => {
     const one = scene({ a: {} }, 'a');
     one.sees('d1', 'no_match', 'a');
     expect(one.run().acts).toMatchObject(undone);
@@ -22,7 +22,7 @@ describe('a ban', () => {
     expect(one.run().acts).toEqual([]);
   });
 
-  it('that two rules wished is one act and two claims, undone when the last of them ends', () => {
+  it('that two rules propose is one act and two claims, undone when the last of them ends', () => {
     const two = scene({ a: {}, b: {} }, 'a', 'b');
     expect(two.intents.size).toBe(1);
     expect(two.openClaims()).toHaveLength(2);
@@ -34,7 +34,7 @@ describe('a ban', () => {
     expect(acts[0]?.draft.basis.map((basis) => basis.rule)).toEqual(['a', 'b']);
   });
 
-  it('is adopted by another rule that matches while it stands, and stays for as long as that one does', () => {
+  it('is adopted by another rule that matches while it is in force, and stays for as long as that one does', () => {
     const two = scene({ a: {}, b: {} }, 'a');
     two.sees('d1', 'match', 'b');
     two.run();
@@ -98,7 +98,7 @@ describe('a ban', () => {
     expect(two.of('d1').state).toBe('TRUE');
   });
 
-  it('is not undone by a dry run, which leaves its claim standing', () => {
+  it('is not undone by a dry run, which leaves its claim open', () => {
     const one = scene({ a: {} }, 'a');
     one.sees('d1', 'no_match', 'a');
     expect(one.run('dry-run').acts).toMatchObject([{ mode: 'dry-run', draft: { undo: true } }]);
@@ -106,7 +106,7 @@ describe('a ban', () => {
     expect(one.run().acts).toMatchObject(undone);
   });
 
-  it('is not undone while the trouble of one of its rules may be back, even before that one acts', () => {
+  it('is not undone while one of its rules may match again, even before that one acts', () => {
     for (const verdict of ['match', 'unknown', 'error'] as const) {
       const two = scene({ a: {}, b: {} }, 'a', 'b');
       two.rules = [rule('a', { forMs: HOUR }), rule('b')];
@@ -118,7 +118,7 @@ describe('a ban', () => {
     }
   });
 
-  it('is not undone for one of its claims alone, while the undo of the other one is parked', () => {
+  it('is not undone for only one of its claims, while the undo of the other one is parked', () => {
     const two = scene({ a: {}, b: {} }, 'a');
     two.outcomes.set('S-d1', 'parked');
     two.sees('d1', 'no_match', 'a');
@@ -132,7 +132,7 @@ describe('a ban', () => {
     expect(two.openClaims()).toHaveLength(2);
   });
 
-  it('is not sealed to be undone for one of its claims alone, while the undo of the other one is rejected', () => {
+  it('is not sealed for an undo of only one of its claims, while the undo of the other one is rejected', () => {
     const two = scene({ a: {}, b: {} }, 'a');
     two.rules = [rule('a', { mode: 'approve' }), rule('b')];
     two.sees('d1', 'no_match', 'a');
@@ -144,7 +144,7 @@ describe('a ban', () => {
     expect(two.answers()).toEqual(['d1: skip rejected', 'd1: skip rejected']);
   });
 
-  it('is undone when the subject that claimed last is not there any more, and the other one is calm', () => {
+  it('is undone when the subject that claimed last is gone, and the other one does not match', () => {
     const shared = new Scene(rule('a'));
     shared.device('d1', { serial: 'SN-1', verdicts: { a: 'match' } });
     shared.device('d2', { serial: 'SN-1', verdicts: { a: 'match' } });
@@ -191,7 +191,7 @@ describe('a ban', () => {
     expect(one.openClaims()).toEqual([]);
   });
 
-  it('whose trouble came back before it was undone is kept by the new episode alone', () => {
+  it('whose match came back before it was undone is kept by the new episode only', () => {
     const one = scene({ a: {} }, 'a');
     one.sees('d1', 'no_match', 'a');
     one.run('dry-run');
@@ -205,7 +205,7 @@ describe('a ban', () => {
 });
 
 describe('a rule that goes', () => {
-  it('leaves its claims orphaned: nothing is undone, and they stand again when it is back', () => {
+  it('leaves its claims orphaned: nothing is undone, and they are in force again when it is back', () => {
     const one = scene({ a: {} }, 'a');
     const rules = one.rules;
     one.rules = [];

@@ -30,7 +30,7 @@ describe('an episode', () => {
         scene.untrusted();
       },
     ],
-    ['an untrusted source that still says match', (scene: Scene) => scene.untrusted()],
+    ['an untrusted source that still shows a match', (scene: Scene) => scene.untrusted()],
     ['a source that could not be read', (scene: Scene) => (scene.unjudged = ['r1'])],
     [
       'a source that is not available',
@@ -95,7 +95,7 @@ describe('an episode', () => {
     expect(scene.episodes.size).toBe(1);
   });
 
-  it('of a subject gone for 24 h closes without undoing', () => {
+  it('of a subject gone for 24 h closes without an undo', () => {
     const scene = banned();
     scene.of('d1').present = false;
     scene.pass(MINUTE).run();
@@ -144,7 +144,7 @@ describe('an episode', () => {
     expect(scene.episodes.size).toBe(1);
   });
 
-  it('is followed by another one with acts of its own when the trouble comes back', () => {
+  it('is followed by another one with its own acts when the match comes back', () => {
     const scene = banned();
     scene.sees('d1', 'no_match');
     scene.run();

@@ -46,7 +46,7 @@ function waysToAsk(): [string, Party[]][] {
   for (const device of [LAPTOP, TWIN]) fleet.add(device);
   return [
     ['deciding', partiesOfSubject(summaryOf('device', LAPTOP), 'S-1', fleet, OWNERS)],
-    ['the last look', partiesOfRecords([LAPTOP, TWIN], OWNERS)],
+    ['preflight', partiesOfRecords([LAPTOP, TWIN], OWNERS)],
   ];
 }
 

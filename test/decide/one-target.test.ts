@@ -66,7 +66,7 @@ function saidOf(scene: Scene, id: string): string {
   return `${found?.decision} ${found?.reason}${text}`;
 }
 
-describe('two wishes of one target', () => {
+describe('two proposals of one target', () => {
   it.each(CONTRARY)(
     '%j and %j are contrary: both are held, each naming the other, whichever comes first',
     (one, other) => {
@@ -97,14 +97,14 @@ describe('a ban and a deletion of one device', () => {
   }
   const actions = (planned: readonly { action: ActionName }[]) => planned.map(({ action }) => action);
 
-  it('of two rules are done one after the other: the ban at once, the deletion approved with the ban told', () => {
+  it('of two rules are done one after the other: the ban at once, the deletion approved with the ban shown', () => {
     const made = scene();
     const { acts, planned } = made.run();
     expect([acts.map(({ draft }) => draft.action), actions(planned)]).toEqual([['ban_device'], []]);
     made.pass(HOUR);
     const next = made.run();
     expect([next.acts, actions(next.planned)]).toEqual([[], ['delete_device']]);
-    expect(next.planned[0]?.effect.text).toContain('; ends what stands on it: ban_device of rule ban');
+    expect(next.planned[0]?.effect.text).toContain('; ends the open claims on it: ban_device of rule ban');
   });
 
   it('of one rule are no conflict of the rule with itself', () => {
@@ -130,13 +130,13 @@ describe('a ban and a deletion of one device', () => {
     expect(actions(scene({ mode: 'dry-run' }).decide().planned)).toEqual(['delete_device']);
   });
 
-  it('are told by a dry run as by a live one', () => {
+  it('are the same in a dry run as in a live one', () => {
     const dry = scene().decide('dry-run');
     expect(actions(dry.planned)).toEqual(['ban_device']);
     expect(dry.decisions.map(({ reason }) => reason)).toEqual(['rule_matches', 'other_first']);
   });
 
-  it('do not keep a ban whose trouble is over: it is undone, and the deletion waits for its approval after that', () => {
+  it('do not keep a ban whose match is over: it is undone, and the deletion waits for its approval after that', () => {
     const made = scene();
     made.sees('d1', 'no_match', 'delete');
     made.run();
@@ -163,7 +163,7 @@ describe('a ban and a deletion of one device', () => {
     expect(actions(planned)).toEqual(['delete_device']);
   });
 
-  it('tell a person anew what ends with the device when another rule begins to hold the ban', () => {
+  it('ask for a new approval of what ends with the device when another rule begins to hold the ban', () => {
     const made = scene();
     made.run();
     made.pass(HOUR).run();
@@ -171,6 +171,6 @@ describe('a ban and a deletion of one device', () => {
     made.sees('d1', 'match', 'second');
     const { inForce } = made.run();
     const text = inForce.find((one) => one.rule === 'delete')?.effect.text;
-    expect(text).toContain('ends what stands on it: ban_device of rule ban, ban_device of rule second');
+    expect(text).toContain('ends the open claims on it: ban_device of rule ban, ban_device of rule second');
   });
 });

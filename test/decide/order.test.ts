@@ -35,7 +35,7 @@ describe('a match', () => {
     expect(scene.run().acts).toHaveLength(1);
   });
 
-  it('whose target is so already is skipped', () => {
+  it('whose target is already in the wanted state is skipped', () => {
     const scene = troubled();
     scene.byHand('S-d1', 'TRUE');
     scene.run();
@@ -62,7 +62,7 @@ describe('a match', () => {
     expect(inForce.find((item) => item.rule === 'r2')).toMatchObject({ decision: 'skip', reason: 'in_doubt' });
   });
 
-  it('that a person rejected is skipped for as long as the trouble lasts, and comes back with new trouble', () => {
+  it('that a person rejected is skipped for as long as the match lasts, and comes back with a new match', () => {
     const scene = troubled({ mode: 'approve' });
     scene.reject(scene.run(), 'S-d1');
     expect(scene.run().planned).toEqual([]);
@@ -73,7 +73,7 @@ describe('a match', () => {
     expect(scene.run().planned).toHaveLength(1);
   });
 
-  it('that two rules wished and a person rejected is skipped for both', () => {
+  it('that two rules propose and a person rejected is skipped for both', () => {
     const scene = troubled({ mode: 'approve' }, { mode: 'approve' });
     scene.reject(scene.run(), 'S-d1');
     scene.run();
@@ -151,7 +151,7 @@ describe('a match', () => {
     },
   );
 
-  it('on a user is one deletion for each device, none for a placeholder, and is told where no device is known', () => {
+  it('on a user is one deletion for each device, none for a placeholder, and is reported where no device is known', () => {
     const scene = new Scene(rule('r1', { subject: 'user', does: 'delete_device' }));
     scene.device('a@example.com', { kind: 'user', serials: ['A1', 'none', 'B2'], verdicts: { r1: 'match' } });
     scene.device('b@example.com', { kind: 'user', verdicts: { r1: 'match' } });

@@ -43,7 +43,7 @@ describe('what is planned', () => {
     expect(targets(planned('dry-run'))).toEqual(targets(planned('enforce')));
   });
 
-  it('by one rule alone does not wait in a dry run because another rule wishes the same with approval', () => {
+  it('by one rule does not wait in a dry run because another rule proposes the same with approval', () => {
     const made = scene();
     made.sees('d1', 'match', 'held');
     const planned = made.decide('dry-run').planned.filter(({ target }) => target === 'S-d1');
@@ -85,7 +85,7 @@ describe('what is planned', () => {
   });
 });
 
-describe('a standing decision', () => {
+describe('a decision in force', () => {
   it.each(['dry-run', 'enforce'] as const)('is written once, however many runs of mode %s follow', (mode) => {
     const made = scene();
     made.run(mode);

@@ -140,7 +140,7 @@ describe('deciding', () => {
     });
   });
 
-  always('undoes nothing that another claim still wishes, or whose trouble is not seen gone', (given) => {
+  always('undoes nothing that another claim still needs, or whose match is not seen over', (given) => {
     play(given, (round) => {
       for (const { draft } of round.scene.decide(round.mode).acts.filter((act) => act.draft.undo)) {
         const claims = [...round.scene.claims.values()].filter(
@@ -183,7 +183,7 @@ describe('deciding', () => {
     });
   });
 
-  always('says in a dry run what a live run does', (given) => {
+  always('shows in a dry run what a live run does', (given) => {
     const said = (scene: Scene, mode: Mode) =>
       scene
         .decide(mode)

@@ -12,7 +12,7 @@ function scene(fields: Record<string, Parameters<typeof rule>[1]>, ...matching: 
 }
 
 describe('what a person did', () => {
-  it('banning a device by hand is not undone when the trouble ends', () => {
+  it('banning a device outside Trustward is not undone when the match ends', () => {
     const one = new Scene(rule('a'));
     one.device('d1', { state: 'TRUE', verdicts: { a: 'match' } });
     one.run();
@@ -21,7 +21,7 @@ describe('what a person did', () => {
     expect(one.of('d1').state).toBe('TRUE');
   });
 
-  it('lifting our ban overrides the episode until the trouble has cleared', () => {
+  it('lifting our ban overrides the episode until the match has cleared', () => {
     const one = scene({ a: {} }, 'a');
     one.byHand('S-d1', 'FALSE');
     for (let round = 0; round < 3; round += 1) expect(one.pass(HOUR).run().acts).toEqual([]);
@@ -42,7 +42,7 @@ describe('what a person did', () => {
     expect(one.answers()).toEqual(['d1: skip overridden']);
   });
 
-  it('lifting our ban right after it is not reversed by a rule that had adopted the ban, and is told after the quiet period', () => {
+  it('lifting our ban right after it is not reversed by a rule that had adopted the ban, and is recognised after the quiet period', () => {
     const two = scene({ a: {}, b: {} }, 'a');
     two.sees('d1', 'match', 'b');
     two.run();
@@ -78,14 +78,14 @@ describe('what a person did', () => {
     expect(two.answers()).toEqual(['d1: skip overridden', 'd1: skip overridden']);
   });
 
-  it('lifting our ban does not stand against trouble that begins later', () => {
+  it('lifting our ban does not hold against a match that begins later', () => {
     const two = scene({ a: {}, b: {} }, 'a');
     two.byHand('S-d1', 'FALSE');
     two.sees('d1', 'match', 'b');
     expect(two.pass(HOUR).run().acts).toMatchObject([{ draft: { basis: [{ rule: 'b' }] } }]);
   });
 
-  it('is not our own undoing: another rule that waited acts when its time has come', () => {
+  it('is not our own undo: another rule that waited acts when its time has come', () => {
     const two = scene({ a: {}, b: { forMs: 10 * MINUTE } }, 'a');
     two.sees('d1', 'match', 'b');
     two.pass(MINUTE).run();
@@ -95,7 +95,7 @@ describe('what a person did', () => {
     expect(two.pass(10 * MINUTE).run().acts).toMatchObject([{ draft: { action: 'ban_device' } }]);
   });
 
-  it('is not told from a stale read right after the ban, by a rule that did not ban it either', () => {
+  it('is not concluded from a stale read right after the ban, by a rule that did not ban it either', () => {
     const two = scene({ a: {}, b: { forMs: HOUR } }, 'a', 'b');
     two.pass(1).run();
     two.byHand('S-d1', 'FALSE'); // a stale read looks the same
@@ -103,7 +103,7 @@ describe('what a person did', () => {
     expect([...two.episodes.values()].map(({ overriddenAt }) => overriddenAt)).toEqual([undefined, undefined]);
   });
 
-  it('lifting our ban and banning it themselves is not undone when the trouble ends', () => {
+  it('lifting our ban and banning it themselves is not undone when the match ends', () => {
     const one = scene({ a: {} }, 'a');
     one.byHand('S-d1', 'FALSE');
     one.pass(HOUR).run();
@@ -115,7 +115,7 @@ describe('what a person did', () => {
   });
 
   it.each(['unknown', 'no_match'] as const)(
-    'lifting our ban and banning it themselves is told apart also while the rule says %s',
+    'lifting our ban and banning it themselves is recognised even while the verdict is %s',
     (verdict) => {
       const one = scene({ a: { clearForMs: HOUR } }, 'a');
       one.sees('d1', verdict);
@@ -141,7 +141,7 @@ describe('what a person did', () => {
     expect([...one.episodes.values()].some(({ overriddenAt }) => overriddenAt !== undefined)).toBe(false);
   });
 
-  it('lifting our ban after the trouble ended leaves nothing to undo', () => {
+  it('lifting our ban after the match ended leaves nothing to undo', () => {
     const one = scene({ a: {} }, 'a');
     one.sees('d1', 'no_match');
     one.byHand('S-d1', 'FALSE');
@@ -170,7 +170,7 @@ describe('what a person did', () => {
     expect(one.answers()).toEqual(['d1: skip overridden']);
   });
 
-  it('is not told from a field that is missing', () => {
+  it('is not concluded from a missing field', () => {
     const one = scene({ a: {} }, 'a');
     one.of('d1').state = undefined;
     one.pass(HOUR).run();

@@ -24,7 +24,7 @@ describe('a conflict', () => {
     ]);
   });
 
-  it('with a rule that is only tried out holds that one alone', () => {
+  it('with a rule that is only tried out holds only that one', () => {
     const { acts, inForce } = rivals({ mode: 'dry-run' }).run();
     expect(acts).toMatchObject([{ mode: 'enforce', draft: { action: 'disable_service' } }]);
     expect(inForce.find((item) => item.rule === 'b')).toMatchObject({ decision: 'hold', reason: 'conflict' });
@@ -43,7 +43,7 @@ describe('a conflict', () => {
     ]);
   });
 
-  it('is not told from a notice', () => {
+  it('is not concluded from a notification', () => {
     const scene = new Scene(rule('a'), rule('b', { does: 'notify' }));
     scene.device('S-d1', { serial: 'S-d1', verdicts: { a: 'match', b: 'match' } });
     expect(scene.run().acts).toHaveLength(2);
@@ -95,7 +95,7 @@ describe('a limit', () => {
     expect(scene.run().acts).toMatchObject([{ draft: { target: 'S-d3' } }]);
   });
 
-  it('does not hold back an undoing', () => {
+  it('does not hold back an undo', () => {
     const scene = fleet({ max: 2, percent: 100 }, 2, 10);
     scene.run();
     scene.rules = [rule('a', { limits: { max: 0, percent: 0 } })];
@@ -139,7 +139,7 @@ describe('one owner', () => {
 });
 
 describe('a ceiling', () => {
-  it('holds what would cross it, the lesser trouble first', () => {
+  it('holds what would cross it, the less severe match first', () => {
     const scene = new Scene(rule('low', { severity: 'low' }), rule('critical', { severity: 'critical' }));
     scene.ceilings = { run: { max: 2, percent: 0 }, day: { max: 100, percent: 0 } };
     scene.devices(4, (index) => ({ verdicts: { [index <= 2 ? 'low' : 'critical']: 'match' } }));
@@ -177,7 +177,7 @@ describe('a ceiling', () => {
   });
 });
 
-describe('equal wishes', () => {
+describe('equal proposals', () => {
   it('of several rules and devices are one act that rests on all of them', () => {
     const scene = new Scene(rule('a'), rule('b'));
     scene.device('d1', { serial: 'SN-1', verdicts: { a: 'match', b: 'match' } });

@@ -17,7 +17,7 @@ function scene(undoing: Mode, proposing: Mode): Scene {
 }
 
 const byWhom = ({ undo, basis }: { undo: boolean; basis: readonly { rule: string }[] }) =>
-  `${undo ? 'undo' : 'wish'} of ${basis.map((one) => one.rule).join(' and ')}`;
+  `${undo ? 'undo' : 'proposal'} of ${basis.map((one) => one.rule).join(' and ')}`;
 
 type Row = [undoing: Mode, proposing: Mode, acts: string[], waits: string[], proposal: string];
 
@@ -25,15 +25,15 @@ const TABLE: Row[] = [
   ['enforce', 'enforce', ['undo of a'], [], 'skip cleared'],
   ['enforce', 'approve', ['undo of a'], [], 'skip cleared'],
   ['enforce', 'dry-run', ['undo of a'], [], 'skip cleared'],
-  ['approve', 'enforce', ['wish of b'], ['undo of a'], 'act rule_matches'],
+  ['approve', 'enforce', ['proposal of b'], ['undo of a'], 'act rule_matches'],
   ['approve', 'approve', [], ['undo of a'], 'skip cleared'],
   ['approve', 'dry-run', [], ['undo of a'], 'act rule_matches'],
-  ['dry-run', 'enforce', ['wish of b'], [], 'act rule_matches'],
-  ['dry-run', 'approve', [], ['wish of b'], 'hold approval_needed'],
+  ['dry-run', 'enforce', ['proposal of b'], [], 'act rule_matches'],
+  ['dry-run', 'approve', [], ['proposal of b'], 'hold approval_needed'],
   ['dry-run', 'dry-run', [], [], 'skip cleared'],
 ];
 
-describe('an undoing and an equal wish of another rule', () => {
+describe('an undo and an equal proposal of another rule', () => {
   it.each(TABLE)('of modes %s and %s: done at once %j, waiting %j', (undoing, proposing, acts, waits, answer) => {
     const made = scene(undoing, proposing);
     const decided = made.decide();
@@ -44,7 +44,7 @@ describe('an undoing and an equal wish of another rule', () => {
     expect(`${proposal?.decision} ${proposal?.reason}`).toBe(answer);
   });
 
-  it.each(TABLE)('of modes %s and %s: a dry run says what a live one does', (undoing, proposing, acts, waits) => {
+  it.each(TABLE)('of modes %s and %s: a dry run shows what a live one does', (undoing, proposing, acts, waits) => {
     const { planned } = scene(undoing, proposing).decide('dry-run');
     expect(planned.filter(({ held }) => held).map(byWhom)).toEqual(waits);
     expect(planned.filter(({ held }) => !held).map(byWhom)).toEqual(acts);
@@ -64,7 +64,7 @@ describe('an undoing and an equal wish of another rule', () => {
   );
 
   it.each(TABLE.filter(([, , acts]) => acts.length > 0))(
-    'of modes %s and %s: does not bring the ban back when the trouble of the wish ends too',
+    'of modes %s and %s: does not bring the ban back when the match of the proposal ends too',
     (undoing, proposing) => {
       const made = scene(undoing, proposing);
       made.run();
@@ -75,20 +75,20 @@ describe('an undoing and an equal wish of another rule', () => {
     },
   );
 
-  it('asks for the wish by itself once a person rejected the undoing', () => {
+  it('asks for the proposal by itself once a person rejected the undo', () => {
     const made = scene('approve', 'approve');
     made.reject(made.run(), 'S-d1');
-    expect(made.run().planned.map(byWhom)).toEqual(['wish of b']);
+    expect(made.run().planned.map(byWhom)).toEqual(['proposal of b']);
   });
 
-  it('tries the undoing again when it failed, and the wish only once the undoing is parked', () => {
+  it('tries the undo again when it failed, and the proposal only once the undo is parked', () => {
     const made = scene('enforce', 'enforce');
     made.outcomes.set('S-d1', 'failed');
     made.run();
     expect(made.decide().acts.map(({ draft }) => byWhom(draft))).toEqual(['undo of a']);
     for (const [id, intent] of made.intents)
       if (intent.undo) made.intents.set(id, { ...intent, outcome: 'parked', status: 'settled' });
-    expect(made.decide().acts.map(({ draft }) => byWhom(draft))).toEqual(['wish of b']);
+    expect(made.decide().acts.map(({ draft }) => byWhom(draft))).toEqual(['proposal of b']);
   });
 
   it('of a bundle are not taken for a conflict, though only one of them names the bundle in its settings', () => {

@@ -113,7 +113,7 @@ describe('what cannot be meant is refused when the rule is loaded', () => {
 });
 
 describe('a part that reads the element of a loop', () => {
-  it('is asked again for each element, also when it stands in the rule twice', () => {
+  it('is asked again for each element, even if it appears in the rule twice', () => {
     // The start of `reduce` is outside of its own loop, and inside `some`.
     const sum = { '+': [{ var: 'current' }, { var: 'accumulator' }] };
     const isBusy = { '>': [{ reduce: [[1, 2], sum, { var: 'LoginCount' }] }, 50] };

@@ -89,7 +89,7 @@ describe('explain', () => {
     expect(text).toContain('unchanged since run 1');
   });
 
-  it('says that the last run did not match, and when it was', async () => {
+  it('shows that the last run did not match, and when it was', async () => {
     org = await startOrganization();
     const { run } = await org.run('enforce');
     await addCompromised(['LATE-1']);
@@ -135,7 +135,7 @@ describe('explain', () => {
     expect(text).toContain('NOT TRUSTED in run 2');
   });
 
-  it('knows the events since the last run, and says when they were read', async () => {
+  it('knows the events since the last run, and shows when they were read', async () => {
     org = await startOrganization({ rules: { service: DISABLE_FAILING } });
     const service = org.console.fleet.addService('billing', 'global-edge');
     await org.run('dry-run');
@@ -199,7 +199,7 @@ describe('explain', () => {
     expect(text).toContain('were 5 (now unknown)');
   });
 
-  it('says that no run has judged the rule yet', async () => {
+  it('shows that no run has judged the rule yet', async () => {
     org = await startOrganization();
     await addCompromised(['FIRST-1']);
     const { decisions, recorded, basis, text } = await explained(DEVICE, 'FIRST-1');
@@ -214,7 +214,7 @@ describe('explain', () => {
     expect(text).toContain('devices: not read by a run yet, and taken as trusted');
   });
 
-  it('does not say that a run did not match what it left out of its examples', async () => {
+  it('does not claim that a run did not match what it left out of its examples', async () => {
     org = await startOrganization();
     await org.run('dry-run');
     const all = Array.from({ length: 130 }, (_, index) => `LOST-${index}`);

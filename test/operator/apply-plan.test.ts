@@ -86,7 +86,7 @@ describe('an approved plan', () => {
   it.each([
     ['is missing', () => on.rules(banRule({ id: 'other', field: 'Other' })), 'is missing or off'],
     ['is only dry', () => on.rules(banRule({ mode: 'dry-run' })), 'has mode dry-run now'],
-    ['says something else', () => on.rules(banRule({ mode: 'approve', field: 'Other' })), 'was changed meanwhile'],
+    ['has another text', () => on.rules(banRule({ mode: 'approve', field: 'Other' })), 'was changed meanwhile'],
   ])('changes nothing when its rule %s by then', async (_, change, reason) => {
     const plan = await approvedPlan();
     change();

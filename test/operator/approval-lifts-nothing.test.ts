@@ -84,7 +84,7 @@ describe('an approved unban', () => {
         action: 'unban_device',
         target: 'S-d1',
         reason:
-          'the last run held it (conflict): rule ban wants ban_device for the same target, where it is so already',
+          'the last run held it (conflict): rule ban wants ban_device for the same target, and the target is already in that state',
       },
     ]);
     expect(on.platform.effects).toEqual(['unban S-d2']);
@@ -123,7 +123,7 @@ describe('an approved unban', () => {
     expect(refused).toMatchObject([
       {
         target: 'S-d0',
-        reason: expect.stringMatching(/^nothing is done on untrusted data: devices: .* \(as it was read last\)$/),
+        reason: expect.stringMatching(/^nothing is done on untrusted data: devices: .* \(as last read\)$/),
       },
       { target: 'S-d1' },
     ]);

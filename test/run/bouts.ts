@@ -9,7 +9,7 @@ import {
   caseOf,
   DEVICES,
   type Field,
-  type NamedReason,
+  type ReportedFlag,
   SERVICES,
   type Shape,
   type Step,
@@ -91,7 +91,7 @@ function stepsOf(kind: PairKind, bout: Bout): Step[] {
   const isShared = bout.isShared && kind === 'device';
   const subject = (index: number): Subject => ({ kind, id: ids[index % ids.length] as string });
   const about = { T1: subject(isShared ? 0 : bout.first), T2: subject(isShared ? LAST_DEVICE : bout.first) };
-  const tell = (field: Field, told: NamedReason): Step => ({ do: 'facts', of: about[field], field, told });
+  const tell = (field: Field, told: ReportedFlag): Step => ({ do: 'facts', of: about[field], field, told });
   const run = (mode: 'enforce' | 'approve', chosen: number[] | null): Step => ({
     do: 'run',
     mode,

@@ -3,7 +3,7 @@
 // receives, those that it receives without a dry run before, and those of the dry run itself.
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { type Case, caseOf, FIELDS, type NamedReason, type Step, type Subject, subject } from '../support/cases.ts';
+import { type Case, caseOf, FIELDS, type ReportedFlag, type Step, type Subject, subject } from '../support/cases.ts';
 import type { Answer } from '../support/platform.ts';
 import { ACTION_OF } from './sights.ts';
 import { Stage } from './stage.ts';
@@ -32,7 +32,7 @@ const trouble = fc.record({
   do: fc.constant('facts' as const),
   of: subject,
   field: fc.constantFrom(...FIELDS),
-  told: fc.constantFrom<NamedReason>('TRUE', 'TRUE', 'FALSE'),
+  told: fc.constantFrom<ReportedFlag>('TRUE', 'TRUE', 'FALSE'),
 });
 const answer = fc.tuple(subject, fc.constantFrom<Answer[]>('failed', 'lost', 'hidden', 'late'));
 

@@ -80,7 +80,7 @@ describe('whole runs', () => {
       { numRuns: 60 },
     ));
 
-  it('do what the dry run before them said, also of an undo that is parked for one of two claims', () =>
+  it('do what the dry run before them showed, including an undo that is parked for one of two claims', () =>
     play(
       [
         { facts: [['d3', 'TRUE', 'TRUE']], answer: 'done', passMs: 1_000 }, // a bans

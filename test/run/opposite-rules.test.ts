@@ -41,8 +41,8 @@ describe('a ban and an unban that both match', () => {
           .map(({ reasonText }) => reasonText)
           .sort(),
       ).toEqual([
-        'rule ban wants ban_device for the same target, where it is so already',
-        'rule unban wants unban_device for the same target, where it is so already',
+        'rule ban wants ban_device for the same target, and the target is already in that state',
+        'rule unban wants unban_device for the same target, and the target is already in that state',
       ]);
       on.clock.pass(QUIET_MS);
     }

@@ -61,7 +61,7 @@ describe('a ban', () => {
     expect(await devicesForm()).toBe(form);
   });
 
-  it('in a rule set without effects on devices needs no more than pages', async () => {
+  it('in a rule set without effects on devices needs only pages', async () => {
     on = withDevices(banRule({ does: 'notify' }));
     expect(await devicesForm()).toBe('paged');
   });
@@ -93,9 +93,9 @@ describe('a user', () => {
   });
 
   it.each([
-    [{ SerialNumbers: [] }, 'already_so', 'no device of theirs is left'],
-    [{}, 'impossible_target', 'the server does not say which devices are theirs'],
-    [{ SerialNumbers: null }, 'impossible_target', 'the server does not say which devices are theirs'],
+    [{ SerialNumbers: [] }, 'already_so', 'the user has no device left'],
+    [{}, 'impossible_target', 'the server does not report which devices the user has'],
+    [{ SerialNumbers: null }, 'impossible_target', 'the server does not report which devices the user has'],
   ])('with devices %o is reported with its reason, not skipped silently', async (fields, reason, reasonText) => {
     on = withDevices(leaverRule());
     ann(fields);

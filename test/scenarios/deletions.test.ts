@@ -110,7 +110,7 @@ describe('the deletion of a device', () => {
     [
       'a user who has no other device any more',
       () => client.deleteDevice('OTHER-1'),
-      `users would be deleted that were not to be: ${ANN}`,
+      `users would be deleted that were not reviewed: ${ANN}`,
     ],
   ])('does not take %s: it is refused by name', async (_, change, note) => {
     await org.rule('lost', LOST);
@@ -162,7 +162,7 @@ describe('the deletion of the devices of a user', () => {
     const { intents } = await apply(plan?.id);
     expect(intents.find(({ target }) => target.startsWith('LOST-1'))).toMatchObject({
       status: 'withdrawn',
-      note: `devices would be deleted that were not to be: ${lost}`,
+      note: `devices would be deleted that were not reviewed: ${lost}`,
     });
     expect(await client.devicesOfSerial('LOST-1')).toHaveLength(1);
   });

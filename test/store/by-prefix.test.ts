@@ -32,7 +32,7 @@ describe('a beginning of an id', () => {
     expect((await on.store.intents({ outcome: 'unknown' })).map(({ id }) => id)).toEqual([second?.id]);
   });
 
-  it('of one run finds its report; of several it names at most five and says that there are more', async () => {
+  it('of one run finds its report; of several it names at most five and shows that there are more', async () => {
     const runs = [];
     for (let count = 0; count < 7; count += 1) runs.push((await on.run()).run);
     const last = runs.at(-1);

@@ -110,7 +110,7 @@ describe('migrations', () => {
 });
 
 describe('the one writer', () => {
-  it('refuses a second one at once, and says who holds it', async () => {
+  it('refuses a second one at once, and names the holder', async () => {
     const [holder] = await child('hold');
     const error = errorOf(() => takeWriterLock(file));
     expect(error).toMatchObject({ code: 'store_locked', message: expect.stringContaining(`process ${holder.pid}`) });
@@ -148,13 +148,13 @@ describe('a file that is not as it should be', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  it('that is no database is said to be none, for writing and for reading', () => {
+  it('that is no database is refused as none, for writing and for reading', () => {
     writeFileSync(file, 'this is not a database, but a text of some length'.repeat(50));
     expect(errorOf(() => openDatabase(file)).message).toContain('damaged or not a database');
     expect(errorOf(() => openReadOnly(file).get('SELECT 1 FROM meta')).message).toContain('damaged or not a database');
   });
 
-  it('that is damaged is said to be, and a reader gets no wrong rows', async () => {
+  it('that is damaged is reported as damaged, and a reader gets no wrong rows', async () => {
     const { store } = openStore(file);
     for (let count = 0; count < 200; count += 1)
       await store.appendAudit([{ kind: 'notice', body: { text: 'x'.repeat(500) } }]);
@@ -170,20 +170,20 @@ describe('a file that is not as it should be', () => {
     await reader.close();
   });
 
-  it('that was cut short is said to be damaged', () => {
+  it('that was cut short is reported as damaged', () => {
     openStore(file).db.close();
     truncateSync(file, 5_000);
     expect(errorOf(() => openReadOnly(file).all('SELECT * FROM runs')).message).toContain('damaged');
   });
 
-  it('that cannot be written refuses the write, and says what to look at', () => {
+  it('that cannot be written refuses the write, and names what to check', () => {
     openStore(file).db.close();
     const reader = openReadOnly(file);
     expect(errorOf(() => reader.run("INSERT INTO meta VALUES ('a', 'b')")).message).toContain('cannot be written');
     reader.close();
   });
 
-  it('that is a folder, or lies in a file, is said to be no way to a database', () => {
+  it('that is a folder, or lies in a file, is refused as no path to a database', () => {
     expect(errorOf(() => openDatabase(dir)).code).toBe('store_failed');
     writeFileSync(file, '');
     expect(errorOf(() => openDatabase(join(file, 'inside.db'))).code).toBe('store_failed');
@@ -193,7 +193,7 @@ describe('a file that is not as it should be', () => {
     expect(errorOf(() => openReadOnly(file)).code).toBe('not_found');
   });
 
-  it('that holds no tables yet, or those of a newer version, is said to by a reader', () => {
+  it('that holds no tables yet, or those of a newer version, is refused by a reader', () => {
     openDatabase(file).close();
     expect(errorOf(() => openReadOnly(file)).message).toContain('holds nothing of Trustward');
     const { db } = openStore(file);

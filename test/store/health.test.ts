@@ -51,7 +51,7 @@ const fails = async (work: () => Promise<unknown>) => {
 };
 
 describe('a database that cannot be written', () => {
-  it('is told once with its kind and since when, and is well again with the next change that is committed', async () => {
+  it('is reported once with its kind and start, and ends with the next change that is committed', async () => {
     const since = clock.nowMs();
     db.exec('PRAGMA max_page_count = 1');
     expect(await fails(note)).toMatchObject({ code: 'store_failed', message: expect.stringContaining(file) });
@@ -70,7 +70,7 @@ describe('a database that cannot be written', () => {
     expect(lines[1]).toMatch(/^warn the database can be written again/);
   });
 
-  it('is still failing when the next failure is another one: the beginning is kept, and both are told', async () => {
+  it('continues when the next failure is another one: the beginning is kept, and both are reported', async () => {
     const since = clock.nowMs();
     db.exec('PRAGMA query_only = ON');
     await fails(note);
@@ -113,7 +113,7 @@ describe('a database that cannot be written', () => {
     ['SQLITE_NOTADB', 'corrupt', 'store_damaged'],
     ['SQLITE_IOERR_FSYNC', 'io', 'store_failed'],
     ['EDQUOT', 'io', 'store_failed'],
-  ])('with %s is told as what it is', (code, kind, told) => {
+  ])('with %s is reported as what it is', (code, kind, told) => {
     const error = storeError(Object.assign(new Error('as the library says it'), { code }), file);
     expect(error).toMatchObject({ code: told });
     expect(meaningOf(error)).toMatchObject({ kind });
@@ -178,7 +178,7 @@ describe('a database that is damaged', () => {
 });
 
 describe('a value that a disk has changed', () => {
-  it('is told as damage, not as a fault of whoever reads it', async () => {
+  it('is reported as damage, not as a fault of the reader', async () => {
     const run = {
       mode: 'dry-run',
       daemonMode: 'dry-run',

@@ -49,7 +49,7 @@ describe('a run that is older than the runs that are kept', () => {
     expect(await verifyChain(on.store.auditFrom(1))).toMatchObject({ ok: true });
   });
 
-  it('is taken out without a word in the audit', async () => {
+  it('is removed without an entry in the audit', async () => {
     for (let count = 0; count < 3; count += 1) await on.run();
     on.clock.pass(91 * DAY_MS);
     await pushDown();

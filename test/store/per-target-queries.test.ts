@@ -96,14 +96,14 @@ const scenes: { [title: string]: (on: OnPlatform) => Promise<unknown> } = {
     on.store.settle = settle;
     await on.run();
   },
-  'two rules claim, one of them is gone, and a person lets go': async (on) => {
+  'two rules claim, one of them is gone, and a person releases the target': async (on) => {
     on.rules(banRule(), banRule({ id: 'second' }));
     await banned(on);
     on.rules(banRule());
     await on.run();
     for (const id of ids(on)) await releaseClaims(on.engine, `S-${id}`, who);
   },
-  'a person says that doubts are done': async (on) => {
+  'a person resolves doubts as done': async (on) => {
     answers(on, 'lost');
     await banned(on);
     for (const { id } of await on.store.intentsIn('unknown')) await resolveIntent(on.engine, id, 'done', who);
@@ -154,7 +154,7 @@ describe('what is asked once per target', () => {
     expect(whole).toEqual([]);
   });
 
-  it.each(Object.entries(scenes))('is what the whole open state says of the target: %s', async (_, scene) => {
+  it.each(Object.entries(scenes))('equals what the whole open state has about the target: %s', async (_, scene) => {
     const { on, db } = await played(scene, 3);
     const open = await on.store.openState(on.clock.nowMs());
     const byId = <T extends { id: string }>(items: readonly T[]) => items.toSorted((a, b) => (a.id < b.id ? -1 : 1));

@@ -106,7 +106,7 @@ describe('what is stored', () => {
     await expect(nobody).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('finds a plan by an unambiguous prefix alone', async () => {
+  it('finds a plan only by an unambiguous prefix', async () => {
     const { store } = open;
     await store.changePlan(plan, [], []);
     await store.changePlan({ ...plan, id: 'p12' }, [], []);
@@ -206,7 +206,7 @@ describe('the tables refuse', () => {
     );
   });
 
-  it('changing or deleting what the audit says, and a second entry of one number', async () => {
+  it('changing or deleting an audit entry, and a second entry of one number', async () => {
     const { store, db } = open;
     await store.appendAudit([
       { kind: 'notice', body: { text: 'one' } },

@@ -85,7 +85,7 @@ describe('the transition', () => {
     }
   });
 
-  it('reopen takes over what it rests on, sends and does now, and leaves its approval as its own plan says', async () => {
+  it('reopen takes over the current basis, settings and effect, and keeps the approval of its own plan', async () => {
     saveEpisode(open.db, episode);
     const before: Intent = { ...intent, approved: false, status: 'settled', outcome: 'failed', attempts: 1 };
     open.db.insert('intents', rowOfIntent(before));

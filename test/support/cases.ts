@@ -16,7 +16,7 @@ export const SERVICES = ['v1.c', 'v2.c'] as const;
 export const BUNDLE = 'b1';
 
 /** TRUE: matches. FALSE: does not. null: the platform does not show it. */
-export type NamedReason = 'TRUE' | 'FALSE' | null;
+export type ReportedFlag = 'TRUE' | 'FALSE' | null;
 export const FIELDS = ['T1', 'T2'] as const;
 export type Field = (typeof FIELDS)[number];
 
@@ -154,7 +154,7 @@ export const shape: fc.Arbitrary<Shape> = fc.oneof(
   { weight: 1, arbitrary: enabledShape },
 );
 
-const told = fc.constantFrom<NamedReason[]>('TRUE', 'TRUE', 'TRUE', 'FALSE', 'FALSE', 'FALSE', null);
+const told = fc.constantFrom<ReportedFlag[]>('TRUE', 'TRUE', 'TRUE', 'FALSE', 'FALSE', 'FALSE', null);
 const flag = fc.constantFrom('TRUE', 'FALSE', 'FALSE', 'FALSE', 'FALSE');
 
 export const fleet = fc.record({
@@ -193,7 +193,7 @@ export const subject: fc.Arbitrary<Subject> = fc.oneof(
 const doing = <D extends string, T extends object>(name: D, fields: { [key in keyof T]: fc.Arbitrary<T[key]> }) =>
   fc.record({ do: fc.constant(name), ...fields }) as unknown as fc.Arbitrary<{ do: D } & T>;
 
-const facts = doing<'facts', { of: Subject; field: Field; told: NamedReason }>('facts', {
+const facts = doing<'facts', { of: Subject; field: Field; told: ReportedFlag }>('facts', {
   of: subject,
   field: fc.constantFrom(...FIELDS),
   told,

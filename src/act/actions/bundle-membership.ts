@@ -1,5 +1,5 @@
-// act: what adding to and removing from a bundle share. The target is `SERVICE BUNDLE`, so that undoing knows the bundle.
-// Bundles can be read on newer servers only; on others a definite answer is believed, and a doubt is parked.
+// act: the common part of adding to and removing from a bundle. The target is `SERVICE BUNDLE`, so that an undo knows the bundle.
+// Bundles can be read on newer servers only. On other servers a definite answer is trusted, and a doubt is parked.
 import type { Action, ReadBack, TargetTraits } from '../../domain/action.ts';
 import { type Bundles, bundleParts, MEMBERSHIP, membershipOf } from '../../domain/bundles.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -42,9 +42,9 @@ export function bundleMembership(name: Name, isMember: boolean): Action {
 function refuseSettings(name: Name, settings: Facts): string | undefined {
   const { bundle, ...others } = settings;
   const other = Object.keys(others)[0];
-  if (other !== undefined) return `${name} takes \`bundle\` alone, but \`${other}\` is given`;
+  if (other !== undefined) return `${name} takes only \`bundle\`, but \`${other}\` is given`;
   if (bundle === undefined) return `${name} needs \`with: { bundle: ID }\`: which bundle`;
-  // A number of 19 digits would be rounded on its way here: another bundle's.
+  // A number of 19 digits would have been rounded, to the id of another bundle.
   if (typeof bundle !== 'string') return `\`bundle\` is the bundle's id as text: write it in quotes`;
   return /^[^\s/]+$/.test(bundle) ? undefined : `\`bundle\` is a bundle's id, without spaces, but is \`${bundle}\``;
 }
@@ -54,14 +54,14 @@ async function readBack(api: Api, target: string, isMember: boolean): Promise<Re
   const record = await api.service(serviceId);
   const evidence = { ServiceID: serviceId, bundle: bundleId };
   if (!record) return { state: 'absent', records: [], evidence: { ...evidence, found: false } };
-  // A bundle that is not listed may be on a page that the server kept: that says nothing.
+  // A bundle that is not listed may be on a page that the server did not send: its absence shows nothing.
   const member = membershipOf(await readBundles(api), target);
   if (member === undefined) return { state: 'unreadable', records: [record], evidence };
   const state = (member === 'TRUE') === isMember ? 'as_intended' : 'otherwise';
   return { state, records: [record], evidence: { ...evidence, member: member === 'TRUE' } };
 }
 
-/** Undefined on servers that have no such list: they answer 404, or refuse what they do not know with 400 or 403. */
+/** Undefined on servers that have no such list: they answer 404, or refuse the unknown request with 400 or 403. */
 export async function readBundles(api: Pick<Api, 'listBundles'>): Promise<Bundles | undefined> {
   try {
     const listed = await api.listBundles();
@@ -82,7 +82,7 @@ function statusOf({ detail }: AppError): unknown {
   return isFacts(detail) ? own(detail, 'status') : undefined;
 }
 
-/** Ids are compared as text: one of 19 digits comes as a big integer. */
+/** Ids are compared as text: an id of 19 digits is parsed as a big integer. */
 function textOf(id: unknown): string | undefined {
   return typeof id === 'string' || typeof id === 'number' || typeof id === 'bigint' ? String(id) : undefined;
 }

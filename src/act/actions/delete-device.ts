@@ -1,7 +1,7 @@
-// act: delete a device, or with an e-mail one user's mapping to it. Nothing undoes it, so it is always held for approval.
-// The target is `SERIAL` for a device's rule and `SERIAL EMAIL` for a user's, whose address then stands in the settings.
-// Certificates are revoked; a user left without a device is deleted too (specification, endpoint 3): reading back tells whom
-// it would take now.
+// act: delete a device, or with an e-mail address one user's mapping to it. It cannot be undone, so it is always held for approval.
+// The target is `SERIAL` for a device rule and `SERIAL EMAIL` for a user rule, which then has the address in the settings.
+// Certificates are revoked; a user left without a device is deleted too (specification, endpoint 3): reading back shows who would
+// be deleted now.
 import type { Action, ReadBack, TargetTraits } from '../../domain/action.ts';
 import { type Deletion, deletionOf, deletionTarget, deletionTexts, mappingSettings } from '../../domain/deletion.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -13,8 +13,7 @@ import { refuseAnySettings } from './settings.ts';
 import { SERIAL } from './targets.ts';
 
 /**
- * A user has one target for each device. A user of whom no device is known is the target too, so that this is reported and not
- * passed over.
+ * A user has one target for each device. A user without a known device is a target too, so that this is reported instead of ignored.
  */
 const SERIAL_OR_MAPPING: TargetTraits = {
   noun: (subject) => (subject === 'user' ? 'Serial number and user' : SERIAL.noun(subject)),
@@ -39,7 +38,7 @@ export const deleteDevice: Action = {
   fieldWritten: undefined,
   valueWritten: undefined,
   changesFleet: true,
-  // Deleting takes people's mappings with it, whoever they are: they are named before a person approves.
+  // A deletion removes the mappings of all owners: they are named before a person approves.
   unpaged: ({ subject }) => (subject === 'user' ? ['users', 'devices'] : ['devices']),
   takesDevice: true,
   deletesDevices: true,
@@ -64,7 +63,7 @@ export const deleteDevice: Action = {
   },
 };
 
-/** Owners are asked for in between: what the rule's condition is held to is read last, right before the call. */
+/** Owners are read in between: the record that the rule judges is read last, right before the call. */
 async function readDevices(api: Api, serial: string): Promise<ReadBack> {
   const keeps = new Map<string, boolean | undefined>();
   for (const email of ownersOf(await api.devicesOfSerial(serial)))
@@ -102,14 +101,14 @@ async function readMapping(api: Api, serial: string, email: string): Promise<Rea
   return { state: 'otherwise', records, evidence: { ...evidence, ...evidenceOf(deletion) }, deletion };
 }
 
-/** Undefined: the server does not say. A user who is not there is deleted by nothing. */
+/** Undefined: the server does not report it. A user who does not exist cannot be deleted. */
 async function keepsAnother(api: Api, email: string, serial: string): Promise<boolean | undefined> {
   const user = await whereAllowed(api.user(email).then((found) => found ?? 'nobody'));
   if (user === 'nobody') return true;
   return user && ownTexts(user, 'SerialNumbers')?.some((other) => other !== serial);
 }
 
-/** What the credential may not read is not known; any other fault is the caller's. */
+/** A value that the credential may not read is unknown. Any other fault goes to the caller. */
 async function whereAllowed<Read>(reading: Promise<Read>): Promise<Read | undefined> {
   try {
     return await reading;

@@ -1,5 +1,5 @@
-// act: delete a service. Nothing undoes it, so it is always held for approval, and it must be disabled first, as people do:
-// whoever still uses an enabled service is found out by disabling it, which can be undone. The target is a ServiceID.
+// act: delete a service. It cannot be undone, so it is always held for approval. The service must be disabled first, as people do:
+// disabling can be undone, and shows who still uses the service. The target is a ServiceID.
 import type { Action, ReadBack } from '../../domain/action.ts';
 import { type Facts, own } from '../../domain/facts.ts';
 import type { Api } from '../../domain/ports.ts';
@@ -37,7 +37,7 @@ async function readBack(api: Api, serviceId: string): Promise<ReadBack> {
   return { state: isDeleted(record) ? 'as_intended' : 'otherwise', records: [record], evidence };
 }
 
-/** Whether a server keeps the record of a deleted service is not specified; `DeletedAt` is 0 for one that is there. */
+/** Whether a server keeps the record of a deleted service is not specified. `DeletedAt` is 0 for an existing service. */
 function isDeleted(record: Facts): boolean {
   const at = own(record, 'DeletedAt');
   return (typeof at === 'number' || typeof at === 'bigint') && at > 0;

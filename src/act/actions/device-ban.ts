@@ -1,5 +1,5 @@
-// act: what banning and unbanning share. The target is a serial number; every device of it is hit.
-// Field notes of the API: Banned is "TRUE" or "FALSE"; each device's just-read description goes with it.
+// act: the common part of banning and unbanning. The target is a serial number; every device of it is hit.
+// Fields of the API: Banned is "TRUE" or "FALSE"; each device's description as just read is sent with it.
 import type { Action, ReadBack } from '../../domain/action.ts';
 import { type Facts, own } from '../../domain/facts.ts';
 import type { Api } from '../../domain/ports.ts';

@@ -1,5 +1,5 @@
-// act: tell people: written to the log, the report and the audit, and with `with: { to: NAME }` to a configured webhook.
-// It has no target state and sends no call: what goes to a webhook is put into the outbox, and delivered afterwards.
+// act: notify people: in the log, the report and the audit, and with `with: { to: NAME }` through a configured webhook.
+// It has no target state and makes no call: a notification for a webhook is put into the outbox, and delivered afterwards.
 import type { Action, TargetTraits } from '../../domain/action.ts';
 import { type Facts, isFacts, own } from '../../domain/facts.ts';
 
@@ -28,7 +28,7 @@ export const notify: Action = {
   }),
 };
 
-/** The same, where it is known which webhooks there are: a rule that names another is refused when it is loaded. */
+/** The same with known webhooks: a rule that names any other is refused when it is loaded. */
 export function notifyThrough(names: readonly string[]): Action {
   return {
     ...notify,
@@ -49,7 +49,7 @@ function recipientsOf(settings: Facts): string[] {
 
 function refuseSettings(settings: Facts): string | undefined {
   const other = Object.keys(settings).find((key) => key !== 'to');
-  if (other !== undefined) return `notify takes \`to\` alone, the name of a webhook, but \`${other}\` is given`;
+  if (other !== undefined) return `notify takes only \`to\`, the name of a webhook, but \`${other}\` is given`;
   if (!Object.hasOwn(settings, 'to')) return undefined;
   const names = recipientsOf(settings);
   const given = isFacts(settings) && Array.isArray(settings.to) ? settings.to.length : 1;
@@ -57,7 +57,7 @@ function refuseSettings(settings: Facts): string | undefined {
   return new Set(names).size < names.length ? '`to` names a webhook twice' : undefined;
 }
 
-/** Undoing never notifies, and old intents have no settings. */
+/** An undo never notifies, and old intents have no settings. */
 function webhookWords(settings: Facts): string {
   const names = recipientsOf(settings);
   return names.length === 0 ? '' : `, and to webhook ${names.join(', ')}`;

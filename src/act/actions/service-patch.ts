@@ -1,12 +1,12 @@
-// act: the check of an `update_service` patch, when its rule is loaded. In: the rule's settings. Out: what is wrong with them, for
-// people, or undefined. A patch must not rename a service, since that would create another, nor hold a secret.
+// act: the check of an `update_service` patch, when its rule is loaded. In: the rule's settings. Out: the fault, for people, or
+// undefined. A patch must not rename a service, since that would create another, and must not contain a secret.
 import { type Facts, isFacts, own } from '../../domain/facts.ts';
 import { withoutSecrets } from '../../domain/secrets.ts';
 import { PATCH_DEPTH_MAX } from '../merge-patch.ts';
 
 export function refusePatch(settings: Facts): string | undefined {
   const other = Object.keys(settings).find((key) => key !== 'patch');
-  if (other !== undefined) return `update_service takes \`patch\` alone, but \`${other}\` is given`;
+  if (other !== undefined) return `update_service takes only \`patch\`, but \`${other}\` is given`;
   const patch = own(settings, 'patch');
   if (patch === undefined)
     return "update_service needs `with: { patch: {…} }`: a JSON merge patch on the service's spec";
@@ -22,10 +22,10 @@ function refuseRenaming(patch: Facts): string | undefined {
   if (!isFacts(metadata)) return '`patch` would replace `metadata`, and with it the name of the service';
   const named = ['name', 'cluster'].find((key) => Object.hasOwn(metadata, key));
   if (named === undefined) return undefined;
-  return `\`patch\` would change \`metadata.${named}\`: the server takes that for another service, and creates it`;
+  return `\`patch\` would change \`metadata.${named}\`: the server would create another service`;
 }
 
-/** A rule file is read by many, and what it says is in plans, reports and the audit. */
+/** Many people read a rule file, and its content appears in plans, reports and the audit. */
 function refuseSecret(patch: Facts): string | undefined {
   const [secret] = withoutSecrets(patch).dropped;
   return secret && `\`patch\` sets \`${secret}\`, which is a secret: a rule must not hold one`;

@@ -1,4 +1,4 @@
-// act: what enabling and disabling a service share. The target is a ServiceID; all enforcement agents are notified.
+// act: the common part of enabling and disabling a service. The target is a ServiceID; all enforcement agents are notified.
 import type { Action, ReadBack } from '../../domain/action.ts';
 import { own } from '../../domain/facts.ts';
 import type { Api } from '../../domain/ports.ts';

@@ -2,7 +2,7 @@
 import type { ActionName } from '../../domain/action.ts';
 import type { Facts } from '../../domain/facts.ts';
 
-/** For actions that take none: names the first one given. */
+/** For actions without settings: the fault names the first setting that is given. */
 export function refuseAnySettings(name: ActionName): (settings: Facts) => string | undefined {
   return (settings) => {
     const first = Object.keys(settings)[0];

@@ -1,4 +1,4 @@
-// act: the kinds of targets that several actions share. An action with a kind of its own has it in its own file.
+// act: the kinds of targets that several actions share. A kind that only one action uses is in that action's file.
 import type { TargetTraits } from '../../domain/action.ts';
 
 /** Every device of a serial number. */

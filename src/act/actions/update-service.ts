@@ -1,5 +1,5 @@
 // act: update a service: `with: { patch: {…} }`, a JSON merge patch (RFC 7386) on its spec. Read, merged, written whole
-// through create/update (endpoint 9), and read back. Nothing undoes it, so it is always held for approval.
+// through create/update (endpoint 9), and read back. It cannot be undone, so it is always held for approval.
 // INVARIANT: it never creates a service: the spec that is sent names the very service that was read.
 import type { Action, ReadBack } from '../../domain/action.ts';
 import { canonicalJson } from '../../domain/canonical.ts';
@@ -45,7 +45,7 @@ function patchOf(settings: Facts): Facts {
 /** Set by the server on every write. */
 const STAMPS = ['ServiceSpec', 'ServiceVersion', 'LastUpdatedAt', 'LastUpdatedBy'];
 
-/** One value in several places: the record's fields mirror the spec's (management-api.md, "Registered service"). */
+/** Values that appear twice: the record's fields mirror the spec's (management-api.md, "Registered service"). */
 const MIRRORS = [
   ['ServiceType', '$spec.type'],
   ['Description', '$spec.metadata.description'],
@@ -65,11 +65,11 @@ function pathsWritten(patch: Facts): string[] {
   return [...STAMPS, ...paths, ...MIRRORS.filter((places) => places.some(touched)).flat()];
 }
 
-/** What a spec that can be read would be changed in, member by member. */
+/** The changes to a readable spec, member by member. */
 function changesOf(spec: Facts | undefined, patch: Facts): Change[] | undefined {
   if (spec === undefined) return undefined;
   const changes = changesBetween(spec, mergePatch(spec, patch));
-  // A secret was dropped before anything was kept: that it may be there, and would be taken away, must not go unlisted.
+  // Secrets are dropped before anything is stored. The list must still show that one may exist and would be removed.
   const secrets = settingsOfPatch(patch).filter(({ path, value }) => value === null && path.some(isSecretName));
   const known = new Set(changes.map(({ path }) => path));
   return [
@@ -82,18 +82,18 @@ function changesOf(spec: Facts | undefined, patch: Facts): Change[] | undefined 
 }
 
 function changeWords(changes: readonly Change[]): string {
-  if (changes.length === 0) return 'nothing to change, it is so already';
+  if (changes.length === 0) return 'nothing to change, the service is already in the wanted state';
   const parts = changes.map(({ path, from, to }) => {
-    if (to === null) return `take \`${path}\` away (it is ${valueWords(from)})`;
+    if (to === null) return `remove \`${path}\` (it is ${valueWords(from)})`;
     return `set \`${path}\` ${from === null ? '' : `from ${valueWords(from)} `}to ${valueWords(to)}`;
   });
   return parts.join(', ');
 }
 
-/** Without the spec only what would be set can be said. */
+/** Without the spec, only the new values are known. */
 function patchWords(patch: Facts): string {
   const parts = settingsOfPatch(patch).map(({ path, value }) =>
-    value === null ? `take \`${path.join('.')}\` away` : `set \`${path.join('.')}\` to ${valueWords(value)}`,
+    value === null ? `remove \`${path.join('.')}\`` : `set \`${path.join('.')}\` to ${valueWords(value)}`,
   );
   return parts.join(', ');
 }
@@ -112,13 +112,13 @@ async function readBack(api: Api, serviceId: string, patch: Facts): Promise<Read
     const evidence = { ServiceID: serviceId, ServiceVersion: version, spec: 'cannot be read' };
     return { state: 'otherwise', records: [record], evidence };
   }
-  // Of the spec, only what the patch changes is evidence: the rest may hold secrets.
+  // Only the part of the spec that the patch changes is evidence: the rest may contain secrets.
   const changes = changesBetween(spec, mergePatch(spec, patch)).map((change): Facts => ({ ...change }));
   const evidence = { ServiceID: serviceId, ServiceVersion: version, changes };
   return { state: isPatched(spec, patch) ? 'as_intended' : 'otherwise', records: [record], evidence };
 }
 
-/** The server takes a spec of another name or cluster for a new service. */
+/** The server treats a spec with another name or cluster as a new service. */
 function whyNotWritable(record: Facts): string | undefined {
   const spec = specOfRecord(record);
   if (!spec) return "the service's spec is missing or cannot be read: it could not be written back whole";

@@ -119,15 +119,15 @@ export function deleteDevices(
       deletePeopleWithoutDevice(store, actor, people);
       return 'deleted';
     }
-    const operator = enduserOfEmail(store, email);
-    if (!operator) return 'no_such_user';
-    const registered = devices.filter((device) => isRegistered(store, device.pk, operator.pk));
+    const user = enduserOfEmail(store, email);
+    if (!user) return 'no_such_user';
+    const registered = devices.filter((device) => isRegistered(store, device.pk, user.pk));
     if (registered.length === 0) return 'not_registered';
     for (const device of registered) {
-      deleteMapping(store, actor, device, operator);
+      deleteMapping(store, actor, device, user);
       if (ownersOfDevice(store, device.pk).length === 0) deleteDevice(store, actor, device);
     }
-    deletePeopleWithoutDevice(store, actor, [operator]);
+    deletePeopleWithoutDevice(store, actor, [user]);
     return 'deleted';
   });
 }
@@ -139,7 +139,7 @@ function isRegistered(store: ConsoleStore, devicePk: number, enduserPk: number):
 }
 
 function deleteDevice(store: ConsoleStore, actor: Actor, device: DeviceRow): void {
-  for (const operator of ownersOfDevice(store, device.pk)) deleteMapping(store, actor, device, operator);
+  for (const user of ownersOfDevice(store, device.pk)) deleteMapping(store, actor, device, user);
   writeEvent(store, {
     type: 'Registration',
     subType: 'Device',
@@ -152,33 +152,33 @@ function deleteDevice(store: ConsoleStore, actor: Actor, device: DeviceRow): voi
   writeEffect(store, actor, 'device_deleted', device.device_id, { serial: device.serial });
 }
 
-function deleteMapping(store: ConsoleStore, actor: Actor, device: DeviceRow, operator: EnduserRow): void {
-  revokeCertificates(store, actor, device.pk, operator.pk, 'deleted');
+function deleteMapping(store: ConsoleStore, actor: Actor, device: DeviceRow, user: EnduserRow): void {
+  revokeCertificates(store, actor, device.pk, user.pk, 'deleted');
   writeEvent(store, {
     type: 'Registration',
     subType: 'Device',
     action: 'Unregister',
     severity: 'WARN',
-    message: `Device ${device.friendly_name} of ${operator.email} was unregistered by ${actor.name}`,
+    message: `Device ${device.friendly_name} of ${user.email} was unregistered by ${actor.name}`,
     devicePk: device.pk,
-    user: operator,
+    user,
   });
-  store.sql.run('DELETE FROM mapping WHERE device_pk = ? AND enduser_pk = ?', device.pk, operator.pk);
-  writeEffect(store, actor, 'mapping_deleted', device.device_id, { serial: device.serial, email: operator.email });
+  store.sql.run('DELETE FROM mapping WHERE device_pk = ? AND enduser_pk = ?', device.pk, user.pk);
+  writeEffect(store, actor, 'mapping_deleted', device.device_id, { serial: device.serial, email: user.email });
 }
 
 function deletePeopleWithoutDevice(store: ConsoleStore, actor: Actor, people: EnduserRow[]): void {
-  for (const operator of new Map(people.map((each) => [each.pk, each])).values()) {
-    if (store.sql.value('SELECT 1 FROM mapping WHERE enduser_pk = ? LIMIT 1', operator.pk) !== undefined) continue;
-    store.sql.run('DELETE FROM enduser WHERE pk = ?', operator.pk);
+  for (const user of new Map(people.map((each) => [each.pk, each])).values()) {
+    if (store.sql.value('SELECT 1 FROM mapping WHERE enduser_pk = ? LIMIT 1', user.pk) !== undefined) continue;
+    store.sql.run('DELETE FROM enduser WHERE pk = ?', user.pk);
     writeEvent(store, {
       type: 'Audit',
       subType: 'UserPrincipal',
       action: 'Delete',
       severity: 'WARN',
-      message: `User ${operator.email} has no device left and was deleted by ${actor.name}`,
-      user: operator,
+      message: `User ${user.email} has no device left and was deleted by ${actor.name}`,
+      user,
     });
-    writeEffect(store, actor, 'user_deleted', operator.email);
+    writeEffect(store, actor, 'user_deleted', user.email);
   }
 }

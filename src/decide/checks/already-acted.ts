@@ -4,7 +4,7 @@ import { isDone } from '../../domain/intent.ts';
 import { isoTime } from '../../domain/time-text.ts';
 
 export const alreadyActed: Check = {
-  when: 'it was done for this episode',
+  when: 'it was already done for this episode',
   ask({ basis, nowMs, isOwnSo }) {
     const done = basis.find(({ earlier }) => earlier && isDone(earlier))?.earlier;
     if (!done) return undefined;

@@ -1,5 +1,5 @@
 // decide: asks the checks of a stage in their order. In: the facts about one target. Out: the first refusal, with the check that
-// gave it. Act and the operator's commands are handed it: a stage imports no other. Pure.
+// gave it. Act and the operator's commands get it as a parameter, since no stage imports another. Pure.
 import type { Ask, Check, CheckName } from '../../domain/check.ts';
 import { alreadyActed } from './already-acted.ts';
 import { alreadySo } from './already-so.ts';

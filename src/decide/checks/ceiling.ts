@@ -1,4 +1,4 @@
-// check: no schedule, trigger, approval, retry or undo gets past its action's ceiling. In: how many attempts are left now.
+// check: no schedule, trigger, approval, retry or undo exceeds its action's ceiling. In: how many attempts are left now.
 import { type Check, hold } from '../../domain/check.ts';
 
 export const ceiling: Check = {

@@ -1,5 +1,5 @@
-// checks: record fields of a matched subject that differ from those that an intent rests on. In: one basis with its record as just
-// read. Out: each field with both values, for people. No check of its own: two name what changed.
+// checks: record fields of a matched subject that have changed since an intent was decided. In: one basis with its record as just
+// read. Out: each field with both values, for people. Not a check itself: two checks use it to name what changed.
 import { canonicalJson } from '../../domain/canonical.ts';
 import type { BasisFacts } from '../../domain/check.ts';
 import { type Fact, type Facts, own } from '../../domain/facts.ts';
@@ -9,7 +9,7 @@ export function changedFacts({ subjectId, facts = {}, record }: BasisFacts): str
   if (!record) return [`${subjectId} is gone`];
   return Object.entries(facts).flatMap(([path, then]) => {
     if (!isRecordPath(path)) return [];
-    // As facts are told now, both: an older version may have kept a secret in it.
+    // Both values are redacted by the current rules: an older version may have stored a secret.
     const now = redacted(factAt(record, path) ?? null, path);
     const before = redacted(then ?? null, path);
     if (canonicalJson(now) === canonicalJson(before)) return [];

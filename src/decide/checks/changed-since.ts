@@ -1,4 +1,4 @@
-// check: a person approved these very facts: a record field that changed since is refused by name. In: the facts and the changes as
+// check: a person approved these exact facts: if a record field changed since, the refusal names it. In: the facts and the changes as
 // approved, and the target as just read. Windows, `age` and joined records are evidence, and may move.
 import { canonicalJson } from '../../domain/canonical.ts';
 import { type Check, skip, type TargetFacts } from '../../domain/check.ts';
@@ -14,7 +14,7 @@ export const changedSince: Check = {
   },
 };
 
-/** What would be changed is part of what was approved: from another value, or to another document, it is not the same. */
+/** The change itself is part of the approval: from another value, or to another document, it is a different change. */
 function otherChanges({ traits, effect, settings = {}, fresh }: TargetFacts): string[] {
   if (!traits.changes || effect?.changes === undefined) return [];
   const record = fresh?.records[0];
@@ -24,7 +24,7 @@ function otherChanges({ traits, effect, settings = {}, fresh }: TargetFacts): st
   return [...paths].flatMap((path) => {
     const [before, after] = [then.get(path), now.find((change) => change.path === path)];
     if (canonicalJson(before ?? null) === canonicalJson(after ?? null)) return [];
-    // What needs no change has the value that it would be set to.
+    // A field that needs no change already has the value that it would be set to.
     const was = canonicalJson((before ? before.from : after?.to) ?? null);
     return [`${path} was ${was} and is ${canonicalJson((after ? after.from : before?.to) ?? null)}`];
   });

@@ -1,4 +1,4 @@
-// check: what a person exempted is left alone. In: the exemption that protects the target. An undo is never exempt.
+// check: an exempt target is left alone. In: the exemption that protects the target. An undo is never exempt.
 import { type Check, skip } from '../../domain/check.ts';
 import { exemptionText } from '../../domain/exemption.ts';
 

@@ -1,4 +1,4 @@
-// check: whoever may be exempt is left alone. In: why the exemptions of the target could not be read. An undo is never exempt.
+// check: a target that may be exempt is left alone. In: why the exemptions of the target could not be read. An undo is never exempt.
 import { type Check, skip } from '../../domain/check.ts';
 
 export const exemptionUnread: Check = {

@@ -1,13 +1,13 @@
-// check: a rule that says `for` has matched for that long. In: since when it matches. Undoing waits for nothing here.
+// check: a rule with `for` has matched for that long. In: since when it matches. An undo does not wait for it.
 import { type Check, skip } from '../../domain/check.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { isoTime } from '../../domain/time-text.ts';
 
 export const forNotReached: Check = {
-  when: 'the rule has not matched for as long as its `for` says',
+  when: 'the rule has not matched for its `for` duration yet',
   ask({ undo, basis, nowMs }) {
     for (const { ruleNow, matchingSince } of basis) {
-      // Without `for` there is nothing to wait for, also after the clock was set back.
+      // Without `for` there is nothing to wait for, even after the clock was set back.
       if (undo || !ruleNow || matchingSince === undefined || ruleNow.forMs === 0) continue;
       if (nowMs - matchingSince >= ruleNow.forMs) continue;
       const since = isoTime(matchingSince);

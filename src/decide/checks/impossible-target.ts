@@ -1,5 +1,5 @@
-// check: the target is one that can be acted on. In: its serial number; what the action itself says of the target as just read;
-// what the last run said of it.
+// check: the target is one that can be acted on. In: its serial number; the action's own refusal of the target as just read;
+// the last run's answer.
 import { type Check, skip } from '../../domain/check.ts';
 import { lastRunSaid } from './last-run-said.ts';
 
@@ -7,7 +7,8 @@ export const impossibleTarget: Check = {
   when: 'the serial number is empty or a placeholder, or the action cannot be done to what was read',
   ask(facts) {
     const { noDevices, serial, refused } = facts;
-    if (noDevices === 'not_told') return skip('impossible_target', 'the server does not say which devices are theirs');
+    if (noDevices === 'unknown')
+      return skip('impossible_target', 'the server does not report which devices the user has');
     if (refused !== undefined) return skip('impossible_target', refused);
     if (!serial?.isPlaceholder) return lastRunSaid(facts, 'impossible_target');
     const { number } = serial;

@@ -1,10 +1,10 @@
-// check: INVARIANT: while it is not known what an intent did to a target, no other one is sent to it, whoever wants or approved it.
+// check: INVARIANT: while an intent's effect on a target is not known, no other intent is sent to it, even if a person approved it.
 // In: another intent in doubt on the target; the intent that the same episode has led to.
 import { type Check, skip } from '../../domain/check.ts';
 import { isUnresolved } from '../../domain/intent.ts';
 
 export const inDoubt: Check = {
-  when: 'what an intent did to the target is not known yet, or needs a person',
+  when: "an intent's effect on the target is not known yet, or the intent needs a person",
   ask({ doubt, basis }) {
     if (doubt) return skip('in_doubt', `intent ${doubt.id} (${doubt.action}) on the same target is not resolved yet`);
     for (const { earlier } of basis) {

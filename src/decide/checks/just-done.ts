@@ -1,14 +1,15 @@
-// check: INVARIANT: what is read right after our own doing may be older than it: that a person took it back needs a quiet period
-// to tell. In: how long that is, where it was done just now and is not read so.
+// check: INVARIANT: a read right after our own action may be older than it: a person's reversal is recognised only after a quiet
+// period. In: how long that still is, if it was done just now and the target does not show it.
 import { type Check, skip } from '../../domain/check.ts';
 import { formatDuration } from '../../domain/duration.ts';
 
 export const justDone: Check = {
-  when: 'Trustward did it a moment ago, and it is not read so yet',
+  when: 'Trustward did it a moment ago, and the target does not show it yet',
   ask({ justDoneMs }) {
     if (justDoneMs === undefined) return undefined;
     const waits = formatDuration(Math.ceil(justDoneMs / 1_000) * 1_000);
-    const text = 'it was done just now and is not read so: whether a person reversed it is told after the quiet period';
+    const text =
+      'it was done just now and does not show yet: whether a person reversed it is known after the quiet period';
     return skip('in_doubt', `${text} (${waits})`);
   },
 };

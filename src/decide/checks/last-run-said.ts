@@ -1,5 +1,5 @@
-// checks: what the last run that judged a rule said, where a question takes all proposals of a run and cannot be asked of one intent.
-// In: the facts of an intent of a plan, and the reason. Out: the same refusal. No check of its own: three ask it for theirs.
+// checks: the answer of the last run that judged a rule, for questions that need all proposals of a run and not one intent.
+// In: the facts of an intent of a plan, and the reason. Out: the same refusal. Not a check itself: three checks use it.
 import type { Refusal, TargetFacts } from '../../domain/check.ts';
 
 export function lastRunSaid({ basis }: TargetFacts, reason: Refusal['reason']): Refusal | undefined {

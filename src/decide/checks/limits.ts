@@ -1,5 +1,5 @@
-// check: a rule takes no more at once than it says. In: the targets of one action, where they cross a limit. It holds the whole rule,
-// never "the first N"; undoing is bounded by its ceilings alone (decision 0013).
+// check: a rule takes no more targets at once than its limits allow. In: the targets of one action, if they cross a limit. It holds
+// the whole rule, never "the first N". An undo is bounded by its ceilings only (decision 0013).
 import { type Check, hold } from '../../domain/check.ts';
 
 export const limits: Check = {

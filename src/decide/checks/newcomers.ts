@@ -1,5 +1,5 @@
-// check: no more is taken than was named: a serial number's action hits all its devices, a deletion their owners too. In: the effect
-// as it was decided, and the target as just read. Less is no drift; what was told as not known was approved as not known.
+// check: no more is taken than was reviewed: a serial number's action hits all its devices, a deletion their owners too. In: the
+// effect as it was decided, and the target as just read. Less is no drift; what was shown as unknown was approved as unknown.
 import { type Check, skip } from '../../domain/check.ts';
 import type { Deletion } from '../../domain/deletion.ts';
 import { own } from '../../domain/facts.ts';
@@ -20,7 +20,7 @@ export const newcomers: Check = {
 function beyondReviewed(then: Deletion | undefined, now: Deletion | undefined): string | undefined {
   if (then === undefined || now === undefined) return undefined;
   return (
-    more(then.devices, now.devices, 'devices would be deleted that were not to be') ??
+    more(then.devices, now.devices, 'devices would be deleted that were not reviewed') ??
     more(then.owners, now.owners, 'owners joined since') ??
     moreCertificates(then.certificates, now.certificates) ??
     moreUsers(then, now)
@@ -29,19 +29,19 @@ function beyondReviewed(then: Deletion | undefined, now: Deletion | undefined): 
 
 function more(then: readonly string[] | null, now: readonly string[] | null, what: string): string | undefined {
   if (then === null) return undefined;
-  if (now === null) return `${what}, or not: it cannot be told any more`;
+  if (now === null) return `${what}, or not: the server no longer reports it`;
   const added = beyond(then, now);
   return added.length === 0 ? undefined : `${what}: ${added.join(', ')}`;
 }
 
 function moreCertificates(then: number | null, now: number | null): string | undefined {
   if (then === null || (now !== null && now <= then)) return undefined;
-  return `certificates that would be revoked were ${then} and are ${now ?? 'not known any more'}`;
+  return `certificates that would be revoked were ${then} and are ${now ?? 'no longer known'}`;
 }
 
-/** Not known now is no more than was told where all owners were to be deleted. */
+/** If all owners were to be deleted anyway, an unreadable list adds nothing. */
 function moreUsers(then: Deletion, now: Deletion): string | undefined {
-  const what = 'users would be deleted that were not to be';
+  const what = 'users would be deleted that were not reviewed';
   if (then.users === null || now.users !== null) return more(then.users, now.users, what);
   const isAll = now.owners !== null && beyond(then.users, now.owners).length === 0;
   return isAll ? undefined : more(then.users, null, what);

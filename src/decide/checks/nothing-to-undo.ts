@@ -2,7 +2,7 @@
 import { type Check, skip } from '../../domain/check.ts';
 
 export const nothingToUndo: Check = {
-  when: 'it undoes, and no claim is left on what it would undo',
+  when: 'it is an undo, and no claim is left on what it would undo',
   ask({ undo, traits, claims = [] }) {
     if (!undo || claims.some(({ action }) => action === traits.inverse)) return undefined;
     return skip('drifted', 'nothing that Trustward did is left to undo');

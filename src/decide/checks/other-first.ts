@@ -1,10 +1,10 @@
-// check: what can be undone goes before what cannot: a deletion waits for what else is wanted of its target (decision 0033).
-// In: what goes first, as proposed now or as earlier runs said.
+// check: reversible actions go before irreversible ones: a deletion waits for other actions on its target (decision 0033).
+// In: the action that goes first, as proposed now or by earlier runs.
 import { type Check, hold } from '../../domain/check.ts';
 import { lastRunSaid } from './last-run-said.ts';
 
 export const otherFirst: Check = {
-  when: 'it removes the target, and something else is to be done to it first',
+  when: 'it removes the target, and another action goes first',
   unlifted: true,
   ask(facts) {
     const { first } = facts;

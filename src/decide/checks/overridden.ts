@@ -1,5 +1,5 @@
-// check: a person's hand is left alone. In: the reversal that a run recorded; or, before a call, what the episodes have seen and
-// what is read now. An undo is asked of claims instead.
+// check: a person's reversal is left alone. In: the reversal that a run recorded; or, before a call, what the episodes have seen and
+// what is read now. For an undo, the checks on claims are asked instead.
 import { type BasisFacts, type Check, skip, type TargetFacts } from '../../domain/check.ts';
 import { flagText } from '../../domain/target.ts';
 import { isoTime } from '../../domain/time-text.ts';
@@ -13,7 +13,7 @@ export const overridden: Check = {
     const seen = at === undefined ? '' : ` (seen ${isoTime(at)})`;
     const isReversed =
       at !== undefined ||
-      // What was sent and is not done may have been done and reversed: one episode that saw it is enough.
+      // An intent that was sent and is not done may have been done and reversed: one episode that saw it done is enough.
       (isDoubt && basis.some(({ wasSeenDone }) => wasSeenDone)) ||
       (approved && !isDoubt && basis.every((one) => one.wasSeenDone && !isStillSo(facts, one)));
     return isReversed
@@ -22,7 +22,7 @@ export const overridden: Check = {
   },
 };
 
-/** Of a shared serial number, another device may have joined: the subject's own is still so. */
+/** Another device may have joined a shared serial number: the subject's own state counts. */
 function isStillSo({ traits: { fieldWritten, valueWritten } }: TargetFacts, { record }: BasisFacts): boolean {
   return (record && fieldWritten && flagText(record, fieldWritten)) === valueWritten;
 }

@@ -1,4 +1,4 @@
-// check: nobody is left with nothing: two or more devices of one owner in one run. In: such an owner.
+// check: no run takes two or more devices of one owner, who could be left without any. In: such an owner.
 import { type Check, hold } from '../../domain/check.ts';
 
 export const owners: Check = {

@@ -1,4 +1,4 @@
-// check: a serial number whose devices differ, or are many, waits for a person. In: its devices. Undoing gives back what was taken.
+// check: a serial number whose devices differ, or are many, waits for a person. In: its devices. An undo gives back what was taken.
 import { type Check, hold } from '../../domain/check.ts';
 import type { FleetDevice } from '../../domain/fleet.ts';
 

@@ -1,9 +1,9 @@
 // decide: which checks a stage asks, in its order, and why it leaves the others out. INVARIANT: the lists decide, and nothing else:
 // the first check that refuses is the reason; only in deciding, a hold that an approval can lift gives way to an `unlifted` check.
-// The order of deciding is the design's (section 4). docs/checks.md is made of this.
+// The order of deciding is the design's (section 4). This file generates docs/checks.md.
 import type { CheckName, Stage } from '../../domain/check.ts';
 
-/** `fleet`: asked only of actions that change the fleet; a notification has no target that could be in doubt. */
+/** `fleet`: asked only of actions that change the fleet. A notification has no target that could be in doubt. */
 export interface Asked {
   check: CheckName;
   of: 'all' | 'fleet';
@@ -52,15 +52,15 @@ export const LISTS = {
 } satisfies { [stage in Stage]: readonly Asked[] };
 
 const PARTS = 'an undo that leaves an open claim on its target is refused (`conflict`)';
-const OF_A_DOUBT = 'it is about an intent that was sent already';
+const OF_A_DOUBT = 'it is about an intent that was already sent';
 
 /** By stage and reason: the checks that it leaves out. */
 export const GAPS = {
   deciding: {
     'it begins nothing: preflight asks before each call': ['stopping', 'breaker'],
-    'exemptions and owners are part of what it is given': ['exemption-unread'],
-    'the rules are those of this very run': ['rule-off', 'rule-changed', 'not-judged'],
-    'it reads lists, and no single target': ['unreadable', 'target-gone', 'newcomers', 'changed-since'],
+    'exemptions and owners are part of its input': ['exemption-unread'],
+    'the rules are those of this run': ['rule-off', 'rule-changed', 'not-judged'],
+    'it reads lists, not a single target': ['unreadable', 'target-gone', 'newcomers', 'changed-since'],
     'only what matches now is proposed, and only what is claimed is undone': [
       'over',
       'not-proposed',
@@ -71,11 +71,11 @@ export const GAPS = {
   preflight: {
     [PARTS]: ['whole-undo'],
     'the run that decided it asked, or a person approved it': ['not-judged', 'rejected', 'for-not-reached', 'cooldown'],
-    'the target itself was just read, whatever a list said': ['untrusted-source', 'just-done'],
-    'what cannot be read is done all the same, and its answer is all there is': ['unreadable'],
-    'deciding and applying ask, and the store lets no intent be made twice': ['already-acted'],
-    'what the rules say of the record just read is asked instead (`not-proposed`)': ['over'],
-    'it takes all proposals of a run: deciding and applying ask': ['other-first', 'undone-anyway'],
+    'the target itself was just read, so lists do not count': ['untrusted-source', 'just-done'],
+    'an unreadable target is acted on, and only the answer of the call shows the outcome': ['unreadable'],
+    'deciding and applying ask, and the store refuses a second intent': ['already-acted'],
+    'the verdict on the record just read is asked instead (`not-proposed`)': ['over'],
+    'it needs all proposals of a run: deciding and applying ask': ['other-first', 'undone-anyway'],
     'deciding held it for an approval, which answers it': ['serial-shared', 'limits', 'owners', 'approval-needed'],
     [OF_A_DOUBT]: ['one-retry'],
   },
@@ -91,11 +91,11 @@ export const GAPS = {
       'newcomers',
       'ceiling',
     ],
-    'preflight asks of what is read and claimed then': ['changed-since', 'nothing-to-undo', 'just-done'],
-    'a plan is of all rules: each is looked at as it is now': ['not-judged'],
+    'preflight asks, with what is read and claimed then': ['changed-since', 'nothing-to-undo', 'just-done'],
+    'a plan covers all rules, and each is checked in its current form': ['not-judged'],
     'the approval answers it': ['serial-shared', 'limits', 'owners', 'approval-needed', 'for-not-reached', 'cooldown'],
-    'a person approved what rests on the facts of then': ['not-proposed'],
-    'whichever of two equal intents is done first is enough': ['undone-anyway'],
+    'a person approved it on the facts of that time': ['not-proposed'],
+    'the first of two equal intents is enough': ['undone-anyway'],
     [OF_A_DOUBT]: ['one-retry', 'unreadable'],
   },
   releasing: {
@@ -108,17 +108,23 @@ export const GAPS = {
       'newcomers',
       'ceiling',
     ],
-    'a person lets go, whatever the rules say': ['rule-off', 'rule-changed', 'not-judged', 'over', 'not-proposed'],
-    'it rests on no list and no facts of a match': ['untrusted-source', 'changed-since'],
+    'a person releases the target, independent of the rules': [
+      'rule-off',
+      'rule-changed',
+      'not-judged',
+      'over',
+      'not-proposed',
+    ],
+    'it is based on no list and no facts of a match': ['untrusted-source', 'changed-since'],
     'an undo is never exempt, and nobody reverses one': ['exempt', 'exemption-unread', 'overridden'],
-    'what a person asks for is not kept back by what was before': [
+    "a person's release does not depend on earlier answers": [
       'rejected',
       'already-acted',
       'cooldown',
       'for-not-reached',
     ],
-    'it begins with open claims: without one there is nothing to let go of': ['nothing-to-undo'],
-    'the undo is sent all the same, and its answer is all there is': ['unreadable'],
+    'a release begins with open claims: without one there is nothing to release': ['nothing-to-undo'],
+    'the undo is sent anyway, and only the answer of the call shows the outcome': ['unreadable'],
     'a person asks for this one target': [
       'serial-shared',
       'limits',
@@ -131,10 +137,7 @@ export const GAPS = {
   },
   retrying: {
     [PARTS]: ['whole-undo'],
-    'what the rules say now of the record just read is asked instead (`not-proposed`)': [
-      'rule-changed',
-      'changed-since',
-    ],
+    'the current verdict on the record just read is asked instead (`not-proposed`)': ['rule-changed', 'changed-since'],
     'a run that cannot trust a source leaves the doubt alone (`not-judged`)': ['untrusted-source'],
     'a doubt is read back only after the quiet period': ['just-done'],
     'it was answered before the first call': [
@@ -144,12 +147,12 @@ export const GAPS = {
       'cooldown',
       'approval-needed',
     ],
-    'it was asked before the first call, and what joined since is refused (`newcomers`)': [
+    'it was asked before the first call, and later additions are refused (`newcomers`)': [
       'serial-shared',
       'limits',
       'owners',
     ],
-    'it takes all proposals of a run': ['other-first', 'undone-anyway'],
+    'it needs all proposals of a run': ['other-first', 'undone-anyway'],
   },
 } as const satisfies { [stage in Stage]: { [reason: string]: readonly CheckName[] } };
 
@@ -159,6 +162,6 @@ type Names<Lists> = Lists extends readonly (infer Name)[] ? Name : never;
 type Unexplained = { [S in Stage]: Exclude<CheckName, Listed<S> | Names<Explained<S>>> }[Stage];
 type Twice = { [S in Stage]: Listed<S> & Names<Explained<S>> }[Stage];
 
-/** INVARIANT, checked by the types: every check is in a stage's list, or has a reason why not, and never both. */
+/** INVARIANT, checked by the types: every check is either in a stage's list or has a reason why not. */
 export const COMPLETE: [Unexplained, Twice] extends [never, never] ? true : { unexplained: Unexplained; twice: Twice } =
   true;

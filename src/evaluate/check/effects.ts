@@ -40,7 +40,7 @@ export function refuseInverses(proposals: readonly ActionOfRule[], traits: Trait
       .slice(0, index)
       .find((each) => each.action === inverse && canonicalJson(each.with) === canonicalJson(proposal.with));
     if (!undone) return;
-    const message = `\`${proposal.action}\` undoes \`${undone.action}\` of the same rule; name one of them (\`revert: true\` undoes when the trouble is over)`;
+    const message = `\`${proposal.action}\` undoes \`${undone.action}\` of the same rule; name one of them (\`revert: true\` undoes when the rule no longer matches)`;
     problems.add('action', ['then', index], message);
   });
 }

@@ -24,14 +24,18 @@ const reviewed: Deletion = { devices: ['d1'], owners: ['ann@x', 'bob@x'], certif
 describe('a deletion that was reviewed', () => {
   it.each<[string, Partial<Deletion>, string]>([
     ['an owner who joined', { owners: ['ann@x', 'eve@x'] }, 'owners joined since: eve@x'],
-    ['a device more', { devices: ['d1', 'd2'] }, 'devices would be deleted that were not to be: d2'],
+    ['a device more', { devices: ['d1', 'd2'] }, 'devices would be deleted that were not reviewed: d2'],
     ['a certificate more', { certificates: 3 }, 'certificates that would be revoked were 2 and are 3'],
-    ['a user more', { users: ['ann@x', 'bob@x'] }, 'users would be deleted that were not to be: ann@x'],
-    ['owners that are not told any more', { owners: null }, 'owners joined since, or not: it cannot be told any more'],
+    ['a user more', { users: ['ann@x', 'bob@x'] }, 'users would be deleted that were not reviewed: ann@x'],
     [
-      'users that are not told any more',
+      'owners that are no longer reported',
+      { owners: null },
+      'owners joined since, or not: the server no longer reports it',
+    ],
+    [
+      'users that are no longer reported',
       { users: null },
-      'users would be deleted that were not to be, or not: it cannot be told any more',
+      'users would be deleted that were not reviewed, or not: the server no longer reports it',
     ],
   ])('does not take %s', (_, change, text) => {
     expect(beyondReviewed(reviewed, { ...reviewed, ...change })).toBe(text);
@@ -59,7 +63,7 @@ describe('a deletion that was reviewed', () => {
     );
   });
 
-  it('never takes a name that was not told', () => {
+  it('never takes a name that was not shown', () => {
     const names = fc.uniqueArray(fc.constantFrom('ann', 'bob', 'eve'));
     fc.assert(
       fc.property(names, names, fc.constantFrom('devices', 'owners', 'users'), (then, now, kind) => {

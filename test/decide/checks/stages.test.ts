@@ -104,7 +104,7 @@ const WRONG: { readonly [check in CheckName]: Partial<TargetFacts> } = {
 describe.each(STAGES)('%s', (stage) => {
   const list: readonly Asked[] = LISTS[stage];
 
-  it('lets pass what nothing is wrong with', () => {
+  it('lets a target without faults pass', () => {
     expect(ask(stage, CALM)).toBeUndefined();
     expect(
       ask(stage, { ...CALM, traits: unbanDevice, undo: true, claims: [claim], ...basis({ verdict: 'no_match' }) }),
@@ -144,7 +144,7 @@ it('what a person releases answers to no rule, but to all that concerns the targ
   expect(ask('preflight', { ...gone, claims: [claim, other] })?.check).toBe('conflict');
 });
 
-it('a decision of the last run stands where its question takes all proposals', () => {
+it('a decision of the last run counts where its question needs all proposals', () => {
   const said = (reason: string) => ({ decision: 'hold', reason, reasonText: 'so it said' }) as StoredDecision;
   const reasons = { conflict: 'conflict', other_first: 'other-first', impossible_target: 'impossible-target' };
   for (const [reason, check] of Object.entries(reasons))
