@@ -109,10 +109,10 @@ export class Db {
       return work();
     } catch (error) {
       this.hasChanged = false;
-      const told = storeError(error, this.file);
-      const meaning = told === error ? undefined : meaningOf(told);
+      const failure = storeError(error, this.file);
+      const meaning = failure === error ? undefined : meaningOf(failure);
       if (meaning) this.watch?.failed(meaning);
-      throw told;
+      throw failure;
     }
   }
 }
