@@ -109,10 +109,10 @@ export class Db {
       return work();
     } catch (error) {
       this.hasChanged = false;
-      const told = storeError(error, this.file);
-      const meaning = told === error ? undefined : meaningOf(told);
+      const fault = storeError(error, this.file);
+      const meaning = fault === error ? undefined : meaningOf(fault);
       if (meaning) this.watch?.failed(meaning);
-      throw told;
+      throw fault;
     }
   }
 }

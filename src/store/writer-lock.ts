@@ -66,8 +66,8 @@ function lockedFile(databaseFile: string): Database.Database {
     return connection;
   } catch (error) {
     connection?.close();
-    const told = storeError(error, file);
-    if (!(told instanceof AppError) || told.code !== 'store_locked') throw told;
+    const fault = storeError(error, file);
+    if (!(fault instanceof AppError) || fault.code !== 'store_locked') throw fault;
     throw new AppError(
       'store_locked',
       `database \`${databaseFile}\` has an active writer${whoHoldsIt(databaseFile)}: stop it first, or use another TRUSTWARD_DB`,
