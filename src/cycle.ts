@@ -43,7 +43,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
       pending: await store.plans({ status: 'pending' }, 100),
     });
     const intents = decided.acts
-      .filter((act) => !act.carried && act.retryOf === undefined)
+      .filter((act) => !act.isUnchanged && act.retryOf === undefined)
       .map((act) => openIntent(act.draft, act.mode, { id: ids.next(), runId: run.id, nowMs: run.startedAt }));
     const seen = operatorStateSeen(run, openState, pulled, settings.exemptions);
     await store.commitRun(commitOf(run, rules, pulled, decided, sealed, intents, seen));

@@ -37,16 +37,16 @@ export function decide(input: DecideInput): Decided {
   describeDeletions(proposals, input.fleet);
   describeEnds(proposals, claims);
 
-  const carried = reconcileDecisions(proposals, input);
+  const reconciled = reconcileDecisions(proposals, input);
   return {
     episodes: [...followed.changed.values()],
     claims: claims.changed,
-    decisions: carried.written,
-    ended: carried.ended,
-    acts: draftsToAct(proposals, carried.idOf, carried.isUnchanged),
-    planned: plannedIntents(proposals, carried.idOf, input),
+    decisions: reconciled.written,
+    ended: reconciled.ended,
+    acts: draftsToAct(proposals, reconciled.idOf, reconciled.isUnchanged),
+    planned: plannedIntents(proposals, reconciled.idOf, input),
     exemptionsUsed: [...new Set(proposals.flatMap((proposal) => proposal.exemption?.id ?? []))],
-    notes: [...followed.notes, ...claims.notes, ...carried.written.map(decisionNote)],
+    notes: [...followed.notes, ...claims.notes, ...reconciled.written.map(decisionNote)],
   };
 }
 
@@ -74,7 +74,7 @@ function draftsToAct(
       mode: (group[0] as Proposal).mode,
       // Only a live act continues a failed intent. A dry one shows what would be done, and has an intent of its own.
       retryOf: group.find((proposal) => isLive(proposal.mode) && proposal.intent !== undefined)?.intent?.id,
-      carried: group.every(isUnchanged),
+      isUnchanged: group.every(isUnchanged),
     })),
   );
 }

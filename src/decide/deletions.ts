@@ -49,8 +49,8 @@ function describeDeletion(
     losesThisToo: (owner) => taken.has(serial, owner),
   };
   // An untrusted list of devices does not show who else has this one.
-  const named = known || email === undefined ? devices : [];
-  return { devices: named, deletion: deletionOf(email, named, view) };
+  const shown = known || email === undefined ? devices : [];
+  return { devices: shown, deletion: deletionOf(email, shown, view) };
 }
 
 /** What the deletions of one plan take together. */

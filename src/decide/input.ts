@@ -64,7 +64,7 @@ export interface DraftToAct {
   mode: Mode;
   retryOf: string | undefined;
   /** Every decision of this draft is unchanged since an earlier run: nothing new is written for it. */
-  carried: boolean;
+  isUnchanged: boolean;
 }
 
 export interface Decided {

@@ -22,7 +22,7 @@ export function reconcileDecisions(proposals: readonly Proposal[], input: Decide
   const inForce = new Map(input.openState.decisions.map((decision) => [keyOfDecision(decision), decision]));
   const judged = new Set(input.judged.map((rule) => rule.id));
   const ids = new Map<Proposal, string>();
-  const carried = new Set<Proposal>();
+  const unchanged = new Set<Proposal>();
   const kept = new Set<string>();
   const written: Decision[] = [];
   const untrusted = new Map<string, number>();
@@ -31,7 +31,7 @@ export function reconcileDecisions(proposals: readonly Proposal[], input: Decide
     if (before && isSame(before, proposal) && !needsNewIntent(proposal)) {
       isBeyondExamples(proposal, untrusted); // it counts as one of them
       ids.set(proposal, before.id);
-      carried.add(proposal);
+      unchanged.add(proposal);
       kept.add(before.id);
       continue;
     }
@@ -47,7 +47,7 @@ export function reconcileDecisions(proposals: readonly Proposal[], input: Decide
     written,
     ended,
     idOf: (proposal) => ids.get(proposal) ?? '',
-    isUnchanged: (proposal) => carried.has(proposal),
+    isUnchanged: (proposal) => unchanged.has(proposal),
   };
 }
 

@@ -109,10 +109,10 @@ export class Db {
       return work();
     } catch (error) {
       this.hasChanged = false;
-      const failure = storeError(error, this.file);
-      const meaning = failure === error ? undefined : meaningOf(failure);
+      const fault = storeError(error, this.file);
+      const meaning = fault === error ? undefined : meaningOf(fault);
       if (meaning) this.watch?.failed(meaning);
-      throw failure;
+      throw fault;
     }
   }
 }

@@ -64,10 +64,10 @@ export class SqliteOutbox implements Outbox {
   }
 
   async raise(alerts: readonly Alert[], to: readonly string[], newId: () => string): Promise<Alert[]> {
-    const alerted = new Set(this.db.all<{ key: string }>('SELECT key FROM alerts').map(({ key }) => key));
+    const reported = new Set(this.db.all<{ key: string }>('SELECT key FROM alerts').map(({ key }) => key));
     const keys = new Set(alerts.map(({ key }) => key));
-    const fresh = alerts.filter(({ key }) => !alerted.has(key));
-    const gone = [...alerted].filter((key) => !keys.has(key));
+    const fresh = alerts.filter(({ key }) => !reported.has(key));
+    const gone = [...reported].filter((key) => !keys.has(key));
     if (fresh.length === 0 && gone.length === 0) return [];
     const at = this.clock.nowMs();
     this.unit.run(() => {

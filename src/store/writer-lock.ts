@@ -66,8 +66,8 @@ function lockedFile(databaseFile: string): Database.Database {
     return connection;
   } catch (error) {
     connection?.close();
-    const failure = storeError(error, file);
-    if (!(failure instanceof AppError) || failure.code !== 'store_locked') throw failure;
+    const fault = storeError(error, file);
+    if (!(fault instanceof AppError) || fault.code !== 'store_locked') throw fault;
     throw new AppError(
       'store_locked',
       `database \`${databaseFile}\` has an active writer${whoHoldsIt(databaseFile)}: stop it first, or use another TRUSTWARD_DB`,

@@ -1,4 +1,4 @@
-// test: services into and out of bundles, through the real cycle, on the platform in memory: as the list tells, and without one.
+// test: services into and out of bundles, through the real cycle, on the platform in memory: with a list of bundles, and without one.
 import { afterEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import { AppError } from '../../src/domain/errors.ts';
@@ -82,7 +82,7 @@ describe('bundles', () => {
     members().delete(SERVICE);
     on.clock.pass(QUIET_MS);
     expect(reasons(await on.run())).toEqual(['overridden']);
-    members().add(SERVICE); // by hand: not to be taken out when the trouble is over
+    members().add(SERVICE); // by hand: not to be taken out when the match is over
     await on.run();
     described('fine');
     await on.run();

@@ -40,7 +40,7 @@ const TWIN: Facts = { ...LAPTOP, DeviceID: 'd2', DeviceFriendlyName: 'twin', Ema
 const ANA: Facts = { Email: 'ana@example.com', Name: 'Ana Ruiz', Groups: 'Everyone,Board' };
 const OWNERS = new Map([['ana@example.com', ANA]]);
 
-/** The parties of a ban of LAPTOP, as deciding and as the last look see them. */
+/** The parties of a ban of LAPTOP, as deciding and as preflight see them. */
 function waysToAsk(): [string, Party[]][] {
   const fleet = new FleetIndex();
   for (const device of [LAPTOP, TWIN]) fleet.add(device);

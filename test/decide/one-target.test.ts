@@ -1,4 +1,4 @@
-// test: two rules with different wishes for one target: which are contrary and hold each other, which goes first, and which
+// test: two rules with different proposals for one target: which are contrary and hold each other, which goes first, and which
 // have nothing to do with each other.
 import { describe, expect, it } from 'vitest';
 import type { ActionName } from '../../src/domain/action.ts';

@@ -93,7 +93,7 @@ describe('a decision in force', () => {
     const third = made.run(mode);
     expect(third).toMatchObject({ decisions: [], ended: [], episodes: [], claims: [], notes: [] });
     expect(third.inForce).toHaveLength(3);
-    expect(third.acts.every(({ carried }) => carried)).toBe(true);
+    expect(third.acts.every(({ isUnchanged }) => isUnchanged)).toBe(true);
   });
 
   it('is written again when rule, mode or answer changed, and the old one ends', () => {

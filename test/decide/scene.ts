@@ -105,7 +105,7 @@ export class Scene {
   run(runMode: Mode = 'enforce', daemonMode: Mode = 'enforce'): Decided & { inForce: StoredDecision[] } {
     const decided = this.decide(runMode, daemonMode);
     this.remember(decided);
-    for (const act of decided.acts) if (!act.carried || isLive(act.mode)) this.carryOut(act);
+    for (const act of decided.acts) if (!act.isUnchanged || isLive(act.mode)) this.carryOut(act);
     return { ...decided, inForce: this.inForce() };
   }
 

@@ -1,11 +1,11 @@
-// test: an undoing of one rule and an equal wish of another, for one target: every combination of their modes. What is done at
+// test: an undo of one rule and an equal proposal of another, for one target: every combination of their modes. What is done at
 // once, what a person is asked, and that a dry run says the same.
 import { describe, expect, it } from 'vitest';
 import type { Mode } from '../../src/domain/mode.ts';
 import { HOUR, rule } from './builders.ts';
 import { Scene } from './scene.ts';
 
-/** Rule a has banned d1, and its trouble is over; rule b wishes the unban by itself. */
+/** Rule a has banned d1, and its match is over; rule b proposes the unban by itself. */
 function scene(undoing: Mode, proposing: Mode): Scene {
   const made = new Scene(rule('a'));
   made.device('d1', { verdicts: { a: 'match' } });

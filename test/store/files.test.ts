@@ -1,4 +1,4 @@
-// test: the database as a file: migrations, one writer, and what a person is told when the file or the disk is not as it should.
+// test: the database as a file: migrations, one writer, and the errors that a person gets when the file or the disk fails.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// test: what a database remembers of a failing disk: told once, over with the next change that is committed; damage stays.
+// test: what a database remembers of a failing disk: reported once, over with the next change that is committed; damage stays.
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -24,7 +24,7 @@ const UNSETTLED = ['planned', 'sent', 'withdrawn'] as const;
 const SETTLED: readonly SettledAs[] = ['succeeded', 'failed', 'unknown', 'confirmed', 'parked'];
 const STATES: readonly IntentState[] = [...UNSETTLED, ...SETTLED, 'dry_run'];
 
-/** Of each transition, the states that whoever asks for it can name. */
+/** By transition: the states that its caller can name. */
 const NAMED: { [transition in IntentTransition]: readonly IntentState[] } = {
   markSent: ['sent'],
   settle: SETTLED,

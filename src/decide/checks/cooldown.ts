@@ -1,4 +1,4 @@
-// check: between two attempts of a rule on a target its cooldown passes. In: the last attempt. Undoing has none.
+// check: between two attempts of a rule on a target its cooldown passes. In: the last attempt. An undo has none.
 import { type Check, skip } from '../../domain/check.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { wallElapsedMs } from '../../domain/steady-time.ts';

@@ -60,7 +60,7 @@ export function check(raw: Fact, place: Place, scope: Scope): Expression {
   return operator.check(operands, scope);
 }
 
-/** Checks what stands in a boolean position: booleans, or lists (true when not empty). */
+/** Checks an expression in a boolean position: booleans, or lists (true when not empty). */
 export function checkCondition(raw: Fact, place: Place, scope: Scope): Expression {
   const expression = settle(check(raw, place, scope), BOOLEAN);
   const { kind } = expression.type;

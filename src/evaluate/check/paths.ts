@@ -1,5 +1,5 @@
 // evaluate: checks paths: each must exist in the record's schema, or in the element's inside a loop.
-// In: a path as written. Out: its field, or the fact that it stands for; what is read is noted in the scope.
+// In: a path as written. Out: its field, or the fact that it names; what is read is noted in the scope.
 import type { Fact } from '../../domain/facts.ts';
 import type { Expression } from '../language/expression.ts';
 import { nearestName } from '../language/nearest-name.ts';

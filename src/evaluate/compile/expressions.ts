@@ -53,7 +53,7 @@ function share(condition: Condition, expression: Expression, key: string, compil
   };
 }
 
-/** Comparing a fact with a literal costs no more than looking up an earlier result. */
+/** Comparing a fact with a literal is as cheap as looking up an earlier result. */
 function isCheap(expression: Expression): boolean {
   if (expression.op !== 'call') return expression.op === 'fact' || expression.op === 'literal';
   const isPlain = expression.operator.isPlainComparison === true;

@@ -72,7 +72,7 @@ export class RememberedVerdicts {
     return this.bounds !== undefined;
   }
 
-  /** Rules out what the value, which stands in its slot already, rules out. */
+  /** Excludes the rules that the value, which is already in its slot, rules out. */
   apply(value: Fact, frame: Frame): void {
     if (this.repeats) addAll(frame.ruledOut, this.bitsOf(value, frame));
     else if (this.bounds) addAll(frame.ruledOut, this.bitsOfStretch(value as Exact, this.bounds, frame));

@@ -54,7 +54,7 @@ export class ValueCounts {
     return tally;
   }
 
-  /** Counts a value as it is. Undefined when there are too many values: the rest are counted together. */
+  /** Counts a value unchanged. Undefined when there are too many values: the rest are counted together. */
   add(value: Fact): Tally | undefined {
     const tally = this.known(value) ?? this.begin(value);
     if (tally) tally.count++;

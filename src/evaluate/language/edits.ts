@@ -1,4 +1,4 @@
-// evaluate: a change of a condition as it is written, and the changes of a value that stands in it. For mutants.
+// evaluate: a change of a condition as written, and the changes of a value in it. For mutants.
 // In: a value. Out: others near it, each with a description.
 import { formatDuration, parseDuration } from '../../domain/duration.ts';
 import type { Fact } from '../../domain/facts.ts';
@@ -8,7 +8,7 @@ export interface Edit {
   value: Fact;
 }
 
-/** Changes of what stands inside an operation. `paths`: its texts are names of fields, which are left alone. */
+/** Changes inside an operation. `paths`: its texts are names of fields, which are left alone. */
 export type EditsOf = (value: Fact, texts: 'values' | 'paths') => Edit[];
 
 export function literalEdits(value: Fact): Edit[] {

@@ -49,7 +49,7 @@ export interface EventCount {
 
 interface Common {
   type: ValueType;
-  /** Where it stands in the rule file. */
+  /** Its place in the rule file. */
   place: Place;
 }
 
@@ -106,7 +106,7 @@ interface OperatorTraits {
   joins?: boolean;
   /** It is true only when all operands are. */
   isConjunction?: boolean;
-  /** It compares two operands as they are. With a literal, that costs no more than looking up an earlier result. */
+  /** It compares two operands unchanged. With a literal, that is as cheap as looking up an earlier result. */
   isPlainComparison?: boolean;
   /** INVARIANT: true or false, never unknown or an error, when all facts that it reads are known. */
   isTotal?: boolean;

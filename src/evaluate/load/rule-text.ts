@@ -1,4 +1,4 @@
-// evaluate: the text of a rule file → its value, and where each part of it stands. YAML or JSON.
+// evaluate: the text of a rule file → its value, and the place of each part. YAML or JSON.
 // It must survive any text: size, depth and aliases are bounded before anything recursive sees them.
 import {
   isAlias,

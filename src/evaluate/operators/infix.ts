@@ -1,4 +1,4 @@
-// evaluate: the text of an operator that stands between its operands. In: how it is written. Out: `a in b`, `a + b + c`.
+// evaluate: the text of an operator between its operands. In: how it is written. Out: `a in b`, `a + b + c`.
 import type { Operator } from '../language/expression.ts';
 
 /** With one operand there is nothing to stand between: `+(a)`. */

@@ -60,7 +60,7 @@ function checkFallback(fallback: Fact, type: ValueType, path: string, place: Pla
   return fits;
 }
 
-/** A path is no value, and is left as it is; the default beside it is one. */
+/** A path is not a value, and is left unchanged; the default beside it is a value. */
 function defaultEdits(written: Fact): Edit[] {
   if (!Array.isArray(written)) return [];
   const [path, fallback] = written;
