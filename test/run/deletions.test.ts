@@ -97,7 +97,7 @@ describe('the deletion of a device', () => {
       throw new AppError('api_forbidden', 'users are not for this credential');
     };
     const { intents } = await on.apply(plan);
-    expect(intents).toMatchObject([{ status: 'withdrawn', note: expect.stringContaining('cannot be told any more') }]);
+    expect(intents).toMatchObject([{ status: 'withdrawn', note: expect.stringContaining('the server no longer reports it') }]);
     expect(on.platform.sent).toEqual([]);
   });
 });
