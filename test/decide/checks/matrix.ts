@@ -16,8 +16,9 @@ const ABOUT: { readonly [stage in Stage]: string } = {
 export function matrixText(): string {
   return `# Safety checks
 
-A check is one question about one target. Each is written once, in a file of its own under \`src/decide/checks/\`, and asked by every stage that has it in
-its list. The first check that answers is the reason; nothing else decides. This page is made of the code: \`npm run docs:checks\` writes it, and
+A check is one question about one target. Each is written once, in a file of its own under \`src/decide/checks/\`. Every stage that has it in its list asks it.
+The first check that refuses gives the reason; nothing else decides. One exception, in deciding: a hold that an approval can lift gives way to a later
+check that no approval lifts (\`conflict\`, \`other-first\`, \`undone-anyway\`). This page is generated: \`npm run docs:checks\` writes it from the code, and
 \`npm test\` compares it.
 
 ${STAGES.map((stage) => `- **${stage}**: ${ABOUT[stage]}.`).join('\n')}
