@@ -28,7 +28,7 @@ export interface ActSettings {
 
 export type SubjectCounts = Record<SubjectKind, number>;
 
-/** Judges a fresh record by a rule again; undefined when the rule is missing or off now. */
+/** Judges a fresh record by a rule again; undefined for a rule that this run does not judge. */
 export type Recheck = (rule: string, record: Facts) => VerdictName | undefined;
 
 export interface RunCounts {

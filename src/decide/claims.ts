@@ -13,7 +13,7 @@ export class Claims {
   private readonly byId = new Map<string, Claim>();
   private readonly idsByTarget = new Map<string, Set<string>>();
   private readonly written = new Map<string, Claim>();
-  /** INVARIANT: a dry run decides as a live one would, but opens and ends no claim: claims are acting state. */
+  /** INVARIANT: a dry run decides as a live one would, but opens and ends no claim by itself. A reversal that it saw is recorded. */
   readonly isLive: boolean;
   readonly notes: AuditNote[] = [];
 

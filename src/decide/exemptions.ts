@@ -1,5 +1,5 @@
 // decide: the one answer to "is this exempt?". Exemptions in force and the parties of an action come in; the exemption that
-// protects one of them goes out. Deciding, preflight, applying and explaining all ask here. Pure.
+// protects one of them goes out. Deciding, preflight, retrying and explaining all ask here. Pure.
 import { type Exemption, isInForce, type Selector } from '../domain/exemption.ts';
 import { type Facts, ownText, ownTexts } from '../domain/facts.ts';
 import type { Fleet, FleetDevice } from '../domain/fleet.ts';

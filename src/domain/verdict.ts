@@ -17,7 +17,7 @@ export interface Match {
   facts: { [path: string]: Fact };
 }
 
-/** Any other verdict on a subject that has an open episode of that rule: decide/ must see these too. */
+/** Any other verdict on a subject that has an open episode or claim of that rule: decide/ must see these too. */
 export interface OpenVerdict {
   rule: string;
   summary: SubjectSummary;
@@ -86,9 +86,9 @@ export interface JudgeContext {
   windowsAtMs?: number | undefined;
   /** Sources that answered 403: facts from them are unknown. */
   unavailable: ReadonlySet<Source>;
-  /** Whether this subject has an open episode of this rule: its verdict is then needed even if it is no match. */
+  /** Whether this subject has an open episode or claim of this rule: its verdict is then needed even if it is no match. */
   isOpen(rule: string, subjectId: string): boolean;
-  /** Whether this subject has an open episode of any rule. When given, `isOpen` is asked for these subjects only. */
+  /** Whether this subject has an open episode or claim of any rule. When given, `isOpen` is asked for these subjects only. */
   hasOpen?(subjectId: string): boolean;
 }
 

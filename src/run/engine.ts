@@ -159,9 +159,7 @@ export function decideInput(
   };
 }
 
-/**
- * For resolving doubts of earlier runs, before anything of this run is known. `mode`: the highest mode at this moment.
- */
+/** For acting outside of a run, and in a run before its pull. `mode`: the highest mode at this moment. */
 export async function actContext(engine: Engine, run: Run, own: RunRules, mode: Mode): Promise<ActContext> {
   const { api, store, clock, steady, ids, log, actions, settings, signal } = engine;
   const view: JudgeView = {

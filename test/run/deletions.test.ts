@@ -97,7 +97,9 @@ describe('the deletion of a device', () => {
       throw new AppError('api_forbidden', 'users are not for this credential');
     };
     const { intents } = await on.apply(plan);
-    expect(intents).toMatchObject([{ status: 'withdrawn', note: expect.stringContaining('the server no longer reports it') }]);
+    expect(intents).toMatchObject([
+      { status: 'withdrawn', note: expect.stringContaining('the server no longer reports it') },
+    ]);
     expect(on.platform.sent).toEqual([]);
   });
 });
