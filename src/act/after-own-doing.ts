@@ -2,7 +2,7 @@
 // In: an intent that is done. Out: the episodes that it changes, for the commit of its outcome. It calls nothing.
 import type { ActStore } from '../domain/act-store.ts';
 import type { Action } from '../domain/action.ts';
-import { type Episode, seenKey, seenOfKey } from '../domain/episode.ts';
+import { closeEpisode, type Episode, seenKey, seenOfKey } from '../domain/episode.ts';
 import { type Intent, isDone } from '../domain/intent.ts';
 import { isSameTarget } from '../domain/target-key.ts';
 import type { ActContext } from './context.ts';
@@ -47,11 +47,7 @@ async function goneWith({ store, clock, actions }: Asking, intent: Intent): Prom
     ...[...claims, ...basis].map(({ episodeId }) => episodeId),
     ...saw.map(({ id }) => id),
   ]);
-  return concerned.filter(({ state }) => state !== 'closed').map((episode) => closed(episode, 'gone', nowMs));
-}
-
-function closed(episode: Episode, closeReason: 'gone' | 'adopted', nowMs: number): Episode {
-  return { ...episode, state: 'closed', stateSince: nowMs, closedAt: nowMs, closeReason };
+  return concerned.filter(({ state }) => state !== 'closed').map((episode) => closeEpisode(episode, 'gone', nowMs));
 }
 
 async function endedByUndo({ store, clock }: Asking, action: Action, intent: Intent): Promise<Episode[]> {
@@ -61,7 +57,7 @@ async function endedByUndo({ store, clock }: Asking, action: Action, intent: Int
   const ids = acted.flatMap(({ basis }) => basis.map(({ episodeId }) => episodeId));
   return (await store.episodesInForce(ids))
     .filter(({ state, overriddenAt }) => state !== 'closed' && overriddenAt === undefined)
-    .map((episode) => closed(episode, 'adopted', nowMs));
+    .map((episode) => closeEpisode(episode, 'adopted', nowMs));
 }
 
 export function closedNotes(episodes: readonly Episode[]) {

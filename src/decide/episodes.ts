@@ -1,7 +1,7 @@
 // decide, first step: verdicts → episodes. Only `no_match` on a trusted source ends one; unknown, error, absence and
 // untrusted data freeze it: it does not end, nothing is undone, and `for` and `clear_for` start again.
 import type { AuditNote } from '../domain/audit-entry.ts';
-import type { Episode } from '../domain/episode.ts';
+import { closeEpisode, type Episode } from '../domain/episode.ts';
 import type { Rule } from '../domain/rule.ts';
 import { isUsable } from '../domain/snapshot.ts';
 import { SOURCE_OF } from '../domain/subjects.ts';
@@ -119,7 +119,7 @@ function unmatched(input: DecideInput, rule: Rule, before: Episode, verdict: Ver
   // A list that was not read does not show who is absent from it.
   if (input.sources[SOURCE_OF[rule.subject]].state !== 'read') return frozen(before, input.nowMs);
   const absentSince = Math.min(before.absentSince ?? input.nowMs, input.nowMs);
-  if (input.nowMs - absentSince >= input.settings.goneAfterMs) return closed(before, 'gone', input.nowMs);
+  if (input.nowMs - absentSince >= input.settings.goneAfterMs) return closeEpisode(before, 'gone', input.nowMs);
   return { ...frozen(before, input.nowMs), absentSince };
 }
 
@@ -153,12 +153,8 @@ function frozen(before: Episode, now: number): Episode {
 
 function clearing(before: Episode, rule: Rule, now: number): Episode {
   const isClearing = before.state === 'clearing' && before.stateSince <= now;
-  if (now - (isClearing ? before.stateSince : now) >= rule.clearForMs) return closed(before, 'cleared', now);
+  if (now - (isClearing ? before.stateSince : now) >= rule.clearForMs) return closeEpisode(before, 'cleared', now);
   return isClearing ? before : { ...before, state: 'clearing', stateSince: now, absentSince: undefined };
-}
-
-function closed(before: Episode, closeReason: 'cleared' | 'gone', now: number): Episode {
-  return { ...before, state: 'closed', stateSince: now, closedAt: now, closeReason };
 }
 
 function closedNote({ id, rule, subject, since, closeReason }: Episode): AuditNote {

@@ -30,6 +30,14 @@ export interface Episode {
   closeReason: 'cleared' | 'gone' | 'adopted' | undefined;
 }
 
+export function closeEpisode(
+  episode: Episode,
+  closeReason: NonNullable<Episode['closeReason']>,
+  nowMs: number,
+): Episode {
+  return { ...episode, state: 'closed', stateSince: nowMs, closedAt: nowMs, closeReason };
+}
+
 /** One action on one target: a rule may propose several. */
 export function seenKey(action: ActionName, target: string): string {
   return `${action} ${target}`;

@@ -223,8 +223,7 @@ class Release {
     const { engine } = this;
     const run = await engine.store.latestRun();
     if (!run) throw new AppError('not_found', 'there is no run yet: nothing can have been done');
-    const whole = { mode: 'enforce', trigger: 'command', rules: undefined, waitForDoubts: false } as const;
-    const context = await actContext(engine, run, await rulesOfRun(engine, whole), engine.daemonMode);
+    const context = await actContext(engine, run, await rulesOfRun(engine, { rules: undefined }), engine.daemonMode);
     return { ...context, counts: this.counts };
   }
 
