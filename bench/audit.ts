@@ -5,10 +5,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { linkEntry } from '../src/audit/chain.ts';
-import { sealWith } from '../src/audit/checkpoint.ts';
+
 import { CheckpointFile, checkpointFileOf } from '../src/audit/checkpoint-file.ts';
 import { openCheckpointer } from '../src/audit/checkpointer.ts';
-import { createKey } from '../src/audit/signing-key.ts';
+import { signingWith } from '../src/audit/sealing.ts';
+import { createKey, publicKeyFileOf, readPublicKeys } from '../src/audit/signing-key.ts';
 import { auditSourcesOf } from '../src/audit/sources.ts';
 import { verifyAudit } from '../src/audit/verify.ts';
 import type { AuditNote } from '../src/domain/audit-entry.ts';
@@ -40,8 +41,8 @@ function noteOf(number: number): AuditNote {
 async function fill(): Promise<void> {
   const db = openDatabase(file);
   migrate(db);
-  const seal = sealWith(createKey(file));
-  const store = new SqliteStore(db, linkEntry, systemClock, { seal, sealed: () => undefined });
+  const signing = signingWith(createKey(file), readPublicKeys(publicKeyFileOf(file)));
+  const store = new SqliteStore(db, linkEntry, systemClock, { ...signing, sealed: () => undefined });
   const outside = new CheckpointFile(checkpointFileOf(file));
   const checkpointer = await openCheckpointer({ store, file: outside, clock: systemClock, log: silent });
   for (let from = 0; from < entries; from += 10_000) {

@@ -1,7 +1,7 @@
 // The whole flow, readable on one screen: pull → evaluate → decide → approve → act; the audit is written along the way.
 // In: a request. Out: a finished run, in the store. It never asks whether a run is dry: only act/gate does.
 import { carryOut } from './act/carry-out.ts';
-import { isToBeCarriedOut, openAgain, openIntent } from './act/gate.ts';
+import { isToBeCarriedOut, openAgain, openIntent, reopened } from './act/gate.ts';
 import { resolveDoubts, resolveLeftovers, settleDoubtsOnce } from './act/resolve.ts';
 import { sealPlan } from './approve/plans.ts';
 import { decide } from './decide/decide.ts';
@@ -56,7 +56,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
       return failed ? [openAgain({ ...failed, basis }, mode)] : [];
     });
     const acting = afterPull(before, engine, rules, pulled);
-    await store.reopen({ intents: retries.filter(isToBeCarriedOut), notes: [] });
+    await store.reopen(reopened(run.id, retries.filter(isToBeCarriedOut)));
     await carryOut(acting, [...intents, ...retries]);
     await resolveDoubts(acting);
     if (request.waitForDoubts) await settleDoubtsOnce(acting);

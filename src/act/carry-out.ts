@@ -75,6 +75,7 @@ async function send(
   doubtRetry: boolean,
 ): Promise<WriteAnswer> {
   const { id, target, basis } = intent;
+  await context.demandIntact();
   // Records earlier clock jumps now, including one that is reversed before anybody waits for this attempt or while no process runs.
   context.steady.read();
   context.counts.attempts.set(action.name, (context.counts.attempts.get(action.name) ?? 0) + 1);

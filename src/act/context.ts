@@ -73,6 +73,8 @@ export interface ActContext {
   /** The number of subjects, for the percentages of ceilings. */
   subjects: SubjectCounts;
   settings: ActSettings;
+  /** Asked before the first call: whether the database is as this engine left it. Errors: AppError `store_edited`. */
+  demandIntact(): Promise<void>;
   /** What this run has attempted so far: mutable, shared by all that acts in it. */
   counts: RunCounts;
   /** Aborted: nothing new is begun. */

@@ -1,5 +1,7 @@
 // act: the one dry-run gate. Drafts come in; intents go out: dry ones already settled as `dry_run`, live ones planned.
 // INVARIANT: only a `planned` intent is called, and only this file makes one. What else depends on the mode is on no way to a call.
+import type { ReopenedIntents } from '../domain/act-store.ts';
+import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Intent, IntentDraft } from '../domain/intent.ts';
 import { isLive, type Mode } from '../domain/mode.ts';
 
@@ -39,6 +41,15 @@ export function openIntent(draft: IntentDraft, mode: Mode, opening: Opening): In
 /** A live intent that failed definitely, to be tried once more; in a dry run it is unchanged. */
 export function openAgain(failed: Intent, mode: Mode): Intent {
   return isOpen(mode) ? { ...failed, status: 'planned', outcome: undefined } : failed;
+}
+
+/** The transition of those that are tried once more, with its record. */
+export function reopened(runId: string, intents: readonly Intent[]): ReopenedIntents {
+  const note = ({ id, action, target }: Intent): AuditNote => ({
+    kind: 'intent.reopened',
+    body: { intent: id, run: runId, action, target },
+  });
+  return { intents, notes: intents.map(note) };
 }
 
 export function isToBeCarriedOut(intent: Intent): boolean {

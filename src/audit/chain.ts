@@ -71,9 +71,11 @@ function faultOf(entry: AuditEntry, seq: number, prev: string): string | undefin
 
 /** The columns beside the bytes are for reading; they must agree with the bytes. */
 function statedFault(entry: AuditEntry): string | undefined {
-  // Canonical members are sorted: `at` comes first and `kind` last, so most entries need not be parsed.
+  // Canonical members are sorted: `at` comes first, and only a signature comes after `kind`, so most entries need not be parsed.
   const { bytes } = entry;
-  if (bytes.startsWith(`{"at":${entry.at},"body":`) && bytes.endsWith(`,"kind":"${entry.kind}"}`)) return undefined;
+  const end = `,"kind":"${entry.kind}"`;
+  const hasKind = bytes.endsWith(`${end}}`) || bytes.startsWith(end, bytes.lastIndexOf(',"signature":"') - end.length);
+  if (hasKind && bytes.startsWith(`{"at":${entry.at},"body":`)) return undefined;
   try {
     const stated = JSON.parse(entry.bytes) as { at?: unknown; kind?: unknown };
     if (stated.at !== entry.at) return 'its time column differs from its content';

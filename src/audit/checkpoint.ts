@@ -22,15 +22,15 @@ export function keyIdOf(key: KeyObject): string {
 /** Signs with an Ed25519 private key. */
 export function sealWith(privateKey: KeyObject): SealCheckpoint {
   const keyId = keyIdOf(privateKey);
-  return (previousLine, { size, head, at }) => {
+  return (previousLine, { size, head, at, tables }) => {
     const previous = previousLine === undefined ? GENESIS : checkpointHash(previousLine);
-    const claim = { size, head, at, previous, keyId };
+    const claim = { size, head, at, previous, keyId, tables };
     return { ...claim, signature: sign(null, signedBytes(claim), privateKey).toString('base64') };
   };
 }
 
-function signedBytes({ size, head, at, previous, keyId }: Omit<Checkpoint, 'signature'>): Buffer {
-  return Buffer.concat([DOMAIN_SIGNATURE, Buffer.from(canonicalJson({ size, head, at, previous, keyId }))]);
+function signedBytes({ size, head, at, previous, keyId, tables }: Omit<Checkpoint, 'signature'>): Buffer {
+  return Buffer.concat([DOMAIN_SIGNATURE, Buffer.from(canonicalJson({ size, head, at, previous, keyId, tables }))]);
 }
 
 /** The checkpoint of a line; undefined when the line is not exactly the text of one. */

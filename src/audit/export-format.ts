@@ -40,6 +40,7 @@ const CheckpointLine = z.object({
   at: z.int(),
   previous: hashText,
   keyId: z.string(),
+  tables: z.record(z.string(), z.string()).optional(),
   signature: z.string(),
 });
 const EndLine = z.object({ type: z.literal('end'), entries: z.int().min(0), head: hashText });

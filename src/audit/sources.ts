@@ -2,10 +2,12 @@
 // were kept elsewhere. In: file names and a reader of the database. Out: sources to verify.
 import { existsSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
+import type { ActingTableReader } from '../domain/acting-tables.ts';
 import type { AuditReader } from '../domain/audit-store.ts';
 import type { CheckpointReader } from '../domain/checkpoint.ts';
 import type { Clock } from '../domain/ports.ts';
 import { CheckpointFile, checkpointFileOf } from './checkpoint-file.ts';
+import { isSignedBy } from './entry-signature.ts';
 import { publicKeyFileOf, readPublicKeys } from './signing-key.ts';
 import type { AuditSources } from './verify.ts';
 
@@ -19,7 +21,7 @@ const PAUSE_MS = 300;
 
 export function auditSourcesOf(
   databaseFile: string,
-  reader: Pick<AuditReader, 'auditFrom' | 'auditHead'> & CheckpointReader,
+  reader: Pick<AuditReader, 'auditFrom' | 'auditHead'> & CheckpointReader & ActingTableReader,
   clock: Pick<Clock, 'sleep'>,
   { publicKey }: CopiesElsewhere = {},
 ): AuditSources {
@@ -33,6 +35,7 @@ export function auditSourcesOf(
     fileName: file.name,
     hasKey: () => existsSync(keyFile),
     keys: () => readPublicKeys(keyFile),
+    tableDifferences: () => reader.tableDifferences((entry) => isSignedBy(readPublicKeys(keyFile), entry)),
     pause: () => clock.sleep(PAUSE_MS),
   };
 }

@@ -1,4 +1,5 @@
 // audit: the result of verification, the same for a database and for an export.
+import type { TableDifference } from '../domain/acting-tables.ts';
 import type { CheckpointFault } from './checkpoint.ts';
 
 export interface AuditCheck {
@@ -15,6 +16,8 @@ export interface AuditCheck {
   sealed: number;
   /** The first thing that is wrong. */
   bad: AuditFault | undefined;
+  /** Tables that differ from what the record says of them; empty for an export, which has none. */
+  tables: readonly TableDifference[];
   /** What a reader should know although nothing is wrong, one line each. */
   notes: string[];
 }

@@ -77,6 +77,7 @@ class ExportWalk {
       checkpoints: list.good.length,
       sealed: list.good.at(-1)?.size ?? 0,
       bad,
+      tables: [],
       notes:
         bad === undefined && unsealed > 0 ? [`the last ${unsealed} entries are not covered by a checkpoint yet`] : [],
     };

@@ -1,6 +1,7 @@
 // audit: verifies the record of a database: the chain, the checkpoints beside it and outside, and that they agree. In:
 // entries in order, the lines of both lists, the public keys. Out: whether it is whole, or the first fault. It only
 // reads, and holds one batch of entries at a time.
+import type { TableDifference } from '../domain/acting-tables.ts';
 import { type AuditEntry, GENESIS } from '../domain/audit-entry.ts';
 import { CHECKPOINT_EVERY } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
@@ -22,6 +23,7 @@ export interface AuditSources {
   hasKey(): boolean;
   /** Errors: AppError `not_found`, `config`. */
   keys(): PublicKeys;
+  tableDifferences(): Promise<readonly TableDifference[]>;
   /** A running daemon commits to the database first and writes the file right after: verification waits for that. */
   pause(): Promise<void>;
 }
@@ -37,7 +39,10 @@ export async function verifyAudit(sources: AuditSources): Promise<AuditCheck> {
   const bad = [walked.bad, listFault, due].filter((fault) => fault !== undefined).sort((a, b) => a.seq - b.seq)[0];
   const sealed = lists.expected.findLast(({ checkpoint }) => checkpoint.size <= walked.last)?.checkpoint.size ?? 0;
   const { first, entries, head, checkpoints } = walked;
-  return { ok: bad === undefined, first, entries, head, checkpoints, sealed, bad, notes: bad ? [] : notes };
+  // What the entries say of the tables counts only when the entries are whole.
+  const tables = bad ? [] : await sources.tableDifferences();
+  const ok = bad === undefined && tables.length === 0;
+  return { ok, first, entries, head, checkpoints, sealed, bad, tables, notes: bad ? [] : notes };
 }
 
 /** Walking there names a damaged end. */

@@ -2,10 +2,14 @@
 // restored backup, and what an operator has to check before going on.
 import type { RestoreAccepted } from '../audit/checkpointer.ts';
 import type { AuditCheck, AuditFault } from '../audit/verdict.ts';
+import { differencesText } from '../domain/acting-tables.ts';
 import { isoTime } from '../domain/time-text.ts';
 
 export function auditCheckText(check: AuditCheck): string {
   if (check.bad) return `the audit is broken at ${faultText(check.bad)}; ${check.entries} entries before it are whole`;
+  if (check.tables.length > 0) {
+    return `${check.entries} entries are whole, but the database was changed beside the engine: ${differencesText(check.tables)}`;
+  }
   const lines = [
     `the audit is whole: ${check.entries} entries, head ${check.head}`,
     ...(check.first > 1

@@ -2,10 +2,10 @@
 // reader. `close` closes everything built here.
 import { dirname, join } from 'node:path';
 import { linkEntry } from '../audit/chain.ts';
-import { sealWith } from '../audit/checkpoint.ts';
 import { CheckpointFile, checkpointFileOf } from '../audit/checkpoint-file.ts';
 import { type FileCheckpointer, openCheckpointer } from '../audit/checkpointer.ts';
-import { createKey, loadOrCreateKey } from '../audit/signing-key.ts';
+import { signingWith } from '../audit/sealing.ts';
+import { createKey, loadOrCreateKey, publicKeyFileOf, readPublicKeys } from '../audit/signing-key.ts';
 import { auditSourcesOf, type CopiesElsewhere } from '../audit/sources.ts';
 import type { AuditCheck } from '../audit/verdict.ts';
 import { verifyAudit } from '../audit/verify.ts';
@@ -14,15 +14,16 @@ import { startConsole } from '../console/console.ts';
 import type { TokenStore } from '../domain/endpoint-token.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { Api, Clock, Log } from '../domain/ports.ts';
+import { isLasting } from '../domain/store-fault.ts';
 import type { ExplainDeps } from '../explain/explain-subject.ts';
 import { ManagementClient } from '../management/client.ts';
 import type { RuleHolder } from '../rule-set/rule-holder.ts';
 import type { Engine } from '../run/engine.ts';
-import { lastCheckpoint } from '../store/checkpoint-table.ts';
+import { allCheckpointLines } from '../store/checkpoint-table.ts';
 import { openDatabase, openReadOnly } from '../store/database.ts';
-import { migrate } from '../store/migrate.ts';
+import { openWriter } from '../store/open-writer.ts';
 import { SqliteReader } from '../store/reader.ts';
-import { SqliteStore } from '../store/sqlite-store.ts';
+import type { SqliteStore } from '../store/sqlite-store.ts';
 import { StoreHealth } from '../store/store-health.ts';
 import { takeWriterLock, type WriterLock } from '../store/writer-lock.ts';
 import { bootId, systemClock } from '../system/clock.ts';
@@ -95,7 +96,8 @@ export async function composeEngine(
       // A restored database has lost what was done since, and a damaged one may hold what never happened: nothing is
       // changed until an operator has checked.
       get daemonMode() {
-        const isDoubtful = checkpointer.restored() !== undefined || health.fault()?.kind === 'corrupt';
+        const fault = health.fault();
+        const isDoubtful = checkpointer.restored() !== undefined || (fault !== undefined && isLasting(fault));
         return isDoubtful ? leastMode(daemonMode, 'dry-run') : daemonMode;
       },
       bindTo: bindingOf(config),
@@ -187,13 +189,13 @@ async function openStore(databaseFile: string, clock: Clock, log: Log): Promise<
   const health = new StoreHealth(clock, log);
   const db = openDatabase(databaseFile, health);
   try {
-    migrate(db);
     const file = new CheckpointFile(checkpointFileOf(databaseFile));
-    const hasSigned = lastCheckpoint(db) !== undefined || file.lastLine().last !== undefined;
+    const hasSigned = (allCheckpointLines(db)?.length ?? 0) > 0 || file.lastLine().last !== undefined;
     const key = loadOrCreateKey(databaseFile, hasSigned);
+    const publicKeys = readPublicKeys(publicKeyFileOf(databaseFile));
     let checkpointer: FileCheckpointer | undefined;
     const sealed = () => void checkpointer?.publish();
-    const store = new SqliteStore(db, linkEntry, clock, { seal: sealWith(key), sealed });
+    const store = openWriter(db, linkEntry, clock, { ...signingWith(key, publicKeys), sealed });
     const openCheckpoints = async () => {
       checkpointer = await openCheckpointer({ store, file, clock, log });
       return checkpointer;

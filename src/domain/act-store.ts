@@ -68,6 +68,8 @@ export interface IntentTransitions {
 }
 
 export interface ActStore extends Pick<IntentTransitions, 'markSent' | 'settle' | 'withdraw'> {
+  /** Errors: AppError `store_edited` when a table that acting rests on differs from what the audit records of it. */
+  demandIntact(): Promise<void>;
   /** Claims on the target: `standing` ones first, then orphaned ones. */
   openClaimsOn(target: string): Promise<Claim[]>;
   /** Episodes with these ids that are not closed, and closed ones that still have an open claim. */

@@ -32,6 +32,7 @@ export type AuditKind =
   | 'claim.orphaned'
   | 'claim.released'
   | 'intent.resolved'
+  | 'intent.reopened'
   | 'exemption.added'
   | 'exemption.ended'
   | 'exemption.ending'
@@ -42,6 +43,9 @@ export type AuditKind =
   | 'audit.key_replaced'
   | 'audit.checkpoints_lost'
   | 'database.restored'
+  | 'database.migrated'
+  | 'tables.accepted'
+  | 'tables.changed'
   | 'restore.accepted'
   | 'notification.delivered'
   | 'notification.given_up'
@@ -61,7 +65,10 @@ export interface AuditEntry {
   seq: number;
   at: number;
   kind: AuditKind;
-  /** The exact canonical bytes that were hashed, as text: `{"at":…,"body":…,"kind":…}`. */
+  /**
+   * The exact canonical bytes that were hashed, as text: `{"at":…,"body":…,"digests":…,"kind":…,"signature":…}`. `digests` (`TableDigests`)
+   * and `signature` are those of the transaction, in its last entry.
+   */
   bytes: string;
   /** Hex SHA-256 of the entry before; 64 zeros for the first. */
   prev: string;
@@ -70,5 +77,8 @@ export interface AuditEntry {
 
 /** Links an entry to the chain: SHA-256 over a domain byte, `prev`, the sequence number and the canonical bytes. */
 export type LinkEntry = (prev: string, seq: number, bytes: string) => string;
+
+/** Signs an entry: Ed25519 over a domain byte, `prev`, the sequence number and the canonical bytes without the signature; base64. */
+export type SignEntry = (prev: string, seq: number, bytes: string) => string;
 
 export const GENESIS = '0'.repeat(64);

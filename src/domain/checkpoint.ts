@@ -1,6 +1,7 @@
 // domain: a checkpoint: a signed statement of the audit chain's length and head, kept in the database and in a file
 // outside it. A plain chain does not notice a cut tail or a full rewrite; a checkpoint outside does.
 import { hash } from 'node:crypto';
+import type { TableDigests } from './acting-tables.ts';
 import type { AuditNote } from './audit-entry.ts';
 import { canonicalJson } from './canonical.ts';
 import type { Stop } from './operator.ts';
@@ -16,6 +17,8 @@ export interface Checkpoint {
   previous: string;
   /** The key that signed it: 32 hex digits of the SHA-256 of the public key (SPKI, DER). */
   keyId: string;
+  /** The digests of the tables that acting rests on, at this length; absent in checkpoints of older versions. */
+  tables?: TableDigests;
   /** Ed25519, base64. */
   signature: string;
 }
@@ -24,8 +27,8 @@ export interface Checkpoint {
 export const CHECKPOINT_EVERY = 1_000;
 
 /** The exact text of a checkpoint: a row of the table and a line of the file. */
-export function checkpointLine({ size, head, at, previous, keyId, signature }: Checkpoint): string {
-  return canonicalJson({ size, head, at, previous, keyId, signature });
+export function checkpointLine({ size, head, at, previous, keyId, tables, signature }: Checkpoint): string {
+  return canonicalJson({ size, head, at, previous, keyId, tables, signature });
 }
 
 /** Hex SHA-256 over a domain byte and the line, signature included. */
@@ -37,12 +40,15 @@ export function checkpointHash(line: string): string {
 const DOMAIN_CHECKPOINT = Buffer.from([0x02]);
 
 /** Makes and signs the checkpoint that follows `previousLine` (undefined: the first). */
-export type SealCheckpoint = (previousLine: string | undefined, chain: ChainHead & { at: number }) => Checkpoint;
+export type SealCheckpoint = (previousLine: string | undefined, chain: SealedState) => Checkpoint;
 
 export interface ChainHead {
   size: number;
   head: string;
 }
+
+/** What a checkpoint states. */
+export type SealedState = ChainHead & Pick<Checkpoint, 'at' | 'tables'>;
 
 /** An archive of the oldest entries, for the record and for the table that allows their removal. */
 export interface ArchivedSegment {

@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'store_locked' // another process is the active writer
   | 'store_failed' // the database cannot be opened, read or written
   | 'store_damaged' // what is in the database is not what was written
+  | 'store_edited' // somebody changed the database beside the engine
   | 'port_busy' // the HTTP endpoint's address is taken
   | 'not_found'
   | 'conflict' // the request meets a state that forbids it

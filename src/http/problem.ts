@@ -35,6 +35,7 @@ const OF_CODE: Record<ErrorCode, [status: number, slug: string, title: string]> 
   api_answer: [502, 'api-answer', 'The Management API gave an answer that cannot be used'],
   store_locked: [503, 'store-locked', 'The database is in use by another process'],
   store_damaged: [503, 'store-damaged', 'The database is damaged'],
+  store_edited: [503, 'store-edited', 'The database was changed beside the engine'],
   store_failed: [503, 'store-failed', 'The database does not work'],
   port_busy: [500, 'port-busy', 'An address is taken'],
   not_found: [404, 'not-found', 'Not found'],

@@ -2,7 +2,7 @@
 // the run that made it. A target whose record fields drifted is refused by field, and the other intents go on.
 import { carryOut } from '../act/carry-out.ts';
 import { noSuchAction } from '../act/context.ts';
-import { isOpen, openAgain, openIntent } from '../act/gate.ts';
+import { isOpen, openAgain, openIntent, reopened } from '../act/gate.ts';
 import { demandAudited, demandInTime } from '../approve/plans.ts';
 import type { Ask } from '../domain/check.ts';
 import { AppError } from '../domain/errors.ts';
@@ -33,7 +33,7 @@ export async function applyPlan(engine: Engine, planId: string, by: string): Pro
   ]);
   const applied: Plan = { ...applying, status: 'applied' };
   try {
-    await engine.store.reopen({ intents: opened.again, notes: [] });
+    await engine.store.reopen(reopened(run.id, opened.again));
     await carryOut(context, [...opened.fresh, ...opened.again]);
   } finally {
     // Also after a failure: the plan is used up, and what was not begun comes back in the next plan.

@@ -170,6 +170,7 @@ export async function actContext(engine: Engine, run: Run, own: RunRules, mode: 
   // Read anew each time: rules may be reloaded while a run acts.
   const ruleNow = (id: string) => engine.active().rules.find((rule) => rule.id === id);
   const judged = new Set(own.rules.map((rule) => rule.id));
+  let intact: Promise<void> | undefined;
   return {
     runId: run.id,
     mode: leastMode(mode, engine.daemonMode),
@@ -185,6 +186,10 @@ export async function actContext(engine: Engine, run: Run, own: RunRules, mode: 
     actions,
     settings: settings.act,
     signal,
+    demandIntact: () => {
+      intact ??= store.demandIntact();
+      return intact;
+    },
     counts: await countsOfRun(store, run.id),
     subjects: await countsOfBaselines(store),
     recheck: recheckWith(engine, own, view),

@@ -1,64 +1,157 @@
 // store: appends audit entries within the transaction of the change that they record, and seals them with checkpoints.
-// INVARIANT: `append` and `seal` are only called inside a transaction; the head is read there too, so that no two entries
+// INVARIANT: `append`, `flush` and `seal` are only called inside a transaction; the head is read there too, so that no two entries
 // share it, and a checkpoint is committed with the entry that it is over.
-import type { AuditEntry, AuditNote, LinkEntry } from '../domain/audit-entry.ts';
+import type { TableDigests } from '../domain/acting-tables.ts';
+import type { AuditEntry, AuditNote, LinkEntry, SignEntry } from '../domain/audit-entry.ts';
 import { GENESIS } from '../domain/audit-entry.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import { CHECKPOINT_EVERY, type Checkpoint, type SealCheckpoint } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
+import type { ActingTables } from './acting-tables.ts';
 import { insertCheckpoint, lastCheckpoint } from './checkpoint-table.ts';
 import type { Db, Row } from './database.ts';
+import { strangeEnd } from './recorded-digests.ts';
+import { editedFault } from './store-fault.ts';
 
 const BATCH = 1_000;
 
+/** How the audit is signed; a database in memory has no file outside, and no key. */
+export interface Sealing {
+  seal: SealCheckpoint;
+  sign: SignEntry;
+  /** Whether this database's key, or one before it, signed the entry. */
+  isOwn(entry: AuditEntry): boolean;
+  /** Called after a commit that made a checkpoint. */
+  sealed(): void;
+}
+
+/**
+ * Collects the notes of a transaction, and writes them at its end: its last entry has the digests of the tables that the transaction
+ * changed, and its signature.
+ */
 export class AuditLog {
+  private notes: AuditNote[] = [];
   private hasSealed = false;
+  private recorded: TableDigests = {};
+  /** The last entry that this writer committed, or found at its start. */
+  private own: ChainEnd;
+  /** Why the end found at the start was somebody else's: nothing is appended to it, which would sign it. */
+  private strange: string | undefined;
+  private next: ChainEnd | undefined;
 
   constructor(
     private readonly db: Db,
+    private readonly tables: ActingTables,
     private readonly link: LinkEntry,
     private readonly clock: Clock,
-    /** Without a signer there are no checkpoints: a database in memory has no file outside. */
-    private readonly sealCheckpoint?: SealCheckpoint,
-  ) {}
+    private readonly sealing?: Sealing,
+  ) {
+    this.own = headOf(db);
+    this.strange = strangeEnd(db, sealing?.isOwn);
+  }
 
   append(notes: AuditNote[]): void {
-    if (notes.length === 0) return;
+    this.notes.push(...notes);
+  }
+
+  /**
+   * At the end of a transaction, before its commit. Errors: AppError `store_edited` for a chain that ends in an entry of somebody
+   * else; then nothing is committed.
+   */
+  flush(): void {
+    const notes = this.notes;
+    this.notes = [];
+    if (notes.length === 0 && !this.tables.hasChanged()) return;
+    // INVARIANT: a change of what acting rests on has an audit entry in its transaction, also when its author names none.
+    if (notes.length === 0) notes.push({ kind: 'tables.changed', body: {} });
+    this.demandOwnEnd();
+    const digests = this.tables.toRecord();
     const at = this.clock.nowMs();
-    let { seq, hash } = this.head();
-    let sealed = this.sealCheckpoint ? (lastCheckpoint(this.db)?.size ?? 0) : Number.POSITIVE_INFINITY;
-    for (const note of notes) {
-      const bytes = canonicalJson({ at, kind: note.kind, body: note.body });
-      const prev = hash;
-      seq += 1;
-      hash = this.link(prev, seq, bytes);
-      this.db.insert('audit', { seq, at, kind: note.kind, bytes, prev, hash });
-      if (seq - sealed >= CHECKPOINT_EVERY) sealed = this.seal()?.size ?? sealed;
+    let end = this.next ?? this.own;
+    let sealed = this.sealing ? (lastCheckpoint(this.db)?.size ?? 0) : Number.POSITIVE_INFINITY;
+    for (const [index, { kind, body }] of notes.entries()) {
+      const isLast = index === notes.length - 1;
+      const seq = end.seq + 1;
+      const bytes = this.bytesOf(
+        { at, kind, body, ...(isLast && hasAny(digests) && { digests }) },
+        end.hash,
+        seq,
+        isLast,
+      );
+      const hash = this.link(end.hash, seq, bytes);
+      this.db.insert('audit', { seq, at, kind, bytes, prev: end.hash, hash });
+      this.next = end = { seq, hash };
+      if (isLast) this.recorded = { ...this.recorded, ...digests };
+      if (seq - sealed >= CHECKPOINT_EVERY) sealed = this.sealEnd(end)?.size ?? sealed;
     }
   }
 
-  /** Seals the current chain; undefined when the last checkpoint already covers it, or there is no signer. */
+  /** Seals the current chain; undefined when the last checkpoint covers it, there is no signer, or the database is damaged. */
   seal(): Checkpoint | undefined {
-    const { seq: size, hash: head } = this.head();
-    const last = this.sealCheckpoint && lastCheckpoint(this.db);
-    if (!this.sealCheckpoint || size <= (last?.size ?? 0)) return undefined;
-    const checkpoint = this.sealCheckpoint(last?.line, { size, head, at: this.clock.nowMs() });
+    this.flush();
+    this.demandOwnEnd();
+    return this.sealEnd(this.next ?? this.own);
+  }
+
+  committed(): void {
+    if (this.tables.isAccepting) this.strange = undefined;
+    this.own = this.next ?? this.own;
+    this.tables.committed(this.recorded);
+    this.reset();
+    if (this.hasSealed) this.sealing?.sealed();
+    this.hasSealed = false;
+  }
+
+  rolledBack(): void {
+    this.tables.rolledBack();
+    this.hasSealed = false;
+    this.reset();
+  }
+
+  /** Errors: AppError `store_edited`. */
+  demandOwnEnd(): void {
+    const { seq, hash } = headOf(this.db);
+    const own = this.next ?? this.own;
+    const isOwn = seq === own.seq && hash === own.hash;
+    const text = isOwn ? this.strange : `${seq} entries, and ${own.seq} when this process wrote last`;
+    if (text === undefined || this.tables.isAccepting) return;
+    const fault = editedFault(`the audit has ${text}`);
+    this.db.noteFault(fault);
+    throw fault;
+  }
+
+  private reset(): void {
+    this.notes = [];
+    this.next = undefined;
+    this.recorded = {};
+  }
+
+  private bytesOf(entry: object, prev: string, seq: number, isSigned: boolean): string {
+    const bytes = canonicalJson(entry);
+    const sign = isSigned ? this.sealing?.sign : undefined;
+    return sign ? `${bytes.slice(0, -1)},"signature":"${sign(prev, seq, bytes)}"}` : bytes;
+  }
+
+  private sealEnd({ seq: size, hash: head }: ChainEnd): Checkpoint | undefined {
+    const last = this.sealing && lastCheckpoint(this.db);
+    if (!this.sealing || size <= (last?.size ?? 0)) return undefined;
+    const tables = this.tables.all();
+    if (tables === undefined) return undefined;
+    const checkpoint = this.sealing.seal(last?.line, { size, head, at: this.clock.nowMs(), tables });
     insertCheckpoint(this.db, checkpoint);
     this.hasSealed = true;
     return checkpoint;
   }
+}
 
-  /** Whether a checkpoint was made since this was asked last. */
-  takeSealed(): boolean {
-    const hasSealed = this.hasSealed;
-    this.hasSealed = false;
-    return hasSealed;
-  }
+interface ChainEnd {
+  seq: number;
+  hash: string;
+}
 
-  head(): { seq: number; hash: string } {
-    return headOf(this.db);
-  }
+function hasAny(digests: TableDigests): boolean {
+  return Object.keys(digests).length > 0;
 }
 
 export function headOf(db: Db): { seq: number; hash: string } {
@@ -98,11 +191,14 @@ export async function* entriesFrom(db: Db, seq: number): AsyncIterable<AuditEntr
 
 /**
  * The digest with which the audit records that a plan was sealed or approved. The first entry counts: anybody who can write the file
- * could append a later one without breaking a link. An entry whose bytes are no JSON was tampered with, and gives no digest.
+ * could append a later one without breaking a link. An approval counts when a checkpoint covers it, if the audit has checkpoints. An entry whose
+ * bytes are no JSON was tampered with, and gives no digest.
  */
 export function auditedDigest(db: Db, kind: 'plan.sealed' | 'plan.approved', planId: string): string | undefined {
-  const sql = 'SELECT bytes FROM audit WHERE kind = ? AND instr(bytes, ?) > 0 ORDER BY seq';
-  for (const { bytes } of db.all<{ bytes: string }>(sql, kind, JSON.stringify(planId))) {
+  const sql = 'SELECT bytes FROM audit WHERE kind = ? AND seq <= ? AND instr(bytes, ?) > 0 ORDER BY seq';
+  const sealed = kind === 'plan.approved' ? lastCheckpoint(db)?.size : undefined;
+  const upTo = sealed ?? Number.MAX_SAFE_INTEGER;
+  for (const { bytes } of db.all<{ bytes: string }>(sql, kind, upTo, JSON.stringify(planId))) {
     const { plan, digest } = bodyOf(bytes);
     if (plan === planId) return typeof digest === 'string' ? digest : undefined;
   }

@@ -2,6 +2,7 @@
 // In: a file name. Out: a Db. It never retries: a busy, full, read-only or corrupt database is an AppError.
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { AppError } from '../domain/errors.ts';
 import { refuseOtherTables } from './migrate.ts';
@@ -71,8 +72,43 @@ export class Db {
     return this.guard(() => this.connection.transaction(work).deferred());
   }
 
+  /** Row by row, as values in the order of the columns. INVARIANT: the connection does nothing else meanwhile. */
+  *rows(sql: string): IterableIterator<unknown[]> {
+    const rows = this.guard(() => this.connection.prepare(sql).raw().iterate() as IterableIterator<unknown[]>);
+    for (;;) {
+      const next = this.guard(() => rows.next());
+      if (next.done) return;
+      yield next.value;
+    }
+  }
+
   exec(sql: string): void {
     this.guard(() => this.connection.exec(sql));
+  }
+
+  /** A function for the statements of this connection; it replaces an earlier one of this name. */
+  define(name: string, work: (...values: Value[]) => void): void {
+    this.connection.function(name, { varargs: true }, (...values: Value[]) => {
+      work(...values);
+      return null;
+    });
+  }
+
+  /** Reads the present state on a connection of its own, while this one goes on writing. Not for a database in memory. */
+  async elsewhere<T>(work: (snapshot: Db, giveWay: () => Promise<void>) => Promise<T>): Promise<T> {
+    const snapshot = this.guard(() => new Db(new Database(this.file, { readonly: true, timeout: 5_000 }), this.file));
+    try {
+      snapshot.exec('BEGIN');
+      return await work(snapshot, setImmediate);
+    } finally {
+      snapshot.close();
+    }
+  }
+
+  /** Remembers a fault that was not thrown by SQLite. */
+  noteFault(fault: AppError): void {
+    const meaning = meaningOf(fault);
+    if (meaning) this.watch?.failed(meaning);
   }
 
   /** Copies the current state in one step into an empty or new file, even while another process writes. */
@@ -110,8 +146,7 @@ export class Db {
     } catch (error) {
       this.hasChanged = false;
       const fault = storeError(error, this.file);
-      const meaning = fault === error ? undefined : meaningOf(fault);
-      if (meaning) this.watch?.failed(meaning);
+      if (fault instanceof AppError && fault !== error) this.noteFault(fault);
       throw fault;
     }
   }

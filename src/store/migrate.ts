@@ -1,4 +1,4 @@
-// store: brings a database to this version's tables. Migrations are files, append-only, each in its own transaction.
+// store: brings a database to this version's tables. Migrations are files, append-only, all missing ones in one transaction.
 // A database of a newer version is refused: its rows may have another meaning.
 import { readdirSync, readFileSync } from 'node:fs';
 import { AppError } from '../domain/errors.ts';
@@ -27,14 +27,22 @@ export function readMigrations(folder: URL = FOLDER): Migration[] {
     .map((name) => ({ version: Number(name.slice(0, 4)), name, sql: readFileSync(new URL(name, folder), 'utf8') }));
 }
 
-/** Applies missing migrations; safe to repeat, and safe when two processes start at once. Returns the version reached. */
-export function migrate(db: Connection, migrations: Migration[] = readMigrations()): number {
+/**
+ * Applies missing migrations, and `migrated` after them in the same transaction; safe to repeat, and safe when two processes start at
+ * once. Returns the version reached.
+ */
+export function migrate(
+  db: Connection,
+  migrations: Migration[] = readMigrations(),
+  migrated?: (from: number, to: number) => void,
+): number {
   const latest = migrations.at(-1)?.version ?? 0;
-  for (const migration of migrations) {
+  if (versionOf(db) < latest) {
     db.transaction(() => {
-      if (versionOf(db) >= migration.version) return;
-      db.exec(migration.sql);
-      db.exec(`PRAGMA user_version = ${migration.version}`);
+      const from = versionOf(db);
+      const missing = migrations.filter(({ version }) => version > from);
+      for (const { sql, version } of missing) db.exec(`${sql}; PRAGMA user_version = ${version}`);
+      if (missing.length > 0) migrated?.(from, latest);
     });
   }
   const reached = versionOf(db);
@@ -66,6 +74,6 @@ function refuseNewer(db: Connection, found: number, latest: number): void {
   );
 }
 
-function versionOf(db: Connection): number {
+export function versionOf(db: Connection): number {
   return Number(db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0);
 }

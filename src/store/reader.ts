@@ -1,4 +1,5 @@
 // store: the reading half of the port, over any connection. Reports, the HTTP endpoint and the reading commands use it.
+import type { ActingTableReader, TableDifference } from '../domain/acting-tables.ts';
 import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { AuditReader } from '../domain/audit-store.ts';
 import type { CheckpointReader } from '../domain/checkpoint.ts';
@@ -20,6 +21,7 @@ import type { Baseline, Coverage } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { DecisionQuery, OpenState, RunRecord } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
+import { tableDifferences } from './acting-tables.ts';
 import { auditedDigest, entriesFrom, entryOfRow, headOf } from './audit-log.ts';
 import { rowByPrefix } from './by-prefix.ts';
 import { decisionsOn } from './by-target.ts';
@@ -30,17 +32,24 @@ import { eventsFrom, readCoverage } from './event-log.ts';
 import { readOpenState } from './open-state.ts';
 import { readAcceptances, readExemption, readExemptions, readStop } from './operator.ts';
 import { readNotifications } from './outbox.ts';
+import type { IsOwnEntry } from './recorded-digests.ts';
 import { claimOfRow, decisionOfRow, episodeOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
 import { storedJson } from './stored-json.ts';
 import { readTokens } from './token-table.ts';
 
 type Value = string | number;
 
-export class SqliteReader implements RecordReader, AuditReader, PullReader, OpenStateReader, CheckpointReader {
+export class SqliteReader
+  implements RecordReader, AuditReader, PullReader, OpenStateReader, CheckpointReader, ActingTableReader
+{
   constructor(
     protected readonly db: Db,
     protected readonly clock: Clock,
   ) {}
+
+  async tableDifferences(isOwn?: IsOwnEntry): Promise<readonly TableDifference[]> {
+    return tableDifferences(this.db, isOwn);
+  }
 
   async address(): Promise<string | undefined> {
     return this.db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'address'")?.value;

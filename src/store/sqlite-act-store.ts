@@ -9,15 +9,17 @@ import type {
   TransitionEffects,
   WithdrawnIntent,
 } from '../domain/act-store.ts';
+import { differencesText, type TableDifference } from '../domain/acting-tables.ts';
 import type { ActionName } from '../domain/action.ts';
 import type { LinkEntry } from '../domain/audit-entry.ts';
-import type { SealCheckpoint } from '../domain/checkpoint.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { Episode } from '../domain/episode.ts';
+import type { AppError } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { ResolveStore } from '../domain/operator-store.ts';
 import type { Clock } from '../domain/ports.ts';
-import { AuditLog } from './audit-log.ts';
+import { ActingTables } from './acting-tables.ts';
+import { AuditLog, type Sealing } from './audit-log.ts';
 import { attemptsSince, episodesInForce, episodesThatSaw, intentsOn, openClaimsOn, saveEpisode } from './by-target.ts';
 import { saveClockAgreement } from './clock-agreement.ts';
 import type { Db } from './database.ts';
@@ -25,19 +27,33 @@ import { markSent, reopen, resolve, settle, withdraw } from './intent-log.ts';
 import { addNotification } from './outbox.ts';
 import { SqliteReader } from './reader.ts';
 import { rowOfClaim } from './rows.ts';
+import { editedFault } from './store-fault.ts';
 
 export class SqliteActStore extends SqliteReader implements ActStore, ResolveStore {
   protected readonly audits: AuditLog;
+  protected readonly tables: ActingTables;
 
+  /**
+   * Without `sealing` there are neither checkpoints nor signatures. A database that differs from its record is opened all the same,
+   * and its fault is noted.
+   */
   constructor(
     db: Db,
     link: LinkEntry,
     clock: Clock,
-    /** Without it there are no checkpoints. `sealed` is called after a commit that made one. */
-    private readonly sealing?: { seal: SealCheckpoint; sealed(): void },
+    private readonly sealing?: Sealing,
   ) {
     super(db, clock);
-    this.audits = new AuditLog(db, link, clock, sealing?.seal);
+    this.tables = new ActingTables(db);
+    this.audits = new AuditLog(db, this.tables, link, clock, sealing);
+    const differences = this.tables.differences();
+    if (differences.length > 0) this.edited(differences);
+  }
+
+  async demandIntact(): Promise<void> {
+    this.audits.demandOwnEnd();
+    const differences = await this.tableDifferences(this.sealing?.isOwn);
+    if (differences.length > 0) throw this.edited(differences);
   }
 
   async markSent(sent: SentIntent): Promise<void> {
@@ -104,11 +120,26 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
     return new Map(rows.map(({ action, n }) => [action, Number(n)]));
   }
 
-  /** One unit of work. A checkpoint that it made is written outside as soon as it is committed. */
+  private edited(differences: readonly TableDifference[]): AppError {
+    const fault = editedFault(differencesText(differences));
+    this.db.noteFault(fault);
+    return fault;
+  }
+
+  /** One unit of work: the change and its audit entries. */
   protected unit<T>(work: () => T): T {
-    const answer = this.db.transaction(work);
-    if (this.audits.takeSealed()) this.sealing?.sealed();
-    return answer;
+    try {
+      const answer = this.db.transaction(() => {
+        const result = work();
+        this.audits.flush();
+        return result;
+      });
+      this.audits.committed();
+      return answer;
+    } catch (error) {
+      this.audits.rolledBack();
+      throw error;
+    }
   }
 
   protected saveEpisodes(episodes: Episode[]): void {

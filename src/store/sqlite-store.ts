@@ -136,6 +136,7 @@ export class SqliteStore
       }
       if (plan.status === 'rejected') for (const intent of plan.intents) suppressIntent(this.db, intent, plan.id);
       this.audits.append(notes);
+      if (plan.status === 'approved') this.audits.seal();
     });
   }
 
@@ -200,6 +201,7 @@ export class SqliteStore
     this.unit(() => {
       saveStop(this.db, stop);
       this.audits.append(notes);
+      if (stop === undefined) this.audits.seal();
     });
   }
 
@@ -216,6 +218,7 @@ export class SqliteStore
       this.saveEpisodes(episodes);
       this.saveClaims(claims);
       this.audits.append(notes);
+      this.audits.seal();
     });
   }
 

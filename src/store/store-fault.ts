@@ -13,6 +13,7 @@ const TEXTS: Record<StoreFaultKind, string> = {
   read_only:
     'it cannot be written: check the owner and mode of the file and its folder, and whether the disk is read-only',
   corrupt: 'it is damaged or not a database: restore a backup',
+  edited: 'it was changed beside the engine: `trustward audit verify` says where',
   io: 'the disk does not answer as it should: check it, its quota and the limit on the size of files',
 };
 
@@ -23,6 +24,13 @@ const KINDS: [RegExp, StoreFaultKind][] = [
   [/^SQLITE_CORRUPT|^SQLITE_NOTADB/, 'corrupt'],
   [/^SQLITE_IOERR|^EIO|^EDQUOT|^EFBIG/, 'io'],
 ];
+
+/** `what`: what differs from the record, for anybody. */
+export function editedFault(what: string): AppError {
+  const remedy = 'nothing is called until `trustward audit accept-tables --reason …`';
+  const message = `the database was changed beside the engine: ${what}; ${remedy}`;
+  return new AppError('store_edited', message, { detail: 'edited' satisfies StoreFaultKind });
+}
 
 const CODES: Partial<Record<StoreFaultKind, ErrorCode>> = { busy: 'store_locked', corrupt: 'store_damaged' };
 
@@ -43,7 +51,7 @@ export function storeError(error: unknown, file: string): unknown {
 export function meaningOf(error: unknown): Meaning | undefined {
   if (!(error instanceof AppError) || !error.code.startsWith('store_')) return undefined;
   const kind = error.detail as StoreFaultKind | undefined;
-  return kind && { kind, text: TEXTS[kind] };
+  return kind && { kind, text: kind === 'edited' ? error.message : TEXTS[kind] };
 }
 
 function codeOf(error: unknown): string {

@@ -1,7 +1,7 @@
 // store: remembers the last failure of the database until it can be written again. In: each failure, and each committed change.
 // Out: the current fault; one line in the log when it begins and one when it is over.
 import type { Clock, Log } from '../domain/ports.ts';
-import type { StoreFault } from '../domain/store-fault.ts';
+import { isLasting, type StoreFault } from '../domain/store-fault.ts';
 import { isoTime } from '../domain/time-text.ts';
 
 /** The events that a connection reports. */
@@ -25,14 +25,13 @@ export class StoreHealth implements StoreWatch {
 
   failed({ kind, text }: Pick<StoreFault, 'kind' | 'text'>): void {
     const before = this.current;
-    if (before?.kind === kind || before?.kind === 'corrupt') return;
+    if (before?.kind === kind || (before && isLasting(before))) return;
     this.current = { kind, text, since: before?.since ?? this.clock.nowMs() };
     this.log.error({ kind }, `the database fails: ${text}`);
   }
 
-  /** INVARIANT: damage does not repair itself: a successful write to another page does not end it. */
   wrote(): void {
-    if (!this.current || this.current.kind === 'corrupt') return;
+    if (!this.current || isLasting(this.current)) return;
     const { kind, since } = this.current;
     this.current = undefined;
     this.log.warn({ kind }, `the database can be written again; it could not since ${isoTime(since)}`);

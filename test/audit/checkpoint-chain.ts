@@ -3,10 +3,11 @@ import { appendFileSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { linkEntry } from '../../src/audit/chain.ts';
-import { sealWith } from '../../src/audit/checkpoint.ts';
+
 import { CheckpointFile, checkpointFileOf } from '../../src/audit/checkpoint-file.ts';
 import { type FileCheckpointer, openCheckpointer } from '../../src/audit/checkpointer.ts';
-import { loadOrCreateKey } from '../../src/audit/signing-key.ts';
+import { signingWith } from '../../src/audit/sealing.ts';
+import { loadOrCreateKey, publicKeyFileOf, readPublicKeys } from '../../src/audit/signing-key.ts';
 import { auditSourcesOf } from '../../src/audit/sources.ts';
 import type { AuditCheck } from '../../src/audit/verdict.ts';
 import { verifyAudit } from '../../src/audit/verify.ts';
@@ -65,8 +66,10 @@ export class ChainFolder {
     const note = (_: object, message: string) => void logged.push(message);
     const log: Log = { debug: note, info: note, warn: note, error: note };
     let checkpointer: FileCheckpointer | undefined;
-    const seal = sealWith(loadOrCreateKey(this.file, hasSigned));
-    const store = new SqliteStore(db, linkEntry, this.clock, { seal, sealed: () => void checkpointer?.publish() });
+    const key = loadOrCreateKey(this.file, hasSigned);
+    const signing = signingWith(key, readPublicKeys(publicKeyFileOf(this.file)));
+    const sealed = () => void checkpointer?.publish();
+    const store = new SqliteStore(db, linkEntry, this.clock, { ...signing, sealed });
     checkpointer = await openCheckpointer({ store, file, clock: this.clock, log });
     const published = checkpointer;
     const close = async () => {

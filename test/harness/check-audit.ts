@@ -1,7 +1,8 @@
 // harness: judges the record at the end: the chain, the checkpoints in the database and outside, and that they agree.
 
-import { verifyChain } from '../../src/audit/chain.ts';
+import { isSignedBy } from '../../src/audit/entry-signature.ts';
 import { verifyAudit } from '../../src/audit/verify.ts';
+import { differencesText } from '../../src/domain/acting-tables.ts';
 import type { Db } from '../../src/store/database.ts';
 import { SqliteReader } from '../../src/store/reader.ts';
 import type { Checker } from './checker.ts';
@@ -9,17 +10,17 @@ import { PUBLIC_KEYS, type SimCheckpointFile } from './checkpoints.ts';
 
 export async function checkAudit(checker: Checker, db: Db, file: SimCheckpointFile | undefined): Promise<void> {
   const reader = new SqliteReader(db, checker.clock);
-  const { ok, bad } = file
-    ? await verifyAudit({
-        headSeq: async () => (await reader.auditHead()).seq,
-        entries: () => reader.auditFrom(1),
-        tableLines: () => reader.checkpointLines(),
-        fileLines: () => file.lines(),
-        fileName: file.name,
-        hasKey: () => true,
-        keys: () => PUBLIC_KEYS,
-        pause: async () => {},
-      })
-    : await verifyChain(reader.auditFrom(1));
-  if (!ok) checker.report('broken_chain', `entry ${bad?.seq}: ${bad?.reason}`);
+  const { bad, tables } = await verifyAudit({
+    headSeq: async () => (await reader.auditHead()).seq,
+    entries: () => reader.auditFrom(1),
+    tableLines: async () => (file ? reader.checkpointLines() : undefined),
+    fileLines: () => file?.lines(),
+    fileName: file?.name ?? '',
+    hasKey: () => file !== undefined,
+    keys: () => PUBLIC_KEYS,
+    tableDifferences: () => reader.tableDifferences(file && ((entry) => isSignedBy(PUBLIC_KEYS, entry))),
+    pause: async () => {},
+  });
+  if (bad) checker.report('broken_chain', `entry ${bad.seq}: ${bad.reason}`);
+  if (tables.length > 0) checker.report('broken_chain', differencesText(tables));
 }

@@ -1,8 +1,9 @@
 // harness: the file of checkpoints outside the database, in memory: it outlives every crash, and a crash may come before a line is
 // written, in the middle of it, or after it. In: lines. Out: the lines that are whole.
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { keyIdOf, sealWith } from '../../src/audit/checkpoint.ts';
+import { keyIdOf } from '../../src/audit/checkpoint.ts';
 import { CheckpointFile } from '../../src/audit/checkpoint-file.ts';
+import { signingWith } from '../../src/audit/sealing.ts';
 import type { Life } from '../support/crash.ts';
 
 /** Always the same, so that equal seeds sign equal bytes: an Ed25519 key in PKCS #8. */
@@ -11,8 +12,8 @@ const KEY = createPrivateKey({
   format: 'der',
   type: 'pkcs8',
 });
-export const seal = sealWith(KEY);
 export const PUBLIC_KEYS = new Map([[keyIdOf(KEY), createPublicKey(KEY)]]);
+export const signing = signingWith(KEY, PUBLIC_KEYS);
 
 export class SimCheckpointFile extends CheckpointFile {
   /** Undefined: there is no file yet. */

@@ -16,7 +16,8 @@ import type { SimClock } from './sim-clock.ts';
 import type { World } from './world.ts';
 
 export interface PeopleParts {
-  store: EngineStore;
+  /** The one writer at this moment. */
+  readonly store: EngineStore;
   clock: SimClock;
   ids: Ids;
   dice: Dice;

@@ -16,7 +16,7 @@ import type { Db } from '../../src/store/database.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { steadyTime } from '../../src/system/steady-time.ts';
 import { type Life, mortal } from '../support/crash.ts';
-import { type SimCheckpointFile, seal } from './checkpoints.ts';
+import { type SimCheckpointFile, signing } from './checkpoints.ts';
 import { type PlantedBug, sickActions, sickApi, sickRules, sickSettings, sickStore } from './planted-bugs.ts';
 import { keptClocks, sickFile, sickRestore, sickTime } from './planted-operator-bugs.ts';
 import { type Profile, QUIET_MS, REREAD_MS } from './profile.ts';
@@ -32,6 +32,8 @@ export interface Surroundings {
   bug: PlantedBug | undefined;
   /** Called after each commit. */
   onCommit(): void;
+  /** The writer of this life: what people say goes through it, as through the daemon. */
+  opened(store: SqliteStore): void;
   rules(): readonly LoadedRule[];
 }
 
@@ -41,8 +43,10 @@ const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: ()
 export async function startProcess(around: Surroundings, life: Life, daemonMode: Mode): Promise<Engine> {
   const { db, clock, profile, bug, checkpoints } = around;
   let checkpointer: FileCheckpointer | undefined;
-  const sealing = checkpoints && { seal, sealed: () => void checkpointer?.publish() };
-  const store = mortal(watched(new SqliteStore(db, linkEntry, clock, sealing), around.onCommit), life);
+  const sealing = checkpoints && { ...signing, sealed: () => void checkpointer?.publish() };
+  const writer = watched(new SqliteStore(db, linkEntry, clock, sealing), around.onCommit);
+  around.opened(writer);
+  const store = mortal(writer, life);
   if (checkpoints) {
     checkpoints.life = life;
     checkpointer = await openCheckpointer({
@@ -89,11 +93,6 @@ function activeRules({ rules, bug }: Surroundings): () => ActiveRules {
 
 function hashOf(rules: readonly LoadedRule[]): string {
   return rules.map((rule) => `${rule.hash} ${rule.mode}`).join(' ');
-}
-
-/** A store that reports its commits. */
-export function watchedStore(db: Db, clock: SimClock, onCommit: () => void): SqliteStore {
-  return watched(new SqliteStore(db, linkEntry, clock), onCommit);
 }
 
 const WRITING = [

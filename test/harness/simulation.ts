@@ -5,6 +5,7 @@ import { AppError, lineOf } from '../../src/domain/errors.ts';
 import type { Mode } from '../../src/domain/mode.ts';
 import type { Engine } from '../../src/run/engine.ts';
 import type { Db } from '../../src/store/database.ts';
+import type { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { Crash, Life } from '../support/crash.ts';
 import { copyOf, freshDatabase } from '../support/memory-database.ts';
 import { checkAudit } from './check-audit.ts';
@@ -19,7 +20,7 @@ import { type Asking, type OperationName, operate } from './operations.ts';
 import { People } from './people.ts';
 import type { PlantedBug } from './planted-bugs.ts';
 import { SimPlatform } from './platform.ts';
-import { type Surroundings, startProcess, watchedStore } from './process.ts';
+import { type Surroundings, startProcess } from './process.ts';
 import { drawProfile, type Profile, type Without } from './profile.ts';
 import { goOnWithCopy } from './restored.ts';
 import { rulesOf } from './rules.ts';
@@ -80,6 +81,8 @@ class Simulation {
   private lastId = 0;
   private life = new Life(undefined);
   private engine: Engine | undefined;
+  /** Of the newest life; one writer at a time has the database. */
+  private writer: SqliteStore | undefined;
   private crashCount = 0;
   private steps = 0;
   private isCalm = false;
@@ -102,8 +105,11 @@ class Simulation {
     if (this.machine.chance(0.25)) this.clock.boot = '';
     if (!profile.people) return;
     this.checkpoints = new SimCheckpointFile();
+    const writer = () => this.writer as SqliteStore;
     this.people = new People({
-      store: watchedStore(this.db, this.clock, () => this.checker.onCommit()),
+      get store() {
+        return writer();
+      },
       clock: this.clock,
       ids: { next: () => this.nextId() },
       dice: this.peopleDice,
@@ -212,6 +218,9 @@ class Simulation {
       checkpoints,
       bug: this.options.bug,
       onCommit: () => checker.onCommit(),
+      opened: (store) => {
+        this.writer = store;
+      },
       rules: () => shelf.current,
     };
   }
@@ -271,7 +280,8 @@ class Simulation {
   private async restore(): Promise<void> {
     const { copy, checkpoints, db, world, checker, platform, clock, profile, crashes } = this;
     if (!copy || !checkpoints) return;
-    const start = (life: Life) => startProcess({ ...this.surroundings(copy), onCommit: () => {} }, life, 'enforce');
+    const start = (life: Life) =>
+      startProcess({ ...this.surroundings(copy), onCommit: () => {}, opened: () => {} }, life, 'enforce');
     const run = async (engine: Engine, judge: Checker) => {
       await engine.store.abortStaleRuns(clock.nowMs());
       await operate({ ...this.asking(), checker: judge }, engine, 'enforce').catch((error) => this.takeError(error));

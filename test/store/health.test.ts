@@ -168,6 +168,7 @@ describe('a database that is damaged', () => {
       fileName: '',
       hasKey: () => false,
       keys: () => new Map(),
+      tableDifferences: async () => [],
       pause: async () => {},
     });
     expect(check.ok).toBe(false);

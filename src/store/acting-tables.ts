@@ -1,0 +1,236 @@
+// store: the tables that acting rests on, and their digests. Triggers of the writer's own connection follow every change of a row, so
+// a row that another connection changed differs from what the audit records. In: a connection. Out: digests for audit entries and
+// checkpoints, and the tables that differ from the record. It never repairs.
+import type { TableDifference, TableDigests } from '../domain/acting-tables.ts';
+import { AppError } from '../domain/errors.ts';
+import type { Db } from './database.ts';
+import { type IsOwnEntry, recordedDigests, strangeEnd } from './recorded-digests.ts';
+import { RowSum } from './row-sum.ts';
+
+/** Each with the columns that decide nothing and are written without an audit entry. */
+const TABLES: Readonly<Record<string, readonly string[]>> = {
+  acceptances: [],
+  attempt_counts: [],
+  attempts: [],
+  baselines: [],
+  claims: [],
+  endpoint_tokens: ['used_at'],
+  episode_seen: [],
+  episodes: [],
+  exemptions: [],
+  intent_episodes: [],
+  intents: [],
+  plans: [],
+  rejected_intents: [],
+  stop_switch: [],
+};
+
+const EMPTY = new RowSum().digest();
+
+/** The digests of one writer. INVARIANT: nobody else writes while it lives, and it is told how every transaction ended. */
+export class ActingTables {
+  private readonly sums: Map<string, RowSum>;
+  /** Undefined in a damaged database: what it records cannot be read, and is not to be replaced. */
+  private readonly recorded: Map<string, string> | undefined;
+  /** Tables with rows that no entry has recorded yet, as after an upgrade. */
+  private readonly due: Set<string>;
+  private differing: readonly TableDifference[];
+  /** Of the present transaction. */
+  private changed = new Map<string, RowSum>();
+  isAccepting = false;
+
+  /** `migrated`: the tables have just got another form; these of them differed before. */
+  constructor(db: Db, migrated?: readonly TableDifference[]) {
+    const read = readTables(db);
+    this.sums = read?.sums ?? new Map(Object.keys(TABLES).map((table) => [table, new RowSum()]));
+    this.recorded = read && new Map(Object.entries(read.recorded));
+    this.differing = migrated ?? read?.differing ?? UNREADABLE;
+    const isDue = ([table, sum]: [string, RowSum]) =>
+      (migrated || !this.recorded?.has(table)) && sum.digest() !== EMPTY;
+    this.due = new Set([...this.sums].filter(isDue).map(([table]) => table));
+    follow(db, (table, row, isAdded) => this.note(table, row, isAdded));
+  }
+
+  /** Tables whose rows were not those of the record at the start. */
+  differences(): readonly TableDifference[] {
+    return this.differing;
+  }
+
+  hasChanged(): boolean {
+    return this.changed.size > 0;
+  }
+
+  /**
+   * What the last entry of this transaction records. A table that differs is not in it: the difference stays until a person
+   * accepts it.
+   */
+  toRecord(): TableDigests {
+    const differing = new Set(this.isAccepting ? [] : this.differing.map(({ table }) => table));
+    const accepted = this.isAccepting ? this.differing.map(({ table }) => table) : [];
+    const tables = new Set([...this.due, ...this.changed.keys(), ...accepted]);
+    return digestsOf([...tables].filter((table) => !differing.has(table)).map((table) => [table, this.sumOf(table)]));
+  }
+
+  /** What a checkpoint records: every table. Undefined: the record cannot be read, so nothing can be sealed. */
+  all(): TableDigests | undefined {
+    return this.recorded && sorted([...this.recorded, ...Object.entries(this.toRecord())]);
+  }
+
+  /** A person accepts the rows as they are: this transaction records them. */
+  accept(): void {
+    this.isAccepting = true;
+  }
+
+  committed(recorded: TableDigests): void {
+    for (const [table, digest] of Object.entries(recorded)) {
+      this.recorded?.set(table, digest);
+      this.due.delete(table);
+    }
+    for (const [table, sum] of this.changed) this.sums.set(table, sum);
+    if (this.isAccepting) this.differing = [];
+    this.rolledBack();
+  }
+
+  rolledBack(): void {
+    this.changed = new Map();
+    this.isAccepting = false;
+  }
+
+  private sumOf(table: string): RowSum {
+    return this.changed.get(table) ?? (this.sums.get(table) as RowSum);
+  }
+
+  private note(table: string, row: string, isAdded: boolean): void {
+    const sum = this.changed.get(table) ?? (this.sums.get(table) as RowSum).copy();
+    this.changed.set(table, sum);
+    if (isAdded) sum.add(row);
+    else sum.remove(row);
+  }
+}
+
+interface ReadTables {
+  sums: Map<string, RowSum>;
+  recorded: TableDigests;
+  differing: TableDifference[];
+}
+
+const UNREADABLE = Object.keys(TABLES).map((table) => ({ table, text: 'rows that cannot be read' }));
+
+/** Undefined when the database is damaged there: its connection has noted the fault. */
+function readTables(db: Db): ReadTables | undefined {
+  try {
+    const recorded = recordedDigests(db);
+    const sums = drained(sumsOf(db));
+    return { sums, recorded, differing: differencesOf(sums, recorded) };
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'store_damaged') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The tables that differ from the record, in one state of the database; of a file on a connection of its own, which gives way.
+ * Errors: AppError `store_failed`, `store_damaged`.
+ */
+export async function tableDifferences(db: Db, isOwn: IsOwnEntry | undefined): Promise<readonly TableDifference[]> {
+  if (db.file === ':memory:') return withEnd(differencesNow(db), strangeEnd(db, isOwn));
+  return db.elsewhere(async (snapshot, giveWay) => {
+    const recorded = recordedDigests(snapshot);
+    const end = strangeEnd(snapshot, isOwn);
+    const walk = sumsOf(snapshot);
+    for (let step = walk.next(); ; step = walk.next()) {
+      if (step.done) return withEnd(differencesOf(step.value, recorded), end);
+      await giveWay();
+    }
+  });
+}
+
+/** The same at once, without giving way. */
+export function differencesNow(db: Db): readonly TableDifference[] {
+  return readTables(db)?.differing ?? UNREADABLE;
+}
+
+/** An unrecorded table does not differ: an older version did not record it. */
+function differencesOf(sums: ReadonlyMap<string, RowSum>, recorded: TableDigests): TableDifference[] {
+  return [...sums].flatMap(([table, sum]) => {
+    const [was, is] = [recorded[table], sum.digest()];
+    return was === undefined || was === is ? [] : [{ table, text: differenceText(rowsOf(is), rowsOf(was)) }];
+  });
+}
+
+function withEnd(tables: readonly TableDifference[], end: string | undefined): readonly TableDifference[] {
+  return end === undefined ? tables : [{ table: 'audit', text: end }, ...tables];
+}
+
+function differenceText(is: number, was: number): string {
+  const rows = `${is} row${is === 1 ? '' : 's'}`;
+  return is === was ? `${rows} as the audit records, with other contents` : `${rows}, and the audit records ${was}`;
+}
+
+function rowsOf(digest: string): number {
+  return Number(digest.split(':')[0]);
+}
+
+function digestsOf(sums: readonly (readonly [string, RowSum])[]): TableDigests {
+  return sorted(sums.map(([table, sum]) => [table, sum.digest()]));
+}
+
+function sorted(digests: readonly (readonly [string, string])[]): TableDigests {
+  return Object.fromEntries([...new Map(digests)].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+const ROWS_AT_ONCE = 500;
+
+/** Reads all rows; yields now and then. Tables that an older version does not have are left out. */
+function* sumsOf(db: Db): Generator<void, Map<string, RowSum>> {
+  const sums = new Map<string, RowSum>();
+  for (const [table, columns] of followed(db)) {
+    const sum = new RowSum();
+    let rows = 0;
+    for (const values of db.rows(`SELECT ${columns.join(', ')} FROM ${table}`)) {
+      sum.add(rowText(table, values));
+      rows += 1;
+      if (rows % ROWS_AT_ONCE === 0) yield;
+    }
+    sums.set(table, sum);
+  }
+  return sums;
+}
+
+function drained<T>(walk: Generator<void, T>): T {
+  for (let step = walk.next(); ; step = walk.next()) if (step.done) return step.value;
+}
+
+function followed(db: Db): [table: string, columns: string[]][] {
+  return Object.entries(TABLES).flatMap(([table, left]): [string, string[]][] => {
+    const columns = db.all<{ name: string }>(`SELECT name FROM pragma_table_info('${table}') ORDER BY name`);
+    const names = columns.map(({ name }) => name).filter((name) => !left.includes(name));
+    return names.length === 0 ? [] : [[table, names]];
+  });
+}
+
+function rowText(table: string, values: readonly unknown[]): string {
+  return JSON.stringify([table, ...values]);
+}
+
+const FUNCTION = 'trustward_row_changed';
+
+/**
+ * INVARIANT: triggers of the connection alone (TEMP): the database itself is not changed, and no other connection runs them.
+ * A later follower of the same connection replaces the earlier one.
+ */
+function follow(db: Db, changed: (table: string, row: string, isAdded: boolean) => void): void {
+  db.define(FUNCTION, (table, isAdded, ...values) =>
+    changed(table as string, rowText(table as string, values), isAdded === 1),
+  );
+  for (const [table, columns] of followed(db)) {
+    const call = (row: 'NEW' | 'OLD') =>
+      `SELECT ${FUNCTION}('${table}', ${row === 'NEW' ? 1 : 0}, ${columns.map((name) => `${row}.${name}`).join(', ')});`;
+    const trigger = (event: string, calls: string) =>
+      db.exec(`CREATE TEMP TRIGGER IF NOT EXISTS follow_${event.slice(0, 6).toLowerCase()}_${table}
+        AFTER ${event} ON main.${table} BEGIN ${calls} END`);
+    trigger('INSERT', call('NEW'));
+    trigger('DELETE', call('OLD'));
+    trigger(`UPDATE OF ${columns.join(', ')}`, `${call('OLD')} ${call('NEW')}`);
+  }
+}
