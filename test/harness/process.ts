@@ -43,8 +43,7 @@ const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: ()
 export async function startProcess(around: Surroundings, life: Life, daemonMode: Mode): Promise<Engine> {
   const { db, clock, profile, bug, checkpoints } = around;
   let checkpointer: FileCheckpointer | undefined;
-  const sealing = checkpoints && { ...signing, sealed: () => void checkpointer?.publish() };
-  const writer = watched(new SqliteStore(db, linkEntry, clock, sealing), around.onCommit);
+  const writer = openWriter(around, () => void checkpointer?.publish());
   around.opened(writer);
   const store = mortal(writer, life);
   if (checkpoints) {
@@ -76,6 +75,11 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
     signal: new AbortController().signal,
     feed: { primed: new WeakSet(), triedMs: 0 },
   };
+}
+
+/** The one writer of a database; it reports its commits. */
+export function openWriter({ checkpoints, db, clock, onCommit }: Surroundings, sealed = () => {}): SqliteStore {
+  return watched(new SqliteStore(db, linkEntry, clock, checkpoints && { ...signing, sealed }), onCommit);
 }
 
 /** The rules as they are whenever the engine asks; compiled once for each set in a life. */

@@ -20,7 +20,7 @@ import { type Asking, type OperationName, operate } from './operations.ts';
 import { People } from './people.ts';
 import type { PlantedBug } from './planted-bugs.ts';
 import { SimPlatform } from './platform.ts';
-import { type Surroundings, startProcess } from './process.ts';
+import { openWriter, type Surroundings, startProcess } from './process.ts';
 import { drawProfile, type Profile, type Without } from './profile.ts';
 import { goOnWithCopy } from './restored.ts';
 import { rulesOf } from './rules.ts';
@@ -105,11 +105,9 @@ class Simulation {
     if (this.machine.chance(0.25)) this.clock.boot = '';
     if (!profile.people) return;
     this.checkpoints = new SimCheckpointFile();
-    const writer = () => this.writer as SqliteStore;
+    this.writer = openWriter(this.surroundings(this.db));
     this.people = new People({
-      get store() {
-        return writer();
-      },
+      store: always(() => this.writer as SqliteStore),
       clock: this.clock,
       ids: { next: () => this.nextId() },
       dice: this.peopleDice,
@@ -288,6 +286,15 @@ class Simulation {
     };
     await goOnWithCopy({ copy, db, checkpoints, world, checker, platform, clock, profile, dice: crashes, start, run });
   }
+}
+
+/** The newest store whenever one of its methods is called: a command goes through the daemon that lives then. */
+function always(newest: () => SqliteStore): SqliteStore {
+  const methodOf =
+    (_: object, name: string | symbol) =>
+    (...given: unknown[]) =>
+      (Reflect.get(newest(), name) as (...given: unknown[]) => unknown).apply(newest(), given);
+  return new Proxy(newest(), { get: methodOf });
 }
 
 /** Why a run or an operator command may be refused. */
