@@ -79,6 +79,7 @@ module.exports = {
     only('croner-lives-in-schedule', 'croner', 'schedule'),
     only('undici-lives-in-the-client', 'undici', 'management/client'),
     only('json-logic-lives-in-evaluate', 'json-logic-js', 'evaluate'),
+    only('ipaddr-lives-in-notify', 'ipaddr\\.js', 'notify'),
     only('commander-lives-in-commands', 'commander', 'commands'),
   ],
   options: {
