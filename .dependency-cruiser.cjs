@@ -49,7 +49,7 @@ module.exports = {
       name: 'console-shares-only-the-contract',
       severity: 'error',
       from: { path: '^src/console/' },
-      to: { path: '^src/(?!console/|management/contract|domain/(errors|ports|time-text)\\.ts)' },
+      to: { path: '^src/(?!console/|management/contract|domain/(errors|hosts|ports|time-text)\\.ts)' },
     },
     {
       name: 'engine-never-sees-the-console',

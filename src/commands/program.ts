@@ -199,6 +199,7 @@ function addConsole(program: Command, io: Io, bind: Bind): void {
     .command('console')
     .description('run the reference server of the Management API')
     .option('--listen <host:port>', 'where it listens', '127.0.0.1:8081')
+    .option('--allowed-hosts <names>', 'other host names of the server, separated by commas')
     .option('--db <file>', 'its database', 'data/console.db')
     .option('--seed <n>', 'make an organization; the same number gives the same one')
     .option('--devices <n>', 'how many devices')

@@ -10,13 +10,19 @@ export interface HostPolicy {
   allowed: readonly string[];
 }
 
-export type HostRefusal = { kind: 'malformed' } | { kind: 'foreign'; name: string };
+type HostRefusal = { kind: 'malformed' } | { kind: 'foreign'; name: string };
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '::1']);
 const ANY_ADDRESS = new Set(['0.0.0.0', '::', '']);
 
-/** @param host `name`, `name:port` or `[::1]:port`. Undefined when it is one of ours. */
-export function refuseHost(host: string, policy: HostPolicy): HostRefusal | undefined {
+/** A request names its host in the header, and in its URL when that is whole: undefined when both are ours. */
+export function refuseHost(request: { header: string | undefined; url: string }, policy: HostPolicy) {
+  const inUrl = URL.parse(request.url)?.host ?? '';
+  return refuseName(request.header ?? inUrl, policy) ?? refuseName(inUrl, policy);
+}
+
+/** @param host `name`, `name:port` or `[::1]:port`. */
+function refuseName(host: string, policy: HostPolicy): HostRefusal | undefined {
   const name = hostName(host);
   if (name === undefined) return { kind: 'malformed' };
   return isOurs(name, policy) ? undefined : { kind: 'foreign', name };

@@ -38,9 +38,7 @@ export function createHttpApp(deps: HttpDeps): Hono<Env> {
     logRequest(deps, context, deps.clock.monotonicMs() - startedMs);
   });
   app.use(async (context, next) => {
-    // Two, when the request names a whole URL.
-    const named = URL.parse(context.req.url)?.host ?? '';
-    for (const host of [context.req.header('host') ?? named, named]) demandHost(host, deps.hosts);
+    demandHost(context, deps.hosts);
     await next();
   });
   app.use('/api/*', async (context, next) => {
