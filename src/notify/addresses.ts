@@ -8,7 +8,7 @@ import { AppError } from '../domain/errors.ts';
 /** The only public addresses of IPv6. All others are special, or not given to anyone. */
 const PUBLIC_V6 = ipaddr.IPv6.parseCIDR('2000::/3');
 /** `::1.2.3.4` is not mapped, but the library reads it as if it were. */
-const COMPATIBLE = /^::\d+\./;
+const COMPATIBLE = /^::[^:]+\./;
 /** A gateway passes these on to the IPv4 address in their last four bytes. */
 const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 
