@@ -27,7 +27,7 @@ const DRAIN_MS = 5_000;
 /** Errors: AppError `port_busy` when the address is taken, `config` when it cannot be used at all. */
 export async function listen(app: Hono<Env>, at: { host: string; port: number }): Promise<Listening> {
   const server = createHttpServer(SERVER_OPTIONS);
-  answerMalformed(server);
+  const cutOffMalformed = answerMalformed(server);
   server.on(
     'request',
     getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler: responseWithoutApp }),
@@ -36,7 +36,10 @@ export async function listen(app: Hono<Env>, at: { host: string; port: number })
     server.once('error', (error: NodeJS.ErrnoException) => reject(refusal(error, at)));
     server.listen(at.port, at.host, resolve);
   });
-  return { url: urlOf(server.address() as AddressInfo), close: (drainMs = DRAIN_MS) => close(server, drainMs) };
+  return {
+    url: urlOf(server.address() as AddressInfo),
+    close: (drainMs = DRAIN_MS) => close(server, drainMs, cutOffMalformed),
+  };
 }
 
 /** Whether the address is free now. Errors: as `listen`. */
@@ -52,9 +55,12 @@ function urlOf({ address, family, port }: AddressInfo): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
 
-function close(server: Server, drainMs: number): Promise<void> {
+function close(server: Server, drainMs: number, cutOffMalformed: () => void): Promise<void> {
   return new Promise((resolve) => {
-    const cutOff = setTimeout(() => server.closeAllConnections(), drainMs);
+    const cutOff = setTimeout(() => {
+      server.closeAllConnections();
+      cutOffMalformed();
+    }, drainMs);
     server.close(() => {
       clearTimeout(cutOff);
       resolve();

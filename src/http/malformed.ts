@@ -1,7 +1,6 @@
 // http: what is no request that the app could answer: bytes that are not HTTP, headers that are too large or too slow,
 // CONNECT. In: a server before it listens. Out: each gets a problem document with the headers of all other answers, and
 // its connection is closed. It must never cut off, or answer instead of, a request that came whole.
-import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { RequestError } from '@hono/node-server';
@@ -52,19 +51,32 @@ export function responseWithoutApp(error: unknown): Response {
   return problemResponse(error instanceof RequestError ? UNADDRESSED : UNFORESEEN);
 }
 
-export function answerMalformed(server: Server): void {
+/** @returns what cuts off the connections that still end: the server does not know those of a CONNECT any more. */
+export function answerMalformed(server: Server): () => void {
   const exchanges = new WeakMap<Duplex, Exchange[]>();
+  const ending = new Set<Duplex>();
+  /** Once: what follows on the same connection fails again. */
+  const end = (socket: Duplex, problem: Problem): void => {
+    if (ending.has(socket)) return;
+    ending.add(socket);
+    socket.once('close', () => ending.delete(socket));
+    socket.on('error', () => {}); // the sender is gone: nobody reads the answer
+    void answerLast(socket, problem, exchanges.get(socket) ?? []);
+  };
   server.on('request', (request, response) => {
     const before = exchanges.get(request.socket) ?? [];
     exchanges.set(request.socket, [...before.filter(isOpen), { request, response }]);
   });
   // An unknown expectation may be ignored. Without this, an answer without our headers refuses it.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
-  server.on('connect', (_request, socket) => close(socket, NO_TUNNEL));
+  server.on('connect', (_request, socket) => end(socket, NO_TUNNEL));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET') socket.destroy();
-    else void answerLast(socket, OF_CODE[error.code ?? ''] ?? UNREADABLE, exchanges.get(socket) ?? []);
+    else end(socket, OF_CODE[error.code ?? ''] ?? UNREADABLE);
   });
+  return () => {
+    for (const socket of ending) socket.destroy();
+  };
 }
 
 interface Exchange {
@@ -79,7 +91,7 @@ function isOpen({ response }: Exchange): boolean {
 /** After the answers to the requests that came whole. A request whose body broke off after its answer has had its own. */
 async function answerLast(socket: Duplex, problem: Problem, exchanges: readonly Exchange[]): Promise<void> {
   const whole = exchanges.filter((exchange) => exchange.request.complete && isOpen(exchange));
-  await Promise.all(whole.map(({ response }) => once(response, 'close')));
+  await Promise.all(whole.map(({ response }) => new Promise((resolve) => response.once('close', resolve))));
   const broken = exchanges.find(({ request }) => !request.complete);
   if (broken?.response.headersSent) socket.destroy();
   else close(socket, problem);
@@ -87,7 +99,6 @@ async function answerLast(socket: Duplex, problem: Problem, exchanges: readonly 
 
 function close(socket: Duplex, problem: Problem): void {
   if (!socket.writable) return;
-  socket.on('error', () => {}); // the sender is gone: nobody reads the answer
   socket.end(bytesOf(problemAnswer(problem)));
   socket.resume();
   const late = setTimeout(() => socket.destroy(), LINGER_MS);

@@ -16,11 +16,29 @@ const ADMIN = `Authorization: Bearer ${TOKENS.admin}\r\n`;
 const CHUNKED = 'Transfer-Encoding: chunked\r\n';
 const RUN = '{"mode":"dry-run"}';
 
-async function serving() {
-  const endpoint = openEndpoint();
+async function serving(over: Parameters<typeof openEndpoint>[0] = {}) {
+  const endpoint = openEndpoint(over);
   const listening = await listen(endpoint.app, { host: '127.0.0.1', port: 0 });
   onTestFinished(() => listening.close(0));
-  return { ...endpoint, url: listening.url };
+  return { ...endpoint, listening, url: listening.url };
+}
+
+/** An endpoint that answers `/readyz` when it is told to. */
+async function waiting() {
+  let begin = () => {};
+  let finish = () => {};
+  const asked = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const readiness = async () => {
+    begin();
+    await finished;
+    return [];
+  };
+  return { ...(await serving({ readiness })), asked, finish };
 }
 
 /** The headers that every answer of the endpoint has. */
@@ -164,6 +182,49 @@ describe('over a socket', () => {
     const answers = await exchange(url, `GET /healthz HTTP/1.1\r\n${HOST}\r\n${head}zz\r\n`);
     expect(answers.map(({ status }) => status)).toEqual([200, 400]);
     expect(requests).toEqual([]);
+  });
+
+  it.each([
+    ['garbage', 'hello\r\n\r\n', 400],
+    ['CONNECT', `CONNECT 127.0.0.1:80 HTTP/1.1\r\n${HOST}\r\n`, 405],
+  ])('a request under way is answered before %s that goes on and on', async (_, bytes, status) => {
+    const { url, asked, finish } = await waiting();
+    const warned: unknown[] = [];
+    const warn = (warning: unknown) => warned.push(warning);
+    process.on('warning', warn);
+    onTestFinished(() => void process.off('warning', warn));
+    const socket = dial(url);
+    const answers = receive(socket);
+    socket.write(`GET /readyz HTTP/1.1\r\n${HOST}\r\n`);
+    await asked;
+    for (let each = 0; each < 50; each++) {
+      socket.write(bytes);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    finish();
+    expect((await answers).map((answer) => answer.status)).toEqual([200, status]);
+    expect(warned).toEqual([]);
+  });
+
+  it('a request under way before a CONNECT does not keep the endpoint from closing', async () => {
+    const { url, asked, listening } = await waiting();
+    const socket = dial(url);
+    const answers = receive(socket);
+    socket.write(`GET /readyz HTTP/1.1\r\n${HOST}\r\nCONNECT 127.0.0.1:80 HTTP/1.1\r\n${HOST}\r\n`);
+    await asked;
+    await listening.close(0);
+    expect(await answers).toEqual([]);
+  });
+
+  it.each(MALFORMED)('a reset right after it is survived: %s', async (_, bytes) => {
+    const { url } = await serving();
+    for (let each = 0; each < 5; each++) {
+      const socket = dial(url);
+      await once(socket, 'connect');
+      socket.write(Buffer.from(bytes, 'latin1'));
+      socket.resetAndDestroy();
+    }
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
   });
 
   it('a body that breaks off after its answer gets no second one', async () => {
