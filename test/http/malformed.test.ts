@@ -91,21 +91,21 @@ const MALFORMED: [title: string, bytes: string, status: number][] = [
 ];
 
 const REFUSED: [title: string, bytes: string, status: number][] = [
-  ['no Host', `GET / HTTP/1.1\r\n${LAST}\r\n`, 400],
+  ['no Host', `GET / HTTP/1.1\r\n\r\n`, 400],
   ['no Host in HTTP/1.0', 'GET / HTTP/1.0\r\n\r\n', 400],
-  ['an empty Host', `GET / HTTP/1.1\r\nHost:\r\n${LAST}\r\n`, 400],
-  ['a Host that is none', `GET / HTTP/1.1\r\nHost: a@b\r\n${LAST}\r\n`, 400],
-  ['a Host with a path', `GET / HTTP/1.1\r\nHost: 127.0.0.1/x\r\n${LAST}\r\n`, 400],
-  ['a stranger’s Host', `GET / HTTP/1.1\r\nHost: evil.example\r\n${LAST}\r\n`, 421],
-  ['an address that is none', `GET / HTTP/1.1\r\nHost: 999.1.1.1\r\n${LAST}\r\n`, 421],
-  ['two hosts, of which one is no address', `GET / HTTP/1.1\r\nHost: 999.1.1.1\r\n${HOST}${LAST}\r\n`, 400],
-  ['two hosts', `GET / HTTP/1.1\r\n${HOST}Host: evil.example\r\n${LAST}\r\n`, 400],
-  ['the same host twice', `GET / HTTP/1.1\r\n${HOST}${HOST}${LAST}\r\n`, 400],
-  ['a stranger’s target, our Host', `GET http://evil.example/ HTTP/1.1\r\n${HOST}${LAST}\r\n`, 421],
-  ['our target, a stranger’s Host', `GET http://127.0.0.1/ HTTP/1.1\r\nHost: evil.example\r\n${LAST}\r\n`, 421],
-  ['a target that is no URL', `GET http://[/ HTTP/1.1\r\n${HOST}${LAST}\r\n`, 400],
-  ['OPTIONS *', `OPTIONS * HTTP/1.1\r\n${HOST}${LAST}\r\n`, 400],
-  ['a backslash in the path', `GET /\\evil.example HTTP/1.1\r\n${HOST}${LAST}\r\n`, 400],
+  ['an empty Host', `GET / HTTP/1.1\r\nHost:\r\n\r\n`, 400],
+  ['a Host that is none', `GET / HTTP/1.1\r\nHost: a@b\r\n\r\n`, 400],
+  ['a Host with a path', `GET / HTTP/1.1\r\nHost: 127.0.0.1/x\r\n\r\n`, 400],
+  ['a stranger’s Host', `GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n`, 421],
+  ['an address that is none', `GET / HTTP/1.1\r\nHost: 999.1.1.1\r\n\r\n`, 421],
+  ['two hosts, of which one is no address', `GET / HTTP/1.1\r\nHost: 999.1.1.1\r\n${HOST}\r\n`, 400],
+  ['two hosts', `GET / HTTP/1.1\r\n${HOST}Host: evil.example\r\n\r\n`, 400],
+  ['the same host twice', `GET / HTTP/1.1\r\n${HOST}${HOST}\r\n`, 400],
+  ['a stranger’s target, our Host', `GET http://evil.example/ HTTP/1.1\r\n${HOST}\r\n`, 421],
+  ['our target, a stranger’s Host', `GET http://127.0.0.1/ HTTP/1.1\r\nHost: evil.example\r\n\r\n`, 421],
+  ['a target that is no URL', `GET http://[/ HTTP/1.1\r\n${HOST}\r\n`, 400],
+  ['OPTIONS *', `OPTIONS * HTTP/1.1\r\n${HOST}\r\n`, 400],
+  ['a backslash in the path', `GET /\\evil.example HTTP/1.1\r\n${HOST}\r\n`, 400],
   ['TRACE', `TRACE / HTTP/1.1\r\n${HOST}${LAST}\r\n`, 405],
   ['two tokens', `GET /api/runs HTTP/1.1\r\n${HOST}${ADMIN}${ADMIN}${LAST}\r\n`, 401],
 ];
@@ -157,6 +157,7 @@ describe('over a socket', () => {
     const answers = await exchange(url, Buffer.from(bytes, 'latin1'));
     expect(answers.map((answer) => answer.status)).toEqual([status]);
     expectOurs(answers[0] as RawAnswer, await commonHeaders(url));
+    expect(answers[0]?.headers.get('connection')).toBe('close');
     expect(complaints).toEqual([]);
   });
 
