@@ -35,7 +35,7 @@ export function storeError(error: unknown, file: string, sql = ''): unknown {
   const known = collision(error as Error);
   if (known) return known;
   const kind = kindOf(code, file);
-  const advice = kind ? TEXTS[kind] : (unopened(code) ?? refused(code, sql) ?? (error as Error).message);
+  const advice = kind ? TEXTS[kind] : (unopened(code) ?? refused(error as Error, code, sql));
   return new AppError((kind && CODES[kind]) ?? 'store_failed', `database \`${file}\` (${code}): ${advice}`, {
     cause: error,
     detail: kind,
@@ -57,8 +57,8 @@ function unopened(code: string): string | undefined {
   return /^SQLITE_CANTOPEN|^ENOENT|^ENOTDIR|^EISDIR/.test(code) ? 'it cannot be opened: check the path' : undefined;
 }
 
-function refused(code: string, sql: string): string | undefined {
-  return code.startsWith('SQLITE_CONSTRAINT') ? brokenRule(sql) : undefined;
+function refused(error: Error, code: string, sql: string): string {
+  return code.startsWith('SQLITE_CONSTRAINT') ? brokenRule(error, code, sql) : error.message;
 }
 
 function kindOf(code: string, file: string): StoreFaultKind | undefined {
