@@ -44,7 +44,10 @@ export async function readSubject(
 ): Promise<Facts> {
   const read = { device: () => readDevice(api, reader, id), user: () => api.user(id), service: () => api.service(id) };
   const record = await read[kind]();
-  if (!record) throw new AppError('not_found', `there is no ${kind} \`${id}\` at ${api.address}`);
+  if (!record) {
+    const asked = kind === 'device' ? ', by serial number or by DeviceID' : '';
+    throw new AppError('not_found', `there is no ${kind} \`${id}\` at ${api.address}${asked}`);
+  }
   return dropSecrets(record, new Set());
 }
 

@@ -7,7 +7,7 @@ import { type Facts, isFacts } from '../domain/facts.ts';
 import type { Api, EventQuery, Page, WriteAnswer } from '../domain/ports.ts';
 import { BundleCalls } from './client/bundle-calls.ts';
 import { Caller, ifServed, type Written } from './client/caller.ts';
-import { serialsOf, unfiltered } from './client/lookup.ts';
+import { notAmong, serialsOf, unfiltered } from './client/lookup.ts';
 import type { ClientOptions } from './client/options.ts';
 import { pageOf } from './client/page-answer.ts';
 import { type PageParts, partsOfPage, wholePage } from './client/page-parts.ts';
@@ -107,7 +107,7 @@ export class ManagementClient extends BundleCalls implements Api {
   async device(deviceId: string, recordsMax: number): Promise<Facts | undefined> {
     const isWanted = (each: Facts) => each.DeviceID === deviceId;
     const serials = await serialsOf(deviceId, (query) => this.#list('list_devices_v2', 'devices', query));
-    if (serials === undefined) return (await this.#matching('list_devices', {}, isWanted, recordsMax))[0];
+    if (serials === undefined) return this.#firstOf('list_devices', isWanted, recordsMax);
     for (const serial of serials) {
       const found = (await this.devicesOfSerial(serial, recordsMax)).find(isWanted);
       if (found) return found;
@@ -239,6 +239,17 @@ export class ManagementClient extends BundleCalls implements Api {
       if (read > recordsMax) throw unfiltered(subjectOf(id), query, recordsMax);
     }
     return found;
+  }
+
+  async #firstOf(id: EndpointId, isWanted: (record: Facts) => boolean, recordsMax: number): Promise<Facts | undefined> {
+    let read = 0;
+    for await (const batch of this.#caller.stream(id)) {
+      const found = batch.filter(isFacts).find(isWanted);
+      if (found) return found;
+      read += batch.length;
+      if (read > recordsMax) throw notAmong(subjectOf(id), recordsMax);
+    }
+    return undefined;
   }
 
   async #data(id: EndpointId, query: Record<string, QueryValue>): Promise<unknown[]> {

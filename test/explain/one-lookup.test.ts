@@ -35,7 +35,7 @@ describe('explain', () => {
     const [few, many] = [await readsOf('nobody', 2), await readsOf('nobody', 500)];
     expect(few.answer).toMatchObject({
       code: 'not_found',
-      message: 'there is no device `nobody` at http://platform.test',
+      message: 'there is no device `nobody` at http://platform.test, by serial number or by DeviceID',
     });
     expect(many.answer).toEqual(few.answer);
     expect(many.reads).toEqual(['target', 'target']);

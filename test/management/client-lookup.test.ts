@@ -59,6 +59,10 @@ test.each([
   expect(asked).toEqual([BY_ID, '/api/v1/devices?']);
 });
 
+test('a long list is read until the device is found', async () => {
+  expect((await lookedUp(server(undefined, fleet(5_000)), 1_000)).device).toEqual(DEVICE);
+});
+
 test('a long list is read up to a bound, and the error says so', async () => {
   const { device } = await lookedUp(server(undefined, fleet(5_000).reverse()));
   expect((device as Error).message).toBe(

@@ -37,10 +37,12 @@ async function recordsOf(asked: Promise<Page>): Promise<unknown[] | undefined> {
 
 /** A lookup was answered with a list. */
 export function unfiltered(about: Subject, query: Record<string, string>, recordsMax: number): AppError {
-  const [name] = Object.keys(query);
-  const words =
-    name === undefined
-      ? `the device is not among the first ${recordsMax} of the list, and this server has no lookup by DeviceID: give its serial number`
-      : `the server sent more than ${recordsMax} records for one \`${name}\`: it ignores this filter, and the rest was not read`;
+  const words = `the server sent more than ${recordsMax} records for one \`${Object.keys(query)[0]}\`: it ignores this filter, and the rest was not read`;
+  return problem('api_answer', about, 'unfiltered', words);
+}
+
+/** A list was read instead of a lookup. */
+export function notAmong(about: Subject, recordsMax: number): AppError {
+  const words = `the device is not among the first ${recordsMax} of the list, and this server has no lookup by DeviceID: give its serial number`;
   return problem('api_answer', about, 'unfiltered', words);
 }
