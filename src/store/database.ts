@@ -11,7 +11,10 @@ import type { StoreWatch } from './store-health.ts';
 type Value = string | number | bigint | null;
 export type Row = { [column: string]: Value };
 
-/** A connection. Every method throws AppError `store_failed`, `store_damaged` or `store_locked`, which name the file. */
+/**
+ * A connection. Every method throws AppError `store_failed`, `store_damaged` or `store_locked`, which name the file, and `conflict`
+ * for a collision that requests can cause.
+ */
 export class Db {
   private readonly statements = new Map<string, Database.Statement>();
   private hasChanged = false;
@@ -28,15 +31,15 @@ export class Db {
       if (changes > 0) this.hasChanged = true;
       this.reportWritten();
       return changes;
-    });
+    }, sql);
   }
 
   all<T = Row>(sql: string, ...values: Value[]): T[] {
-    return this.guard(() => this.statement(sql).all(...values) as T[]);
+    return this.guard(() => this.statement(sql).all(...values) as T[], sql);
   }
 
   get<T = Row>(sql: string, ...values: Value[]): T | undefined {
-    return this.guard(() => this.statement(sql).get(...values) as T | undefined);
+    return this.guard(() => this.statement(sql).get(...values) as T | undefined, sql);
   }
 
   insert(table: string, row: Row, conflict = ''): number {
@@ -104,12 +107,12 @@ export class Db {
     this.watch?.wrote();
   }
 
-  private guard<T>(work: () => T): T {
+  private guard<T>(work: () => T, sql?: string): T {
     try {
       return work();
     } catch (error) {
       this.hasChanged = false;
-      const fault = storeError(error, this.file);
+      const fault = storeError(error, this.file, sql);
       const meaning = fault === error ? undefined : meaningOf(fault);
       if (meaning) this.watch?.failed(meaning);
       throw fault;
