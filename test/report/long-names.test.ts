@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { views } from '../../src/report/index.ts';
 import { addRun, decision, intent, openStore } from '../support/filled-store.ts';
 
-const NAME_LENGTH = Number(process.env.NAME_LENGTH ?? 100_000);
+const NAME_LENGTH = 100_000;
 
 async function reportOf(name: string, format: 'text' | 'md' | 'json'): Promise<string> {
   const store = openStore();
@@ -11,7 +11,7 @@ async function reportOf(name: string, format: 'text' | 'md' | 'json'): Promise<s
   const run = await addRun(store, {
     decisions: [
       decision({ subjectName: name, effect, facts: { DeviceFriendlyName: name } }),
-      decision({ id: 'd2', subjectName: name, decision: 'skip', reason: 'exempt', reasonText: name }),
+      decision({ id: 'd2', subjectName: name, decision: 'skip', reason: 'exempt', reasonText: 'exempt' }),
     ],
     intents: [intent()],
   });
@@ -34,6 +34,7 @@ describe('a device name of 100,000 characters', () => {
       const text = await reportOf(name, format);
       expect(text.length).toBeLessThan(20_000);
       expect(text).toContain('…');
+      expect(text.replaceAll(/\s/g, '')).not.toContain(name.slice(0, 121).replaceAll(/\s/g, ''));
     }
   });
 
