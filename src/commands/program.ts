@@ -13,7 +13,7 @@ import {
 } from './audit.ts';
 import { consoleCommand, EDITIONS } from './console.ts';
 import { explainCommand } from './explain.ts';
-import type { Io } from './io.ts';
+import { type Io, withoutUnseen } from './io.ts';
 import { addOperating } from './operating-grammar.ts';
 import { addOperatorCommands } from './operator-grammar.ts';
 import { answerCommand, applyCommand, planCommand } from './plans.ts';
@@ -33,7 +33,7 @@ export function buildProgram(io: Io): (args: string[]) => Promise<number> {
       async (...values: unknown[]) => {
         code = await (action as (...all: unknown[]) => Promise<number>)(...values);
       };
-    const program = grammar(io, bind);
+    const program = grammar(withoutUnseen(io), bind);
     try {
       await program.parseAsync(args, { from: 'user' });
       return code;

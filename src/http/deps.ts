@@ -51,7 +51,8 @@ export type ReportFormat = (typeof REPORT_FORMATS)[number];
 
 /** How stored nouns are shown: report/ has the words. */
 export interface Views {
-  report(reader: ReportReader, run: RunRecord, format: ReportFormat): Promise<string>;
+  /** In chunks, between which others are given way. */
+  report(reader: ReportReader, run: RunRecord, format: ReportFormat): AsyncIterable<string>;
   run(run: RunRecord): object;
   decision(decision: StoredDecision): object;
   plan(plan: Plan): object;

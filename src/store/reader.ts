@@ -31,6 +31,7 @@ import { newestClaims, newestDecisions, newestIntents, newestPlans } from './lis
 import { readOpenState } from './open-state.ts';
 import { readAcceptances, readExemption, readExemptions, readStop } from './operator.ts';
 import { readNotifications } from './outbox.ts';
+import { readInTurns } from './read-in-turns.ts';
 import { claimOfRow, decisionOfRow, episodeOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
 import { storedJson } from './stored-json.ts';
 import { readTokens } from './token-table.ts';
@@ -68,8 +69,8 @@ export class SqliteReader implements RecordReader, AuditReader, PullReader, Open
   }
 
   async decisionsOfRun(run: RunRecord): Promise<StoredDecision[]> {
-    const rows = this.db.all(
-      `SELECT * FROM decisions
+    const found = this.db.all<{ id: string; bytes: number }>(
+      `SELECT id, octet_length(facts) + octet_length(effect) + octet_length(subject_name) AS bytes FROM decisions
        WHERE run_seq <= ? AND (ended_seq IS NULL OR ended_seq > ?)
          AND rule IN (SELECT value FROM json_each(?))
        ORDER BY CASE decision WHEN 'act' THEN 0 WHEN 'hold' THEN 1 ELSE 2 END, rule, target, subject, id`,
@@ -77,7 +78,14 @@ export class SqliteReader implements RecordReader, AuditReader, PullReader, Open
       run.seq,
       JSON.stringify(judgedRulesOf(run)),
     );
-    return rows.map(decisionOfRow);
+    return readInTurns(found, (ids) =>
+      this.db
+        .all(
+          'SELECT decisions.* FROM json_each(?) JOIN decisions ON decisions.id = json_each.value ORDER BY json_each.key',
+          JSON.stringify(ids),
+        )
+        .map(decisionOfRow),
+    );
   }
 
   async decisions(query: DecisionQuery): Promise<StoredDecision[]> {
