@@ -49,7 +49,7 @@ module.exports = {
       name: 'console-shares-only-the-contract',
       severity: 'error',
       from: { path: '^src/console/' },
-      to: { path: '^src/(?!console/|management/contract|domain/(errors|ports|time-text)\\.ts)' },
+      to: { path: '^src/(?!console/|management/contract|domain/(errors|hosts|ports|time-text)\\.ts)' },
     },
     {
       name: 'engine-never-sees-the-console',
@@ -79,6 +79,7 @@ module.exports = {
     only('croner-lives-in-schedule', 'croner', 'schedule'),
     only('undici-lives-in-the-client', 'undici', 'management/client'),
     only('json-logic-lives-in-evaluate', 'json-logic-js', 'evaluate'),
+    only('ipaddr-lives-in-notify', 'ipaddr\\.js', 'notify'),
     only('commander-lives-in-commands', 'commander', 'commands'),
   ],
   options: {

@@ -1,7 +1,8 @@
 # The daemon as a container: an unprivileged user, a read-only root, one writable folder (/data).
 # Build: docker build -t trustward .    Run: see docs/operating.md. It needs TRUSTWARD_API_URL and a credential.
 
-FROM node:24-bookworm-slim AS build
+# Node 24.21.0 on Debian 12, the multi-arch index of 2026-10-06. How to renew it: docs/development.md.
+FROM node:24-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20 AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # Install scripts are not needed: better-sqlite3 ships its binaries.
@@ -11,7 +12,7 @@ COPY src ./src
 RUN npm run build \
  && npm prune --omit=dev --ignore-scripts
 
-FROM node:24-bookworm-slim
+FROM node:24-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20
 WORKDIR /app
 # NODE_ENV=production disables the embedded console: without an API address the container exits with code 2 and says why.
 ENV NODE_ENV=production \

@@ -109,3 +109,14 @@ describe('the import rules', () => {
     expect(seen.length).toBeGreaterThanOrEqual(sources.length);
   });
 });
+
+describe('the Dockerfile', () => {
+  it('builds and runs on one base image, pinned by digest', () => {
+    const images = [...readFileSync(join(ROOT, 'Dockerfile'), 'utf8').matchAll(/^FROM (\S+)/gm)].map(
+      ([, image]) => image,
+    );
+    expect(images.filter((image) => !/^node:24-bookworm-slim@sha256:[0-9a-f]{64}$/.test(image as string))).toEqual([]);
+    expect(images).toHaveLength(2);
+    expect(new Set(images).size).toBe(1);
+  });
+});

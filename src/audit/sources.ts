@@ -1,10 +1,10 @@
 // audit: what verification reads beside a database: the file of checkpoints and the public key, or copies of them that
 // were kept elsewhere. In: file names and a reader of the database. Out: sources to verify.
 import { existsSync } from 'node:fs';
-import { setImmediate } from 'node:timers/promises';
 import type { ActingTableReader } from '../domain/acting-tables.ts';
 import type { AuditReader } from '../domain/audit-store.ts';
 import type { CheckpointReader } from '../domain/checkpoint.ts';
+import { giveWay } from '../domain/give-way.ts';
 import type { Clock } from '../domain/ports.ts';
 import { CheckpointFile, checkpointFileOf } from './checkpoint-file.ts';
 import { isSignedBy } from './entry-signature.ts';
@@ -44,6 +44,6 @@ export function auditSourcesOf(
 async function* withPauses<T>(batches: AsyncIterable<T>): AsyncIterable<T> {
   for await (const batch of batches) {
     yield batch;
-    await setImmediate();
+    await giveWay();
   }
 }

@@ -7,6 +7,7 @@ import type { Edition } from '../console/app.ts';
 import { type Console, FIRST_KEY, startConsole } from '../console/console.ts';
 import { parseDuration } from '../domain/duration.ts';
 import { AppError } from '../domain/errors.ts';
+import { hostsIn } from '../domain/hosts.ts';
 import { systemClock } from '../system/clock.ts';
 import { systemLog } from '../system/log.ts';
 import { type KeyRequest, readKeyRequests } from './console-keys.ts';
@@ -16,6 +17,7 @@ export { EDITIONS } from '../console/app.ts';
 
 export interface ConsoleCommandOptions {
   listen: string;
+  allowedHosts?: string;
   db: string;
   seed?: string;
   devices?: string;
@@ -38,6 +40,7 @@ export async function consoleCommand(io: Io, options: ConsoleCommandOptions): Pr
   const keys = readKeyRequests(options.apiKey ?? [], FIRST_KEY);
   const server = await startConsole({
     listen,
+    allowedHosts: hostsIn(options.allowedHosts),
     dbFile: options.db,
     seed: seedOf(options),
     live: options.live ?? false,

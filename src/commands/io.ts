@@ -20,6 +20,18 @@ export interface Io {
   untilStopped(): Promise<void>;
 }
 
+// Controls that JSON does not escape (DEL, C1), and what turns text around: bidirectional marks, overrides, isolates.
+const UNSEEN = /[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/**
+ * What is printed controls no terminal: JSON is written with `\uXXXX` instead, and stays equal when it is parsed. Text
+ * and Markdown have none of these characters.
+ */
+export function withoutUnseen(io: Io): Io {
+  const escaped = (found: string) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return { ...io, out: (text) => io.out(text.replace(UNSEEN, escaped)) };
+}
+
 /** Options that most commands share, as commander gives them. */
 export interface CommonOptions extends Flags {
   format?: string;

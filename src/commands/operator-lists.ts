@@ -6,7 +6,7 @@ import { AppError } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import { openClaims } from '../domain/store.ts';
-import { showHidden, terminalTable, views } from '../report/index.ts';
+import { type Cell, terminalTable, views } from '../report/index.ts';
 import { systemClock } from '../system/clock.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 
@@ -16,7 +16,7 @@ interface Listing<T extends object> {
   name: string;
   rows: T[];
   head: string[];
-  cells(row: T): string[];
+  cells(row: T): Cell[];
 }
 
 export async function list<T extends object>(
@@ -30,10 +30,7 @@ export async function list<T extends object>(
     const { name, rows, head, cells } = await read(reader);
     if (format === 'json') write(io, options, JSON.stringify({ [name]: rows }, null, 2));
     else if (rows.length === 0) write(io, options, `no ${name}`);
-    else {
-      const shown = rows.map((row) => cells(row).map((cell) => cell.split('\n').map(showHidden).join('\n')));
-      write(io, options, terminalTable(head, shown, widthOf(options)));
-    }
+    else write(io, options, terminalTable(head, rows.map(cells), widthOf(options)));
     return 0;
   } finally {
     await reader.close();
@@ -51,7 +48,7 @@ export async function exemptListCommand(io: Io, options: CommonOptions & { all?:
       id,
       about,
       endedAt === null ? minuteOf(expiresAt) : `ended ${minuteOf(endedAt)}`,
-      `${reason}\n${owner} is responsible for it`,
+      [reason, `${owner} is responsible for it`],
       usedAt === null ? 'never' : minuteOf(usedAt),
     ],
   }));
@@ -73,7 +70,7 @@ export async function intentListCommand(io: Io, options: CommonOptions & { state
     head: ['Intent', 'Action', 'State', 'Since', 'Note'],
     cells: (intent) => [
       intent.id,
-      `${intent.action}\n${intent.target}`,
+      [intent.action, intent.target],
       intent.outcome ?? intent.status,
       minuteOf(intent.settledAt ?? intent.sentAt ?? intent.createdAt),
       intent.note ?? '',
@@ -100,7 +97,7 @@ export async function claimListCommand(io: Io, options: CommonOptions & { all?: 
     cells: (claim) => [
       claim.target,
       claim.action,
-      `${claim.rule}\n${claim.subjectId}`,
+      [claim.rule, claim.subjectId],
       claim.status,
       minuteOf(claim.openedAt),
     ],
@@ -125,14 +122,14 @@ export async function notificationListCommand(
     ),
     head: ['To', 'What', 'State', 'Since', 'Last answer'],
     cells: ({ to, kind, text, status, attempts, at, ageSeconds, nextAttemptAt, lastAnswer }) => [
-      `${to}\n${kind}`,
+      [to, kind],
       text,
       [
         status.replace('_', ' '),
         `${attempts} attempt${attempts === 1 ? '' : 's'}`,
         ...(nextAttemptAt === null ? [] : [`next ${minuteOf(nextAttemptAt)}`]),
-      ].join('\n'),
-      `${minuteOf(at)}\n${ageOf(ageSeconds)} ago`,
+      ],
+      [minuteOf(at), `${ageOf(ageSeconds)} ago`],
       lastAnswer ?? 'not tried yet',
     ],
   }));

@@ -13,7 +13,7 @@ import {
 } from './audit.ts';
 import { consoleCommand, EDITIONS } from './console.ts';
 import { explainCommand } from './explain.ts';
-import type { Io } from './io.ts';
+import { type Io, withoutUnseen } from './io.ts';
 import { addOperating } from './operating-grammar.ts';
 import { addOperatorCommands } from './operator-grammar.ts';
 import { answerCommand, applyCommand, planCommand } from './plans.ts';
@@ -33,7 +33,7 @@ export function buildProgram(io: Io): (args: string[]) => Promise<number> {
       async (...values: unknown[]) => {
         code = await (action as (...all: unknown[]) => Promise<number>)(...values);
       };
-    const program = grammar(io, bind);
+    const program = grammar(withoutUnseen(io), bind);
     try {
       await program.parseAsync(args, { from: 'user' });
       return code;
@@ -199,6 +199,7 @@ function addConsole(program: Command, io: Io, bind: Bind): void {
     .command('console')
     .description('run the reference server of the Management API')
     .option('--listen <host:port>', 'where it listens', '127.0.0.1:8081')
+    .option('--allowed-hosts <names>', 'other host names of the server, separated by commas')
     .option('--db <file>', 'its database', 'data/console.db')
     .option('--seed <n>', 'make an organization; the same number gives the same one')
     .option('--devices <n>', 'how many devices')

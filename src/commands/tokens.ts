@@ -1,7 +1,7 @@
 // commands: `tokens add|list|revoke`: who may call the HTTP endpoint, and how far. Standard output of `add` is the new
 // token alone, for a script or a file; notes for people go to standard error. It is shown this once.
 import { addToken, revokeToken } from '../operator/endpoint-tokens.ts';
-import { views } from '../report/index.ts';
+import { type Cell, views } from '../report/index.ts';
 import { systemClock } from '../system/clock.ts';
 import { systemIds } from '../system/ids.ts';
 import { newToken } from '../system/secrets.ts';
@@ -54,7 +54,7 @@ export async function tokensListCommand(io: Io, options: CommonOptions & { all?:
     cells: (token) => [
       token.name,
       token.scope,
-      `${minuteOf(token.createdAt)}\nby ${token.createdBy}`,
+      [minuteOf(token.createdAt), `by ${token.createdBy}`],
       lastGoodOf(token),
       token.usedAt === null ? 'never' : minuteOf(token.usedAt),
     ],
@@ -65,8 +65,8 @@ function endOf({ expiresAt }: TokenShown): string {
   return expiresAt === null ? 'valid until it is revoked' : `valid until ${expiresAt}`;
 }
 
-function lastGoodOf({ expiresAt, revokedAt, revokedBy, good }: TokenShown): string {
-  if (revokedAt !== null) return `revoked ${minuteOf(revokedAt)}\nby ${revokedBy}`;
+function lastGoodOf({ expiresAt, revokedAt, revokedBy, good }: TokenShown): Cell {
+  if (revokedAt !== null) return [`revoked ${minuteOf(revokedAt)}`, `by ${revokedBy}`];
   if (expiresAt === null) return 'it is revoked';
   return good ? minuteOf(expiresAt) : `ended ${minuteOf(expiresAt)}`;
 }

@@ -3,6 +3,7 @@
 
 import { CEILINGS_DEFAULT, type CeilingSettings } from '../domain/ceiling.ts';
 import { formatDuration } from '../domain/duration.ts';
+import { hostsIn } from '../domain/hosts.ts';
 import { MODES, type Mode } from '../domain/mode.ts';
 import { type NotifySettings, readNotifySettings } from '../notify/settings.ts';
 import { LOG_LEVELS, type LogLevel } from '../system/log.ts';
@@ -88,10 +89,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
     modeCap,
     listen: reader.listen(flags.listen, '127.0.0.1:8080'),
     token: readToken(reader),
-    allowedHosts: (reader.text('TRUSTWARD_ALLOWED_HOSTS') ?? '')
-      .split(',')
-      .map((host) => host.trim())
-      .filter(Boolean),
+    allowedHosts: hostsIn(reader.text('TRUSTWARD_ALLOWED_HOSTS')),
     logLevel: reader.choice('TRUSTWARD_LOG_LEVEL', LOG_LEVELS, 'info'),
     logForm: reader.choice('TRUSTWARD_LOG_FORMAT', ['json', 'plain'], process.stderr.isTTY ? 'plain' : 'json'),
     timing: {

@@ -20,7 +20,7 @@ import type { Doorkeeper } from './auth.ts';
 import { readLimitedText } from './body.ts';
 import { HANDLERS } from './handlers/all.ts';
 import type { Call, Handler } from './handlers/call.ts';
-import { errorEnvelope, messageBody, Refusal } from './refusal.ts';
+import { errorEnvelope, errorText, messageBody, Refusal } from './refusal.ts';
 import type { RecordForm } from './store/records.ts';
 import type { ConsoleStore } from './store/store.ts';
 import type { WriteLog } from './write-log.ts';
@@ -81,12 +81,6 @@ export function addRemainder(app: Hono, others: { method: string; path: string }
 
 function routeOf(path: string): string {
   return path.replace(/\{(\w+)\}/g, ':$1');
-}
-
-/** The error's body where no endpoint is known: below the bundles' addresses the envelope, elsewhere `Message`. */
-function errorText(path: string, status: number, message: string): string {
-  const isEnveloped = /^(\/api)?\/experimental\/v2\/|^\/api\/v2\/(bundle|service_bundle|devices|enduser)/.test(path);
-  return isEnveloped ? errorEnvelope(status, message) : messageBody(message);
 }
 
 async function answerCall(parts: AppParts, id: EndpointId, context: Context): Promise<Response> {

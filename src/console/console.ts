@@ -10,6 +10,7 @@ import { FAULT_ADDRESSES } from './faults/addresses.ts';
 import type { FaultDesk } from './faults/desk.ts';
 import { addFaults } from './faults/faults.ts';
 import { type Fleet, openFleet } from './fleet.ts';
+import { addHostCheck } from './hosts.ts';
 import { type Listening, listenOn } from './listen.ts';
 import { type LiveOptions, type LivingOrganization, startLife } from './live/life.ts';
 import { addOwnAddresses, OWN_ADDRESSES } from './own-addresses.ts';
@@ -31,6 +32,8 @@ export type { WriteRequest } from './write-log.ts';
 export interface ConsoleOptions {
   /** `port` 0 takes any; undefined: no listening, for tests that call `app` in the process. */
   listen?: { host: string; port: number } | undefined;
+  /** Host names that it serves besides its own. */
+  allowedHosts?: readonly string[] | undefined;
   /** A file, or ':memory:'. */
   dbFile: string;
   /** Only an empty database is seeded. */
@@ -171,6 +174,7 @@ function makeApp(
 ): { app: Hono; faults: FaultDesk | undefined } {
   const app = new Hono();
   catchErrors(app, options.log);
+  addHostCheck(app, { listenHost: options.listen?.host ?? 'localhost', allowed: options.allowedHosts ?? [] });
   const door = openDoor(store, options.tokenLifetimeMs ?? TOKEN_LIFETIME_MS);
   const faults = options.faults ? addFaults(app, store, door, closing) : undefined;
   addOwnAddresses(app, store, door);

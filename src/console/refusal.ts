@@ -24,6 +24,12 @@ export function errorEnvelope(status: number, message: string): string {
   return JSON.stringify({ request_id: randomUUID(), error_code: status, error_description: message, data: {} });
 }
 
+/** The body of an error where no endpoint is known: below the bundles' addresses the envelope, elsewhere `Message`. */
+export function errorText(path: string, status: number, message: string): string {
+  const isEnveloped = /^(\/api)?\/experimental\/v2\/|^\/api\/v2\/(bundle|service_bundle|devices|enduser)/.test(path);
+  return isEnveloped ? errorEnvelope(status, message) : messageBody(message);
+}
+
 /** A success of bundles and v2, around JSON text. */
 export function envelope(requestId: string, dataText: string): string {
   return `{"request_id":${JSON.stringify(requestId)},"error_code":0,"error_description":"","data":${dataText}}`;

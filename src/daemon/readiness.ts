@@ -2,10 +2,11 @@
 // last run. Out: checks. They are public: they show how much is wrong, what to do, and which lines of which rule files;
 // paths and contents are left to the log.
 import type { Composition } from '../compose/compose.ts';
+import { clip } from '../domain/clip.ts';
 import { lineOf } from '../domain/errors.ts';
 import { isoTime } from '../domain/time-text.ts';
 import type { HttpDeps, ReadyCheck } from '../http/index.ts';
-import { clip, showHidden } from '../report/index.ts';
+import { showHidden } from '../report/index.ts';
 import { meaningOf } from '../store/store-fault.ts';
 
 /** The result of a run; `error` is undefined when it ended well. */

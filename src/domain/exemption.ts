@@ -1,5 +1,6 @@
 // domain: an operator's request to leave something alone for a time: who is responsible, why, and until when.
 // decide/exemptions.ts alone decides what it covers; every path (deciding, preflight, explaining) asks there.
+import { shownName } from './clip.ts';
 import type { SubjectKind, SubjectRef } from './subjects.ts';
 import { isoTime } from './time-text.ts';
 
@@ -69,7 +70,7 @@ export function isUnused({ usedAt, createdAt }: Exemption, { unusedMs }: Exempti
 /** `device 4f1c…` or `Platform = macOS`: what an exemption covers, for people. */
 export function aboutText({ subject, selector }: Pick<Exemption, 'subject' | 'selector'>): string {
   if (subject) return `${subject.kind} ${subject.id}`;
-  return selector ? `${selector.field} = ${selector.value}` : 'nothing';
+  return selector ? `${selector.field} = ${shownName(selector.value)}` : 'nothing';
 }
 
 /** Why something is left alone, for people. */

@@ -71,12 +71,17 @@ export interface Api {
   pages(source: 'devices' | 'users'): AsyncIterable<Page>;
   /** The unpaged list, element by element, in batches: never whole in memory. Complete, or it throws. */
   stream(source: 'devices' | 'users' | 'services'): AsyncIterable<unknown[]>;
-  /** All devices of a serial number, filtered again here: a server may ignore its filter. */
-  devicesOfSerial(serialNumber: string): Promise<Facts[]>;
+  /**
+   * All devices of a serial number, filtered again here: a server may ignore its filter. With `recordsMax`, as in the lookups
+   * below, such a server's list is read up to that number of records: then AppError `api_answer`, `detail.cause` `unfiltered`.
+   */
+  devicesOfSerial(serialNumber: string, recordsMax?: number): Promise<Facts[]>;
+  /** The device of this DeviceID, or undefined. Older servers cannot look it up: their list is read, and `recordsMax` counts. */
+  device(deviceId: string, recordsMax: number): Promise<Facts | undefined>;
   /** The service of this id, or undefined. */
-  service(serviceId: string): Promise<Facts | undefined>;
+  service(serviceId: string, recordsMax?: number): Promise<Facts | undefined>;
   /** The end user of this e-mail, in the unpaged form, or undefined. */
-  user(email: string): Promise<Facts | undefined>;
+  user(email: string, recordsMax?: number): Promise<Facts | undefined>;
   events(query: EventQuery): Promise<unknown[]>;
   /** The number of matching events; the console's 10,001 means "more than it counts". */
   countEvents(query: EventQuery): Promise<number>;

@@ -10,6 +10,22 @@ import type { Stop } from './operator.ts';
 import type { Plan, PlanStatus } from './plan.ts';
 import type { DecisionQuery, RunRecord } from './store.ts';
 
+export interface StateFilter {
+  status?: IntentStatus;
+  outcome?: Outcome;
+}
+
+export interface ClaimFilter {
+  status?: Claim['status'];
+  subjectId?: string;
+}
+
+/** The first page of a list, newest first; `total` counts all that the filter lets through. */
+export interface Newest<T> {
+  rows: T[];
+  total: number;
+}
+
 export interface RecordReader {
   /**
    * `idOrPrefix`: a beginning that several ids share is AppError `usage`, which names them. A run can also be named by its number
@@ -22,14 +38,10 @@ export interface RecordReader {
   decisionsOfRun(run: RunRecord): Promise<StoredDecision[]>;
   decisions(query: DecisionQuery): Promise<StoredDecision[]>;
   /** `liveFor`: the live intents of one of these episodes; not dry or withdrawn ones. */
-  intents(filter: {
-    status?: IntentStatus;
-    outcome?: Outcome;
-    target?: string;
-    ids?: string[];
-    liveFor?: string[];
-  }): Promise<Intent[]>;
-  claims(filter: { status?: Claim['status'] }): Promise<Claim[]>;
+  intents(filter: StateFilter & { target?: string; ids?: string[]; liveFor?: string[] }): Promise<Intent[]>;
+  newestIntents(filter: StateFilter, limit: number): Promise<Newest<Intent>>;
+  claims(filter: ClaimFilter): Promise<Claim[]>;
+  newestClaims(filter: Pick<ClaimFilter, 'status'>, limit: number): Promise<Newest<Claim>>;
   /** Plans with their current status: `expired` from their end on. */
   plan(idOrPrefix: string): Promise<Plan | undefined>;
   plans(filter: { status?: PlanStatus }, limit: number): Promise<Plan[]>;

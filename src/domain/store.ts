@@ -18,11 +18,13 @@ export function attemptKey(rule: string, action: ActionName, target: string): st
   return `${rule} ${action} ${target}`;
 }
 
-/** Whether their rule is loaded or not. */
-export async function openClaims(reader: {
-  claims(filter: { status: Claim['status'] }): Promise<Claim[]>;
-}): Promise<Claim[]> {
-  return [...(await reader.claims({ status: 'standing' })), ...(await reader.claims({ status: 'orphaned' }))];
+/** Whether their rule is loaded or not; of one subject, or of all. */
+export async function openClaims(
+  reader: { claims(filter: { status: Claim['status']; subjectId?: string }): Promise<Claim[]> },
+  of: { subjectId?: string } = {},
+): Promise<Claim[]> {
+  const standing = await reader.claims({ ...of, status: 'standing' });
+  return [...standing, ...(await reader.claims({ ...of, status: 'orphaned' }))];
 }
 
 /** All open state that deciding needs. */

@@ -26,7 +26,7 @@ import {
   readLastRuns,
 } from './last-runs.ts';
 import { checksOfARun } from './not-asked.ts';
-import { fleetOf, readEvents, readJoins, readSubject, readTouched } from './read-subject.ts';
+import { boundedLookups, fleetOf, readEvents, readJoins, readSubject, readTouched } from './read-subject.ts';
 
 export interface ExplainDeps extends Pick<Engine, 'api' | 'clock' | 'ids' | 'actions' | 'daemonMode'> {
   reader: LastRunsReader & OpenStateReader & Pick<PullReader, 'coverage' | 'events'>;
@@ -59,19 +59,20 @@ export interface ExplainedSubject {
 
 /** Errors: AppError `not_found` for an unknown rule or subject, and those of reading the API. */
 export async function explainSubject(deps: ExplainDeps, ruleId: string, id: string): Promise<ExplainedSubject> {
-  const { api, reader, isWhatIf } = deps;
+  const { reader, isWhatIf } = deps;
+  const lookups = boundedLookups(deps.api);
   const rule = deps.rules.find((loaded) => loaded.id === ruleId);
   if (!rule) {
     const known = deps.rules.map((loaded) => loaded.id).join(', ');
     throw new AppError('not_found', `there is no rule \`${ruleId}\`: loaded are ${known}`);
   }
-  const record = await readSubject(api, rule.subject, id);
+  const record = await readSubject(lookups, reader, rule.subject, id);
   const nowMs = deps.clock.nowMs();
   const evaluator = compileRules([rule]);
   const { sources, windowMs } = evaluator.needs;
   const asksForServices = rule.subject === 'service';
   const events = sources.has('events') ? await readEvents({ ...deps, nowMs, windowMs, asksForServices }) : undefined;
-  const { joins, unavailable } = await readJoins(api, evaluator.needs, record);
+  const { joins, unavailable } = await readJoins(lookups, evaluator.needs, record);
   const isForbidden = events?.reading.state === 'unavailable';
   const view = {
     nowMs,
@@ -104,7 +105,8 @@ async function decideNow(
 ): Promise<Pick<ExplainedSubject, 'decisions' | 'claims'>> {
   const { decisions: said, ...openState } = await reader.openState(nowMs);
   const setBackMs = (await reader.clockAgreement())?.setBackMs ?? nowMs;
-  const touched = await readTouched(api, rule, record, actions);
+  const lookups = boundedLookups(api);
+  const touched = await readTouched(lookups, rule, record, actions);
   const exemptions = new Exemptions(openState.exemptions ?? [], nowMs);
   // A run does not judge by events that it could not read.
   const isUnjudged = events?.reading.state === 'failed';
@@ -124,7 +126,7 @@ async function decideNow(
     bundles: needsBundles(rule.then, actions) ? await readBundles(api) : undefined,
     openState: { ...openState, decisions: [] },
     said: isWhatIf ? [] : said,
-    exemptOwners: exemptions.asksForOwnerRecords ? await ownersOf(api, touched) : new Map(),
+    exemptOwners: exemptions.asksForOwnerRecords ? await ownersOf(lookups, touched) : new Map(),
     ids,
     settings: settings.decide,
   });

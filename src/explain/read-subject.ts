@@ -1,12 +1,13 @@
 // explain: reads one subject now: its record, the records that its rule joins, the devices that its actions touch, its events.
 // In: the API, the stored events, a rule, an id. Out: records without secrets; a source that answers 403 is unavailable, as in a
-// run. Stores nothing.
+// run. Stores nothing, and reads no list of the fleet.
 import { fieldsWritten, type KnownTraits } from '../domain/action.ts';
 import { AppError } from '../domain/errors.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import { type Facts, ownText, ownTexts } from '../domain/facts.ts';
 import type { Api } from '../domain/ports.ts';
 import type { PullReader } from '../domain/pull-store.ts';
+import type { RecordReader } from '../domain/record-reader.ts';
 import type { Coverage, SourceReading } from '../domain/snapshot.ts';
 import type { Source, SubjectKind } from '../domain/subjects.ts';
 import type { Joins, Needs } from '../domain/verdict.ts';
@@ -18,28 +19,54 @@ import type { TrustSettings } from '../pull/trust-gate.ts';
 import { ownersOf } from '../run/exemption-of.ts';
 import { deletesDevices } from '../run/reading-needs.ts';
 
+/** Records of a list that a lookup reads of a server that does not look up. */
+const RECORDS_MAX = 10_000;
+
+/** The lookups of the API, each bounded. Errors: also AppError `api_answer` at the bound. */
+export type Lookups = Pick<Api, 'address' | 'devicesOfSerial' | 'device' | 'user' | 'service'>;
+
+export function boundedLookups(api: Lookups): Lookups {
+  return {
+    address: api.address,
+    devicesOfSerial: (serial) => api.devicesOfSerial(serial, RECORDS_MAX),
+    device: (id) => api.device(id, RECORDS_MAX),
+    user: (email) => api.user(email, RECORDS_MAX),
+    service: (id) => api.service(id, RECORDS_MAX),
+  };
+}
+
 /** Errors: AppError `not_found`, and those of reading the API. */
-export async function readSubject(api: Api, kind: SubjectKind, id: string): Promise<Facts> {
-  const read = { device: () => readDevice(api, id), user: () => api.user(id), service: () => api.service(id) };
+export async function readSubject(
+  api: Lookups,
+  reader: Pick<RecordReader, 'decisions'>,
+  kind: SubjectKind,
+  id: string,
+): Promise<Facts> {
+  const read = { device: () => readDevice(api, reader, id), user: () => api.user(id), service: () => api.service(id) };
   const record = await read[kind]();
-  if (!record) throw new AppError('not_found', `there is no ${kind} \`${id}\` at ${api.address}`);
+  if (!record) {
+    const asked = kind === 'device' ? ', by serial number or by DeviceID' : '';
+    throw new AppError('not_found', `there is no ${kind} \`${id}\` at ${api.address}${asked}`);
+  }
   return dropSecrets(record, new Set());
 }
 
-async function readDevice(api: Api, id: string): Promise<Facts | undefined> {
+/** By serial number or DeviceID. Older servers look up only the former: a decision about the device has it. */
+async function readDevice(
+  api: Lookups,
+  reader: Pick<RecordReader, 'decisions'>,
+  id: string,
+): Promise<Facts | undefined> {
   const ofSerial = await api.devicesOfSerial(id);
   if (ofSerial.length > 0) return ofSerial[0];
-  // The API has no query by DeviceID: the list is read until the device is found.
-  for await (const batch of api.stream('devices')) {
-    const found = batch.find((device) => ownText(device as Facts, 'DeviceID') === id);
-    if (found) return found as Facts;
-  }
-  return undefined;
+  const [decided] = await reader.decisions({ subjectId: id, limit: 1 });
+  const known = decided?.target ? await api.devicesOfSerial(decided.target) : [];
+  return known.find((device) => ownText(device, 'DeviceID') === id) ?? api.device(id, RECORDS_MAX);
 }
 
 /** Records of the other kind that the rule reads. */
 export async function readJoins(
-  api: Api,
+  api: Lookups,
   needs: Needs,
   record: Facts,
 ): Promise<{ joins: Joins; unavailable: Source[] }> {
@@ -60,7 +87,7 @@ async function unlessForbidden<T>(reading: T | Promise<T>): Promise<T | undefine
 
 /** The devices that the rule's actions touch. */
 export async function readTouched(
-  api: Api,
+  api: Lookups,
   rule: LoadedRule,
   record: Facts,
   actions: KnownTraits,
@@ -68,7 +95,9 @@ export async function readTouched(
   if (rule.subject === 'service') return [];
   if (rule.subject === 'user')
     return deletesDevices(rule, actions) ? [...(await devicesOfUser(api, record)).values()].flat() : [];
-  const devices = await api.devicesOfSerial(ownText(record, 'SerialNumber') ?? '');
+  // An empty name filters nothing: the answer would be the whole list.
+  const serial = ownText(record, 'SerialNumber') ?? '';
+  const devices = serial === '' ? [] : await api.devicesOfSerial(serial);
   return devices.length > 0 ? devices : [record];
 }
 
@@ -80,7 +109,7 @@ export function fleetOf(devices: readonly Facts[], actions: KnownTraits): FleetI
 }
 
 /** Devices by serial number. */
-async function devicesOfUser(api: Api, user: Facts): Promise<Map<string, Facts[]>> {
+async function devicesOfUser(api: Lookups, user: Facts): Promise<Map<string, Facts[]>> {
   const devices = new Map<string, Facts[]>();
   for (const serial of ownTexts(user, 'SerialNumbers') ?? []) devices.set(serial, await api.devicesOfSerial(serial));
   return devices;

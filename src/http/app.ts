@@ -5,6 +5,7 @@ import { lineOf } from '../domain/errors.ts';
 import { callerOf, demandScope } from './auth.ts';
 import { demandShortBody } from './body.ts';
 import type { HttpDeps } from './deps.ts';
+import { SECURITY_HEADERS } from './headers.ts';
 import { demandHost } from './hosts.ts';
 import { type Problem, problemOf, problemResponse, UNFORESEEN } from './problem.ts';
 import { addRoutes, type Ctx, type Env, noRoute, type Route } from './route.ts';
@@ -16,15 +17,6 @@ import { planRoutes } from './routes/plans.ts';
 import { recordRoutes } from './routes/records.ts';
 import { runRoutes } from './routes/runs.ts';
 import { tokenRoutes } from './routes/tokens.ts';
-
-const HEADERS = {
-  'X-Content-Type-Options': 'nosniff',
-  'Cache-Control': 'no-store',
-  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
-  'X-Frame-Options': 'DENY',
-  'Referrer-Policy': 'no-referrer',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-};
 
 /** The endpoint. Everything under `/api` needs a bearer token; its errors never carry a secret or a stack trace. */
 export function createHttpApp(deps: HttpDeps): Hono<Env> {
@@ -42,11 +34,11 @@ export function createHttpApp(deps: HttpDeps): Hono<Env> {
   app.use(async (context, next) => {
     const startedMs = deps.clock.monotonicMs();
     await next();
-    for (const [name, value] of Object.entries(HEADERS)) context.res.headers.set(name, value);
+    for (const [name, value] of Object.entries(SECURITY_HEADERS)) context.res.headers.set(name, value);
     logRequest(deps, context, deps.clock.monotonicMs() - startedMs);
   });
   app.use(async (context, next) => {
-    demandHost(context.req.header('host') ?? new URL(context.req.url).host, deps.hosts);
+    demandHost(context, deps.hosts);
     await next();
   });
   app.use('/api/*', async (context, next) => {

@@ -10,20 +10,27 @@ export function demandShortBody(contentLength: string | undefined): void {
   if (contentLength !== undefined && Number(contentLength) > BODY_BYTES_MAX) throw tooLarge();
 }
 
-/** UTF-8, empty without a body. Errors: Problem 413 for one over the limit, 400 for one that breaks off. */
+/** Empty without a body. Errors: Problem 413 for one over the limit, 400 for one that breaks off or is not UTF-8. */
 export async function readBodyText(context: Ctx): Promise<string> {
   const reader = context.req.raw.body?.getReader();
   if (!reader) return '';
-  const decoder = new TextDecoder();
-  let text = '';
+  const parts: Uint8Array[] = [];
   let bytes = 0;
   for (;;) {
     const { done, value } = await reader.read().catch(brokenOff);
-    if (done) return text + decoder.decode();
+    if (done) return textOf(Buffer.concat(parts));
     bytes += value.byteLength;
     // Not cancelled: that would cut the connection before the refusal is sent. The server discards the unread rest.
     if (bytes > BODY_BYTES_MAX) throw tooLarge();
-    text += decoder.decode(value, { stream: true });
+    parts.push(value);
+  }
+}
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new Problem(400, 'not-utf-8', 'The body is not UTF-8', 'the body is not UTF-8: send it as UTF-8');
   }
 }
 

@@ -7,6 +7,7 @@ import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import type { EndpointToken } from '../domain/endpoint-token.ts';
 import type { Exemption } from '../domain/exemption.ts';
+import type { HostPolicy } from '../domain/hosts.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { StoredNotification } from '../domain/notification.ts';
 import type { Acceptance, Stop } from '../domain/operator.ts';
@@ -50,7 +51,8 @@ export type ReportFormat = (typeof REPORT_FORMATS)[number];
 
 /** How stored nouns are shown: report/ has the words. */
 export interface Views {
-  report(reader: ReportReader, run: RunRecord, format: ReportFormat): Promise<string>;
+  /** In chunks, between which others are given way. */
+  report(reader: ReportReader, run: RunRecord, format: ReportFormat): AsyncIterable<string>;
   run(run: RunRecord): object;
   decision(decision: StoredDecision): object;
   plan(plan: Plan): object;
@@ -141,11 +143,4 @@ export interface HttpDeps {
   clock: Clock;
   log: Log;
   demo: boolean;
-}
-
-export interface HostPolicy {
-  /** The address to listen on: `127.0.0.1`, `0.0.0.0`, `::`, or a name. */
-  listenHost: string;
-  /** Other names of the endpoint, such as that of a proxy. */
-  allowed: readonly string[];
 }

@@ -2,7 +2,6 @@
 export { createHttpApp } from './app.ts';
 export type {
   AuditVerdict,
-  HostPolicy,
   HttpDeps,
   OperatorPort,
   PlanAnswer,

@@ -17,13 +17,24 @@ export async function readBody<T>(context: Ctx, schema: z.ZodType<T>): Promise<T
 function parse(text: string): unknown {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(text, wellFormed);
   } catch {
-    throw new Problem(400, 'malformed-json', 'The body is not JSON', 'the body must be one JSON object');
+    throw new Problem(
+      400,
+      'malformed-json',
+      'The body is not JSON',
+      'the body must be one JSON object of well-formed text',
+    );
   }
   const repeated = repeatedKey(text);
   if (repeated) throw badInput('body', [{ path: pathText(repeated), message: TWICE }]);
   return value;
+}
+
+/** Half a surrogate pair cannot be stored as it came. Errors: any, for such a string. */
+function wellFormed(_key: string, member: unknown): unknown {
+  if (typeof member === 'string' && /\p{Surrogate}/u.test(member)) throw new SyntaxError('half a surrogate pair');
+  return member;
 }
 
 export function readQuery<T>(context: Ctx, schema: z.ZodType<T>): T {

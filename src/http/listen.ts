@@ -1,10 +1,11 @@
 // http: the app on a TCP port. In: an app, host and port (0: any). Out: its address, and a close that ends open
 // connections.
-import type { Server } from 'node:http';
+import { createServer as createHttpServer, type Server } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
-import { createAdaptorServer } from '@hono/node-server';
+import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { AppError } from '../domain/errors.ts';
+import { answerMalformed, responseWithoutApp } from './malformed.ts';
 import type { Env } from './route.ts';
 
 export interface Listening {
@@ -14,21 +15,31 @@ export interface Listening {
   close(drainMs?: number): Promise<void>;
 }
 
-const SERVER_OPTIONS = { headersTimeout: 15_000, requestTimeout: 30_000, keepAliveTimeout: 5_000 };
+const SERVER_OPTIONS = {
+  headersTimeout: 15_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 5_000,
+  // Ours refuses it, like any wrong host.
+  requireHostHeader: false,
+};
 const DRAIN_MS = 5_000;
 
 /** Errors: AppError `port_busy` when the address is taken, `config` when it cannot be used at all. */
 export async function listen(app: Hono<Env>, at: { host: string; port: number }): Promise<Listening> {
-  const server = createAdaptorServer({
-    fetch: app.fetch,
-    overrideGlobalObjects: false,
-    serverOptions: SERVER_OPTIONS,
-  }) as Server;
+  const server = createHttpServer(SERVER_OPTIONS);
+  const cutOffMalformed = answerMalformed(server);
+  server.on(
+    'request',
+    getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler: responseWithoutApp }),
+  );
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(refusal(error, at)));
     server.listen(at.port, at.host, resolve);
   });
-  return { url: urlOf(server.address() as AddressInfo), close: (drainMs = DRAIN_MS) => close(server, drainMs) };
+  return {
+    url: urlOf(server.address() as AddressInfo),
+    close: (drainMs = DRAIN_MS) => close(server, drainMs, cutOffMalformed),
+  };
 }
 
 /** Whether the address is free now. Errors: as `listen`. */
@@ -44,9 +55,12 @@ function urlOf({ address, family, port }: AddressInfo): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
 
-function close(server: Server, drainMs: number): Promise<void> {
+function close(server: Server, drainMs: number, cutOffMalformed: () => void): Promise<void> {
   return new Promise((resolve) => {
-    const cutOff = setTimeout(() => server.closeAllConnections(), drainMs);
+    const cutOff = setTimeout(() => {
+      server.closeAllConnections();
+      cutOffMalformed();
+    }, drainMs);
     server.close(() => {
       clearTimeout(cutOff);
       resolve();

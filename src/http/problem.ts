@@ -1,6 +1,7 @@
 // http: errors as problem details (RFC 9457). In: anything thrown. Out: a status and a body with what, where and what
 // to do. It never shows a stack trace, or the text of an error that was not written for people.
 import { AppError, type ErrorCode } from '../domain/errors.ts';
+import { SECURITY_HEADERS } from './headers.ts';
 
 export interface FieldError {
   /** Where in the body or query: `rules[0]`; empty for the whole. */
@@ -59,8 +60,14 @@ export const UNFORESEEN = new Problem(
   'the request could not be answered: see the log',
 );
 
-/** @param instance the path of the request. */
-export function problemResponse(problem: Problem, instance: string): Response {
+export interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** @param instance the path of the request; undefined when it has none. */
+export function problemAnswer(problem: Problem, instance?: string): Answer {
   const { status, slug, title, problemDetail, more } = problem;
   const body = {
     type: `urn:trustward:problem:${slug}`,
@@ -70,8 +77,11 @@ export function problemResponse(problem: Problem, instance: string): Response {
     instance,
     ...(more.errors ? { errors: more.errors } : {}),
   };
-  return new Response(`${JSON.stringify(body)}\n`, {
-    status,
-    headers: { 'Content-Type': 'application/problem+json', ...more.headers },
-  });
+  const headers = { ...SECURITY_HEADERS, 'Content-Type': 'application/problem+json', ...more.headers };
+  return { status, headers, body: `${JSON.stringify(body)}\n` };
+}
+
+export function problemResponse(problem: Problem, instance?: string): Response {
+  const { body, ...init } = problemAnswer(problem, instance);
+  return new Response(body, init);
 }

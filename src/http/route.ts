@@ -1,5 +1,7 @@
 // http: what a route is, and how answers are written. In: a table of routes. Out: an app's handlers, with 404 and 405.
 import type { Context, Hono } from 'hono';
+import { inTurns } from '../domain/give-way.ts';
+import { jsonPieces } from '../domain/json-pieces.ts';
 import { matchesPath } from './path.ts';
 import { Problem } from './problem.ts';
 import type { Caller, Scope } from './tokens.ts';
@@ -17,9 +19,20 @@ export interface Route {
 }
 
 /** JSON, ended by a line feed. Integers that JSON numbers cannot hold become strings of digits. */
-export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
-  const text = JSON.stringify(body, (_key, member) => (typeof member === 'bigint' ? member.toString() : member));
-  return new Response(`${text}\n`, { status, headers: { 'Content-Type': 'application/json', ...headers } });
+export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Promise<Response> {
+  return written(inTurns(jsonLine(body)), { status, headers: { 'Content-Type': 'application/json', ...headers } });
+}
+
+function* jsonLine(body: unknown): Generator<string> {
+  yield* jsonPieces(body);
+  yield '\n';
+}
+
+/** INVARIANT: answered when all of it is written, so that a failure meanwhile is a problem and not half an answer. */
+export async function written(chunks: AsyncIterable<string>, init: ResponseInit): Promise<Response> {
+  const parts: Buffer[] = [];
+  for await (const chunk of chunks) parts.push(Buffer.from(chunk));
+  return new Response(Buffer.concat(parts), init);
 }
 
 /** A parameter of the path. Never missing: the route has matched. */

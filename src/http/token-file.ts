@@ -1,7 +1,7 @@
 // http: the token of the first start: made at random, kept in a 0600 file beside the database. In: the database's file
 // name. Out: the token and its place. It never prints the token.
 import { randomBytes } from 'node:crypto';
-import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { AppError } from '../domain/errors.ts';
 
 export interface TokenFile {
@@ -24,6 +24,7 @@ export function loadOrCreateToken(databaseFile: string): TokenFile {
   try {
     // Written to a temporary file first: a crash in between leaves no file with half a token.
     const aside = `${file}.${process.pid}.new`;
+    rmSync(aside, { force: true }); // of a start that was killed here, with the same number
     writeFileSync(aside, `${token}\n`, { mode: 0o600, flag: 'wx' });
     renameSync(aside, file);
   } catch (error) {

@@ -7,6 +7,7 @@ import { type Facts, isFacts } from '../domain/facts.ts';
 import type { Api, EventQuery, Page, WriteAnswer } from '../domain/ports.ts';
 import { BundleCalls } from './client/bundle-calls.ts';
 import { Caller, ifServed, type Written } from './client/caller.ts';
+import { notAmong, serialsOf, unfiltered } from './client/lookup.ts';
 import type { ClientOptions } from './client/options.ts';
 import { pageOf } from './client/page-answer.ts';
 import { type PageParts, partsOfPage, wholePage } from './client/page-parts.ts';
@@ -97,16 +98,28 @@ export class ManagementClient extends BundleCalls implements Api {
   }
 
   /** All devices of a serial number, filtered again here: a server may ignore its filter. */
-  devicesOfSerial(serialNumber: string): Promise<Facts[]> {
-    return this.#matching('list_devices', { Serialnumber: serialNumber }, (each) => each.SerialNumber === serialNumber);
+  devicesOfSerial(serialNumber: string, recordsMax?: number): Promise<Facts[]> {
+    const query = { Serialnumber: serialNumber };
+    return this.#matching('list_devices', query, (each) => each.SerialNumber === serialNumber, recordsMax);
+  }
+
+  /** The device of this DeviceID: by the filter of newer servers; of others, in the list. */
+  async device(deviceId: string, recordsMax: number): Promise<Facts | undefined> {
+    const isWanted = (each: Facts) => each.DeviceID === deviceId;
+    const serials = await serialsOf(deviceId, (query) => this.#list('list_devices_v2', 'devices', query));
+    if (serials === undefined) return this.#firstOf('list_devices', isWanted, recordsMax);
+    for (const serial of serials) {
+      const found = (await this.devicesOfSerial(serial, recordsMax)).find(isWanted);
+      if (found) return found;
+    }
+    return undefined;
   }
 
   /** The end user of this e-mail (in any case, the exact one first), in the unpaged form. */
-  async user(email: string): Promise<Facts | undefined> {
+  async user(email: string, recordsMax?: number): Promise<Facts | undefined> {
     const wanted = email.toLowerCase();
-    const found = await this.#matching('list_endusers', { Email: email }, ({ Email }) => {
-      return typeof Email === 'string' && Email.toLowerCase() === wanted;
-    });
+    const isWanted = ({ Email }: Facts) => typeof Email === 'string' && Email.toLowerCase() === wanted;
+    const found = await this.#matching('list_endusers', { Email: email }, isWanted, recordsMax);
     return found.find((each) => each.Email === email) ?? found[0];
   }
 
@@ -166,13 +179,9 @@ export class ManagementClient extends BundleCalls implements Api {
   }
 
   /** The service of this id, or undefined; filtered again here. */
-  async service(serviceId: string): Promise<Facts | undefined> {
-    const found = await this.#matching(
-      'list_services',
-      { ServiceID: serviceId },
-      (each) => each.ServiceID === serviceId,
-    );
-    return found[0];
+  async service(serviceId: string, recordsMax?: number): Promise<Facts | undefined> {
+    const isWanted = (each: Facts) => each.ServiceID === serviceId;
+    return (await this.#matching('list_services', { ServiceID: serviceId }, isWanted, recordsMax))[0];
   }
 
   /** Endpoint 9. The record holds an OIDC client secret. */
@@ -209,7 +218,7 @@ export class ManagementClient extends BundleCalls implements Api {
   }
 
   async #list(
-    id: 'list_endusers' | 'list_devices',
+    id: 'list_endusers' | 'list_devices' | 'list_devices_v2',
     listName: string,
     query: Record<string, QueryValue>,
   ): Promise<Page> {
@@ -220,12 +229,27 @@ export class ManagementClient extends BundleCalls implements Api {
     id: EndpointId,
     query: Record<string, string>,
     isWanted: (record: Facts) => boolean,
+    recordsMax = Number.POSITIVE_INFINITY,
   ): Promise<Facts[]> {
     const found: Facts[] = [];
+    let read = 0;
     for await (const batch of this.#caller.stream(id, { query })) {
       for (const record of batch) if (isFacts(record) && isWanted(record)) found.push(record);
+      read += batch.length;
+      if (read > recordsMax) throw unfiltered(subjectOf(id), query, recordsMax);
     }
     return found;
+  }
+
+  async #firstOf(id: EndpointId, isWanted: (record: Facts) => boolean, recordsMax: number): Promise<Facts | undefined> {
+    let read = 0;
+    for await (const batch of this.#caller.stream(id)) {
+      const found = batch.filter(isFacts).find(isWanted);
+      if (found) return found;
+      read += batch.length;
+      if (read > recordsMax) throw notAmong(subjectOf(id), recordsMax);
+    }
+    return undefined;
   }
 
   async #data(id: EndpointId, query: Record<string, QueryValue>): Promise<unknown[]> {

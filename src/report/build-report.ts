@@ -1,5 +1,7 @@
 // report: a run in the store → its report. It only reads the store: a report shows what was recorded, whenever it is
 // requested.
+import { giveWay } from '../domain/give-way.ts';
+import type { Intent } from '../domain/intent.ts';
 import type { ReportReader } from '../domain/record-reader.ts';
 import type { RunRecord } from '../domain/store.ts';
 import { runDecisionViews, summaryOf } from './decision-view.ts';
@@ -12,7 +14,7 @@ import { ruleViews, runView, snapshotView } from './run-view.ts';
 export async function buildReport(reader: ReportReader, run: RunRecord): Promise<Report> {
   const stored = await reader.decisionsOfRun(run);
   const ids = [...new Set(stored.flatMap(({ intentId }) => intentId ?? []))];
-  const intents = ids.length === 0 ? [] : await reader.intents({ ids });
+  const intents = await intentsOf(reader, ids);
   const plan = run.planId === undefined ? undefined : await reader.plan(run.planId);
   const decisions = runDecisionViews(run, stored, intents, plan);
   return {
@@ -24,4 +26,15 @@ export async function buildReport(reader: ReportReader, run: RunRecord): Promise
     summary: summaryOf(decisions),
     operator: operatorView(run, await reader.stop()),
   };
+}
+
+const INTENTS_AT_ONCE = 200;
+
+async function intentsOf(reader: ReportReader, ids: readonly string[]): Promise<Intent[]> {
+  const intents: Intent[] = [];
+  for (let at = 0; at < ids.length; at += INTENTS_AT_ONCE) {
+    intents.push(...(await reader.intents({ ids: ids.slice(at, at + INTENTS_AT_ONCE) })));
+    await giveWay();
+  }
+  return intents;
 }

@@ -1,15 +1,16 @@
 // report: fact values for people: the basis of a decision, one by one.
+import { clip, NAME_MAX } from '../domain/clip.ts';
 import type { Change } from '../domain/effect.ts';
 import type { Fact } from '../domain/facts.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { epochMsOf } from '../domain/timestamp.ts';
-import { clip } from './hostile-text.ts';
 
+/** A changed value is what a person approves: more of it is shown than of a name. */
 const VALUE_MAX = 200;
 
 /** `MdmData.CompromisedStatus = "TRUE"`, one text per fact. Time stamps are also shown as times. */
 export function factTexts(facts: { [path: string]: Fact }): string[] {
-  return Object.entries(facts).map(([path, value]) => `${path} = ${clip(valueText(value), VALUE_MAX)}`);
+  return Object.entries(facts).map(([path, value]) => `${path} = ${clip(valueText(value), NAME_MAX)}`);
 }
 
 /** `spec.backend.target.port: "80" → "8443"`, one text per change. */

@@ -1,7 +1,6 @@
 // report: who and why, for a terminal's column: a shared reason is printed once, above its names. In: names with
 // reasons, in order, and their total number. Out: the lines of one cell. It drops no name that it is given.
 import { countText } from './fact-text.ts';
-import { showHidden } from './hostile-text.ts';
 
 export interface NamedReason {
   who: string;
@@ -9,12 +8,12 @@ export interface NamedReason {
 }
 
 /** At most `max` names; of the rest of `count` only the number is shown. */
-export function groupReasons(items: readonly NamedReason[], count: number, max: number): string {
+export function groupReasons(items: readonly NamedReason[], count: number, max: number): string[] {
   const shown = items.slice(0, max);
   const lines = [...new Set(shown.map(({ why }) => why))].flatMap((why) => {
-    const those = shown.filter((item) => item.why === why).map(({ who }) => showHidden(who));
-    return those.length === 1 ? [`${those[0]}: ${showHidden(why)}`] : [`${showHidden(why)}:`, ...those];
+    const those = shown.filter((item) => item.why === why).map(({ who }) => who);
+    return those.length === 1 ? [`${those[0]}: ${why}`] : [`${why}:`, ...those];
   });
   const more = count - shown.length;
-  return [...lines, ...(more > 0 ? [`and ${countText(more)} more`] : [])].join('\n');
+  return [...lines, ...(more > 0 ? [`and ${countText(more)} more`] : [])];
 }

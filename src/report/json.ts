@@ -1,12 +1,19 @@
 // report: the JSON writer. One document, ended by a line feed; an integer that JSON cannot hold is a string of digits.
 import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { StoredDecision } from '../domain/decision.ts';
+import { jsonPieces } from '../domain/json-pieces.ts';
 import { auditView } from './audit-view.ts';
 import { decisionView } from './decision-view.ts';
 import type { Report } from './report.ts';
 
 export function reportJson(report: Report): string {
-  return jsonText(report);
+  return [...reportJsonPieces(report)].join('');
+}
+
+/** The same in pieces of bounded work. */
+export function* reportJsonPieces(report: Report): Generator<string> {
+  yield* jsonPieces(report, 2);
+  yield '\n';
 }
 
 /** `{"decisions": […]}`, in the order given. */
@@ -20,5 +27,5 @@ export function auditJson(entries: readonly AuditEntry[]): string {
 }
 
 function jsonText(value: unknown): string {
-  return `${JSON.stringify(value, (_key, member) => (typeof member === 'bigint' ? member.toString() : member), 2)}\n`;
+  return `${[...jsonPieces(value, 2)].join('')}\n`;
 }

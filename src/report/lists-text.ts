@@ -1,6 +1,7 @@
 // report: decisions and audit entries as tables for a terminal: the output of `decisions` and `audit list`. In: rows of
 // the store. Out: text whose only control characters are line feeds.
 import type { AuditEntry } from '../domain/audit-entry.ts';
+import { clip, NAME_MAX } from '../domain/clip.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import { deletionTexts } from '../domain/deletion.ts';
 import { type Fact, isFacts } from '../domain/facts.ts';
@@ -8,32 +9,29 @@ import { auditView } from './audit-view.ts';
 import { decisionView } from './decision-view.ts';
 import { subjectLines } from './decision-words.ts';
 import { changeTexts, factTexts } from './fact-text.ts';
-import { clip, showHidden } from './hostile-text.ts';
 import { type TerminalOptions, terminalTable } from './terminal-table.ts';
 import { timeCell } from './words.ts';
 
 /** One row per decision, in the given order. */
 export function decisionsText(decisions: readonly StoredDecision[], options: TerminalOptions = {}): string {
   if (decisions.length === 0) return 'no decisions\n';
-  const rows = decisions
-    .map(decisionView)
-    .map((decision) => [
-      lines([timeCell(decision.writtenAt), `run ${decision.runSeq}`]),
-      lines([
-        ...subjectLines(decision),
-        `${decision.action} ${decision.target}`,
-        ...changeTexts(decision.effect.changes ?? []),
-        ...(decision.effect.deletion ? deletionTexts(decision.effect.deletion) : []),
-      ]),
-      lines([
-        decision.rule,
-        `${decision.decision}: ${decision.reasonText}`,
-        ...(decision.outcome === null
-          ? []
-          : [`${decision.outcome}${decision.outcomeText ? `: ${decision.outcomeText}` : ''}`]),
-      ]),
-      lines([...factTexts(decision.facts), `since ${timeCell(decision.since)}`]),
-    ]);
+  const rows = decisions.map(decisionView).map((decision) => [
+    [timeCell(decision.writtenAt), `run ${decision.runSeq}`],
+    [
+      ...subjectLines(decision),
+      `${decision.action} ${decision.target}`,
+      ...changeTexts(decision.effect.changes ?? []),
+      ...(decision.effect.deletion ? deletionTexts(decision.effect.deletion) : []),
+    ],
+    [
+      decision.rule,
+      `${decision.decision}: ${decision.reasonText}`,
+      ...(decision.outcome === null
+        ? []
+        : [`${decision.outcome}${decision.outcomeText ? `: ${decision.outcomeText}` : ''}`]),
+    ],
+    [...factTexts(decision.facts), `since ${timeCell(decision.since)}`],
+  ]);
   return `${terminalTable(['When', 'Subject and action', 'Rule and decision', 'Why'], rows, options)}\n`;
 }
 
@@ -46,7 +44,7 @@ export function auditText(entries: readonly AuditEntry[], options: TerminalOptio
       String(seq),
       timeCell(at),
       kind,
-      showHidden(`${bodyTexts(body).join(', ')} [${hash.slice(0, 12)}]`),
+      `${bodyTexts(body).join(', ')} [${hash.slice(0, 12)}]`,
     ]);
   return `${terminalTable(['Entry', 'When', 'What', 'Content and hash'], rows, options)}\n`;
 }
@@ -66,7 +64,6 @@ const FIRST = [
   'by',
 ];
 const LONG_HASH = /^[0-9a-f]{64}$/;
-const MEMBER_MAX = 120;
 
 function bodyTexts(body: Fact): string[] {
   if (!isFacts(body)) return factTexts({ content: body });
@@ -76,9 +73,5 @@ function bodyTexts(body: Fact): string[] {
     name,
     typeof value === 'string' && LONG_HASH.test(value) ? `${value.slice(0, 12)}…` : value,
   ]);
-  return factTexts(Object.fromEntries(short)).map((text) => clip(text, MEMBER_MAX));
-}
-
-function lines(texts: readonly string[]): string {
-  return texts.map(showHidden).join('\n');
+  return factTexts(Object.fromEntries(short)).map((text) => clip(text, NAME_MAX));
 }

@@ -9,9 +9,9 @@ import { sourceWords } from './words.ts';
 const FACTS_MAX = 10;
 const EXAMPLES_MAX = 5;
 
-export function unknownPart(report: Report, rowsMax: number): string {
+export function* unknownPart(report: Report, rowsMax: number): Generator<string> {
   const groups = unknownGroups(report);
-  if (groups.length === 0) return '';
+  if (groups.length === 0) return;
   const rows = groups.slice(0, rowsMax).map(({ rule, count, missing, examples }) => [
     code(rule),
     countText(count),
@@ -27,11 +27,10 @@ export function unknownPart(report: Report, rowsMax: number): string {
     ),
   ]);
   const total = groups.reduce((sum, { count }) => sum + count, 0);
-  return [
-    `## Unknown (${countText(total)})`,
-    'A fact that a rule needs is missing, too old or of the wrong type. Unknown verdicts never lead to an action.',
-    mdTable(['Rule', 'Subjects', 'Missing', 'Examples'], rows),
-  ].join('\n\n');
+  const meaning =
+    'A fact that a rule needs is missing, too old or of the wrong type. Unknown verdicts never lead to an action.';
+  yield `## Unknown (${countText(total)})\n\n${meaning}\n\n`;
+  yield* mdTable(['Rule', 'Subjects', 'Missing', 'Examples'], rows);
 }
 
 function list(items: readonly string[], count: number, max: number): string {
@@ -40,21 +39,23 @@ function list(items: readonly string[], count: number, max: number): string {
   return [...shown, ...(more > 0 ? [`and ${countText(more)} more`] : [])].join('<br>') || '—';
 }
 
-export function sourcesPart({ snapshot }: Report): string {
+export function* sourcesPart({ snapshot }: Report): Generator<string> {
   const rows = Object.entries(snapshot.sources).map(([source, reading]) => {
     const { read, trust, notes } = sourceWords(reading);
     return [code(source), md(read), trust, notes.map(md).join('<br>') || '—'];
   });
-  if (rows.length === 0) return '';
-  return ['## Sources', mdTable(['Source', 'Read', 'Trust', 'Notes'], rows)].join('\n\n');
+  if (rows.length === 0) return;
+  yield '## Sources\n\n';
+  yield* mdTable(['Source', 'Read', 'Trust', 'Notes'], rows);
 }
 
-export function rulesPart({ rules }: Report): string {
-  if (rules.length === 0) return '';
+export function* rulesPart({ rules }: Report): Generator<string> {
+  if (rules.length === 0) return;
   const rows = rules.map((rule) => [
     code(rule.id),
     rule.judged ? code(rule.mode) : `${code(rule.mode)}, not judged: a source it needs could not be read`,
     ...[rule.match, rule.no_match, rule.unknown, rule.error].map(countText),
   ]);
-  return ['## Rules', mdTable(['Rule', 'Mode', 'Match', 'No match', 'Unknown', 'Error'], rows)].join('\n\n');
+  yield '## Rules\n\n';
+  yield* mdTable(['Rule', 'Mode', 'Match', 'No match', 'Unknown', 'Error'], rows);
 }

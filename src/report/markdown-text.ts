@@ -1,6 +1,6 @@
 // report: hostile text in Markdown: every renderer that tickets are pasted into shows it as text. INVARIANT: text from
 // outside this folder goes through `md` or `code`, and never begins a line.
-import { showHidden } from './hostile-text.ts';
+import { showHidden, TEXT_MAX } from './hostile-text.ts';
 
 /**
  * Breaks a word for machines and not for eyes: backslashes do not stop a ticket system from finding `@name` or `#12`.
@@ -22,11 +22,17 @@ export function md(text: string): string {
 
 /** A word from our own vocabulary or an id, in code style; anything else is escaped like all text. */
 export function code(text: string): string {
-  return /^[\w.:-]+$/.test(text) ? `\`${text}\`` : md(text);
+  return /^[\w.:-]+$/.test(text) && text.length <= TEXT_MAX ? `\`${text}\`` : md(text);
 }
 
-/** A table; every cell is Markdown already. */
-export function mdTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
-  return lines.join('\n');
+/** Sentences that follow each other: each may be as long as a text can be. */
+export function mdSentences(sentences: readonly string[]): string {
+  return sentences.map(md).join(' ');
+}
+
+/** A table, a row at a time; every cell is Markdown already. */
+export function* mdTable(head: readonly string[], rows: Iterable<readonly string[]>): Generator<string> {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  yield `${line(head)}\n${line(head.map(() => '---'))}`;
+  for (const cells of rows) yield `\n${line(cells)}`;
 }

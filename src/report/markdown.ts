@@ -7,7 +7,8 @@ import { subjectWords } from './decision-words.ts';
 import { countText, plural } from './fact-text.ts';
 import { type ActGroup, actGroups, type ReasonGroup, reasonGroups } from './groups.ts';
 import { rulesPart, sourcesPart, unknownPart } from './markdown-context.ts';
-import { code, md, mdTable } from './markdown-text.ts';
+import { code, md, mdSentences, mdTable } from './markdown-text.ts';
+import { eachOf, joinedParts, piece } from './pieces.ts';
 import type { Report, RunDecision } from './report.ts';
 import { durationWords, headline, placeWords, reasonWords, summaryWords, waitsInPlan, wayOutWords } from './words.ts';
 
@@ -22,10 +23,15 @@ const ROWS_MAX = 40;
 
 /** The whole report as Markdown (GFM tables), ended by a line feed. */
 export function reportMarkdown(report: Report, options: MarkdownOptions = {}): string {
+  return [...reportMarkdownPieces(report, options)].join('');
+}
+
+/** The same in pieces of bounded work. */
+export function* reportMarkdownPieces(report: Report, options: MarkdownOptions = {}): Generator<string> {
   const rowsMax = options.rowsMax ?? ROWS_MAX;
   const parts = [
-    `# ${md(headline(report))}`,
-    md(summaryWords(report)),
+    piece(() => `# ${md(headline(report))}`),
+    piece(() => mdSentences(summaryWords(report))),
     actsPart(report, 'done', options),
     actsPart(report, 'would', options),
     heldPart(report, options),
@@ -34,9 +40,10 @@ export function reportMarkdown(report: Report, options: MarkdownOptions = {}): s
     unknownPart(report, rowsMax),
     sourcesPart(report),
     rulesPart(report),
-    runPart(report),
+    piece(() => runPart(report)),
   ];
-  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+  yield* joinedParts(parts, '\n\n');
+  yield '\n';
 }
 
 const ACT_HEADINGS: Record<ActKind, string> = {
@@ -45,62 +52,62 @@ const ACT_HEADINGS: Record<ActKind, string> = {
   reported: 'Only reported (rules of mode dry-run)',
 };
 
-function actsPart(report: Report, kind: ActKind, options: MarkdownOptions): string {
+function* actsPart(report: Report, kind: ActKind, options: MarkdownOptions): Generator<string> {
   const groups = actGroups(report, kind);
-  if (groups.length === 0) return '';
+  if (groups.length === 0) return;
   const count = groups.reduce((sum, { decisions }) => sum + decisions.length, 0);
-  const heading = `## ${ACT_HEADINGS[kind]} (${countText(count)})`;
-  return [heading, ...groups.map((group) => actGroupPart(group, kind, options))].join('\n\n');
+  yield `## ${ACT_HEADINGS[kind]} (${countText(count)})\n\n`;
+  yield* joinedParts(
+    eachOf(groups, (group) => actGroupPart(group, kind, options)),
+    '\n\n',
+  );
 }
 
-function actGroupPart(
+function* actGroupPart(
   { rule, title, action, limits, undo, decisions }: ActGroup,
   kind: ActKind,
   options: MarkdownOptions,
-): string {
+): Generator<string> {
   const limit = limits.length === 0 ? '' : ` (${md(limits.join('; '))})`;
-  return [
-    `### ${code(action)}${undo ? ', undoing' : ''}: ${md(title)}`,
-    `Rule ${code(rule)}, ${plural(decisions.length, 'match', 'matches')}${limit}.`,
-    decisionTable(decisions, kind === 'done' ? [OUTCOME] : [], options),
-  ].join('\n\n');
+  yield `### ${code(action)}${undo ? ', undoing' : ''}: ${md(title)}\n\n`;
+  yield `Rule ${code(rule)}, ${plural(decisions.length, 'match', 'matches')}${limit}.\n\n`;
+  yield* decisionTable(decisions, kind === 'done' ? [OUTCOME] : [], options);
 }
 
-function decisionTable(
+function* decisionTable(
   decisions: readonly RunDecision[],
   more: readonly DecisionColumn[],
   { rowsMax = ROWS_MAX, actions }: MarkdownOptions,
-): string {
+): Generator<string> {
   const columns = decisionColumns(decisions, more, actions);
-  const rows = decisions
-    .slice(0, rowsMax)
-    .map((decision) => columns.map((column) => column.lines(decision).map(md).join('<br>') || '—'));
-  const table = mdTable(
-    columns.map((column) => column.head),
-    rows,
-  );
-  const left = decisions.length - rows.length;
-  return left === 0 ? table : `${table}\n\nand ${countText(left)} more: the JSON report has them all.`;
+  const shown = decisions.slice(0, rowsMax);
+  const head = columns.map((column) => column.head);
+  yield* mdTable(head, cellsOf(shown, columns));
+  const left = decisions.length - shown.length;
+  if (left > 0) yield `\n\nand ${countText(left)} more: the JSON report has them all.`;
 }
 
-function heldPart(report: Report, options: MarkdownOptions): string {
+function* cellsOf(decisions: readonly RunDecision[], columns: readonly DecisionColumn[]): Generator<string[]> {
+  for (const decision of decisions) yield columns.map((column) => column.lines(decision).map(md).join('<br>') || '—');
+}
+
+function* heldPart(report: Report, options: MarkdownOptions): Generator<string> {
   const groups = reasonGroups(report, 'hold');
-  if (groups.length === 0) return '';
-  return [
-    `## Held for a person (${countText(report.summary.hold)})`,
-    ...groups.map((group) => heldGroupPart(report, group, options)),
-  ].join('\n\n');
+  if (groups.length === 0) return;
+  yield `## Held for a person (${countText(report.summary.hold)})\n\n`;
+  yield* joinedParts(
+    eachOf(groups, (group) => heldGroupPart(report, group, options)),
+    '\n\n',
+  );
 }
 
-function heldGroupPart(report: Report, group: ReasonGroup, options: MarkdownOptions): string {
+function* heldGroupPart(report: Report, group: ReasonGroup, options: MarkdownOptions): Generator<string> {
   const first = group.decisions[0] as RunDecision;
   const reasons = [...new Set(group.decisions.map((decision) => decision.reasonText))];
   const because = reasons.length === 1 ? (reasons[0] as string) : reasonWords(group.reason);
-  return [
-    `### ${code(group.action)}: ${md(group.title)}`,
-    `Rule ${code(group.rule)}. Held because ${md(because)}. ${wayOutPart(report, first)}`,
-    decisionTable(group.decisions, reasons.length > 1 ? [HELD_BECAUSE] : [], options),
-  ].join('\n\n');
+  yield `### ${code(group.action)}: ${md(group.title)}\n\n`;
+  yield `Rule ${code(group.rule)}. Held because ${md(because)}. ${wayOutPart(report, first)}\n\n`;
+  yield* decisionTable(group.decisions, reasons.length > 1 ? [HELD_BECAUSE] : [], options);
 }
 
 /** What an operator can do, with the commands for it. */
@@ -112,9 +119,9 @@ function wayOutPart(report: Report, decision: RunDecision): string {
   return `${words} To decide: \`trustward approve ${id}\` or \`trustward reject ${id}\`.`;
 }
 
-function skippedPart(report: Report, rowsMax: number): string {
+function* skippedPart(report: Report, rowsMax: number): Generator<string> {
   const groups = reasonGroups(report, 'skip');
-  if (groups.length === 0) return '';
+  if (groups.length === 0) return;
   const namesMax = Math.max(1, Math.floor(rowsMax / 4));
   const rows = groups.map(({ rule, action, reason, decisions }) => [
     code(rule),
@@ -123,10 +130,8 @@ function skippedPart(report: Report, rowsMax: number): string {
     countText(decisions.length),
     skippedNames(decisions, namesMax),
   ]);
-  return [
-    `## Skipped (${countText(report.summary.skip)})`,
-    mdTable(['Rule', 'Action', 'Reason', 'Count', 'Who'], rows),
-  ].join('\n\n');
+  yield `## Skipped (${countText(report.summary.skip)})\n\n`;
+  yield* mdTable(['Rule', 'Action', 'Reason', 'Count', 'Who'], rows);
 }
 
 function skippedNames(decisions: readonly RunDecision[], namesMax: number): string {

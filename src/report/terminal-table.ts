@@ -1,112 +1,150 @@
-// report: tables for a terminal, by cli-table3, fitted to its width. No color: output goes to pipes too. In: cells of
-// any text. Out: a table of visible characters. No cell is cut: long ones are wrapped.
-import Table from 'cli-table3';
+// report: tables for a terminal, fitted to its width, in time that grows with their size. No color: output goes to pipes
+// too. In: cells of any text. Out: a table of visible characters. Long cells are wrapped; where the columns cannot be
+// as narrow as the terminal without breaking an id, each row becomes a block of its own.
+import { textWidth } from './display-width.ts';
 import { showHidden } from './hostile-text.ts';
+import { type Line, narrowest, wrapLine } from './wrap.ts';
 
 export interface TerminalOptions {
   /** Columns of the terminal; 100 by default. */
   width?: number;
 }
 
-const WIDTH = 100;
-const COLUMN_MIN = 8;
+/** One line, or several: line breaks in the data are shown, not followed. */
+export type Cell = string | readonly string[];
+type Row = readonly (readonly string[])[];
 
-/** A table of these rows, no wider than the terminal where its columns allow that (eight characters each). */
+const WIDTH = 100;
+
+/** A table of these rows. */
 export function terminalTable(
   head: readonly string[],
-  rows: readonly (readonly string[])[],
+  rows: Iterable<readonly Cell[]>,
   options: TerminalOptions = {},
 ): string {
-  const cells = rows.map((row) => row.map(visibleLines));
-  const available = (options.width ?? WIDTH) - (3 * head.length + 1); // borders and padding
-  const widths = fitWidths(head, cells, available);
-  const wrapped = cells.map((row) => row.map((lines, column) => wrapLines(lines, widths[column] as number)));
-  const compact = wrapped.every((row) => row.every((cell) => !cell.includes('\n')));
-  const table = new Table({
-    head: head.map((title, column) => wrapLines([title], widths[column] as number)),
-    style: { head: [], border: [], compact },
-    wordWrap: false,
-  });
-  for (const row of wrapped) table.push(row);
-  return table.toString();
+  return [...tablePieces(head, rows, options)].join('');
 }
 
-/** Words as lines that are no wider than the terminal. */
-export function paragraph(words: string, { width = WIDTH }: TerminalOptions): string {
-  return wrapLines([showHidden(words)], width);
+/** The same in pieces, a row at most each; an empty one for each row that was only measured. */
+export function* tablePieces(
+  head: readonly string[],
+  rows: Iterable<readonly Cell[]>,
+  { width = WIDTH }: TerminalOptions,
+): Generator<string> {
+  const columns = new Columns(head);
+  const visible: Row[] = [];
+  for (const row of rows) {
+    const lines = row.map((cell) => (typeof cell === 'string' ? [cell] : cell).map(showHidden));
+    columns.measure(lines);
+    visible.push(lines);
+    yield '';
+  }
+  const widths = columns.fittedTo(width - (3 * head.length + 1)); // borders and padding
+  yield* widths === undefined ? blocks(head, visible, width) : grid(head, visible, widths);
 }
 
-/** A cell's own line breaks are made here, between its parts; those in the data are shown, not followed. */
-function visibleLines(cell: string): string[] {
-  return cell.split('\n').map(showHidden);
+/** Sentences as lines that are no wider than the terminal; given as a list, each may be as long as a text can be. */
+export function paragraph(words: string | readonly string[], { width = WIDTH }: TerminalOptions): string {
+  const line = (typeof words === 'string' ? [words] : words).map(showHidden).join(' ');
+  return wrapLine(line, width)
+    .map(({ text }) => text)
+    .join('\n');
 }
 
-/** Takes the missing width from the widest columns: first where no word has to be broken for it. */
-function fitWidths(head: readonly string[], cells: readonly string[][][], available: number): number[] {
-  const measure = (of: (line: string) => number) =>
-    head.map((title, column) =>
-      Math.max(of(title), ...cells.map((row) => Math.max(0, ...(row[column] ?? []).map(of)))),
-    );
-  const widths = measure(textWidth);
-  narrow(widths, measure(widestWord), available);
-  narrow(widths, new Array(head.length).fill(COLUMN_MIN), available);
-  return widths;
+function* grid(head: readonly string[], rows: readonly Row[], widths: readonly number[]): Generator<string> {
+  const wrapped = (row: Row) => row.map((lines, at) => lines.flatMap((line) => wrapLine(line, widths[at] as number)));
+  yield `${rule('┌┬┐', widths)}\n${drawn(wrapped(head.map((title) => [title])), widths)}`;
+  let isCompact = true;
+  for (const row of rows) {
+    isCompact &&= wrapped(row).every((cell) => cell.length <= 1);
+    yield '';
+    if (!isCompact) break;
+  }
+  let isFirst = true;
+  for (const row of rows) {
+    const above = isFirst || !isCompact ? `\n${rule('├┼┤', widths)}` : '';
+    yield `${above}\n${drawn(wrapped(row), widths)}`;
+    isFirst = false;
+  }
+  yield `\n${rule('└┴┘', widths)}`;
 }
 
-function narrow(widths: number[], floors: readonly number[], available: number): void {
+/** Each row under the other, its columns one below the other, beside their titles. */
+function* blocks(head: readonly string[], rows: readonly Row[], width: number): Generator<string> {
+  const titles = head.map((text) => ({ text, width: textWidth(text) }));
+  const left = Math.max(...titles.map((title) => title.width));
+  const right = Math.max(width - left - 6, 1);
+  const line: readonly number[] = [left + 2 + right];
+  let corners = '┌┬┐';
+  for (const row of rows) {
+    const lines = row.flatMap((cell, at) => {
+      const value = cell.flatMap((text) => wrapLine(text, right));
+      return value.map(
+        ({ text }, index) =>
+          `│ ${padded(index === 0 ? titles[at] : undefined, left)}  ${padded({ text, width: textWidth(text) }, right)} │`,
+      );
+    });
+    yield `${[rule(corners, line), ...lines].join('\n')}\n`;
+    corners = '├┼┤';
+  }
+  yield rule('└┴┘', line);
+}
+
+function drawn(cells: readonly (readonly Line[])[], widths: readonly number[]): string {
+  const height = cells.reduce((most, cell) => Math.max(most, cell.length), 1);
+  return Array.from({ length: height }, (_, line) => {
+    const texts = cells.map((cell, at) => padded(cell[line], widths[at] as number));
+    return `│ ${texts.join(' │ ')} │`;
+  }).join('\n');
+}
+
+function padded(line: Line | undefined, width: number): string {
+  return line === undefined ? ' '.repeat(width) : line.text + ' '.repeat(Math.max(0, width - line.width));
+}
+
+function rule([left, middle, right]: string, widths: readonly number[]): string {
+  return `${left}${widths.map((width) => '─'.repeat(width + 2)).join(middle)}${right}`;
+}
+
+/** How wide each column is by itself, and how narrow it may become. */
+class Columns {
+  private readonly natural: number[];
+  private readonly words: number[];
+  private readonly parts: number[];
+
+  constructor(head: readonly string[]) {
+    this.natural = head.map(textWidth);
+    this.words = head.map((title) => narrowest(title).word);
+    this.parts = [...this.words];
+  }
+
+  measure(row: Row): void {
+    for (const [at, lines] of row.entries()) {
+      for (const line of lines) {
+        const { word, part } = narrowest(line);
+        this.natural[at] = Math.max(this.natural[at] as number, textWidth(line));
+        this.words[at] = Math.max(this.words[at] as number, word);
+        this.parts[at] = Math.max(this.parts[at] as number, part);
+      }
+    }
+  }
+
+  /** Takes the missing width from the widest columns, long words last. Undefined: an id would have to be broken. */
+  fittedTo(available: number): number[] | undefined {
+    const widths = this.natural.map((width) => Math.min(width, Math.max(available, 1)));
+    return narrow(widths, this.words, available) || narrow(widths, this.parts, available) ? widths : undefined;
+  }
+}
+
+/** Narrows the widths, none below its floor; whether that is enough. */
+function narrow(widths: number[], floors: readonly number[], available: number): boolean {
   let lacking = widths.reduce((sum, width) => sum + width, 0) - available;
   while (lacking > 0) {
-    const spare = widths.map((width, column) => (width > (floors[column] as number) ? width : 0));
+    const spare = widths.map((width, at) => (width > (floors[at] as number) ? width : 0));
     const widest = spare.indexOf(Math.max(...spare));
-    if (spare[widest] === 0) return;
+    if (spare[widest] === 0) return false;
     widths[widest] = (widths[widest] as number) - 1;
     lacking -= 1;
   }
-}
-
-function widestWord(line: string): number {
-  return Math.max(...line.split(' ').map(textWidth));
-}
-
-/** Wraps at spaces; a word that is wider than the column (an id, a path) is broken, never shortened. */
-function wrapLines(lines: readonly string[], width: number): string {
-  return lines.flatMap((line) => wrapLine(line, width)).join('\n');
-}
-
-function wrapLine(line: string, width: number): string[] {
-  const wrapped: string[] = [];
-  let current = '';
-  for (const word of line.split(' ').flatMap((part) => breakWord(part, width))) {
-    const longer = current === '' ? word : `${current} ${word}`;
-    if (textWidth(longer) <= width) current = longer;
-    else {
-      if (current !== '') wrapped.push(current);
-      current = word;
-    }
-  }
-  return [...wrapped, current];
-}
-
-function breakWord(word: string, width: number): string[] {
-  const pieces: string[] = [];
-  let piece = '';
-  for (const character of word) {
-    if (piece !== '' && textWidth(piece + character) > width) {
-      pieces.push(piece);
-      piece = '';
-    }
-    piece += character;
-  }
-  return [...pieces, piece];
-}
-
-const WIDE =
-  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
-const NO_WIDTH = /[\p{Mn}\p{Me}\u200c\u200d]/u;
-
-/** Columns that a text takes: East Asian letters and emoji take two, combining marks none. */
-export function textWidth(text: string): number {
-  let width = 0;
-  for (const character of text) width += NO_WIDTH.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
-  return width;
+  return true;
 }

@@ -3,19 +3,18 @@
 import { countText } from './fact-text.ts';
 import { groupReasons } from './grouped-reasons.ts';
 import { unknownGroups } from './groups.ts';
-import { showHidden } from './hostile-text.ts';
 import type { Report } from './report.ts';
-import { paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
+import { type Cell, paragraph, type TerminalOptions, tablePieces } from './terminal-table.ts';
 import { sourceWords } from './words.ts';
 
 const FACTS_MAX = 10;
 const EXAMPLES_MAX = 5;
 
-export function unknownText(report: Report, options: TerminalOptions): string {
+export function* unknownText(report: Report, options: TerminalOptions): Generator<string> {
   const groups = unknownGroups(report);
-  if (groups.length === 0) return '';
-  const rows = groups.map(({ rule, count, missing, examples }) => [
-    showHidden(rule),
+  if (groups.length === 0) return;
+  const rows = groups.map(({ rule, count, missing, examples }): Cell[] => [
+    rule,
     countText(count),
     lines(
       missing.map((item) => `${item.fact} (${countText(item.count)})`),
@@ -29,36 +28,34 @@ export function unknownText(report: Report, options: TerminalOptions): string {
     ),
   ]);
   const total = groups.reduce((sum, { count }) => sum + count, 0);
-  return [
-    paragraph(
-      `UNKNOWN (${countText(total)}): a fact is missing, too old or of the wrong type; no action follows`,
-      options,
-    ),
-    terminalTable(['Rule', 'Subjects', 'Missing', 'Examples'], rows, options),
-  ].join('\n');
+  const heading = `UNKNOWN (${countText(total)}): a fact is missing, too old or of the wrong type; no action follows`;
+  yield `${paragraph(heading, options)}\n`;
+  yield* tablePieces(['Rule', 'Subjects', 'Missing', 'Examples'], rows, options);
 }
 
-function lines(items: readonly string[], count: number, max: number): string {
-  const shown = items.slice(0, max).map(showHidden);
+function lines(items: readonly string[], count: number, max: number): string[] {
+  const shown = items.slice(0, max);
   const more = count - shown.length;
-  return [...shown, ...(more > 0 ? [`and ${countText(more)} more`] : [])].join('\n');
+  return [...shown, ...(more > 0 ? [`and ${countText(more)} more`] : [])];
 }
 
-export function sourcesText({ snapshot }: Report, options: TerminalOptions): string {
+export function* sourcesText({ snapshot }: Report, options: TerminalOptions): Generator<string> {
   const rows = Object.entries(snapshot.sources).map(([source, reading]) => {
     const { read, trust, notes } = sourceWords(reading);
-    return [source, read, trust, notes.map(showHidden).join('\n')];
+    return [source, read, trust, notes];
   });
-  if (rows.length === 0) return '';
-  return ['SOURCES', terminalTable(['Source', 'Read', 'Trust', 'Notes'], rows, options)].join('\n');
+  if (rows.length === 0) return;
+  yield 'SOURCES\n';
+  yield* tablePieces(['Source', 'Read', 'Trust', 'Notes'], rows, options);
 }
 
-export function rulesText({ rules }: Report, options: TerminalOptions): string {
-  if (rules.length === 0) return '';
+export function* rulesText({ rules }: Report, options: TerminalOptions): Generator<string> {
+  if (rules.length === 0) return;
   const rows = rules.map((rule) => [
-    showHidden(rule.id),
+    rule.id,
     rule.judged ? rule.mode : `${rule.mode}, not judged: a source it needs could not be read`,
     ...[rule.match, rule.no_match, rule.unknown, rule.error].map(countText),
   ]);
-  return ['RULES', terminalTable(['Rule', 'Mode', 'Match', 'No match', 'Unknown', 'Error'], rows, options)].join('\n');
+  yield 'RULES\n';
+  yield* tablePieces(['Rule', 'Mode', 'Match', 'No match', 'Unknown', 'Error'], rows, options);
 }

@@ -9,8 +9,9 @@ import { countText, plural } from './fact-text.ts';
 import { groupReasons } from './grouped-reasons.ts';
 import { type ActGroup, actGroups, type ReasonGroup, reasonGroups } from './groups.ts';
 import { showHidden } from './hostile-text.ts';
+import { eachOf, joinedParts, piece } from './pieces.ts';
 import type { Report, RunDecision } from './report.ts';
-import { paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
+import { type Cell, paragraph, type TerminalOptions, tablePieces } from './terminal-table.ts';
 import { rulesText, sourcesText, unknownText } from './text-context.ts';
 import { durationWords, headline, placeWords, reasonWords, summaryWords, waitsInPlan, wayOutWords } from './words.ts';
 
@@ -26,9 +27,14 @@ const NAMES_MAX = 5;
 
 /** The whole report for a terminal, ended by a line feed. */
 export function reportText(report: Report, options: TextOptions = {}): string {
+  return [...reportTextPieces(report, options)].join('');
+}
+
+/** The same in pieces of bounded work. */
+export function* reportTextPieces(report: Report, options: TextOptions = {}): Generator<string> {
   const parts = [
-    showHidden(headline(report)),
-    paragraph(summaryWords(report), options),
+    piece(() => showHidden(headline(report))),
+    piece(() => paragraph(summaryWords(report), options)),
     actsText(report, 'done', options),
     actsText(report, 'would', options),
     heldText(report, options),
@@ -37,9 +43,10 @@ export function reportText(report: Report, options: TextOptions = {}): string {
     unknownText(report, options),
     sourcesText(report, options),
     rulesText(report, options),
-    runText(report, options),
+    piece(() => runText(report, options)),
   ];
-  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+  yield* joinedParts(parts, '\n\n');
+  yield '\n';
 }
 
 const ACT_HEADINGS: Record<ActKind, string> = {
@@ -48,42 +55,45 @@ const ACT_HEADINGS: Record<ActKind, string> = {
   reported: 'ONLY REPORTED (RULES OF MODE DRY-RUN)',
 };
 
-function actsText(report: Report, kind: ActKind, options: TextOptions): string {
-  return actGroups(report, kind)
-    .map((group) => actGroupText(group, kind, options))
-    .join('\n\n');
+function* actsText(report: Report, kind: ActKind, options: TextOptions): Generator<string> {
+  const groups = actGroups(report, kind);
+  yield* joinedParts(
+    eachOf(groups, (group) => actGroupText(group, kind, options)),
+    '\n\n',
+  );
 }
 
-function actGroupText(
+function* actGroupText(
   { rule, title, action, limits, undo, decisions }: ActGroup,
   kind: ActKind,
   options: TextOptions,
-): string {
+): Generator<string> {
   const heading = `${ACT_HEADINGS[kind]} (${countText(decisions.length)})  ${action} by rule ${rule}${undo ? ', undoing' : ''}: ${title}`;
-  return [
-    paragraph(limits.length === 0 ? heading : `${heading} (${limits.join('; ')})`, options),
-    decisionTable(decisions, kind === 'done' ? [OUTCOME] : [], options),
-  ].join('\n');
+  yield `${paragraph(limits.length === 0 ? heading : `${heading} (${limits.join('; ')})`, options)}\n`;
+  yield* decisionTable(decisions, kind === 'done' ? [OUTCOME] : [], options);
 }
 
-function heldText(report: Report, options: TextOptions): string {
-  return reasonGroups(report, 'hold')
-    .map((group) => heldGroupText(report, group, options))
-    .join('\n\n');
+function* heldText(report: Report, options: TextOptions): Generator<string> {
+  const groups = reasonGroups(report, 'hold');
+  yield* joinedParts(
+    eachOf(groups, (group) => heldGroupText(report, group, options)),
+    '\n\n',
+  );
 }
 
-function heldGroupText(report: Report, group: ReasonGroup, options: TextOptions): string {
+function* heldGroupText(report: Report, group: ReasonGroup, options: TextOptions): Generator<string> {
   const { rule, title, action, reason, decisions } = group;
   const first = decisions[0] as RunDecision;
   const heading = `HELD FOR A PERSON (${countText(decisions.length)})  ${action} by rule ${rule}: ${title}`;
   const reasons = [...new Set(decisions.map((decision) => decision.reasonText))];
   const because = reasons.length === 1 ? (reasons[0] as string) : reasonWords(reason);
-  return [
+  const lines = [
     paragraph(heading, options),
-    paragraph(`Held because ${because}. ${wayOutWords(first, report)}`, options),
+    paragraph([`Held because ${because}.`, wayOutWords(first, report)], options),
     ...commandLines(report, first),
-    decisionTable(decisions, reasons.length > 1 ? [HELD_BECAUSE] : [], options),
-  ].join('\n');
+  ];
+  yield lines.map((line) => `${line}\n`).join('');
+  yield* decisionTable(decisions, reasons.length > 1 ? [HELD_BECAUSE] : [], options);
 }
 
 /** Not wrapped, so that each can be copied whole. */
@@ -92,40 +102,40 @@ function commandLines({ plan }: Report, decision: RunDecision): string[] {
   return [`  trustward approve ${showHidden(plan.id)}`, `  trustward reject ${showHidden(plan.id)}`];
 }
 
-function skippedText(report: Report, options: TextOptions): string {
+function* skippedText(report: Report, options: TextOptions): Generator<string> {
   const groups = reasonGroups(report, 'skip');
-  if (groups.length === 0) return '';
-  const rows = groups.map(({ rule, action, reason, decisions }) => {
-    const named = decisions.map((decision) => ({ who: subjectWords(decision), why: decision.reasonText }));
-    return [
-      `${showHidden(rule)}\n${action}`,
-      reasonWords(reason),
-      countText(decisions.length),
-      groupReasons(named, decisions.length, NAMES_MAX),
-    ];
-  });
-  return [
-    `SKIPPED (${countText(report.summary.skip)})`,
-    terminalTable(['Rule and action', 'Reason', 'Count', 'Who'], rows, options),
-  ].join('\n');
+  if (groups.length === 0) return;
+  yield `SKIPPED (${countText(report.summary.skip)})\n`;
+  yield* tablePieces(['Rule and action', 'Reason', 'Count', 'Who'], groups.map(skippedCells), options);
 }
 
-function decisionTable(
+function skippedCells({ rule, action, reason, decisions }: ReasonGroup): Cell[] {
+  const named = decisions
+    .slice(0, NAMES_MAX)
+    .map((decision) => ({ who: subjectWords(decision), why: decision.reasonText }));
+  return [
+    [rule, action],
+    reasonWords(reason),
+    countText(decisions.length),
+    groupReasons(named, decisions.length, NAMES_MAX),
+  ];
+}
+
+function* decisionTable(
   decisions: readonly RunDecision[],
   more: readonly DecisionColumn[],
   options: TextOptions,
-): string {
+): Generator<string> {
   const columns = decisionColumns(decisions, more, options.actions);
-  const rows = decisions
-    .slice(0, options.rowsMax ?? ROWS_MAX)
-    .map((decision) => columns.map((column) => column.lines(decision).map(showHidden).join('\n')));
-  const table = terminalTable(
-    columns.map((column) => column.head),
-    rows,
-    options,
-  );
-  const left = decisions.length - rows.length;
-  return left === 0 ? table : `${table}\nand ${countText(left)} more: the JSON report has them all`;
+  const shown = decisions.slice(0, options.rowsMax ?? ROWS_MAX);
+  const head = columns.map((column) => column.head);
+  yield* tablePieces(head, cellsOf(shown, columns), options);
+  const left = decisions.length - shown.length;
+  if (left > 0) yield `\nand ${countText(left)} more: the JSON report has them all`;
+}
+
+function* cellsOf(decisions: readonly RunDecision[], columns: readonly DecisionColumn[]): Generator<Cell[]> {
+  for (const decision of decisions) yield columns.map((column) => column.lines(decision));
 }
 
 function runText(report: Report, options: TextOptions): string {

@@ -59,8 +59,8 @@ export function headline({ run }: Report): string {
   return `Trustward: ${kind}, ${timeWords(run.startedAt)}${run.demo ? ' (DEMO)' : ''}`;
 }
 
-/** One paragraph: what was judged, what was done or would be, what waits, and whether to trust it. */
-export function summaryWords(report: Report): string {
+/** Sentences of one paragraph: what was judged, what was done or would be, what waits, and whether to trust it. */
+export function summaryWords(report: Report): string[] {
   return [
     ...beginningWords(report),
     ...whatIfWords(report),
@@ -68,7 +68,7 @@ export function summaryWords(report: Report): string {
     ...capWords(report),
     ...operatorWords(report.operator),
     ...trustWords(report),
-  ].join(' ');
+  ];
 }
 
 function beginningWords({ run }: Report): string[] {

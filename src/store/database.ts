@@ -2,9 +2,9 @@
 // In: a file name. Out: a Db. It never retries: a busy, full, read-only or corrupt database is an AppError.
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { AppError } from '../domain/errors.ts';
+import { giveWay } from '../domain/give-way.ts';
 import { refuseOtherTables } from './migrate.ts';
 import { meaningOf, storeError } from './store-fault.ts';
 import type { StoreWatch } from './store-health.ts';
@@ -12,7 +12,10 @@ import type { StoreWatch } from './store-health.ts';
 type Value = string | number | bigint | null;
 export type Row = { [column: string]: Value };
 
-/** A connection. Every method throws AppError `store_failed`, `store_damaged` or `store_locked`, which name the file. */
+/**
+ * A connection. Every method throws AppError `store_failed`, `store_damaged` or `store_locked`, which name the file, and `conflict`
+ * for a collision that requests can cause.
+ */
 export class Db {
   private readonly statements = new Map<string, Database.Statement>();
   private hasChanged = false;
@@ -29,15 +32,15 @@ export class Db {
       if (changes > 0) this.hasChanged = true;
       this.reportWritten();
       return changes;
-    });
+    }, sql);
   }
 
   all<T = Row>(sql: string, ...values: Value[]): T[] {
-    return this.guard(() => this.statement(sql).all(...values) as T[]);
+    return this.guard(() => this.statement(sql).all(...values) as T[], sql);
   }
 
   get<T = Row>(sql: string, ...values: Value[]): T | undefined {
-    return this.guard(() => this.statement(sql).get(...values) as T | undefined);
+    return this.guard(() => this.statement(sql).get(...values) as T | undefined, sql);
   }
 
   insert(table: string, row: Row, conflict = ''): number {
@@ -99,7 +102,7 @@ export class Db {
     const snapshot = this.guard(() => new Db(new Database(this.file, { readonly: true, timeout: 5_000 }), this.file));
     try {
       snapshot.exec('BEGIN');
-      return await work(snapshot, setImmediate);
+      return await work(snapshot, giveWay);
     } finally {
       snapshot.close();
     }
@@ -140,12 +143,12 @@ export class Db {
     this.watch?.wrote();
   }
 
-  private guard<T>(work: () => T): T {
+  private guard<T>(work: () => T, sql?: string): T {
     try {
       return work();
     } catch (error) {
       this.hasChanged = false;
-      const fault = storeError(error, this.file);
+      const fault = storeError(error, this.file, sql);
       if (fault instanceof AppError && fault !== error) this.noteFault(fault);
       throw fault;
     }

@@ -14,6 +14,7 @@ import type {
 import type { Clock } from '../domain/ports.ts';
 import type { Db, Row } from './database.ts';
 import { storedJson } from './stored-json.ts';
+import { Where } from './where.ts';
 
 /** Ended notifications are kept for this long. The audit keeps a record of them. */
 const KEPT_MS = 30 * 86_400_000;
@@ -90,9 +91,12 @@ export function readNotifications(
   statuses: readonly NotificationStatus[],
   limit: number,
 ): StoredNotification[] {
-  const sql = `SELECT * FROM notifications WHERE status IN (SELECT value FROM json_each(?))
-    ORDER BY at DESC, id DESC LIMIT ?`;
-  return db.all(sql, JSON.stringify(statuses), limit).map((row) => ({
+  const [only] = statuses;
+  const where = new Where();
+  if (statuses.length === 1) where.add('status = ?', only);
+  else where.add('+status IN (SELECT value FROM json_each(?))', JSON.stringify(statuses));
+  const sql = `SELECT * FROM notifications ${where.text} ORDER BY at DESC, id DESC LIMIT ?`;
+  return db.all(sql, ...where.values, limit).map((row) => ({
     ...notificationOfRow(row),
     status: row.status as NotificationStatus,
     nextAt: row.status === 'waiting' ? (row.next_at as number) : undefined,

@@ -15,7 +15,7 @@ import type { Acceptance, Stop } from '../domain/operator.ts';
 import { type Plan, type PlanStatus, statusAt } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { PullReader } from '../domain/pull-store.ts';
-import type { RecordReader } from '../domain/record-reader.ts';
+import type { ClaimFilter, Newest, RecordReader, StateFilter } from '../domain/record-reader.ts';
 import type { OpenStateReader } from '../domain/run-store.ts';
 import type { Baseline, Coverage } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
@@ -29,15 +29,16 @@ import { allCheckpointLines, checkpointAt } from './checkpoint-table.ts';
 import { readClockAgreement } from './clock-agreement.ts';
 import type { Db, Row } from './database.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
+import { newestClaims, newestDecisions, newestIntents, newestPlans } from './lists.ts';
 import { readOpenState } from './open-state.ts';
 import { readAcceptances, readExemption, readExemptions, readStop } from './operator.ts';
 import { readNotifications } from './outbox.ts';
+import { readInTurns } from './read-in-turns.ts';
 import type { IsOwnEntry } from './recorded-digests.ts';
 import { claimOfRow, decisionOfRow, episodeOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
 import { storedJson } from './stored-json.ts';
 import { readTokens } from './token-table.ts';
-
-type Value = string | number;
+import { Where } from './where.ts';
 
 export class SqliteReader
   implements RecordReader, AuditReader, PullReader, OpenStateReader, CheckpointReader, ActingTableReader
@@ -77,8 +78,8 @@ export class SqliteReader
   }
 
   async decisionsOfRun(run: RunRecord): Promise<StoredDecision[]> {
-    const rows = this.db.all(
-      `SELECT * FROM decisions
+    const found = this.db.all<{ id: string; bytes: number }>(
+      `SELECT id, octet_length(facts) + octet_length(effect) + octet_length(subject_name) AS bytes FROM decisions
        WHERE run_seq <= ? AND (ended_seq IS NULL OR ended_seq > ?)
          AND rule IN (SELECT value FROM json_each(?))
        ORDER BY CASE decision WHEN 'act' THEN 0 WHEN 'hold' THEN 1 ELSE 2 END, rule, target, subject, id`,
@@ -86,25 +87,18 @@ export class SqliteReader
       run.seq,
       JSON.stringify(judgedRulesOf(run)),
     );
-    return rows.map(decisionOfRow);
+    return readInTurns(found, (ids) =>
+      this.db
+        .all(
+          'SELECT decisions.* FROM json_each(?) JOIN decisions ON decisions.id = json_each.value ORDER BY json_each.key',
+          JSON.stringify(ids),
+        )
+        .map(decisionOfRow),
+    );
   }
 
   async decisions(query: DecisionQuery): Promise<StoredDecision[]> {
-    const where = new Where();
-    where.add('run_seq = ?', query.runSeq);
-    where.add('run_seq <= ?', query.inForceIn);
-    where.add('(ended_seq IS NULL OR ended_seq > ?)', query.inForceIn);
-    where.add('rule = ?', query.rule);
-    where.add('subject = ?', query.subjectId);
-    where.add('target = ?', query.target);
-    where.add('decision = ?', query.decision);
-    where.add('rowid < (SELECT rowid FROM decisions WHERE id = ?)', query.before);
-    const rows = this.db.all(
-      `SELECT * FROM decisions ${where.text} ORDER BY rowid DESC LIMIT ?`,
-      ...where.values,
-      query.limit,
-    );
-    return rows.map(decisionOfRow);
+    return newestDecisions(this.db, query);
   }
 
   async decisionsOn(target: string): Promise<StoredDecision[]> {
@@ -136,10 +130,19 @@ export class SqliteReader
     return row && intentOfRow(row);
   }
 
-  async claims(filter: { status?: Claim['status'] }): Promise<Claim[]> {
+  async newestIntents(filter: StateFilter, limit: number): Promise<Newest<Intent>> {
+    return newestIntents(this.db, filter, limit);
+  }
+
+  async claims(filter: ClaimFilter): Promise<Claim[]> {
     const where = new Where();
     where.add('status = ?', filter.status);
+    where.add('subject = ?', filter.subjectId);
     return this.db.all(`SELECT * FROM claims ${where.text} ORDER BY opened_at, id`, ...where.values).map(claimOfRow);
+  }
+
+  async newestClaims(filter: Pick<ClaimFilter, 'status'>, limit: number): Promise<Newest<Claim>> {
+    return newestClaims(this.db, filter, limit);
   }
 
   async episodes(ids: readonly string[]): Promise<Episode[]> {
@@ -152,18 +155,8 @@ export class SqliteReader
     return row && this.planNow(row);
   }
 
-  async plans(filter: { status?: PlanStatus }, limit: number): Promise<Plan[]> {
-    const where = new Where();
-    const { status } = filter;
-    // `statusAt` derives the requested status from the stored status and the time.
-    if (status === 'expired') {
-      where.add("(status = 'expired' OR status IN ('pending', 'approved') AND expires_at <= ?)", this.clock.nowMs());
-    } else {
-      where.add('status = ?', status);
-      if (status === 'pending' || status === 'approved') where.add('expires_at > ?', this.clock.nowMs());
-    }
-    const sql = `SELECT * FROM plans ${where.text} ORDER BY created_at DESC, id DESC LIMIT ?`;
-    return this.db.all(sql, ...where.values, limit).map((row) => this.planNow(row));
+  async plans({ status }: { status?: PlanStatus }, limit: number): Promise<Plan[]> {
+    return newestPlans(this.db, status, this.clock.nowMs(), limit).map((row) => this.planNow(row));
   }
 
   async auditedDigest(kind: 'plan.sealed' | 'plan.approved', planId: string): Promise<string | undefined> {
@@ -256,19 +249,4 @@ export class SqliteReader
 /** Rules whose decisions a run's report shows: those that it judged or, if it broke off, was asked to judge. */
 function judgedRulesOf(run: RunRecord): string[] {
   return run.findings ? run.findings.tallies.filter((tally) => tally.judged).map((tally) => tally.rule) : [];
-}
-
-class Where {
-  private readonly parts: string[] = [];
-  readonly values: Value[] = [];
-
-  add(condition: string, value: Value | undefined): void {
-    if (value === undefined) return;
-    this.parts.push(condition);
-    this.values.push(value);
-  }
-
-  get text(): string {
-    return this.parts.length === 0 ? '' : `WHERE ${this.parts.join(' AND ')}`;
-  }
 }

@@ -4,6 +4,7 @@ import { accessSync, constants, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AppError, type ErrorCode } from '../domain/errors.ts';
 import type { StoreFault, StoreFaultKind } from '../domain/store-fault.ts';
+import { brokenRule, collision } from './constraint-fault.ts';
 
 type Meaning = Pick<StoreFault, 'kind' | 'text'>;
 
@@ -34,13 +35,15 @@ export function editedFault(what: string): AppError {
 
 const CODES: Partial<Record<StoreFaultKind, ErrorCode>> = { busy: 'store_locked', corrupt: 'store_damaged' };
 
-/** Any other error than a failure of SQLite or of the file system is returned unchanged. */
-export function storeError(error: unknown, file: string): unknown {
+/** Any other error than a failure of SQLite or of the file system is returned unchanged. `sql`: the statement that failed. */
+export function storeError(error: unknown, file: string, sql = ''): unknown {
   if (error instanceof AppError) return error;
   const code = codeOf(error);
   if (!/^SQLITE_|^E[A-Z]+$/.test(code)) return error;
+  const known = collision(error as Error);
+  if (known) return known;
   const kind = kindOf(code, file);
-  const advice = kind ? TEXTS[kind] : (unopened(code) ?? (error as Error).message);
+  const advice = kind ? TEXTS[kind] : (unopened(code) ?? refused(error as Error, code, sql));
   return new AppError((kind && CODES[kind]) ?? 'store_failed', `database \`${file}\` (${code}): ${advice}`, {
     cause: error,
     detail: kind,
@@ -60,6 +63,10 @@ function codeOf(error: unknown): string {
 
 function unopened(code: string): string | undefined {
   return /^SQLITE_CANTOPEN|^ENOENT|^ENOTDIR|^EISDIR/.test(code) ? 'it cannot be opened: check the path' : undefined;
+}
+
+function refused(error: Error, code: string, sql: string): string {
+  return code.startsWith('SQLITE_CONSTRAINT') ? brokenRule(error, code, sql) : error.message;
 }
 
 function kindOf(code: string, file: string): StoreFaultKind | undefined {

@@ -1,6 +1,16 @@
 // store: one writer at a time. The lock is an exclusive transaction on a database file of its own beside the main one:
 // the kernel frees it when its process ends for any reason.
-import { existsSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import Database from 'better-sqlite3';
 import { AppError } from '../domain/errors.ts';
 import { openDatabase } from './database.ts';
@@ -60,6 +70,7 @@ function lockedFile(databaseFile: string): Database.Database {
   const file = `${oneName(databaseFile)}.lock`;
   let connection: Database.Database | undefined;
   try {
+    keepToOwner(file);
     connection = new Database(file, { timeout: 0 });
     connection.pragma('journal_mode = DELETE');
     connection.exec('BEGIN EXCLUSIVE');
@@ -74,6 +85,19 @@ function lockedFile(databaseFile: string): Database.Database {
       { cause: error },
     );
   }
+}
+
+/**
+ * 0600: SQLite would create it with the umask's rights. Its journal takes the rights of the file.
+ * INVARIANT: an existing file is not opened here: closing it would free the lock that this process may hold on it.
+ */
+function keepToOwner(file: string): void {
+  try {
+    closeSync(openSync(file, 'ax', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
 }
 
 /** The active daemon's address, or undefined when there is none. The file of a dead daemon may remain: check that it answers. */

@@ -224,6 +224,8 @@ describe('the database and its audit', () => {
     expect(code).toBe(1);
     const texts = JSON.parse(out).checks.map(({ text }: Shown) => text);
     expect(texts).toContain(`${org.dbFile} cannot be written by this user`);
+    // The lock belongs to its owner alone: the other checks are shown all the same.
+    expect(texts).toContainEqual(expect.stringContaining(`${org.dbFile}.lock`));
   });
 });
 

@@ -169,27 +169,39 @@ describe('faults on reads', () => {
 });
 
 describe('the address of faults', () => {
+  const asked = (method: string, body?: unknown) => org.call(method, '/faults', body, `Bearer ${org.adminToken}`);
+
   it('sets, shows and clears them', async () => {
-    const put = await org.call('PUT', '/faults', [{ kind: 'latency', ms: 10, match: { path: '/nowhere' } }]);
+    const put = await asked('PUT', [{ kind: 'latency', ms: 10, match: { path: '/nowhere' } }]);
     expect(put.status).toBe(200);
-    expect((await org.call('GET', '/faults')).json.data).toHaveLength(1);
-    expect((await org.call('DELETE', '/faults')).json.data).toEqual([]);
+    expect((await asked('GET')).json.data).toHaveLength(1);
+    expect((await asked('DELETE')).json.data).toEqual([]);
   });
 
   it('refuses an invalid plan, and names the mistake', async () => {
-    const answer = await org.call('PUT', '/faults', [{ kind: 'error', status: 200 }]);
+    const answer = await asked('PUT', [{ kind: 'error', status: 200 }]);
     expect(answer.status).toBe(400);
     expect(answer.json.Message).toContain('status');
   });
 
-  it('refuses callers without the scope Admin', async () => {
-    const key = org.console.issueApiKey('reader', 'ReadOnly');
-    expect((await org.call('GET', '/faults', undefined, `Bearer ${key}`)).status).toBe(403);
+  it('refuses every caller without the admin token, and changes nothing for them', async () => {
+    await asked('PUT', [{ kind: 'latency', ms: 10, match: { path: '/nowhere' } }]);
+    const reader = org.console.issueApiKey('reader', 'ReadOnly');
+    const access = (await org.call('POST', '/api/v1/refresh_token', undefined, `Bearer ${org.refreshToken}`)).json
+      .Message;
+    for (const method of ['GET', 'PUT', 'DELETE']) {
+      const body = method === 'PUT' ? [] : undefined;
+      for (const secret of [reader, org.apiKey, access])
+        expect((await org.call(method, '/faults', body, `Bearer ${secret}`)).status).toBe(403);
+      for (const none of [null, 'Bearer wrong', `Bearer ${org.refreshToken}`])
+        expect((await org.call(method, '/faults', body, none)).status).toBe(401);
+    }
+    expect((await asked('GET')).json.data).toHaveLength(1);
   });
 
   it('does not exist unless enabled', async () => {
     const plain = await openOrganization();
-    expect((await plain.call('PUT', '/faults', [])).status).toBe(404);
+    expect((await plain.call('PUT', '/faults', [], `Bearer ${plain.adminToken}`)).status).toBe(404);
     await plain.console.close();
   });
 });

@@ -88,6 +88,12 @@ export class SimPlatform implements Api {
     return devices.filter(({ serial }) => serial === serialNumber).map((device) => deviceRecord(device, users));
   }
 
+  async device(deviceId: string): Promise<Facts | undefined> {
+    const { devices, users } = this.read();
+    const found = devices.find(({ id }) => id === deviceId);
+    return found && deviceRecord(found, users);
+  }
+
   async service(serviceId: string): Promise<Facts | undefined> {
     const found = this.read().services.find((service) => service.id === serviceId);
     return found && serviceRecord(found);

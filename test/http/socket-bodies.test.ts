@@ -109,6 +109,31 @@ describe('a request on a socket', () => {
     expect(requests).toEqual([]);
   });
 
+  it('that is not UTF-8 is refused: read with other letters, it would name something else', async () => {
+    const { url, requests } = await serving();
+    for (const bytes of ['\xff', '\xc3', '\xed\xa0\x80']) {
+      const body = Buffer.from(`{"mode":"dry-run","rules":["a${bytes}"]}`, 'latin1');
+      expect(await send(`${url}/api/runs`, ADMIN, (sent) => sent.end(body))).toMatchObject({
+        status: 400,
+        type: 'application/problem+json',
+        body: { detail: 'the body is not UTF-8: send it as UTF-8' },
+      });
+    }
+    const cut = Buffer.from('{"mode":"dry-run"}\xc3', 'latin1');
+    expect((await send(`${url}/api/runs`, ADMIN, (sent) => sent.end(cut))).status).toBe(400);
+    expect(requests).toEqual([]);
+  });
+
+  it('with half a surrogate pair is refused: it could not be stored as it came', async () => {
+    const { url, store } = await serving();
+    const stop = (reason: string) =>
+      send(`${url}/api/stop`, ADMIN, (sent) => sent.end(`{"reason":"${reason}"}`)).then(({ status }) => status);
+    expect(await stop('\\ud800')).toBe(400);
+    expect(await stop('\\udfff\\ud800')).toBe(400);
+    expect(await stop('\\ud83e\\udd8a \\\\ud800')).toBe(200);
+    expect((await store.stop())?.reason).toBe('🦊 \\ud800');
+  });
+
   it('keeps letters that are split between two chunks whole', async () => {
     const { url } = await serving();
     const bytes = Buffer.from(JSON.stringify({ mode: 'dry-run', rules: ['é日🦊'] }));

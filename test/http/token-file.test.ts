@@ -24,6 +24,14 @@ describe('the token file', () => {
     expect(loadOrCreateToken(database()).token).not.toBe(made.token);
   });
 
+  it('is made although a start before, killed while making it, had the same process number', () => {
+    const db = database();
+    writeFileSync(`${db}.token.${process.pid}.new`, 'half', { mode: 0o600 });
+    const { file, token } = loadOrCreateToken(db);
+    expect(readFileSync(file, 'utf8')).toBe(`${token}\n`);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
   it('is refused when others can read it', () => {
     const db = database();
     const { file } = loadOrCreateToken(db);

@@ -2,8 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { buildReport } from '../../src/report/build-report.ts';
+import { textWidth } from '../../src/report/display-width.ts';
 import { auditText, decisionsText } from '../../src/report/lists-text.ts';
-import { terminalTable, textWidth } from '../../src/report/terminal-table.ts';
+import { terminalTable } from '../../src/report/terminal-table.ts';
 import { reportText } from '../../src/report/text.ts';
 import { addRun, decision, openStore, plan, type RunFill, tally } from '../support/filled-store.ts';
 import { hostileText } from './hostile.ts';

@@ -1,4 +1,4 @@
-// test: a process of its own, for what only another process can show: holding the writer's lock, migrating at the same time,
+// test: a process of its own, for what only another process can show: holding the writer's lock or asking for it, migrating at the same time,
 // and writing until the disk is full. Arguments: what to do, and the database. Answers on standard output, one JSON a line.
 import { writeSync } from 'node:fs';
 import { linkEntry } from '../../src/audit/chain.ts';
@@ -20,6 +20,13 @@ if (what === 'hold') {
   lock.announce({ pid: process.pid, url: 'http://127.0.0.1:1' });
   say({ held: true });
   setInterval(() => lock, 60_000); // until it is killed; a lock that nothing refers to any more is collected, and free
+} else if (what === 'try') {
+  try {
+    takeWriterLock(file).release();
+    say({ code: undefined });
+  } catch (error) {
+    say({ code: (error as { code: string }).code });
+  }
 } else if (what === 'migrate') {
   const db = openDatabase(file);
   say({ version: migrate(db) });

@@ -1,7 +1,16 @@
 // test: the database as a file: migrations, one writer, and the errors that a person gets when the file or the disk fails.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -139,6 +148,38 @@ describe('the one writer', () => {
     symlinkSync(file, other);
     expect(errorOf(() => takeWriterLock(other)).code).toBe('store_locked');
     lock.release();
+  });
+});
+
+describe('the files of the lock', () => {
+  const modeOf = (name: string) => (statSync(`${file}${name}`).mode & 0o777).toString(8);
+
+  it('are made for their owner alone, whatever the umask', () => {
+    const before = process.umask(0);
+    try {
+      const lock = takeWriterLock(file);
+      lock.announce({ pid: process.pid, url: 'http://127.0.0.1:1' });
+      expect([modeOf('.lock'), modeOf('.daemon.json')]).toEqual(['600', '600']);
+      lock.release();
+    } finally {
+      process.umask(before);
+    }
+  });
+
+  it('are narrowed when an older version made them for more people', () => {
+    writeFileSync(`${file}.lock`, '');
+    chmodSync(`${file}.lock`, 0o644);
+    takeWriterLock(file).release();
+    expect(modeOf('.lock')).toBe('600');
+  });
+
+  it('are narrowed while their lock is held, and it stays held', async () => {
+    takeWriterLock(file);
+    chmodSync(`${file}.lock`, 0o664);
+    expect(errorOf(() => takeWriterLock(file)).code).toBe('store_locked');
+    expect(modeOf('.lock')).toBe('600');
+    const [, other] = await child('try');
+    expect(other).toMatchObject({ code: 'store_locked' });
   });
 });
 

@@ -1,52 +1,11 @@
 // test: what is asked of the database once per target is found by an index. Each scene is played with two devices and with five:
 // a statement that runs more often with five is walked once per target, so that a new one cannot escape.
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { seenOfKey } from '../../src/domain/episode.ts';
 import { releaseClaims } from '../../src/operator/release-claims.ts';
 import { resolveIntent } from '../../src/operator/resolve-intent.ts';
-import { Db } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
+import { countingDatabase } from '../support/counting-db.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
-
-type Value = string | number | bigint | null;
-interface Asked {
-  times: number;
-  values: Value[];
-}
-
-/** Counts each statement as it runs it. */
-class CountingDb extends Db {
-  readonly asked = new Map<string, Asked>();
-
-  override run(sql: string, ...values: Value[]): number {
-    this.count(sql, values);
-    return super.run(sql, ...values);
-  }
-  override all<T>(sql: string, ...values: Value[]): T[] {
-    this.count(sql, values);
-    return super.all(sql, ...values);
-  }
-  override get<T>(sql: string, ...values: Value[]): T | undefined {
-    this.count(sql, values);
-    return super.get(sql, ...values);
-  }
-
-  /**
-   * What SQLite would read for it. The triggers that follow rows for the audit make it list child tables too, which it skips as long as
-   * no constraint is broken: without them it lists what it reads.
-   */
-  planOf(sql: string): string[] {
-    for (const { name } of super.all<{ name: string }>("SELECT name FROM sqlite_temp_master WHERE type = 'trigger'"))
-      this.exec(`DROP TRIGGER temp.${name}`);
-    const { values } = this.asked.get(sql) as Asked;
-    return super.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values).map(({ detail }) => detail);
-  }
-
-  private count(sql: string, values: Value[]): void {
-    this.asked.set(sql, { times: (this.asked.get(sql)?.times ?? 0) + 1, values });
-  }
-}
 
 const who = { by: 'ana', reason: 'test' };
 const ids = (on: OnPlatform) => [...on.platform.devices.keys()];
@@ -116,9 +75,7 @@ const scenes: { [title: string]: (on: OnPlatform) => Promise<unknown> } = {
 };
 
 async function played(scene: (on: OnPlatform) => Promise<unknown>, devices: number) {
-  const db = new CountingDb(new Database(':memory:'), ':memory:');
-  migrate(db);
-  db.exec('PRAGMA foreign_keys = ON');
+  const db = countingDatabase();
   const ceilings = { run: { max: 1_000, percent: 100 }, day: { max: 1_000, percent: 100 } };
   const on = startOnPlatform({
     db,

@@ -135,6 +135,11 @@ export class Platform implements Api {
     return all.filter((device) => device.SerialNumber === serial);
   }
 
+  async device(id: string): Promise<Facts | undefined> {
+    this.beforeRead();
+    return (this.staleCopy ?? this.devices).get(id);
+  }
+
   async service(id: string): Promise<Facts | undefined> {
     this.beforeRead();
     return this.services.get(id);

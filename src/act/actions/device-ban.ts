@@ -1,6 +1,7 @@
 // act: the common part of banning and unbanning. The target is a serial number; every device of it is hit.
 // Fields of the API: Banned is "TRUE" or "FALSE"; each device's description as just read is sent with it.
 import type { Action, ReadBack } from '../../domain/action.ts';
+import { shownName } from '../../domain/clip.ts';
 import { type Facts, own } from '../../domain/facts.ts';
 import type { Api } from '../../domain/ports.ts';
 import { flagText } from '../../domain/target.ts';
@@ -21,7 +22,7 @@ export function deviceBan(name: 'ban_device' | 'unban_device', banned: Banned, v
     changesFleet: true,
     refuseSettings: refuseAnySettings(name),
     effect: (target, devices) => {
-      const names = devices.map((device) => (device.name ? `${device.id} (${device.name})` : device.id));
+      const names = devices.map((device) => (device.name ? `${device.id} (${shownName(device.name)})` : device.id));
       return `${verb} serial number ${target}: ${devices.length} device${devices.length === 1 ? '' : 's'}${names.length > 0 ? `, ${names.join(', ')}` : ''}`;
     },
     readBack: (api, target) => readBack(api, target, banned),

@@ -11,7 +11,12 @@ import { type Check, ok, problem, warning } from './check.ts';
 const ANSWER_WITHIN_MS = 5_000;
 
 export async function daemonChecks(config: Config): Promise<Check[]> {
-  const look = lookAtLock(config.db);
+  let look: LockLook;
+  try {
+    look = lookAtLock(config.db);
+  } catch (error) {
+    return [problem('daemon', lineOf(error), 'run `doctor` as the user who owns the database')];
+  }
   const { isHeld, daemon } = look;
   if (isHeld && daemon) {
     const since = `runs since ${isoTime(daemon.sinceMs)}`;

@@ -1,5 +1,5 @@
 // console faults: the address `/faults`: setting, reading and clearing them over HTTP. In: a plan as JSON, from a
-// caller whose scope is Admin. Out: the current faults. It exists only when faults were enabled at the start.
+// caller with the admin token. Out: the current faults. It exists only when faults were enabled at the start.
 import type { Hono } from 'hono';
 import { parseExact, readBody } from '../../management/contract.ts';
 import { jsonResponse } from '../answer.ts';
@@ -15,7 +15,7 @@ export function addFaultAddresses(app: Hono, desk: FaultDesk, door: Doorkeeper):
   app.on(['GET', 'PUT', 'DELETE'], '/faults', async (context) => {
     try {
       const caller = await door.admit(context.req.header('authorization'));
-      if (caller.scope !== 'Admin') throw new Refusal(403, 'faults need a credential of the scope `Admin`');
+      if (caller.kind !== 'admin_token') throw new Refusal(403, 'faults need the admin token');
       if (context.req.method === 'DELETE') desk.clear();
       if (context.req.method === 'PUT') desk.set(await readPlan(context.req.raw));
       return jsonResponse(200, JSON.stringify({ data: desk.status() }));

@@ -66,15 +66,16 @@ export function listDevices({ store, query, pageForm }: Call<'list_devices'>): A
 }
 
 export function listDevicesV2({ store, query, pageForm, requestId }: Call<'list_devices_v2'>): Answer {
-  const criteria = devicesAsked(query);
+  const criteria = devicesAsked(query, query.id);
   const order = newestFirst(query, DEVICE_ORDER_COLUMNS);
   const read: Reader = (skip, limit) => readPage(store, DEVICES, criteria, order, skip, limit, pageForm);
   return pageAnswer('devices', read, query.Skip ?? 0, query.Limit ?? 10, enveloped(requestId));
 }
 
-function devicesAsked(query: Call<'list_devices'>['query']) {
+function devicesAsked(query: Call<'list_devices'>['query'], id?: string) {
   return deviceCriteria(
     {
+      id,
       serial: query.Serialnumber,
       email: query.Email,
       model: query.Model,

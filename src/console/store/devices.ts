@@ -6,6 +6,7 @@ import type { ConsoleStore } from './store.ts';
 
 /** All compare exactly; an e-mail address in any case. */
 export interface DeviceFilter {
+  id?: string | undefined;
   serial?: string | undefined;
   email?: string | undefined;
   model?: string | undefined;
@@ -31,6 +32,7 @@ export const DEVICE_ORDER_COLUMNS = {
 export function deviceCriteria(...filters: DeviceFilter[]): Criteria {
   return criteriaOf(
     filters.flatMap((filter) => [
+      ['device_id = ?', filter.id],
       ['serial = ?', filter.serial],
       [
         'pk IN (SELECT device_pk FROM mapping WHERE enduser_pk IN (SELECT pk FROM enduser WHERE email = ?))',

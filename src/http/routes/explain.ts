@@ -1,14 +1,19 @@
-// http: why a rule matches one subject or not, read now. In: a rule's id and a subject's. Out: the explanation.
+// http: why a rule matches one subject or not, read now. In: a rule's id and a subject's. Out: the explanation. Each reads the
+// platform, so only a few are under way at once.
 import { z } from 'zod';
 import { plainJson } from '../../domain/canonical.ts';
 import type { HttpDeps } from '../deps.ts';
 import { nameField, readBody } from '../input.ts';
 import { json, param, type Route } from '../route.ts';
+import { Turns } from '../turns.ts';
 
 /** A device's DeviceID or serial number, a user's e-mail address, or a ServiceID. */
 const explainBody = z.strictObject({ subject: nameField });
 
+const BOUNDS = { what: 'explanations', underWayMax: 4, waitingMax: 8 };
+
 export function explainRoutes({ explain }: HttpDeps): Route[] {
+  const turns = new Turns(BOUNDS);
   return [
     {
       method: 'POST',
@@ -16,7 +21,8 @@ export function explainRoutes({ explain }: HttpDeps): Route[] {
       scope: 'read',
       handle: async (context) => {
         const { subject } = await readBody(context, explainBody);
-        return json(plainJson(await explain(param(context, 'id'), subject)) as object);
+        const explained = await turns.take(() => explain(param(context, 'id'), subject));
+        return json(plainJson(explained) as object);
       },
     },
   ];

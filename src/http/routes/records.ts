@@ -45,13 +45,14 @@ export function recordRoutes(deps: HttpDeps): Route[] {
     get('/api/subjects/:kind/:id', (context) => describeSubject(deps, context)),
     get('/api/intents', async (context) => {
       const { status, outcome, limit } = readQuery(context, intentQuery);
-      const found = await reader.intents({ ...(status && { status }), ...(outcome && { outcome }) });
-      return json({ intents: newest(found, limit).map(views.intent), total: found.length });
+      const filter = { ...(status && { status }), ...(outcome && { outcome }) };
+      const { rows, total } = await reader.newestIntents(filter, limit);
+      return json({ intents: rows.map(views.intent), total });
     }),
     get('/api/claims', async (context) => {
       const { status, limit } = readQuery(context, claimQuery);
-      const found = await reader.claims(status === undefined ? {} : { status });
-      return json({ claims: newest(found, limit).map(views.claim), total: found.length });
+      const { rows, total } = await reader.newestClaims(status === undefined ? {} : { status }, limit);
+      return json({ claims: rows.map(views.claim), total });
     }),
     get('/api/notifications', async (context) => {
       const { status, limit } = readQuery(context, notificationQuery);
@@ -67,11 +68,6 @@ export function recordRoutes(deps: HttpDeps): Route[] {
       return json(ruleView(rule));
     }),
   ];
-}
-
-/** The store returns the oldest first. */
-function newest<T>(rows: readonly T[], limit: number): T[] {
-  return rows.slice(-limit).reverse();
 }
 
 async function listDecisions({ reader, views }: HttpDeps, context: Ctx): Promise<Response> {
@@ -108,12 +104,12 @@ async function describeSubject({ reader, views }: HttpDeps, context: Ctx): Promi
   }
   const intentIds = [...new Set(own.flatMap((decision) => decision.intentId ?? []))];
   const intents = intentIds.length === 0 ? [] : await reader.intents({ ids: intentIds });
-  const claims = await openClaims(reader);
+  const claims = await openClaims(reader, { subjectId: id });
   return json({
     subject: { kind, id, name: own[0]?.subjectName ?? null },
     decisions: own.map((decision) => ({ ...views.decision(decision), inForce: decision.endedSeq === undefined })),
     intents: intents.map(views.intent),
-    claims: claims.filter((claim) => claim.subjectId === id).map(views.claim),
+    claims: claims.map(views.claim),
     next: nextOf(found, limit),
   });
 }

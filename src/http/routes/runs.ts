@@ -6,7 +6,7 @@ import type { RecordReader } from '../../domain/record-reader.ts';
 import type { RunRecord } from '../../domain/store.ts';
 import { type HttpDeps, REPORT_FORMATS, type ReportFormat } from '../deps.ts';
 import { limitField, nameField, positionField, readBody, readQuery } from '../input.ts';
-import { type Ctx, json, param, type Route } from '../route.ts';
+import { type Ctx, json, param, type Route, written } from '../route.ts';
 
 const runBody = z.strictObject({
   mode: z.enum(['dry-run', 'approve', 'enforce']),
@@ -51,9 +51,7 @@ export function runRoutes(deps: HttpDeps): Route[] {
       handle: async (context) => {
         const { format } = readQuery(context, reportQuery);
         const run = await runOf(reader, param(context, 'id'));
-        return new Response(await views.report(reader, run, format), {
-          headers: { 'Content-Type': CONTENT_TYPES[format] },
-        });
+        return written(views.report(reader, run, format), { headers: { 'Content-Type': CONTENT_TYPES[format] } });
       },
     },
   ];

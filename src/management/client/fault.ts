@@ -15,6 +15,7 @@ export type FaultCause =
   | 'encoding' // compressed in a way that was not asked for, or damaged
   | 'too_deep'
   | 'shifted' // the list changed while it was read
+  | 'unfiltered' // a lookup was answered with more records than it may read
   | 'status'
   | 'error_code'
   | 'refused'

@@ -26,7 +26,7 @@ export const NEWER_ENDPOINTS = {
     path: '/api/v2/devices',
     aliases: [],
     summary: 'List devices in the envelope: limit 10, newest first unless asked otherwise',
-    query: query.DeviceQuery,
+    query: query.DeviceQueryV2,
     answer: answer.DeviceEnvelope,
     statuses: STATUSES.list,
     errors: 'envelope',

@@ -94,6 +94,10 @@ export const DeviceQuery = z.object({
 });
 export type DeviceQuery = z.infer<typeof DeviceQuery>;
 
+/** Version 2 also filters by the DeviceID. */
+export const DeviceQueryV2 = DeviceQuery.extend({ id: filter });
+export type DeviceQueryV2 = z.infer<typeof DeviceQueryV2>;
+
 /** Endpoint 3. An empty Email is refused: taken for none, it would delete every user's mapping. */
 export const DeleteDeviceQuery = z.object({
   SerialNumber: required('the serial number of the device'),

@@ -77,13 +77,14 @@ function statusRules({ number, method, bad, body, codes }: EndpointTable): Rule[
 async function failing(target: Target, { number, method, bad, body }: EndpointTable): Promise<void> {
   const path = bad.split('?')[0] as string;
   const plan = [{ kind: 'error', status: 500, times: 1, match: { method, path } }];
-  if ((await target.call('PUT', '/faults', plan)).status !== 200) throw new NotChecked('a failure cannot be provoked');
+  if ((await target.call('PUT', '/faults', plan, 'admin')).status !== 200)
+    throw new NotChecked('a failure cannot be provoked');
   try {
     const answer = await target.call(method, bad, body);
     equal(answer.status, 500);
     ok(sentence(number, answer).length > 0);
   } finally {
-    await target.call('DELETE', '/faults');
+    await target.call('DELETE', '/faults', undefined, 'admin');
   }
 }
 

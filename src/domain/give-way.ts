@@ -1,0 +1,29 @@
+// domain: long work in turns, so that a stop, a probe and other requests are answered meanwhile. In: pieces of text in
+// order. Out: the same text in larger chunks, the event loop given way to between them.
+import { setImmediate } from 'node:timers/promises';
+
+/** Lets everything else that waits go first. */
+export async function giveWay(): Promise<void> {
+  await setImmediate();
+}
+
+/** Characters written between two turns: a few milliseconds, also for tables. */
+export const TURN_MAX = 65_536;
+/** What a piece costs beside its characters. An empty piece is work without text. */
+const PIECE_COST = 256;
+
+/** INVARIANT: no piece takes long by itself; whoever makes pieces sees to that. */
+export async function* inTurns(pieces: Iterable<string>, rest: () => Promise<void> = giveWay): AsyncGenerator<string> {
+  let chunk: string[] = [];
+  let cost = 0;
+  for (const piece of pieces) {
+    chunk.push(piece);
+    cost += PIECE_COST + piece.length;
+    if (cost < TURN_MAX) continue;
+    yield chunk.join('');
+    await rest();
+    chunk = [];
+    cost = 0;
+  }
+  if (chunk.length > 0) yield chunk.join('');
+}
