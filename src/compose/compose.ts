@@ -14,6 +14,7 @@ import { startConsole } from '../console/console.ts';
 import type { TokenStore } from '../domain/endpoint-token.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { Api, Clock, Log } from '../domain/ports.ts';
+import { isLasting } from '../domain/store-fault.ts';
 import type { ExplainDeps } from '../explain/explain-subject.ts';
 import { ManagementClient } from '../management/client.ts';
 import type { RuleHolder } from '../rule-set/rule-holder.ts';
@@ -70,7 +71,7 @@ export async function composeEngine(
   try {
     const lock = takeWriterLock(config.db);
     closing.add(() => lock.release());
-    const { store, health, openCheckpoints } = await openStore(config.db, clock, log);
+    const { store, health, openCheckpoints } = await openStore(config.db, lock, clock, log);
     closing.add(() => store.close());
     await refuseOtherAddress(store, bindingOf(config));
     const checkpointer = await openCheckpoints();
@@ -92,10 +93,11 @@ export async function composeEngine(
       store,
       checkpointer,
       steady,
-      // A restored database has lost what was done since, and a damaged one may hold what never happened: nothing is
-      // changed until an operator has checked.
+      // A restored database has lost what was done since, a damaged one may hold what never happened, and a replaced one keeps
+      // nothing: nothing is changed until an operator has checked.
       get daemonMode() {
-        const isDoubtful = checkpointer.restored() !== undefined || health.fault()?.kind === 'corrupt';
+        const fault = health.fault();
+        const isDoubtful = checkpointer.restored() !== undefined || (fault !== undefined && isLasting(fault));
         return isDoubtful ? leastMode(daemonMode, 'dry-run') : daemonMode;
       },
       bindTo: bindingOf(config),
@@ -168,7 +170,7 @@ export async function composeAuditWriter(databaseFile: string, { newKey = false 
   closing.add(() => lock.release());
   try {
     if (newKey) createKey(databaseFile);
-    const { store, openCheckpoints } = await openStore(databaseFile, clock, log);
+    const { store, openCheckpoints } = await openStore(databaseFile, lock, clock, log);
     closing.add(() => store.close());
     return { store, checkpointer: await openCheckpoints(), clock, close: closing.close };
   } catch (error) {
@@ -183,9 +185,10 @@ interface OpenedStore {
   openCheckpoints(): Promise<FileCheckpointer>;
 }
 
-async function openStore(databaseFile: string, clock: Clock, log: Log): Promise<OpenedStore> {
+async function openStore(databaseFile: string, lock: WriterLock, clock: Clock, log: Log): Promise<OpenedStore> {
   const health = new StoreHealth(clock, log);
-  const db = openDatabase(databaseFile, health);
+  const db = openDatabase(databaseFile, health, lock);
+  health.watch(db);
   try {
     migrate(db);
     const file = new CheckpointFile(checkpointFileOf(databaseFile));

@@ -3,6 +3,7 @@
 // paths and contents are left to the log.
 import type { Composition } from '../compose/compose.ts';
 import { lineOf } from '../domain/errors.ts';
+import { isLasting } from '../domain/store-fault.ts';
 import { isoTime } from '../domain/time-text.ts';
 import type { HttpDeps, ReadyCheck } from '../http/index.ts';
 import { clip, showHidden } from '../report/index.ts';
@@ -37,8 +38,7 @@ async function databaseCheck(store: HttpDeps['reader'], health: Composition['hea
   const fault = health.fault();
   if (fault) {
     const since = `since ${isoTime(fault.since)}`;
-    const then =
-      fault.kind === 'corrupt' ? 'nothing is changed until a start with a whole one' : 'the next run tries again';
+    const then = isLasting(fault) ? 'nothing is changed until a start with a whole one' : 'the next run tries again';
     return { name: 'database', ok: false, text: `${fault.text}; ${since}; ${then}` };
   }
   return { name: 'database', ok: entries !== undefined, text: entries ?? 'it cannot be read; see the log' };
