@@ -8,7 +8,8 @@ import { linkEntry } from '../src/audit/chain.ts';
 import { sealWith } from '../src/audit/checkpoint.ts';
 import { CheckpointFile, checkpointFileOf } from '../src/audit/checkpoint-file.ts';
 import { openCheckpointer } from '../src/audit/checkpointer.ts';
-import { createKey } from '../src/audit/signing-key.ts';
+import { databaseLineWith } from '../src/audit/database-line.ts';
+import { createKey, publicKeyFileOf, readPublicKeys } from '../src/audit/signing-key.ts';
 import { auditSourcesOf } from '../src/audit/sources.ts';
 import { verifyAudit } from '../src/audit/verify.ts';
 import type { AuditNote } from '../src/domain/audit-entry.ts';
@@ -17,6 +18,7 @@ import { migrate } from '../src/store/migrate.ts';
 import { SqliteReader } from '../src/store/reader.ts';
 import { SqliteStore } from '../src/store/sqlite-store.ts';
 import { systemClock } from '../src/system/clock.ts';
+import { systemIds } from '../src/system/ids.ts';
 
 const entries = Number(process.argv[2] ?? 1_000_000);
 const folder = mkdtempSync(join(tmpdir(), 'trustward-audit-'));
@@ -40,10 +42,19 @@ function noteOf(number: number): AuditNote {
 async function fill(): Promise<void> {
   const db = openDatabase(file);
   migrate(db);
-  const seal = sealWith(createKey(file));
+  const key = createKey(file);
+  const seal = sealWith(key);
   const store = new SqliteStore(db, linkEntry, systemClock, { seal, sealed: () => undefined });
   const outside = new CheckpointFile(checkpointFileOf(file));
-  const checkpointer = await openCheckpointer({ store, file: outside, clock: systemClock, log: silent });
+  const checkpointer = await openCheckpointer({
+    store,
+    file: outside,
+    databaseLine: databaseLineWith(key),
+    keys: readPublicKeys(publicKeyFileOf(file)),
+    clock: systemClock,
+    ids: systemIds(systemClock),
+    log: silent,
+  });
   for (let from = 0; from < entries; from += 10_000) {
     const count = Math.min(10_000, entries - from);
     await store.appendAudit(Array.from({ length: count }, (_, index) => noteOf(from + index)));

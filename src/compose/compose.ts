@@ -5,7 +5,8 @@ import { linkEntry } from '../audit/chain.ts';
 import { sealWith } from '../audit/checkpoint.ts';
 import { CheckpointFile, checkpointFileOf } from '../audit/checkpoint-file.ts';
 import { type FileCheckpointer, openCheckpointer } from '../audit/checkpointer.ts';
-import { createKey, loadOrCreateKey } from '../audit/signing-key.ts';
+import { databaseLineWith } from '../audit/database-line.ts';
+import { createKey, loadOrCreateKey, publicKeyFileOf, readPublicKeys } from '../audit/signing-key.ts';
 import { auditSourcesOf, type CopiesElsewhere } from '../audit/sources.ts';
 import type { AuditCheck } from '../audit/verdict.ts';
 import { verifyAudit } from '../audit/verify.ts';
@@ -27,7 +28,7 @@ import { SqliteStore } from '../store/sqlite-store.ts';
 import { StoreHealth } from '../store/store-health.ts';
 import { takeWriterLock, type WriterLock } from '../store/writer-lock.ts';
 import { bootId, systemClock } from '../system/clock.ts';
-import { systemRandom } from '../system/ids.ts';
+import { systemIds, systemRandom } from '../system/ids.ts';
 import { systemLog } from '../system/log.ts';
 import { steadyTime } from '../system/steady-time.ts';
 import { composeNotifications, type Notifications } from './notifications.ts';
@@ -192,13 +193,16 @@ async function openStore(databaseFile: string, lock: WriterLock, clock: Clock, l
   try {
     migrate(db);
     const file = new CheckpointFile(checkpointFileOf(databaseFile));
-    const hasSigned = lastCheckpoint(db) !== undefined || file.lastLine().last !== undefined;
+    const { named, last } = file.look();
+    const hasSigned = lastCheckpoint(db) !== undefined || named !== undefined || last !== undefined;
     const key = loadOrCreateKey(databaseFile, hasSigned);
     let checkpointer: FileCheckpointer | undefined;
     const sealed = () => void checkpointer?.publish();
     const store = new SqliteStore(db, linkEntry, clock, { seal: sealWith(key), sealed });
     const openCheckpoints = async () => {
-      checkpointer = await openCheckpointer({ store, file, clock, log });
+      const keys = readPublicKeys(publicKeyFileOf(databaseFile));
+      const databaseLine = databaseLineWith(key);
+      checkpointer = await openCheckpointer({ store, file, databaseLine, keys, clock, ids: systemIds(clock), log });
       return checkpointer;
     };
     return { store, health, openCheckpoints };

@@ -1,6 +1,7 @@
 // The daemon's answer to `/readyz`: one check for each condition of its work. In: the composition and the result of the
 // last run. Out: checks. They are public: they show how much is wrong, what to do, and which lines of which rule files;
 // paths and contents are left to the log.
+import { WAY_ON } from '../audit/belonging.ts';
 import type { Composition } from '../compose/compose.ts';
 import { lineOf } from '../domain/errors.ts';
 import { isLasting } from '../domain/store-fault.ts';
@@ -86,7 +87,7 @@ function auditChecks({ checkpointer }: Composition['engine']): ReadyCheck[] {
   const text = isBehind
     ? 'the file outside the database cannot be written; see the log'
     : 'sealed outside the database';
-  const accept = 'an older database was restored; nothing is changed until `trustward audit accept-restore`';
+  const accept = `this database was restored, or its checkpoints outside were lost; nothing is called until ${WAY_ON}`;
   return [
     { name: 'checkpoints', ok: !isBehind, text },
     ...(restored === undefined ? [] : [{ name: 'restored database', ok: false, text: accept }]),

@@ -23,7 +23,7 @@ import type { Source } from '../domain/subjects.ts';
 import { auditedDigest, entriesFrom, entryOfRow, headOf } from './audit-log.ts';
 import { rowByPrefix } from './by-prefix.ts';
 import { decisionsOn } from './by-target.ts';
-import { allCheckpointLines, checkpointAt } from './checkpoint-table.ts';
+import { allCheckpointLines, checkpointAt, readDatabaseId } from './checkpoint-table.ts';
 import { readClockAgreement } from './clock-agreement.ts';
 import type { Db, Row } from './database.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
@@ -44,6 +44,10 @@ export class SqliteReader implements RecordReader, AuditReader, PullReader, Open
 
   async address(): Promise<string | undefined> {
     return this.db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'address'")?.value;
+  }
+
+  async databaseId(): Promise<string | undefined> {
+    return readDatabaseId(this.db);
   }
 
   /** INVARIANT: an id that begins with a digit begins with 0, so that a run's number is never the beginning of an id. */

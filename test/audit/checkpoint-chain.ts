@@ -6,7 +6,8 @@ import { linkEntry } from '../../src/audit/chain.ts';
 import { sealWith } from '../../src/audit/checkpoint.ts';
 import { CheckpointFile, checkpointFileOf } from '../../src/audit/checkpoint-file.ts';
 import { type FileCheckpointer, openCheckpointer } from '../../src/audit/checkpointer.ts';
-import { loadOrCreateKey } from '../../src/audit/signing-key.ts';
+import { databaseLineWith } from '../../src/audit/database-line.ts';
+import { loadOrCreateKey, publicKeyFileOf, readPublicKeys } from '../../src/audit/signing-key.ts';
 import { auditSourcesOf } from '../../src/audit/sources.ts';
 import type { AuditCheck } from '../../src/audit/verdict.ts';
 import { verifyAudit } from '../../src/audit/verify.ts';
@@ -16,6 +17,7 @@ import { type Db, openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { SqliteReader } from '../../src/store/reader.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { countingIds } from '../support/engine-on-platform.ts';
 
 const TRIGGERS = ['audit_no_update', 'audit_no_delete', 'checkpoints_no_update', 'checkpoints_no_delete'];
 
@@ -54,7 +56,8 @@ export class ChainFolder {
     return checkpointFileOf(this.file);
   }
 
-  async open(): Promise<OpenChain> {
+  /** `newId`: of a database at its birth. */
+  async open(newId = countingIds().next): Promise<OpenChain> {
     const db = openDatabase(this.file);
     migrate(db);
     const file = new CheckpointFile(this.checkpoints);
@@ -65,9 +68,11 @@ export class ChainFolder {
     const note = (_: object, message: string) => void logged.push(message);
     const log: Log = { debug: note, info: note, warn: note, error: note };
     let checkpointer: FileCheckpointer | undefined;
-    const seal = sealWith(loadOrCreateKey(this.file, hasSigned));
+    const key = loadOrCreateKey(this.file, hasSigned);
+    const seal = sealWith(key);
     const store = new SqliteStore(db, linkEntry, this.clock, { seal, sealed: () => void checkpointer?.publish() });
-    checkpointer = await openCheckpointer({ store, file, clock: this.clock, log });
+    const naming = { databaseLine: databaseLineWith(key), keys: readPublicKeys(publicKeyFileOf(this.file)) };
+    checkpointer = await openCheckpointer({ store, file, ...naming, clock: this.clock, ids: { next: newId }, log });
     const published = checkpointer;
     const close = async () => {
       await published.publish();
@@ -127,8 +132,14 @@ export class ChainFolder {
     return new CheckpointFile(this.checkpoints).lines() ?? [];
   }
 
-  writeLines(lines: readonly string[]): void {
-    writeFileSync(this.checkpoints, lines.map((line) => `${line}\n`).join(''));
+  /** The line that names the database, or nothing. */
+  named(): string[] {
+    return new CheckpointFile(this.checkpoints).look().named?.split('\n') ?? [];
+  }
+
+  /** The checkpoints; the line that names the database stays. */
+  writeLines(lines: readonly string[], named = this.named()): void {
+    writeFileSync(this.checkpoints, [...named, ...lines].map((line) => `${line}\n`).join(''));
   }
 
   addTorn(text: string): void {
