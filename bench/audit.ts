@@ -8,6 +8,7 @@ import { linkEntry } from '../src/audit/chain.ts';
 
 import { CheckpointFile, checkpointFileOf } from '../src/audit/checkpoint-file.ts';
 import { openCheckpointer } from '../src/audit/checkpointer.ts';
+import { databaseLineWith } from '../src/audit/database-line.ts';
 import { signingWith } from '../src/audit/sealing.ts';
 import { createKey, publicKeyFileOf, readPublicKeys } from '../src/audit/signing-key.ts';
 import { auditSourcesOf } from '../src/audit/sources.ts';
@@ -18,6 +19,7 @@ import { migrate } from '../src/store/migrate.ts';
 import { SqliteReader } from '../src/store/reader.ts';
 import { SqliteStore } from '../src/store/sqlite-store.ts';
 import { systemClock } from '../src/system/clock.ts';
+import { systemIds } from '../src/system/ids.ts';
 
 const entries = Number(process.argv[2] ?? 1_000_000);
 const folder = mkdtempSync(join(tmpdir(), 'trustward-audit-'));
@@ -41,10 +43,19 @@ function noteOf(number: number): AuditNote {
 async function fill(): Promise<void> {
   const db = openDatabase(file);
   migrate(db);
-  const signing = signingWith(createKey(file), readPublicKeys(publicKeyFileOf(file)));
+  const key = createKey(file);
+  const signing = signingWith(key, readPublicKeys(publicKeyFileOf(file)));
   const store = new SqliteStore(db, linkEntry, systemClock, { ...signing, sealed: () => undefined });
   const outside = new CheckpointFile(checkpointFileOf(file));
-  const checkpointer = await openCheckpointer({ store, file: outside, clock: systemClock, log: silent });
+  const checkpointer = await openCheckpointer({
+    store,
+    file: outside,
+    databaseLine: databaseLineWith(key),
+    keys: readPublicKeys(publicKeyFileOf(file)),
+    clock: systemClock,
+    ids: systemIds(systemClock),
+    log: silent,
+  });
   for (let from = 0; from < entries; from += 10_000) {
     const count = Math.min(10_000, entries - from);
     await store.appendAudit(Array.from({ length: count }, (_, index) => noteOf(from + index)));

@@ -1,31 +1,40 @@
-// audit: keeps the checkpoints outside in step with those in the database. At the start it completes a file that a
-// crash left behind, and notices a database that is older than its file: a restored backup. In: the store's
-// checkpoints, the file. Out: a Checkpointer. It never writes a file that is ahead of the database.
+// audit: keeps the checkpoints outside in step with those in the database. At the start it names a new database outside, completes a
+// file that a crash left behind, and notices a restored database, which it stops. In: the store's checkpoints, the file. Out: a
+// Checkpointer. It never writes a file that is ahead of the database.
+import type { AuditNote } from '../domain/audit-entry.ts';
 import type { AuditStore } from '../domain/audit-store.ts';
-import type { Checkpointer, CheckpointReader, CheckpointStore } from '../domain/checkpoint.ts';
+import type { Checkpointer, CheckpointStore } from '../domain/checkpoint.ts';
 import { lineOf } from '../domain/errors.ts';
 import { type Stop, stopText } from '../domain/operator.ts';
-import type { Clock, Log } from '../domain/ports.ts';
-import type { RecordReader } from '../domain/record-reader.ts';
-import { isoTime } from '../domain/time-text.ts';
-import { parseCheckpoint } from './checkpoint.ts';
-import type { CheckpointFile } from './checkpoint-file.ts';
+import type { OperatorStore } from '../domain/operator-store.ts';
+import type { Clock, Ids, Log } from '../domain/ports.ts';
+import { type BelongingReader, belongingOf, sizeOf, WAY_ON } from './belonging.ts';
+import { type PublicKeys, parseCheckpoint } from './checkpoint.ts';
+import type { CheckpointFile, Outside } from './checkpoint-file.ts';
 
 export interface CheckpointerParts {
-  store: CheckpointStore & Pick<AuditStore, 'appendAudit'> & Pick<RecordReader, 'stop'>;
+  store: CheckpointStore & BelongingReader & Pick<AuditStore, 'appendAudit'> & Pick<OperatorStore, 'stop' | 'setStop'>;
   file: CheckpointFile;
+  /** Makes the line that names a database, signed. */
+  databaseLine(id: string): string;
+  /** All that ever signed for this database. */
+  keys: PublicKeys;
   clock: Clock;
+  ids: Ids;
   log: Log;
 }
 
 /** The result of accepting a restored backup. */
 export interface RestoreAccepted {
-  /** The place of the former file of checkpoints. */
-  aside: string;
+  /** The place of the former file of checkpoints; undefined when there was none. */
+  aside: string | undefined;
   /** How many waiting plans expired. */
   plans: number;
   stop: Stop;
 }
+
+/** Who sets the stop of a restored database. */
+const ITSELF = 'trustward';
 
 /** Errors: AppError `store_failed` when the database or the file cannot be read or written. */
 export async function openCheckpointer(parts: CheckpointerParts): Promise<FileCheckpointer> {
@@ -38,19 +47,20 @@ export class FileCheckpointer implements Checkpointer {
   /** How many entries the last line of the file covers. */
   private written = 0;
   private behind: string | undefined;
-  private older: string | undefined;
+  private noticed: string | undefined;
   private turn: Promise<void> = Promise.resolve();
 
   constructor(private readonly parts: CheckpointerParts) {}
 
   async open(): Promise<void> {
-    const { store, file } = this.parts;
-    const { missing, last } = file.lastLine();
-    if (missing) await this.beginFile();
-    else if (last !== undefined) {
-      if (await isOlder(store, last)) await this.noticeRestored(last);
-      else this.written = sizeOf(last);
-    }
+    const { store, file, keys } = this.parts;
+    file.mend();
+    const outside = file.look();
+    const belonging = await belongingOf(store, outside, keys);
+    if (belonging.kind === 'restored') await this.noticeRestored(belonging.why, outside);
+    // INVARIANT: named outside before the first entry is committed.
+    else if (belonging.kind !== 'own') file.write(await this.named(), file.lines() ?? []);
+    this.written = sizeOf(outside.last);
     await this.seal();
   }
 
@@ -70,46 +80,44 @@ export class FileCheckpointer implements Checkpointer {
   }
 
   restored(): string | undefined {
-    return this.older;
+    return this.noticed;
   }
 
   /**
-   * An operator chooses to continue with the older database. What it permits may have been used or revoked since, so
+   * An operator chooses to continue with the restored database. What it permits may have been used or revoked since, so
    * nothing of it continues by itself: waiting plans expire, and everything is stopped until an operator resumes. The
    * file outside is set aside as evidence and rewritten from the database. Undefined: there was nothing to accept.
    * INVARIANT: stopped before the file outside agrees: a process that ends between the two is still restored.
    */
   async acceptRestore({ by, reason }: { by: string; reason: string }): Promise<RestoreAccepted | undefined> {
-    if (this.older === undefined) return undefined;
+    if (this.noticed === undefined) return undefined;
     const { store, file, clock } = this.parts;
     const at = clock.nowMs();
     const suffix = `before-restore-${at}`;
-    const aside = `${file.name}.${suffix}`;
     const before = await store.stop();
     const stop: Stop = { at, by, reason: `a restored backup was accepted: ${reason}${stoppedBefore(before)}` };
-    const body = { by, reason, noticed: this.older, formerCheckpoints: aside };
+    const former = file.look().isMissing ? null : `${file.name}.${suffix}`;
     const { plans } = await store.acceptRestore({
       stop,
       notes: [
-        { kind: 'restore.accepted', body },
+        { kind: 'restore.accepted', body: { by, reason, noticed: this.noticed, formerCheckpoints: former } },
         { kind: 'stop.set', body: { by, reason: stop.reason, since: at } },
       ],
     });
     await store.sealAudit();
-    const lines = await store.checkpointLinesAfter(0);
-    file.replace(lines, suffix);
-    this.written = sizeOf(lines.at(-1));
-    this.older = undefined;
+    const aside = file.setAside(suffix);
+    await this.rewrite();
+    this.noticed = undefined;
     return { aside, plans, stop };
   }
 
   private async writeOut(): Promise<void> {
-    if (this.older !== undefined) return;
+    if (this.noticed !== undefined) return;
     try {
       const { store, file } = this.parts;
       const lines = await store.checkpointLinesAfter(this.written);
       // A file that begins in the middle would prove nothing.
-      if (lines.length > 0 && this.written > 0 && file.lastLine().missing) await this.beginFile();
+      if (lines.length > 0 && file.look().isMissing) await this.rewriteLost();
       else file.append(lines);
       if (lines.length > 0) this.written = sizeOf(lines.at(-1));
       this.behind = undefined;
@@ -123,66 +131,62 @@ export class FileCheckpointer implements Checkpointer {
 
   private tearOff(): void {
     try {
-      this.written = sizeOf(this.parts.file.lastLine().last);
+      this.parts.file.mend();
+      this.written = sizeOf(this.parts.file.look().last);
     } catch {
       // The disk does not even allow reading; the next attempt comes with the next checkpoint, or at the next start.
     }
   }
 
-  /** The file is made before anything is sealed, so a missing one was removed later. */
-  private async beginFile(): Promise<void> {
+  /** The line of this database, which gets its id now when it has none. */
+  private async named(): Promise<string> {
+    const { store, ids, databaseLine } = this.parts;
+    const known = await store.databaseId();
+    const id = known ?? ids.next();
+    if (known === undefined) await store.nameDatabase(id);
+    return databaseLine(id);
+  }
+
+  /** Writes the whole file from the database. */
+  private async rewrite(): Promise<string[]> {
+    const lines = await this.parts.store.checkpointLinesAfter(0);
+    this.parts.file.write(await this.named(), lines);
+    this.written = sizeOf(lines.at(-1));
+    return lines;
+  }
+
+  /** This process has named the database outside, so a missing file was removed under it. */
+  private async rewriteLost(): Promise<void> {
     const { store, file, log } = this.parts;
-    const lines = await store.checkpointLinesAfter(0);
-    file.replace(lines, 'unused');
-    if (lines.length === 0) return;
-    const last = parseCheckpoint(lines.at(-1) ?? '');
-    this.written = last?.size ?? 0;
+    const lines = await this.rewrite();
     const text = `the checkpoints outside the database, \`${file.name}\`, were missing and have been written anew`;
     log.warn({ checkpoints: lines.length }, text);
     await store.appendAudit([
-      { kind: 'audit.checkpoints_lost', body: { file: file.name, rewritten: lines.length, last: last?.size ?? null } },
+      { kind: 'audit.checkpoints_lost', body: { file: file.name, rewritten: lines.length, last: this.written } },
     ]);
   }
 
-  private async noticeRestored(last: string): Promise<void> {
-    const { store, file, log } = this.parts;
-    const outside = parseCheckpoint(last);
-    const inside = parseCheckpoint((await store.checkpointLinesAfter(0)).at(-1) ?? '');
-    const reach = outside
-      ? `reach to entry ${outside.size} of ${isoTime(outside.at)}`
-      : 'end in a line that cannot be read';
-    this.older =
-      `the checkpoints in \`${file.name}\` ${reach}, which this database (its last one: entry ${inside?.size ?? 0}) does not ` +
-      'have: an older backup was restored, or one of them was changed; no run changes anything until ' +
-      '`trustward audit accept-restore --reason …`';
-    log.error({}, this.older);
-    await store.appendAudit([
-      {
-        kind: 'database.restored',
-        body: {
-          file: file.name,
-          outside: outside ? { size: outside.size, head: outside.head, at: outside.at } : null,
-          inside: inside ? { size: inside.size, head: inside.head, at: inside.at } : null,
-        },
-      },
-    ]);
+  /** A stop of an operator that is in force stays: whoever resumes must know of it. */
+  private async noticeRestored(why: string, { last }: Outside): Promise<void> {
+    const { store, file, clock, log } = this.parts;
+    this.noticed = `this database was restored from a backup, or \`${file.name}\` was changed: ${why}; nothing is called until ${WAY_ON}`;
+    log.error({}, this.noticed);
+    const inside = (await store.checkpointLinesAfter(0)).at(-1);
+    const body = { file: file.name, why, outside: reachOf(last), inside: reachOf(inside) };
+    const note: AuditNote = { kind: 'database.restored', body };
+    if ((await store.stop()) !== undefined) return store.appendAudit([note]);
+    const stop = { at: clock.nowMs(), by: ITSELF, reason: `this is a restored database (${why}); to go on: ${WAY_ON}` };
+    const { at: since, by, reason } = stop;
+    await store.setStop(stop, [note, { kind: 'stop.set', body: { by, reason, since } }]);
   }
 }
 
-/**
- * Whether the database lacks the last line of the file outside: an older backup was restored, or one of them was
- * changed. Each line has the hash of the one before, so one equal line means that all before it are equal.
- */
-export async function isOlder(database: Pick<CheckpointReader, 'checkpointAt'>, lastLine: string): Promise<boolean> {
-  return (await database.checkpointAt(sizeOf(lastLine))) !== lastLine;
+function reachOf(line: string | undefined): { size: number; head: string; at: number } | null {
+  const checkpoint = parseCheckpoint(line ?? '');
+  return checkpoint ? { size: checkpoint.size, head: checkpoint.head, at: checkpoint.at } : null;
 }
 
 /** The operator who resumes must know of both. */
 function stoppedBefore(stop: Stop | undefined): string {
-  return stop === undefined ? '' : ` (stopped before: ${stopText(stop)})`;
-}
-
-/** How many entries a line covers; 0 without one, or when it cannot be read. */
-function sizeOf(line: string | undefined): number {
-  return parseCheckpoint(line ?? '')?.size ?? 0;
+  return stop === undefined || stop.by === ITSELF ? '' : ` (stopped before: ${stopText(stop)})`;
 }

@@ -61,6 +61,20 @@ export function readTail(file: string): { last: string | undefined; torn: string
   }
 }
 
+/** The first whole line; undefined when there is none. Errors: those of node:fs. */
+export function readFirst(file: string): string | undefined {
+  if (!existsSync(file)) return undefined;
+  const handle = openSync(file, 'r');
+  try {
+    const buffer = Buffer.alloc(TAIL_BYTES);
+    const text = buffer.subarray(0, readSync(handle, buffer, 0, buffer.length, 0)).toString();
+    const end = text.indexOf('\n');
+    return end === -1 ? undefined : text.slice(0, end);
+  } finally {
+    closeSync(handle);
+  }
+}
+
 /** Far longer than any line of such a file. */
 const TAIL_BYTES = 16_384;
 

@@ -1,11 +1,12 @@
 // audit: what verification reads beside a database: the file of checkpoints and the public key, or copies of them that
-// were kept elsewhere. In: file names and a reader of the database. Out: sources to verify.
+// were kept elsewhere; and whether a database was restored. In: file names and a reader of the database. Out: sources to verify.
 import { existsSync } from 'node:fs';
 import type { ActingTableReader } from '../domain/acting-tables.ts';
 import type { AuditReader } from '../domain/audit-store.ts';
 import type { CheckpointReader } from '../domain/checkpoint.ts';
 import { giveWay } from '../domain/give-way.ts';
 import type { Clock } from '../domain/ports.ts';
+import { type BelongingReader, belongingOf } from './belonging.ts';
 import { CheckpointFile, checkpointFileOf } from './checkpoint-file.ts';
 import { isSignedBy } from './entry-signature.ts';
 import { publicKeyFileOf, readPublicKeys } from './signing-key.ts';
@@ -38,6 +39,14 @@ export function auditSourcesOf(
     tableDifferences: () => reader.tableDifferences((entry) => isSignedBy(readPublicKeys(keyFile), entry)),
     pause: () => clock.sleep(PAUSE_MS),
   };
+}
+
+/** What shows that a database was restored; undefined when nothing does. Errors: AppError of reading. */
+export async function restoredWhy(databaseFile: string, reader: BelongingReader): Promise<string | undefined> {
+  const outside = new CheckpointFile(checkpointFileOf(databaseFile)).look();
+  const keyFile = publicKeyFileOf(databaseFile);
+  const belonging = await belongingOf(reader, outside, existsSync(keyFile) ? readPublicKeys(keyFile) : new Map());
+  return belonging.kind === 'restored' ? belonging.why : undefined;
 }
 
 /** A daemon that verifies a million entries still answers and runs meanwhile. */

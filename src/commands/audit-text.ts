@@ -27,7 +27,7 @@ export function auditCheckText(check: AuditCheck): string {
 export function restoreAcceptedText({ aside, plans, stop }: RestoreAccepted): string {
   const expired = plans === 1 ? '1 waiting plan expired' : `${plans} waiting plans expired`;
   return [
-    `accepted: from now on the checkpoints outside are those of this database; the former ones are in ${aside}`,
+    `accepted: from now on the checkpoints outside are those of this database${aside ? `; the former ones are in ${aside}` : ''}`,
     `everything is stopped, and ${expired}: runs judge and report, and call nothing before \`resume\``,
     'this database does not know what happened after its backup:',
     '  what was reversed or rejected: runs now hold it as `stopped`; exempt it, or it is done again',

@@ -51,7 +51,8 @@ async function performHere<T>(io: Io, options: CommonOptions, act: OperatorComma
   if (withStore) {
     const writer = await composeAuditWriter(accessOf(io, options).db);
     try {
-      return await withStore({ store: writer.store, clock: writer.clock, tokens: writer.store.tokens() });
+      const { store, clock, checkpointer } = writer;
+      return await withStore({ store, clock, checkpointer, tokens: store.tokens() });
     } finally {
       await writer.checkpointer.publish();
       await writer.close();

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { linkEntry } from '../audit/chain.ts';
 import { CheckpointFile, checkpointFileOf } from '../audit/checkpoint-file.ts';
 import { type FileCheckpointer, openCheckpointer } from '../audit/checkpointer.ts';
+import { databaseLineWith } from '../audit/database-line.ts';
 import { signingWith } from '../audit/sealing.ts';
 import { createKey, loadOrCreateKey, publicKeyFileOf, readPublicKeys } from '../audit/signing-key.ts';
 import { auditSourcesOf, type CopiesElsewhere } from '../audit/sources.ts';
@@ -27,7 +28,7 @@ import type { SqliteStore } from '../store/sqlite-store.ts';
 import { StoreHealth } from '../store/store-health.ts';
 import { takeWriterLock, type WriterLock } from '../store/writer-lock.ts';
 import { bootId, systemClock } from '../system/clock.ts';
-import { systemRandom } from '../system/ids.ts';
+import { systemIds, systemRandom } from '../system/ids.ts';
 import { systemLog } from '../system/log.ts';
 import { steadyTime } from '../system/steady-time.ts';
 import { composeNotifications, type Notifications } from './notifications.ts';
@@ -71,7 +72,7 @@ export async function composeEngine(
   try {
     const lock = takeWriterLock(config.db);
     closing.add(() => lock.release());
-    const { store, health, openCheckpoints } = await openStore(config.db, clock, log);
+    const { store, health, openCheckpoints } = await openStore(config.db, lock, clock, log);
     closing.add(() => store.close());
     await refuseOtherAddress(store, bindingOf(config));
     const checkpointer = await openCheckpoints();
@@ -93,8 +94,8 @@ export async function composeEngine(
       store,
       checkpointer,
       steady,
-      // A restored database has lost what was done since, and a damaged one may hold what never happened: nothing is
-      // changed until an operator has checked.
+      // A restored database has lost what was done since, a damaged one may hold what never happened, and a replaced one keeps
+      // nothing: nothing is changed until an operator has checked.
       get daemonMode() {
         const fault = health.fault();
         const isDoubtful = checkpointer.restored() !== undefined || (fault !== undefined && isLasting(fault));
@@ -170,7 +171,7 @@ export async function composeAuditWriter(databaseFile: string, { newKey = false 
   closing.add(() => lock.release());
   try {
     if (newKey) createKey(databaseFile);
-    const { store, openCheckpoints } = await openStore(databaseFile, clock, log);
+    const { store, openCheckpoints } = await openStore(databaseFile, lock, clock, log);
     closing.add(() => store.close());
     return { store, checkpointer: await openCheckpoints(), clock, close: closing.close };
   } catch (error) {
@@ -185,19 +186,22 @@ interface OpenedStore {
   openCheckpoints(): Promise<FileCheckpointer>;
 }
 
-async function openStore(databaseFile: string, clock: Clock, log: Log): Promise<OpenedStore> {
+async function openStore(databaseFile: string, lock: WriterLock, clock: Clock, log: Log): Promise<OpenedStore> {
   const health = new StoreHealth(clock, log);
-  const db = openDatabase(databaseFile, health);
+  const db = openDatabase(databaseFile, health, lock);
+  health.watch(db);
   try {
     const file = new CheckpointFile(checkpointFileOf(databaseFile));
-    const hasSigned = (allCheckpointLines(db)?.length ?? 0) > 0 || file.lastLine().last !== undefined;
+    const { named, last } = file.look();
+    const hasSigned = (allCheckpointLines(db)?.length ?? 0) > 0 || named !== undefined || last !== undefined;
     const key = loadOrCreateKey(databaseFile, hasSigned);
-    const publicKeys = readPublicKeys(publicKeyFileOf(databaseFile));
+    const keys = readPublicKeys(publicKeyFileOf(databaseFile));
     let checkpointer: FileCheckpointer | undefined;
     const sealed = () => void checkpointer?.publish();
-    const store = openWriter(db, linkEntry, clock, { ...signingWith(key, publicKeys), sealed });
+    const store = openWriter(db, linkEntry, clock, { ...signingWith(key, keys), sealed });
     const openCheckpoints = async () => {
-      checkpointer = await openCheckpointer({ store, file, clock, log });
+      const naming = { databaseLine: databaseLineWith(key), keys, ids: systemIds(clock) };
+      checkpointer = await openCheckpointer({ store, file, ...naming, clock, log });
       return checkpointer;
     };
     return { store, health, openCheckpoints };

@@ -1,8 +1,7 @@
 // Builds what a read-only view needs, over other rules than the active set or of one subject: rules, the API, and the
 // database for reading. It needs no lock, so it works beside any writer. In: a checked configuration. Out: an engine
 // that cannot write, closed by `close`.
-import { CheckpointFile, checkpointFileOf } from '../audit/checkpoint-file.ts';
-import { isOlder } from '../audit/checkpointer.ts';
+import { restoredWhy } from '../audit/sources.ts';
 import type { Config } from '../config/config.ts';
 import type { ExplainDeps } from '../explain/explain-subject.ts';
 import type { WhatIfEngine } from '../run/what-if.ts';
@@ -35,9 +34,7 @@ export async function composeWhatIf(config: Config, chosen: readonly string[] = 
     closing.add(() => reader.close());
     const bound = await reader.address();
     if (bound !== undefined && bound !== bindingOf(config)) throw boundElsewhere(config.db, bound, bindingOf(config));
-    // The line outside first: a writer beside this one commits before it publishes.
-    const last = new CheckpointFile(checkpointFileOf(config.db)).lastWhole();
-    const isRestored = last !== undefined && (await isOlder(reader, last));
+    const isRestored = (await restoredWhy(config.db, reader)) !== undefined;
     if (config.api === undefined) {
       // The holder of the lock has started the embedded console; a second one would take its key away.
       const lock = takeWriterLock(config.db);

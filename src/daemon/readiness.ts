@@ -1,9 +1,11 @@
 // The daemon's answer to `/readyz`: one check for each condition of its work. In: the composition and the result of the
 // last run. Out: checks. They are public: they show how much is wrong, what to do, and which lines of which rule files;
 // paths and contents are left to the log.
+import { WAY_ON } from '../audit/belonging.ts';
 import type { Composition } from '../compose/compose.ts';
 import { clip } from '../domain/clip.ts';
 import { lineOf } from '../domain/errors.ts';
+import { isLasting } from '../domain/store-fault.ts';
 import { isoTime } from '../domain/time-text.ts';
 import type { HttpDeps, ReadyCheck } from '../http/index.ts';
 import { showHidden } from '../report/index.ts';
@@ -38,8 +40,7 @@ async function databaseCheck(store: HttpDeps['reader'], health: Composition['hea
   const fault = health.fault();
   if (fault) {
     const since = `since ${isoTime(fault.since)}`;
-    const then =
-      fault.kind === 'corrupt' ? 'nothing is changed until a start with a whole one' : 'the next run tries again';
+    const then = isLasting(fault) ? 'nothing is changed until a start with a whole one' : 'the next run tries again';
     return { name: 'database', ok: false, text: `${fault.text}; ${since}; ${then}` };
   }
   return { name: 'database', ok: entries !== undefined, text: entries ?? 'it cannot be read; see the log' };
@@ -87,7 +88,7 @@ function auditChecks({ checkpointer }: Composition['engine']): ReadyCheck[] {
   const text = isBehind
     ? 'the file outside the database cannot be written; see the log'
     : 'sealed outside the database';
-  const accept = 'an older database was restored; nothing is changed until `trustward audit accept-restore`';
+  const accept = `this database was restored, or its checkpoints outside were lost; nothing is called until ${WAY_ON}`;
   return [
     { name: 'checkpoints', ok: !isBehind, text },
     ...(restored === undefined ? [] : [{ name: 'restored database', ok: false, text: accept }]),

@@ -74,11 +74,15 @@ export interface CheckpointReader {
   checkpointLines(): Promise<string[] | undefined>;
   /** The line of this size, or undefined. */
   checkpointAt(size: number): Promise<string | undefined>;
+  /** The id that the file outside names; undefined in a database of an earlier version. */
+  databaseId(): Promise<string | undefined>;
 }
 
 export interface CheckpointStore extends CheckpointReader {
   /** Seals the current chain; undefined when the last checkpoint covers it already. */
   sealAudit(): Promise<Checkpoint | undefined>;
+  /** Gives the database its id. */
+  nameDatabase(id: string): Promise<void>;
   /** Lines over more than `size` entries, in order. */
   checkpointLinesAfter(size: number): Promise<string[]>;
   /**

@@ -1,13 +1,13 @@
 // domain: what can be wrong with the disk below the database. In: nothing. Out: a noun that `/readyz`, the log and alerts share.
 
 /**
- * `corrupt`: pages or values differ from what was written. `edited`: rows differ from what the audit records. `io`: the disk refuses
- * without giving a reason.
+ * `corrupt`: pages or values differ from what was written. `edited`: rows differ from what the audit records. `replaced`: a file was
+ * deleted or replaced while it was open. `io`: the disk refuses without giving a reason.
  */
-export type StoreFaultKind = 'full' | 'read_only' | 'busy' | 'corrupt' | 'edited' | 'io';
+export type StoreFaultKind = 'full' | 'read_only' | 'busy' | 'corrupt' | 'edited' | 'replaced' | 'io';
 
-/** INVARIANT: these do not repair themselves: a successful write elsewhere does not end them, and nothing is changed meanwhile. */
-const LASTING: readonly StoreFaultKind[] = ['corrupt', 'edited'];
+/** INVARIANT: a successful write does not end these: nothing is changed until a restart finds them gone. */
+const LASTING: readonly StoreFaultKind[] = ['corrupt', 'edited', 'replaced'];
 
 export function isLasting({ kind }: Pick<StoreFault, 'kind'>): boolean {
   return LASTING.includes(kind);

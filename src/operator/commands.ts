@@ -10,7 +10,7 @@ import { type Source, SUBJECT_KINDS, type SubjectKind } from '../domain/subjects
 import { isoTime } from '../domain/time-text.ts';
 import type { Engine } from '../run/engine.ts';
 
-export type OperatorEngine = Pick<Engine, 'clock'> & { store: OperatorStore };
+export type OperatorEngine = Pick<Engine, 'clock' | 'checkpointer'> & { store: OperatorStore };
 
 /** Who gives the command (a token's name, or `command line`), and why. */
 export interface Operator {
@@ -27,9 +27,14 @@ export async function stopEverything({ store, clock }: OperatorEngine, operator:
   return stop;
 }
 
-/** Returns the stop that was lifted. Errors: AppError `conflict` when nothing is stopped. */
-export async function resumeEverything({ store }: OperatorEngine, operator: Operator): Promise<Stop> {
+/** Returns the stop that was lifted. Errors: AppError `conflict` when nothing is stopped, and in a restored database. */
+export async function resumeEverything({ store, checkpointer }: OperatorEngine, operator: Operator): Promise<Stop> {
   const { by, reason } = checked(operator);
+  if (checkpointer?.restored() !== undefined) {
+    const text =
+      'this is a restored database: `trustward audit accept-restore --reason …` comes first, without a daemon';
+    throw new AppError('conflict', text);
+  }
   const stop = await store.stop();
   if (!stop) throw new AppError('conflict', 'nothing is stopped: there is nothing to resume');
   const was = { at: stop.at, by: stop.by, reason: stop.reason };

@@ -24,6 +24,17 @@ export function checkpointLinesAfter(db: Db, size: number): string[] {
   return db.all<LineRow>('SELECT line FROM checkpoints WHERE size > ? ORDER BY size', size).map(({ line }) => line);
 }
 
+/** The id that the first line of the file outside names. */
+export function readDatabaseId(db: Db): string | undefined {
+  return db.get<{ value: string }>('SELECT value FROM meta WHERE key = ?', DATABASE_ID)?.value;
+}
+
+export function saveDatabaseId(db: Db, id: string): void {
+  db.upsert('meta', { key: DATABASE_ID, value: id }, 'key');
+}
+
+const DATABASE_ID = 'database';
+
 /** All lines; undefined in a database that a version with checkpoints has not opened for writing yet. */
 export function allCheckpointLines(db: Db): string[] | undefined {
   const table = db.get("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'checkpoints'");

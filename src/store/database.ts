@@ -6,6 +6,7 @@ import Database from 'better-sqlite3';
 import { AppError } from '../domain/errors.ts';
 import { giveWay } from '../domain/give-way.ts';
 import { refuseOtherTables } from './migrate.ts';
+import { type InPlace, OpenedFile } from './opened-file.ts';
 import { meaningOf, storeError } from './store-fault.ts';
 import type { StoreWatch } from './store-health.ts';
 
@@ -24,6 +25,8 @@ export class Db {
     private readonly connection: Database.Database,
     readonly file: string,
     private readonly watch?: StoreWatch,
+    /** The files that a commit must find in place. */
+    private readonly files: InPlace[] = [],
   ) {}
 
   run(sql: string, ...values: Value[]): number {
@@ -59,12 +62,21 @@ export class Db {
     );
   }
 
-  /** One immediate transaction: a deferred one that upgrades fails at once, regardless of the busy timeout. */
+  /**
+   * One immediate transaction: a deferred one that upgrades fails at once, regardless of the busy timeout.
+   * INVARIANT: the files are in place just before the commit: what was answered as committed is in the file that a restart opens.
+   */
   transaction<T>(work: () => T): T {
     return this.guard(() => {
       // INVARIANT: not nested. Inside another transaction it would be a savepoint, and not committed when it returns.
       if (this.connection.inTransaction) throw new AppError('internal', 'a transaction was begun within another one');
-      const answer = this.connection.transaction(work).immediate();
+      const answer = this.connection
+        .transaction(() => {
+          const worked = work();
+          this.demandInPlace();
+          return worked;
+        })
+        .immediate();
       this.reportWritten();
       return answer;
     });
@@ -83,6 +95,11 @@ export class Db {
       if (next.done) return;
       yield next.value;
     }
+  }
+
+  /** Errors: AppError `store_failed` when a file was deleted or replaced since it was opened. */
+  demandInPlace(): void {
+    for (const file of this.files) file.demandInPlace();
   }
 
   exec(sql: string): void {
@@ -155,17 +172,32 @@ export class Db {
   }
 }
 
-/** Opens a database for writing; creates the folder and the file (0600) if missing. `watch` gets its failures and commits. */
-export function openDatabase(file: string, watch?: StoreWatch): Db {
+/**
+ * Opens a database for writing; creates the folder and the file (0600) if missing. `watch` gets its failures and commits. `lock`: a
+ * commit must find it in place, like the file itself and its write-ahead log.
+ */
+export function openDatabase(file: string, watch?: StoreWatch, lock?: InPlace): Db {
+  if (file === ':memory:') return openConnection(file, watch, () => []);
   try {
-    if (file !== ':memory:') prepareFile(file);
+    prepareFile(file);
+    const opened = new OpenedFile(file); // before it is opened: one that is replaced in between is noticed too
+    return openConnection(file, watch, () => [opened, new OpenedFile(`${file}-wal`), ...(lock ? [lock] : [])]);
+  } catch (error) {
+    throw storeError(error, file);
+  }
+}
+
+function openConnection(file: string, watch: StoreWatch | undefined, files: () => InPlace[]): Db {
+  try {
     const connection = new Database(file, { timeout: 5_000 });
     connection.pragma('journal_mode = WAL');
     // INVARIANT: an intent that was committed survives a power cut. WAL alone would open at NORMAL.
     connection.pragma('synchronous = FULL');
     connection.pragma('foreign_keys = ON');
     connection.pragma('trusted_schema = OFF');
-    return new Db(connection, file, watch);
+    // SQLite makes the write-ahead log at the first reading, and keeps it until the last connection is closed.
+    connection.pragma('user_version');
+    return new Db(connection, file, watch, files());
   } catch (error) {
     throw storeError(error, file);
   }

@@ -25,7 +25,7 @@ import { tableDifferences } from './acting-tables.ts';
 import { auditedDigest, entriesFrom, entryOfRow, headOf } from './audit-log.ts';
 import { rowByPrefix } from './by-prefix.ts';
 import { decisionsOn } from './by-target.ts';
-import { allCheckpointLines, checkpointAt } from './checkpoint-table.ts';
+import { allCheckpointLines, checkpointAt, readDatabaseId } from './checkpoint-table.ts';
 import { readClockAgreement } from './clock-agreement.ts';
 import type { Db, Row } from './database.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
@@ -54,6 +54,10 @@ export class SqliteReader
 
   async address(): Promise<string | undefined> {
     return this.db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'address'")?.value;
+  }
+
+  async databaseId(): Promise<string | undefined> {
+    return readDatabaseId(this.db);
   }
 
   /** INVARIANT: an id that begins with a digit begins with 0, so that a run's number is never the beginning of an id. */

@@ -17,7 +17,7 @@ import type { RunStore } from '../domain/run-store.ts';
 import type { Baseline } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { ObservedEvents, Release, Removed, RunCommit } from '../domain/store.ts';
-import { checkpointLinesAfter, removeArchived } from './checkpoint-table.ts';
+import { checkpointLinesAfter, removeArchived, saveDatabaseId } from './checkpoint-table.ts';
 import { saveClockAgreement } from './clock-agreement.ts';
 import { saveEvents } from './event-log.ts';
 import { addIntent, linkDecisions, suppressIntent } from './intent-log.ts';
@@ -154,6 +154,10 @@ export class SqliteStore
 
   async sealAudit(): Promise<Checkpoint | undefined> {
     return this.unit(() => this.audits.seal());
+  }
+
+  async nameDatabase(id: string): Promise<void> {
+    this.unit(() => saveDatabaseId(this.db, id));
   }
 
   async checkpointLinesAfter(size: number): Promise<string[]> {

@@ -15,6 +15,8 @@ const TEXTS: Record<StoreFaultKind, string> = {
     'it cannot be written: check the owner and mode of the file and its folder, and whether the disk is read-only',
   corrupt: 'it is damaged or not a database: restore a backup',
   edited: 'it was changed beside the engine: `trustward audit verify` says where',
+  replaced:
+    'it was deleted or replaced while it was open: nothing is called or recorded; put the right file in place and restart',
   io: 'the disk does not answer as it should: check it, its quota and the limit on the size of files',
 };
 
@@ -47,6 +49,13 @@ export function storeError(error: unknown, file: string, sql = ''): unknown {
   return new AppError((kind && CODES[kind]) ?? 'store_failed', `database \`${file}\` (${code}): ${advice}`, {
     cause: error,
     detail: kind,
+  });
+}
+
+/** `file`: of the database, or one beside it that belongs to it. */
+export function replacedError(file: string): AppError {
+  return new AppError('store_failed', `\`${file}\`: ${TEXTS.replaced}`, {
+    detail: 'replaced' satisfies StoreFaultKind,
   });
 }
 

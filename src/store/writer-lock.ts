@@ -14,6 +14,7 @@ import {
 import Database from 'better-sqlite3';
 import { AppError } from '../domain/errors.ts';
 import { openDatabase } from './database.ts';
+import { type InPlace, OpenedFile } from './opened-file.ts';
 import { storeError } from './store-fault.ts';
 
 /** The address of the active daemon: written when it listens, for commands that must go through it. */
@@ -24,7 +25,7 @@ export interface DaemonAddress {
   rulesDir?: string | undefined;
 }
 
-export interface WriterLock {
+export interface WriterLock extends InPlace {
   announce(address: DaemonAddress): void;
   release(): void;
 }
@@ -36,6 +37,7 @@ const held = new Set<Database.Database>();
 export function takeWriterLock(databaseFile: string): WriterLock {
   openDatabase(databaseFile).close(); // creates the folder, or throws a clear error
   const connection = lockedFile(databaseFile);
+  const opened = new OpenedFile(connection.name);
   const addressFile = addressFileOf(databaseFile);
   try {
     rmSync(addressFile, { force: true });
@@ -52,8 +54,10 @@ export function takeWriterLock(databaseFile: string): WriterLock {
         throw storeError(error, addressFile);
       }
     },
+    demandInPlace: () => opened.demandInPlace(),
     release: () => {
       try {
+        opened.demandInPlace(); // otherwise another process may hold the lock, and the file is its
         rmSync(addressFile, { force: true });
       } catch {
         // On a disk that became read-only the file stays: its readers check whether that daemon is alive.

@@ -6,6 +6,7 @@ import { linkEntry } from '../../src/audit/chain.ts';
 
 import { CheckpointFile, checkpointFileOf } from '../../src/audit/checkpoint-file.ts';
 import { type FileCheckpointer, openCheckpointer } from '../../src/audit/checkpointer.ts';
+import { databaseLineWith } from '../../src/audit/database-line.ts';
 import { signingWith } from '../../src/audit/sealing.ts';
 import { loadOrCreateKey, publicKeyFileOf, readPublicKeys } from '../../src/audit/signing-key.ts';
 import { auditSourcesOf } from '../../src/audit/sources.ts';
@@ -17,6 +18,7 @@ import { type Db, openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { SqliteReader } from '../../src/store/reader.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { countingIds } from '../support/engine-on-platform.ts';
 
 const TRIGGERS = ['audit_no_update', 'audit_no_delete', 'checkpoints_no_update', 'checkpoints_no_delete'];
 
@@ -55,7 +57,8 @@ export class ChainFolder {
     return checkpointFileOf(this.file);
   }
 
-  async open(): Promise<OpenChain> {
+  /** `newId`: of a database at its birth. */
+  async open(newId = countingIds().next): Promise<OpenChain> {
     const db = openDatabase(this.file);
     migrate(db);
     const file = new CheckpointFile(this.checkpoints);
@@ -67,10 +70,11 @@ export class ChainFolder {
     const log: Log = { debug: note, info: note, warn: note, error: note };
     let checkpointer: FileCheckpointer | undefined;
     const key = loadOrCreateKey(this.file, hasSigned);
-    const signing = signingWith(key, readPublicKeys(publicKeyFileOf(this.file)));
+    const keys = readPublicKeys(publicKeyFileOf(this.file));
     const sealed = () => void checkpointer?.publish();
-    const store = new SqliteStore(db, linkEntry, this.clock, { ...signing, sealed });
-    checkpointer = await openCheckpointer({ store, file, clock: this.clock, log });
+    const store = new SqliteStore(db, linkEntry, this.clock, { ...signingWith(key, keys), sealed });
+    const naming = { databaseLine: databaseLineWith(key), keys };
+    checkpointer = await openCheckpointer({ store, file, ...naming, clock: this.clock, ids: { next: newId }, log });
     const published = checkpointer;
     const close = async () => {
       await published.publish();
@@ -130,8 +134,14 @@ export class ChainFolder {
     return new CheckpointFile(this.checkpoints).lines() ?? [];
   }
 
-  writeLines(lines: readonly string[]): void {
-    writeFileSync(this.checkpoints, lines.map((line) => `${line}\n`).join(''));
+  /** The line that names the database, or nothing. */
+  named(): string[] {
+    return new CheckpointFile(this.checkpoints).look().named?.split('\n') ?? [];
+  }
+
+  /** The checkpoints; the line that names the database stays. */
+  writeLines(lines: readonly string[], named = this.named()): void {
+    writeFileSync(this.checkpoints, [...named, ...lines].map((line) => `${line}\n`).join(''));
   }
 
   addTorn(text: string): void {

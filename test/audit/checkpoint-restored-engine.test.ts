@@ -55,7 +55,7 @@ describe('an engine on a restored older database', () => {
     const { run, of } = await org.run('enforce');
     expect(run.daemonMode).toBe('dry-run');
     expect(org.effects('device_banned')).toHaveLength(1);
-    expect(of('act').map(({ outcome }) => outcome)).toContain('dry_run');
+    expect(of('hold', 'stopped').map(({ target }) => target)).toContain('LATER-2');
   });
 
   it('is not ready', async () => {

@@ -1,5 +1,5 @@
 // test: how a start treats the checkpoints outside: left behind by a crash, ahead of a restored database, or missing.
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { privateKeyFileOf, publicKeyFileOf, readPublicKeys } from '../../src/audit/signing-key.ts';
@@ -83,10 +83,12 @@ describe('a restored older backup', () => {
     folder.restore(backup());
     expect(await folder.verify()).toMatchObject({ ok: false, bad: { seq: 201, checkpoint: 250 } });
     const { checkpointer, logged, close } = await folder.open();
-    expect(checkpointer.restored()).toMatch(/reach to entry 300 .*its last one: entry 200.*older backup was restored/);
+    expect(checkpointer.restored()).toMatch(
+      /restored from a backup.*reach to entry 300 .*this database \(200 entries\)/,
+    );
     expect(logged).toEqual([checkpointer.restored()]);
     await close();
-    expect(await kindsFrom(200)).toEqual(['database.restored', 'database.restored']);
+    expect(await kindsFrom(200)).toEqual(['database.restored', 'stop.set', 'database.restored']);
   });
 
   it('does not overwrite the file that proves it', async () => {
@@ -118,7 +120,7 @@ describe('a restored older backup', () => {
     const again = await folder.open();
     expect(again.checkpointer.restored()).toBeUndefined();
     await again.close();
-    expect(await kindsFrom(200)).toEqual(['database.restored', 'restore.accepted', 'stop.set']);
+    expect(await kindsFrom(200)).toEqual(['database.restored', 'stop.set', 'restore.accepted', 'stop.set']);
   });
 
   it('is required for accepting: without one nothing changes', async () => {
@@ -129,15 +131,70 @@ describe('a restored older backup', () => {
 });
 
 describe('a file of checkpoints', () => {
-  it('that went missing is made anew, with a log entry', async () => {
+  it.each([
+    ['that went missing', () => rmSync(folder.checkpoints)],
+    ['that is empty', () => folder.writeLines([], [])],
+  ])('%s makes the database a restored one, and stays as it is until an operator accepts that', async (_, lose) => {
     const lines = folder.lines();
-    rmSync(folder.checkpoints);
-    const { logged, close } = await folder.open();
-    expect(logged).toEqual([expect.stringMatching(/were missing and have been written anew/)]);
+    lose();
+    const { checkpointer, store, logged, close } = await folder.open();
+    expect(checkpointer.restored()).toMatch(/no checkpoints outside, but 200 audit entries/);
+    expect(logged).toEqual([checkpointer.restored()]);
+    expect(await store.stop()).toMatchObject({ by: 'trustward', reason: expect.stringContaining('accept-restore') });
+    await append({ store, checkpointer, logged, close }, 50, 50);
+    expect(folder.lines()).toEqual([]);
+    await checkpointer.acceptRestore({ by: 'ana', reason: 'I deleted it' });
     await close();
     expect(folder.lines().slice(0, 4)).toEqual(lines);
-    expect(await kindsFrom(200)).toEqual(['audit.checkpoints_lost']);
+    expect(folder.named()).toHaveLength(1);
     expect(await folder.verify()).toMatchObject({ ok: true });
+  });
+
+  it('of an earlier version gets the line that names the database, and nothing else changes', async () => {
+    const lines = folder.lines();
+    folder.writeLines(lines, []);
+    folder.tamper((db) => void db.run("DELETE FROM meta WHERE key = 'database'"));
+    const { checkpointer, logged, close } = await folder.open();
+    expect(checkpointer.restored()).toBeUndefined();
+    await close();
+    expect(logged).toEqual([]);
+    expect(folder.lines()).toEqual(lines);
+    expect(folder.named()).toHaveLength(1);
+    expect(await folder.verify()).toMatchObject({ ok: true, entries: 200 });
+  });
+
+  it('of an earlier version that is ahead of the database is noticed', async () => {
+    const backup = join(folder.folder, 'backup.db');
+    folder.backUp(backup);
+    await folder.fill(100, 50);
+    folder.writeLines(folder.lines(), []);
+    folder.restore(backup);
+    folder.tamper((db) => void db.run("DELETE FROM meta WHERE key = 'database'"));
+    const { checkpointer, close } = await folder.open();
+    expect(checkpointer.restored()).toMatch(/reach to entry 300/);
+    await close();
+    expect(folder.named()).toEqual([]);
+  });
+
+  it.each(['database', 'keyId', 'signature'])('with an edited name is noticed: %s', async (member) => {
+    const [named = ''] = folder.named();
+    const line = JSON.parse(named) as Record<string, string>;
+    const other = { ...line, [member]: (line[member] ?? '').replace(/^./, (first) => (first === '0' ? '1' : '0')) };
+    folder.writeLines(folder.lines(), [JSON.stringify(other)]);
+    const { checkpointer, close } = await folder.open();
+    expect(checkpointer.restored()).toMatch(/those of another database/);
+    await close();
+  });
+
+  it('of another database is noticed, though both have the same key', async () => {
+    const other = new ChainFolder();
+    copyFileSync(privateKeyFileOf(folder.file), privateKeyFileOf(other.file));
+    await (await other.open(() => 'another')).close();
+    folder.writeLines([], other.named());
+    other.remove();
+    const { checkpointer, close } = await folder.open();
+    expect(checkpointer.restored()).toMatch(/those of another database/);
+    await close();
   });
 
   it('with an edited last line is noticed by the next start', async () => {

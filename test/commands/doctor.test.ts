@@ -191,7 +191,12 @@ describe('the database and its audit', () => {
     db.exec('DROP TRIGGER audit_no_delete; DROP TRIGGER checkpoints_no_delete');
     db.exec('DELETE FROM checkpoints WHERE size = (SELECT max(size) FROM checkpoints)');
     db.close();
-    expect(await theOne(1)).toMatchObject({ name: 'audit', state: 'problem' });
+    const { code, bad } = await doctor();
+    expect(code).toBe(1);
+    expect(bad).toMatchObject([
+      { name: 'restored', state: 'problem', advice: expect.stringMatching(/accept-restore.*resume/) },
+      { name: 'audit', state: 'problem' },
+    ]);
   });
 
   it('without the signing key are a problem before the next start fails', async () => {

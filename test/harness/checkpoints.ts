@@ -2,7 +2,8 @@
 // written, in the middle of it, or after it. In: lines. Out: the lines that are whole.
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { keyIdOf } from '../../src/audit/checkpoint.ts';
-import { CheckpointFile } from '../../src/audit/checkpoint-file.ts';
+import { CheckpointFile, type Outside } from '../../src/audit/checkpoint-file.ts';
+import { databaseLineWith, parseDatabaseLine } from '../../src/audit/database-line.ts';
 import { signingWith } from '../../src/audit/sealing.ts';
 import type { Life } from '../support/crash.ts';
 
@@ -12,6 +13,7 @@ const KEY = createPrivateKey({
   format: 'der',
   type: 'pkcs8',
 });
+export const databaseLine = databaseLineWith(KEY);
 export const PUBLIC_KEYS = new Map([[keyIdOf(KEY), createPublicKey(KEY)]]);
 export const signing = signingWith(KEY, PUBLIC_KEYS);
 
@@ -32,31 +34,54 @@ export class SimCheckpointFile extends CheckpointFile {
     };
   }
 
-  override lines(): string[] | undefined {
-    return this.text?.split('\n').slice(0, -1);
+  lose(): void {
+    this.text = undefined;
   }
 
-  override lastLine(): { missing: boolean; last: string | undefined } {
+  override lines(): string[] | undefined {
+    const [first = '', ...rest] = this.whole() ?? [];
+    if (this.text === undefined) return undefined;
+    return parseDatabaseLine(first) ? rest : this.whole();
+  }
+
+  override look(): Outside {
     this.life?.step();
-    if (this.text === undefined) return { missing: true, last: undefined };
-    this.text = this.text.slice(0, this.text.lastIndexOf('\n') + 1);
-    return { missing: false, last: this.lines()?.at(-1) };
+    const [first] = this.whole() ?? [];
+    const named = first !== undefined && parseDatabaseLine(first) ? first : undefined;
+    return { isMissing: this.text === undefined, named, last: this.lines()?.at(-1) };
+  }
+
+  override mend(): void {
+    this.text = this.text?.slice(0, this.text.lastIndexOf('\n') + 1);
   }
 
   override append(lines: readonly string[]): void {
     for (const line of lines) {
-      this.write('');
-      this.write(line.slice(0, line.length / 2));
-      this.write(`${line.slice(line.length / 2)}\n`);
+      this.add('');
+      this.add(line.slice(0, line.length / 2));
+      this.add(`${line.slice(line.length / 2)}\n`);
     }
   }
 
-  override replace(lines: readonly string[]): undefined {
+  override write(named: string, lines: readonly string[]): void {
     this.life?.step();
-    this.text = lines.map((line) => `${line}\n`).join('');
+    this.text = [named, ...lines].map((line) => `${line}\n`).join('');
+    this.life?.step();
   }
 
-  private write(text: string): void {
+  override setAside(suffix: string): string | undefined {
+    this.life?.step();
+    const aside = this.text === undefined ? undefined : `${this.name}.${suffix}`;
+    this.text = undefined;
+    this.life?.step();
+    return aside;
+  }
+
+  private whole(): string[] | undefined {
+    return this.text?.split('\n').slice(0, -1);
+  }
+
+  private add(text: string): void {
     this.text = (this.text ?? '') + text;
     this.life?.step();
   }

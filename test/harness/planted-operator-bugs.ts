@@ -86,7 +86,7 @@ export function sickFile(file: CheckpointFile, bug: PlantedBug | undefined): Che
     case 'checkpoint_is_not_written':
       return replaced(file, { append: () => {} });
     case 'checkpoint_is_not_compared':
-      return replaced(file, { lastLine: () => ({ missing: true, last: undefined }) });
+      return replaced(file, { look: () => ({ ...file.look(), last: undefined }) });
     default:
       return file;
   }

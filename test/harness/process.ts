@@ -16,7 +16,7 @@ import type { Db } from '../../src/store/database.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { steadyTime } from '../../src/system/steady-time.ts';
 import { type Life, mortal } from '../support/crash.ts';
-import { type SimCheckpointFile, signing } from './checkpoints.ts';
+import { databaseLine, PUBLIC_KEYS, type SimCheckpointFile, signing } from './checkpoints.ts';
 import { type PlantedBug, sickActions, sickApi, sickRules, sickSettings, sickStore } from './planted-bugs.ts';
 import { keptClocks, sickFile, sickRestore, sickTime } from './planted-operator-bugs.ts';
 import { type Profile, QUIET_MS, REREAD_MS } from './profile.ts';
@@ -51,7 +51,10 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
     checkpointer = await openCheckpointer({
       store: sickRestore(store, bug),
       file: sickFile(checkpoints, bug),
+      databaseLine,
+      keys: PUBLIC_KEYS,
       clock,
+      ids: around.ids,
       log: silent,
     });
   }
@@ -114,6 +117,7 @@ const WRITING = [
   'observeEvents',
   'appendAudit',
   'sealAudit',
+  'nameDatabase',
   'expirePlans',
   'saveExemption',
   'setStop',

@@ -125,6 +125,8 @@ class Simulation {
   }
 
   async play(): Promise<SimulationResult> {
+    // People command an installation that has been born: test/audit/birth-killed.test.ts kills that.
+    if (this.checkpoints) await startProcess(this.surroundings(this.db), new Life(undefined), 'dry-run');
     for (let round = 0; round < this.profile.rounds && this.checker.violations.length === 0; round += 1) {
       await this.round();
       if (this.checkpoints && !this.copy && this.peopleDice.chance(0.02)) this.copy = copyOf(this.db);
@@ -294,7 +296,7 @@ function always(newest: () => SqliteStore): SqliteStore {
     (_: object, name: string | symbol) =>
     (...given: unknown[]) =>
       (Reflect.get(newest(), name) as (...given: unknown[]) => unknown).apply(newest(), given);
-  return new Proxy(newest(), { get: methodOf });
+  return new Proxy<SqliteStore>(newest(), { get: methodOf });
 }
 
 /** Why a run or an operator command may be refused. */

@@ -2,7 +2,9 @@
 // writable. It opens them read-only; the file system answers whether they can be written.
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { WAY_ON } from '../../audit/belonging.ts';
 import { privateKeyFileOf } from '../../audit/signing-key.ts';
+import { restoredWhy } from '../../audit/sources.ts';
 import type { AuditCheck } from '../../audit/verdict.ts';
 import { composeReader, composeVerification } from '../../compose/compose.ts';
 import type { Config } from '../../config/config.ts';
@@ -37,11 +39,20 @@ export async function databaseChecks(config: Config): Promise<Check[]> {
       const back = '`trustward db backup FILE` first: there is no other way to go back';
       return [warning(NAME, `${whole}: the next start migrates them`, back), ...openToOthers(file)];
     }
-    return [...(await contentChecks(config, whole)), ...openToOthers(file), ...(await auditChecks(file))];
+    return [
+      ...(await contentChecks(config, whole)),
+      ...openToOthers(file),
+      ...(await restoredChecks(file)),
+      ...(await auditChecks(file).catch((error: unknown) => [failed('audit', error)])),
+    ];
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
-    return [problem(NAME, lineOf(error), 'see the section on backups of docs/operating.md')];
+    return [failed(NAME, error)];
   }
+}
+
+function failed(name: string, error: unknown): Check {
+  if (!(error instanceof AppError)) throw error;
+  return problem(name, lineOf(error), 'see the section on backups of docs/operating.md');
 }
 
 function sizeOf(file: string): number {
@@ -102,6 +113,18 @@ async function contentChecks({ db, api }: Config, whole: string): Promise<Check[
 async function lastRunText(reader: Pick<RecordReader, 'latestRun'>): Promise<string> {
   const run = await reader.latestRun();
   return run ? `run ${run.seq} ${run.status} (began ${isoTime(run.startedAt)})` : 'no run yet';
+}
+
+async function restoredChecks(file: string): Promise<Check[]> {
+  const reader = composeReader(file);
+  try {
+    const why = await restoredWhy(file, reader);
+    if (why === undefined) return [];
+    const text = `this database was restored, or its checkpoints outside were changed (${why}): nothing is called`;
+    return [problem('restored', text, WAY_ON)];
+  } finally {
+    await reader.close();
+  }
 }
 
 /** The result of `audit verify` without the head, which only programs need. */

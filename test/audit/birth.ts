@@ -1,0 +1,48 @@
+// test: a process that opens an engine's database, as any start does, and appends one entry; it is killed (kill -9) before its nth
+// step on the disk. Arguments: n, or 0 to live. It reads its configuration from the environment, and prints each step before it is done.
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import Database from 'better-sqlite3';
+
+const killAt = Number(process.argv[2]);
+let steps = 0;
+
+function step(name: string): void {
+  steps += 1;
+  if (killAt === 0) fs.writeSync(1, `${name}\n`);
+  if (steps === killAt) process.kill(process.pid, 'SIGKILL');
+}
+
+/** Every call of this name is a step. */
+function counted<Holder extends object>(
+  holder: Holder,
+  name: keyof Holder & string,
+  label: (given: unknown[]) => string,
+) {
+  const real = holder[name] as (...given: unknown[]) => unknown;
+  Object.defineProperty(holder, name, {
+    configurable: true,
+    writable: true,
+    value(this: unknown, ...given: unknown[]) {
+      step(label(given));
+      return real.apply(this, given);
+    },
+  });
+}
+
+for (const name of ['openSync', 'fsyncSync', 'renameSync', 'truncateSync', 'mkdirSync', 'chmodSync', 'rmSync'] as const)
+  counted(fs, name, ([file]) => `${name} ${typeof file === 'string' ? file.split('/').at(-1) : ''}`);
+// Not `writeSync`: the steps are printed with it. A written file has its name only after a rename.
+syncBuiltinESMExports();
+counted(Database.prototype as Database.Database, 'exec', ([sql]) => `exec ${String(sql).slice(0, 20)}`);
+const statement = new Database(':memory:').prepare('SELECT 1');
+counted(Object.getPrototypeOf(statement) as typeof statement, 'run', () => 'run');
+
+const { composeEngine } = await import('../../src/compose/compose.ts');
+const { readConfig } = await import('../../src/config/config.ts');
+const { engine, close } = await composeEngine(readConfig(process.env));
+await engine.store.appendAudit([{ kind: 'notice', body: { text: 'the first words' } }]);
+step('appended');
+await engine.checkpointer?.seal();
+step('sealed');
+await close();

@@ -1,0 +1,160 @@
+// scenario: a backup with its key on a new machine, without the checkpoints outside: it does nothing by itself, whoever asks, until
+// an operator has accepted it and resumed.
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { composeEngine } from '../../src/compose/compose.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { startDaemon } from '../../src/daemon/daemon.ts';
+import { exempt } from '../../src/operator/exempt.ts';
+import { type Answered, command } from '../support/in-process.ts';
+import { type Organization, startOrganization } from '../support/organization.ts';
+
+let org: Organization;
+let there: Record<string, string>;
+let file: string;
+let banned: string;
+
+beforeEach(async () => {
+  org = await startOrganization({
+    devices: 40,
+    env: { TRUSTWARD_LISTEN: '127.0.0.1:0', TRUSTWARD_SCHEDULE: '0 0 1 1 *' },
+  });
+  banned = org.console.fleet.addDevice({ serial: 'BEFORE-1', mdm_compromised: 'TRUE' });
+  await org.run('enforce');
+  const backup = join(org.dir, 'backup.db');
+  expect(await command(['db', 'backup', backup], org.env)).toMatchObject({ code: 0 });
+  // Since then: a ban that a person reversed, and a device that is exempt.
+  org.console.fleet.addDevice({ serial: 'REVERSED-1', mdm_compromised: 'TRUE' });
+  await org.run('enforce');
+  org.console.fleet.banByHand('REVERSED-1', 'FALSE');
+  const { engine } = org.composition;
+  const about = { kind: 'device', id: org.console.fleet.addDevice({ serial: 'EXEMPT-1', mdm_compromised: 'TRUE' }) };
+  await exempt(engine, { subject: about, owner: 'ana', reason: 'the director', until: '30d' }, 'ana');
+  await org.run('enforce');
+  expect(org.effects('device_banned')).toHaveLength(2);
+  await org.composition.close();
+
+  mkdirSync(join(org.dir, 'new'));
+  file = join(org.dir, 'new', 'trustward.db');
+  there = { ...org.env, TRUSTWARD_DB: file };
+  copyFileSync(backup, file);
+  copyFileSync(`${org.dbFile}.audit-key`, `${file}.audit-key`);
+  chmodSync(`${file}.audit-key`, 0o600);
+});
+afterEach(() => org.close());
+
+const trustward = (...args: string[]): Promise<Answered> => command(args, there);
+const writes = () => org.console.writes().length;
+
+async function nothingIsCalled(...args: string[]): Promise<Answered> {
+  const before = writes();
+  const answered = await trustward(...args);
+  expect(writes(), args.join(' ')).toBe(before);
+  return answered;
+}
+
+describe('a backup without its checkpoints outside', () => {
+  it('begins stopped and dry, and its report names the reason and the way on', async () => {
+    const { code, out } = await nothingIsCalled('run', '--mode', 'enforce', '--format', 'json');
+    expect(code).toBe(3);
+    const { run, operator, decisions } = JSON.parse(out);
+    expect(run.daemonMode).toBe('dry-run');
+    expect(operator.stoppedNow).toMatchObject({
+      by: 'trustward',
+      reason: expect.stringMatching(/restored.*`trustward audit accept-restore.*`.*resume/),
+    });
+    expect(decisions.filter(({ reason }: { reason: string }) => reason === 'stopped')).toHaveLength(2);
+    expect((await trustward('report')).out).toMatch(/STOPPED by trustward.*accept-restore/s);
+  });
+
+  it('stays so, start after start, and calls nothing for anybody', async () => {
+    await nothingIsCalled('run', '--mode', 'enforce');
+    const { out } = await nothingIsCalled('run', '--mode', 'dry-run', '--format', 'json');
+    const { plan } = JSON.parse(out);
+    expect(await nothingIsCalled('claims', 'release', 'BEFORE-1', '--reason', 'x')).toMatchObject({ code: 1 });
+    if (plan.id) {
+      await nothingIsCalled('approve', plan.id);
+      expect(await nothingIsCalled('apply', plan.id)).toMatchObject({ code: 1 });
+    }
+    expect(await nothingIsCalled('resume', '--reason', 'go on')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('audit accept-restore'),
+    });
+    await nothingIsCalled('run', '--mode', 'enforce');
+    expect(existsSync(`${file}.checkpoints`)).toBe(false);
+  });
+
+  it('is not ready, and doctor names it', async () => {
+    const doctor = await trustward('doctor', '--format', 'json');
+    expect(doctor.code).toBe(1);
+    expect(doctor.out).toContain('audit accept-restore');
+    expect(doctor.out).toMatch(/no checkpoints outside/);
+    const composition = await composeEngine(readConfig(there));
+    const daemon = await startDaemon(composition);
+    try {
+      const answer = await fetch(`${daemon.url}/readyz`);
+      const { checks } = (await answer.json()) as { checks: { name: string; ok: boolean; text: string }[] };
+      expect(answer.status).toBe(503);
+      expect(checks).toContainEqual({
+        name: 'restored database',
+        ok: false,
+        text: expect.stringMatching(/accept-restore.*resume/),
+      });
+      expect(checks.map(({ name }) => name)).toContain('stopped');
+    } finally {
+      await daemon.stop();
+      await composition.close();
+    }
+  });
+
+  it('is a dry run at most for explain and a what-if, which only read', async () => {
+    const { out } = await trustward('explain', 'ban-compromised-device', banned, '--format', 'json');
+    expect(JSON.parse(out).decisions[0].mode).toBe('dry-run');
+  });
+
+  it('acts again once it is accepted and resumed, and the next start is an ordinary one', async () => {
+    await trustward('run', '--mode', 'enforce');
+    const accepted = await trustward('audit', 'accept-restore', '--reason', 'the disk died');
+    expect(accepted).toMatchObject({ code: 0, out: expect.stringContaining('everything is stopped') });
+    await nothingIsCalled('run', '--mode', 'enforce');
+    expect(await trustward('audit', 'verify')).toMatchObject({ code: 0 });
+    expect(await trustward('resume', '--reason', 'its report is right')).toMatchObject({ code: 0 });
+    const before = writes();
+    const { out } = await trustward('run', '--mode', 'enforce', '--format', 'json');
+    expect(JSON.parse(out).run.daemonMode).toBe('enforce');
+    expect(writes()).toBeGreaterThan(before);
+  });
+});
+
+describe.each([
+  ['empty', () => ''],
+  ['of another database', () => readFileSync(`${org.dir}/other/trustward.db.checkpoints`, 'utf8')],
+  [
+    'of this database at another time without its first line',
+    () => readFileSync(`${org.dbFile}.checkpoints`, 'utf8').split('\n').slice(1).join('\n'),
+  ],
+])('a backup with a file of checkpoints %s', (_, text) => {
+  it('is a restored one too', async () => {
+    mkdirSync(join(org.dir, 'other'));
+    await command(['run', '--mode', 'dry-run'], { ...there, TRUSTWARD_DB: join(org.dir, 'other', 'trustward.db') });
+    writeFileSync(`${file}.checkpoints`, text(), { mode: 0o600 });
+    const { out } = await nothingIsCalled('run', '--mode', 'enforce', '--format', 'json');
+    expect(JSON.parse(out).run.daemonMode).toBe('dry-run');
+    expect(JSON.parse(out).operator.stoppedNow).toMatchObject({ by: 'trustward' });
+  });
+});
+
+describe('a database whose checkpoints outside were deleted', () => {
+  it('is a restored one, as far as anybody can know', async () => {
+    rmSync(`${org.dbFile}.checkpoints`);
+    org.console.fleet.addDevice({ serial: 'LATER-1', mdm_compromised: 'TRUE' });
+    const before = writes();
+    await command(['run', '--mode', 'enforce'], org.env);
+    expect(writes()).toBe(before);
+    await command(['audit', 'accept-restore', '--reason', 'I deleted it'], org.env);
+    await command(['resume', '--reason', 'I deleted it'], org.env);
+    const { out } = await command(['run', '--mode', 'enforce', '--format', 'json'], org.env);
+    expect(JSON.parse(out).run.daemonMode).toBe('enforce');
+  });
+});
