@@ -1,5 +1,6 @@
 // commands: the result of `audit verify`, in one line for people and as JSON for programs; the result of accepting a
 // restored backup, and what an operator has to check before going on.
+import type { TablesAccepted } from '../audit/accept-tables.ts';
 import type { RestoreAccepted } from '../audit/checkpointer.ts';
 import type { AuditCheck, AuditFault } from '../audit/verdict.ts';
 import { differencesText } from '../domain/acting-tables.ts';
@@ -23,12 +24,24 @@ export function auditCheckText(check: AuditCheck): string {
   return lines.join('\n');
 }
 
+export function tablesAcceptedText({ text, plans }: TablesAccepted): string {
+  return [
+    `accepted: ${text}; the audit records the tables as they are now`,
+    `everything is stopped, and ${expiredText(plans)}: runs judge and report, and call nothing before \`resume\``,
+    'check first who changed the rows, and what is in force now: `exempt list`, `claims list`, `tokens list`, `plans`',
+    'next: `trustward run --mode dry-run` shows what a resume would do; read it, then `trustward resume --reason …`',
+  ].join('\n');
+}
+
+function expiredText(plans: number): string {
+  return plans === 1 ? '1 waiting plan expired' : `${plans} waiting plans expired`;
+}
+
 /** What the backup cannot know: shown here, once, to the operator who decides. */
 export function restoreAcceptedText({ aside, plans, stop }: RestoreAccepted): string {
-  const expired = plans === 1 ? '1 waiting plan expired' : `${plans} waiting plans expired`;
   return [
     `accepted: from now on the checkpoints outside are those of this database${aside ? `; the former ones are in ${aside}` : ''}`,
-    `everything is stopped, and ${expired}: runs judge and report, and call nothing before \`resume\``,
+    `everything is stopped, and ${expiredText(plans)}: runs judge and report, and call nothing before \`resume\``,
     'this database does not know what happened after its backup:',
     '  what was reversed or rejected: runs now hold it as `stopped`; exempt it, or it is done again',
     '  exemptions and stops: those added later are gone, those ended later are back (`exempt list`)',

@@ -2,6 +2,7 @@
 // changes of it, which are recorded in it: archiving, accepting a restored backup, a new key (only without a daemon).
 import { closeSync, createReadStream, openSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { acceptTables } from '../audit/accept-tables.ts';
 import { archiveAudit, archiveFolderOf } from '../audit/archive.ts';
 import { exportAudit } from '../audit/export.ts';
 import { publicKeyFileOf, readPublicKeys } from '../audit/signing-key.ts';
@@ -12,7 +13,7 @@ import { type AuditWriter, composeAuditWriter, composeReader, composeVerificatio
 import { AppError } from '../domain/errors.ts';
 import { auditJson, auditText } from '../report/index.ts';
 import { archiveBoundOf } from './audit-bound.ts';
-import { auditCheckJson, auditCheckText, restoreAcceptedText } from './audit-text.ts';
+import { auditCheckJson, auditCheckText, restoreAcceptedText, tablesAcceptedText } from './audit-text.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 import { COMMAND_LINE } from './operator-command.ts';
 
@@ -104,6 +105,15 @@ export async function acceptRestoreCommand(io: Io, options: AuditChangeOptions):
     return accepted === undefined
       ? 'nothing to accept: the checkpoints outside are those of this database'
       : restoreAcceptedText(accepted);
+  });
+}
+
+export async function acceptTablesCommand(io: Io, options: AuditChangeOptions): Promise<number> {
+  return changing(io, options, {}, async (writer) => {
+    const accepted = await acceptTables(writer, { by: COMMAND_LINE, reason: options.reason });
+    return accepted === undefined
+      ? 'nothing to accept: the tables are those that the audit records'
+      : tablesAcceptedText(accepted);
   });
 }
 

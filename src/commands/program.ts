@@ -5,6 +5,7 @@ import { AppError } from '../domain/errors.ts';
 import { MODES } from '../domain/mode.ts';
 import {
   acceptRestoreCommand,
+  acceptTablesCommand,
   auditArchiveCommand,
   auditExportCommand,
   auditListCommand,
@@ -164,6 +165,9 @@ function addAudit(program: Command, io: Io, bind: Bind): void {
     .requiredOption('--before <seq|date>', 'entries before this one, or before this date (UTC)')
     .requiredOption(why, 'why, for the audit')
     .action(bind((options: never) => auditArchiveCommand(io, options)));
+  add('accept-tables', 'continue with tables that somebody changed beside the engine')
+    .requiredOption(why, 'why, for the audit')
+    .action(bind((options: never) => acceptTablesCommand(io, options)));
   add('accept-restore', 'continue with a database that is older than its checkpoints outside')
     .requiredOption(why, 'why, for the audit')
     .action(bind((options: never) => acceptRestoreCommand(io, options)));

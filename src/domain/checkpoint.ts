@@ -62,8 +62,8 @@ export interface ArchivedSegment {
   reason: string;
 }
 
-/** What is written when an operator accepts a restored backup. */
-export interface AcceptedRestore {
+/** What is written when an operator accepts a restored backup, or tables that somebody changed. */
+export interface Accepted {
   stop: Stop;
   notes: AuditNote[];
 }
@@ -89,7 +89,9 @@ export interface CheckpointStore extends CheckpointReader {
    * In one commit: everything is stopped, all pending and approved plans expire, and unused accepted readings are
    * dropped. Returns the number of expired plans.
    */
-  acceptRestore(accepted: AcceptedRestore): Promise<{ plans: number }>;
+  acceptRestore(accepted: Accepted): Promise<{ plans: number }>;
+  /** The same, and the audit records the tables as they are. */
+  acceptTables(accepted: Accepted): Promise<{ plans: number }>;
 }
 
 /** Seals the chain, in the database and in the file outside. */

@@ -32,7 +32,7 @@ export class ActingTables {
   private readonly sums: Map<string, RowSum>;
   /** Undefined in a damaged database: what it records cannot be read, and is not to be replaced. */
   private readonly recorded: Map<string, string> | undefined;
-  /** Tables with rows that no entry has recorded yet, as after an upgrade. */
+  /** Tables that no entry has recorded yet: all of a new database, or after an upgrade. */
   private readonly due: Set<string>;
   private differing: readonly TableDifference[];
   /** Of the present transaction. */
@@ -40,20 +40,29 @@ export class ActingTables {
   isAccepting = false;
 
   /** `migrated`: the tables have just got another form; these of them differed before. */
-  constructor(db: Db, migrated?: readonly TableDifference[]) {
+  constructor(
+    private readonly db: Db,
+    migrated?: readonly TableDifference[],
+  ) {
     const read = readTables(db);
     this.sums = read?.sums ?? new Map(Object.keys(TABLES).map((table) => [table, new RowSum()]));
     this.recorded = read && new Map(Object.entries(read.recorded));
     this.differing = migrated ?? read?.differing ?? UNREADABLE;
-    const isDue = ([table, sum]: [string, RowSum]) =>
-      (migrated || !this.recorded?.has(table)) && sum.digest() !== EMPTY;
-    this.due = new Set([...this.sums].filter(isDue).map(([table]) => table));
+    const isBegun = this.recorded === undefined || this.recorded.size > 0;
+    this.due = new Set(migrated || !isBegun ? this.sums.keys() : []);
     follow(db, (table, row, isAdded) => this.note(table, row, isAdded));
   }
 
   /** Tables whose rows were not those of the record at the start. */
   differences(): readonly TableDifference[] {
     return this.differing;
+  }
+
+  /** Reads one table again, for what is obeyed without a call: only small tables. */
+  differenceOf(table: string): TableDifference | undefined {
+    const sums = drained(sumsOf(this.db, [table]));
+    const recorded = Object.fromEntries(this.recorded ?? []);
+    return this.differing.find((one) => one.table === table) ?? differencesOf(sums, recorded)[0];
   }
 
   hasChanged(): boolean {
@@ -150,11 +159,12 @@ export function differencesNow(db: Db): readonly TableDifference[] {
   return readTables(db)?.differing ?? UNREADABLE;
 }
 
-/** An unrecorded table does not differ: an older version did not record it. */
+/** Nothing differs where nothing is recorded: the database is new, or an older version wrote it. */
 function differencesOf(sums: ReadonlyMap<string, RowSum>, recorded: TableDigests): TableDifference[] {
+  if (Object.keys(recorded).length === 0) return [];
   return [...sums].flatMap(([table, sum]) => {
-    const [was, is] = [recorded[table], sum.digest()];
-    return was === undefined || was === is ? [] : [{ table, text: differenceText(rowsOf(is), rowsOf(was)) }];
+    const [was, is] = [recorded[table] ?? EMPTY, sum.digest()];
+    return was === is ? [] : [{ table, text: differenceText(rowsOf(is), rowsOf(was)) }];
   });
 }
 
@@ -182,9 +192,9 @@ function sorted(digests: readonly (readonly [string, string])[]): TableDigests {
 const ROWS_AT_ONCE = 500;
 
 /** Reads all rows; yields now and then. Tables that an older version does not have are left out. */
-function* sumsOf(db: Db): Generator<void, Map<string, RowSum>> {
+function* sumsOf(db: Db, tables = Object.keys(TABLES)): Generator<void, Map<string, RowSum>> {
   const sums = new Map<string, RowSum>();
-  for (const [table, columns] of followed(db)) {
+  for (const [table, columns] of followed(db, tables)) {
     const sum = new RowSum();
     let rows = 0;
     for (const values of db.rows(`SELECT ${columns.join(', ')} FROM ${table}`)) {
@@ -201,10 +211,10 @@ function drained<T>(walk: Generator<void, T>): T {
   for (let step = walk.next(); ; step = walk.next()) if (step.done) return step.value;
 }
 
-function followed(db: Db): [table: string, columns: string[]][] {
-  return Object.entries(TABLES).flatMap(([table, left]): [string, string[]][] => {
+function followed(db: Db, tables = Object.keys(TABLES)): [table: string, columns: string[]][] {
+  return tables.flatMap((table): [string, string[]][] => {
     const columns = db.all<{ name: string }>(`SELECT name FROM pragma_table_info('${table}') ORDER BY name`);
-    const names = columns.map(({ name }) => name).filter((name) => !left.includes(name));
+    const names = columns.map(({ name }) => name).filter((name) => !TABLES[table]?.includes(name));
     return names.length === 0 ? [] : [[table, names]];
   });
 }

@@ -49,6 +49,7 @@ export class AuditLog {
   ) {
     this.own = headOf(db);
     this.strange = strangeEnd(db, sealing?.isOwn);
+    if (this.strange !== undefined) this.edited(this.strange);
   }
 
   append(notes: AuditNote[]): void {
@@ -89,6 +90,7 @@ export class AuditLog {
 
   /** Seals the current chain; undefined when the last checkpoint covers it, there is no signer, or the database is damaged. */
   seal(): Checkpoint | undefined {
+    if (this.strange !== undefined && !this.tables.isAccepting) return undefined; // it would sign what somebody else wrote
     this.flush();
     this.demandOwnEnd();
     return this.sealEnd(this.next ?? this.own);
@@ -115,10 +117,13 @@ export class AuditLog {
     const own = this.next ?? this.own;
     const isOwn = seq === own.seq && hash === own.hash;
     const text = isOwn ? this.strange : `${seq} entries, and ${own.seq} when this process wrote last`;
-    if (text === undefined || this.tables.isAccepting) return;
+    if (text !== undefined && !this.tables.isAccepting) throw this.edited(text);
+  }
+
+  private edited(text: string): AppError {
     const fault = editedFault(`the audit has ${text}`);
     this.db.noteFault(fault);
-    throw fault;
+    return fault;
   }
 
   private reset(): void {

@@ -50,9 +50,13 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
     if (differences.length > 0) this.edited(differences);
   }
 
+  override async tableDifferences(): Promise<readonly TableDifference[]> {
+    return super.tableDifferences(this.sealing?.isOwn);
+  }
+
   async demandIntact(): Promise<void> {
     this.audits.demandOwnEnd();
-    const differences = await this.tableDifferences(this.sealing?.isOwn);
+    const differences = await this.tableDifferences();
     if (differences.length > 0) throw this.edited(differences);
   }
 

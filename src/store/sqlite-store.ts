@@ -3,7 +3,7 @@
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { AuditStore } from '../domain/audit-store.ts';
 import { canonicalJson } from '../domain/canonical.ts';
-import type { AcceptedRestore, ArchivedSegment, Checkpoint, CheckpointStore } from '../domain/checkpoint.ts';
+import type { Accepted, ArchivedSegment, Checkpoint, CheckpointStore } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Intent } from '../domain/intent.ts';
@@ -164,14 +164,25 @@ export class SqliteStore
     return checkpointLinesAfter(this.db, size);
   }
 
-  async acceptRestore({ stop, notes }: AcceptedRestore): Promise<{ plans: number }> {
+  async acceptRestore(accepted: Accepted): Promise<{ plans: number }> {
+    return this.unit(() => this.begunAnew(accepted, 'a restored backup was accepted'));
+  }
+
+  async acceptTables(accepted: Accepted): Promise<{ plans: number }> {
     return this.unit(() => {
-      const expired = expireAll(this.db, stop.at, 'a restored backup was accepted');
-      dropAcceptances(this.db);
-      saveStop(this.db, stop);
-      this.audits.append([...notes, ...expired]);
-      return { plans: expired.length };
+      this.tables.accept();
+      const expired = this.begunAnew(accepted, 'changed tables were accepted');
+      this.audits.seal();
+      return expired;
     });
+  }
+
+  private begunAnew({ stop, notes }: Accepted, why: string): { plans: number } {
+    const expired = expireAll(this.db, stop.at, why);
+    dropAcceptances(this.db);
+    saveStop(this.db, stop);
+    this.audits.append([...notes, ...expired]);
+    return { plans: expired.length };
   }
 
   /** Removes archived entries, and records this. Errors: AppError `store_failed`; then nothing was removed. */
@@ -191,7 +202,7 @@ export class SqliteStore
   /** Tokens of the HTTP endpoint; adding and revoking them is audited like all other writes. */
   tokens(): SqliteTokens {
     const append = (notes: AuditNote[]) => this.audits.append(notes);
-    return new SqliteTokens(this.db, { run: (work) => this.unit(work), append });
+    return new SqliteTokens(this.db, { run: (work) => this.unit(work), append }, this.tables);
   }
 
   async saveExemption(exemption: Exemption, notes: AuditNote[]): Promise<void> {

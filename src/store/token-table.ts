@@ -1,9 +1,12 @@
 // store: the table of the HTTP endpoint's tokens. It holds hashes, never a token. Rows to nouns and back.
 // In: a connection, and for writing the store's unit of work. Out: the port of domain/endpoint-token.ts.
+import { differencesText } from '../domain/acting-tables.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { EndpointToken, TokenStore } from '../domain/endpoint-token.ts';
+import type { ActingTables } from './acting-tables.ts';
 import type { Db, Row } from './database.ts';
 import type { Unit } from './outbox.ts';
+import { editedFault } from './store-fault.ts';
 
 /** The newest first. */
 export function readTokens(db: Db): EndpointToken[] {
@@ -14,9 +17,14 @@ export class SqliteTokens implements TokenStore {
   constructor(
     private readonly db: Db,
     private readonly unit: Unit,
+    private readonly tables: Pick<ActingTables, 'differenceOf'>,
   ) {}
 
+  /** None when somebody changed the table beside the engine: nobody can say then which of them an admin gave. */
   async inUse(): Promise<EndpointToken[]> {
+    const difference = this.tables.differenceOf('endpoint_tokens');
+    if (difference) this.db.noteFault(editedFault(differencesText([difference])));
+    if (difference) return [];
     return this.db.all('SELECT * FROM endpoint_tokens WHERE revoked_at IS NULL').map(tokenOfRow);
   }
 

@@ -1,0 +1,183 @@
+// scenario: somebody who can write to the database file changes rows beside the engine, under it or while it is away: nothing is called,
+// the difference is named, and it lasts until a person accepts it.
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { acceptTables } from '../../src/audit/accept-tables.ts';
+import { linkEntry } from '../../src/audit/chain.ts';
+import type { AppError } from '../../src/domain/errors.ts';
+import { addExemption, type ExemptionRequest, resumeEverything, stopEverything } from '../../src/operator/commands.ts';
+import type { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
+
+const NOBODY = { by: 'ada', reason: 'test' };
+let org: Organization;
+
+beforeEach(async () => {
+  org = await startOrganization({ devices: 80, rules: { ban: BAN_COMPROMISED } });
+  compromised('SN-1');
+  await org.run('enforce');
+  expect(org.effects('device_banned')).toHaveLength(1);
+  compromised('SN-2');
+});
+afterEach(() => org.close());
+
+function compromised(serial: string): void {
+  org.console.fleet.addDevice({ serial, mdm_compromised: 'TRUE' });
+}
+
+function byHand(sql: string, ...values: unknown[]): void {
+  const db = new Database(org.dbFile);
+  try {
+    expect(db.prepare(sql).run(...values).changes).toBeGreaterThan(0);
+  } finally {
+    db.close();
+  }
+}
+
+const HOUR = 3_600_000;
+const engine = () => org.composition.engine;
+const stop = () => stopEverything(engine(), NOBODY);
+
+/** Each prepares what it edits, and edits it. */
+const EDITS: Record<string, { prepare?: () => Promise<unknown>; edit: () => void; table: string }> = {
+  'a deleted stop': {
+    prepare: stop,
+    edit: () => byHand('DELETE FROM stop_switch'),
+    table: 'table `stop_switch` has 0 rows, and the audit records 1',
+  },
+  'an exemption that nobody gave': {
+    edit: () =>
+      byHand(
+        `INSERT INTO exemptions (id, subject_kind, subject_id, owner, reason, expires_at, created_at, created_by)
+         VALUES ('x', 'device', 'd', 'o', 'r', ?, ?, 'ada')`,
+        Date.now() + HOUR,
+        Date.now(),
+      ),
+    table: 'table `exemptions` has 1 row, and the audit records 0',
+  },
+  'a token that nobody gave': {
+    edit: () =>
+      byHand(
+        `INSERT INTO endpoint_tokens (id, name, scope, hash, created_at, created_by) VALUES ('t', 'mine', 'admin', ?, ?, 'ada')`,
+        'ab'.repeat(32),
+        Date.now(),
+      ),
+    table: 'table `endpoint_tokens` has 1 row, and the audit records 0',
+  },
+  'a claim that was moved to another device': {
+    edit: () => byHand("UPDATE claims SET target = 'SN-9'"),
+    table: 'table `claims` has 1 row as the audit records, with other contents',
+  },
+  'attempts that were forgotten': {
+    edit: () => byHand('DELETE FROM attempt_counts'),
+    table: 'table `attempt_counts` has 0 rows, and the audit records 1',
+  },
+};
+
+async function expectNothingCalled(text: string): Promise<void> {
+  const error = (await org.run('enforce').then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )) as AppError | undefined;
+  const fault = org.composition.health.fault();
+  expect(fault).toMatchObject({ kind: 'edited', text: expect.stringContaining(text) });
+  if (error) expect(error).toMatchObject({ code: 'store_edited', message: expect.stringContaining(text) });
+  expect(org.effects('device_banned')).toHaveLength(1);
+  expect(engine().daemonMode).toBe('dry-run');
+  expect(await org.composition.verifyAudit()).toMatchObject({ ok: false, bad: undefined });
+}
+
+describe.each(Object.entries(EDITS))('%s', (_, { prepare, edit, table }) => {
+  it('under the engine is named before the first call, and nothing is called', async () => {
+    await prepare?.();
+    edit();
+    if (prepare)
+      await engine()
+        .store.demandIntact()
+        .catch(() => {});
+    await expectNothingCalled(table);
+    // It lasts: neither another run nor a restart takes the rows for its own.
+    await org.run('enforce').catch(() => {});
+    await org.restart();
+    await expectNothingCalled(table);
+  });
+
+  it('while no engine runs is named at the start, and nothing is called', async () => {
+    await prepare?.();
+    await org.composition.close();
+    edit();
+    await org.restart();
+    await expectNothingCalled(table);
+  });
+
+  it('is obeyed once a person accepted it and resumed', async () => {
+    await prepare?.();
+    edit();
+    await org.restart();
+    const { store, clock } = engine();
+    const accepted = await acceptTables({ store: store as SqliteStore, clock }, NOBODY);
+    expect(accepted?.text).toContain(table);
+    await org.restart();
+    expect(org.composition.health.fault()).toBeUndefined();
+    expect(await org.composition.verifyAudit()).toMatchObject({ ok: true, tables: [] });
+    await org.run('enforce');
+    expect(org.effects('device_banned')).toHaveLength(1);
+    await resumeEverything(engine(), NOBODY);
+    await org.run('enforce');
+    expect(org.effects('device_banned')).toHaveLength(2);
+  });
+});
+
+/** A well-linked entry, as anybody can make one who reads the code. */
+function appended(kind: string, body: object): void {
+  const db = new Database(org.dbFile);
+  const end = db.prepare('SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1').get() as {
+    seq: number;
+    hash: string;
+  };
+  const at = Date.now();
+  const bytes = JSON.stringify({ at, body, kind });
+  const insert = db.prepare('INSERT INTO audit (seq, at, kind, bytes, prev, hash) VALUES (?, ?, ?, ?, ?, ?)');
+  insert.run(end.seq + 1, at, kind, bytes, end.hash, linkEntry(end.hash, end.seq + 1, bytes));
+  db.close();
+}
+
+it('a token that nobody gave opens nothing, also after the next change of tokens', async () => {
+  EDITS['a token that nobody gave']?.edit();
+  expect(await org.composition.tokens.inUse()).toEqual([]);
+  expect(org.composition.health.fault()).toMatchObject({ kind: 'edited' });
+});
+
+describe('an audit entry that somebody appended, well linked', () => {
+  it('under the engine ends its writing, and nothing is called', async () => {
+    appended('stop.lifted', { by: 'ada' });
+    await expect(org.run('enforce')).rejects.toMatchObject({ code: 'store_edited' });
+    expect(org.effects('device_banned')).toHaveLength(1);
+    expect(org.composition.health.fault()).toMatchObject({ kind: 'edited' });
+  });
+
+  it('while no engine runs is not signed: nothing is written after it, and nothing is called', async () => {
+    await org.composition.close();
+    appended('stop.lifted', { by: 'ada' });
+    await org.restart();
+    const text = 'and the last one is not signed by the key of this database';
+    expect(org.composition.health.fault()).toMatchObject({ kind: 'edited', text: expect.stringContaining(text) });
+    await expect(org.run('enforce')).rejects.toMatchObject({ code: 'store_edited' });
+    expect(org.effects('device_banned')).toHaveLength(1);
+    const { tables } = await org.composition.verifyAudit();
+    expect(tables).toEqual([{ table: 'audit', text: expect.stringContaining(text) }]);
+  });
+});
+
+it('what the engine itself wrote never differs, whatever is exempted, stopped, banned, undone or restarted', async () => {
+  const subject = { kind: 'device', id: 'nobody' } as const;
+  await addExemption(engine(), { subject, owner: 'o', reason: 'r', until: '1h' } as ExemptionRequest, 'ada');
+  await stop();
+  await org.run('enforce');
+  await resumeEverything(engine(), NOBODY);
+  await org.run('enforce');
+  await org.restart();
+  await org.run('dry-run');
+  expect(await (engine().store as SqliteStore).tableDifferences()).toEqual([]);
+  expect(org.effects('device_banned')).toHaveLength(2);
+});
