@@ -5,7 +5,7 @@ import type { AuditEntry, SignEntry } from '../domain/audit-entry.ts';
 import type { PublicKeys } from './checkpoint.ts';
 
 /** Keeps these signatures apart from any other use of the key. */
-const DOMAIN_ENTRY_SIGNATURE = Buffer.from([0x04]);
+const DOMAIN_ENTRY_SIGNATURE = Buffer.from([0x05]);
 
 /** Signs with an Ed25519 private key. */
 export function signEntriesWith(privateKey: KeyObject): SignEntry {

@@ -22,7 +22,7 @@ import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { DecisionQuery, OpenState, RunRecord } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
 import { tableDifferences } from './acting-tables.ts';
-import { auditedDigest, entriesFrom, entryOfRow, headOf } from './audit-log.ts';
+import { auditedDigest, entriesFrom, entryOfRow, headOf } from './audit-rows.ts';
 import { rowByPrefix } from './by-prefix.ts';
 import { decisionsOn } from './by-target.ts';
 import { allCheckpointLines, checkpointAt, readDatabaseId } from './checkpoint-table.ts';

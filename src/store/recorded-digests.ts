@@ -3,7 +3,7 @@
 import type { TableDigests } from '../domain/acting-tables.ts';
 import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { Checkpoint } from '../domain/checkpoint.ts';
-import { entryOfRow } from './audit-log.ts';
+import { entryOfRow } from './audit-rows.ts';
 import { lastCheckpoint } from './checkpoint-table.ts';
 import type { Db } from './database.ts';
 import { storedJson } from './stored-json.ts';

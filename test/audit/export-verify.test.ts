@@ -62,6 +62,7 @@ describe('an export', () => {
       checkpoints: 5,
       sealed: ENTRIES,
       bad: undefined,
+      tables: [],
       notes: [],
     });
   });

@@ -83,7 +83,7 @@ describe('a plan whose row was edited', () => {
   it('is still refused with a second entry appended to the audit for it', async () => {
     const digest = forge({ whole: true });
     await org.composition.engine.store.appendAudit([{ kind: 'plan.sealed', body: { plan: planId, digest } }]);
-    expect(await org.composition.verifyAudit()).toMatchObject({ ok: true });
+    expect(await org.composition.verifyAudit()).toMatchObject({ ok: false, tables: [{ table: 'plans' }] });
     await expectRefused(approve(), "the audit's entry `plan.sealed` has another digest for it");
   });
 
