@@ -1,7 +1,7 @@
 // act: the common part of banning and unbanning. The target is a serial number; every device of it is hit.
 // Fields of the API: Banned is "TRUE" or "FALSE"; each device's description as just read is sent with it.
 import type { Action, ReadBack } from '../../domain/action.ts';
-import { type Facts, own } from '../../domain/facts.ts';
+import { type Facts, isBeyondTypes, own } from '../../domain/facts.ts';
 import type { Api } from '../../domain/ports.ts';
 import { flagText } from '../../domain/target.ts';
 import { refuseAnySettings } from './settings.ts';
@@ -49,7 +49,7 @@ function bodyOf(record: Facts, banned: Banned): Facts {
   const body: Facts = {};
   for (const field of ['Model', 'Ownership', 'Platform', 'Architecture']) {
     const value = own(record, field);
-    if (value !== undefined && value !== null) body[field] = value;
+    if (value !== undefined && value !== null && !isBeyondTypes(value)) body[field] = value;
   }
   return { ...body, Banned: banned };
 }
