@@ -216,8 +216,28 @@ describe('the unpaged list', () => {
       setImmediate(drip);
     });
     const client = clientOf(address, { clock });
-    expect(causeOf(await errorOf(gather(client.stream('devices'))))).toBe('too_slow');
+    const error = await errorOf(gather(client.stream('devices')));
+    expect(causeOf(error)).toBe('too_slow');
+    expect(error.message).toBe('`GET /api/v1/devices`: no new record within 30000 ms');
     expect(drips).toBeLessThan(45);
+    await client.close();
+  });
+
+  test('that falls silent within a record says how long was waited in all', async () => {
+    const clock = new DrivenClock();
+    const { address } = await serve((_, response) => {
+      response.writeHead(200);
+      response.write('[1,{"a":"');
+      let drips = 0;
+      const drip = () => {
+        clock.advance(29_965 / 5);
+        if (drips++ < 5) response.write('x', () => setTimeout(drip, 20));
+      };
+      setTimeout(drip, 20);
+    });
+    const client = clientOf(address, { clock });
+    const error = await errorOf(gather(client.stream('devices')));
+    expect(error.message).toBe('`GET /api/v1/devices`: no new record within 30000 ms');
     await client.close();
   });
 

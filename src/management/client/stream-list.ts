@@ -46,13 +46,17 @@ export async function* streamList(
     const left = splitter.end();
     if (left) yield left;
   } catch (error) {
-    throw problemOfStream(outgoing, error);
+    throw problemOfStream(outgoing, error, progressTimeoutMs);
   } finally {
     await finish(answer);
   }
 }
 
-function problemOfStream(outgoing: Outgoing, error: unknown): unknown {
+function problemOfStream(outgoing: Outgoing, error: unknown, progressTimeoutMs: number): unknown {
+  // The last chunk had only the rest of the time: people read how long was waited in all.
+  if (error instanceof TransportFault && error.why === 'too_slow') {
+    return problemOfFault(outgoing, noProgress(progressTimeoutMs));
+  }
   if (error instanceof TransportFault) return problemOfFault(outgoing, error);
   if (error instanceof AppError && (causeOf(error) === 'garbage' || causeOf(error) === 'too_deep')) {
     const cause = causeOf(error) as 'garbage' | 'too_deep';
