@@ -202,6 +202,32 @@ describe('the unpaged list', () => {
     await client.close();
   });
 
+  test('of endless elements that a filter should have left out ends at the bound, with its connection', async () => {
+    let closed: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => {
+      closed = resolve;
+    });
+    let sent = 0;
+    const { address } = await serve((_, response) => {
+      response.on('close', closed);
+      response.writeHead(200);
+      response.write('[{"SerialNumber":"OTHER"}');
+      const more = () => {
+        while (!response.destroyed && sent++ < 500_000 && response.write(',{"SerialNumber":"OTHER"}'));
+        if (sent < 500_000) response.once('drain', more);
+        else response.end(']');
+      };
+      more();
+    });
+    const client = clientOf(address, { recordsMax: 20_000 });
+    const error = await errorOf(client.devicesOfSerial('MINE'));
+    expect(causeOf(error)).toBe('too_large');
+    expect(error.message).toContain('the list has more than 20000 records');
+    expect(sent).toBeLessThan(400_000);
+    await ended;
+    await client.close();
+  });
+
   test('that drips without a new record is refused, however many bytes come', async () => {
     const clock = new DrivenClock();
     let drips = 0;
