@@ -29,7 +29,7 @@ tests:
   - { name: other, given: { ${field}: "SOMEBODY" }, expect: no_match }
 `;
 const RULES = {
-  device: rule('device', 'DeviceFriendlyName'),
+  device: rule('device', 'Model'),
   user: rule('user', 'Name'),
   service: rule('service', 'ServiceName'),
 };
@@ -38,7 +38,7 @@ const recordOf = {
   devices: (at: number) => ({
     DeviceID: `d${at}`,
     SerialNumber: `S${String(at).padStart(9, '0')}`,
-    Model: 'M'.repeat(99),
+    Model: model,
   }),
   users: (at: number) => ({ Email: `u${String(at).padStart(9, '0')}@example.com`, Name: 'N'.repeat(99) }),
   services: (at: number) => ({ ServiceID: `s${at}.c.x`, ServiceName: `s${at}`, Note: 'N'.repeat(99) }),
@@ -51,6 +51,8 @@ let composition: Composition;
 /** How long each list is now; the number of records that left since; the end of the last unpaged answer. */
 let lengths: Record<Listed, number>;
 let sent: number;
+/** Of every device. */
+let model: string;
 let closed: Promise<unknown>;
 
 async function start(rules: Record<string, string>, env: Record<string, string> = {}): Promise<void> {
@@ -72,6 +74,7 @@ async function start(rules: Record<string, string>, env: Record<string, string> 
 beforeEach(async () => {
   lengths = { devices: 50, users: 50, services: 50 };
   sent = 0;
+  model = 'M'.repeat(99);
   server = await listen(answer);
 });
 afterEach(async () => {
@@ -164,6 +167,17 @@ describe('a list that grew beyond what is expected', () => {
     const accepted = await read('devices');
     expect(accepted).toMatchObject({ trusted: true, count: 25_000, accepted: { overrode: [{ code: 'grown' }] } });
     expect(await read('devices')).toMatchObject({ trusted: true, count: 25_000, reasons: [] });
+  });
+
+  it('that moved a fact as well needs a second acceptance, of what the whole list shows', async () => {
+    lengths.devices = 25_000;
+    model = 'another';
+    expect(await read('devices')).toMatchObject({ count: 10_000, reasons: [{ code: 'grown' }] });
+    await accept();
+    const whole = { trusted: false, count: 25_000, reasons: [{ code: 'grown' }, { code: 'fact_moved' }] };
+    expect(await read('devices')).toMatchObject(whole);
+    await accept();
+    expect(await read('devices')).toMatchObject({ trusted: true, count: 25_000 });
   });
 
   it('is lifted once: an acceptance that met a list of the usual size is used up', async () => {
