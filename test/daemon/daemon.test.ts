@@ -107,7 +107,7 @@ describe('a rules folder that was refused', () => {
   });
 
   it('for a pipe that nobody writes to is reported at once, and does not keep the daemon from ending', async () => {
-    execFileSync('mkfifo', [`${org.rulesDir}/pipe.yaml`]);
+    execFileSync('sh', ['-c', 'mkfifo pipe.yaml'], { cwd: org.rulesDir });
     await until(async () => (await auditOf('rules.rejected')).length === 1);
     expect((await ready('rules')).text).toMatch(/^the folder was refused \(1 problem: pipe\.yaml:1\);/);
     expect(org.composition.rules.active().rules).toHaveLength(1);

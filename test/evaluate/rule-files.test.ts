@@ -36,7 +36,7 @@ const GOOD = 'subject: device\nwhen: { "==": [{ var: MdmData.CompromisedStatus }
 const inRules = (name: string) => join(dir, 'rules', name);
 
 function makePipe(path: string): void {
-  execFileSync('mkfifo', [path]);
+  execFileSync('sh', ['-c', 'mkfifo "$0"', path]);
   pipes.push(path);
 }
 
