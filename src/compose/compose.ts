@@ -233,7 +233,8 @@ interface Connection {
 
 export async function connect(config: Config, clock: Clock, log: Log, signal: AbortSignal): Promise<Connection> {
   const { requestTimeoutMs, progressTimeoutMs } = config.timing;
-  const common = { requestTimeoutMs, progressTimeoutMs, clock, random: systemRandom, signal };
+  const { recordsMax } = config.trust;
+  const common = { requestTimeoutMs, progressTimeoutMs, recordsMax, clock, random: systemRandom, signal };
   if (config.api) {
     const { url, credential, adminToken } = config.api;
     const api = new ManagementClient({ ...common, address: url, credential, adminToken });

@@ -54,7 +54,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const watch = watchRules(
     config.rulesDir,
     engine.clock,
-    () => reloadRules(composition),
+    (ending) => reloadRules(composition, ending),
     (error) => log.error({}, `the rules could not be reloaded: ${lineOf(error)}`),
   );
   log.info({ url: listening.url, schedule: config.schedule, mode: config.mode }, `listening on ${listening.url}`);
@@ -71,13 +71,14 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
 
 /**
  * A good set replaces the active one, a bad one leaves it active; the audit records either, once and beforehand, when
- * something changed.
+ * something changed. Returns whether the folder could be read in time.
  */
-async function reloadRules({ config, engine, rules }: Composition): Promise<void> {
+async function reloadRules({ config, engine, rules }: Composition, ending: AbortSignal): Promise<boolean> {
   await rules.reload(({ hash, refused }) => {
     const kind = refused === undefined ? 'rules.loaded' : 'rules.rejected';
     return engine.store.appendAudit([{ kind, body: { rulesDir: config.rulesDir, hash, refused } }]);
-  });
+  }, ending);
+  return !rules.isLate;
 }
 
 /** The daemon's own state. */
