@@ -82,30 +82,32 @@ async function reloadRules({ config, engine, rules }: Composition): Promise<void
 
 /** The daemon's own state. */
 class DaemonState {
-  readonly queue = new RunQueue();
+  readonly queue: RunQueue;
   /** Undefined before the first. */
   last: LastRun | undefined;
 
-  constructor(private readonly composition: Composition) {}
+  constructor(private readonly composition: Composition) {
+    this.queue = new RunQueue(composition.clock);
+  }
 
-  /** A failing run is reported, and the next one follows. */
+  /** Times that come while one waits become that one. A failing run is reported, and the next one follows. */
   async scheduledRun(): Promise<void> {
     const { engine, log, config } = this.composition;
+    const request = { mode: config.mode, trigger: 'schedule', rules: undefined, waitForDoubts: false } as const;
     try {
-      await this.queue.scheduled(() =>
-        this.perform({ mode: config.mode, trigger: 'schedule', rules: undefined, waitForDoubts: false }),
-      );
+      const { ended, joined } = this.queue.ask('schedule', () => this.perform(request), { same: 'schedule' });
+      if (!joined) await ended;
     } catch (error) {
       if (!engine.signal.aborted) log.error({}, `a scheduled run failed: ${lineOf(error)}`);
     }
   }
 
-  /** Resolves when the run has begun. */
-  trigger(request: RunRequest): Promise<StartedRun> {
-    return new Promise((resolve, reject) => {
-      const finished = this.queue.inTurn(() => this.perform(request, (run) => resolve({ run, finished })));
-      finished.catch(reject);
-    });
+  /** Resolves when the run has begun. Equal dry runs that wait become one, in the name of the first who asked. */
+  async trigger(request: RunRequest): Promise<StartedRun> {
+    const { by, mode, rules } = request;
+    const same = mode === 'dry-run' ? JSON.stringify(rules ? [...rules].sort() : null) : undefined;
+    const { began, ended } = this.queue.ask<Run>('request', (begun) => this.perform(request, begun), { by, same });
+    return { run: await Promise.race([began, ended]), finished: ended };
   }
 
   private async perform(request: RunRequest, begun?: (run: Run) => void): Promise<Run> {
@@ -136,13 +138,13 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     reader: store,
     views: { ...views, report: (reader, run, format) => writeReport(reader, run, format, { actions: engine.actions }) },
     trigger: (request) => state.trigger(request),
-    readiness: () => readiness(composition, state.last),
+    readiness: () => readiness(composition, state.last, state.queue.counters),
     plans: {
       approve: (plan, by, reason) => approveAndApply(composition, state, plan, by, reason),
       reject: async (plan, by, reason) => ({
-        plan: await state.queue.inTurn(() => answerPlan(engine, plan, 'reject', by, reason)),
+        plan: await state.queue.inTurn('operator', by, () => answerPlan(engine, plan, 'reject', by, reason)),
       }),
-      apply: (plan, by) => state.queue.inTurn(() => apply(composition, plan, by)),
+      apply: (plan, by) => state.queue.inTurn('operator', by, () => apply(composition, plan, by)),
     },
     operator: operatorPort(engine, state.queue),
     rules: () => rules.all(),
@@ -165,7 +167,7 @@ async function approveAndApply(
   by: string,
   reason: string | undefined,
 ): Promise<PlanAnswer> {
-  return state.queue.inTurn(async () => {
+  return state.queue.inTurn('operator', by, async () => {
     const plan = await answerPlan(composition.engine, planId, 'approve', by, reason);
     const isHeld = !isLive(composition.engine.daemonMode) || (await composition.engine.store.stop()) !== undefined;
     return isHeld ? { plan } : apply(composition, plan.id, by);
