@@ -35,7 +35,7 @@ export interface Daemon {
 
 /** Errors: AppError `port_busy`, `config`, `store_failed`. A first run begins at once. */
 export async function startDaemon(composition: Composition): Promise<Daemon> {
-  const { config, engine, lock, log, stopping } = composition;
+  const { config, engine, lock, log, ending } = composition;
   const state = new DaemonState(composition);
   const token = config.token === undefined ? loadOrCreateToken(config.db) : undefined;
   const tokenPlace = token ? token.file : 'TRUSTWARD_TOKEN';
@@ -48,7 +48,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
     throw error;
   }
   const schedule = startSchedule(config.schedule, () => void state.scheduledRun());
-  const notifications = composition.notifications.start(stopping.signal);
+  const notifications = composition.notifications.start(ending.asked);
   // Times that passed while no daemon ran are missed runs: they become one, now.
   void state.scheduledRun();
   const watch = watchRules(
@@ -63,8 +63,13 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
     tokenPlace,
     stop: async () => {
       schedule.stop();
-      stopping.abort();
-      await Promise.all([listening.close(), state.queue.stop(), watch.stop(), notifications]);
+      ending.begin();
+      await Promise.all([
+        ending.until('HTTP connections', listening.close(ending.withinMs / 4)),
+        ending.until('the work under way', state.queue.stop()),
+        ending.until('reloading the rules', watch.stop()),
+        ending.until('notifications', notifications),
+      ]);
     },
   };
 }

@@ -37,7 +37,7 @@ async function busyQueue() {
 }
 
 describe('the queue', () => {
-  it('begins work only when the one before it has ended, in the order of requests', async () => {
+  it('begins a run only when the one before it has ended, in the order of requests', async () => {
     const queue = newQueue();
     const order: string[] = [];
     const [first, second] = [work(), work()];
@@ -181,6 +181,17 @@ describe('waiting requests', () => {
     await add('request', 'later', 'ann', 'dry').ended;
     expect(begun).toEqual(['dry', 'other', 'later']);
     expect(queue.counters.lanes.request).toMatchObject({ accepted: 6, joined: 2, done: 4 });
+  });
+
+  it('merges five scheduled times missed during a long run into one', async () => {
+    const { add, queue, begun, finish } = await busyQueue();
+    const missed = [1, 2, 3, 4, 5].map((time) => add('schedule', `time ${time}`, 'the schedule', 'schedule'));
+    finish();
+    await Promise.all(missed.map(({ ended }) => ended));
+    expect(begun).toEqual(['time 1']);
+    await add('schedule', 'time 6', 'the schedule', 'schedule').ended;
+    expect(begun).toEqual(['time 1', 'time 6']);
+    expect(queue.counters.lanes.schedule).toMatchObject({ accepted: 6, joined: 4, refused: 0, done: 2 });
   });
 
   it('that are equal take no more places than one', async () => {
