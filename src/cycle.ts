@@ -1,5 +1,6 @@
 // The whole flow, readable on one screen: pull → evaluate → decide → approve → act; the audit is written along the way.
 // In: a request. Out: a finished run, in the store. It never asks whether a run is dry: only act/gate does.
+import { setImmediate as giveWay } from 'node:timers/promises';
 import { carryOut } from './act/carry-out.ts';
 import { isToBeCarriedOut, openAgain, openIntent } from './act/gate.ts';
 import { resolveDoubts, resolveLeftovers, settleDoubtsOnce } from './act/resolve.ts';
@@ -31,7 +32,10 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     const openState = await store.openState(run.startedAt);
     const pulled = await pullSnapshot(engine, run, rules, openState);
     if (wasReached(pulled)) await store.bind(engine.bindTo);
+    // Deciding, sealing and committing take long for thousands of targets: a stop is answered between them.
+    await giveWay();
     const decided = decide(decideInput(engine, run, rules, pulled, openState));
+    await giveWay();
     const sealed = sealPlan({
       id: ids.next(),
       runId: run.id,
@@ -46,6 +50,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
       .filter((act) => !act.isUnchanged && act.retryOf === undefined)
       .map((act) => openIntent(act.draft, act.mode, { id: ids.next(), runId: run.id, nowMs: run.startedAt }));
     const seen = operatorStateSeen(run, openState, pulled, settings.exemptions);
+    await giveWay();
     await store.commitRun(commitOf(run, rules, pulled, decided, sealed, intents, seen));
     logOperatorState(log, run, seen);
 
