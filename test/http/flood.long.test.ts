@@ -1,5 +1,5 @@
 // test: 100,000 random requests with a `trigger` token against the real daemon: every scheduled run is done, and each stop is
-// answered within 200 ms. Not part of the normal run. In: a seed. Out: one line of figures, within ten minutes.
+// answered within 200 ms, on a machine with a core to spare. Not part of the normal run. Out: one line of figures, within ten minutes.
 import { expect, it } from 'vitest';
 import { figuresLine, flood } from './flooding.ts';
 
