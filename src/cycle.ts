@@ -1,6 +1,5 @@
 // The whole flow, readable on one screen: pull → evaluate → decide → approve → act; the audit is written along the way.
 // In: a request. Out: a finished run, in the store. It never asks whether a run is dry: only act/gate does.
-
 import { carryOut } from './act/carry-out.ts';
 import { isToBeCarriedOut, openAgain, openIntent } from './act/gate.ts';
 import { resolveDoubts, resolveLeftovers, settleDoubtsOnce } from './act/resolve.ts';
