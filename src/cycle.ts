@@ -5,6 +5,7 @@ import { isToBeCarriedOut, openAgain, openIntent, reopened } from './act/gate.ts
 import { resolveDoubts, resolveLeftovers, settleDoubtsOnce } from './act/resolve.ts';
 import { sealPlan } from './approve/plans.ts';
 import { decide } from './decide/decide.ts';
+import { giveWay } from './domain/give-way.ts';
 import { leastMode } from './domain/mode.ts';
 import type { Run, RunRequest } from './domain/run.ts';
 import { actContext, afterPull, decideInput, type Engine, rulesOfRun } from './run/engine.ts';
@@ -31,7 +32,10 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     const openState = await store.openState(run.startedAt);
     const pulled = await pullSnapshot(engine, run, rules, openState);
     if (wasReached(pulled)) await store.bind(engine.bindTo);
+    // Deciding, sealing and committing take long for thousands of targets: a stop is answered between them.
+    await giveWay();
     const decided = decide(decideInput(engine, run, rules, pulled, openState));
+    await giveWay();
     const sealed = sealPlan({
       id: ids.next(),
       runId: run.id,
@@ -46,6 +50,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
       .filter((act) => !act.isUnchanged && act.retryOf === undefined)
       .map((act) => openIntent(act.draft, act.mode, { id: ids.next(), runId: run.id, nowMs: run.startedAt }));
     const seen = operatorStateSeen(run, openState, pulled, settings.exemptions);
+    await giveWay();
     await store.commitRun(commitOf(run, rules, pulled, decided, sealed, intents, seen));
     logOperatorState(log, run, seen);
 

@@ -14,25 +14,16 @@ if (Number.parseInt(process.versions.node, 10) < NODE_MIN) {
 
 const { AppError, exitCodeOf, lineOf } = await import('./domain/errors.ts');
 const { buildProgram } = await import('./commands/program.ts');
+const { endOnSignals } = await import('./system/end-on-signals.ts');
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** Design: what is under way is finished within 20 s; then the process ends all the same, and intents stay `sent`. */
-const END_WITHIN_MS = 20_000;
-
-const stopped = new Promise<void>((resolve) => {
-  for (const signal of SIGNALS) {
-    process.once(signal, () => {
-      setTimeout(() => process.exit(1), END_WITHIN_MS).unref();
-      resolve();
-    });
-  }
-});
+const ending = endOnSignals();
 
 const io: Io = {
   env: process.env,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
-  untilStopped: () => stopped,
+  untilStopped: () => ending.untilAsked(),
+  ending,
 };
 
 // A reader that closes its end (`| head`) is no failure.

@@ -1,7 +1,7 @@
 // act: the spec inside a service's record: JSON as text, HTML-escaped by some servers. In: a record as read. Out: the spec
 // with its integers exact, ready to be sent back whole. It includes secrets, so it is never stored, logged or audited.
 import { parse } from 'lossless-json';
-import { type Fact, type Facts, isFacts, own } from '../domain/facts.ts';
+import { type Fact, type Facts, isBeyondTypes, isFacts, own } from '../domain/facts.ts';
 import { exactNumber, unescapeHtml } from '../domain/json-in-text.ts';
 
 const TEXT_MAX = 1_000_000;
@@ -19,11 +19,18 @@ export function specOf(text: Fact | undefined): Facts | undefined {
   return parseObject(text) ?? parseObject(unescapeHtml(text));
 }
 
+/** A number that cannot be sent back as it came makes the spec unreadable. */
+function sendableNumber(digits: string): number | bigint {
+  const value = exactNumber(digits);
+  if (isBeyondTypes(value)) throw new RangeError('a number that no type can hold');
+  return value;
+}
+
 function parseObject(text: string): Facts | undefined {
   try {
     // The plain parser does not recurse: text that is nested too deep never reaches the other parser.
     JSON.parse(text);
-    const value = parse(text, undefined, exactNumber) as Fact;
+    const value = parse(text, undefined, sendableNumber) as Fact;
     return isFacts(value) ? value : undefined;
   } catch {
     return undefined;

@@ -60,6 +60,7 @@ const CODES: Record<number, ErrorCode> = {
   404: 'not_found',
   409: 'conflict',
   422: 'usage',
+  429: 'busy',
 };
 
 function codeOf(status: number): ErrorCode {

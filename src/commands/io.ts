@@ -11,13 +11,16 @@ import {
   readDatabasePath,
 } from '../config/config.ts';
 import { AppError } from '../domain/errors.ts';
+import type { Ending } from '../system/ending.ts';
 
 export interface Io {
   env: Environment;
   out(text: string): void;
   err(text: string): void;
-  /** Resolves when the process is asked to end (SIGINT, SIGTERM). */
+  /** Resolves when the process is asked to end (SIGINT, SIGTERM, SIGHUP). */
   untilStopped(): Promise<void>;
+  /** Of this process, when the command is all that runs in it. */
+  ending?: Ending;
 }
 
 // Controls that JSON does not escape (DEL, C1), and what turns text around: bidirectional marks, overrides, isolates.

@@ -59,7 +59,7 @@ async function performHere<T>(io: Io, options: CommonOptions, act: OperatorComma
     }
   }
   const config = configOf(io, options);
-  const composition = await composeEngine(config, (io.env.TRUSTWARD_MODE?.trim() as Mode) || 'enforce');
+  const composition = await composeEngine(config, (io.env.TRUSTWARD_MODE?.trim() as Mode) || 'enforce', [], io.ending);
   try {
     return await namingApi(config, () => (withEngine as (engine: Engine) => Promise<T>)(composition.engine));
   } finally {

@@ -58,7 +58,7 @@ async function throughDaemonOr(
 ): Promise<AnsweredPlan> {
   const config = configOf(io, options);
   const daemon = await daemonOver(io, config, options);
-  if (!daemon) return withEngine(config, here);
+  if (!daemon) return withEngine(io, config, here);
   const [plan, verb] = path.split('/') as [string, string];
   const text = await daemon.call('POST', `/api/plans/${encodeURIComponent(plan)}/${verb}`, body);
   const { applied, ...rest } = JSON.parse(text) as AnsweredPlan['plan'] & { applied: AnsweredPlan['applied'] | null };
@@ -66,8 +66,8 @@ async function throughDaemonOr(
 }
 
 /** Without a daemon only the rules' own modes cap what is applied. */
-async function withEngine<T>(config: Config, work: (composition: Composition) => Promise<T>): Promise<T> {
-  const composition = await composeEngine(config, 'enforce');
+async function withEngine<T>(io: Io, config: Config, work: (composition: Composition) => Promise<T>): Promise<T> {
+  const composition = await composeEngine(config, 'enforce', [], io.ending);
   try {
     return await namingApi(config, () => work(composition));
   } finally {

@@ -67,12 +67,14 @@ export function exitCodeOfReport(report: Report): number {
  */
 async function runHere(io: Io, config: Config, options: RunOptions): Promise<Report> {
   const allowed = config.modeCap ?? (options.mode ? 'enforce' : config.mode);
-  const composition = await composeEngine(config, allowed, options.rule);
-  const { engine, stopping, close } = composition;
-  void io.untilStopped().then(() => stopping.abort());
+  const composition = await composeEngine(config, allowed, options.rule, io.ending);
+  const { engine, ending, close } = composition;
   try {
     const request = { mode: config.mode, trigger: 'command', rules: options.rule, waitForDoubts: true } as const;
-    const run = await namingApi(config, () => runCycle(engine, request));
+    const run = await ending.until(
+      'the run',
+      namingApi(config, () => runCycle(engine, request)),
+    );
     return await reportOf(engine.store, run.id);
   } finally {
     await close();

@@ -1,5 +1,5 @@
 // commands: `serve`: the daemon: schedule, HTTP endpoint, rules reloaded when they change. It ends on SIGTERM or
-// SIGINT: nothing new begins, and work under way is finished, within 20 seconds.
+// SIGINT: nothing new begins, and work under way is finished; `system/ending.ts` has the one deadline for all of it.
 import { existsSync } from 'node:fs';
 import { type Composition, composeEngine } from '../compose/compose.ts';
 import { startDaemon } from '../daemon/daemon.ts';
@@ -11,7 +11,7 @@ export async function serveCommand(io: Io, options: CommonOptions): Promise<numb
   const config = configOf(io, options);
   // A first start that cannot listen leaves nothing behind; later ones first report which process holds the database.
   if (!existsSync(config.db)) await demandFree(config.listen);
-  const composition = await composeEngine(config);
+  const composition = await composeEngine(config, config.mode, [], io.ending);
   try {
     const daemon = await startDaemon(composition);
     io.out(welcome(composition, daemon.url, daemon.tokenPlace));

@@ -28,6 +28,7 @@ import type { SqliteStore } from '../store/sqlite-store.ts';
 import { StoreHealth } from '../store/store-health.ts';
 import { takeWriterLock, type WriterLock } from '../store/writer-lock.ts';
 import { bootId, systemClock } from '../system/clock.ts';
+import { Ending } from '../system/ending.ts';
 import { systemIds, systemRandom } from '../system/ids.ts';
 import { systemLog } from '../system/log.ts';
 import { steadyTime } from '../system/steady-time.ts';
@@ -41,8 +42,8 @@ export interface Composition {
   lock: WriterLock;
   log: Log;
   clock: Clock;
-  /** Aborting it: nothing new begins. */
-  stopping: AbortController;
+  /** Once it begins, nothing new does. */
+  ending: Ending;
   notifications: Notifications;
   /** The state of the database. */
   health: StoreHealth;
@@ -65,6 +66,7 @@ export async function composeEngine(
   config: Config,
   daemonMode: Mode = config.mode,
   chosen: readonly string[] = [],
+  ending = new Ending(),
 ): Promise<Composition> {
   const { rules, common } = await loadParts(config, chosen);
   const { clock, log } = common;
@@ -78,14 +80,9 @@ export async function composeEngine(
     const checkpointer = await openCheckpoints();
     closing.add(() => checkpointer.publish());
     const notifications = composeNotifications({ config, store, health, clock, log });
-    closing.add(() => notifications.deliverDue());
-    const stopping = new AbortController();
-    const hardStop = new AbortController();
-    const { api, embedded, end } = await connect(config, clock, log, hardStop.signal);
-    closing.add(end);
-    stopping.signal.addEventListener('abort', () => setTimeout(() => hardStop.abort(), GRACE_MS).unref(), {
-      once: true,
-    });
+    closing.add(() => ending.until('the last notifications', notifications.deliverDue(ending.cut)));
+    const { api, embedded, end } = await connect(config, clock, log, ending.cut);
+    closing.add(() => ending.until('calls of the Management API', end()));
     const steady = steadyTime(clock, bootId(), await store.clockAgreement());
     await store.keepClockAgreement(steady.agreement());
     const engine: Engine = {
@@ -102,7 +99,7 @@ export async function composeEngine(
         return isDoubtful ? leastMode(daemonMode, 'dry-run') : daemonMode;
       },
       bindTo: bindingOf(config),
-      signal: stopping.signal,
+      signal: ending.asked,
       afterwards: () => notifications.afterwards(),
     };
     await store.abortStaleRuns(clock.nowMs());
@@ -118,7 +115,7 @@ export async function composeEngine(
       lock,
       log,
       clock,
-      stopping,
+      ending,
       embedded,
       notifications,
       health,
@@ -132,9 +129,6 @@ export async function composeEngine(
     throw error;
   }
 }
-
-/** Work under way may take this long when the process is asked to end; design: 20 s in all. */
-const GRACE_MS = 15_000;
 
 export function composeReader(databaseFile: string): SqliteReader {
   return new SqliteReader(openReadOnly(databaseFile), systemClock);
@@ -239,7 +233,8 @@ interface Connection {
 
 export async function connect(config: Config, clock: Clock, log: Log, signal: AbortSignal): Promise<Connection> {
   const { requestTimeoutMs, progressTimeoutMs } = config.timing;
-  const common = { requestTimeoutMs, progressTimeoutMs, clock, random: systemRandom, signal };
+  const { recordsMax } = config.trust;
+  const common = { requestTimeoutMs, progressTimeoutMs, recordsMax, clock, random: systemRandom, signal };
   if (config.api) {
     const { url, credential, adminToken } = config.api;
     const api = new ManagementClient({ ...common, address: url, credential, adminToken });

@@ -18,8 +18,8 @@ export interface Notifications {
   afterwards(): Promise<void>;
   /** Beside a daemon, until `signal` aborts. Never throws. */
   start(signal: AbortSignal): Promise<void>;
-  /** Attempts once what is due, for a process that ends. Never throws. */
-  deliverDue(): Promise<void>;
+  /** Attempts once what is due, for a process that ends; not beyond `cut`. Never throws. */
+  deliverDue(cut: AbortSignal): Promise<void>;
 }
 
 export interface NotificationParts {
@@ -50,8 +50,8 @@ export function composeNotifications(parts: NotificationParts): Notifications {
       signal.addEventListener('abort', () => ending.abort(), { once: true });
       await Promise.all([deliveries.run(signal), alerts.watchSilence(silenceMs, signal, failed)]);
     },
-    deliverDue: async () => {
-      const limit = AbortSignal.timeout(LAST_ROUND_MS);
+    deliverDue: async (cut) => {
+      const limit = AbortSignal.any([cut, AbortSignal.timeout(LAST_ROUND_MS)]);
       while (!limit.aborted && (await deliveries.round(limit)) === 'more');
     },
   };

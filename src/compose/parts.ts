@@ -22,7 +22,7 @@ export async function loadParts(config: Config, chosen: readonly string[]): Prom
   const clock = systemClock;
   const log = systemLog({ level: config.logLevel, form: config.logForm });
   const actions = actionsWith([...config.notify.webhooks.keys()]);
-  const rules = new RuleHolder(config.rulesDir, actions, log);
+  const rules = new RuleHolder(config.rulesDir, actions, log, clock);
   await rules.load();
   demandActive(rules.active(), chosen);
   const common: Parts['common'] = {

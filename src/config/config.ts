@@ -63,6 +63,9 @@ export interface Config {
     unreadablePercent: number;
     shrunkPercent: number;
     shrunkRecords: number;
+    grownTimes: number;
+    grownRecords: number;
+    recordsMax: number;
     movedPoints: number;
     movedRecords: number;
   };
@@ -117,6 +120,9 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
       unreadablePercent: reader.percent('TRUSTWARD_TRUST_UNREADABLE_PERCENT', 1),
       shrunkPercent: reader.percent('TRUSTWARD_TRUST_SHRUNK_PERCENT', 20),
       shrunkRecords: reader.count('TRUSTWARD_TRUST_SHRUNK_RECORDS', 10, 0),
+      grownTimes: reader.count('TRUSTWARD_TRUST_GROWN_TIMES', 3, 1),
+      grownRecords: reader.count('TRUSTWARD_TRUST_GROWN_RECORDS', 10_000, 1),
+      recordsMax: reader.count('TRUSTWARD_RECORDS_MAX', 5_000_000, 1),
       movedPoints: reader.percent('TRUSTWARD_TRUST_MOVED_POINTS', 20),
       movedRecords: reader.count('TRUSTWARD_TRUST_MOVED_RECORDS', 10, 0),
     },

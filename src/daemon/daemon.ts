@@ -35,7 +35,7 @@ export interface Daemon {
 
 /** Errors: AppError `port_busy`, `config`, `store_failed`. A first run begins at once. */
 export async function startDaemon(composition: Composition): Promise<Daemon> {
-  const { config, engine, lock, log, stopping } = composition;
+  const { config, engine, lock, log, ending } = composition;
   const state = new DaemonState(composition);
   const token = config.token === undefined ? loadOrCreateToken(config.db) : undefined;
   const tokenPlace = token ? token.file : 'TRUSTWARD_TOKEN';
@@ -48,13 +48,13 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
     throw error;
   }
   const schedule = startSchedule(config.schedule, () => void state.scheduledRun());
-  const notifications = composition.notifications.start(stopping.signal);
+  const notifications = composition.notifications.start(ending.asked);
   // Times that passed while no daemon ran are missed runs: they become one, now.
   void state.scheduledRun();
   const watch = watchRules(
     config.rulesDir,
     engine.clock,
-    () => reloadRules(composition),
+    (ending) => reloadRules(composition, ending),
     (error) => log.error({}, `the rules could not be reloaded: ${lineOf(error)}`),
   );
   log.info({ url: listening.url, schedule: config.schedule, mode: config.mode }, `listening on ${listening.url}`);
@@ -63,49 +63,57 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
     tokenPlace,
     stop: async () => {
       schedule.stop();
-      stopping.abort();
-      await Promise.all([listening.close(), state.queue.stop(), watch.stop(), notifications]);
+      ending.begin();
+      await Promise.all([
+        ending.until('HTTP connections', listening.close(ending.withinMs / 4)),
+        ending.until('the work under way', state.queue.stop()),
+        ending.until('reloading the rules', watch.stop()),
+        ending.until('notifications', notifications),
+      ]);
     },
   };
 }
 
 /**
  * A good set replaces the active one, a bad one leaves it active; the audit records either, once and beforehand, when
- * something changed.
+ * something changed. Returns whether the folder could be read in time.
  */
-async function reloadRules({ config, engine, rules }: Composition): Promise<void> {
+async function reloadRules({ config, engine, rules }: Composition, ending: AbortSignal): Promise<boolean> {
   await rules.reload(({ hash, refused }) => {
     const kind = refused === undefined ? 'rules.loaded' : 'rules.rejected';
     return engine.store.appendAudit([{ kind, body: { rulesDir: config.rulesDir, hash, refused } }]);
-  });
+  }, ending);
+  return !rules.isLate;
 }
 
 /** The daemon's own state. */
 class DaemonState {
-  readonly queue = new RunQueue();
+  readonly queue: RunQueue;
   /** Undefined before the first. */
   last: LastRun | undefined;
 
-  constructor(private readonly composition: Composition) {}
+  constructor(private readonly composition: Composition) {
+    this.queue = new RunQueue(composition.clock);
+  }
 
-  /** A failing run is reported, and the next one follows. */
+  /** Times that come while one waits become that one. A failing run is reported, and the next one follows. */
   async scheduledRun(): Promise<void> {
     const { engine, log, config } = this.composition;
+    const request = { mode: config.mode, trigger: 'schedule', rules: undefined, waitForDoubts: false } as const;
     try {
-      await this.queue.scheduled(() =>
-        this.perform({ mode: config.mode, trigger: 'schedule', rules: undefined, waitForDoubts: false }),
-      );
+      const { ended, joined } = this.queue.ask('schedule', () => this.perform(request), { same: 'schedule' });
+      if (!joined) await ended;
     } catch (error) {
       if (!engine.signal.aborted) log.error({}, `a scheduled run failed: ${lineOf(error)}`);
     }
   }
 
-  /** Resolves when the run has begun. */
-  trigger(request: RunRequest): Promise<StartedRun> {
-    return new Promise((resolve, reject) => {
-      const finished = this.queue.inTurn(() => this.perform(request, (run) => resolve({ run, finished })));
-      finished.catch(reject);
-    });
+  /** Resolves when the run has begun. Equal dry runs that wait become one, in the name of the first who asked. */
+  async trigger(request: RunRequest): Promise<StartedRun> {
+    const { by, mode, rules } = request;
+    const same = mode === 'dry-run' ? JSON.stringify(rules ? [...rules].sort() : null) : undefined;
+    const { began, ended } = this.queue.ask<Run>('request', (begun) => this.perform(request, begun), { by, same });
+    return { run: await Promise.race([began, ended]), finished: ended };
   }
 
   private async perform(request: RunRequest, begun?: (run: Run) => void): Promise<Run> {
@@ -136,13 +144,13 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     reader: store,
     views: { ...views, report: (reader, run, format) => writeReport(reader, run, format, { actions: engine.actions }) },
     trigger: (request) => state.trigger(request),
-    readiness: () => readiness(composition, state.last),
+    readiness: () => readiness(composition, state.last, state.queue.counters),
     plans: {
       approve: (plan, by, reason) => approveAndApply(composition, state, plan, by, reason),
       reject: async (plan, by, reason) => ({
-        plan: await state.queue.inTurn(() => answerPlan(engine, plan, 'reject', by, reason)),
+        plan: await state.queue.inTurn('operator', by, () => answerPlan(engine, plan, 'reject', by, reason)),
       }),
-      apply: (plan, by) => state.queue.inTurn(() => apply(composition, plan, by)),
+      apply: (plan, by) => state.queue.inTurn('operator', by, () => apply(composition, plan, by)),
     },
     operator: operatorPort(engine, state.queue),
     rules: () => rules.all(),
@@ -165,7 +173,7 @@ async function approveAndApply(
   by: string,
   reason: string | undefined,
 ): Promise<PlanAnswer> {
-  return state.queue.inTurn(async () => {
+  return state.queue.inTurn('operator', by, async () => {
     const plan = await answerPlan(composition.engine, planId, 'approve', by, reason);
     const isHeld = !isLive(composition.engine.daemonMode) || (await composition.engine.store.stop()) !== undefined;
     return isHeld ? { plan } : apply(composition, plan.id, by);

@@ -1,5 +1,5 @@
-// The daemon's part of the operator commands, for the HTTP endpoint. A stop takes effect at once; a command that calls
-// something, or changes the basis of a run under way, waits for its turn among the runs.
+// The daemon's part of the operator commands, for the HTTP endpoint. A stop takes effect and is answered at once; a
+// command that calls something, or changes the basis of a run under way, waits for its turn among the runs.
 
 import type { OperatorPort } from '../http/index.ts';
 import { acceptSnapshot, endExemption, resumeEverything, stopEverything } from '../operator/commands.ts';
@@ -10,10 +10,13 @@ import type { Engine } from '../run/engine.ts';
 import type { RunQueue } from '../schedule/run-queue.ts';
 
 export function operatorPort(engine: Engine, queue: RunQueue): OperatorPort {
-  /** It is committed and in force; alerts go out now, not at the end of a run. */
+  /**
+   * It is committed and in force; alerts go out now, not at the end of a run. INVARIANT: the answer does not wait for
+   * them: they take their turn behind other alerts, and may be sent to a webhook that hangs.
+   */
   const withAlerts = async <T>(change: Promise<T>): Promise<T> => {
     const answer = await change;
-    await engine.afterwards?.();
+    void engine.afterwards?.();
     return answer;
   };
   return {
@@ -21,10 +24,10 @@ export function operatorPort(engine: Engine, queue: RunQueue): OperatorPort {
     resume: (operator) => withAlerts(resumeEverything(engine, operator)),
     // Without a release it calls nothing, and counts from the next call on.
     exempt: (request, by) =>
-      request.release ? queue.inTurn(() => exempt(engine, request, by)) : exempt(engine, request, by),
+      request.release ? queue.inTurn('operator', by, () => exempt(engine, request, by)) : exempt(engine, request, by),
     endExemption: (id, operator) => endExemption(engine, id, operator),
     accept: (source, operator) => acceptSnapshot(engine, source, operator),
-    resolve: (id, as, operator) => queue.inTurn(() => resolveIntent(engine, id, as, operator)),
-    release: (target, operator) => queue.inTurn(() => releaseClaims(engine, target, operator)),
+    resolve: (id, as, operator) => queue.inTurn('operator', operator.by, () => resolveIntent(engine, id, as, operator)),
+    release: (target, operator) => queue.inTurn('operator', operator.by, () => releaseClaims(engine, target, operator)),
   };
 }

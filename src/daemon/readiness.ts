@@ -9,6 +9,7 @@ import { isLasting } from '../domain/store-fault.ts';
 import { isoTime } from '../domain/time-text.ts';
 import type { HttpDeps, ReadyCheck } from '../http/index.ts';
 import { showHidden } from '../report/index.ts';
+import type { QueueCounters } from '../schedule/lanes.ts';
 import { meaningOf } from '../store/store-fault.ts';
 
 /** The result of a run; `error` is undefined when it ended well. */
@@ -20,11 +21,13 @@ export interface LastRun {
 export async function readiness(
   { engine, rules, health }: Composition,
   last: LastRun | undefined,
+  counters: QueueCounters,
 ): Promise<ReadyCheck[]> {
   return [
     await databaseCheck(engine.store, health),
     rulesCheck(rules),
     lastRunCheck(last),
+    scheduleCheck(counters),
     ...auditChecks(engine),
     ...(await stopChecks(engine.store)),
     { name: 'mode', ok: true, text: `${engine.daemonMode}${engine.demo ? ', DEMO: the embedded console' : ''}` },
@@ -79,6 +82,23 @@ function lastRunCheck(last: LastRun | undefined): ReadyCheck {
   if (last.error === undefined) return { name, ok: true, text: `run ${last.seq} completed` };
   const meaning = meaningOf(last.error);
   return { name, ok: false, text: meaning ? `the database failed: ${meaning.text}` : lineOf(last.error) };
+}
+
+/**
+ * Fails when the last scheduled time was refused. INVARIANT: of the daemon alone: who asked for runs is not public.
+ */
+export function scheduleCheck({ since, lanes: { schedule } }: QueueCounters): ReadyCheck {
+  const { accepted, joined, refused, refusal, waitMsMax } = schedule;
+  const counted = [
+    `${accepted + refused} times since ${isoTime(since)}`,
+    ...(joined > 0 ? [`${joined} came while a run waited and became that run`] : []),
+    ...(refused > 0 ? [`${refused} refused`] : []),
+    `longest wait ${(waitMsMax / 1_000).toFixed(1)} s`,
+  ].join('; ');
+  const text = refusal
+    ? `the last scheduled time, ${isoTime(refusal.at)}, was refused (${refusal.reason}); ${counted}`
+    : counted;
+  return { name: 'schedule', ok: refusal === undefined, text };
 }
 
 function auditChecks({ checkpointer }: Composition['engine']): ReadyCheck[] {

@@ -1,5 +1,6 @@
 // domain: canonical JSON: one byte sequence for one value, for digests, the audit chain and stored documents.
-// Keys are sorted by code unit, big integers become strings of digits, undefined members are left out.
+// Keys are sorted by code unit, big integers become strings of digits, undefined members are left out. ±Infinity is a
+// number that the API wrote and no type can hold: it stays one, as `1e999`.
 import { createHash } from 'node:crypto';
 
 /**
@@ -31,8 +32,8 @@ function write(value: unknown, depth: number): string {
     case 'bigint':
       return `"${value}"`;
     case 'number':
-      if (!Number.isFinite(value)) throw new TypeError('a number that is not finite cannot be stored');
-      return JSON.stringify(value);
+      if (Number.isNaN(value)) throw new TypeError('NaN cannot be stored');
+      return Number.isFinite(value) ? JSON.stringify(value) : value > 0 ? '1e999' : '-1e999';
     case 'object':
       return value === null ? 'null' : writeObject(value, depth);
     default:

@@ -18,6 +18,7 @@ export type ErrorCode =
   | 'port_busy' // the HTTP endpoint's address is taken
   | 'not_found'
   | 'conflict' // the request meets a state that forbids it
+  | 'busy' // too much waits already; `retryAfterMs` later there may be a place
   | 'stopped' // the process is shutting down
   | 'internal';
 
@@ -26,7 +27,7 @@ export class AppError extends Error {
   constructor(
     readonly code: ErrorCode,
     message: string,
-    readonly options: { detail?: unknown; cause?: unknown } = {},
+    readonly options: { detail?: unknown; cause?: unknown; retryAfterMs?: number } = {},
   ) {
     super(message, { cause: options.cause });
   }

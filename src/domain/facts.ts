@@ -3,6 +3,14 @@
 /** One JSON value of a record. An integer outside ±(2^53 − 1) is a bigint, so that no digit is lost. */
 export type Fact = string | number | bigint | boolean | null | Fact[] | { [key: string]: Fact };
 
+/** Making a bigint of a million digits takes a second. A longer number is ±Infinity, as one with a large exponent is. */
+export const DIGITS_MAX = 400;
+
+/** A number that the API wrote and no type can hold: it has no type, so that a fact of it is unknown. */
+export function isBeyondTypes(value: Fact | undefined): boolean {
+  return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY;
+}
+
 /** One record, by the API's own field names. */
 export type Facts = { [key: string]: Fact };
 

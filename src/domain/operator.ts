@@ -19,6 +19,7 @@ export function stopText({ at, by, reason }: Stop): string {
 export const ACCEPTABLE_CAUSES = [
   'empty',
   'shrunk',
+  'grown',
   'fact_moved',
   'unreadable_records',
 ] as const satisfies readonly TrustReason['code'][];

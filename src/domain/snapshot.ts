@@ -11,6 +11,8 @@ export interface TrustReason {
     | 'unreadable_records'
     | 'empty'
     | 'shrunk'
+    | 'grown'
+    | 'too_many'
     | 'fact_moved'
     | 'clock_skew'
     | 'unavailable';

@@ -118,8 +118,9 @@ export interface HttpDeps {
   reader: RecordReader & AuditReader;
   views: Views;
   /**
-   * Requests a run, one at a time; resolves when it has begun, which may be after the ones before it. Errors: AppError
-   * `usage` (a rule that is not active), `conflict` (too many wait), `stopped`.
+   * Requests a run, one at a time; resolves when it has begun, which may be after others. Equal dry runs that wait become
+   * one. Errors: AppError
+   * `usage` (a rule that is not active), `busy` (too many wait), `stopped`.
    */
   trigger(request: RunRequest): Promise<StartedRun>;
   /** Every check must be ok for `/readyz` to answer 200. */

@@ -41,6 +41,7 @@ const OF_CODE: Record<ErrorCode, [status: number, slug: string, title: string]> 
   port_busy: [500, 'port-busy', 'An address is taken'],
   not_found: [404, 'not-found', 'Not found'],
   conflict: [409, 'conflict', 'The current state forbids this'],
+  busy: [429, 'busy', 'Too much is waiting already'],
   stopped: [503, 'stopping', 'The daemon is shutting down'],
   internal: [500, 'internal', 'Something went wrong inside'],
 };
@@ -50,7 +51,10 @@ export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
   if (!(error instanceof AppError)) return undefined;
   const [status, slug, title] = OF_CODE[error.code];
-  return new Problem(status, slug, title, error.message);
+  const { retryAfterMs } = error.options;
+  if (retryAfterMs === undefined) return new Problem(status, slug, title, error.message);
+  const headers = { 'Retry-After': String(Math.ceil(retryAfterMs / 1_000)) };
+  return new Problem(status, slug, title, error.message, { headers });
 }
 
 export const UNFORESEEN = new Problem(

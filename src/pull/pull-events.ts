@@ -92,19 +92,18 @@ export function startOf({ nowMs, windowMs, triedMs, known, settings }: EventPull
 async function readAscending(options: EventPullOptions, fromMs: number, reading: SourceReading): Promise<TrustEvent[]> {
   const byId = new Map<string, TrustEvent>();
   const unreadable = new Set<string>();
+  const eventsMax = options.settings.pagesMax * PAGE;
   let [cursor, skip] = [fromMs, 0];
   for (let page = 0; page < options.settings.pagesMax; page += 1) {
     const values = await options.api.events({ order: 'ASC', afterMs: cursor, skip, limit: PAGE });
     const { last, repeats } = takePage(values, cursor, byId, unreadable, reading);
     const isOver = values.length === 0 || (skip > 0 && repeats === values.length);
     if (isOver) return [...byId.values()];
+    if (byId.size + unreadable.size > eventsMax) break; // a server that ignored `limit`
     if (last === cursor) skip += values.length;
     else [cursor, skip] = [last, 0];
   }
-  throw new AppError(
-    'api_answer',
-    `the event log has more than ${options.settings.pagesMax * PAGE} events since the last run`,
-  );
+  throw new AppError('api_answer', `the event log has more than ${eventsMax} events since the last run`);
 }
 
 /**

@@ -1,5 +1,6 @@
 // pull: one source, API → consumer, record by record, never whole in memory; then the gate. An incomplete or shifted
-// pull is repeated once with a fresh consumer; after that the source is untrusted.
+// pull is repeated once with a fresh consumer; after that the source is untrusted. A list with more records than the
+// gate would trust is not read to its end, which may not exist.
 import { AppError, lineOf } from '../domain/errors.ts';
 import { type Facts, isFacts } from '../domain/facts.ts';
 import type { Api, Clock } from '../domain/ports.ts';
@@ -7,7 +8,7 @@ import type { Baseline, SourceReading, TrustReason } from '../domain/snapshot.ts
 import type { Source } from '../domain/subjects.ts';
 import { readRecord } from './record-key.ts';
 import { dropSecrets } from './secrets.ts';
-import { distrust, type TrustSettings } from './trust-gate.ts';
+import { distrust, recordsReadMax, type TrustSettings, tooMany } from './trust-gate.ts';
 
 /** Reads the records of one attempt. `values` of its result are compared with the baseline. */
 export interface Consumer<Result> {
@@ -21,6 +22,8 @@ export interface PullOptions<Result extends { values: Baseline['values'] }> {
   source: Exclude<Source, 'events'>;
   form: 'paged' | 'unpaged';
   baseline: Baseline | undefined;
+  /** A person accepts that the list has grown: it is read up to `trust.recordsMax`. */
+  isGrowthAccepted: boolean;
   trust: TrustSettings;
   signal: AbortSignal;
   makeConsumer(): Consumer<Result>;
@@ -57,13 +60,16 @@ function isWorthRepeating(reading: SourceReading): boolean {
 async function pullOnce<Result extends { values: Baseline['values'] }>(
   options: PullOptions<Result>,
 ): Promise<Pulled<Result>> {
-  const { source, clock, api } = options;
+  const { source, clock, api, baseline, trust } = options;
+  const readMax = recordsReadMax(baseline, options.isGrowthAccepted, trust);
   const attempt = new Attempt(options.makeConsumer(), source, options.form, clock.nowMs());
   let broken: TrustReason | undefined;
   try {
     for await (const batch of batchesOf(options)) {
       if (options.signal.aborted) throw new AppError('stopped', 'the process is being stopped');
-      attempt.take(batch);
+      if (attempt.take(batch, readMax)) continue;
+      broken = tooMany(source, readMax, baseline, trust);
+      break;
     }
   } catch (error) {
     broken = reasonOf(error, source, attempt.seen);
@@ -77,9 +83,9 @@ async function pullOnce<Result extends { values: Baseline['values'] }>(
         reading,
         repeatedKeys: attempt.repeatedKeys,
         values: result.values,
-        baseline: options.baseline,
+        baseline,
         skewMs: api.skewMs(),
-        settings: options.trust,
+        settings: trust,
       });
   reading.trusted = reading.reasons.length === 0;
   return { reading, result };
@@ -110,8 +116,13 @@ class Attempt<Result> {
     private readonly startedAt: number,
   ) {}
 
-  take(batch: unknown[]): void {
-    for (const value of batch) this.takeOne(value);
+  /** Takes records up to `max` in all; returns whether these were all. */
+  take(batch: unknown[], max: number): boolean {
+    for (const value of batch) {
+      if (this.seen === max) return false;
+      this.takeOne(value);
+    }
+    return true;
   }
 
   private takeOne(value: unknown): void {

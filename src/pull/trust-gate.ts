@@ -8,6 +8,11 @@ export interface TrustSettings {
   /** Shrunk by more than this since the last trusted reading, percent, and by more than `shrunkRecords`. */
   shrunkPercent: number;
   shrunkRecords: number;
+  /** More than this many times the records of the last trusted reading, and more than `grownRecords`. */
+  grownTimes: number;
+  grownRecords: number;
+  /** No list is read beyond this many records. */
+  recordsMax: number;
   /** One value's share of a fact that a rule reads moved by more than these points, and by more than `movedRecords`. */
   movedPoints: number;
   movedRecords: number;
@@ -19,6 +24,9 @@ export const TRUST_DEFAULT: TrustSettings = {
   unreadablePercent: 1,
   shrunkPercent: 20,
   shrunkRecords: 10,
+  grownTimes: 3,
+  grownRecords: 10_000,
+  recordsMax: 5_000_000,
   movedPoints: 20,
   movedRecords: 10,
   skewMs: 300_000,
@@ -41,10 +49,39 @@ export function distrust(input: GateInput): TrustReason[] {
     ['unreadable_records', unreadable(input)],
     ['empty', emptied(input)],
     ['shrunk', shrunk(input)],
+    ['grown', grown(input)],
     ['fact_moved', moved(input)],
     ['clock_skew', skewed(input)],
   ];
   return texts.flatMap(([code, text]) => (text === undefined ? [] : [{ source, code, text: `${source}: ${text}` }]));
+}
+
+/** Where a reading ends. `isGrowthAccepted`: a person accepts that the list has grown. */
+export function recordsReadMax(
+  baseline: Baseline | undefined,
+  isGrowthAccepted: boolean,
+  settings: TrustSettings,
+): number {
+  return isGrowthAccepted ? settings.recordsMax : Math.min(expectedMax(baseline, settings), settings.recordsMax);
+}
+
+/** Why a reading that ended there is not trusted. */
+export function tooMany(
+  source: SourceReading['source'],
+  readMax: number,
+  baseline: Baseline | undefined,
+  settings: TrustSettings,
+): TrustReason {
+  const text = `${source}: more than ${readMax} records`;
+  const rest = 'the rest was not read';
+  if (baseline && readMax < settings.recordsMax)
+    return { source, code: 'grown', text: `${text}, and the last trusted reading had ${baseline.count}; ${rest}` };
+  const way = 'set TRUSTWARD_RECORDS_MAX higher if the list is real';
+  return { source, code: 'too_many', text: `${text}; ${rest}; ${way}` };
+}
+
+function expectedMax(baseline: Baseline | undefined, { grownTimes, grownRecords }: TrustSettings): number {
+  return baseline ? Math.max(grownRecords, grownTimes * baseline.count) : Number.POSITIVE_INFINITY;
 }
 
 function repeatedKey({ repeatedKeys }: GateInput): string | undefined {
@@ -69,6 +106,12 @@ function shrunk({ reading, baseline, settings }: GateInput): string | undefined 
   const lost = baseline.count - reading.count;
   if (lost <= settings.shrunkRecords || (lost / baseline.count) * 100 <= settings.shrunkPercent) return undefined;
   return `${reading.count} records, ${lost} fewer than in the last trusted reading (more than ${settings.shrunkPercent} %)`;
+}
+
+/** Of a whole list, which is read so far only if a person accepted that it has grown. */
+function grown({ reading, baseline, settings }: GateInput): string | undefined {
+  if (!baseline || reading.count <= expectedMax(baseline, settings)) return undefined;
+  return `${reading.count} records, and the last trusted reading had ${baseline.count} (more than ${settings.grownTimes} times as many)`;
 }
 
 function moved({ reading, values, baseline, settings }: GateInput): string | undefined {

@@ -1,14 +1,18 @@
-// The active rule set: loaded whole or not at all. A changed folder that cannot be loaded leaves the last good set active.
+// The active rule set: loaded whole or not at all. A changed folder that cannot be loaded, or not in time, leaves the last
+// good set active.
 
 import type { ActionName, ActionTraits } from '../domain/action.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Log } from '../domain/ports.ts';
+import type { Clock, Log } from '../domain/ports.ts';
 import type { Evaluator } from '../domain/verdict.ts';
 import { compileRules, type LoadedRule, loadRules, problemLine } from '../evaluate/index.ts';
 import type { ActiveRules } from '../run/engine.ts';
 
+/** A disk or network mount that does not answer is not waited for any longer. */
+const LOAD_MS_MAX = 10_000;
+
 /** A folder's rules, or what is wrong with it. */
-type Found = { rules: readonly LoadedRule[]; hash: string } | { error: AppError };
+type Found = { rules: readonly LoadedRule[]; hash: string } | { error: AppError; isLate: boolean };
 
 export interface RuleChange {
   /** Of the set that is active afterwards. */
@@ -21,11 +25,17 @@ export class RuleHolder {
   private loaded: readonly LoadedRule[] = [];
   /** What was wrong with the folder when last loaded, one line each; undefined when the active set is the folder's. */
   refusal: readonly string[] | undefined;
+  /** The folder could not be read in time when last loaded: it may be in order without another change. */
+  isLate = false;
+
+  /** A read of the folder that was not waited for any longer. No other one begins before it ends. */
+  private overdue: Promise<unknown> | undefined;
 
   constructor(
     private readonly dir: string,
     private readonly traits: ReadonlyMap<ActionName, ActionTraits>,
     private readonly log: Log,
+    private readonly clock: Clock,
   ) {}
 
   active(): ActiveRules {
@@ -46,10 +56,10 @@ export class RuleHolder {
 
   /**
    * Loads again; returns what was wrong, in which case the last good set stays active. INVARIANT: a change is recorded
-   * before it is in force: when `record` fails, everything stays the same.
+   * before it is in force: when `record` fails, everything stays the same. Errors: AppError `stopped` by the signal.
    */
-  async reload(record: (change: RuleChange) => Promise<void>): Promise<string | undefined> {
-    const found = await this.look();
+  async reload(record: (change: RuleChange) => Promise<void>, signal?: AbortSignal): Promise<string | undefined> {
+    const found = await this.look(signal);
     const refused = 'error' in found ? found.error.message : undefined;
     const hash = 'error' in found ? this.active().hash : found.hash;
     if (hash !== this.active().hash || refused !== this.refusal?.join('\n')) await record({ hash, refused });
@@ -57,22 +67,45 @@ export class RuleHolder {
     return refused;
   }
 
-  private async look(): Promise<Found> {
+  private async look(signal?: AbortSignal): Promise<Found> {
+    if (this.overdue) return this.late();
+    const over = new AbortController();
+    const reading = loadRuleFolder(this.dir, this.traits, over.signal);
+    const waiting = this.clock.sleep(LOAD_MS_MAX, signal ? AbortSignal.any([over.signal, signal]) : over.signal);
     try {
-      return await loadRuleFolder(this.dir, this.traits);
+      const found = await Promise.race([reading, waiting]);
+      if (found) return found;
+      this.leave(reading);
+      return this.late();
     } catch (error) {
-      if (error instanceof AppError) return { error };
+      if (error instanceof AppError && error.code === 'rules') return { error, isLate: false };
       throw error;
+    } finally {
+      over.abort();
     }
+  }
+
+  private leave(reading: Promise<unknown>): void {
+    const ended = () => {
+      this.overdue = undefined;
+    };
+    this.overdue = reading.then(ended, ended);
+  }
+
+  private late(): Found {
+    const where = `the rules folder \`${this.dir}\` could not be read within ${LOAD_MS_MAX / 1_000} s`;
+    const error = new AppError('rules', `${where}: look whether its disk or network mount answers`);
+    return { error, isLate: true };
   }
 
   /** Rules with unchanged meaning stay, with their event windows. */
   private take(found: Found): void {
     const before = this.current?.hash;
-    const wasRefused = this.refusal !== undefined;
+    const refusedBefore = this.refusal?.join('\n');
+    this.isLate = 'error' in found && found.isLate;
     this.refusal = 'error' in found ? found.error.message.split('\n') : undefined;
     if ('error' in found) {
-      if (before === undefined) return;
+      if (before === undefined || found.error.message === refusedBefore) return;
       const problems = found.error.message.replaceAll('\n', '; ');
       this.log.error({ rulesDir: this.dir }, `rules were refused, the last good set stays active: ${problems}`);
       return;
@@ -80,7 +113,8 @@ export class RuleHolder {
     const { rules, hash } = found;
     this.loaded = rules;
     if (hash === before) {
-      if (wasRefused) this.log.info({ rules: rules.length, hash }, 'rules are in order again, unchanged');
+      if (refusedBefore !== undefined)
+        this.log.info({ rules: rules.length, hash }, 'rules are in order again, unchanged');
       return;
     }
     this.current = activate(rules, hash);
@@ -129,8 +163,9 @@ function sharingEvents(): (rules: readonly LoadedRule[]) => Evaluator {
 export async function loadRuleFolder(
   dir: string,
   traits: ReadonlyMap<ActionName, ActionTraits>,
+  signal?: AbortSignal,
 ): Promise<{ rules: readonly LoadedRule[]; hash: string }> {
-  const set = await loadRules(dir, { traits }).catch((error: NodeJS.ErrnoException) => {
+  const set = await loadRules(dir, { traits }, signal).catch((error: NodeJS.ErrnoException) => {
     if (error.code === undefined) throw error;
     const what = error.code === 'ENOENT' ? 'does not exist' : `cannot be read (${error.code})`;
     const where = `the rules folder \`${dir}\` ${what}`;

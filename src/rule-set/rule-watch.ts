@@ -1,40 +1,43 @@
 // Polls the rules folder: notifications of the file system miss files renamed into place, folders made anew, swapped
 // links and network mounts. Editors write a file in several steps, so a change counts once it has settled.
-import { readdir, stat } from 'node:fs/promises';
+import { opendir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../domain/ports.ts';
 
 /** One poll notices a change, and the next takes it if the folder is unchanged: within two of these. */
 const LOOK_EVERY_MS = 1_000;
 const FOLDERS_DEEP_MAX = 16;
+/** A fuller folder is refused when it is loaded. */
+const LOOKS_MAX = 10_000;
 
 export interface RuleWatch {
-  /** Resolves when a reload under way has ended. */
+  /** Ends the reading of the folder; resolves when a reload under way has ended. */
   stop(): Promise<void>;
 }
 
 /**
  * Calls `changed` once for the current folder, so that nothing between loading and watching is missed, and again after
- * each change; never twice at a time. `failed` receives what `changed` throws, once for the same folder, and each
- * further poll tries again.
+ * each change; never twice at a time. `changed` returns false when the folder must be loaded again, though it did not
+ * change. `failed` receives what `changed` throws, once for the same folder. After either, each further poll tries again.
  */
 export function watchRules(
   dir: string,
   clock: Clock,
-  changed: () => Promise<void>,
+  changed: (ending: AbortSignal) => Promise<boolean>,
   failed: (error: unknown) => void,
 ): RuleWatch {
   const ending = new AbortController();
+  const { signal } = ending;
   const watching = async () => {
     let [taken, seen, reported] = ['', '', ''];
     for (;;) {
-      await clock.sleep(LOOK_EVERY_MS, ending.signal);
-      const now = (await looksOf(dir, '', 0)).join('\n');
+      await clock.sleep(LOOK_EVERY_MS, signal);
+      const now = (await unlessEnded(looksOf(dir), signal)).join('\n');
       if (now === seen && now !== taken) {
         try {
-          await changed();
-          taken = now;
+          if (await changed(signal)) taken = now;
         } catch (error) {
+          signal.throwIfAborted();
           if (now !== reported) failed(error);
           reported = now;
         }
@@ -42,29 +45,52 @@ export function watchRules(
       seen = now;
     }
   };
-  const ended = watching().catch((error: unknown) => {
-    if (!ending.signal.aborted) failed(error);
+  const over = watching().catch((error: unknown) => {
+    if (!signal.aborted) failed(error);
   });
   return {
     stop: () => {
       ending.abort();
-      return ended;
+      return over;
     },
   };
 }
 
-/** One line per file: its name, and what changes whenever its content may have. */
-async function looksOf(dir: string, below: string, depth: number): Promise<string[]> {
-  const entries = await readdir(join(dir, below), { withFileTypes: true }).catch(() => undefined);
-  if (entries === undefined) return [`${below} cannot be read`];
-  const looks = [`${below}/`];
-  for (const entry of entries) {
-    if (entry.name.startsWith('.')) continue;
-    const path = join(below, entry.name);
-    if (!entry.isDirectory()) looks.push(await lookAt(join(dir, path)));
-    else if (depth < FOLDERS_DEEP_MAX) looks.push(...(await looksOf(dir, path, depth + 1)));
+/** A disk that does not answer must not keep the process from ending. */
+async function unlessEnded<T>(looking: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  let end = () => {};
+  const ended = new Promise<never>((_, reject) => {
+    end = () => reject(signal.reason);
+    signal.addEventListener('abort', end, { once: true });
+  });
+  try {
+    return await Promise.race([looking, ended]);
+  } finally {
+    signal.removeEventListener('abort', end);
   }
-  return looks;
+}
+
+/** One line per file: its name, and what changes whenever its content may have. */
+async function looksOf(dir: string): Promise<string[]> {
+  const looks: string[] = [];
+  await lookInto(looks, dir, '', 0);
+  return looks.sort();
+}
+
+async function lookInto(looks: string[], dir: string, below: string, depth: number): Promise<void> {
+  looks.push(`${below}/`);
+  try {
+    for await (const entry of await opendir(join(dir, below))) {
+      if (entry.name.startsWith('.')) continue;
+      if (looks.length > LOOKS_MAX) return;
+      const path = join(below, entry.name);
+      if (!entry.isDirectory()) looks.push(await lookAt(join(dir, path)));
+      else if (depth < FOLDERS_DEEP_MAX) await lookInto(looks, dir, path, depth + 1);
+    }
+  } catch {
+    looks.push(`${below} cannot be read`);
+  }
 }
 
 async function lookAt(file: string): Promise<string> {

@@ -1,5 +1,6 @@
 // run: applies an operator's acceptance to the next reading of that source. The reading uses it up either way.
-// INVARIANT: it overrules only what the operator saw: the same causes, on a list that has not lost more since.
+// INVARIANT: it overrules only what the operator saw: the same causes, on a list that has not lost more since. It never
+// accepts the beginning of a list: a reading that ended early is `too_many`, or `grown` without an acceptance of that.
 
 import { type Acceptance, isAcceptable, type UsedAcceptance } from '../domain/operator.ts';
 import type { SourceReading } from '../domain/snapshot.ts';

@@ -7,7 +7,7 @@ import { fieldsWritten } from '../domain/action.ts';
 import type { Bundles } from '../domain/bundles.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { type Facts, own } from '../domain/facts.ts';
-import type { UsedAcceptance } from '../domain/operator.ts';
+import type { Acceptance, UsedAcceptance } from '../domain/operator.ts';
 import type { Run } from '../domain/run.ts';
 import type { Baseline, SourceReading } from '../domain/snapshot.ts';
 import { type SteadyReading, throughout } from '../domain/steady-time.ts';
@@ -138,18 +138,20 @@ class SnapshotPull {
       this.unpagedForActions.has(source) ||
       rules.evaluator.needs.unpaged.has(source);
     const baseline = redactedBaseline(await engine.store.baseline(source));
+    const acceptance = (await engine.store.acceptances()).find((each) => each.source === source);
     const pulled = await pullSource({
       api: engine.api,
       clock: engine.clock,
       source,
       form: unpaged ? 'unpaged' : 'paged',
       baseline,
+      isGrowthAccepted: acceptance?.causes.includes('grown') ?? false,
       trust: engine.settings.trust,
       signal: engine.signal,
       makeConsumer: () => this.consumer(source, kind),
     });
     const { result } = pulled;
-    const reading = await this.afterAcceptance(pulled.reading);
+    const reading = this.afterAcceptance(pulled.reading, acceptance);
     this.sources[source] = reading;
     if (reading.state !== 'read') this.unavailable.add(source);
     if (source === 'devices') this.fleet.tellsOwners = unpaged && reading.state === 'read' && reading.trusted;
@@ -160,8 +162,7 @@ class SnapshotPull {
     }
   }
 
-  private async afterAcceptance(read: SourceReading): Promise<SourceReading> {
-    const acceptance = (await this.engine.store.acceptances()).find(({ source }) => source === read.source);
+  private afterAcceptance(read: SourceReading, acceptance: Acceptance | undefined): SourceReading {
     if (!acceptance) return read;
     const { reading, used } = acceptReading(read, acceptance, this.engine.settings.trust);
     this.accepted.push(used);

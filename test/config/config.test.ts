@@ -88,6 +88,7 @@ describe('one wrong value is one line', () => {
     ['TRUSTWARD_ATTEMPTS_MAX', '2.5', 'TRUSTWARD_ATTEMPTS_MAX is `2.5`: expected a whole number of at least 1'],
     ['TRUSTWARD_ATTEMPTS_MAX', '0', 'of at least 1'],
     ['TRUSTWARD_SERIAL_DEVICES_MAX', '0x10', 'expected a whole number'],
+    ['TRUSTWARD_RECORDS_MAX', '5e6', 'expected a whole number of at least 1'],
     ['TRUSTWARD_TRUST_SHRUNK_PERCENT', '20%', 'expected 0 to 100, without `%`'],
     ['TRUSTWARD_TRUST_UNREADABLE_PERCENT', '101', 'expected 0 to 100'],
     ['TRUSTWARD_CEILING_RUN', '50', 'TRUSTWARD_CEILING_RUN is `50`: expected a number and a percentage such as 50,5%'],

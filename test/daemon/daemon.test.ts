@@ -1,4 +1,5 @@
 // test: the daemon over loopback HTTP: readiness, rules that change, runs that fail, and its end.
+import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
@@ -103,6 +104,14 @@ describe('a rules folder that was refused', () => {
     );
     expect(text).not.toMatch(/ana\.ruiz|Secret-Field/);
     expect(text).not.toContain(org.rulesDir);
+  });
+
+  it('for a pipe that nobody writes to is reported at once, and does not keep the daemon from ending', async () => {
+    execFileSync('sh', ['-c', 'mkfifo pipe.yaml'], { cwd: org.rulesDir });
+    await until(async () => (await auditOf('rules.rejected')).length === 1);
+    expect((await ready('rules')).text).toMatch(/^the folder was refused \(1 problem: pipe\.yaml:1\);/);
+    expect(org.composition.rules.active().rules).toHaveLength(1);
+    await daemon.stop();
   });
 
   it('that is missing is reported without its path', async () => {

@@ -103,13 +103,18 @@ describe('POST /api/runs', () => {
     expect(await answer.json()).toMatchObject({ type: 'urn:trustward:problem:too-large' });
   });
 
-  it('answers 409 when too many runs wait already', async () => {
+  it('answers 429 when too many runs wait already, with the whole seconds to wait', async () => {
     const { ask } = openEndpoint({
       trigger: async () => {
-        throw new AppError('conflict', '20 runs are already waiting: try again later');
+        throw new AppError('busy', '20 runs are already waiting: try again later', { retryAfterMs: 1_200 });
       },
     });
-    expect((await ask('POST', '/api/runs', { body: { mode: 'dry-run' } })).status).toBe(409);
+    const answer = await ask('POST', '/api/runs', { body: { mode: 'dry-run' } });
+    expect({ status: answer.status, after: answer.headers.get('retry-after') }).toEqual({ status: 429, after: '2' });
+    expect(await answer.json()).toMatchObject({
+      type: 'urn:trustward:problem:busy',
+      detail: '20 runs are already waiting: try again later',
+    });
   });
 });
 

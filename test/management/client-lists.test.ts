@@ -202,6 +202,32 @@ describe('the unpaged list', () => {
     await client.close();
   });
 
+  test('of endless elements that a filter should have left out ends at the bound, with its connection', async () => {
+    let closed: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => {
+      closed = resolve;
+    });
+    let sent = 0;
+    const { address } = await serve((_, response) => {
+      response.on('close', closed);
+      response.writeHead(200);
+      response.write('[{"SerialNumber":"OTHER"}');
+      const more = () => {
+        while (!response.destroyed && sent++ < 500_000 && response.write(',{"SerialNumber":"OTHER"}'));
+        if (sent < 500_000) response.once('drain', more);
+        else response.end(']');
+      };
+      more();
+    });
+    const client = clientOf(address, { recordsMax: 20_000 });
+    const error = await errorOf(client.devicesOfSerial('MINE'));
+    expect(causeOf(error)).toBe('too_large');
+    expect(error.message).toContain('the list has more than 20000 records');
+    expect(sent).toBeLessThan(400_000);
+    await ended;
+    await client.close();
+  });
+
   test('that drips without a new record is refused, however many bytes come', async () => {
     const clock = new DrivenClock();
     let drips = 0;
@@ -216,8 +242,28 @@ describe('the unpaged list', () => {
       setImmediate(drip);
     });
     const client = clientOf(address, { clock });
-    expect(causeOf(await errorOf(gather(client.stream('devices'))))).toBe('too_slow');
+    const error = await errorOf(gather(client.stream('devices')));
+    expect(causeOf(error)).toBe('too_slow');
+    expect(error.message).toBe('`GET /api/v1/devices`: no new record within 30000 ms');
     expect(drips).toBeLessThan(45);
+    await client.close();
+  });
+
+  test('that falls silent within a record says how long was waited in all', async () => {
+    const clock = new DrivenClock();
+    const { address } = await serve((_, response) => {
+      response.writeHead(200);
+      response.write('[1,{"a":"');
+      let drips = 0;
+      const drip = () => {
+        clock.advance(29_965 / 5);
+        if (drips++ < 5) response.write('x', () => setTimeout(drip, 20));
+      };
+      setTimeout(drip, 20);
+    });
+    const client = clientOf(address, { clock });
+    const error = await errorOf(gather(client.stream('devices')));
+    expect(error.message).toBe('`GET /api/v1/devices`: no new record within 30000 ms');
     await client.close();
   });
 

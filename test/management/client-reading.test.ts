@@ -164,6 +164,16 @@ describe('one page', () => {
     await client.close();
   });
 
+  test('that never comes says how long was waited in all, and how often', async () => {
+    const clock = new HastyClock();
+    const { address } = await serve(() => clock.advance(10_000));
+    const client = clientOf(address, { clock, progressTimeoutMs: 25_000 });
+    const error = await errorOf(client.page('devices', 0, 10));
+    expect(causeOf(error)).toBe('too_slow');
+    expect(error.message).toBe('`GET /api/v1/devices`: no complete answer within 25000 ms, in 3 attempts');
+    await client.close();
+  });
+
   test('waits as long as Retry-After says, in seconds or as a date', async () => {
     const answers = ['2', 'Fri, 21 Nov 2025 04:40:03 GMT'];
     const { address } = await serve((_, response) => {

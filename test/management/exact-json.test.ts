@@ -40,6 +40,23 @@ describe('a large integer keeps its digits', () => {
   });
 });
 
+describe('a number of more than 400 digits', () => {
+  const million = '7'.repeat(1_000_000);
+  test.each([
+    ['a whole one', `[${million}]`, [Number.POSITIVE_INFINITY]],
+    ['one below zero', `[-${million}]`, [Number.NEGATIVE_INFINITY]],
+    ['one with a fraction', `[${million}.5]`, [Number.POSITIVE_INFINITY]],
+    ['one in a document with escapes', `{"\\u0061":${million}}`, { a: Number.POSITIVE_INFINITY }],
+    ['an exponent', '[1e999999999]', [Number.POSITIVE_INFINITY]],
+  ])('is no number at all: %s', (_, text, value) => {
+    expect(parseExact(text)).toEqual(value);
+  });
+
+  test('is kept whole with one digit less', () => {
+    expect(parseExact(`[${'7'.repeat(400)}]`)).toEqual([BigInt('7'.repeat(400))]);
+  });
+});
+
 describe('a text stays as it is', () => {
   test.each([
     ':1234567890123456789,',

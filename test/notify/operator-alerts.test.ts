@@ -53,10 +53,13 @@ describe('a stop', () => {
   it('is alerted at once, not when the next run is over', async () => {
     const heard: string[][] = [];
     const afterwards = async () => void heard.push(await alerted());
-    const port = operatorPort({ ...on.engine, afterwards }, new RunQueue());
+    const port = operatorPort({ ...on.engine, afterwards }, new RunQueue(on.clock));
     await port.stop(ANN);
+    await expect.poll(() => heard.length).toBe(1);
     await port.resume(BOB);
-    expect(heard).toEqual([[expect.stringContaining('stopped: ann')], [expect.stringContaining('resumed: bob')]]);
+    await expect
+      .poll(() => heard)
+      .toEqual([[expect.stringContaining('stopped: ann')], [expect.stringContaining('resumed: bob')]]);
   });
 
   it('is in a report read now, whether it came before the run or after it, and so is its end', async () => {

@@ -119,6 +119,15 @@ describe('what is read', () => {
     expect(events.map(({ id }) => id)).toEqual(['late']);
   });
 
+  it('of which a server gives more than was asked for ends at the same number', async () => {
+    let pages = 0;
+    const events = async () => many(5_000, (index) => NOW - WINDOW + pages * 5_000 + index, `page-${++pages}`);
+    const settings = { ...EVENT_PULL_DEFAULT, pagesMax: 8 };
+    const { reading } = await pullEvents(optionsOf(scriptedApi({ events, countEvents: async () => 1 }), { settings }));
+    expect(reading.reasons[0]?.text).toContain('more than 8000 events');
+    expect(pages).toBe(2);
+  });
+
   it('ends at two hundred pages, and nothing counts as known', async () => {
     const settings = { ...EVENT_PULL_DEFAULT, pagesMax: 2 };
     const log = many(3_000, (index) => NOW - WINDOW + index);

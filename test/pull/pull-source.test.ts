@@ -38,6 +38,7 @@ function pull(api: Api, more: Partial<PullOptions<Collected>> = {}) {
     source: 'devices',
     form: 'paged',
     baseline: undefined,
+    isGrowthAccepted: false,
     trust: TRUST_DEFAULT,
     signal: new AbortController().signal,
     makeConsumer: () => {

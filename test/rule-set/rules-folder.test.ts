@@ -2,11 +2,12 @@
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import type { Clock } from '../../src/domain/ports.ts';
 import { RuleHolder } from '../../src/rule-set/rule-holder.ts';
 import { type RuleWatch, watchRules } from '../../src/rule-set/rule-watch.ts';
+import { systemClock } from '../../src/system/clock.ts';
 import { BAN_COMPROMISED, DISABLE_FAILING, silentLog } from '../support/organization.ts';
 
 let dir: string;
@@ -51,16 +52,16 @@ describe('the watch on the rules folder', () => {
   let watch: RuleWatch;
   let changes: number;
   let failures: unknown[];
-  let onChange: () => Promise<void>;
+  let onChange: (ending: AbortSignal) => Promise<boolean>;
   let pass: () => Promise<void>;
 
   beforeEach(async () => {
-    [changes, failures, onChange] = [0, [], async () => {}];
+    [changes, failures, onChange] = [0, [], async () => true];
     const hand = handClock();
     pass = hand.pass;
-    const changed = async () => {
+    const changed = async (ending: AbortSignal) => {
       changes += 1;
-      await onChange();
+      return onChange(ending);
     };
     watch = watchRules(join(dir, 'rules'), hand.clock, changed, (error) => failures.push(error));
     await pass();
@@ -133,7 +134,7 @@ describe('the watch on the rules folder', () => {
     for (let look = 0; look < 4; look += 1) await pass();
     expect(changes).toBe(4);
     expect(failures).toMatchObject([{ message: 'the database is away' }]);
-    onChange = async () => {};
+    onChange = async () => true;
     for (let look = 0; look < 3; look += 1) await pass();
     expect(changes).toBe(5);
     rmSync(inRules('more.yaml'));
@@ -142,12 +143,40 @@ describe('the watch on the rules folder', () => {
     expect(changes).toBe(6);
     expect(failures).toHaveLength(1);
   });
+
+  it('loads a folder again that could not be read in time, at each poll and without a complaint', async () => {
+    onChange = async () => false;
+    writeFileSync(inRules('more.yaml'), DISABLE_FAILING);
+    for (let look = 0; look < 4; look += 1) await pass();
+    expect(changes).toBe(4);
+    onChange = async () => true;
+    for (let look = 0; look < 3; look += 1) await pass();
+    expect(changes).toBe(5);
+    expect(failures).toEqual([]);
+  });
+
+  it('ends while a reload waits for the disk', async () => {
+    let waiting: () => void;
+    const begun = new Promise<void>((resolve) => {
+      waiting = resolve;
+    });
+    onChange = (ending) => {
+      waiting();
+      return new Promise((_, reject) => ending.addEventListener('abort', () => reject(ending.reason), { once: true }));
+    };
+    writeFileSync(inRules('more.yaml'), DISABLE_FAILING);
+    await pass();
+    void pass();
+    await begun;
+    await watch.stop();
+    expect(failures).toEqual([]);
+  });
 });
 
 const unrecorded = async () => {};
 
 describe('the active rule set', () => {
-  const holder = () => new RuleHolder(join(dir, 'rules'), ACTIONS, silentLog);
+  const holder = (clock = systemClock) => new RuleHolder(join(dir, 'rules'), ACTIONS, silentLog, clock);
 
   it('is replaced by a good set', async () => {
     const rules = holder();
@@ -195,7 +224,7 @@ describe('the active rule set', () => {
   ])('survives %s, and reports it until it is fixed', async (_, spoil, words) => {
     const said: string[] = [];
     const log = { ...silentLog, info: (_: object, message: string) => void said.push(message) };
-    const rules = new RuleHolder(join(dir, 'rules'), ACTIONS, log);
+    const rules = new RuleHolder(join(dir, 'rules'), ACTIONS, log, systemClock);
     await rules.load();
     const before = rules.active();
     spoil();
@@ -208,6 +237,41 @@ describe('the active rule set', () => {
     expect(await rules.reload(unrecorded)).toBeUndefined();
     expect(rules.refusal).toBeUndefined();
     expect(said).toEqual(['rules are in order again, unchanged']);
+  });
+
+  it('survives a folder that cannot be read in time, records that once, and takes it when it can be read', async () => {
+    let isDue = false;
+    const asked: number[] = [];
+    const sleep: Clock['sleep'] = (ms, signal) => {
+      asked.push(ms);
+      return isDue ? Promise.resolve() : systemClock.sleep(ms, signal);
+    };
+    const rules = holder({ ...systemClock, sleep });
+    await rules.load();
+    const before = rules.active();
+    writeFileSync(inRules('service.yaml'), DISABLE_FAILING);
+    isDue = true;
+    const recorded: (string | undefined)[] = [];
+    const record = async ({ refused }: { refused: string | undefined }) => void recorded.push(refused);
+    const words = `the rules folder \`${join(dir, 'rules')}\` could not be read within 10 s`;
+    for (let look = 0; look < 2; look += 1) expect(await rules.reload(record)).toContain(words);
+    expect(recorded).toEqual([expect.stringContaining(words)]);
+    expect([rules.isLate, rules.refusal, asked[0]]).toEqual([true, recorded, 10_000]);
+    expect(rules.active()).toBe(before);
+    isDue = false;
+    await vi.waitFor(async () => expect(await rules.reload(record)).toBeUndefined());
+    expect(rules.active().rules).toHaveLength(2);
+    expect(rules.isLate).toBe(false);
+    expect(recorded).toEqual([expect.stringContaining(words), undefined]);
+  });
+
+  it('is not read any further when the process ends, and stays as it is', async () => {
+    const rules = holder();
+    await rules.load();
+    writeFileSync(inRules('service.yaml'), 'id: [\n');
+    const reading = rules.reload(unrecorded, AbortSignal.abort());
+    await expect(reading).rejects.toMatchObject({ code: 'stopped' });
+    expect(rules.refusal).toBeUndefined();
   });
 
   it('keeps filled event windows for files of the same meaning', async () => {

@@ -28,12 +28,17 @@ export interface StartOptions {
   uid?: number;
   /** No file may grow beyond this many bytes: a disk that is full from the start. */
   fileBytesMax?: number;
+  /** Another deadline for its end, as `test/daemon/quick-end.ts` takes it. */
+  endWithinMs?: number;
 }
 
 export function startTrustward(args: string[], env: Record<string, string>, options: StartOptions = {}): Started {
   const { PATH = '', HOME = '' } = process.env;
   const limit = options.fileBytesMax === undefined ? [] : ['prlimit', `--fsize=${options.fileBytesMax}:`];
-  const [program = '', ...rest] = [...limit, process.execPath, built('src/main.ts'), ...args];
+  const { endWithinMs } = options;
+  const main =
+    endWithinMs === undefined ? [built('src/main.ts')] : [built('test/daemon/quick-end.ts'), String(endWithinMs)];
+  const [program = '', ...rest] = [...limit, process.execPath, ...main, ...args];
   const child = spawn(program, rest, {
     cwd: ROOT,
     env: { PATH, HOME, NODE_COMPILE_CACHE: COMPILED, ...env },

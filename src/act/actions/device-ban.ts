@@ -2,7 +2,7 @@
 // Fields of the API: Banned is "TRUE" or "FALSE"; each device's description as just read is sent with it.
 import type { Action, ReadBack } from '../../domain/action.ts';
 import { shownName } from '../../domain/clip.ts';
-import { type Facts, own } from '../../domain/facts.ts';
+import { type Facts, isBeyondTypes, own } from '../../domain/facts.ts';
 import type { Api } from '../../domain/ports.ts';
 import { flagText } from '../../domain/target.ts';
 import { refuseAnySettings } from './settings.ts';
@@ -50,7 +50,7 @@ function bodyOf(record: Facts, banned: Banned): Facts {
   const body: Facts = {};
   for (const field of ['Model', 'Ownership', 'Platform', 'Architecture']) {
     const value = own(record, field);
-    if (value !== undefined && value !== null) body[field] = value;
+    if (value !== undefined && value !== null && !isBeyondTypes(value)) body[field] = value;
   }
   return { ...body, Banned: banned };
 }

@@ -2,6 +2,7 @@
 // that event_distinct counts. Perhaps: `where` or the value is unknown for this event.
 
 import type { TrustEvent } from '../../domain/event.ts';
+import { isBeyondTypes } from '../../domain/facts.ts';
 import { EVENT_SEVERITIES } from '../../domain/platform-values.ts';
 import { newCompiler } from '../compile/expressions.ts';
 import { newFrame } from '../compile/new-frame.ts';
@@ -31,8 +32,7 @@ export function compileFilter(spec: EventCount): EventFilter {
     const sure = truth === TRUE && rank >= 0;
     if (!spec.of) return sure ? SURE : PERHAPS;
     const value = ownAt(event.body, spec.of);
-    const isKnown =
-      typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean';
+    const isKnown = ['string', 'number', 'bigint', 'boolean'].includes(typeof value) && !isBeyondTypes(value);
     return isKnown ? { sure, value: `${typeof value === 'string' ? 's' : 'n'}${value}` } : PERHAPS;
   };
 }

@@ -1,5 +1,5 @@
 // evaluate: whether a value in a record has the type of its schema. If not, the fact is unknown.
-import type { Fact, Facts } from '../../domain/facts.ts';
+import { type Fact, type Facts, isBeyondTypes } from '../../domain/facts.ts';
 import type { ValueType } from '../record-types/field-types.ts';
 
 /** Whether a value is of a type. Elements of lists are checked where they are used. */
@@ -24,7 +24,7 @@ export function isOfType(value: Fact, type: ValueType): boolean {
     case 'record':
       return typeof value === 'object' && value !== null && !Array.isArray(value);
     default:
-      return value !== null;
+      return value !== null && !isBeyondTypes(value);
   }
 }
 

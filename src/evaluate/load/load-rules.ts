@@ -1,12 +1,11 @@
-// evaluate: the rules folder → loaded rules, and every problem of every file. The only file here that reads files.
+// evaluate: the rules folder → loaded rules, and every problem of every file.
 // In: a folder and the actions' traits. Out: rules in the order of their ids; a broken file never hides the others.
-import { readdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import { digestOf } from '../../domain/canonical.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { byPosition, Problems, type RuleProblem } from '../language/problem.ts';
 import { type ReadOptions, readRule } from './read-rule.ts';
-import { readRuleText, TEXT_BYTES_MAX } from './rule-text.ts';
+import { listRuleFiles, readRuleFile } from './rule-files.ts';
+import { readRuleText } from './rule-text.ts';
 
 export interface RuleSetLoad {
   rules: LoadedRule[];
@@ -15,21 +14,22 @@ export interface RuleSetLoad {
   hash: string;
 }
 
-const FILES_MAX = 10_000;
-const FOLDERS_DEEP_MAX = 16;
-
 /**
  * Loads every `.yaml`, `.yml` and `.json` file under `dir`, sub-folders included; names that begin with a dot are ignored.
- * An empty folder gives no rules and no problems. A missing folder throws.
+ * An empty folder gives no rules and no problems. A missing folder throws; so does `signal`, between two files.
  */
-export async function loadRules(dir: string, options: ReadOptions): Promise<RuleSetLoad> {
-  const files = await ruleFiles(dir, '', 0);
+export async function loadRules(
+  dir: string,
+  options: ReadOptions,
+  signal: AbortSignal | undefined = undefined,
+): Promise<RuleSetLoad> {
+  const { files, problems } = await listRuleFiles(dir);
   const rules: LoadedRule[] = [];
-  const problems: RuleProblem[] = [];
-  for (const file of files.sort()) {
-    const text = await readText(join(dir, file));
+  for (const file of files) {
+    signal?.throwIfAborted();
+    const text = await readRuleFile(dir, file);
     if (typeof text !== 'string') {
-      problems.push({ file, line: 1, column: 1, ...text });
+      problems.push(text);
       continue;
     }
     const parsed = parseRule(text, file, options);
@@ -61,38 +61,4 @@ function duplicate(rule: LoadedRule, first: LoadedRule, text: string): RuleProbl
   const line = text.split('\n').findIndex((row) => /^\s*"?id"?\s*:/.test(row)) + 1;
   const message = `the id \`${rule.id}\` is used by \`${first.file}\` already; ids are unique`;
   return { file: rule.file, line: Math.max(1, line), column: 1, code: 'duplicate_id', message };
-}
-
-async function ruleFiles(dir: string, below: string, depth: number): Promise<string[]> {
-  if (depth > FOLDERS_DEEP_MAX) return [];
-  const entries = await readdir(join(dir, below), { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
-    // A sub-folder that has just been removed counts as empty. The rules folder itself must exist.
-    if (error.code === 'ENOENT' && below !== '') return [];
-    throw error;
-  });
-  const files: string[] = [];
-  for (const entry of entries) {
-    const path = below === '' ? entry.name : `${below}/${entry.name}`;
-    if (entry.name.startsWith('.') || files.length > FILES_MAX) continue;
-    if (entry.isDirectory()) files.push(...(await ruleFiles(dir, path, depth + 1)));
-    else if (/\.(ya?ml|json)$/.test(entry.name) && !entry.name.endsWith('.schema.json')) files.push(path);
-  }
-  return files;
-}
-
-async function readText(path: string): Promise<string | { code: 'unreadable' | 'too_large'; message: string }> {
-  try {
-    const { size } = await stat(path);
-    if (size > TEXT_BYTES_MAX)
-      return {
-        code: 'too_large',
-        message: `the file is larger than ${TEXT_BYTES_MAX / 1024} KiB; a rule has one file`,
-      };
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    return {
-      code: 'unreadable',
-      message: `the file cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`,
-    };
-  }
 }

@@ -27,6 +27,8 @@ export interface ClientOptions {
   bytesMax?: number | undefined;
   /** Of a whole streamed list; after decompression. */
   streamBytesMax?: number | undefined;
+  /** Of a whole streamed list: a list that its reader does not end first is refused beyond this many elements. */
+  recordsMax?: number | undefined;
   /** How often a read is tried again. Writes never are. */
   retries?: number | undefined;
   /** How many pages of one list are read at the same time. */
@@ -58,6 +60,7 @@ export function settingsOf(options: ClientOptions): Settings {
     progressTimeoutMs: options.progressTimeoutMs ?? 30_000,
     bytesMax: options.bytesMax ?? 64 * 2 ** 20,
     streamBytesMax: options.streamBytesMax ?? 16 * 2 ** 30,
+    recordsMax: options.recordsMax ?? 5_000_000,
     retries: options.retries ?? 3,
     concurrency: Math.max(1, options.concurrency ?? 4),
     clock: options.clock,

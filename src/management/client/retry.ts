@@ -28,7 +28,8 @@ export async function retryRead<T extends Head>(
   attempt: (timeoutMs: number) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  const endsAtMs = settings.clock.monotonicMs() + settings.progressTimeoutMs;
+  const begunAtMs = settings.clock.monotonicMs();
+  const endsAtMs = begunAtMs + settings.progressTimeoutMs;
   for (let tried = 0; ; tried++) {
     const leftMs = Math.max(1, endsAtMs - settings.clock.monotonicMs());
     const result = await outcome(attempt(Math.min(settings.requestTimeoutMs, leftMs)));
@@ -39,7 +40,11 @@ export async function retryRead<T extends Head>(
     const askedMs = result instanceof TransportFault ? undefined : retryAfterMs(result, settings.clock.nowMs());
     const pauseMs = (askedMs ?? 0) + settings.random.next() * Math.min(PAUSE_MS_MAX, PAUSE_MS_FIRST * 2 ** tried);
     const timeIsUp = settings.clock.monotonicMs() + pauseMs >= endsAtMs;
-    if (tried >= settings.retries || timeIsUp) return giveUp(about, result, askedMs);
+    if (tried >= settings.retries || timeIsUp) {
+      const last =
+        isTooSlow(result) && tried > 0 ? tooSlow(settings.clock.monotonicMs() - begunAtMs, tried + 1) : result;
+      return giveUp(about, last, askedMs);
+    }
     await pause(settings, pauseMs, signal);
   }
 }
@@ -51,6 +56,19 @@ async function outcome<T>(attempt: Promise<T>): Promise<T | TransportFault> {
     if (error instanceof TransportFault) return error;
     throw error;
   }
+}
+
+function isTooSlow(result: unknown): boolean {
+  return result instanceof TransportFault && result.why === 'too_slow';
+}
+
+/** The last attempt had only the rest of the time: people read how long was waited in all. */
+function tooSlow(waitedMs: number, attempts: number): TransportFault {
+  return new TransportFault(
+    'too_slow',
+    true,
+    `no complete answer within ${Math.ceil(waitedMs)} ms, in ${attempts} attempts`,
+  );
 }
 
 function isPassing(status: number): boolean {

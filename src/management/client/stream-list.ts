@@ -28,13 +28,14 @@ export async function* streamList(
     refuseStatus(outgoing, answer, answer.body, redactor);
     const splitter = new ElementSplitter(settings.bytesMax);
     let bytes = 0;
+    let records = 0;
     for (;;) {
       const startedMs = clock.monotonicMs();
       const { value: chunk, done } = await answer.chunks.next();
       waitedMs += clock.monotonicMs() - startedMs;
       if (done) break;
       bytes += chunk.length;
-      if (bytes > settings.streamBytesMax) throw tooLarge(settings.streamBytesMax);
+      if (bytes > settings.streamBytesMax) throw tooLarge(`is larger than ${settings.streamBytesMax} bytes`);
       const elements = splitter.push(chunk);
       if (elements === undefined) {
         if (waitedMs >= progressTimeoutMs) throw noProgress(progressTimeoutMs);
@@ -42,17 +43,23 @@ export async function* streamList(
       }
       waitedMs = 0;
       yield elements;
+      records += elements.length;
+      if (records > settings.recordsMax) throw tooLarge(`has more than ${settings.recordsMax} records`);
     }
     const left = splitter.end();
     if (left) yield left;
   } catch (error) {
-    throw problemOfStream(outgoing, error);
+    throw problemOfStream(outgoing, error, progressTimeoutMs);
   } finally {
     await finish(answer);
   }
 }
 
-function problemOfStream(outgoing: Outgoing, error: unknown): unknown {
+function problemOfStream(outgoing: Outgoing, error: unknown, progressTimeoutMs: number): unknown {
+  // The last chunk had only the rest of the time: people read how long was waited in all.
+  if (error instanceof TransportFault && error.why === 'too_slow') {
+    return problemOfFault(outgoing, noProgress(progressTimeoutMs));
+  }
   if (error instanceof TransportFault) return problemOfFault(outgoing, error);
   if (error instanceof AppError && (causeOf(error) === 'garbage' || causeOf(error) === 'too_deep')) {
     const cause = causeOf(error) as 'garbage' | 'too_deep';
@@ -66,8 +73,8 @@ async function finish(answer: OpenAnswer): Promise<void> {
   await answer.chunks.return();
 }
 
-function tooLarge(bytesMax: number): TransportFault {
-  return new TransportFault('too_large', true, `the list is larger than ${bytesMax} bytes`);
+function tooLarge(words: string): TransportFault {
+  return new TransportFault('too_large', true, `the list ${words}`);
 }
 
 function noProgress(ms: number): TransportFault {

@@ -1,14 +1,16 @@
-// management contract: JSON whose integers of any size come through exactly; `JSON.parse` rounds those beyond 2^53.
+// management contract: JSON whose integers come through exactly, up to 400 digits; `JSON.parse` rounds those beyond 2^53.
 // In: JSON text, hostile. Out: plain values, such integers as bigint; and text again with the same digits. It must
 // never change a string that only looks like a number, touch a prototype, overflow the stack, or quote its input.
 import { parse as parseLossless } from 'lossless-json';
 import { AppError } from '../../domain/errors.ts';
+import { DIGITS_MAX } from '../../domain/facts.ts';
 
 /** No record nests this deep; anything deeper is an attack on the stack. */
 export const DEPTH_MAX = 200;
 
 /**
- * Parses JSON text. Integers beyond ±(2^53 − 1) become bigint; every other number is as `JSON.parse` gives it.
+ * Parses JSON text. Integers beyond ±(2^53 − 1) become bigint; every other number is as `JSON.parse` gives it, which is
+ * ±Infinity for one of more than 400 digits.
  * Errors: AppError `api_answer`, `detail.cause` `garbage` (not JSON) or `too_deep`.
  */
 export function parseExact(text: string): unknown {
@@ -80,7 +82,7 @@ function findIntegers(text: string): number[] | undefined {
     while (start > 0 && isDigit(text.charCodeAt(start - 1))) start--;
     let end = at + 1;
     while (end < length && isDigit(text.charCodeAt(end))) end++;
-    if (end - start >= DIGITS_MIN) {
+    if (end - start >= DIGITS_MIN && end - start <= DIGITS_MAX) {
       if (text.charCodeAt(start - 1) === MINUS) start--;
       const kind = describeKind(text, start, end);
       if (kind === 'malformed') return undefined;
@@ -260,7 +262,7 @@ function toInteger(digits: string): number | bigint {
   return Number.isSafeInteger(value) ? value : BigInt(digits);
 }
 
-const INTEGER = /^-?\d+$/;
+const INTEGER = new RegExp(`^-?\\d{1,${DIGITS_MAX}}$`);
 
 function parseSlowly(text: string): unknown {
   // First the plain parser, which does not recurse: what is not JSON or too deep never reaches the other.

@@ -1,0 +1,47 @@
+// schedule: the lanes of the queue: whose work goes first, and how much of it may wait. Each lane has places of its own,
+// so a flood in one lane refuses nothing in another.
+
+interface LaneBounds {
+  /** Work that may wait, in all and of one asker. What is under way takes no place. */
+  placesMax: number;
+  placesEachMax: number;
+  /** After this much work of other lanes went before it, the lane is next: no lane starves another. */
+  passedMax: number;
+  /** What waits, in a refusal. */
+  what: string;
+}
+
+/** INVARIANT: in the order in which they are served. */
+export const LANES = {
+  schedule: { placesMax: 1, placesEachMax: 1, passedMax: 1, what: 'scheduled runs' },
+  operator: { placesMax: 20, placesEachMax: 10, passedMax: 1, what: 'operator commands' },
+  watch: { placesMax: 5, placesEachMax: 5, passedMax: 2, what: 'watched changes' },
+  request: { placesMax: 20, placesEachMax: 5, passedMax: 8, what: 'requested runs' },
+} as const satisfies Record<string, LaneBounds>;
+
+export type Lane = keyof typeof LANES;
+export const LANE_NAMES = Object.keys(LANES) as readonly Lane[];
+
+/** Counted since `since`. One plain object: `/readyz` reads it, and metrics can. */
+export interface QueueCounters {
+  since: number;
+  lanes: Record<Lane, LaneCounters>;
+}
+
+export interface LaneCounters {
+  /** Requests that got a place, or joined equal work that waited. */
+  accepted: number;
+  joined: number;
+  refused: number;
+  done: number;
+  failed: number;
+  waitMsMax: number;
+  /** Of the last request; undefined when that was accepted. */
+  refusal: { at: number; reason: string } | undefined;
+}
+
+export function newCounters(since: number): QueueCounters {
+  const none = { accepted: 0, joined: 0, refused: 0, done: 0, failed: 0, waitMsMax: 0, refusal: undefined };
+  const lanes = Object.fromEntries(LANE_NAMES.map((lane) => [lane, { ...none }]));
+  return { since, lanes: lanes as Record<Lane, LaneCounters> };
+}
