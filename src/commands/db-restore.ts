@@ -1,7 +1,8 @@
 // commands: `db restore FILE`: puts a backup in the place of the database, whole or not at all, and keeps the former one. Nothing acts on
 // it before an operator accepts it and resumes. In: a backup. Out: where the former database is, and the next commands.
 import { existsSync } from 'node:fs';
-import { checkpointFileOf } from '../audit/checkpoint-file.ts';
+import { CheckpointFile, checkpointFileOf } from '../audit/checkpoint-file.ts';
+import { parseDatabaseLine } from '../audit/database-line.ts';
 import { privateKeyFileOf, publicKeyFileOf } from '../audit/signing-key.ts';
 import { auditSourcesOf } from '../audit/sources.ts';
 import type { AuditCheck } from '../audit/verdict.ts';
@@ -96,11 +97,13 @@ async function presentState(database: string): Promise<{ address: string | undef
   }
 }
 
-/** Against the checkpoints outside as far as the backup reaches. Without any key here, only the chain can be checked. */
+/** Against the checkpoints outside, if they are of this database, as far as the backup reaches. Without a key only the chain is checked. */
 async function verifyBackup(file: string, database: string, copy: SqliteReader): Promise<AuditCheck> {
   const sources = auditSourcesOf(database, copy, systemClock);
   const lines = await copy.checkpointLines();
-  const outside = existsSync(checkpointFileOf(database)) ? sources.fileLines() : lines;
+  const { named } = new CheckpointFile(checkpointFileOf(database)).look();
+  const isOwn = named !== undefined && parseDatabaseLine(named)?.database === (await copy.databaseId());
+  const outside = isOwn ? sources.fileLines() : lines;
   const isSigned = existsSync(publicKeyFileOf(database));
   const check = await verifyAudit({
     ...sources,

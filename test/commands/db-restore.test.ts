@@ -75,6 +75,18 @@ describe('a restored backup', () => {
     }
   });
 
+  it('takes the place of a database that was born on a new machine, and of its checkpoints', async () => {
+    await org.composition.close();
+    mkdirSync(join(org.dir, 'new'));
+    const there = { ...org.env, TRUSTWARD_DB: join(org.dir, 'new', 'trustward.db') };
+    await command(['run', '--mode', 'dry-run'], there);
+    for (const end of ['.audit-key', '.audit-key.pub'])
+      copyFileSync(`${org.dbFile}${end}`, `${there.TRUSTWARD_DB}${end}`);
+    expect(await command(['db', 'restore', file, '--replace'], there)).toMatchObject({ code: 0 });
+    const { out } = await command(['run', '--mode', 'enforce', '--format', 'json'], there);
+    expect(JSON.parse(out).run.daemonMode).toBe('dry-run');
+  });
+
   it('takes the place of a damaged database without being asked twice', async () => {
     await org.composition.close();
     const old = entriesOf(file);
