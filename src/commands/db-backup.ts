@@ -2,6 +2,7 @@
 // that restore it. It only reads, so it works whoever writes, and when nobody can; the copy's own head shows when it
 // was taken.
 
+import { checkpointFileOf } from '../audit/checkpoint-file.ts';
 import { privateKeyFileOf } from '../audit/signing-key.ts';
 import { auditSourcesOf } from '../audit/sources.ts';
 import type { AuditCheck } from '../audit/verdict.ts';
@@ -10,6 +11,7 @@ import { backupDatabase } from '../store/backup.ts';
 import type { SqliteReader } from '../store/reader.ts';
 import { systemClock } from '../system/clock.ts';
 import { auditCheckText } from './audit-text.ts';
+import { nextCommands } from './db-restore.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, write } from './io.ts';
 import { shellWord } from './shell-word.ts';
 import { sizeText } from './size-text.ts';
@@ -30,8 +32,9 @@ export async function dbBackupCommand(io: Io, file: string, options: CommonOptio
     '',
     'To restore it, with the daemon stopped:',
     ...restore.map((line) => `  ${line}`),
-    'Read the report of the third. The fourth leaves everything stopped: nothing is changed before `resume`.',
+    'Read the report of the second. Nothing is changed before the last.',
     `Keep ${privateKeyFileOf(database)} elsewhere too: without it a restored database signs nothing.`,
+    `Copy ${checkpointFileOf(database)} elsewhere now and then: it shows how much a backup has forgotten. Never restore it.`,
   ];
   write(io, options, format === 'json' ? JSON.stringify(result, null, 2) : lines.join('\n'));
   return ok ? 0 : 1;
@@ -46,13 +49,6 @@ export async function verifyCopy(database: string, copy: SqliteReader): Promise<
   return verifyAudit({ ...sources, fileLines: () => sources.fileLines()?.slice(0, reach) });
 }
 
-/** A `-wal` of the old database would be read as part of the restored one. */
 function wayBack(database: string, file: string): string[] {
-  const place = shellWord(database);
-  return [
-    `rm -f ${shellWord(`${database}-wal`)} ${shellWord(`${database}-shm`)}`,
-    `install -m 600 ${shellWord(file)} ${place}`,
-    `trustward run --mode dry-run --db ${place}`,
-    `trustward audit accept-restore --db ${place} --reason "…"`,
-  ];
+  return [`trustward db restore ${shellWord(file)} --db ${shellWord(database)}`, ...nextCommands(database)];
 }

@@ -1,6 +1,7 @@
 // commands: the grammar of the commands for operating: names, options and their help, each bound to its command.
 import type { Command } from 'commander';
 import { dbBackupCommand } from './db-backup.ts';
+import { dbRestoreCommand } from './db-restore.ts';
 import { doctorCommand } from './doctor.ts';
 import { initCommand } from './init.ts';
 import type { Io } from './io.ts';
@@ -40,7 +41,12 @@ export function addOperating(program: Command, io: Io, bind: Bind, shared: Share
     .action(bind((dir: never, options: never) => initCommand(io, dir, options)));
 
   const db = program.command('db').description('the database');
-  onDatabase(db.command('backup <file>').description('make a verified copy, also while a daemon runs')).action(
-    bind((file: never, options: never) => dbBackupCommand(io, file, options)),
-  );
+  onDatabase(
+    db
+      .command('backup <file>')
+      .description('make a verified copy, also while a daemon runs; keep the key and the checkpoints elsewhere too'),
+  ).action(bind((file: never, options: never) => dbBackupCommand(io, file, options)));
+  onDatabase(db.command('restore <file>').description('put a backup in place; it is stopped until you accept it'))
+    .option('--replace', 'also in the place of a newer database, or of one of another address')
+    .action(bind((file: never, options: never) => dbRestoreCommand(io, file, options)));
 }

@@ -53,9 +53,10 @@ async function whatIfOver(io: Io, config: Config, options: RunOptions, active: A
   }
 }
 
-/** 3: done in mode `approve` or `enforce`, but something waits for a person or a source was untrusted. */
+/** 3: done in mode `approve` or `enforce`, but something waits for a person, a source was untrusted, or it was only a dry run. */
 export function exitCodeOfReport(report: Report): number {
   if (report.run.status !== 'completed') return 1;
+  if (report.operator.silentSince !== null) return 3;
   if (report.run.mode === 'dry-run') return 0;
   const { hold, failed, unknown, parked } = report.summary;
   return hold + failed + unknown + parked > 0 || !report.snapshot.trusted ? 3 : 0;

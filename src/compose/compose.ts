@@ -20,6 +20,7 @@ import type { ExplainDeps } from '../explain/explain-subject.ts';
 import { ManagementClient } from '../management/client.ts';
 import type { RuleHolder } from '../rule-set/rule-holder.ts';
 import type { Engine } from '../run/engine.ts';
+import { silenceBefore } from '../run/silence.ts';
 import { allCheckpointLines } from '../store/checkpoint-table.ts';
 import { openDatabase, openReadOnly } from '../store/database.ts';
 import { openWriter } from '../store/open-writer.ts';
@@ -85,9 +86,11 @@ export async function composeEngine(
     closing.add(() => ending.until('calls of the Management API', end()));
     const steady = steadyTime(clock, bootId(), await store.clockAgreement());
     await store.keepClockAgreement(steady.agreement());
+    const silence = silenceBefore(await store.lastCompletedAt(), clock.nowMs());
     const engine: Engine = {
       ...common,
       api,
+      silence,
       store,
       checkpointer,
       steady,

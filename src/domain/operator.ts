@@ -10,6 +10,11 @@ export interface Stop {
   reason: string;
 }
 
+/** For people: why a run was a dry one. */
+export function silenceText(sinceMs: number): string {
+  return `no run was completed since ${isoTime(sinceMs)}, for more than 24 hours, and a restored snapshot looks the same`;
+}
+
 /** For people, wherever the stop holds something back. */
 export function stopText({ at, by, reason }: Stop): string {
   return `${by} stopped everything at ${isoTime(at)}: ${reason}`;
@@ -49,6 +54,8 @@ export interface UsedAcceptance extends Acceptance {
 
 /** The operator commands that a run saw, for its report. */
 export interface RunOperatorState {
+  /** When the last run before it was completed, if so long ago that this one was a dry run. */
+  silentSince?: number | undefined;
   stop: Stop | undefined;
   /** Exemptions in force that end soon, and those that never matched anything. */
   ending: { id: string; about: string; owner: string; expiresAt: number }[];

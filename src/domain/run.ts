@@ -38,6 +38,8 @@ export interface Run {
   error: string | undefined;
   /** True when it ran against the embedded console. */
   demo: boolean;
+  /** When the last run before it was completed, if that made it a dry one; while it runs. */
+  silentSince?: number | undefined;
   /** A run over other rules than the active set: it sends nothing, and nothing of it is stored. */
   whatIf?: true;
 }

@@ -1,14 +1,16 @@
 // report: the operator commands that a run saw, as the JSON report has them and as sentences for the summary. In: a
 // stored run. Out: plain text that may hold hostile names: each writer escapes it for its own medium.
-import type { Stop } from '../domain/operator.ts';
+import { type Stop, silenceText } from '../domain/operator.ts';
 import type { RunRecord } from '../domain/store.ts';
 import { isoTime } from '../domain/time-text.ts';
+import { isoOrNull } from './iso-or-null.ts';
 import { stopView } from './operator-view.ts';
 import type { ReportOperatorState } from './report.ts';
 
 export function operatorView(run: RunRecord, stopNow: Stop | undefined): ReportOperatorState {
-  const { stop, ending, unused, accepted } = run.findings?.operator ?? {};
+  const { silentSince, stop, ending, unused, accepted } = run.findings?.operator ?? {};
   return {
+    silentSince: isoOrNull(silentSince),
     stopped: stop ? stopView(stop) : null,
     stoppedNow: stopNow ? stopView(stopNow) : null,
     exemptionsEnding: (ending ?? []).map(({ expiresAt, ...head }) => ({ ...head, expiresAt: isoTime(expiresAt) })),
@@ -27,6 +29,9 @@ export function operatorView(run: RunRecord, stopNow: Stop | undefined): ReportO
 export function operatorWords(operator: ReportOperatorState): string[] {
   const { exemptionsEnding, exemptionsUnused, accepted } = operator;
   return [
+    ...(operator.silentSince === null
+      ? []
+      : [`This was a DRY RUN: ${silenceText(Date.parse(operator.silentSince))}. The next run is an ordinary one.`]),
     ...stopWords(operator),
     ...accepted.map(({ source, by, reason, overrode, refused }) =>
       refused === null

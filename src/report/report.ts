@@ -24,6 +24,8 @@ export interface Report {
 
 /** The operator commands that the run saw. */
 export interface ReportOperatorState {
+  /** When the last run before it was completed, if so long ago that this one was a dry run. */
+  silentSince: string | null;
   /** Everything was stopped when it began. */
   stopped: { at: string; by: string; reason: string } | null;
   /** Everything is stopped now, when the report is read. */

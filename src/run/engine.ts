@@ -27,6 +27,7 @@ import { dropSecrets } from '../pull/secrets.ts';
 import type { TrustSettings } from '../pull/trust-gate.ts';
 import { exemptionOf } from './exemption-of.ts';
 import type { JudgeView, PulledSnapshot } from './pulled-snapshot.ts';
+import type { Silence } from './silence.ts';
 
 export interface EngineSettings {
   decide: DecideSettings;
@@ -78,6 +79,8 @@ export interface Engine {
   daemonMode: Mode;
   settings: EngineSettings;
   demo: boolean;
+  /** What makes the next run a dry one; absent where nothing outlives a process. */
+  silence?: Silence;
   /** What the database is bound to, once a run has read from it. */
   bindTo: string;
   /** Aborted when the process is to end: nothing new begins. */

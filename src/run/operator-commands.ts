@@ -2,7 +2,7 @@
 // end soon or were never used, accepted readings. It decides nothing: decide/ and act/ do.
 import type { AuditNote } from '../domain/audit-entry.ts';
 import { aboutText, type Exemption, type ExemptionSettings, isEnding, isUnused } from '../domain/exemption.ts';
-import { type RunOperatorState, stopText, type UsedAcceptance } from '../domain/operator.ts';
+import { type RunOperatorState, silenceText, stopText, type UsedAcceptance } from '../domain/operator.ts';
 import type { Log } from '../domain/ports.ts';
 import type { Run } from '../domain/run.ts';
 import type { OpenState } from '../domain/store.ts';
@@ -19,7 +19,7 @@ export interface OperatorStateSeen {
 }
 
 export function operatorStateSeen(
-  run: Pick<Run, 'id' | 'startedAt'>,
+  run: Pick<Run, 'id' | 'startedAt' | 'silentSince'>,
   openState: Pick<OpenState, 'exemptions' | 'stop'>,
   pulled: Pick<PulledSnapshot, 'accepted'>,
   settings: ExemptionSettings = EXEMPTIONS_DEFAULT,
@@ -31,6 +31,7 @@ export function operatorStateSeen(
   const fresh = ending.filter(({ warnedAt }) => warnedAt === undefined);
   return {
     operator: {
+      silentSince: run.silentSince,
       stop: openState.stop,
       ending: ending.map((exemption) => ({ ...headOf(exemption), expiresAt: exemption.expiresAt })),
       unused: unused.map((exemption) => ({ ...headOf(exemption), createdAt: exemption.createdAt })),
@@ -61,6 +62,7 @@ function acceptanceNote(run: string, { source, by, reason, overrode, refused }: 
 
 /** One line each: a stop in every run that it holds back, everything else once. */
 export function logOperatorState(log: Log, run: Pick<Run, 'id'>, { operator, warned }: OperatorStateSeen): void {
+  if (operator.silentSince !== undefined) log.warn({ run: run.id }, `a dry run: ${silenceText(operator.silentSince)}`);
   if (operator.stop) log.warn({ run: run.id }, `nothing is called: ${stopText(operator.stop)}`);
   for (const { id, about, owner, expiresAt } of operator.ending) {
     if (!warned.includes(id)) continue;

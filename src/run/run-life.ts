@@ -4,11 +4,14 @@ import { AppError, lineOf } from '../domain/errors.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
 import { type Engine, isClockRight, type RunRules } from './engine.ts';
 import type { PulledSnapshot } from './pulled-snapshot.ts';
+import { modeAfter } from './silence.ts';
 
 export async function beginRun(engine: Engine, request: RunRequest, rules: RunRules): Promise<Run> {
+  const { mode, silentSince } = modeAfter(engine.silence, request.mode);
   const run: Omit<Run, 'seq'> = {
     id: engine.ids.next(),
-    mode: request.mode,
+    mode,
+    silentSince,
     daemonMode: engine.daemonMode,
     trigger: request.trigger,
     rules: rules.rules.map((rule) => rule.id),
@@ -20,11 +23,11 @@ export async function beginRun(engine: Engine, request: RunRequest, rules: RunRu
     error: undefined,
     demo: engine.demo,
   };
-  const { id, mode, daemonMode, trigger } = run;
+  const { id, daemonMode, trigger } = run;
   return engine.store.beginRun(run, [
     {
       kind: 'run.started',
-      body: { run: id, mode, daemonMode, trigger, by: request.by, rules: run.rules, ruleSet: rules.hash },
+      body: { run: id, mode, silentSince, daemonMode, trigger, by: request.by, rules: run.rules, ruleSet: rules.hash },
     },
   ]);
 }
@@ -39,6 +42,7 @@ export async function completeRun(engine: Engine, run: Run, pulled: PulledSnapsh
   demandJudged(run, pulled);
   const finished = { ...run, status: 'completed', finishedAt: engine.clock.nowMs() } as const;
   await engine.store.finishRun(finished, [{ kind: 'run.finished', body: { run: run.id, status: 'completed' } }]);
+  if (engine.silence) engine.silence.since = undefined;
   await removeOldRuns(engine);
   await sealAudit(engine, run);
   await engine.afterwards?.();

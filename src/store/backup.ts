@@ -66,7 +66,8 @@ async function copy(source: string, target: string): Promise<void> {
   }
 }
 
-function sync(file: string): void {
+/** A file, or the names in a folder. */
+export function sync(file: string): void {
   const handle = openSync(file, 'r');
   try {
     fsyncSync(handle);

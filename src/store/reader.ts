@@ -72,6 +72,12 @@ export class SqliteReader
     return (await this.runs(1))[0];
   }
 
+  /** When the newest completed run ended, epoch ms. By the order of runs, since the clock may have jumped. */
+  async lastCompletedAt(): Promise<number | undefined> {
+    const sql = "SELECT finished_at FROM runs WHERE status = 'completed' ORDER BY seq DESC LIMIT 1";
+    return this.db.get<{ finished_at: number }>(sql)?.finished_at;
+  }
+
   async runs(limit: number, before?: number): Promise<RunRecord[]> {
     const rows = this.db.all(
       'SELECT * FROM runs WHERE seq < ? ORDER BY seq DESC LIMIT ?',

@@ -36,6 +36,11 @@ const held = new Set<Database.Database>();
 /** Takes the lock, or throws AppError `store_locked` at once: a command never waits for a daemon. */
 export function takeWriterLock(databaseFile: string): WriterLock {
   openDatabase(databaseFile).close(); // creates the folder, or throws a clear error
+  return takeLockAlone(databaseFile);
+}
+
+/** The same for a database that may be missing or damaged; its folder exists. */
+export function takeLockAlone(databaseFile: string): WriterLock {
   const connection = lockedFile(databaseFile);
   const opened = new OpenedFile(connection.name);
   const addressFile = addressFileOf(databaseFile);

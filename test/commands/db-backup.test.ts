@@ -1,14 +1,5 @@
 // commands: `db backup`: a whole copy, taken while a daemon writes; never over another file, never a partial one.
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -156,16 +147,16 @@ describe('a backup', () => {
     const { out } = await backup('--format', 'json');
     await org.run('dry-run');
     await org.composition.close();
-    const [remove, , , accept] = JSON.parse(out).restore as string[];
-    expect(remove).toBe(`rm -f ${org.dbFile}-wal ${org.dbFile}-shm`);
-    for (const end of ['-wal', '-shm']) rmSync(`${org.dbFile}${end}`, { force: true });
-    copyFileSync(file, org.dbFile);
+    const [restore, , accept, resume] = JSON.parse(out).restore as string[];
+    expect(restore).toBe(`trustward db restore ${file} --db ${org.dbFile}`);
+    expect(await command(['db', 'restore', file, '--replace'], org.env)).toMatchObject({ code: 0 });
     await org.restart();
     expect(org.composition.engine.daemonMode).toBe('dry-run');
     await org.composition.close();
     expect(await modeExplained()).toBe('dry-run');
     expect(accept).toContain('audit accept-restore');
     await command(['audit', 'accept-restore', '--reason', 'the disk died'], org.env);
+    expect(resume).toContain('trustward resume');
     expect(await modeExplained()).toBe('enforce');
     await org.restart();
     expect(org.composition.engine.daemonMode).toBe('enforce');

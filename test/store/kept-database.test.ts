@@ -5,6 +5,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import { planDigest } from '../../src/approve/plans.ts';
 import { openReadOnly } from '../../src/store/database.ts';
@@ -49,13 +50,27 @@ const openClaims = () =>
 
 test('a database of tables version 11 migrates, keeps its claims and plans, and runs on', async () => {
   unpack('tables-11');
+  // Its last run is days ago, whenever this test runs: the first one of this version only shows what it would do.
+  const db = new Database(join(folder, 'data/demo.db'));
+  db.exec('UPDATE runs SET finished_at = finished_at - 2 * 86400000');
+  db.close();
+  const first = trustward('run', '--mode', 'enforce', '--format', 'json');
+  expect(first.status, first.err).toBe(3);
+  expect(JSON.parse(first.out)).toMatchObject({
+    run: { seq: 22, mode: 'dry-run', status: 'completed' },
+    operator: { silentSince: expect.any(String), stoppedNow: null },
+  });
+  const outside = readFileSync(join(folder, 'data/demo.db.checkpoints'), 'utf8').split('\n');
+  expect(JSON.parse(outside[0] ?? '')).toMatchObject({ database: expect.any(String) });
+  expect(outside.join('\n')).toContain(readFileSync(join(KEPT, 'tables-11/demo.db.checkpoints'), 'utf8'));
+
   const run = trustward('run', '--mode', 'enforce', '--format', 'json');
   expect(run.status, run.err).toBeOneOf([0, 3]);
   const report = JSON.parse(run.out) as {
     run: { seq: number; status: string };
     decisions: { reason: string; action: string; target: string; outcome: string | null }[];
   };
-  expect(report.run).toMatchObject({ seq: 22, status: 'completed' });
+  expect(report.run).toMatchObject({ seq: 23, mode: 'enforce', status: 'completed' });
   const reasons = new Set(report.decisions.map(({ reason }) => reason));
   expect(reasons).not.toContain('trouble');
   expect(reasons).not.toContain('trouble_over');
