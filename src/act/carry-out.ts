@@ -82,6 +82,7 @@ async function send(
     intentId: id,
     run: context.counts.run,
     clocks: context.steady.agreement(),
+    latency: context.quiet.unanswered(),
     notes: [
       {
         kind: 'intent.sent',

@@ -3,6 +3,7 @@
 // paths and contents are left to the log.
 import type { Composition } from '../compose/compose.ts';
 import { lineOf } from '../domain/errors.ts';
+import { describeQuietPeriod, QUIET_PERIOD } from '../domain/quiet-period.ts';
 import { isoTime } from '../domain/time-text.ts';
 import type { HttpDeps, ReadyCheck } from '../http/index.ts';
 import { clip, showHidden } from '../report/index.ts';
@@ -24,6 +25,7 @@ export async function readiness(
     lastRunCheck(last),
     ...auditChecks(engine),
     ...(await stopChecks(engine.store)),
+    { name: QUIET_PERIOD, ok: true, text: describeQuietPeriod(engine.quiet.read()) },
     { name: 'mode', ok: true, text: `${engine.daemonMode}${engine.demo ? ', DEMO: the embedded console' : ''}` },
   ];
 }

@@ -3,6 +3,7 @@
 import type { IntentTransitions } from './act-store.ts';
 import type { ActionName } from './action.ts';
 import type { AuditNote } from './audit-entry.ts';
+import type { KeptLatency } from './quiet-period.ts';
 import type { RecordReader } from './record-reader.ts';
 import type { Run } from './run.ts';
 import type { ClockAgreement } from './steady-time.ts';
@@ -12,6 +13,8 @@ export interface OpenStateReader {
   openState(nowMs: number): Promise<OpenState>;
   /** Clock state when the stored timestamps were taken; undefined before the first. */
   clockAgreement(): Promise<ClockAgreement | undefined>;
+  /** The latency of the API at the last attempt or outcome; undefined before the first. */
+  keptLatency(): Promise<KeptLatency | undefined>;
 }
 
 export interface RunStore extends OpenStateReader, Pick<RecordReader, 'plans'>, Pick<IntentTransitions, 'reopen'> {

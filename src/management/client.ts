@@ -5,6 +5,7 @@
 import { AppError } from '../domain/errors.ts';
 import { type Facts, isFacts } from '../domain/facts.ts';
 import type { Api, EventQuery, Page, WriteAnswer } from '../domain/ports.ts';
+import type { Latency } from '../domain/quiet-period.ts';
 import { BundleCalls } from './client/bundle-calls.ts';
 import { Caller, ifServed, type Written } from './client/caller.ts';
 import type { ClientOptions } from './client/options.ts';
@@ -55,6 +56,14 @@ export class ManagementClient extends BundleCalls implements Api {
 
   skewMs(): number | undefined {
     return this.#caller.skewMs();
+  }
+
+  latency(): Latency {
+    return this.#caller.latency.latency();
+  }
+
+  unansweredMs(): number {
+    return this.#caller.latency.unansweredMs;
   }
 
   close(): Promise<void> {

@@ -14,6 +14,7 @@ import type { Acceptance, Stop } from '../domain/operator.ts';
 import { type Plan, type PlanStatus, statusAt } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { PullReader } from '../domain/pull-store.ts';
+import type { KeptLatency } from '../domain/quiet-period.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import type { OpenStateReader } from '../domain/run-store.ts';
 import type { Baseline, Coverage } from '../domain/snapshot.ts';
@@ -27,6 +28,7 @@ import { allCheckpointLines, checkpointAt } from './checkpoint-table.ts';
 import { readClockAgreement } from './clock-agreement.ts';
 import type { Db, Row } from './database.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
+import { readKeptLatency } from './kept-latency.ts';
 import { readOpenState } from './open-state.ts';
 import { readAcceptances, readExemption, readExemptions, readStop } from './operator.ts';
 import { readNotifications } from './outbox.ts';
@@ -233,6 +235,10 @@ export class SqliteReader implements RecordReader, AuditReader, PullReader, Open
 
   async clockAgreement(): Promise<ClockAgreement | undefined> {
     return readClockAgreement(this.db);
+  }
+
+  async keptLatency(): Promise<KeptLatency | undefined> {
+    return readKeptLatency(this.db);
   }
 
   async endpointTokens(): Promise<EndpointToken[]> {

@@ -22,6 +22,7 @@ import { attemptsSince, episodesInForce, episodesThatSaw, intentsOn, openClaimsO
 import { saveClockAgreement } from './clock-agreement.ts';
 import type { Db } from './database.ts';
 import { markSent, reopen, resolve, settle, withdraw } from './intent-log.ts';
+import { keepLatency } from './kept-latency.ts';
 import { addNotification } from './outbox.ts';
 import { SqliteReader } from './reader.ts';
 import { rowOfClaim } from './rows.ts';
@@ -69,6 +70,7 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
       this.saveEpisodes(effects.episodes ?? []);
       this.saveClaims(effects.claims ?? []);
       if (effects.clocks) saveClockAgreement(this.db, effects.clocks);
+      if (effects.latency) keepLatency(this.db, effects.latency);
       for (const notification of effects.notifications ?? []) addNotification(this.db, notification);
       this.audits.append(effects.notes);
     });

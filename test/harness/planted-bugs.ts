@@ -234,7 +234,7 @@ export function sickSettings(settings: EngineSettings, bug: PlantedBug | undefin
         act: { ...settings.act, ceilings: unbound },
       };
     case 'quiet_period_is_skipped':
-      return { ...settings, act: { ...settings.act, quietMs: 0, rereadMs: 0 } };
+      return { ...settings, act: { ...settings.act, rereadMs: 0 } };
     case 'trust_is_ignored':
       return { ...settings, trust: { ...settings.trust, shrunkPercent: 100, unreadablePercent: 100 } };
     default:

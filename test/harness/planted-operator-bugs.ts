@@ -3,6 +3,7 @@
 import type { CheckpointFile } from '../../src/audit/checkpoint-file.ts';
 import type { Action } from '../../src/domain/action.ts';
 import type { CheckpointStore } from '../../src/domain/checkpoint.ts';
+import type { QuietTime } from '../../src/domain/quiet-period.ts';
 import type { ClockAgreement, SteadyTime } from '../../src/domain/steady-time.ts';
 import type { EngineStore } from '../../src/run/engine.ts';
 import { readClockAgreement } from '../../src/store/clock-agreement.ts';
@@ -55,6 +56,12 @@ export function hasty(action: Action, bug: keyof typeof UNDOABLE | 'unreadable_i
 export function sickTime(steady: SteadyTime, bug: PlantedBug | undefined): SteadyTime {
   if (bug !== 'quiet_period_by_wall_clock') return steady;
   return replaced(steady, { read: () => ({ ...steady.read(), sinceMs: Number.NEGATIVE_INFINITY }) });
+}
+
+/** Doubts are resolved at once. */
+export function sickQuiet(quiet: QuietTime, bug: PlantedBug | undefined): QuietTime {
+  if (bug !== 'quiet_period_is_skipped') return quiet;
+  return { ...quiet, read: () => ({ ...quiet.read(), ms: 0 }) };
 }
 
 /** Continues at once with a restored database. */

@@ -4,7 +4,9 @@
 import { AppError } from '../../src/domain/errors.ts';
 import type { Facts } from '../../src/domain/facts.ts';
 import type { Api, BundleFacts, EventQuery, Page, ServiceSpecFacts, WriteAnswer } from '../../src/domain/ports.ts';
+import type { Latency } from '../../src/domain/quiet-period.ts';
 import type { Source } from '../../src/domain/subjects.ts';
+import { LatencyMeter } from '../../src/management/client/latency.ts';
 import type { Dice } from './dice.ts';
 import {
   LATE_MAX_MS,
@@ -13,6 +15,7 @@ import {
   type Profile,
   type ReadFate,
   STALE_MAX_MS,
+  TIMEOUT_MS,
   type WriteFate,
 } from './profile.ts';
 import { bundleRecord, deviceRecord, eventRecord, serviceRecord, userRecord, verbOfSpec } from './records.ts';
@@ -45,6 +48,7 @@ export class SimPlatform implements Api {
   readonly requests: PlatformRequest[] = [];
   /** No nemesis comes any more. */
   isCalm = false;
+  private meter!: LatencyMeter;
 
   constructor(
     private readonly world: World,
@@ -52,7 +56,22 @@ export class SimPlatform implements Api {
     private readonly profile: Profile,
     private readonly dice: Dice,
     public witness: Witness,
-  ) {}
+  ) {
+    this.beginMeasuring();
+  }
+
+  /** What a process measured ends with it. */
+  beginMeasuring(): void {
+    this.meter = new LatencyMeter(this.clock, TIMEOUT_MS);
+  }
+
+  latency(): Latency {
+    return this.meter.latency();
+  }
+
+  unansweredMs(): number {
+    return this.meter.unansweredMs;
+  }
 
   async *pages(source: 'devices' | 'users'): AsyncIterable<Page> {
     const fate = this.listFate();
@@ -206,7 +225,9 @@ export class SimPlatform implements Api {
   }
 
   private takeTime(): void {
-    this.clock.pass(this.isCalm ? 1 : this.dice.whole(0, LATENCY_MAX_MS / 2));
+    const ms = this.isCalm ? 1 : this.dice.whole(0, LATENCY_MAX_MS / 2);
+    this.clock.pass(ms);
+    this.meter.add('read', ms);
   }
 }
 

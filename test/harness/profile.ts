@@ -71,6 +71,8 @@ export interface PeopleProfile {
 
 export const QUIET_MS = 15_000;
 export const REREAD_MS = 2_000;
+/** How long a request is waited for. What a timeout of it adds to the quiet period is less than that period. */
+export const TIMEOUT_MS = 2_000;
 /** A late effect comes within this, and a stale read is not older: together less than the quiet period. */
 export const LATE_MAX_MS = 7_000;
 export const STALE_MAX_MS = 5_000;

@@ -207,6 +207,7 @@ class Simulation {
       db,
       clock,
       api: platform,
+      beginMeasuring: () => platform.beginMeasuring(),
       ids: { next: () => this.nextId() },
       profile,
       checkpoints,
