@@ -22,7 +22,10 @@ export interface RunStore extends OpenStateReader, Pick<RecordReader, 'plans'>, 
   bind(address: string): Promise<void>;
   beginRun(run: Omit<Run, 'seq'>, notes: AuditNote[]): Promise<Run>;
   finishRun(run: Run, notes: AuditNote[]): Promise<void>;
-  /** Runs that a dead process left `running` become `aborted`; returns how many. */
+  /**
+   * Runs that a dead process left `running` become `aborted`; returns how many. Plans that it left `applying` become
+   * `interrupted`.
+   */
   abortStaleRuns(at: number): Promise<number>;
   commitRun(commit: RunCommit): Promise<void>;
   /**

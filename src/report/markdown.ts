@@ -9,7 +9,16 @@ import { type ActGroup, actGroups, type ReasonGroup, reasonGroups } from './grou
 import { rulesPart, sourcesPart, unknownPart } from './markdown-context.ts';
 import { code, md, mdTable } from './markdown-text.ts';
 import type { Report, RunDecision } from './report.ts';
-import { durationWords, headline, placeWords, reasonWords, summaryWords, waitsInPlan, wayOutWords } from './words.ts';
+import {
+  durationWords,
+  headline,
+  placeWords,
+  progressWords,
+  reasonWords,
+  summaryWords,
+  waitsInPlan,
+  wayOutWords,
+} from './words.ts';
 
 export interface MarkdownOptions {
   /** Rows of one table; a group shows a quarter as many examples. */
@@ -29,6 +38,7 @@ export function reportMarkdown(report: Report, options: MarkdownOptions = {}): s
     actsPart(report, 'done', options),
     actsPart(report, 'would', options),
     heldPart(report, options),
+    interruptedPart(report),
     actsPart(report, 'reported', options),
     skippedPart(report, rowsMax),
     unknownPart(report, rowsMax),
@@ -101,6 +111,12 @@ function heldGroupPart(report: Report, group: ReasonGroup, options: MarkdownOpti
     `Rule ${code(group.rule)}. Held because ${md(because)}. ${wayOutPart(report, first)}`,
     decisionTable(group.decisions, reasons.length > 1 ? [HELD_BECAUSE] : [], options),
   ].join('\n\n');
+}
+
+function interruptedPart({ plan }: Report): string {
+  const words = progressWords(plan);
+  if (words === undefined) return '';
+  return `## Interrupted plan\n\n${md(words)} To continue: \`trustward apply ${md(plan.id ?? '')}\`.`;
 }
 
 /** What an operator can do, with the commands for it. */

@@ -12,7 +12,16 @@ import { showHidden } from './hostile-text.ts';
 import type { Report, RunDecision } from './report.ts';
 import { paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
 import { rulesText, sourcesText, unknownText } from './text-context.ts';
-import { durationWords, headline, placeWords, reasonWords, summaryWords, waitsInPlan, wayOutWords } from './words.ts';
+import {
+  durationWords,
+  headline,
+  placeWords,
+  progressWords,
+  reasonWords,
+  summaryWords,
+  waitsInPlan,
+  wayOutWords,
+} from './words.ts';
 
 export interface TextOptions extends TerminalOptions {
   /** Rows of one table. */
@@ -32,6 +41,7 @@ export function reportText(report: Report, options: TextOptions = {}): string {
     actsText(report, 'done', options),
     actsText(report, 'would', options),
     heldText(report, options),
+    interruptedText(report, options),
     actsText(report, 'reported', options),
     skippedText(report, options),
     unknownText(report, options),
@@ -83,6 +93,16 @@ function heldGroupText(report: Report, group: ReasonGroup, options: TextOptions)
     paragraph(`Held because ${because}. ${wayOutWords(first, report)}`, options),
     ...commandLines(report, first),
     decisionTable(decisions, reasons.length > 1 ? [HELD_BECAUSE] : [], options),
+  ].join('\n');
+}
+
+function interruptedText({ plan }: Report, options: TextOptions): string {
+  const words = progressWords(plan);
+  if (words === undefined) return '';
+  return [
+    'INTERRUPTED PLAN',
+    paragraph(showHidden(words), options),
+    `  trustward apply ${showHidden(plan.id ?? '')}`,
   ].join('\n');
 }
 

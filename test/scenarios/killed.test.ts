@@ -69,7 +69,7 @@ async function auditOf(target: string): Promise<string[]> {
 const READ_BACK = '^/api/v1/devices\\?.*[Ss]erial[Nn]umber=KILL-2';
 const BAN = '^/api/v1/mdm/update_device\\?.*KILL-2';
 
-describe('a process that is killed around its call', () => {
+describe('a process that is killed around its call', { timeout: 120_000 }, () => {
   it('between intent and call: nothing was called, and the next run bans each device once', async () => {
     const reached = () => org.console.faults?.status().some((status) => status.fired > 0) ?? false;
     await killWhen({ kind: 'latency', match: { path: READ_BACK }, ms: 60_000 }, reached);
