@@ -19,7 +19,7 @@ export interface ActSettings {
   ceilings: CeilingSettings;
   /** Definite failures of one intent before it is parked. */
   attemptsMax: number;
-  /** Failed attempts in one run after which the run stops acting. */
+  /** Attempts without a success in one run, failed or doubtful, after which the run stops acting. */
   runFailuresMax: number;
   /** The time between the two reads that must agree before a retry. */
   rereadMs: number;
@@ -34,6 +34,7 @@ export interface RunCounts {
   /** The run that is counted; undefined for a release, which has its own count. */
   run: string | undefined;
   attempts: Map<ActionName, number>;
+  /** Failed and doubtful ones. */
   failures: number;
 }
 
