@@ -14,8 +14,8 @@ import {
   type ListFate,
   type Profile,
   type ReadFate,
+  SLOW_EFFECT_MS,
   STALE_MAX_MS,
-  TIMEOUT_MS,
   type WriteFate,
 } from './profile.ts';
 import { bundleRecord, deviceRecord, eventRecord, serviceRecord, userRecord, verbOfSpec } from './records.ts';
@@ -62,7 +62,7 @@ export class SimPlatform implements Api {
 
   /** What a process measured ends with it. */
   beginMeasuring(): void {
-    this.meter = new LatencyMeter(this.clock, TIMEOUT_MS);
+    this.meter = new LatencyMeter(this.clock, this.profile.timeoutMs);
   }
 
   latency(): Latency {
@@ -192,9 +192,18 @@ export class SimPlatform implements Api {
     if (fate === 'late' || fate === 'lying_late') {
       this.clock.after(this.dice.whole(1, LATE_MAX_MS), () => this.world.take(verb, target, number));
     }
+    if (fate === 'slow') this.takeTooLong(() => this.world.take(verb, target, number));
     this.takeTime();
     if (answer.kind === 'doubtful') this.jumpSoon();
     return answer;
+  }
+
+  /** The effect comes after the client has stopped waiting, perhaps even after the quiet period. */
+  private takeTooLong(happen: () => void): void {
+    const [from, to] = SLOW_EFFECT_MS[this.dice.chance(0.6) ? 'within' : 'beyond'];
+    this.clock.after(this.dice.whole(from, to), happen);
+    this.clock.pass(this.profile.timeoutMs);
+    this.meter.addUnanswered('write');
   }
 
   /** Nobody set the clock right at a worse moment than in a quiet period. */
@@ -250,6 +259,7 @@ const ANSWERS: { readonly [fate in WriteFate]: WriteAnswer } = {
   lost_request: doubtful('the connection was reset'),
   lost_reply: doubtful('the connection was reset'),
   late: doubtful('no answer in time'),
+  slow: doubtful('no answer in time'),
   error_before: doubtful('500 Internal Server Error', 500),
   error_after: doubtful('500 Internal Server Error', 500),
   limited: failed('429 Too Many Requests', 429),

@@ -13,14 +13,13 @@ import { activate } from '../../src/rule-set/rule-holder.ts';
 import type { ActiveRules, Engine } from '../../src/run/engine.ts';
 import { saveClockAgreement } from '../../src/store/clock-agreement.ts';
 import type { Db } from '../../src/store/database.ts';
-import { readKeptLatency } from '../../src/store/kept-latency.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { quietTime } from '../../src/system/quiet-time.ts';
 import { steadyTime } from '../../src/system/steady-time.ts';
 import { type Life, mortal } from '../support/crash.ts';
 import { type SimCheckpointFile, seal } from './checkpoints.ts';
 import { type PlantedBug, sickActions, sickApi, sickRules, sickSettings, sickStore } from './planted-bugs.ts';
-import { keptClocks, sickFile, sickQuiet, sickRestore, sickTime } from './planted-operator-bugs.ts';
+import { keptClocks, keptLatency, sickFile, sickQuiet, sickRestore, sickTime } from './planted-operator-bugs.ts';
 import { type Profile, QUIET_MS, REREAD_MS } from './profile.ts';
 import type { SimClock } from './sim-clock.ts';
 
@@ -66,7 +65,7 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
     ...(checkpointer && { checkpointer }),
     clock: mortal(clock, life),
     steady,
-    quiet: sickQuiet(quietTime(QUIET_MS, around.api, steady, readKeptLatency(db)), bug),
+    quiet: sickQuiet(quietTime(QUIET_MS, around.api, steady, keptLatency(db, bug)), bug),
     ids: around.ids,
     log: silent,
     actions: sickActions(ACTIONS, bug),

@@ -20,7 +20,7 @@ const SWEPT = [
 const WITHOUT: { readonly [kind: string]: Without | undefined } = {
   alone: 'people',
   refused: 'tending',
-  tended: undefined,
+  tended: 'slowness',
 };
 const chosen = process.env.SIM_SEED === undefined ? undefined : Number(process.env.SIM_SEED);
 

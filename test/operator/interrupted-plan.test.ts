@@ -21,24 +21,30 @@ async function approvedPlan(): Promise<Plan> {
 /** Applies it in a process that ends at this step, and starts the next one. Returns whether it ended. */
 async function applyUntil(plan: Plan, step: number): Promise<boolean> {
   const life = new Life(step);
+  await applyIn(life, plan);
+  return life.ended;
+}
+
+async function applyIn(life: Life, plan: Plan): Promise<void> {
   const engine = { ...on.engine, store: mortal(on.engine.store, life), api: mortal(on.engine.api, life) };
   await applyPlan(engine, plan.id, 'ana').catch((error) => {
     if (!(error instanceof Crash)) throw error;
   });
   on.restart();
   await on.store.abortStaleRuns(on.clock.nowMs());
-  return life.ended;
 }
 
-/** Applies it in a process that ends once so many calls were made. */
-async function interruptedAfter(calls: number): Promise<Plan> {
-  for (let step = 1; ; step += 1) {
-    const plan = await approvedPlan();
-    await applyUntil(plan, step);
-    const now = (await on.store.plan(plan.id)) as Plan;
-    if (now.status === 'interrupted' && on.platform.sent.length === calls) return now;
-    on.close();
-  }
+/** Applies it in a process that ends in the middle of this call, which has its effect. */
+async function interruptedAt(call: number): Promise<Plan> {
+  const plan = await approvedPlan();
+  const life = new Life(undefined);
+  on.platform.onWrite = () => {
+    life.ended = on.platform.sent.length + 1 === call;
+  };
+  await applyIn(life, plan);
+  on.platform.onWrite = () => {};
+  expect(await statusOf(plan)).toBe('interrupted');
+  return plan;
 }
 
 const statusOf = async ({ id }: Plan) => (await on.store.plan(id))?.status;
@@ -49,7 +55,9 @@ const shown = async ({ id }: Plan) => {
 };
 
 describe('an approved plan whose applying is killed', () => {
-  it('at any await is interrupted, and applied again does the rest of it, and nothing twice', async () => {
+  it('at any await is interrupted, and applied again does the rest of it, and nothing twice', {
+    timeout: 120_000,
+  }, async () => {
     const seen = new Set<string | undefined>();
     for (let step = 1; ; step += 1) {
       const plan = await approvedPlan();
@@ -82,7 +90,7 @@ describe('an approved plan whose applying is killed', () => {
   });
 
   it('shows what was done, what is in doubt and what was not begun, in JSON, in text and in Markdown', async () => {
-    const plan = await interruptedAfter(2);
+    const plan = await interruptedAt(2);
     expect(await shown(plan)).toEqual({
       outcomes: { succeeded: 1, unknown: 1 },
       notBegun: [{ action: 'ban_device', target: 'S-d3' }],
@@ -102,7 +110,7 @@ describe('an approved plan whose applying is killed', () => {
   });
 
   it('is continued by nothing else: no run does the rest of it, which waits in a new plan', async () => {
-    const plan = await interruptedAfter(1);
+    const plan = await interruptedAt(1);
     on.clock.pass(QUIET_MS);
     const { plan: next } = await on.run();
     await on.run();
@@ -112,7 +120,7 @@ describe('an approved plan whose applying is killed', () => {
   });
 
   it('does no more of it than what still holds', async () => {
-    const plan = await interruptedAfter(1);
+    const plan = await interruptedAt(1);
     on.platform.compromised('d2', 'UNSURE');
     const { intents } = await on.apply(plan);
     expect(intents.map(({ target, status }) => [target, status])).toEqual([
@@ -124,7 +132,7 @@ describe('an approved plan whose applying is killed', () => {
   });
 
   it('is refused after its time', async () => {
-    const plan = await interruptedAfter(1);
+    const plan = await interruptedAt(1);
     on.clock.pass(DAY_MS);
     await expect(on.apply(plan)).rejects.toMatchObject({
       code: 'conflict',
@@ -134,7 +142,7 @@ describe('an approved plan whose applying is killed', () => {
   });
 
   it('in the middle of another apply is continued again', async () => {
-    const plan = await interruptedAfter(1);
+    const plan = await interruptedAt(1);
     for (let step = 1; (await statusOf(plan)) === 'interrupted'; step += 3) await applyUntil(plan, step);
     for (const serial of ['S-d2', 'S-d3'])
       expect(on.platform.sent.filter((sent) => sent.endsWith(serial)).length).toBeLessThanOrEqual(1);
