@@ -89,12 +89,12 @@ async function run(
   checkNothingUnderWay(asking);
 }
 
-/** A person answers the newest plan that waits; an approved one is applied at once, as the daemon does. */
+/** A person answers the newest plan that waits, or continues an interrupted one; an approved one is applied at once, as the daemon does. */
 async function answer(asking: Asking, engine: Engine, word: 'approve' | 'reject'): Promise<void> {
-  const plan = await newestPlan(engine, ['pending', 'approved']);
+  const plan = await newestPlan(engine, ['pending', 'approved', 'interrupted']);
   if (!plan || engine.daemonMode !== 'enforce') return;
   const decided = plan.status === 'pending' ? await answerPlan(engine, plan.id, word, 'a person', undefined) : plan;
-  if (decided.status !== 'approved') return;
+  if (decided.status === 'rejected' || word === 'reject') return;
   asking.checker.approvedPlans.add(plan.id);
   begin(asking, engine, 'apply', 'enforce');
   await applyPlan(engine, plan.id, 'a person');
