@@ -1,6 +1,6 @@
 // domain: the intended actions of a run, sealed by a digest. Approved exactly; applied exactly or in part.
 import type { ActionName } from './action.ts';
-import { type Intent, type IntentDraft, isUnresolved } from './intent.ts';
+import type { Intent, IntentDraft } from './intent.ts';
 import type { Mode } from './mode.ts';
 
 /** interrupted: applying it ended before its end. Only applying it again, in its time, continues it. */
@@ -85,7 +85,7 @@ function begunFor({ decidedAt = 0 }: Plan, planned: PlannedIntent, live: readonl
       intent.action === planned.action &&
       intent.target === planned.target &&
       intent.status !== 'planned' &&
-      ((intent.sentAt ?? intent.settledAt ?? 0) >= decidedAt || isUnresolved(intent)) &&
+      (intent.outcome !== 'failed' || (intent.sentAt ?? 0) >= decidedAt) &&
       intent.basis.some(({ episodeId }) => episodes.has(episodeId)),
   );
 }
