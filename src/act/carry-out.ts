@@ -58,7 +58,7 @@ export async function sendAndSettle(
   doubtRetry = false,
 ): Promise<void> {
   const answer = await send(context, action, intent, fresh, doubtRetry);
-  if (answer.kind === 'failed') context.counts.failures += 1;
+  if (answer.kind !== 'done') context.counts.failures += 1;
   await settle(context, action, intent, answer, fresh);
   if (answer.kind === 'failed' && answer.status === 401) throw new AppError('api_refused', answer.text);
 }
@@ -83,6 +83,7 @@ async function send(
     intentId: id,
     run: context.counts.run,
     clocks: context.steady.agreement(),
+    latency: context.quiet.unanswered(),
     notes: [
       {
         kind: 'intent.sent',

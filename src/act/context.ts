@@ -8,6 +8,7 @@ import type { Facts } from '../domain/facts.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { Mode } from '../domain/mode.ts';
 import type { Api, Clock, Ids, Log } from '../domain/ports.ts';
+import type { QuietTime } from '../domain/quiet-period.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { RunStore } from '../domain/run-store.ts';
 import type { SteadyTime } from '../domain/steady-time.ts';
@@ -18,10 +19,8 @@ export interface ActSettings {
   ceilings: CeilingSettings;
   /** Definite failures of one intent before it is parked. */
   attemptsMax: number;
-  /** Failed attempts in one run after which the run stops acting. */
+  /** Attempts without a success in one run, failed or doubtful, after which the run stops acting. */
   runFailuresMax: number;
-  /** How long after a doubtful attempt its effect may still appear, or reads may be stale. Longer than the request timeout. */
-  quietMs: number;
   /** The time between the two reads that must agree before a retry. */
   rereadMs: number;
 }
@@ -35,6 +34,7 @@ export interface RunCounts {
   /** The run that is counted; undefined for a release, which has its own count. */
   run: string | undefined;
   attempts: Map<ActionName, number>;
+  /** Failed and doubtful ones. */
   failures: number;
 }
 
@@ -54,6 +54,8 @@ export interface ActContext {
   store: ActStore;
   clock: Clock;
   steady: SteadyTime;
+  /** How long after a doubtful attempt its effect may still appear, or reads may be stale. */
+  quiet: QuietTime;
   ids: Ids;
   log: Log;
   actions: ReadonlyMap<ActionName, Action>;

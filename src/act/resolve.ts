@@ -54,11 +54,8 @@ export async function resolveDoubts(context: ActContext): Promise<void> {
 async function quietDoubts(context: ActContext): Promise<Intent[]> {
   if (context.signal.aborted) return [];
   const doubts = await context.store.intentsIn('unknown');
-  return doubts.filter((intent) => isQuietOver(context, intent));
-}
-
-function isQuietOver(context: ActContext, intent: Intent): boolean {
-  return waitedMs(context, intent) >= context.settings.quietMs;
+  const { ms: quietMs } = context.quiet.read();
+  return doubts.filter((intent) => waitedMs(context, intent) >= quietMs);
 }
 
 /** A lower bound: after a jump of the wall clock the quiet period starts again. */
@@ -134,13 +131,14 @@ const WAITS_MAX = 4;
 export async function settleDoubtsOnce(context: ActContext): Promise<void> {
   const doubts = await context.store.intentsIn('unknown');
   if (doubts.length === 0) return;
-  const { clock, log, signal, settings } = context;
-  const leftMs = () => settings.quietMs - Math.min(...doubts.map((intent) => waitedMs(context, intent)));
+  const { clock, log, signal } = context;
+  const { ms: quietMs } = context.quiet.read();
+  const leftMs = () => quietMs - Math.min(...doubts.map((intent) => waitedMs(context, intent)));
   let waitMs = leftMs();
   log.info({ doubts: doubts.length, waitMs }, 'waiting for the quiet period, to read back what is in doubt');
   // A timer may fire early, and a jump starts the period again. A clock that keeps jumping is not waited for.
   for (let waits = 0; waitMs > 0 && waits < WAITS_MAX; waits += 1) {
-    await clock.sleep(Math.min(Math.ceil(waitMs), settings.quietMs), signal);
+    await clock.sleep(Math.min(Math.ceil(waitMs), quietMs), signal);
     waitMs = leftMs();
   }
   await resolveDoubts(context);

@@ -87,6 +87,7 @@ export async function record(
     outcome,
     note,
     clocks: context.steady.agreement(),
+    latency: context.quiet.latency(),
     claims,
     episodes,
     notifications: done ? notificationsOf(context, action, intent) : [],

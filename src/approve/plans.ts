@@ -116,9 +116,10 @@ function whyNotAudited(plan: Plan, kind: string, audited: string | undefined): s
   return audited === plan.digest ? undefined : `the audit's entry \`${kind}\` has another digest for it`;
 }
 
-/** Expiry denies. Errors: AppError `conflict` for an expired plan, approved or not. */
+/** Expiry denies. Errors: AppError `conflict` for an expired plan, approved or not, or interrupted. */
 export function demandInTime(plan: Plan, nowMs: number): void {
-  if (statusAt(plan, nowMs) !== 'expired') return;
+  const isOver = plan.status === 'interrupted' && plan.expiresAt <= nowMs;
+  if (statusAt(plan, nowMs) !== 'expired' && !isOver) return;
   const ttl = formatDuration(plan.expiresAt - plan.createdAt);
   throw new AppError(
     'conflict',

@@ -15,6 +15,7 @@ import { startConsole } from '../console/console.ts';
 import type { TokenStore } from '../domain/endpoint-token.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { Api, Clock, Log } from '../domain/ports.ts';
+import { NO_CALLS, type QuietPeriod } from '../domain/quiet-period.ts';
 import { isLasting } from '../domain/store-fault.ts';
 import type { ExplainDeps } from '../explain/explain-subject.ts';
 import { ManagementClient } from '../management/client.ts';
@@ -32,6 +33,7 @@ import { bootId, systemClock } from '../system/clock.ts';
 import { Ending } from '../system/ending.ts';
 import { systemIds, systemRandom } from '../system/ids.ts';
 import { systemLog } from '../system/log.ts';
+import { quietTime } from '../system/quiet-time.ts';
 import { steadyTime } from '../system/steady-time.ts';
 import { composeNotifications, type Notifications } from './notifications.ts';
 import { Closing, loadParts } from './parts.ts';
@@ -94,6 +96,7 @@ export async function composeEngine(
       store,
       checkpointer,
       steady,
+      quiet: quietTime(config.timing.quietMs, api, steady, await store.keptLatency()),
       // A restored database has lost what was done since, a damaged one may hold what never happened, and a replaced one keeps
       // nothing: nothing is changed until an operator has checked.
       get daemonMode() {
@@ -107,8 +110,19 @@ export async function composeEngine(
     };
     await store.abortStaleRuns(clock.nowMs());
     const explaining = (): ExplainDeps => {
-      const { ids, actions, settings, daemonMode } = engine;
-      return { api, reader: store, clock, ids, actions, rules: rules.all(), isWhatIf: false, daemonMode, settings };
+      const { ids, actions, quiet, settings, daemonMode } = engine;
+      return {
+        api,
+        reader: store,
+        clock,
+        ids,
+        actions,
+        quiet,
+        rules: rules.all(),
+        isWhatIf: false,
+        daemonMode,
+        settings,
+      };
     };
     const verify = () => verifyAudit(auditSourcesOf(config.db, store, clock));
     return {
@@ -135,6 +149,18 @@ export async function composeEngine(
 
 export function composeReader(databaseFile: string): SqliteReader {
   return new SqliteReader(openReadOnly(databaseFile), systemClock);
+}
+
+/** As the last process left it, for a look without one. Errors: AppError `not_found` without a database, `store_failed`. */
+export async function composeQuietPeriod({ db, timing }: Config): Promise<QuietPeriod> {
+  const reader = composeReader(db);
+  try {
+    const steady = steadyTime(systemClock, bootId(), await reader.clockAgreement());
+    const idle = { latency: () => NO_CALLS, unansweredMs: () => 0 };
+    return quietTime(timing.quietMs, idle, steady, await reader.keptLatency()).read();
+  } finally {
+    await reader.close();
+  }
 }
 
 /** Verifies the record of a database, also while a daemon writes to it. Errors: AppError `not_found`, `store_failed`. */

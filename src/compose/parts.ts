@@ -56,10 +56,11 @@ function settingsOf(config: Config): EngineSettings {
   const { timing, ceilings, attemptsMax, runFailuresMax, serialDevicesMax } = config;
   const { quietMs, goneAfterMs, planTtlMs, keepRunsMs, eventOverlapMs, clockSkewMs } = timing;
   return {
-    decide: { ceilings, goneAfterMs, quietMs, serialDevicesMax, placeholderSerials: PLACEHOLDER_SERIALS },
-    act: { ceilings, attemptsMax, runFailuresMax, quietMs, rereadMs: Math.min(2_000, quietMs) },
+    decide: { ceilings, goneAfterMs, serialDevicesMax, placeholderSerials: PLACEHOLDER_SERIALS },
+    act: { ceilings, attemptsMax, runFailuresMax, rereadMs: Math.min(2_000, quietMs) },
     trust: { ...config.trust, skewMs: clockSkewMs },
     events: { ...EVENT_PULL_DEFAULT, overlapMs: eventOverlapMs },
+    quietMs,
     planTtlMs,
     keepRunsMs,
     exemptions: { warnMs: timing.exemptionWarnMs, unusedMs: timing.exemptionUnusedMs },

@@ -8,6 +8,7 @@ import type { WhatIfEngine } from '../run/what-if.ts';
 import { boundElsewhere } from '../store/sqlite-store.ts';
 import { takeWriterLock } from '../store/writer-lock.ts';
 import { bootId } from '../system/clock.ts';
+import { quietTime } from '../system/quiet-time.ts';
 import { steadyTime } from '../system/steady-time.ts';
 import { bindingOf, composeReader, connect } from './compose.ts';
 import { Closing, loadParts } from './parts.ts';
@@ -43,11 +44,13 @@ export async function composeWhatIf(config: Config, chosen: readonly string[] = 
     const stopping = new AbortController();
     const { api, end } = await connect(config, clock, log, stopping.signal);
     closing.add(end);
+    const steady = steadyTime(clock, bootId(), await reader.clockAgreement());
     const engine: WhatIfEngine = {
       ...common,
       api,
       reader,
-      steady: steadyTime(clock, bootId(), await reader.clockAgreement()),
+      steady,
+      quiet: quietTime(config.timing.quietMs, api, steady, await reader.keptLatency()),
       // The cap of a run over a database that has lost what was done since.
       daemonMode: isRestored ? 'dry-run' : (config.modeCap ?? 'enforce'),
       signal: stopping.signal,

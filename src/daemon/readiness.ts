@@ -5,6 +5,7 @@ import { WAY_ON } from '../audit/belonging.ts';
 import type { Composition } from '../compose/compose.ts';
 import { clip } from '../domain/clip.ts';
 import { lineOf } from '../domain/errors.ts';
+import { describeQuietPeriod, QUIET_PERIOD } from '../domain/quiet-period.ts';
 import { isLasting } from '../domain/store-fault.ts';
 import { isoTime } from '../domain/time-text.ts';
 import type { HttpDeps, ReadyCheck } from '../http/index.ts';
@@ -30,6 +31,7 @@ export async function readiness(
     scheduleCheck(counters),
     ...auditChecks(engine),
     ...(await stopChecks(engine.store)),
+    { name: QUIET_PERIOD, ok: true, text: describeQuietPeriod(engine.quiet.read()) },
     { name: 'mode', ok: true, text: `${engine.daemonMode}${engine.demo ? ', DEMO: the embedded console' : ''}` },
   ];
 }

@@ -23,8 +23,6 @@ export interface DecideSettings {
   ceilings: CeilingSettings;
   /** A subject gone from trusted snapshots for this long closes its episodes as `gone`. */
   goneAfterMs: number;
-  /** After an attempt, reads may be stale for this long: no reversal is concluded from them. */
-  quietMs: number;
   /** A serial number with more devices than this is held. */
   serialDevicesMax: number;
   /** Serial numbers that name no device, compared without case. */
@@ -37,6 +35,8 @@ export interface DecideInput {
   nowMs: number;
   /** When this run began to read. */
   steady: SteadyReading;
+  /** The quiet period: after an attempt, reads may be stale for this long, and no reversal is concluded from them. */
+  quietMs: number;
   /** Rules judged in this run. */
   judged: readonly Rule[];
   /** Rules of this run that could not be judged because a source they need was unreadable. */

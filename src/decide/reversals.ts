@@ -50,6 +50,6 @@ function stateOf(
 }
 
 /** Whether what this run read may be older than what was recorded at that time. */
-export function mayBeStale(atMs: number | undefined, { steady, settings }: DecideInput): boolean {
-  return atMs !== undefined && elapsedMs(steady, atMs) < settings.quietMs;
+export function mayBeStale(atMs: number | undefined, { steady, quietMs }: DecideInput): boolean {
+  return atMs !== undefined && elapsedMs(steady, atMs) < quietMs;
 }

@@ -26,7 +26,7 @@ export function targetFacts(proposal: Proposal, claims: Claims, input: DecideInp
     claims: undo ? [] : claims.factsOn(aimOf(proposal)),
     doubt: doubt === intent ? undefined : doubt,
     // This holds even if its own intent failed: then another rule's intent did it, and this episode claims that.
-    justDoneMs: isUnsettled && !(intent && isDone(intent)) ? input.settings.quietMs : undefined,
+    justDoneMs: isUnsettled && !(intent && isDone(intent)) ? input.quietMs : undefined,
     exemption,
     // A rule on trial is not stopped: it begins nothing.
     stop: isLive(ownMode) ? input.openState.stop : undefined,

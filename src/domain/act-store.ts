@@ -9,6 +9,7 @@ import type { Episode } from './episode.ts';
 import type { Intent, SettledAs } from './intent.ts';
 import type { Notification } from './notification.ts';
 import type { Stop } from './operator.ts';
+import type { KeptLatency } from './quiet-period.ts';
 import type { ClockAgreement } from './steady-time.ts';
 
 /** The effects of a transition, in the same transaction. */
@@ -19,11 +20,13 @@ export interface TransitionEffects {
   notifications?: Notification[];
   /** Clock state when these timestamps were taken. */
   clocks?: ClockAgreement;
+  /** Of the API, for the quiet period of the next process. */
+  latency?: KeptLatency;
   notes: AuditNote[];
 }
 
 /** A request is about to be made. */
-export interface SentIntent extends Pick<TransitionEffects, 'clocks' | 'notes'> {
+export interface SentIntent extends Pick<TransitionEffects, 'clocks' | 'latency' | 'notes'> {
   intentId: string;
   /** The run that counts it; undefined for a release, which has its own count. */
   run: string | undefined;

@@ -22,6 +22,7 @@ export type AuditKind =
   | 'plan.expired'
   | 'plan.applying'
   | 'plan.applied'
+  | 'plan.interrupted'
   | 'intent.planned'
   | 'intent.dry'
   | 'intent.sent'

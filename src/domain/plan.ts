@@ -1,8 +1,18 @@
 // domain: the intended actions of a run, sealed by a digest. Approved exactly; applied exactly or in part.
-import type { IntentDraft } from './intent.ts';
+import type { ActionName } from './action.ts';
+import type { Intent, IntentDraft } from './intent.ts';
 import type { Mode } from './mode.ts';
 
-export type PlanStatus = 'pending' | 'approved' | 'applying' | 'applied' | 'rejected' | 'superseded' | 'expired';
+/** interrupted: applying it ended before its end. Only applying it again, in its time, continues it. */
+export type PlanStatus =
+  | 'pending'
+  | 'approved'
+  | 'applying'
+  | 'applied'
+  | 'interrupted'
+  | 'rejected'
+  | 'superseded'
+  | 'expired';
 
 /** One intent in a plan, with why it waits (or that it acts by itself in `enforce`). */
 export interface PlannedIntent extends IntentDraft {
@@ -36,4 +46,46 @@ export interface Plan {
   decidedAt: number | undefined;
   decidedBy: string | undefined;
   decidedReason: string | undefined;
+}
+
+/** How far applying a plan came. */
+export interface PlanProgress {
+  /** Of the intents that were begun, by outcome; one without an outcome is in doubt (`unknown`). */
+  outcomes: { [outcome: string]: number };
+  notBegun: { action: ActionName; target: string }[];
+}
+
+/** `live`: the live intents of the plan's episodes. One that failed before the approval and was not tried again is not begun. */
+export function progressOf(plan: Plan, live: readonly Intent[]): PlanProgress {
+  const progress: PlanProgress = { outcomes: {}, notBegun: [] };
+  for (const planned of plan.intents) {
+    const begun = begunFor(plan, planned, live);
+    if (!begun) progress.notBegun.push({ action: planned.action, target: planned.target });
+    else {
+      const outcome = begun.outcome ?? 'unknown';
+      progress.outcomes[outcome] = (progress.outcomes[outcome] ?? 0) + 1;
+    }
+  }
+  return progress;
+}
+
+/** What applying it again may still do: less, if the checks refuse some of it. */
+export function restOf(plan: Plan, live: readonly Intent[]): PlannedIntent[] {
+  return plan.intents.filter((planned) => begunFor(plan, planned, live) === undefined);
+}
+
+export function episodesOf({ intents }: Pick<Plan, 'intents'>): string[] {
+  return [...new Set(intents.flatMap(({ basis }) => basis.map(({ episodeId }) => episodeId)))];
+}
+
+function begunFor({ decidedAt = 0 }: Plan, planned: PlannedIntent, live: readonly Intent[]): Intent | undefined {
+  const episodes = new Set(planned.basis.map(({ episodeId }) => episodeId));
+  return live.find(
+    (intent) =>
+      intent.action === planned.action &&
+      intent.target === planned.target &&
+      intent.status !== 'planned' &&
+      (intent.outcome !== 'failed' || (intent.sentAt ?? 0) >= decidedAt) &&
+      intent.basis.some(({ episodeId }) => episodes.has(episodeId)),
+  );
 }

@@ -1,5 +1,6 @@
 // domain: the ports. Stages reach the world only through these; compose.ts provides them.
 import type { Facts } from './facts.ts';
+import type { Latency } from './quiet-period.ts';
 
 /** The only source of time. `monotonicMs` counts from the machine's start and never jumps: for timeouts and durations. */
 export interface Clock {
@@ -87,6 +88,10 @@ export interface Api {
   countEvents(query: EventQuery): Promise<number>;
   /** Server time (its `Date` header, whole seconds) minus ours, ms, from the last answer; undefined before one. */
   skewMs(): number | undefined;
+  /** Of its calls in the last hour, as far as this process made them. */
+  latency(): Latency;
+  /** What a call without an answer counts as in `latency`, ms. */
+  unansweredMs(): number;
   updateDevices(serialNumber: string, devices: Facts[]): Promise<WriteAnswer>;
   deleteDevice(serialNumber: string, email?: string): Promise<WriteAnswer>;
   enableService(serviceId: string): Promise<WriteAnswer>;

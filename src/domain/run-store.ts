@@ -3,6 +3,7 @@
 import type { IntentTransitions } from './act-store.ts';
 import type { ActionName } from './action.ts';
 import type { AuditNote } from './audit-entry.ts';
+import type { KeptLatency } from './quiet-period.ts';
 import type { RecordReader } from './record-reader.ts';
 import type { Run } from './run.ts';
 import type { ClockAgreement } from './steady-time.ts';
@@ -12,6 +13,8 @@ export interface OpenStateReader {
   openState(nowMs: number): Promise<OpenState>;
   /** Clock state when the stored timestamps were taken; undefined before the first. */
   clockAgreement(): Promise<ClockAgreement | undefined>;
+  /** The latency of the API at the last attempt or outcome; undefined before the first. */
+  keptLatency(): Promise<KeptLatency | undefined>;
 }
 
 export interface RunStore extends OpenStateReader, Pick<RecordReader, 'plans'>, Pick<IntentTransitions, 'reopen'> {
@@ -19,7 +22,10 @@ export interface RunStore extends OpenStateReader, Pick<RecordReader, 'plans'>, 
   bind(address: string): Promise<void>;
   beginRun(run: Omit<Run, 'seq'>, notes: AuditNote[]): Promise<Run>;
   finishRun(run: Run, notes: AuditNote[]): Promise<void>;
-  /** Runs that a dead process left `running` become `aborted`; returns how many. */
+  /**
+   * Runs that a dead process left `running` become `aborted`; returns how many. Plans that it left `applying` become
+   * `interrupted`.
+   */
   abortStaleRuns(at: number): Promise<number>;
   commitRun(commit: RunCommit): Promise<void>;
   /**

@@ -28,7 +28,7 @@ import {
 import { checksOfARun } from './not-asked.ts';
 import { boundedLookups, fleetOf, readEvents, readJoins, readSubject, readTouched } from './read-subject.ts';
 
-export interface ExplainDeps extends Pick<Engine, 'api' | 'clock' | 'ids' | 'actions' | 'daemonMode'> {
+export interface ExplainDeps extends Pick<Engine, 'api' | 'clock' | 'ids' | 'actions' | 'daemonMode' | 'quiet'> {
   reader: LastRunsReader & OpenStateReader & Pick<PullReader, 'coverage' | 'events'>;
   rules: readonly LoadedRule[];
   /** These are not the active rules. */
@@ -99,7 +99,7 @@ export async function explainSubject(deps: ExplainDeps, ruleId: string, id: stri
 
 /** The same pure pipeline as a run. None of the stored decisions is reconciled, so that every proposal is answered. */
 async function decideNow(
-  { api, reader, actions, rules, daemonMode, ids, settings }: ExplainDeps,
+  { api, reader, actions, rules, daemonMode, ids, quiet, settings }: ExplainDeps,
   { rule, subjectId, events, nowMs, isWhatIf }: Asked,
   { record, judgement, sources }: { record: Facts; judgement: Judgement; sources: LastRuns['sources'] },
 ): Promise<Pick<ExplainedSubject, 'decisions' | 'claims'>> {
@@ -116,6 +116,7 @@ async function decideNow(
     nowMs,
     // No steady clock has measured it: the wall clock is enough to explain.
     steady: { nowMs, sinceMs: Number.NEGATIVE_INFINITY, forMs: 0, jumpedMs: nowMs, setBackMs },
+    quietMs: quiet.read().ms,
     judged: rule.mode === 'off' || isUnjudged ? [] : [rule],
     unjudged: isUnjudged ? [rule] : [],
     activeRules: new Set(rules.filter(({ mode }) => mode !== 'off').map((one) => one.id)),

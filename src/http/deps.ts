@@ -55,7 +55,8 @@ export interface Views {
   report(reader: ReportReader, run: RunRecord, format: ReportFormat): AsyncIterable<string>;
   run(run: RunRecord): object;
   decision(decision: StoredDecision): object;
-  plan(plan: Plan): object;
+  /** `live`: the live intents of an interrupted plan’s episodes. */
+  plan(plan: Plan, live?: readonly Intent[]): object;
   intent(intent: Intent): object;
   claim(claim: Claim): object;
   auditEntry(entry: AuditEntry): object;

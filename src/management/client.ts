@@ -5,6 +5,7 @@
 import { AppError } from '../domain/errors.ts';
 import { type Facts, isFacts } from '../domain/facts.ts';
 import type { Api, EventQuery, Page, WriteAnswer } from '../domain/ports.ts';
+import type { Latency } from '../domain/quiet-period.ts';
 import { BundleCalls } from './client/bundle-calls.ts';
 import { Caller, ifServed, type Written } from './client/caller.ts';
 import { notAmong, serialsOf, unfiltered } from './client/lookup.ts';
@@ -56,6 +57,14 @@ export class ManagementClient extends BundleCalls implements Api {
 
   skewMs(): number | undefined {
     return this.#caller.skewMs();
+  }
+
+  latency(): Latency {
+    return this.#caller.latency.latency();
+  }
+
+  unansweredMs(): number {
+    return this.#caller.latency.unansweredMs;
   }
 
   close(): Promise<void> {

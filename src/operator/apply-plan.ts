@@ -1,14 +1,15 @@
-// operator: applies an approved plan: exactly its intents or fewer. Capped by the rules' and the daemon's modes, not by the mode of
+// operator: applies an approved plan: exactly its intents or fewer; an interrupted one, the rest of them. Capped by the rules' and the daemon's modes, not by the mode of
 // the run that made it. A target whose record fields drifted is refused by field, and the other intents go on.
 import { carryOut } from '../act/carry-out.ts';
-import { noSuchAction } from '../act/context.ts';
+import { type ActContext, noSuchAction } from '../act/context.ts';
 import { isOpen, openAgain, openIntent, reopened } from '../act/gate.ts';
+import { resolveLeftovers } from '../act/resolve.ts';
 import { demandAudited, demandInTime } from '../approve/plans.ts';
 import type { Ask } from '../domain/check.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
-import type { Plan, PlannedIntent } from '../domain/plan.ts';
+import { episodesOf, type Plan, type PlannedIntent, restOf } from '../domain/plan.ts';
 import { actContext, type Engine, rulesOfRun } from '../run/engine.ts';
 import { type FactsOfPlanned, planFacts } from './plan-facts.ts';
 
@@ -19,28 +20,42 @@ export interface Applied {
   refused: { action: string; target: string; reason: string }[];
 }
 
-/** Errors: AppError `not_found`, `conflict` when the plan is not approved, is too old, or nothing may be done. Single use. */
+/** Errors: AppError `not_found`, `conflict` when the plan is not approved, is too old, or nothing may be done. Single use, unless interrupted. */
 export async function applyPlan(engine: Engine, planId: string, by: string): Promise<Applied> {
   const plan = await applicablePlan(engine, planId);
   const run = await engine.store.run(plan.runId);
   if (!run) throw new AppError('not_found', `the run of plan ${plan.id} is not in this database`);
   const context = await actContext(engine, run, await rulesOfRun(engine, { rules: undefined }), engine.daemonMode);
-  const opened = openIntents(engine, plan, context.ask, await planFacts(engine, plan.intents));
+  const rest = await restToApply(engine, context, plan);
+  const opened = openIntents(engine, plan, rest, context.ask, await planFacts(engine, rest));
   const applying: Plan = { ...plan, status: 'applying' };
   const ids = [...opened.fresh, ...opened.again].map(({ id }) => id);
   await engine.store.changePlan(applying, opened.fresh, [
     { kind: 'plan.applying', body: { plan: plan.id, digest: plan.digest, by, intents: ids, refused: opened.refused } },
   ]);
-  const applied: Plan = { ...applying, status: 'applied' };
+  let ended: Plan = { ...applying, status: 'interrupted' };
   try {
     await engine.store.reopen(reopened(run.id, opened.again));
     await carryOut(context, [...opened.fresh, ...opened.again]);
+    const isWhole = !engine.signal.aborted || (await engine.store.intents({ ids })).every(isSettled);
+    if (isWhole) ended = { ...applying, status: 'applied' };
   } finally {
-    // Also after a failure: the plan is used up, and what was not begun comes back in the next plan.
-    await engine.store.changePlan(applied, [], [{ kind: 'plan.applied', body: { plan: plan.id } }]);
+    const kind = ended.status === 'applied' ? 'plan.applied' : 'plan.interrupted';
+    await engine.store.changePlan(ended, [], [{ kind, body: { plan: plan.id } }]);
     await engine.afterwards?.();
   }
-  return { plan: applied, intents: await engine.store.intents({ ids }), refused: opened.refused };
+  return { plan: ended, intents: await engine.store.intents({ ids }), refused: opened.refused };
+}
+
+function isSettled({ status }: Intent): boolean {
+  return status === 'settled';
+}
+
+/** INVARIANT: what an interrupted attempt left is settled first: what was sent is in doubt, and what was not is begun anew. */
+async function restToApply(engine: Engine, context: ActContext, plan: Plan): Promise<PlannedIntent[]> {
+  if (plan.status !== 'interrupted') return plan.intents;
+  await resolveLeftovers(context);
+  return restOf(plan, await engine.store.intents({ liveFor: episodesOf(plan) }));
 }
 
 async function applicablePlan(engine: Engine, planId: string): Promise<Plan> {
@@ -48,8 +63,9 @@ async function applicablePlan(engine: Engine, planId: string): Promise<Plan> {
   const plan = await engine.store.plan(planId);
   if (!plan) throw new AppError('not_found', `there is no plan \`${planId}\``);
   demandInTime(plan, engine.clock.nowMs());
-  if (plan.status !== 'approved') {
-    throw new AppError('conflict', `plan ${plan.id} is ${plan.status}: only an approved plan can be applied`);
+  if (plan.status !== 'approved' && plan.status !== 'interrupted') {
+    const only = 'only an approved or interrupted plan can be applied';
+    throw new AppError('conflict', `plan ${plan.id} is ${plan.status}: ${only}`);
   }
   for (const kind of ['plan.sealed', 'plan.approved'] as const)
     demandAudited(plan, kind, await engine.store.auditedDigest(kind, plan.id));
@@ -63,10 +79,16 @@ interface OpenedIntents {
   refused: Applied['refused'];
 }
 
-/** Errors: AppError `conflict` when nothing may be called now; the plan stays approved. */
-function openIntents(engine: Engine, plan: Plan, ask: Ask, factsOf: FactsOfPlanned): OpenedIntents {
+/** Errors: AppError `conflict` when nothing may be called now; the plan keeps its status. */
+function openIntents(
+  engine: Engine,
+  plan: Plan,
+  rest: readonly PlannedIntent[],
+  ask: Ask,
+  factsOf: FactsOfPlanned,
+): OpenedIntents {
   const opened: OpenedIntents = { fresh: [], again: [], refused: [] };
-  for (const planned of plan.intents) {
+  for (const planned of rest) {
     const { action, target, basis, settings, effect } = planned;
     if (!engine.actions.has(action)) {
       opened.refused.push({ action, target, reason: noSuchAction(planned) });
@@ -75,7 +97,10 @@ function openIntents(engine: Engine, plan: Plan, ask: Ask, factsOf: FactsOfPlann
     const facts = factsOf(planned);
     const refused = ask('applying', facts);
     if (refused?.check === 'stopped')
-      throw new AppError('conflict', `${refused.reasonText}; plan ${plan.id} stays approved: \`resume\` comes first`);
+      throw new AppError(
+        'conflict',
+        `${refused.reasonText}; plan ${plan.id} stays ${plan.status}: \`resume\` comes first`,
+      );
     const failed = facts.basis.find(({ earlier }) => earlier?.outcome === 'failed')?.earlier;
     const mode = leastMode(...facts.basis.map(({ ruleNow }) => ruleNow?.mode ?? 'off'), engine.daemonMode);
     if (refused) opened.refused.push({ action, target, reason: refused.reasonText });
@@ -83,7 +108,7 @@ function openIntents(engine: Engine, plan: Plan, ask: Ask, factsOf: FactsOfPlann
     else opened.fresh.push(intentOf(engine, plan, planned, mode));
   }
   if (isOpen(engine.daemonMode)) return opened;
-  const text = `the daemon has mode ${engine.daemonMode}, in which nothing is changed: plan ${plan.id} stays approved`;
+  const text = `the daemon has mode ${engine.daemonMode}, in which nothing is changed: plan ${plan.id} stays ${plan.status}`;
   throw new AppError('conflict', text);
 }
 

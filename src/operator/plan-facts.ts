@@ -5,7 +5,7 @@ import type { BasisFacts, Other, TargetFacts } from '../domain/check.ts';
 import type { Episode } from '../domain/episode.ts';
 import { type Intent, type IntentBasis, intentKey } from '../domain/intent.ts';
 import { isOnTrial } from '../domain/mode.ts';
-import type { PlannedIntent } from '../domain/plan.ts';
+import { episodesOf, type PlannedIntent } from '../domain/plan.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { OpenState } from '../domain/store.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
@@ -20,7 +20,7 @@ export type FactsOfPlanned = (planned: PlannedIntent) => TargetFacts;
 export async function planFacts(engine: Asking, all: readonly PlannedIntent[]): Promise<FactsOfPlanned> {
   const { store, clock, actions } = engine;
   const openState = await store.openState(clock.nowMs());
-  const liveFor = [...new Set(all.flatMap(({ basis }) => basis.map(({ episodeId }) => episodeId)))];
+  const liveFor = episodesOf({ intents: [...all] });
   const live = (await store.intents({ liveFor })).flatMap((intent) =>
     intent.basis.map(({ episodeId }): [string, Intent] => [liveKey(intent, episodeId), intent]),
   );

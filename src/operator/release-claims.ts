@@ -124,8 +124,8 @@ class Release {
 
   /** Trustward's own unfinished actions on the target: not resolved or not begun yet, or too recent to be read. */
   private ownDoing({ state }: ReadBack): Pick<TargetFacts, 'doubt' | 'justDoneMs'> {
-    const { steady, settings } = this.engine;
-    const { quietMs } = settings.act;
+    const { steady, quiet } = this.engine;
+    const { ms: quietMs } = quiet.read();
     const reading = steady.read();
     const own = new Set(this.claims.map(({ intentId }) => intentId));
     const isYoung = this.stored.intents.some(

@@ -10,7 +10,16 @@ import { rulesPart, sourcesPart, unknownPart } from './markdown-context.ts';
 import { code, md, mdSentences, mdTable } from './markdown-text.ts';
 import { eachOf, joinedParts, piece } from './pieces.ts';
 import type { Report, RunDecision } from './report.ts';
-import { durationWords, headline, placeWords, reasonWords, summaryWords, waitsInPlan, wayOutWords } from './words.ts';
+import {
+  durationWords,
+  headline,
+  placeWords,
+  progressWords,
+  reasonWords,
+  summaryWords,
+  waitsInPlan,
+  wayOutWords,
+} from './words.ts';
 
 export interface MarkdownOptions {
   /** Rows of one table; a group shows a quarter as many examples. */
@@ -35,6 +44,7 @@ export function* reportMarkdownPieces(report: Report, options: MarkdownOptions =
     actsPart(report, 'done', options),
     actsPart(report, 'would', options),
     heldPart(report, options),
+    interruptedPart(report),
     actsPart(report, 'reported', options),
     skippedPart(report, rowsMax),
     unknownPart(report, rowsMax),
@@ -108,6 +118,12 @@ function* heldGroupPart(report: Report, group: ReasonGroup, options: MarkdownOpt
   yield `### ${code(group.action)}: ${md(group.title)}\n\n`;
   yield `Rule ${code(group.rule)}. Held because ${md(because)}. ${wayOutPart(report, first)}\n\n`;
   yield* decisionTable(group.decisions, reasons.length > 1 ? [HELD_BECAUSE] : [], options);
+}
+
+function interruptedPart({ plan }: Report): string {
+  const words = progressWords(plan);
+  if (words === undefined) return '';
+  return `## Interrupted plan\n\n${md(words)} To continue: \`trustward apply ${md(plan.id ?? '')}\`.`;
 }
 
 /** What an operator can do, with the commands for it. */

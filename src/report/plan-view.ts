@@ -1,13 +1,13 @@
 // report: plans, intents and claims as readers see them: times as text, nothing left out.
 import type { Claim } from '../domain/claim.ts';
 import type { Intent } from '../domain/intent.ts';
-import type { Plan, PlannedIntent } from '../domain/plan.ts';
+import { type Plan, type PlannedIntent, type PlanProgress, progressOf } from '../domain/plan.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { isoOrNull } from './iso-or-null.ts';
 import type { ReportHeldIntent, ReportPlan } from './report.ts';
 
 /** A run's plan. A run that planned nothing still has a digest. */
-export function reportPlan(plan: Plan | undefined, digest: string): ReportPlan {
+export function reportPlan(plan: Plan | undefined, live: readonly Intent[], digest: string): ReportPlan {
   return {
     id: plan?.id ?? null,
     digest: plan?.digest ?? digest,
@@ -18,6 +18,7 @@ export function reportPlan(plan: Plan | undefined, digest: string): ReportPlan {
     decidedAt: isoOrNull(plan?.decidedAt),
     decidedBy: plan?.decidedBy ?? null,
     decidedReason: plan?.decidedReason ?? null,
+    progress: progressView(plan, live),
     held: (plan?.intents ?? []).filter((intent) => intent.held).map(heldView),
   };
 }
@@ -34,8 +35,13 @@ function heldView({ action, target, basis, reason, reasonText, effect }: Planned
   };
 }
 
-/** A plan by itself, with all of its intents. */
-export function planView(plan: Plan) {
+/** Null unless it was interrupted. */
+function progressView(plan: Plan | undefined, live: readonly Intent[]): PlanProgress | null {
+  return plan?.status === 'interrupted' ? progressOf(plan, live) : null;
+}
+
+/** A plan by itself, with all of its intents. `live`: the live intents of an interrupted plan's episodes. */
+export function planView(plan: Plan, live: readonly Intent[] = []) {
   return {
     id: plan.id,
     digest: plan.digest,
@@ -48,6 +54,7 @@ export function planView(plan: Plan) {
     decidedBy: plan.decidedBy ?? null,
     decidedReason: plan.decidedReason ?? null,
     intents: plan.intents,
+    progress: progressView(plan, live),
   };
 }
 

@@ -13,7 +13,16 @@ import { eachOf, joinedParts, piece } from './pieces.ts';
 import type { Report, RunDecision } from './report.ts';
 import { type Cell, paragraph, type TerminalOptions, tablePieces } from './terminal-table.ts';
 import { rulesText, sourcesText, unknownText } from './text-context.ts';
-import { durationWords, headline, placeWords, reasonWords, summaryWords, waitsInPlan, wayOutWords } from './words.ts';
+import {
+  durationWords,
+  headline,
+  placeWords,
+  progressWords,
+  reasonWords,
+  summaryWords,
+  waitsInPlan,
+  wayOutWords,
+} from './words.ts';
 
 export interface TextOptions extends TerminalOptions {
   /** Rows of one table. */
@@ -38,6 +47,7 @@ export function* reportTextPieces(report: Report, options: TextOptions = {}): Ge
     actsText(report, 'done', options),
     actsText(report, 'would', options),
     heldText(report, options),
+    interruptedText(report, options),
     actsText(report, 'reported', options),
     skippedText(report, options),
     unknownText(report, options),
@@ -94,6 +104,16 @@ function* heldGroupText(report: Report, group: ReasonGroup, options: TextOptions
   ];
   yield lines.map((line) => `${line}\n`).join('');
   yield* decisionTable(decisions, reasons.length > 1 ? [HELD_BECAUSE] : [], options);
+}
+
+function interruptedText({ plan }: Report, options: TextOptions): string {
+  const words = progressWords(plan);
+  if (words === undefined) return '';
+  return [
+    'INTERRUPTED PLAN',
+    paragraph(showHidden(words), options),
+    `  trustward apply ${showHidden(plan.id ?? '')}`,
+  ].join('\n');
 }
 
 /** Not wrapped, so that each can be copied whole. */

@@ -189,10 +189,26 @@ function planWords(plan: ReportPlan): string {
   if (plan.status !== 'pending') {
     const by = plan.decidedBy === null ? '' : ` by ${plan.decidedBy}`;
     const at = plan.decidedAt === null ? '' : ` at ${timeWords(plan.decidedAt)}`;
+    if (plan.status === 'interrupted')
+      return `Plan ${plan.id} was approved${by}${at}, and applying it was interrupted.`;
     return `Plan ${plan.id} is ${plan.status}${by}${at}.`;
   }
   return `It waits in plan ${plan.id}, until ${timeWords(plan.expiresAt ?? '')}.`;
 }
+
+/** What an interrupted plan has done; undefined for any other plan. */
+export function progressWords({ id, progress, expiresAt }: ReportPlan): string | undefined {
+  if (!progress) return undefined;
+  const { outcomes, notBegun } = progress;
+  const counts = Object.entries(outcomes).map(([one, count]) => `${count} ${one === 'unknown' ? 'in doubt' : one}`);
+  const named = notBegun.slice(0, NOT_BEGUN_MAX).map(({ action, target }) => `${action} ${target}`);
+  const more = notBegun.length > named.length ? ` and ${notBegun.length - named.length} more` : '';
+  const rest = notBegun.length === 0 ? '' : ` (${named.join(', ')}${more})`;
+  const done = `Plan ${id} was interrupted while it was applied: ${[...counts, `${notBegun.length} not begun`].join(', ')}${rest}.`;
+  return `${done} Applying it again continues it, until ${timeWords(expiresAt ?? '')}, and repeats nothing that was begun.`;
+}
+
+const NOT_BEGUN_MAX = 20;
 
 /** A what-if has no number among the runs of a database. */
 export function placeWords({ seq, whatIf }: Report['run']): string {

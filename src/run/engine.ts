@@ -13,6 +13,7 @@ import type { OperatorStore, ReleaseStore, ResolveStore } from '../domain/operat
 import type { PlanStore } from '../domain/plan-store.ts';
 import type { Api, Clock, Ids, Log } from '../domain/ports.ts';
 import type { PullReader, PullStore } from '../domain/pull-store.ts';
+import type { QuietTime } from '../domain/quiet-period.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
@@ -34,6 +35,8 @@ export interface EngineSettings {
   act: ActSettings;
   trust: TrustSettings;
   events: EventPullSettings;
+  /** The quiet period is never shorter. */
+  quietMs: number;
   planTtlMs: number;
   /** Older runs that nothing depends on are removed. */
   keepRunsMs: number;
@@ -69,6 +72,7 @@ export interface Engine {
   checkpointer?: Checkpointer;
   clock: Clock;
   steady: SteadyTime;
+  quiet: QuietTime;
   ids: Ids;
   log: Log;
   actions: ReadonlyMap<ActionName, Action>;
@@ -135,7 +139,7 @@ export function demandActive(active: ActiveRules, ids: readonly string[]): void 
 }
 
 export function decideInput(
-  engine: Pick<Engine, 'actions' | 'ids' | 'settings'>,
+  engine: Pick<Engine, 'actions' | 'ids' | 'quiet' | 'settings'>,
   run: Run,
   own: RunRules,
   pulled: PulledSnapshot,
@@ -147,6 +151,7 @@ export function decideInput(
     daemonMode: run.daemonMode,
     nowMs: run.startedAt,
     steady: pulled.steady,
+    quietMs: engine.quiet.read().ms,
     judged: own.rules.filter((rule) => !unjudged.has(rule.id)),
     unjudged: own.rules.filter((rule) => unjudged.has(rule.id)),
     activeRules: own.activeIds,
@@ -164,7 +169,7 @@ export function decideInput(
 
 /** For acting outside of a run, and in a run before its pull. `mode`: the highest mode at this moment. */
 export async function actContext(engine: Engine, run: Run, own: RunRules, mode: Mode): Promise<ActContext> {
-  const { api, store, clock, steady, ids, log, actions, settings, signal } = engine;
+  const { api, store, clock, steady, quiet, ids, log, actions, settings, signal } = engine;
   const view: JudgeView = {
     joins: { users: new Map(), devices: new Map() },
     coverage: await store.coverage(),
@@ -184,6 +189,7 @@ export async function actContext(engine: Engine, run: Run, own: RunRules, mode: 
     store,
     clock,
     steady,
+    quiet,
     ids,
     log,
     actions,

@@ -15,6 +15,7 @@ import type { Acceptance, Stop } from '../domain/operator.ts';
 import { type Plan, type PlanStatus, statusAt } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { PullReader } from '../domain/pull-store.ts';
+import type { KeptLatency } from '../domain/quiet-period.ts';
 import type { ClaimFilter, Newest, RecordReader, StateFilter } from '../domain/record-reader.ts';
 import type { OpenStateReader } from '../domain/run-store.ts';
 import type { Baseline, Coverage } from '../domain/snapshot.ts';
@@ -29,6 +30,7 @@ import { allCheckpointLines, checkpointAt, readDatabaseId } from './checkpoint-t
 import { readClockAgreement } from './clock-agreement.ts';
 import type { Db, Row } from './database.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
+import { readKeptLatency } from './kept-latency.ts';
 import { newestClaims, newestDecisions, newestIntents, newestPlans } from './lists.ts';
 import { readOpenState } from './open-state.ts';
 import { readAcceptances, readExemption, readExemptions, readStop } from './operator.ts';
@@ -245,6 +247,10 @@ export class SqliteReader
 
   async clockAgreement(): Promise<ClockAgreement | undefined> {
     return readClockAgreement(this.db);
+  }
+
+  async keptLatency(): Promise<KeptLatency | undefined> {
+    return readKeptLatency(this.db);
   }
 
   async endpointTokens(): Promise<EndpointToken[]> {

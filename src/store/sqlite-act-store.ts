@@ -24,6 +24,7 @@ import { attemptsSince, episodesInForce, episodesThatSaw, intentsOn, openClaimsO
 import { saveClockAgreement } from './clock-agreement.ts';
 import type { Db } from './database.ts';
 import { markSent, reopen, resolve, settle, withdraw } from './intent-log.ts';
+import { keepLatency } from './kept-latency.ts';
 import { addNotification } from './outbox.ts';
 import { SqliteReader } from './reader.ts';
 import { rowOfClaim } from './rows.ts';
@@ -74,8 +75,11 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
 
   async reopen(reopened: ReopenedIntents): Promise<void> {
     if (reopened.intents.length === 0) return;
-    this.transition(reopened, (at) => {
-      for (const intent of reopened.intents) reopen(this.db, intent, at);
+    this.unit(() => {
+      this.change(reopened, (at) => {
+        for (const intent of reopened.intents) reopen(this.db, intent, at);
+      });
+      this.audits.seal(); // a person's release may be among them
     });
   }
 
@@ -84,14 +88,17 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
   }
 
   private transition(effects: TransitionEffects, change: (at: number) => void): void {
-    this.unit(() => {
-      change(this.clock.nowMs());
-      this.saveEpisodes(effects.episodes ?? []);
-      this.saveClaims(effects.claims ?? []);
-      if (effects.clocks) saveClockAgreement(this.db, effects.clocks);
-      for (const notification of effects.notifications ?? []) addNotification(this.db, notification);
-      this.audits.append(effects.notes);
-    });
+    this.unit(() => this.change(effects, change));
+  }
+
+  private change(effects: TransitionEffects, change: (at: number) => void): void {
+    change(this.clock.nowMs());
+    this.saveEpisodes(effects.episodes ?? []);
+    this.saveClaims(effects.claims ?? []);
+    if (effects.clocks) saveClockAgreement(this.db, effects.clocks);
+    if (effects.latency) keepLatency(this.db, effects.latency);
+    for (const notification of effects.notifications ?? []) addNotification(this.db, notification);
+    this.audits.append(effects.notes);
   }
 
   async openClaimsOn(target: string): Promise<Claim[]> {

@@ -70,11 +70,10 @@ export class SqliteStore
       const stale = this.db.all<{ id: string }>("SELECT id FROM runs WHERE status = 'running'");
       const error = 'its end was not recorded: the process ended before it, or the database could not be written';
       this.db.run("UPDATE runs SET status = 'aborted', finished_at = ?, error = ? WHERE status = 'running'", at, error);
-      // A plan is used up when it begins to be applied: what was not begun comes back in the next plan.
       const applying = this.db.all<{ id: string }>("SELECT id FROM plans WHERE status = 'applying'");
-      this.db.run("UPDATE plans SET status = 'applied' WHERE status = 'applying'");
+      this.db.run("UPDATE plans SET status = 'interrupted' WHERE status = 'applying'");
       this.audits.append(stale.map(({ id }) => ({ kind: 'run.aborted', body: { run: id, error } })));
-      this.audits.append(applying.map(({ id }) => ({ kind: 'plan.applied', body: { plan: id, error } })));
+      this.audits.append(applying.map(({ id }) => ({ kind: 'plan.interrupted', body: { plan: id, error } })));
       return stale.length;
     });
   }

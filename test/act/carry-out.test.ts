@@ -194,10 +194,13 @@ describe('what stops acting', () => {
     expect(on.platform.sent).toHaveLength(5);
   });
 
-  it('the breaker: after five failed attempts a run stops acting', async () => {
+  it.each([
+    ['failed', 'failed'],
+    ['doubtful', 'lost'],
+  ] as const)('the breaker: after five %s attempts a run stops acting', async (_, answer) => {
     const ids = Array.from({ length: 8 }, (_, index) => `d${index}`);
     compromise(...ids);
-    for (const id of ids) on.platform.answer(`S-${id}`, 'failed', 'failed', 'failed');
+    for (const id of ids) on.platform.answer(`S-${id}`, answer, answer, answer);
     await on.run();
     expect(on.platform.sent).toHaveLength(5);
   });

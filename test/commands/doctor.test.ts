@@ -61,6 +61,7 @@ describe('a whole installation', () => {
     expect(textOf('audit')).toMatch(/the audit is whole: \d+ entries.*signed checkpoints agree/);
     expect(textOf('rules')).toMatch(/2 rules in .* \(1 enforce, 1 approve\); 2 tests passed/);
     expect(textOf('daemon')).toBe('none runs on this database');
+    expect(textOf('quiet period')).toMatch(/^15s: as configured; /);
     expect(checks.map(({ name }) => name)).toEqual(expect.arrayContaining(['endpoint', 'webhooks', 'disk']));
   });
 
@@ -74,6 +75,7 @@ describe('a whole installation', () => {
       expect.stringMatching(new RegExp(`^daemon: runs since \\d{4}-\\S+ \\(process ${process.pid}, ${daemon.url}\\)`)),
     );
     expect(texts).toContain(`endpoint: ${daemon.url} answers, and is ready`);
+    expect(texts).toContainEqual(expect.stringMatching(/^quiet period: 15s: as configured; 3 × p99 /));
     expect(texts).toContain('token: the endpoint accepts the token that commands send');
   });
 

@@ -162,11 +162,11 @@ export class Scene {
           ),
       },
       openState: this.openState(),
+      quietMs: this.quietMs,
       ids: this.ids,
       settings: {
         ceilings: this.ceilings,
         goneAfterMs: 24 * HOUR,
-        quietMs: this.quietMs,
         serialDevicesMax: 5,
         placeholderSerials: PLACEHOLDER_SERIALS,
       },

@@ -4,13 +4,14 @@
 import type { Intent, IntentBasis } from '../../src/domain/intent.ts';
 import type { Mode } from '../../src/domain/mode.ts';
 import type { Source } from '../../src/domain/subjects.ts';
+import { checkGate } from './check-gate.ts';
 import { checkSteering } from './check-operator.ts';
 import { checkOutcome } from './check-outcome.ts';
 import { checkTrust, type ListSeen } from './check-trust.ts';
 import { checkUndo, Looks } from './check-undo.ts';
 import type { IntentLife, Ledger } from './ledger.ts';
 import type { PlatformRequest, Witness } from './platform.ts';
-import { type ListFate, LOOK_MS, type Profile, QUIET_MS } from './profile.ts';
+import { type ListFate, LOOK_MS, type Profile, QUIET_MS, SLOW_QUIET_MS } from './profile.ts';
 import { ERRORS_MIN } from './rules.ts';
 import type { SimClock } from './sim-clock.ts';
 import { ACTION_OF, INVERSE_OF, type Truth } from './truth.ts';
@@ -70,6 +71,7 @@ export class Checker implements Witness {
   readonly approvedPlans = new Set<string>();
   operation: Operation | undefined;
   retries = 0;
+  readonly requests: PlatformRequest[] = [];
   readonly looks = new Looks(this);
   /** Requests by run and action. */
   private readonly runs = new Map<string, Map<string, number>>();
@@ -93,6 +95,7 @@ export class Checker implements Witness {
   }
 
   onRequest(request: PlatformRequest): void {
+    this.requests.push(request);
     this.ledger.follow();
     const action = ACTION_OF[request.verb];
     const intent = this.ledger.underWay(action, request.target);
@@ -128,6 +131,7 @@ export class Checker implements Witness {
   /** What was settled by the last commit. */
   onCommit(): void {
     for (const life of this.ledger.follow()) checkOutcome(this, life);
+    checkGate(this);
   }
 
   /** One possibly effective request for an intent, and one more after a doubt; none for an episode that had its own. */
@@ -165,7 +169,7 @@ export class Checker implements Witness {
     }
     const sinceMs = request.atMs - last.atMs;
     // An operator who releases it again wants it sent now.
-    if (!intent.released && sinceMs < QUIET_MS)
+    if (!intent.released && sinceMs < (last.fate === 'slow' ? SLOW_QUIET_MS : QUIET_MS))
       this.report('retried_early', `intent ${id} is sent again ${sinceMs} ms after a doubt`);
   }
 

@@ -5,7 +5,7 @@ import type { Intent } from '../../src/domain/intent.ts';
 import { partiesOf } from './check-operator.ts';
 import type { Checker } from './checker.ts';
 import type { Ledger } from './ledger.ts';
-import type { Profile } from './profile.ts';
+import { type Profile, SLOW_QUIET_MS } from './profile.ts';
 import { FIELD_OF, USER_RULE } from './rules.ts';
 import type { SimClock } from './sim-clock.ts';
 import { ACTION_OF, INVERSE_OF, isSo, sightOf, verbOf } from './truth.ts';
@@ -101,7 +101,7 @@ function whyNot(view: FinalView, verb: Verb, target: string, rule: string, subje
 function checkUndone(view: FinalView, verb: Verb, target: string): void {
   const { world, ledger, checker } = view;
   const last = world.effects.findLast((effect) => effect.target === target && effect.verb === verb && effect.changed);
-  if (!last || last.request === undefined) return;
+  if (!last || last.request === undefined || isBeyondQuiet(view, last)) return;
   const own = [...ledger.intents.values()].find((life) => life.requests.some(({ number }) => number === last.request));
   const lives = [...ledger.intents.values()].filter((life) => life.target === target);
   const parked = lives.map(({ id }) => ledger.intent(id)).some((intent) => intent && isParkedForCause(view, intent));
@@ -143,8 +143,18 @@ function isReleased({ ledger }: FinalView, target: string): boolean {
   return ledger.released.some((release) => release.target === target);
 }
 
-function reversalsOf({ world }: FinalView, verb: Verb, target: string): Effect[] {
-  return world.effects.filter((effect) => isByPerson(effect, target) && effect.verb === INVERSE_OF[verb]);
+/** An effect that comes later than the quiet period looks like a person's change. */
+function isBeyondQuiet({ checker }: FinalView, effect: Effect): boolean {
+  const request = checker.requests.find(({ number }) => number === effect.request);
+  return request !== undefined && effect.atMs - request.atMs > SLOW_QUIET_MS;
+}
+
+function reversalsOf(view: FinalView, verb: Verb, target: string): Effect[] {
+  const { world } = view;
+  const isLater = (effect: Effect) => effect.target === target && effect.changed && isBeyondQuiet(view, effect);
+  return world.effects.filter(
+    (effect) => (isByPerson(effect, target) || isLater(effect)) && effect.verb === INVERSE_OF[verb],
+  );
 }
 
 /** People enrolled it again while our deletion was in doubt: this cannot be distinguished from a person's reversal. */

@@ -124,6 +124,14 @@ export class Ledger {
     return this.db.all("SELECT * FROM intents WHERE status IN ('planned', 'sent')").map(intentOfRow);
   }
 
+  /** Live ones that no mode allows: of a dry run, or dry themselves. What a person approved is not bound by the run. */
+  openedInDryRuns(): Intent[] {
+    const sql = `SELECT intents.* FROM intents JOIN runs ON runs.id = intents.run_id
+      WHERE intents.status IN ('planned', 'sent') AND intents.approved = 0
+        AND (intents.mode = 'dry-run' OR runs.mode = 'dry-run' OR runs.daemon_mode = 'dry-run')`;
+    return this.db.all(sql).map(intentOfRow);
+  }
+
   withOutcome(outcome: Outcome): Intent[] {
     return this.db.all('SELECT * FROM intents WHERE outcome = ?', outcome).map(intentOfRow);
   }

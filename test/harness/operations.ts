@@ -17,6 +17,7 @@ import type { RuleShelf } from './happenings.ts';
 import type { Ledger } from './ledger.ts';
 import { PERSON, type People } from './people.ts';
 import type { PlantedBug } from './planted-bugs.ts';
+import { isSlow } from './profile.ts';
 import type { SimClock } from './sim-clock.ts';
 import { isSo, verbOf } from './truth.ts';
 import type { World } from './world.ts';
@@ -88,12 +89,12 @@ async function run(
   checkNothingUnderWay(asking);
 }
 
-/** A person answers the newest plan that waits; an approved one is applied at once, as the daemon does. */
+/** A person answers the newest plan that waits, or continues an interrupted one; an approved one is applied at once, as the daemon does. */
 async function answer(asking: Asking, engine: Engine, word: 'approve' | 'reject'): Promise<void> {
-  const plan = await newestPlan(engine, ['pending', 'approved']);
+  const plan = await newestPlan(engine, ['pending', 'approved', 'interrupted']);
   if (!plan || engine.daemonMode !== 'enforce') return;
   const decided = plan.status === 'pending' ? await answerPlan(engine, plan.id, word, 'a person', undefined) : plan;
-  if (decided.status !== 'approved') return;
+  if (decided.status === 'rejected' || word === 'reject') return;
   asking.checker.approvedPlans.add(plan.id);
   begin(asking, engine, 'apply', 'enforce');
   await applyPlan(engine, plan.id, 'a person');
@@ -125,12 +126,14 @@ async function letGo(asking: Asking, engine: Engine, how: 'release' | 'exempt'):
 
 /** A doubt that is older than this has had its effect, or never will. */
 const SETTLED_MS = 60_000;
+const SLOWLY_SETTLED_MS = 200_000;
 
 /** An operator checks the platform and resolves a doubt, or lets it be attempted again. */
-async function resolve({ dice, clock, ledger, world }: Asking, engine: Engine): Promise<void> {
+async function resolve({ checker, dice, clock, ledger, world }: Asking, engine: Engine): Promise<void> {
   const { store } = engine;
   const open = [...(await store.intents({ outcome: 'unknown' })), ...(await store.intents({ outcome: 'parked' }))];
-  const isOld = ({ id }: Intent) => (ledger.intents.get(id)?.sent.at(-1) ?? 0) < clock.trueMs - SETTLED_MS;
+  const settledMs = isSlow(checker.profile) ? SLOWLY_SETTLED_MS : SETTLED_MS;
+  const isOld = ({ id }: Intent) => (ledger.intents.get(id)?.sent.at(-1) ?? 0) < clock.trueMs - settledMs;
   const old = open.filter(isOld);
   if (old.length === 0) return;
   const { id, action, target } = dice.pick(old);

@@ -29,6 +29,9 @@ export const PLANTED_BUGS = {
   dry_run_acts: 11,
   trust_is_ignored: 41,
   quiet_period_is_skipped: 10,
+  latency_is_ignored: 86,
+  latency_is_not_kept: 514,
+  gate_is_always_live: 1,
   clocks_are_not_kept: 26214,
   quiet_period_by_wall_clock: 500,
   stop_is_ignored: 1,
@@ -132,6 +135,14 @@ export function sickStore(store: EngineStore, bug: PlantedBug | undefined): Engi
             ),
           }),
       });
+    case 'gate_is_always_live':
+      return replaced(store, {
+        commitRun: async (commit) => {
+          // What is carried out are the same objects.
+          for (const intent of commit.intents) if (intent.outcome === 'dry_run') Object.assign(intent, LIVE);
+          await store.commitRun(commit);
+        },
+      });
     case 'outcome_is_lost':
       return replaced(store, {
         settle: async (given) => {
@@ -147,6 +158,9 @@ export function sickStore(store: EngineStore, bug: PlantedBug | undefined): Engi
       return unsteered(store, bug);
   }
 }
+
+/** As the gate opens it when it asks for no mode. */
+const LIVE = { status: 'planned', outcome: undefined, settledAt: undefined } as const;
 
 /** As if only the latest claim on a target counted: the others are ignored, and none is made beside an existing one. */
 function claimingOnce(store: EngineStore): EngineStore {
@@ -234,7 +248,7 @@ export function sickSettings(settings: EngineSettings, bug: PlantedBug | undefin
         act: { ...settings.act, ceilings: unbound },
       };
     case 'quiet_period_is_skipped':
-      return { ...settings, act: { ...settings.act, quietMs: 0, rereadMs: 0 } };
+      return { ...settings, act: { ...settings.act, rereadMs: 0 } };
     case 'trust_is_ignored':
       return { ...settings, trust: { ...settings.trust, shrunkPercent: 100, unreadablePercent: 100 } };
     default:

@@ -3,10 +3,12 @@
 import type { CheckpointFile } from '../../src/audit/checkpoint-file.ts';
 import type { Action } from '../../src/domain/action.ts';
 import type { CheckpointStore } from '../../src/domain/checkpoint.ts';
+import type { KeptLatency, QuietTime } from '../../src/domain/quiet-period.ts';
 import type { ClockAgreement, SteadyTime } from '../../src/domain/steady-time.ts';
 import type { EngineStore } from '../../src/run/engine.ts';
 import { readClockAgreement } from '../../src/store/clock-agreement.ts';
 import type { Db } from '../../src/store/database.ts';
+import { readKeptLatency } from '../../src/store/kept-latency.ts';
 import { type PlantedBug, replaced } from './planted-bugs.ts';
 import type { SimClock } from './sim-clock.ts';
 
@@ -55,6 +57,21 @@ export function hasty(action: Action, bug: keyof typeof UNDOABLE | 'unreadable_i
 export function sickTime(steady: SteadyTime, bug: PlantedBug | undefined): SteadyTime {
   if (bug !== 'quiet_period_by_wall_clock') return steady;
   return replaced(steady, { read: () => ({ ...steady.read(), sinceMs: Number.NEGATIVE_INFINITY }) });
+}
+
+/** Doubts are resolved at once, or however slow the platform is. */
+export function sickQuiet(quiet: QuietTime, bug: PlantedBug | undefined): QuietTime {
+  if (bug !== 'quiet_period_is_skipped' && bug !== 'latency_is_ignored') return quiet;
+  const read = () => {
+    const period = quiet.read();
+    return { ...period, ms: bug === 'latency_is_ignored' ? period.configuredMs : 0 };
+  };
+  return { ...quiet, read };
+}
+
+/** What an earlier process measured. */
+export function keptLatency(db: Db, bug: PlantedBug | undefined): KeptLatency | undefined {
+  return bug === 'latency_is_not_kept' ? undefined : readKeptLatency(db);
 }
 
 /** Continues at once with a restored database. */

@@ -4,7 +4,9 @@
 import { AppError } from '../../src/domain/errors.ts';
 import type { Facts } from '../../src/domain/facts.ts';
 import type { Api, BundleFacts, EventQuery, Page, ServiceSpecFacts, WriteAnswer } from '../../src/domain/ports.ts';
+import type { Latency } from '../../src/domain/quiet-period.ts';
 import type { Source } from '../../src/domain/subjects.ts';
+import { LatencyMeter } from '../../src/management/client/latency.ts';
 import type { Dice } from './dice.ts';
 import {
   LATE_MAX_MS,
@@ -12,6 +14,7 @@ import {
   type ListFate,
   type Profile,
   type ReadFate,
+  SLOW_EFFECT_MS,
   STALE_MAX_MS,
   type WriteFate,
 } from './profile.ts';
@@ -45,6 +48,7 @@ export class SimPlatform implements Api {
   readonly requests: PlatformRequest[] = [];
   /** No nemesis comes any more. */
   isCalm = false;
+  private meter!: LatencyMeter;
 
   constructor(
     private readonly world: World,
@@ -52,7 +56,22 @@ export class SimPlatform implements Api {
     private readonly profile: Profile,
     private readonly dice: Dice,
     public witness: Witness,
-  ) {}
+  ) {
+    this.beginMeasuring();
+  }
+
+  /** What a process measured ends with it. */
+  beginMeasuring(): void {
+    this.meter = new LatencyMeter(this.clock, this.profile.timeoutMs);
+  }
+
+  latency(): Latency {
+    return this.meter.latency();
+  }
+
+  unansweredMs(): number {
+    return this.meter.unansweredMs;
+  }
 
   async *pages(source: 'devices' | 'users'): AsyncIterable<Page> {
     const fate = this.listFate();
@@ -179,9 +198,18 @@ export class SimPlatform implements Api {
     if (fate === 'late' || fate === 'lying_late') {
       this.clock.after(this.dice.whole(1, LATE_MAX_MS), () => this.world.take(verb, target, number));
     }
+    if (fate === 'slow') this.takeTooLong(() => this.world.take(verb, target, number));
     this.takeTime();
     if (answer.kind === 'doubtful') this.jumpSoon();
     return answer;
+  }
+
+  /** The effect comes after the client has stopped waiting, perhaps even after the quiet period. */
+  private takeTooLong(happen: () => void): void {
+    const [from, to] = SLOW_EFFECT_MS[this.dice.chance(0.6) ? 'within' : 'beyond'];
+    this.clock.after(this.dice.whole(from, to), happen);
+    this.clock.pass(this.profile.timeoutMs);
+    this.meter.addUnanswered('write');
   }
 
   /** Nobody set the clock right at a worse moment than in a quiet period. */
@@ -212,7 +240,9 @@ export class SimPlatform implements Api {
   }
 
   private takeTime(): void {
-    this.clock.pass(this.isCalm ? 1 : this.dice.whole(0, LATENCY_MAX_MS / 2));
+    const ms = this.isCalm ? 1 : this.dice.whole(0, LATENCY_MAX_MS / 2);
+    this.clock.pass(ms);
+    this.meter.add('read', ms);
   }
 }
 
@@ -235,6 +265,7 @@ const ANSWERS: { readonly [fate in WriteFate]: WriteAnswer } = {
   lost_request: doubtful('the connection was reset'),
   lost_reply: doubtful('the connection was reset'),
   late: doubtful('no answer in time'),
+  slow: doubtful('no answer in time'),
   error_before: doubtful('500 Internal Server Error', 500),
   error_after: doubtful('500 Internal Server Error', 500),
   limited: failed('429 Too Many Requests', 429),

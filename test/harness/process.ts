@@ -14,11 +14,12 @@ import type { ActiveRules, Engine } from '../../src/run/engine.ts';
 import { saveClockAgreement } from '../../src/store/clock-agreement.ts';
 import type { Db } from '../../src/store/database.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { quietTime } from '../../src/system/quiet-time.ts';
 import { steadyTime } from '../../src/system/steady-time.ts';
 import { type Life, mortal } from '../support/crash.ts';
 import { databaseLine, PUBLIC_KEYS, type SimCheckpointFile, signing } from './checkpoints.ts';
 import { type PlantedBug, sickActions, sickApi, sickRules, sickSettings, sickStore } from './planted-bugs.ts';
-import { keptClocks, sickFile, sickRestore, sickTime } from './planted-operator-bugs.ts';
+import { keptClocks, keptLatency, sickFile, sickQuiet, sickRestore, sickTime } from './planted-operator-bugs.ts';
 import { type Profile, QUIET_MS, REREAD_MS } from './profile.ts';
 import type { SimClock } from './sim-clock.ts';
 
@@ -30,6 +31,8 @@ export interface Surroundings {
   ids: Ids;
   profile: Profile;
   bug: PlantedBug | undefined;
+  /** Called first: what an earlier process measured is forgotten. */
+  beginMeasuring(): void;
   /** Called after each commit. */
   onCommit(): void;
   /** The writer of this life: what people say goes through it, as through the daemon. */
@@ -42,6 +45,7 @@ const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: ()
 /** As in `compose.ts`: the checkpoints outside are compared with the database before anything else. */
 export async function startProcess(around: Surroundings, life: Life, daemonMode: Mode): Promise<Engine> {
   const { db, clock, profile, bug, checkpoints } = around;
+  around.beginMeasuring();
   let checkpointer: FileCheckpointer | undefined;
   const writer = openWriter(around, () => void checkpointer?.publish());
   around.opened(writer);
@@ -67,6 +71,7 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
     ...(checkpointer && { checkpointer }),
     clock: mortal(clock, life),
     steady,
+    quiet: sickQuiet(quietTime(QUIET_MS, around.api, steady, keptLatency(db, bug)), bug),
     ids: around.ids,
     log: silent,
     actions: sickActions(ACTIONS, bug),
@@ -148,13 +153,13 @@ function settingsOf({ runCeiling, dayCeiling }: Profile): Engine['settings'] {
     decide: {
       ceilings,
       goneAfterMs: 30 * 86_400_000,
-      quietMs: QUIET_MS,
       serialDevicesMax: 5,
       placeholderSerials: PLACEHOLDER_SERIALS,
     },
-    act: { ceilings, attemptsMax: 3, runFailuresMax: 5, quietMs: QUIET_MS, rereadMs: REREAD_MS },
+    act: { ceilings, attemptsMax: 3, runFailuresMax: 5, rereadMs: REREAD_MS },
     trust: { ...TRUST_DEFAULT, shrunkRecords: 0, movedPoints: 100 },
     events: EVENT_PULL_DEFAULT,
+    quietMs: QUIET_MS,
     planTtlMs: 86_400_000,
     keepRunsMs: 90 * 86_400_000,
   };

@@ -2,12 +2,13 @@
 // plain data, so that a failing seed can be read.
 import { Dice } from './dice.ts';
 
-/** The fate of one writing request. `lying`: answered as done, and its effect is late or never comes. */
+/** The fate of one writing request. `lying`: answered as done, and its effect is late or never comes. `slow`: times out. */
 export type WriteFate =
   | 'done'
   | 'lost_request'
   | 'lost_reply'
   | 'late'
+  | 'slow'
   | 'error_before'
   | 'error_after'
   | 'limited'
@@ -55,6 +56,8 @@ export interface Profile {
   tends: boolean;
   /** The server lists the services of a bundle. */
   listsBundles: boolean;
+  /** How long a request is waited for. */
+  timeoutMs: number;
 }
 
 export interface PeopleProfile {
@@ -71,6 +74,12 @@ export interface PeopleProfile {
 
 export const QUIET_MS = 15_000;
 export const REREAD_MS = 2_000;
+/** A timeout makes the quiet period no longer, or on a slow platform four times as long. */
+const TIMEOUT_MS = 2_000;
+const SLOW_TIMEOUT_MS = 10_000;
+/** In force after a timeout of a slow platform. Most of its effects come within it, and some later. */
+export const SLOW_QUIET_MS = 6 * SLOW_TIMEOUT_MS;
+export const SLOW_EFFECT_MS = { within: [SLOW_TIMEOUT_MS, 45_000], beyond: [65_000, 180_000] } as const;
 /** A late effect comes within this, and a stale read is not older: together less than the quiet period. */
 export const LATE_MAX_MS = 7_000;
 export const STALE_MAX_MS = 5_000;
@@ -79,10 +88,22 @@ export const LOOK_MS = STALE_MAX_MS + 1_500;
 /** What one request may take at most. */
 export const LATENCY_MAX_MS = 400;
 
-/** Lives from before the harness was extended: without operator commands, or with them and without tended services. */
-export type Without = 'people' | 'tending';
+/**
+ * Lives from before the harness was extended: without operator commands, with them and without tended services, or
+ * without slow platforms.
+ */
+export type Without = 'people' | 'tending' | 'slowness';
 
 export function drawProfile(seed: number, without?: Without): Profile {
+  const profile = drawLife(seed, without);
+  return without === undefined ? slowed(profile, new Dice(seed, 'slowness of the profile')) : profile;
+}
+
+export function isSlow({ writes }: Profile): boolean {
+  return writes.slow > 0;
+}
+
+function drawLife(seed: number, without?: Without): Profile {
   const dice = new Dice(seed, 'profile');
   const calm = dice.chance(0.1);
   const trouble = (weight: number) => (calm || dice.chance(0.35) ? 0 : weight * (0.3 + dice.share()));
@@ -112,6 +133,7 @@ export function drawProfile(seed: number, without?: Without): Profile {
       unauthorized: trouble(0.3),
       lying_late: trouble(0.7),
       lying: trouble(0.4),
+      slow: 0,
     },
     reads: { fresh: 10, stale: trouble(2), broken: trouble(0.5), unauthorized: trouble(0.1) },
     lists: {
@@ -129,11 +151,17 @@ export function drawProfile(seed: number, without?: Without): Profile {
     jump: trouble(0.12),
     ruleChange: trouble(0.2),
     hasDate: dice.chance(0.7),
+    timeoutMs: TIMEOUT_MS,
     ...(without === 'people'
       ? { people: undefined, listsBundles: false, tends: false }
       : drawPeople(new Dice(seed, 'people of the profile'))),
-    ...(without === undefined && drawTending(new Dice(seed, 'tending of the profile'))),
+    ...((without === undefined || without === 'slowness') && drawTending(new Dice(seed, 'tending of the profile'))),
   };
+}
+
+function slowed(profile: Profile, dice: Dice): Profile {
+  if (!dice.chance(0.2)) return profile;
+  return { ...profile, timeoutMs: SLOW_TIMEOUT_MS, writes: { ...profile.writes, slow: 1 + 3 * dice.share() } };
 }
 
 function drawTending(dice: Dice): Partial<Profile> {

@@ -64,7 +64,8 @@ async function accept(view: RestoredView): Promise<void> {
   platform.witness = judge;
   const engine = await accepted(view, dice.chance(0.5) ? dice.whole(1, 12) : undefined);
   const open = copy.get<{ n: number }>(
-    "SELECT count(*) AS n FROM plans WHERE status IN ('pending', 'approved', 'applying')",
+    "SELECT count(*) AS n FROM plans WHERE status IN ('pending', 'approved', 'applying') OR status = 'interrupted' AND expires_at > ?",
+    clock.nowMs(),
   );
   if (Number(open?.n) > 0) checker.report('unapproved', 'a plan of a restored database still waits or is approved');
   const before = platform.requests.length;

@@ -9,6 +9,8 @@ import { simulate } from './simulation.ts';
 
 const CRASH_POINTS = 1_000;
 const SEEDS_TO_FIND_A_BUG = 300;
+/** A life on a slow platform. */
+const SLOW_SEED = 86;
 /** On a busy machine; a few seconds each otherwise. */
 const LIMIT_MS = 240_000;
 /** Short lives, without and with operator commands. */
@@ -20,7 +22,7 @@ const SWEPT = [
 const WITHOUT: { readonly [kind: string]: Without | undefined } = {
   alone: 'people',
   refused: 'tending',
-  tended: undefined,
+  tended: 'slowness',
 };
 const chosen = process.env.SIM_SEED === undefined ? undefined : Number(process.env.SIM_SEED);
 
@@ -55,7 +57,7 @@ describe.runIf(chosen === undefined)(
     });
 
     it('leads the same life twice from the same seed, to the byte', { timeout: LIMIT_MS }, async () => {
-      for (const seed of [1, 2, 3]) expect(await simulate(seed)).toEqual(await simulate(seed));
+      for (const seed of [1, 2, 3, SLOW_SEED]) expect(await simulate(seed)).toEqual(await simulate(seed));
     });
 
     it('survives a crash at steps all over one life, each in turn', { timeout: LIMIT_MS }, async () => {

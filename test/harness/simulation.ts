@@ -21,7 +21,7 @@ import { People } from './people.ts';
 import type { PlantedBug } from './planted-bugs.ts';
 import { SimPlatform } from './platform.ts';
 import { openWriter, type Surroundings, startProcess } from './process.ts';
-import { drawProfile, type Profile, type Without } from './profile.ts';
+import { drawProfile, isSlow, type Profile, type Without } from './profile.ts';
 import { goOnWithCopy } from './restored.ts';
 import { rulesOf } from './rules.ts';
 import { SimClock } from './sim-clock.ts';
@@ -213,6 +213,7 @@ class Simulation {
       db,
       clock,
       api: platform,
+      beginMeasuring: () => platform.beginMeasuring(),
       ids: { next: () => this.nextId() },
       profile,
       checkpoints,
@@ -254,7 +255,7 @@ class Simulation {
 
   /** No nemesis comes any more, the world stands still: the engine runs and people approve until nothing changes. */
   private async settle(): Promise<void> {
-    this.clock.pass(this.people ? 500_000 : 60_000);
+    this.clock.pass(this.people || isSlow(this.profile) ? 500_000 : 60_000);
     await this.people?.heard();
     this.isCalm = true;
     this.platform.isCalm = true;

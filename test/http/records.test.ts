@@ -113,6 +113,23 @@ describe('plans', () => {
     expect(await applied.json()).toMatchObject({ status: 'applied', applied: { intents: [], refused: [] } });
   });
 
+  it('that were interrupted show what was begun and what was not, and no other plan does', async () => {
+    const { ask, store } = await withPlan();
+    const listed = async () => (await ask('GET', '/api/plans')).json();
+    expect(await listed()).toMatchObject({ plans: [{ progress: null }] });
+    const waiting = (await store.plan('plan1'))!;
+    await store.changePlan({ ...waiting, status: 'applying', decidedAt: 1 }, [], []);
+    await store.abortStaleRuns(2);
+    const notBegun = waiting.intents.map(({ action, target }) => ({ action, target }));
+    expect(notBegun).toHaveLength(1);
+    const progress = { outcomes: {}, notBegun };
+    expect(await listed()).toMatchObject({ plans: [{ status: 'interrupted', progress }] });
+    expect(await (await ask('GET', '/api/plans/plan1')).json()).toMatchObject({ progress });
+    expect(await (await ask('GET', '/api/plans?status=interrupted')).json()).toMatchObject({
+      plans: [{ id: 'plan1' }],
+    });
+  });
+
   it('cannot be decided twice', async () => {
     const { ask } = await withPlan();
     expect((await ask('POST', '/api/plans/plan1/reject')).status).toBe(200);

@@ -155,6 +155,24 @@ test('a write without an answer in time is doubtful', async () => {
   await client.close();
 });
 
+test('the latency is that of calls that left, and a timeout counts twice', async () => {
+  const clock = new DrivenClock();
+  const { address } = await serve((seen, response) => {
+    clock.advance(seen.method === 'GET' ? 700 : 10_000);
+    json(response, []);
+  });
+  const client = clientOf(address, { clock });
+  await client.devicesOfSerial('S');
+  expect(client.latency()).toEqual({ p99Ms: 700, calls: 1, kind: 'read' });
+  await client.enableService('s');
+  expect(client.latency()).toEqual({ p99Ms: 20_000, calls: 1, kind: 'write' });
+  await client.close();
+  const gone = clientOf('http://127.0.0.1:1', { clock });
+  await gone.enableService('s');
+  expect(gone.latency().calls).toBe(0);
+  await gone.close();
+});
+
 test('a write whose answer ends too early, or is damaged, is doubtful', async () => {
   const { address } = await serve(({ query }, response) => {
     if (query.get('ServiceID') === 'cut') {

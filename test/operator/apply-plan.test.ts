@@ -141,11 +141,11 @@ describe('an approved plan', () => {
     expect(plan).toBeUndefined();
   });
 
-  it('that broke off is used up: what was not begun returns in the next plan', async () => {
+  it('that broke off is interrupted: what was not begun returns in the next plan', async () => {
     on.platform.answer('S-d1', 'unauthorized');
     const plan = await approvedPlan();
     await expect(on.apply(plan)).rejects.toMatchObject({ code: 'api_refused' });
-    expect((await on.store.plan(plan.id))?.status).toBe('applied');
+    expect((await on.store.plan(plan.id))?.status).toBe('interrupted');
     const { plan: next } = await on.run();
     expect(next?.intents.map(({ target }) => target)).toEqual(['S-d1', 'S-d2']);
   });

@@ -44,12 +44,13 @@ beforeEach(() => {
 afterEach(() => on.close());
 
 async function explained(): Promise<string[][]> {
-  const { api, clock, ids, actions, daemonMode, settings, store } = on.engine;
+  const { api, clock, ids, actions, quiet, daemonMode, settings, store } = on.engine;
   const deps = {
     api,
     clock,
     ids,
     actions,
+    quiet,
     daemonMode,
     reader: store,
     rules: [rule],

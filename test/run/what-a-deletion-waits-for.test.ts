@@ -34,9 +34,9 @@ function singleRecordLacks(field: 'CompromisedStatus'): void {
 }
 
 async function explained(rules: LoadedRule[], rule: string) {
-  const { api, clock, ids, actions, settings } = on.engine;
+  const { api, clock, ids, actions, quiet, settings } = on.engine;
   const own = { isWhatIf: false, daemonMode: 'enforce' } as const;
-  const deps = { api, reader: on.store, clock, ids, actions, rules, settings, ...own };
+  const deps = { api, reader: on.store, clock, ids, actions, quiet, rules, settings, ...own };
   return (await explainSubject(deps, rule, 'S-d1')).decisions;
 }
 

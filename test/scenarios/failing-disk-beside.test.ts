@@ -17,6 +17,7 @@ import {
   openScene,
   type RunningDaemon,
   readOnlyDisk,
+  runUntilSettled,
   startDaemonProcess,
 } from './failing-disk.ts';
 
@@ -130,9 +131,9 @@ describe('a plan that was approved', { timeout: 120_000 }, () => {
     expect(await checkOf('database')).toMatchObject({ ok: false, text: expect.stringMatching(disk.says) });
     expect(await run()).toMatchObject({ status: 503 });
     disk.mend(daemon.pid);
-    expect(await run()).toMatchObject({ status: 200, json: { status: 'completed' } });
+    expect(await runUntilSettled(daemon, dbFile, serviceId)).toMatchObject({ status: 200 });
     expect(intentsOf(dbFile, serviceId).slice(1)).toEqual(['intent.settled unknown', 'intent.settled confirmed']);
-    expect(committed(dbFile, 'SELECT status FROM plans WHERE id = ?', plan as string)).toEqual(['applied']);
+    expect(committed(dbFile, 'SELECT status FROM plans WHERE id = ?', plan as string)).toEqual(['interrupted']);
     expect((await approve()).status).toBe(409);
     expect(org.effects('service_disabled')).toEqual([serviceId]);
     expect(org.console.writes()).toHaveLength(1);
@@ -159,7 +160,7 @@ describe('a start', { timeout: 120_000 }, () => {
       ]);
       expect(limited.err).not.toMatch(/\n\s+at /);
       daemon = await startDaemonProcess(scene.env);
-      expect(await run()).toMatchObject({ status: 200, json: { status: 'completed' } });
+      expect(await runUntilSettled(daemon, scene.dbFile, 'END-1')).toMatchObject({ status: 200 });
       expect(intentsOf(scene.dbFile, 'END-1').slice(1)).toEqual([
         'intent.sent',
         'intent.settled unknown',

@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { isoTime } from '../../src/domain/time-text.ts';
 import { systemClock } from '../../src/system/clock.ts';
-import { committed, disks, type FailingScene, intentsOf, openScene } from './failing-disk.ts';
+import { committed, disks, type FailingScene, intentsOf, openScene, runUntilSettled } from './failing-disk.ts';
 
 const IN_A_YEAR = isoTime(systemClock.nowMs() + 365 * 86_400_000);
 
@@ -58,7 +58,10 @@ describe.each(disks())('a disk %s', { timeout: 120_000 }, (_name, make) => {
 
     // With free space again it continues by itself.
     disk.mend(daemon.pid);
-    expect(await run()).toMatchObject({ status: 200, json: { status: 'completed' } });
+    expect(await runUntilSettled(daemon, dbFile, 'DISK-2')).toMatchObject({
+      status: 200,
+      json: { status: 'completed' },
+    });
     expect(await daemon.ready()).toMatchObject({ status: 200 });
     expect(times('the database can be written again')).toBe(1);
     expect(banned).toEqual(['DISK-1', 'DISK-2', 'DISK-3']);

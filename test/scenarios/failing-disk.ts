@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { systemClock } from '../../src/system/clock.ts';
 import { built } from '../support/built.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
 import { type Started, startTrustward } from '../support/trustward.ts';
@@ -228,6 +229,15 @@ export interface FailingScene {
   close(): Promise<void>;
 }
 
+/** Runs until a doubt on the target is settled: the quiet period is never shorter than what was measured. Answers the last run. */
+export async function runUntilSettled(daemon: RunningDaemon, dbFile: string, target: string) {
+  for (;;) {
+    const answer = await daemon.ask('POST', '/api/runs', { mode: 'enforce', wait: true });
+    if (answer.status !== 200 || intentsOf(dbFile, target).at(-1) !== 'intent.settled unknown') return answer;
+    await systemClock.sleep(100);
+  }
+}
+
 export async function openScene(make: () => FailingDisk): Promise<FailingScene> {
   const disk = make();
   try {
@@ -257,7 +267,9 @@ async function openSceneOn(disk: FailingDisk): Promise<FailingScene> {
     disk.fail(daemon.pid);
   });
   const places = { TRUSTWARD_API_URL: door.url, TRUSTWARD_DB: dbFile };
-  const env = { ...org.env, ...disk.env, ...places, ...DAEMON_ENV };
+  // A call that was under way when a process ended counts as one without an answer.
+  const waits = { TRUSTWARD_REQUEST_TIMEOUT: '1s' };
+  const env = { ...org.env, ...disk.env, ...places, ...DAEMON_ENV, ...waits };
   const daemon = await startDaemonProcess(env);
   return {
     org,

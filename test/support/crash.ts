@@ -24,7 +24,7 @@ export class Life {
   }
 }
 
-const PLAIN = new Set(['nowMs', 'monotonicMs', 'skewMs']);
+const PLAIN = new Set(['nowMs', 'monotonicMs', 'skewMs', 'latency', 'unansweredMs']);
 
 /** The port with a step on either side of each of its calls. */
 export function mortal<Port extends object>(port: Port, life: Life): Port {

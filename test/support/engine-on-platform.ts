@@ -18,8 +18,10 @@ import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
 import type { ActiveRules, Engine, EngineSettings } from '../../src/run/engine.ts';
 import { readClockAgreement, saveClockAgreement } from '../../src/store/clock-agreement.ts';
 import { type Db, openDatabase } from '../../src/store/database.ts';
+import { readKeptLatency } from '../../src/store/kept-latency.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { quietTime } from '../../src/system/quiet-time.ts';
 import { steadyTime } from '../../src/system/steady-time.ts';
 import { FakeClock, Platform } from './platform.ts';
 
@@ -118,22 +120,24 @@ export function startOnPlatform({
   const openStore = () => new SqliteStore(openDb(), linkEntry, clock);
   const db = openDb();
   const store = new SqliteStore(db, linkEntry, clock);
+  const chosen = (settings ?? ((given) => given))(settingsDefault());
   const beginTime = () => {
     const steady = steadyTime(clock, clock.boot, readClockAgreement(db));
     saveClockAgreement(db, steady.agreement());
-    return steady;
+    platform.beginMeasuring();
+    return { steady, quiet: quietTime(chosen.quietMs, platform, steady, readKeptLatency(db)) };
   };
   const engine: Engine = {
     api: platform,
     store,
     clock,
-    steady: beginTime(),
+    ...beginTime(),
     ids: countingIds(),
     log: silent,
     actions,
     active: () => active,
     daemonMode: daemonMode ?? 'enforce',
-    settings: (settings ?? ((given) => given))(settingsDefault()),
+    settings: chosen,
     demo: false,
     bindTo: platform.address,
     signal: new AbortController().signal,
@@ -154,7 +158,7 @@ export function startOnPlatform({
       (await store.intents({})).map(({ action, target, status, outcome }) => ({ action, target, status, outcome })),
     openStore,
     restart: () => {
-      engine.steady = beginTime();
+      Object.assign(engine, beginTime());
     },
     close: () => store.close(),
   };
@@ -184,13 +188,14 @@ function activate(rules: readonly LoadedRule[]): ActiveRules {
 }
 
 function settingsDefault(): EngineSettings {
-  const common = { ceilings: CEILINGS_DEFAULT, quietMs: QUIET_MS };
+  const common = { ceilings: CEILINGS_DEFAULT };
   return {
     decide: { ...common, goneAfterMs: 86_400_000, serialDevicesMax: 5, placeholderSerials: PLACEHOLDER_SERIALS },
     act: { ...common, attemptsMax: 3, runFailuresMax: 5, rereadMs: 2_000 },
     // Tests turn whole small fleets: the gate has tests of its own.
     trust: { ...TRUST_DEFAULT, movedPoints: 100, shrunkPercent: 100 },
     events: EVENT_PULL_DEFAULT,
+    quietMs: QUIET_MS,
     planTtlMs: 86_400_000,
     keepRunsMs: 90 * 86_400_000,
   };

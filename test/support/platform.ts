@@ -11,12 +11,14 @@ import type {
   ServiceSpecFacts,
   WriteAnswer,
 } from '../../src/domain/ports.ts';
+import type { Latency } from '../../src/domain/quiet-period.ts';
+import { LatencyMeter } from '../../src/management/client/latency.ts';
 
 /**
  * failed: refused, no effect. lost: doubtful, no effect. hidden: doubtful, with effect. late: doubtful, its effect comes
- * after `lateMs`. idle: says done, has no effect.
+ * after `lateMs`. slow: late, and no answer comes until the request times out. idle: says done, has no effect.
  */
-export type Answer = 'done' | 'failed' | 'lost' | 'hidden' | 'late' | 'idle' | 'unauthorized';
+export type Answer = 'done' | 'failed' | 'lost' | 'hidden' | 'late' | 'slow' | 'idle' | 'unauthorized';
 
 export const START_MS = 1_800_000_000_000;
 
@@ -71,13 +73,32 @@ export class Platform implements Api {
   /** While set, reads of single targets see the fleet as it was then. */
   private staleCopy: Map<string, Facts> | undefined;
   lateMs = 5_000;
+  /** How long a request is waited for. */
+  timeoutMs = 2_000;
   /** Called within every writing request, before its effect. */
   onWrite: (call: Call) => void = () => {};
   /** Called before every read of a list, or of a single target. */
   onRead: (what: 'devices' | 'users' | 'services' | 'target') => void = () => {};
   private pending: { atMs: number; call: Call }[] = [];
 
-  constructor(private readonly clock: Clock) {}
+  private meter: LatencyMeter;
+
+  constructor(private readonly clock: Clock) {
+    this.meter = new LatencyMeter(clock, this.timeoutMs);
+  }
+
+  /** What a process measured ends with it. */
+  beginMeasuring(): void {
+    this.meter = new LatencyMeter(this.clock, this.timeoutMs);
+  }
+
+  latency(): Latency {
+    return this.meter.latency();
+  }
+
+  unansweredMs(): number {
+    return this.meter.unansweredMs;
+  }
 
   addDevice(id: string, fields: Facts = {}): void {
     const { MdmData, ...rest } = fields;
@@ -192,15 +213,19 @@ export class Platform implements Api {
   }
   async close(): Promise<void> {}
 
-  private write(call: Call): WriteAnswer {
+  private async write(call: Call): Promise<WriteAnswer> {
     this.onWrite(call);
     this.sent.push(`${call.action} ${call.target}`);
     const answer = this.answers.get(call.target)?.shift() ?? 'done';
     if (answer === 'done' || answer === 'hidden') this.take(call);
-    if (answer === 'late') this.pending.push({ atMs: this.clock.nowMs() + this.lateMs, call });
+    if (answer === 'late' || answer === 'slow') this.pending.push({ atMs: this.clock.nowMs() + this.lateMs, call });
     if (answer === 'failed') return { kind: 'failed', status: 400, text: 'refused by the platform' };
     if (answer === 'unauthorized') return { kind: 'failed', status: 401, text: 'unauthorized' };
     if (answer === 'done' || answer === 'idle') return { kind: 'done', status: 200, text: 'Success' };
+    if (answer === 'slow') {
+      await this.clock.sleep(this.timeoutMs);
+      this.meter.addUnanswered('write');
+    }
     return { kind: 'doubtful', status: undefined, text: 'the connection was reset' };
   }
 

@@ -1,7 +1,9 @@
 // commands: `doctor`: which process writes to the database, and the daemon's endpoint: whether it answers, is ready,
 // and accepts our token.
+import { composeQuietPeriod } from '../../compose/compose.ts';
 import type { Config } from '../../config/config.ts';
 import { lineOf } from '../../domain/errors.ts';
+import { describeQuietPeriod, QUIET_PERIOD } from '../../domain/quiet-period.ts';
 import { isoTime } from '../../domain/time-text.ts';
 import { demandFree } from '../../http/index.ts';
 import { type LockLook, lookAtLock } from '../../store/writer-lock.ts';
@@ -22,8 +24,21 @@ export async function daemonChecks(config: Config): Promise<Check[]> {
     const since = `runs since ${isoTime(daemon.sinceMs)}`;
     return [ok('daemon', `${since} (process ${daemon.pid}, ${daemon.url})`), ...(await endpointChecks(config, daemon))];
   }
-  if (isHeld) return [ok('daemon', 'none listens; a command, or a daemon that starts, writes to the database now')];
-  return [idle(look), await freePlace(config)];
+  const quiet = await quietAsKept(config);
+  if (isHeld) {
+    const text = 'none listens; a command, or a daemon that starts, writes to the database now';
+    return [ok('daemon', text), ...quiet];
+  }
+  return [idle(look), await freePlace(config), ...quiet];
+}
+
+/** The next process begins with it. What is wrong with the database has a check of its own. */
+async function quietAsKept(config: Config): Promise<Check[]> {
+  try {
+    return [ok(QUIET_PERIOD, describeQuietPeriod(await composeQuietPeriod(config)))];
+  } catch {
+    return [];
+  }
 }
 
 function idle({ daemon }: LockLook): Check {
@@ -59,7 +74,12 @@ async function endpointChecks(config: Config, { url }: { url: string }): Promise
     problem('endpoint', `${name}: ${text}`, 'docs/operating.md, under Health'),
   );
   const ready = ok('endpoint', `${url} answers, and is ready`);
-  return [...(unwell.length === 0 ? [ready] : failing), ...(await tokenChecks(config))];
+  const quiet = (readiness.checks ?? []).filter(({ name }) => name === QUIET_PERIOD);
+  return [
+    ...(unwell.length === 0 ? [ready] : failing),
+    ...quiet.map(({ name, text }) => ok(name, text)),
+    ...(await tokenChecks(config)),
+  ];
 }
 
 /** The token that commands send: a refused one is found now, not when something has to be stopped. */

@@ -2,7 +2,7 @@
 // plan. It applies nothing itself: the ports of deps do.
 import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
-import type { PlanStatus } from '../../domain/plan.ts';
+import { episodesOf, type Plan, type PlanStatus } from '../../domain/plan.ts';
 import type { HttpDeps, PlanAnswer } from '../deps.ts';
 import { limitField, readBody, readQuery } from '../input.ts';
 import { type Ctx, json, param, type Route } from '../route.ts';
@@ -12,6 +12,7 @@ const STATUSES = [
   'approved',
   'applying',
   'applied',
+  'interrupted',
   'rejected',
   'superseded',
   'expired',
@@ -23,6 +24,10 @@ const applyBody = z.strictObject({});
 
 export function planRoutes(deps: HttpDeps): Route[] {
   const { reader, views, plans } = deps;
+  const shown = async (plan: Plan) => {
+    const isInterrupted = plan.status === 'interrupted';
+    return views.plan(plan, isInterrupted ? await reader.intents({ liveFor: episodesOf(plan) }) : []);
+  };
   return [
     {
       method: 'GET',
@@ -31,7 +36,7 @@ export function planRoutes(deps: HttpDeps): Route[] {
       handle: async (context) => {
         const { status, limit } = readQuery(context, listQuery);
         const found = await reader.plans(status === undefined ? {} : { status }, limit);
-        return json({ plans: found.map(views.plan) });
+        return json({ plans: await Promise.all(found.map(shown)) });
       },
     },
     {
@@ -42,7 +47,7 @@ export function planRoutes(deps: HttpDeps): Route[] {
         const id = param(context, 'id');
         const plan = await reader.plan(id);
         if (!plan) throw new AppError('not_found', `there is no plan \`${id}\``);
-        return json(views.plan(plan));
+        return json(await shown(plan));
       },
     },
     deciding('approve', async (context) => {
@@ -67,7 +72,10 @@ export function planRoutes(deps: HttpDeps): Route[] {
       handle: async (context) => {
         const { plan, applied } = await decide(context);
         const { intents, refused } = applied ?? { intents: [], refused: [] };
-        return json({ ...views.plan(plan), applied: applied ? { intents: intents.map(views.intent), refused } : null });
+        return json({
+          ...(await shown(plan)),
+          applied: applied ? { intents: intents.map(views.intent), refused } : null,
+        });
       },
     };
   }

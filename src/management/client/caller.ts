@@ -6,6 +6,7 @@ import type { WriteAnswer } from '../../domain/ports.ts';
 import { ENDPOINTS, type EndpointId } from '../contract/endpoints.ts';
 import { type Authorizer, adminAuthorizer, authorizerOf } from './credentials.ts';
 import { problem, problemOfFault, type Subject, TransportFault } from './fault.ts';
+import type { LatencyMeter } from './latency.ts';
 import { type ClientOptions, type Settings, settingsOf } from './options.ts';
 import { parseBody, readValue } from './read-answer.ts';
 import { Redactor } from './redactor.ts';
@@ -45,6 +46,10 @@ export class Caller {
 
   skewMs(): number | undefined {
     return this.#transport.skewMs;
+  }
+
+  get latency(): LatencyMeter {
+    return this.#transport.latency;
   }
 
   /** A read's JSON value; undefined for an empty body. Errors: the AppErrors of the Api port. */

@@ -8,6 +8,7 @@ import type { Clock } from '../../domain/ports.ts';
 import { chunksOf, decompress } from './decompress.ts';
 import { Exchange, faultOf, type Head } from './exchange.ts';
 import { TransportFault } from './fault.ts';
+import { LatencyMeter } from './latency.ts';
 import type { Settings } from './options.ts';
 
 export interface Outgoing {
@@ -41,12 +42,14 @@ export class Transport {
   readonly #settings: Settings;
   readonly #reads: Agent;
   readonly #writes: Agent;
+  readonly latency: LatencyMeter;
   /** Compressing costs more than it saves when no network lies between. */
   readonly #acceptEncoding: string;
   #skewMs: number | undefined;
 
   constructor(settings: Settings) {
     this.#settings = settings;
+    this.latency = new LatencyMeter(settings.clock, settings.requestTimeoutMs);
     // Every request under way listens to the one signal, and removes its listener at its end: that is no leak.
     if (settings.signal) setMaxListeners(0, settings.signal);
     const connect = { timeout: settings.requestTimeoutMs };
@@ -77,12 +80,14 @@ export class Transport {
     limits: { timeoutMs: number; bytesMax: number; signal?: AbortSignal | undefined },
   ): Promise<Answer> {
     const exchange = this.#begin(outgoing, authorization, limits.signal);
-    return this.#bounded(exchange, limits.timeoutMs, limits.signal, async () => {
-      const head = this.#note(await exchange.head());
-      if (head.status >= 300) return { ...head, body: await readErrorBody(exchange) };
-      const raw = await readBody(exchange, limits.bytesMax);
-      return { ...head, body: await decompress(raw, head.headers['content-encoding'], limits.bytesMax) };
-    });
+    return this.#measured(outgoing, () =>
+      this.#bounded(exchange, limits.timeoutMs, limits.signal, async () => {
+        const head = this.#note(await exchange.head());
+        if (head.status >= 300) return { ...head, body: await readErrorBody(exchange) };
+        const raw = await readBody(exchange, limits.bytesMax);
+        return { ...head, body: await decompress(raw, head.headers['content-encoding'], limits.bytesMax) };
+      }),
+    );
   }
 
   /** One attempt, its head within `timeoutMs`; the chunks are then read one by one, each within `chunkTimeoutMs()`. */
@@ -92,10 +97,12 @@ export class Transport {
     limits: { timeoutMs: number; chunkTimeoutMs: () => number; signal?: AbortSignal | undefined },
   ): Promise<OpenAnswer> {
     const exchange = this.#begin(outgoing, authorization, limits.signal);
-    const { head, body } = await this.#bounded(exchange, limits.timeoutMs, limits.signal, async () => {
-      const head = this.#note(await exchange.head());
-      return { head, body: head.status >= 300 ? await readErrorBody(exchange) : Buffer.alloc(0) };
-    });
+    const { head, body } = await this.#measured(outgoing, () =>
+      this.#bounded(exchange, limits.timeoutMs, limits.signal, async () => {
+        const head = this.#note(await exchange.head());
+        return { head, body: head.status >= 300 ? await readErrorBody(exchange) : Buffer.alloc(0) };
+      }),
+    );
     const next = async () => {
       // Mostly the next chunk has already arrived: a timer for each would cost more than parsing it.
       if (!exchange.isReady) await nextTurn();
@@ -135,6 +142,22 @@ export class Transport {
       throw faultOf(error as Error, exchange.sent, false);
     }
     return exchange;
+  }
+
+  /** Measures one call that left. How long a call that was stopped would have taken is not known. */
+  async #measured<T>({ writes }: Outgoing, call: () => Promise<T>): Promise<T> {
+    const kind = writes ? 'write' : 'read';
+    const startedMs = this.clock.monotonicMs();
+    const took = () => this.latency.add(kind, this.clock.monotonicMs() - startedMs);
+    try {
+      const answer = await call();
+      took();
+      return answer;
+    } catch (error) {
+      if (error instanceof TransportFault && error.sent && error.why === 'too_slow') this.latency.addUnanswered(kind);
+      else if (error instanceof TransportFault && error.sent && error.why !== 'stopped') took();
+      throw error;
+    }
   }
 
   /** Runs one wait on an exchange, which it aborts when time is up or everything is to end. */
