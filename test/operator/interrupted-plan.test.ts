@@ -98,7 +98,8 @@ describe('an approved plan whose applying is killed', () => {
     const run = (await on.store.latestRun())!;
     for (const format of ['text', 'md'] as const) {
       const pieces = views.report(on.store, run, format, { actions: on.engine.actions });
-      const report = (await Array.fromAsync(pieces)).join('');
+      let report = '';
+      for await (const piece of pieces) report += piece;
       const text = report.replaceAll('\\', '').replaceAll(/[\s`]+/g, ' ');
       expect(text).toContain(
         `Plan ${plan.id} was interrupted while it was applied: 1 succeeded, 1 in doubt, 1 not begun`,
