@@ -67,7 +67,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
       await Promise.all([
         ending.until('HTTP connections', listening.close(ending.withinMs / 4)),
         ending.until('the work under way', state.queue.stop()),
-        ending.until('reloading the rules', watch.stop()),
+        watch.stop(),
         ending.until('notifications', notifications),
       ]);
     },

@@ -37,6 +37,7 @@ export class ActingTables {
   private differing: readonly TableDifference[];
   /** Of the present transaction. */
   private changed = new Map<string, RowSum>();
+  private hasChanged = false;
   isAccepting = false;
 
   /** `migrated`: the tables have just got another form; these of them differed before. */
@@ -65,8 +66,11 @@ export class ActingTables {
     return this.differing.find((one) => one.table === table) ?? differencesOf(sums, recorded)[0];
   }
 
-  hasChanged(): boolean {
-    return this.changed.size > 0;
+  /** Whether a row changed since this was asked last. */
+  takeChange(): boolean {
+    const { hasChanged } = this;
+    this.hasChanged = false;
+    return hasChanged;
   }
 
   /**
@@ -102,6 +106,7 @@ export class ActingTables {
 
   rolledBack(): void {
     this.changed = new Map();
+    this.hasChanged = false;
     this.isAccepting = false;
   }
 
@@ -112,6 +117,7 @@ export class ActingTables {
   private note(table: string, row: string, isAdded: boolean): void {
     const sum = this.changed.get(table) ?? (this.sums.get(table) as RowSum).copy();
     this.changed.set(table, sum);
+    this.hasChanged = true;
     if (isAdded) sum.add(row);
     else sum.remove(row);
   }

@@ -61,7 +61,8 @@ export class AuditLog {
   flush(): void {
     const notes = this.notes;
     this.notes = [];
-    if (notes.length === 0 && !this.tables.hasChanged()) return;
+    const hasChanged = this.tables.takeChange();
+    if (notes.length === 0 && !hasChanged) return;
     // INVARIANT: a change of what acting rests on has an audit entry in its transaction, also when its author names none.
     if (notes.length === 0) notes.push({ kind: 'tables.changed', body: {} });
     this.demandOwnEnd();

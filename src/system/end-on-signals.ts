@@ -17,7 +17,7 @@ export function endOnSignals(withinMs?: number): Ending {
  * INVARIANT: a kill, not an exit: an exit waits for threads that read files, and one that hangs in a read never ends.
  */
 function endByForce(withinMs: number, names: readonly string[]): void {
-  const what = names.length === 0 ? 'the command' : names.join(', ');
+  const what = names.length === 0 ? 'a thread of the process, as when a disk does not answer' : names.join(', ');
   const rest = 'what was sent stays recorded, and the next start resolves it';
   try {
     writeSync(2, `trustward: ended by force ${withinMs / 1_000} s after the signal; not ended: ${what}; ${rest}\n`);

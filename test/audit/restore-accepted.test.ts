@@ -63,8 +63,9 @@ describe('a plan approved before the backup', () => {
     await backUp();
     await applyPlan(engine(), plan, 'ana');
     org.console.fleet.banByHand('USED-1', 'FALSE');
-    const { decisions } = await org.run('enforce');
-    expect(decisions.map(({ reason }) => reason)).toContain('overridden');
+    // Once the quiet period after the call is over, which follows the measured latency.
+    const reasons = async () => (await org.run('enforce')).decisions.map(({ reason }) => reason);
+    await expect.poll(reasons, { timeout: 10_000 }).toContain('overridden');
     await restore();
     expect((await org.run('dry-run')).run.planId).toBeUndefined(); // all of it is held as `stopped`
     expect(await accept()).toMatch(/1 waiting plan expired/);

@@ -4,7 +4,7 @@ import fs, { existsSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
 const { HANG_WHEN, HANG_IN, HANG_FIFO } = process.env;
-const { readdir, readFile } = fs.promises;
-fs.promises.readdir = (path, ...rest) =>
-  existsSync(HANG_WHEN) && String(path).startsWith(HANG_IN) ? readFile(HANG_FIFO) : readdir(path, ...rest);
+const { opendir, readFile } = fs.promises;
+fs.promises.opendir = (path, ...rest) =>
+  existsSync(HANG_WHEN) && String(path).startsWith(HANG_IN) ? readFile(HANG_FIFO) : opendir(path, ...rest);
 syncBuiltinESMExports();

@@ -86,7 +86,7 @@ describe('a plan that waits', () => {
     await approve();
     await expect(approve()).rejects.toThrow('is applied: only a pending plan can be approved');
     await expect(applyPlan(org.composition.engine, held.run.planId as string, 'ana')).rejects.toThrow(
-      'only an approved plan',
+      'only an approved or interrupted plan',
     );
     expect(org.console.writes()).toHaveLength(3);
   });
