@@ -39,6 +39,7 @@ import { readInTurns } from './read-in-turns.ts';
 import type { IsOwnEntry } from './recorded-digests.ts';
 import { claimOfRow, decisionOfRow, episodeOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
 import { storedJson } from './stored-json.ts';
+import { storedList } from './stored-list.ts';
 import { readTokens } from './token-table.ts';
 import { Where } from './where.ts';
 
@@ -168,15 +169,17 @@ export class SqliteReader
   }
 
   async plans({ status }: { status?: PlanStatus }, limit: number): Promise<Plan[]> {
-    return newestPlans(this.db, status, this.clock.nowMs(), limit).map((row) => this.planNow(row));
+    const plans: Plan[] = [];
+    for (const row of newestPlans(this.db, status, this.clock.nowMs(), limit)) plans.push(await this.planNow(row));
+    return plans;
   }
 
   async auditedDigest(kind: 'plan.sealed' | 'plan.approved', planId: string): Promise<string | undefined> {
     return auditedDigest(this.db, kind, planId);
   }
 
-  private planNow(row: Row): Plan {
-    const plan = planOfRow(row);
+  private async planNow(row: Row): Promise<Plan> {
+    const plan = planOfRow(row, await storedList(row.intents as string));
     return { ...plan, status: statusAt(plan, this.clock.nowMs()) };
   }
 

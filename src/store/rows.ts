@@ -251,17 +251,15 @@ export function rowOfPlan(plan: Plan): Row {
   };
 }
 
-export function planOfRow(row: Row): Plan {
+/** `intents`: those of the row, which may be many: a caller chooses how it parses them. */
+export function planOfRow(row: Row, intents: Plan['intents']): Plan {
   return {
     id: row.id as string,
     digest: row.digest as string,
     runId: row.run_id as string,
     mode: row.mode as Plan['mode'],
     status: row.status as Plan['status'],
-    intents: storedJson<Plan['intents']>(row.intents).map((planned) => ({
-      ...planned,
-      reason: currentReason(planned.reason),
-    })),
+    intents: intents.map((planned) => ({ ...planned, reason: currentReason(planned.reason) })),
     createdAt: row.created_at as number,
     expiresAt: row.expires_at as number,
     decidedAt: orUndefined(row.decided_at),

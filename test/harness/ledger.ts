@@ -7,6 +7,7 @@ import type { Intent } from '../../src/domain/intent.ts';
 import type { Plan } from '../../src/domain/plan.ts';
 import type { Db, Row } from '../../src/store/database.ts';
 import { claimOfRow, intentOfRow, planOfRow } from '../../src/store/rows.ts';
+import { storedJson } from '../../src/store/stored-json.ts';
 import type { PlatformRequest } from './platform.ts';
 import type { SimClock } from './sim-clock.ts';
 
@@ -160,7 +161,7 @@ export class Ledger {
   /** What a person saw and sealed. */
   plan(id: string): Plan | undefined {
     const row = this.db.get('SELECT * FROM plans WHERE id = ?', id);
-    return row && planOfRow(row);
+    return row && planOfRow(row, storedJson(row.intents));
   }
 
   isRejected(episode: string): boolean {
