@@ -6,6 +6,7 @@ import { AppError } from '../domain/errors.ts';
 import type { Db } from './database.ts';
 import { type IsOwnEntry, recordedDigests, strangeEnd } from './recorded-digests.ts';
 import { RowSum } from './row-sum.ts';
+import { storedJson } from './stored-json.ts';
 
 /** Each with the columns that decide nothing and are written without an audit entry. */
 const TABLES: Readonly<Record<string, readonly string[]>> = {
@@ -217,11 +218,13 @@ function drained<T>(walk: Generator<void, T>): T {
   for (let step = walk.next(); ; step = walk.next()) if (step.done) return step.value;
 }
 
-function followed(db: Db, tables = Object.keys(TABLES)): [table: string, columns: string[]][] {
-  return tables.flatMap((table): [string, string[]][] => {
-    const columns = db.all<{ name: string }>(`SELECT name FROM pragma_table_info('${table}') ORDER BY name`);
-    const names = columns.map(({ name }) => name).filter((name) => !TABLES[table]?.includes(name));
-    return names.length === 0 ? [] : [[table, names]];
+/** The tables that there are, with their columns by name. */
+function followed(db: Db, tables: readonly string[]): [table: string, columns: string[]][] {
+  const sql = `SELECT json_each.value AS name, json_group_array(pragma_table_info.name) AS columns
+    FROM json_each(?), pragma_table_info(json_each.value) GROUP BY 1 ORDER BY 1`;
+  return db.all<{ name: string; columns: string }>(sql, JSON.stringify(tables)).map(({ name, columns }) => {
+    const all = storedJson<string[]>(columns).sort();
+    return [name, all.filter((column) => !TABLES[name]?.includes(column))];
   });
 }
 
@@ -229,24 +232,38 @@ function rowText(table: string, values: readonly unknown[]): string {
   return JSON.stringify([table, ...values]);
 }
 
+type Changed = (table: string, row: string, isAdded: boolean) => void;
+
 const FUNCTION = 'trustward_row_changed';
+/** By connection: to define the function anew would prepare every statement anew. */
+const followers = new WeakMap<Db, { changed: Changed }>();
 
 /**
  * INVARIANT: triggers of the connection alone (TEMP): the database itself is not changed, and no other connection runs them.
  * A later follower of the same connection replaces the earlier one.
  */
-function follow(db: Db, changed: (table: string, row: string, isAdded: boolean) => void): void {
-  db.define(FUNCTION, (table, isAdded, ...values) =>
-    changed(table as string, rowText(table as string, values), isAdded === 1),
-  );
-  for (const [table, columns] of followed(db)) {
-    const call = (row: 'NEW' | 'OLD') =>
-      `SELECT ${FUNCTION}('${table}', ${row === 'NEW' ? 1 : 0}, ${columns.map((name) => `${row}.${name}`).join(', ')});`;
-    const trigger = (event: string, calls: string) =>
-      db.exec(`CREATE TEMP TRIGGER IF NOT EXISTS follow_${event.slice(0, 6).toLowerCase()}_${table}
-        AFTER ${event} ON main.${table} BEGIN ${calls} END`);
-    trigger('INSERT', call('NEW'));
-    trigger('DELETE', call('OLD'));
-    trigger(`UPDATE OF ${columns.join(', ')}`, `${call('OLD')} ${call('NEW')}`);
+function follow(db: Db, changed: Changed): void {
+  const known = followers.get(db);
+  const follower = known ?? { changed };
+  follower.changed = changed;
+  if (!known) {
+    followers.set(db, follower);
+    db.define(FUNCTION, (table, isAdded, ...values) =>
+      follower.changed(table as string, rowText(table as string, values), isAdded === 1),
+    );
   }
+  if (db.get("SELECT 1 FROM sqlite_temp_master WHERE name LIKE 'follow_%'")) return;
+  db.exec(followed(db, Object.keys(TABLES)).map(triggersOf).join('\n'));
+}
+
+function triggersOf([table, columns]: [table: string, columns: string[]]): string {
+  const call = (row: 'NEW' | 'OLD') =>
+    `SELECT ${FUNCTION}('${table}', ${row === 'NEW' ? 1 : 0}, ${columns.map((name) => `${row}.${name}`).join(', ')});`;
+  const trigger = (name: string, event: string, calls: string) =>
+    `CREATE TEMP TRIGGER follow_${name}_${table} AFTER ${event} ON main.${table} BEGIN ${calls} END;`;
+  return [
+    trigger('insert', 'INSERT', call('NEW')),
+    trigger('delete', 'DELETE', call('OLD')),
+    trigger('update', `UPDATE OF ${columns.join(', ')}`, `${call('OLD')} ${call('NEW')}`),
+  ].join('\n');
 }

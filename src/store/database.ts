@@ -89,7 +89,7 @@ export class Db {
 
   /** Row by row, as values in the order of the columns. INVARIANT: the connection does nothing else meanwhile. */
   *rows(sql: string): IterableIterator<unknown[]> {
-    const rows = this.guard(() => this.connection.prepare(sql).raw().iterate() as IterableIterator<unknown[]>);
+    const rows = this.guard(() => this.statement(sql).raw().iterate() as IterableIterator<unknown[]>);
     for (;;) {
       const next = this.guard(() => rows.next());
       if (next.done) return;
