@@ -10,9 +10,9 @@ export class Ending {
   private readonly cutting = new AbortController();
   private readonly open = new Set<string>();
   /** Aborted when the process is to end: nothing new begins. */
-  readonly asked = this.begun.signal;
+  readonly asked: AbortSignal = this.begun.signal;
   /** Aborted when time runs short: calls, readings, deliveries and connections under way break off. */
-  readonly cut = this.cutting.signal;
+  readonly cut: AbortSignal = this.cutting.signal;
   /** Resolves at the deadline with the names of what has not ended; a process that ends in time never sees it. */
   readonly overdue: Promise<string[]>;
   private pass: (names: string[]) => void = () => {};
