@@ -11,7 +11,7 @@ export interface Line {
 const WHOLE_MAX = 48;
 /** Facts are long words of several: `TrustData.Factors.0.Name`, `event_count({"action":"Unauthorized"})`. */
 const COMPOUND = /^[A-Za-z]\w*\.[A-Za-z0-9]|[({"=]/;
-const SEAMS = /(?<=[.,=({[:/])(?=[\w"'({[])|(?<=[a-z])(?=[A-Z])/;
+const SEAMS = /(?<=[,=({[/])(?=[\w"'({[])|(?<=[.:])(?=[A-Za-z_"'({[])|(?<=[a-z])(?=[A-Z])/;
 
 /** Wraps at spaces, then between the parts of a long word, then anywhere. */
 export function wrapLine(line: string, width: number): Line[] {
