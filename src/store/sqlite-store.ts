@@ -198,12 +198,9 @@ export class SqliteStore
     return new SqliteOutbox(this.db, { run: (work) => this.unit(work), append }, this.clock);
   }
 
-  /** Tokens of the HTTP endpoint. A token that is added or revoked is sealed at once, like all that holds back or opens. */
+  /** Tokens of the HTTP endpoint; adding and revoking them is audited like all other writes. */
   tokens(): SqliteTokens {
-    const append = (notes: AuditNote[]) => {
-      this.audits.append(notes);
-      this.audits.seal();
-    };
+    const append = (notes: AuditNote[]) => this.audits.append(notes);
     return new SqliteTokens(this.db, { run: (work) => this.unit(work), append }, this.tables);
   }
 
@@ -211,7 +208,6 @@ export class SqliteStore
     this.unit(() => {
       saveExemption(this.db, exemption);
       this.audits.append(notes);
-      this.audits.seal();
     });
   }
 
@@ -219,7 +215,7 @@ export class SqliteStore
     this.unit(() => {
       saveStop(this.db, stop);
       this.audits.append(notes);
-      this.audits.seal();
+      if (stop === undefined) this.audits.seal();
     });
   }
 
