@@ -1,6 +1,6 @@
 // domain: a digest of each table that acting rests on, as audit entries and checkpoints carry it. A row that somebody else
 // changed differs from the record, and is found without a replay of the whole record.
-import type { AuditEntry } from './audit-entry.ts';
+import type { EndFault } from './audit-entry.ts';
 
 /** `ROWS:HASH`: the number of rows, and 32 hex digits over all of them in any order. By the name of the table. */
 export interface TableDigests {
@@ -17,10 +17,10 @@ export interface TableDifference {
 /** The store as the tables and the record are compared in it. */
 export interface ActingTableReader {
   /**
-   * All that differ; empty when nothing does. It reads one state of the database, and gives way while it reads. `isOwn`: whether this
-   * database's key signed the entry; without it the end of the audit is not checked.
+   * All that differ; empty when nothing does. It reads one state of the database, and gives way while it reads. Without `endFault`, the
+   * end of the audit is not checked.
    */
-  tableDifferences(isOwn?: (entry: AuditEntry) => boolean): Promise<readonly TableDifference[]>;
+  tableDifferences(endFault?: EndFault): Promise<readonly TableDifference[]>;
 }
 
 /** `table \`claims\` has …; table \`plans\` has …`. */

@@ -2,9 +2,10 @@
 // a row that another connection changed differs from what the audit records. In: a connection. Out: digests for audit entries and
 // checkpoints, and the tables that differ from the record. It never repairs.
 import type { TableDifference, TableDigests } from '../domain/acting-tables.ts';
+import type { EndFault } from '../domain/audit-entry.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Db } from './database.ts';
-import { type IsOwnEntry, recordedDigests, strangeEnd } from './recorded-digests.ts';
+import { recordedDigests, strangeEnd } from './recorded-digests.ts';
 import { RowSum } from './row-sum.ts';
 import { storedJson } from './stored-json.ts';
 
@@ -148,11 +149,11 @@ function readTables(db: Db): ReadTables | undefined {
  * The tables that differ from the record, in one state of the database; of a file on a connection of its own, which gives way.
  * Errors: AppError `store_failed`, `store_damaged`.
  */
-export async function tableDifferences(db: Db, isOwn: IsOwnEntry | undefined): Promise<readonly TableDifference[]> {
-  if (db.file === ':memory:') return withEnd(differencesNow(db), strangeEnd(db, isOwn));
+export async function tableDifferences(db: Db, endFault: EndFault | undefined): Promise<readonly TableDifference[]> {
+  if (db.file === ':memory:') return withEnd(differencesNow(db), strangeEnd(db, endFault));
   return db.elsewhere(async (snapshot, giveWay) => {
     const recorded = recordedDigests(snapshot);
-    const end = strangeEnd(snapshot, isOwn);
+    const end = strangeEnd(snapshot, endFault);
     const walk = sumsOf(snapshot);
     for (let step = walk.next(); ; step = walk.next()) {
       if (step.done) return withEnd(differencesOf(step.value, recorded), end);

@@ -2,7 +2,7 @@
 // INVARIANT: `append`, `flush` and `seal` are only called inside a transaction; the head is read there too, so that no two entries
 // share it, and a checkpoint is committed with the entry that it is over.
 import type { TableDigests } from '../domain/acting-tables.ts';
-import type { AuditEntry, AuditNote, LinkEntry, SignEntry } from '../domain/audit-entry.ts';
+import type { AuditNote, EndFault, LinkEntry, SignEntry } from '../domain/audit-entry.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import { CHECKPOINT_EVERY, type Checkpoint, type SealCheckpoint } from '../domain/checkpoint.ts';
 import type { AppError } from '../domain/errors.ts';
@@ -18,8 +18,7 @@ import { editedFault } from './store-fault.ts';
 export interface Sealing {
   seal: SealCheckpoint;
   sign: SignEntry;
-  /** Whether this database's key, or one before it, signed the entry. */
-  isOwn(entry: AuditEntry): boolean;
+  endFault: EndFault;
   /** Called after a commit that made a checkpoint. */
   sealed(): void;
 }
@@ -46,7 +45,7 @@ export class AuditLog {
     private readonly sealing?: Sealing,
   ) {
     this.own = headOf(db);
-    this.strange = strangeEnd(db, sealing?.isOwn);
+    this.strange = strangeEnd(db, sealing?.endFault);
     if (this.strange !== undefined) this.edited(this.strange);
   }
 

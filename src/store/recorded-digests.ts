@@ -1,15 +1,12 @@
 // store: what the audit records of the acting tables: the last checkpoint has the digest of each table, and an entry after it those
-// that its transaction changed. In: a connection. Out: the newest digest by table, and whether the end of the chain is ours.
+// that its transaction changed. In: a connection. Out: the newest digest by table, and whether what has them is ours.
 import type { TableDigests } from '../domain/acting-tables.ts';
-import type { AuditEntry } from '../domain/audit-entry.ts';
+import type { EndFault } from '../domain/audit-entry.ts';
 import type { Checkpoint } from '../domain/checkpoint.ts';
 import { entryOfRow } from './audit-rows.ts';
 import { lastCheckpoint } from './checkpoint-table.ts';
 import type { Db } from './database.ts';
 import { storedJson } from './stored-json.ts';
-
-/** Whether this installation's key signed the entry. */
-export type IsOwnEntry = (entry: AuditEntry) => boolean;
 
 /** Empty in a database of an older version. Errors: AppError `store_damaged`. */
 export function recordedDigests(db: Db): TableDigests {
@@ -22,17 +19,16 @@ export function recordedDigests(db: Db): TableDigests {
 }
 
 /**
- * What is wrong with the end of the chain, in words that follow "the audit has"; undefined: nothing. Each transaction signs its last
- * entry, so the last one of the chain is signed, unless a checkpoint covers it.
+ * What is wrong with all that `recordedDigests` reads, in words that follow "the audit has"; undefined: nothing. Digests count only when
+ * the key of this database signed them: whoever can edit a row can edit what the audit has of it, too.
  */
-export function strangeEnd(db: Db, isOwn: IsOwnEntry | undefined): string | undefined {
-  if (!isOwn) return undefined;
-  const row = db.get('SELECT * FROM audit WHERE seq = (SELECT max(seq) FROM audit)');
-  const end = row && entryOfRow(row);
-  if (!end || end.seq <= (lastCheckpoint(db)?.size ?? 0) || Object.keys(recordedDigests(db)).length === 0)
-    return undefined;
-  if (isOwn(end)) return undefined;
-  return `${end.seq} entries, and the last one is not signed by the key of this database`;
+export function strangeEnd(db: Db, endFault: EndFault | undefined): string | undefined {
+  if (!endFault || Object.keys(recordedDigests(db)).length === 0) return undefined;
+  const last = lastCheckpoint(db);
+  return endFault(
+    last?.line,
+    db.all('SELECT * FROM audit WHERE seq > ? ORDER BY seq', last?.size ?? 0).map(entryOfRow),
+  );
 }
 
 function hasTable(db: Db, name: string): boolean {

@@ -52,12 +52,12 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
   }
 
   override async tableDifferences(): Promise<readonly TableDifference[]> {
-    return super.tableDifferences(this.sealing?.isOwn);
+    return super.tableDifferences(this.sealing?.endFault);
   }
 
   async demandIntact(): Promise<void> {
     this.audits.demandOwnEnd();
-    const differences = await super.tableDifferences(); // the end is compared, so its signature says no more
+    const differences = await this.tableDifferences();
     if (differences.length > 0) throw this.edited(differences);
   }
 

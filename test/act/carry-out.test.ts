@@ -116,6 +116,10 @@ describe('a call', () => {
     on.platform.answer('S-d1', 'unauthorized');
     await expect(on.run()).rejects.toMatchObject({ code: 'api_refused' });
     expect(on.platform.sent).toEqual(['ban S-d1']);
+    expect(await on.intents()).toMatchObject([
+      { target: 'S-d1', status: 'settled', outcome: 'failed' },
+      { target: 'S-d2', status: 'planned' },
+    ]);
     await on.run();
     expect(on.platform.effects.sort()).toEqual(['ban S-d1', 'ban S-d2']);
   });

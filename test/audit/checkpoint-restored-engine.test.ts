@@ -56,6 +56,8 @@ describe('an engine on a restored older database', () => {
     expect(run.daemonMode).toBe('dry-run');
     expect(org.effects('device_banned')).toHaveLength(1);
     expect(of('hold', 'stopped').map(({ target }) => target)).toContain('LATER-2');
+    // What was done since the backup is found done.
+    expect(of('skip', 'already_so').map(({ target }) => target)).toEqual(['LATER-1']);
   });
 
   it('is not ready', async () => {

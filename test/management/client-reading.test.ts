@@ -174,6 +174,18 @@ describe('one page', () => {
     await client.close();
   });
 
+  test.each([3_600_000, -3_600_000])('is waited for as long, by a clock that is set by %i ms meanwhile', async (ms) => {
+    const clock = new HastyClock();
+    const { address } = await serve(() => {
+      clock.now += ms;
+      clock.advance(10_000);
+    });
+    const client = clientOf(address, { clock, progressTimeoutMs: 25_000 });
+    const error = await errorOf(client.page('devices', 0, 10));
+    expect(error.message).toBe('`GET /api/v1/devices`: no complete answer within 25000 ms, in 3 attempts');
+    await client.close();
+  });
+
   test('waits as long as Retry-After says, in seconds or as a date', async () => {
     const answers = ['2', 'Fri, 21 Nov 2025 04:40:03 GMT'];
     const { address } = await serve((_, response) => {

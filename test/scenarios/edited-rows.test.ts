@@ -1,12 +1,17 @@
 // scenario: somebody who can write to the database file changes rows beside the engine, under it or while it is away: nothing is called,
 // the difference is named, and it lasts until a person accepts it.
+import { readFileSync, writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { acceptTables } from '../../src/audit/accept-tables.ts';
 import { linkEntry } from '../../src/audit/chain.ts';
+import { composeEngine } from '../../src/compose/compose.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { AppError } from '../../src/domain/errors.ts';
 import { addExemption, type ExemptionRequest, resumeEverything, stopEverything } from '../../src/operator/commands.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { command } from '../support/in-process.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
 
 const NOBODY = { by: 'ada', reason: 'test' };
@@ -142,6 +147,26 @@ function appended(kind: string, body: object): void {
   db.close();
 }
 
+it('a table that differs is named by `audit verify`, `doctor` and `/readyz`', async () => {
+  const { table } = EDITS['a claim that was moved to another device'] as { table: string };
+  await org.composition.close();
+  EDITS['a claim that was moved to another device']?.edit();
+  const env = { ...org.env, TRUSTWARD_LISTEN: '127.0.0.1:0', TRUSTWARD_SCHEDULE: '0 0 1 1 *' };
+  for (const args of [['audit', 'verify'], ['doctor']]) {
+    const { code, out } = await command(args, env);
+    expect({ args, code }).toEqual({ args, code: 1 });
+    expect(out.replaceAll(/\s+/g, ' ')).toContain(table);
+  }
+  const composition = await composeEngine(readConfig(env));
+  const daemon = await startDaemon(composition);
+  const answer = await fetch(`${daemon.url}/readyz`);
+  const { checks } = (await answer.json()) as { checks: { name: string; ok: boolean; text: string }[] };
+  await daemon.stop();
+  await composition.close();
+  expect(answer.status).toBe(503);
+  expect(checks).toContainEqual({ name: 'database', ok: false, text: expect.stringContaining(table) });
+});
+
 it('a token that nobody gave opens nothing, also after the next change of tokens', async () => {
   EDITS['a token that nobody gave']?.edit();
   expect(await org.composition.tokens.inUse()).toEqual([]);
@@ -169,9 +194,70 @@ describe('an audit entry that somebody appended, well linked', () => {
   });
 });
 
-it('what the engine itself wrote never differs, whatever is exempted, stopped, banned, undone or restarted', async () => {
+describe('a row edited together with what the audit has of it', () => {
+  let former: string;
+
+  /** The digests of the last checkpoint, which is older than the stop. */
+  function lastLine(): { size: number; line: string } {
+    const db = new Database(org.dbFile, { readonly: true });
+    const row = db.prepare('SELECT size, line FROM checkpoints ORDER BY size DESC LIMIT 1').get();
+    db.close();
+    return row as { size: number; line: string };
+  }
+  const without = (text: string, table: string, digest: string) =>
+    text.replace(new RegExp(`"${table}":"[^"]*"`), `"${table}":"${digest}"`);
+
+  beforeEach(async () => {
+    former = JSON.parse(lastLine().line).tables.stop_switch;
+    await stop();
+  });
+
+  function editEntry(): void {
+    byHand('DELETE FROM stop_switch');
+    const db = new Database(org.dbFile);
+    db.exec('DROP TRIGGER audit_no_update');
+    const { seq, bytes } = db.prepare("SELECT seq, bytes FROM audit WHERE kind = 'stop.set'").get() as never;
+    db.prepare('UPDATE audit SET bytes = ? WHERE seq = ?').run(without(bytes, 'stop_switch', former), seq);
+    db.close();
+  }
+
+  /** The lines in the database and outside stay equal. */
+  async function editCheckpoint(): Promise<void> {
+    await engine().checkpointer?.seal();
+    byHand('DELETE FROM stop_switch');
+    const { size, line } = lastLine();
+    const edited = without(line, 'stop_switch', former);
+    const db = new Database(org.dbFile);
+    db.exec('DROP TRIGGER checkpoints_no_update');
+    db.prepare('UPDATE checkpoints SET line = ? WHERE size = ?').run(edited, size);
+    db.close();
+    const file = `${org.dbFile}.checkpoints`;
+    writeFileSync(file, readFileSync(file, 'utf8').replace(line, edited));
+  }
+
+  it.each<[string, () => void | Promise<void>]>([
+    ['entry', editEntry],
+    ['last checkpoint', editCheckpoint],
+  ])('is named before the first call, and nothing is called: its %s', async (_, edit) => {
+    await edit();
+    await org.run('enforce').catch(() => {});
+    expect(org.effects('device_banned')).toHaveLength(1);
+    expect(org.composition.health.fault()).toMatchObject({ kind: 'edited' });
+    await org.restart();
+    await org.run('enforce').catch(() => {});
+    expect(org.effects('device_banned')).toHaveLength(1);
+    expect(org.composition.health.fault()).toMatchObject({ kind: 'edited' });
+    expect(await org.composition.verifyAudit()).toMatchObject({ ok: false });
+  });
+});
+
+async function exemptNobody(): Promise<void> {
   const subject = { kind: 'device', id: 'nobody' } as const;
   await addExemption(engine(), { subject, owner: 'o', reason: 'r', until: '1h' } as ExemptionRequest, 'ada');
+}
+
+it('what the engine itself wrote never differs, whatever is exempted, stopped, banned, undone or restarted', async () => {
+  await exemptNobody();
   await stop();
   await org.run('enforce');
   await resumeEverything(engine(), NOBODY);

@@ -10,7 +10,8 @@ import { built } from '../support/built.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
 
 const MAIN = built('src/main.ts');
-const SEAM = built('test/scenarios/kill-before-call.ts');
+const BEFORE_CALL = built('test/scenarios/kill-before-call.ts');
+const IN_COMMIT = built('test/scenarios/kill-in-commit.ts');
 const SERIALS = ['KILL-1', 'KILL-2', 'KILL-3'];
 
 let org: Organization;
@@ -42,6 +43,14 @@ async function killWhen(fault: FaultInput, isThere: () => boolean): Promise<void
   org.console.faults?.clear();
 }
 
+/** Starts a run that kills itself where the seam does, for this target. */
+async function killAt(seam: string, target: string): Promise<void> {
+  const args = ['--import', seam, MAIN, 'run', '--mode', 'enforce'];
+  const env = { ...process.env, ...org.env, KILL_BEFORE: target };
+  const [, signal] = await once(spawn(process.execPath, args, { env, stdio: 'ignore' }), 'exit');
+  expect(signal).toBe('SIGKILL');
+}
+
 /** Waits for the quiet period, then runs until nothing is in doubt. */
 async function restartAndSettle(): Promise<void> {
   for (let round = 0; round < 2; round += 1) {
@@ -70,6 +79,19 @@ const READ_BACK = '^/api/v1/devices\\?.*[Ss]erial[Nn]umber=KILL-2';
 const BAN = '^/api/v1/mdm/update_device\\?.*KILL-2';
 
 describe('a process that is killed around its call', { timeout: 120_000 }, () => {
+  it('before its intent is committed: nothing is kept or called, and the next run derives it again', async () => {
+    await killAt(IN_COMMIT, 'KILL-2');
+    expect(org.console.writes()).toEqual([]);
+    expect(await auditOf('KILL-1')).toEqual([]);
+    const { store } = org.composition.engine;
+    expect(await store.openState(systemClock.nowMs())).toMatchObject({ episodes: [], intents: [], claims: [] });
+    await org.composition.close();
+    await restartAndSettle();
+    expect(org.effects('device_banned').sort()).toEqual([...ids].sort());
+    expect(org.console.writes()).toHaveLength(3);
+    expect(await auditOf('KILL-2')).toEqual(['intent.planned', 'intent.sent', 'intent.settled succeeded']);
+  });
+
   it('between intent and call: nothing was called, and the next run bans each device once', async () => {
     const reached = () => org.console.faults?.status().some((status) => status.fired > 0) ?? false;
     await killWhen({ kind: 'latency', match: { path: READ_BACK }, ms: 60_000 }, reached);
@@ -87,10 +109,7 @@ describe('a process that is killed around its call', { timeout: 120_000 }, () =>
   });
 
   it('between commit and call: the request never arrived, so it is read back twice and sent once', async () => {
-    const args = ['--import', SEAM, MAIN, 'run', '--mode', 'enforce'];
-    const env = { ...process.env, ...org.env, KILL_BEFORE: 'KILL-2' };
-    const [, signal] = await once(spawn(process.execPath, args, { env, stdio: 'ignore' }), 'exit');
-    expect(signal).toBe('SIGKILL');
+    await killAt(BEFORE_CALL, 'KILL-2');
     expect(org.effects('device_banned')).toEqual([ids[0]]);
     await restartAndSettle();
     expect(org.effects('device_banned').sort()).toEqual([...ids].sort());

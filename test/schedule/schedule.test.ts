@@ -1,5 +1,5 @@
 // schedule: what is a cron expression and what is not, and that runs happen at its times.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { scheduleFault, startSchedule } from '../../src/schedule/schedule.ts';
 
 describe('a cron expression', () => {
@@ -35,4 +35,48 @@ describe('a schedule', () => {
     });
     expect(calls).toBe(1);
   });
+
+  it.each([
+    ['of five minutes, when summer begins', '*/5 * * * *', '2026-03-29T00:52:00Z', 10, 5],
+    ['of five minutes, when winter begins', '*/5 * * * *', '2026-10-24T23:52:00Z', 30, 5],
+    ['of an hour, when summer begins', '0 * * * *', '2026-03-28T22:30:00Z', 6, 60],
+    ['of an hour, when winter begins', '0 * * * *', '2026-10-24T22:30:00Z', 6, 60],
+  ])('%s, goes on at equal distances', (_, expression, from, count, minutes) => {
+    const times = timesFrom(expression, from, count);
+    const apart = times.slice(1).map((at, index) => (at - (times[index] as number)) / 60_000);
+    expect(new Set(apart)).toEqual(new Set([minutes]));
+  });
+
+  it.each([
+    ['is skipped by the clocks', '2026-03-28T00:00:00Z'],
+    ['comes twice', '2026-10-24T00:00:00Z'],
+  ])('of a day has one time on the day on which its hour %s', (_, from) => {
+    const times = timesFrom('30 2 * * *', from, 3);
+    const local = times.map((at) => new Date(at).toLocaleString('sv', { timeZone: BERLIN }).split(' '));
+    expect(new Set(local.map(([day]) => day)).size).toBe(3);
+    expect([local[0]?.[1], local[2]?.[1]]).toEqual(['02:30:00', '02:30:00']);
+  });
+
+  const BERLIN = 'Europe/Berlin';
+
+  /** The times of a schedule where the clocks change. */
+  function timesFrom(expression: string, from: string, count: number): number[] {
+    const zone = process.env.TZ;
+    process.env.TZ = BERLIN;
+    vi.useFakeTimers({ now: Date.parse(from) });
+    onTestFinished(() => {
+      vi.useRealTimers();
+      if (zone === undefined) delete process.env.TZ;
+      else process.env.TZ = zone;
+    });
+    const schedule = startSchedule(expression, () => {});
+    const times: number[] = [];
+    for (let index = 0; index < count; index += 1) {
+      const next = schedule.nextMs() as number;
+      times.push(next);
+      vi.setSystemTime(next);
+    }
+    schedule.stop();
+    return times;
+  }
 });

@@ -19,6 +19,21 @@ beforeEach(async () => {
 });
 afterEach(() => open.store.close());
 
+const event = {
+  id: 'v1',
+  createdAtMs: 100,
+  deviceId: 'd1',
+  serialNumber: undefined,
+  email: undefined,
+  serviceId: undefined,
+  serviceName: undefined,
+  type: 'Access',
+  subType: '',
+  action: '',
+  severity: 'ERROR',
+  result: '',
+  body: { n: 1 },
+};
 const whole = () => commitOf({ episodes: [episode], intents: [intent], claims: [claim], decisions: [decision], plan });
 
 describe('what is stored', () => {
@@ -120,21 +135,6 @@ describe('what is stored', () => {
 
   it('counts an event once, and merges stretches that touch', async () => {
     const { store } = open;
-    const event = {
-      id: 'v1',
-      createdAtMs: 100,
-      deviceId: 'd1',
-      serialNumber: undefined,
-      email: undefined,
-      serviceId: undefined,
-      serviceName: undefined,
-      type: 'Access',
-      subType: '',
-      action: '',
-      severity: 'ERROR',
-      result: '',
-      body: { n: 1 },
-    };
     const observe = (fromMs: number, toMs: number) =>
       store.observeEvents({ events: [event], coverage: { fromMs, toMs }, forgetBeforeMs: 0 });
     expect(await observe(50, 150)).toEqual({ added: 1 });
@@ -153,6 +153,18 @@ describe('what is stored', () => {
     const left = [];
     for await (const batch of store.events(0)) left.push(batch);
     expect(left).toEqual([]);
+  });
+
+  it('never knows a stretch of the event log without its events', async () => {
+    const { store, db } = open;
+    db.exec("CREATE TRIGGER full BEFORE INSERT ON coverage BEGIN SELECT RAISE(ABORT, 'the disk is full'); END");
+    const observed = { events: [event], coverage: { fromMs: 50, toMs: 150 }, forgetBeforeMs: 0 };
+    await expect(store.observeEvents(observed)).rejects.toThrow();
+    expect(db.all('SELECT id FROM events')).toEqual([]);
+    db.exec('DROP TRIGGER full');
+    db.exec("CREATE TRIGGER full BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'the disk is full'); END");
+    await expect(store.observeEvents(observed)).rejects.toThrow();
+    expect(await store.coverage()).toEqual([]);
   });
 
   it('keeps the last baseline of each source', async () => {
