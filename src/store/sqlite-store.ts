@@ -198,9 +198,12 @@ export class SqliteStore
     return new SqliteOutbox(this.db, { run: (work) => this.unit(work), append }, this.clock);
   }
 
-  /** Tokens of the HTTP endpoint; adding and revoking them is audited like all other writes. */
+  /** Tokens of the HTTP endpoint. A token that is added or revoked is sealed at once, like all that holds back or opens. */
   tokens(): SqliteTokens {
-    const append = (notes: AuditNote[]) => this.audits.append(notes);
+    const append = (notes: AuditNote[]) => {
+      this.audits.append(notes);
+      this.audits.seal();
+    };
     return new SqliteTokens(this.db, { run: (work) => this.unit(work), append }, this.tables);
   }
 
@@ -208,6 +211,7 @@ export class SqliteStore
     this.unit(() => {
       saveExemption(this.db, exemption);
       this.audits.append(notes);
+      this.audits.seal();
     });
   }
 
@@ -215,7 +219,7 @@ export class SqliteStore
     this.unit(() => {
       saveStop(this.db, stop);
       this.audits.append(notes);
-      if (stop === undefined) this.audits.seal();
+      this.audits.seal();
     });
   }
 

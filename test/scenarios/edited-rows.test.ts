@@ -10,7 +10,10 @@ import { readConfig } from '../../src/config/config.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { AppError } from '../../src/domain/errors.ts';
 import { addExemption, type ExemptionRequest, resumeEverything, stopEverything } from '../../src/operator/commands.ts';
+import { addToken, revokeToken } from '../../src/operator/endpoint-tokens.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import { systemIds } from '../../src/system/ids.ts';
 import { command } from '../support/in-process.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
 
@@ -247,6 +250,39 @@ describe('a row edited together with what the audit has of it', () => {
     await org.run('enforce').catch(() => {});
     expect(org.effects('device_banned')).toHaveLength(1);
     expect(org.composition.health.fault()).toMatchObject({ kind: 'edited' });
+    expect(await org.composition.verifyAudit()).toMatchObject({ ok: false });
+  });
+});
+
+describe('the last entry cut off together with its row, while no engine runs', () => {
+  const HELD: [string, () => Promise<unknown>, string][] = [
+    ['a stop', stop, 'DELETE FROM stop_switch'],
+    ['an exemption', () => exemptNobody(), 'DELETE FROM exemptions'],
+    ['a revocation of a token', revoke, 'UPDATE endpoint_tokens SET revoked_at = NULL, revoked_by = NULL'],
+  ];
+  async function revoke(): Promise<void> {
+    const parts = {
+      tokens: org.composition.tokens,
+      clock: systemClock,
+      ids: systemIds(systemClock),
+      secret: () => 'x'.repeat(40),
+    };
+    await addToken(parts, { name: 'lost', scope: 'admin' }, 'ada');
+    await engine().checkpointer?.seal();
+    await revokeToken(parts, 'lost', 'ada');
+  }
+
+  it.each(HELD)('is noticed: %s', async (_, hold, undo) => {
+    await hold();
+    await org.composition.close();
+    byHand(undo);
+    const db = new Database(org.dbFile);
+    db.exec('DROP TRIGGER audit_no_delete');
+    db.exec('DELETE FROM audit WHERE seq = (SELECT max(seq) FROM audit)');
+    db.close();
+    await org.restart();
+    await org.run('enforce').catch(() => {});
+    expect(org.effects('device_banned')).toHaveLength(1);
     expect(await org.composition.verifyAudit()).toMatchObject({ ok: false });
   });
 });
