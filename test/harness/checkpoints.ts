@@ -18,29 +18,34 @@ export const PUBLIC_KEYS = new Map([[keyIdOf(KEY), createPublicKey(KEY)]]);
 export const signing = signingWith(KEY, PUBLIC_KEYS);
 
 export class SimCheckpointFile extends CheckpointFile {
-  /** Undefined: there is no file yet. */
-  private text: string | undefined;
-  life: Life | undefined;
-
-  constructor() {
+  /** `disk.text` undefined: there is no file yet. */
+  constructor(
+    private readonly disk: { text: string | undefined } = { text: undefined },
+    private readonly life?: Life,
+  ) {
     super('in memory');
+  }
+
+  /** The file as a process has it open: what a life that ended still had in hand is not written. */
+  in(life: Life): SimCheckpointFile {
+    return new SimCheckpointFile(this.disk, life);
   }
 
   /** Returns a way to restore its current content. */
   keep(): () => void {
-    const { text } = this;
+    const { text } = this.disk;
     return () => {
-      this.text = text;
+      this.disk.text = text;
     };
   }
 
   lose(): void {
-    this.text = undefined;
+    this.disk.text = undefined;
   }
 
   override lines(): string[] | undefined {
     const [first = '', ...rest] = this.whole() ?? [];
-    if (this.text === undefined) return undefined;
+    if (this.disk.text === undefined) return undefined;
     return parseDatabaseLine(first) ? rest : this.whole();
   }
 
@@ -48,11 +53,11 @@ export class SimCheckpointFile extends CheckpointFile {
     this.life?.step();
     const [first] = this.whole() ?? [];
     const named = first !== undefined && parseDatabaseLine(first) ? first : undefined;
-    return { isMissing: this.text === undefined, named, last: this.lines()?.at(-1) };
+    return { isMissing: this.disk.text === undefined, named, last: this.lines()?.at(-1) };
   }
 
   override mend(): void {
-    this.text = this.text?.slice(0, this.text.lastIndexOf('\n') + 1);
+    this.disk.text = this.disk.text?.slice(0, this.disk.text.lastIndexOf('\n') + 1);
   }
 
   override append(lines: readonly string[]): void {
@@ -65,24 +70,24 @@ export class SimCheckpointFile extends CheckpointFile {
 
   override write(named: string, lines: readonly string[]): void {
     this.life?.step();
-    this.text = [named, ...lines].map((line) => `${line}\n`).join('');
+    this.disk.text = [named, ...lines].map((line) => `${line}\n`).join('');
     this.life?.step();
   }
 
   override setAside(suffix: string): string | undefined {
     this.life?.step();
-    const aside = this.text === undefined ? undefined : `${this.name}.${suffix}`;
-    this.text = undefined;
+    const aside = this.disk.text === undefined ? undefined : `${this.name}.${suffix}`;
+    this.disk.text = undefined;
     this.life?.step();
     return aside;
   }
 
   private whole(): string[] | undefined {
-    return this.text?.split('\n').slice(0, -1);
+    return this.disk.text?.split('\n').slice(0, -1);
   }
 
   private add(text: string): void {
-    this.text = (this.text ?? '') + text;
+    this.disk.text = (this.disk.text ?? '') + text;
     this.life?.step();
   }
 }

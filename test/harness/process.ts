@@ -51,10 +51,9 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
   around.opened(writer);
   const store = mortal(writer, life);
   if (checkpoints) {
-    checkpoints.life = life;
     checkpointer = await openCheckpointer({
       store: sickRestore(store, bug),
-      file: sickFile(checkpoints, bug),
+      file: sickFile(checkpoints.in(life), bug),
       databaseLine,
       keys: PUBLIC_KEYS,
       clock,

@@ -126,7 +126,7 @@ class Simulation {
 
   async play(): Promise<SimulationResult> {
     // People command an installation that has been born: test/audit/birth-killed.test.ts kills that.
-    if (this.checkpoints) await startProcess(this.surroundings(this.db), new Life(undefined), 'dry-run');
+    if (this.checkpoints) await startProcess(this.surroundings(this.db), this.life, 'dry-run');
     for (let round = 0; round < this.profile.rounds && this.checker.violations.length === 0; round += 1) {
       await this.round();
       if (this.checkpoints && !this.copy && this.peopleDice.chance(0.02)) this.copy = copyOf(this.db);
@@ -198,6 +198,7 @@ class Simulation {
   private async living(daemonMode: Mode): Promise<Engine> {
     if (this.engine && !this.life.ended && this.engine.daemonMode === daemonMode) return this.engine;
     this.steps += this.life.steps;
+    this.life.ended = true; // also one that was stopped in good order writes nothing more
     this.life = new Life(this.lifeEnd());
     if (this.machine.chance(0.1)) this.clock.reboot();
     this.engine = await startProcess(this.surroundings(this.db), this.life, daemonMode);
