@@ -212,11 +212,14 @@ function drained<T>(walk: Generator<void, T>): T {
 }
 
 function followed(db: Db, tables = Object.keys(TABLES)): [table: string, columns: string[]][] {
-  return tables.flatMap((table): [string, string[]][] => {
-    const columns = db.all<{ name: string }>(`SELECT name FROM pragma_table_info('${table}') ORDER BY name`);
-    const names = columns.map(({ name }) => name).filter((name) => !TABLES[table]?.includes(name));
-    return names.length === 0 ? [] : [[table, names]];
-  });
+  const named = tables.map((table) => `'${table}'`).join(', ');
+  const sql = `SELECT sqlite_master.name AS "table", pragma_table_info.name AS name
+    FROM sqlite_master, pragma_table_info(sqlite_master.name)
+    WHERE sqlite_master.type = 'table' AND sqlite_master.name IN (${named}) ORDER BY sqlite_master.name, pragma_table_info.name`;
+  const found = new Map<string, string[]>();
+  for (const { table, name } of db.all<{ table: string; name: string }>(sql))
+    if (!TABLES[table]?.includes(name)) found.set(table, [...(found.get(table) ?? []), name]);
+  return [...found];
 }
 
 function rowText(table: string, values: readonly unknown[]): string {
@@ -233,12 +236,15 @@ function follow(db: Db, changed: (table: string, row: string, isAdded: boolean) 
   db.define(FUNCTION, (table, isAdded, ...values) =>
     changed(table as string, rowText(table as string, values), isAdded === 1),
   );
+  const sql = "SELECT name FROM sqlite_temp_master WHERE type = 'trigger'";
+  const known = new Set(db.all<{ name: string }>(sql).map(({ name }) => name));
   for (const [table, columns] of followed(db)) {
     const call = (row: 'NEW' | 'OLD') =>
       `SELECT ${FUNCTION}('${table}', ${row === 'NEW' ? 1 : 0}, ${columns.map((name) => `${row}.${name}`).join(', ')});`;
-    const trigger = (event: string, calls: string) =>
-      db.exec(`CREATE TEMP TRIGGER IF NOT EXISTS follow_${event.slice(0, 6).toLowerCase()}_${table}
-        AFTER ${event} ON main.${table} BEGIN ${calls} END`);
+    const trigger = (event: string, calls: string) => {
+      const name = `follow_${event.slice(0, 6).toLowerCase()}_${table}`;
+      if (!known.has(name)) db.exec(`CREATE TEMP TRIGGER ${name} AFTER ${event} ON main.${table} BEGIN ${calls} END`);
+    };
     trigger('INSERT', call('NEW'));
     trigger('DELETE', call('OLD'));
     trigger(`UPDATE OF ${columns.join(', ')}`, `${call('OLD')} ${call('NEW')}`);

@@ -26,10 +26,11 @@ export function recordedDigests(db: Db): TableDigests {
  * entry, so the last one of the chain is signed, unless a checkpoint covers it.
  */
 export function strangeEnd(db: Db, isOwn: IsOwnEntry | undefined): string | undefined {
-  if (!isOwn || Object.keys(recordedDigests(db)).length === 0) return undefined;
+  if (!isOwn || !hasTable(db, 'checkpoints')) return undefined;
   const row = db.get('SELECT * FROM audit WHERE seq = (SELECT max(seq) FROM audit)');
   const end = row && entryOfRow(row);
   if (!end || end.seq <= (lastCheckpoint(db)?.size ?? 0) || isOwn(end)) return undefined;
+  if (Object.keys(recordedDigests(db)).length === 0) return undefined; // an older version wrote it, and signed nothing
   return `${end.seq} entries, and the last one is not signed by the key of this database`;
 }
 
