@@ -44,6 +44,10 @@ export const PLANTED_BUGS = {
   reload_is_ignored: 20,
   checkpoint_is_not_written: 2,
   checkpoint_is_not_compared: 1,
+  edited_rows_are_obeyed: 1,
+  strange_end_is_obeyed: 1,
+  replaced_file_is_not_noticed: 1,
+  lost_checkpoints_are_not_noticed: 1,
 } as const;
 export type PlantedBug = keyof typeof PLANTED_BUGS;
 
@@ -143,6 +147,8 @@ export function sickStore(store: EngineStore, bug: PlantedBug | undefined): Engi
           await store.commitRun(commit);
         },
       });
+    case 'edited_rows_are_obeyed':
+      return replaced(store, { demandIntact: async () => {} });
     case 'outcome_is_lost':
       return replaced(store, {
         settle: async (given) => {
