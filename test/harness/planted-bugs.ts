@@ -33,7 +33,7 @@ export const PLANTED_BUGS = {
   latency_is_not_kept: 514,
   gate_is_always_live: 1,
   clocks_are_not_kept: 26214,
-  quiet_period_by_wall_clock: 500,
+  quiet_period_by_wall_clock: 38,
   stop_is_ignored: 15,
   exemption_is_ignored: 56,
   irreversible_without_approval: 4,
