@@ -1,16 +1,24 @@
 // harness: judges the record at the end: the chain, the checkpoints in the database and outside, and that they agree.
 
 import { endFaultWith } from '../../src/audit/entry-signature.ts';
+import type { AuditCheck } from '../../src/audit/verdict.ts';
 import { verifyAudit } from '../../src/audit/verify.ts';
 import { differencesText } from '../../src/domain/acting-tables.ts';
 import type { Db } from '../../src/store/database.ts';
 import { SqliteReader } from '../../src/store/reader.ts';
 import type { Checker } from './checker.ts';
 import { PUBLIC_KEYS, type SimCheckpointFile } from './checkpoints.ts';
+import type { SimClock } from './sim-clock.ts';
 
 export async function checkAudit(checker: Checker, db: Db, file: SimCheckpointFile | undefined): Promise<void> {
-  const reader = new SqliteReader(db, checker.clock);
-  const { bad, tables } = await verifyAudit({
+  const { bad, tables } = await verdictOn(db, checker.clock, file);
+  if (bad) checker.report('broken_chain', `entry ${bad.seq}: ${bad.reason}`);
+  if (tables.length > 0) checker.report('broken_chain', differencesText(tables));
+}
+
+export async function verdictOn(db: Db, clock: SimClock, file: SimCheckpointFile | undefined): Promise<AuditCheck> {
+  const reader = new SqliteReader(db, clock);
+  return verifyAudit({
     headSeq: async () => (await reader.auditHead()).seq,
     entries: () => reader.auditFrom(1),
     tableLines: async () => (file ? reader.checkpointLines() : undefined),
@@ -21,6 +29,4 @@ export async function checkAudit(checker: Checker, db: Db, file: SimCheckpointFi
     tableDifferences: () => reader.tableDifferences(file && endFaultWith(PUBLIC_KEYS)),
     pause: async () => {},
   });
-  if (bad) checker.report('broken_chain', `entry ${bad.seq}: ${bad.reason}`);
-  if (tables.length > 0) checker.report('broken_chain', differencesText(tables));
 }

@@ -4,6 +4,7 @@
 import type { Intent, IntentBasis } from '../../src/domain/intent.ts';
 import type { Mode } from '../../src/domain/mode.ts';
 import type { Source } from '../../src/domain/subjects.ts';
+import { checkBeside, type Intrusion } from './check-beside.ts';
 import { checkGate } from './check-gate.ts';
 import { checkSteering } from './check-operator.ts';
 import { checkOutcome } from './check-outcome.ts';
@@ -34,6 +35,8 @@ export type ViolationKind =
   | 'while_stopped'
   | 'exempt'
   | 'on_untrusted'
+  | 'on_edited'
+  | 'on_replaced'
   | 'false_outcome'
   | 'broken_chain'
   | 'broke';
@@ -70,6 +73,8 @@ export class Checker implements Witness {
   readonly violations: Violation[] = [];
   readonly approvedPlans = new Set<string>();
   operation: Operation | undefined;
+  /** What somebody did to the database beside the engine, until it is over. */
+  intrusion: Intrusion | undefined;
   retries = 0;
   readonly requests: PlatformRequest[] = [];
   readonly looks = new Looks(this);
@@ -109,6 +114,7 @@ export class Checker implements Witness {
     }
     const before = [...life.requests];
     life.requests.push(request);
+    checkBeside(this, request, life);
     this.checkOnce(request, intent, life, before);
     this.checkModes(request, intent, life);
     this.checkCeilings(request, action, life);

@@ -18,6 +18,8 @@ export interface IntentLife {
   target: string;
   /** True times of its `intent.sent` entries. */
   sent: number[];
+  /** The number of the latest of them. */
+  sentSeq: number;
   /** The rules that the latest of them names. */
   rules: string[];
   /** The run that the latest of them names. */
@@ -79,6 +81,7 @@ export class Ledger {
       const life = this.lifeOf(body);
       if (kind === 'intent.sent') {
         life.sent.push(this.clock.trueMs);
+        life.sentSeq = seq;
         life.rules = body.rules ?? [];
         life.run = body.run ?? '';
       }
@@ -186,6 +189,7 @@ export class Ledger {
       action,
       target,
       sent: [],
+      sentSeq: 0,
       rules: [],
       run: '',
       requests: [],

@@ -24,18 +24,18 @@ export const PLANTED_BUGS = {
   unknown_is_clear: 13,
   ceiling_is_ignored: 20,
   outcome_is_lost: 10,
-  claim_is_lost: 12,
+  claim_is_lost: 11,
   filter_is_unverified: 1,
   dry_run_acts: 11,
   trust_is_ignored: 41,
   quiet_period_is_skipped: 10,
-  latency_is_ignored: 86,
+  latency_is_ignored: 101,
   latency_is_not_kept: 514,
   gate_is_always_live: 1,
   clocks_are_not_kept: 26214,
-  quiet_period_by_wall_clock: 500,
-  stop_is_ignored: 1,
-  exemption_is_ignored: 23,
+  quiet_period_by_wall_clock: 38,
+  stop_is_ignored: 15,
+  exemption_is_ignored: 56,
   irreversible_without_approval: 4,
   update_without_approval: 16,
   acceptance_stays: 2296,
@@ -44,6 +44,10 @@ export const PLANTED_BUGS = {
   reload_is_ignored: 20,
   checkpoint_is_not_written: 2,
   checkpoint_is_not_compared: 1,
+  edited_rows_are_obeyed: 10,
+  strange_end_is_obeyed: 27,
+  replaced_file_is_not_noticed: 60,
+  lost_checkpoints_are_not_noticed: 13,
 } as const;
 export type PlantedBug = keyof typeof PLANTED_BUGS;
 
@@ -143,6 +147,8 @@ export function sickStore(store: EngineStore, bug: PlantedBug | undefined): Engi
           await store.commitRun(commit);
         },
       });
+    case 'edited_rows_are_obeyed':
+      return replaced(store, { demandIntact: async () => {} });
     case 'outcome_is_lost':
       return replaced(store, {
         settle: async (given) => {

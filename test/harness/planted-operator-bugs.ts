@@ -1,7 +1,9 @@
 // harness: more planted bugs: operator commands, time and the checkpoints outside are ignored. In: the parts of a
 // healthy engine. Out: the parts of a sick one. Nothing in the product knows of these.
+import type { BelongingReader } from '../../src/audit/belonging.ts';
 import type { CheckpointFile } from '../../src/audit/checkpoint-file.ts';
 import type { Action } from '../../src/domain/action.ts';
+import { GENESIS } from '../../src/domain/audit-entry.ts';
 import type { CheckpointStore } from '../../src/domain/checkpoint.ts';
 import type { KeptLatency, QuietTime } from '../../src/domain/quiet-period.ts';
 import type { ClockAgreement, SteadyTime } from '../../src/domain/steady-time.ts';
@@ -74,11 +76,12 @@ export function keptLatency(db: Db, bug: PlantedBug | undefined): KeptLatency | 
   return bug === 'latency_is_not_kept' ? undefined : readKeptLatency(db);
 }
 
-/** Continues at once with a restored database. */
+/** Continues at once with a restored database, when it is accepted or, without its file outside, before. */
 export function sickRestore<Kept extends CheckpointStore & EngineStore>(
   store: Kept,
   bug: PlantedBug | undefined,
 ): Kept {
+  if (bug === 'lost_checkpoints_are_not_noticed') return replaced<Kept>(store, EMPTY as Partial<Kept>);
   if (bug !== 'restore_is_not_stopped') return store;
   const goOn: Partial<CheckpointStore> = {
     acceptRestore: async (given) => {
@@ -89,6 +92,9 @@ export function sickRestore<Kept extends CheckpointStore & EngineStore>(
   };
   return replaced<Kept>(store, goOn as Partial<Kept>);
 }
+
+/** A database without an entry is new, and has nothing outside. */
+const EMPTY: Partial<BelongingReader> = { auditHead: async () => ({ seq: 0, hash: GENESIS }) };
 
 /** The clock state of an earlier process; a sick engine uses each wall time from before its start unchecked. */
 export function keptClocks(db: Db, clock: SimClock, bug: PlantedBug | undefined): ClockAgreement | undefined {

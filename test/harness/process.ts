@@ -6,6 +6,7 @@ import { type FileCheckpointer, openCheckpointer } from '../../src/audit/checkpo
 import { PLACEHOLDER_SERIALS } from '../../src/decide/serials.ts';
 import { leastMode, type Mode } from '../../src/domain/mode.ts';
 import type { Api, Ids, Log } from '../../src/domain/ports.ts';
+import { isLasting } from '../../src/domain/store-fault.ts';
 import type { LoadedRule } from '../../src/evaluate/index.ts';
 import { EVENT_PULL_DEFAULT } from '../../src/pull/pull-events.ts';
 import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
@@ -14,11 +15,14 @@ import type { ActiveRules, Engine } from '../../src/run/engine.ts';
 import { saveClockAgreement } from '../../src/store/clock-agreement.ts';
 import type { Db } from '../../src/store/database.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { StoreHealth } from '../../src/store/store-health.ts';
 import { quietTime } from '../../src/system/quiet-time.ts';
 import { steadyTime } from '../../src/system/steady-time.ts';
 import { type Life, mortal } from '../support/crash.ts';
 import { databaseLine, PUBLIC_KEYS, type SimCheckpointFile, signing } from './checkpoints.ts';
+import type { SimDisk } from './disk.ts';
 import { type PlantedBug, sickActions, sickApi, sickRules, sickSettings, sickStore } from './planted-bugs.ts';
+import { sickEnd, sickSigning } from './planted-edit-bugs.ts';
 import { keptClocks, keptLatency, sickFile, sickQuiet, sickRestore, sickTime } from './planted-operator-bugs.ts';
 import { type Profile, QUIET_MS, REREAD_MS } from './profile.ts';
 import type { SimClock } from './sim-clock.ts';
@@ -26,6 +30,7 @@ import type { SimClock } from './sim-clock.ts';
 export interface Surroundings {
   checkpoints: SimCheckpointFile | undefined;
   db: Db;
+  disk: SimDisk;
   clock: SimClock;
   api: Api;
   ids: Ids;
@@ -46,6 +51,8 @@ const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: ()
 export async function startProcess(around: Surroundings, life: Life, daemonMode: Mode): Promise<Engine> {
   const { db, clock, profile, bug, checkpoints } = around;
   around.beginMeasuring();
+  const health = new StoreHealth(clock, silent);
+  around.disk.open(health);
   let checkpointer: FileCheckpointer | undefined;
   const writer = openWriter(around, () => void checkpointer?.publish());
   around.opened(writer);
@@ -63,7 +70,10 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
   }
   const steady = sickTime(steadyTime(clock, clock.boot, keptClocks(db, clock, bug)), bug);
   saveClockAgreement(db, steady.agreement());
-  const isRestored = checkpointer?.restored() !== undefined;
+  const isDoubtful = () => {
+    const fault = health.fault();
+    return checkpointer?.restored() !== undefined || (fault !== undefined && isLasting(fault));
+  };
   return {
     api: sickApi(mortal(around.api, life), bug),
     store: sickStore(store, bug),
@@ -75,7 +85,9 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
     log: silent,
     actions: sickActions(ACTIONS, bug),
     active: activeRules(around),
-    daemonMode: isRestored ? leastMode(daemonMode, 'dry-run') : daemonMode,
+    get daemonMode() {
+      return isDoubtful() ? leastMode(daemonMode, 'dry-run') : daemonMode;
+    },
     settings: sickSettings(settingsOf(profile), bug),
     demo: false,
     bindTo: around.api.address,
@@ -85,8 +97,9 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
 }
 
 /** The one writer of a database; it reports its commits. */
-export function openWriter({ checkpoints, db, clock, onCommit }: Surroundings, sealed = () => {}): SqliteStore {
-  return watched(new SqliteStore(db, linkEntry, clock, checkpoints && { ...signing, sealed }), onCommit);
+export function openWriter({ checkpoints, db, clock, bug, onCommit }: Surroundings, sealed = () => {}): SqliteStore {
+  const sealing = checkpoints && { ...sickSigning(signing, bug), sealed };
+  return watched(sickEnd(new SqliteStore(db, linkEntry, clock, sealing), db, bug), onCommit);
 }
 
 /** The rules as they are whenever the engine asks; compiled once for each set in a life. */
@@ -126,6 +139,7 @@ const WRITING = [
   'saveExemption',
   'setStop',
   'saveAcceptance',
+  'acceptTables',
   'release',
 ] as const;
 

@@ -58,6 +58,8 @@ export interface Profile {
   listsBundles: boolean;
   /** How long a request is waited for. */
   timeoutMs: number;
+  /** What happens to the database beside the engine, and in which round. */
+  beside: { what: 'edit' | 'replace'; round: number } | undefined;
 }
 
 export interface PeopleProfile {
@@ -90,13 +92,14 @@ export const LATENCY_MAX_MS = 400;
 
 /**
  * Lives from before the harness was extended: without operator commands, with them and without tended services, or
- * without slow platforms.
+ * without slow platforms and without anybody beside the engine.
  */
 export type Without = 'people' | 'tending' | 'slowness';
 
 export function drawProfile(seed: number, without?: Without): Profile {
   const profile = drawLife(seed, without);
-  return without === undefined ? slowed(profile, new Dice(seed, 'slowness of the profile')) : profile;
+  if (without !== undefined) return profile;
+  return besieged(slowed(profile, new Dice(seed, 'slowness of the profile')), new Dice(seed, 'beside of the profile'));
 }
 
 export function isSlow({ writes }: Profile): boolean {
@@ -152,6 +155,7 @@ function drawLife(seed: number, without?: Without): Profile {
     ruleChange: trouble(0.2),
     hasDate: dice.chance(0.7),
     timeoutMs: TIMEOUT_MS,
+    beside: undefined,
     ...(without === 'people'
       ? { people: undefined, listsBundles: false, tends: false }
       : drawPeople(new Dice(seed, 'people of the profile'))),
@@ -162,6 +166,13 @@ function drawLife(seed: number, without?: Without): Profile {
 function slowed(profile: Profile, dice: Dice): Profile {
   if (!dice.chance(0.2)) return profile;
   return { ...profile, timeoutMs: SLOW_TIMEOUT_MS, writes: { ...profile.writes, slow: 1 + 3 * dice.share() } };
+}
+
+/** Lives without people have no file outside, so no key. */
+function besieged(profile: Profile, dice: Dice): Profile {
+  const what = dice.weighted({ edit: 20, replace: 12, nothing: 68 });
+  if (what === 'nothing' || !profile.people) return profile;
+  return { ...profile, beside: { what, round: dice.whole(4, profile.rounds - 1) } };
 }
 
 function drawTending(dice: Dice): Partial<Profile> {

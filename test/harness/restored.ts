@@ -6,31 +6,18 @@ import { resumeEverything } from '../../src/operator/commands.ts';
 import type { Engine } from '../../src/run/engine.ts';
 import type { Db } from '../../src/store/database.ts';
 import { Crash, Life } from '../support/crash.ts';
-import { Checker } from './checker.ts';
+import { type AcceptedView, goOnAfter, judgeAnew } from './afterwards.ts';
 import type { SimCheckpointFile } from './checkpoints.ts';
 import type { Dice } from './dice.ts';
-import { Ledger } from './ledger.ts';
 import { PERSON } from './people.ts';
-import type { SimPlatform } from './platform.ts';
-import type { Profile } from './profile.ts';
-import type { SimClock } from './sim-clock.ts';
-import type { World } from './world.ts';
 
-export interface RestoredView {
+/** Its `db` is the newer one. */
+export interface RestoredView extends AcceptedView {
   copy: Db;
-  db: Db;
   checkpoints: SimCheckpointFile;
-  world: World;
-  checker: Checker;
-  platform: SimPlatform;
-  clock: SimClock;
-  profile: Profile;
   dice: Dice;
   start(life: Life): Promise<Engine>;
-  run(engine: Engine, judge: Checker): Promise<void>;
 }
-
-const RUNS_AFTER = 4;
 
 /** On this machine a copy without a newer checkpoint outside is not older than what is known; on a new one there is no file outside. */
 export async function goOnWithCopy(view: RestoredView): Promise<void> {
@@ -57,11 +44,9 @@ function sealedSize(db: Db): number {
  * people reversed after the copy; the acceptance shows them that.
  */
 async function accept(view: RestoredView): Promise<void> {
-  const { copy, checker, clock, world, profile, platform, dice } = view;
-  const judge = new Checker(new Ledger(copy, clock), checker.truth, world, clock, profile);
-  for (const plan of checker.approvedPlans) judge.approvedPlans.add(plan);
-  judge.ledger.follow();
-  platform.witness = judge;
+  const { copy, checker, clock, platform, dice } = view;
+  const now = { ...view, db: copy };
+  const judge = judgeAnew(now);
   const engine = await accepted(view, dice.chance(0.5) ? dice.whole(1, 12) : undefined);
   const open = copy.get<{ n: number }>(
     "SELECT count(*) AS n FROM plans WHERE status IN ('pending', 'approved', 'applying') OR status = 'interrupted' AND expires_at > ?",
@@ -73,12 +58,7 @@ async function accept(view: RestoredView): Promise<void> {
   if (platform.requests.length > before)
     checker.report('while_stopped', 'an accepted restored database acts before anybody has resumed');
   if (await engine.store.stop()) await resumeEverything(engine, PERSON);
-  for (let run = 0; run < RUNS_AFTER; run += 1) {
-    clock.pass(60_000);
-    await view.run(engine, judge);
-  }
-  for (const { kind, text } of judge.violations)
-    if (kind !== 'against_a_person') checker.report(kind, `after a restored backup: ${text}`);
+  await goOnAfter(now, engine, judge, 'a restored backup', ['against_a_person']);
 }
 
 async function accepted(view: RestoredView, endAt: number | undefined): Promise<Engine> {

@@ -3,7 +3,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { built } from '../support/built.ts';
 import { addFigures, type CampaignFigures, figuresLine, noFigures } from './campaign.ts';
 
@@ -11,6 +11,12 @@ const CRASH_POINTS = Number(process.env.SIM_CRASH_POINTS ?? 100_000);
 const FIRST_SEED = Number(process.env.SIM_FIRST_SEED ?? 1);
 const WORKER = built('test/harness/campaign-worker.ts');
 const LIMIT_MS = 600_000;
+const children: ChildProcess[] = [];
+
+/** One that ran out of time goes on otherwise. */
+afterAll(() => {
+  for (const child of children) child.kill();
+});
 
 describe('an engine that crashes at any await, for long', () => {
   it(
@@ -32,6 +38,7 @@ describe('an engine that crashes at any await, for long', () => {
 
 async function campaign(from: number, stride: number, crashPoints: number): Promise<CampaignFigures> {
   const child: ChildProcess = fork(WORKER, [from, stride, crashPoints].map(String), { execArgv: [] });
+  children.push(child);
   const exited = once(child, 'exit').then(([code]) => {
     throw new Error(`a worker ended early, with code ${code}`);
   });

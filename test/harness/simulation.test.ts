@@ -9,8 +9,8 @@ import { simulate } from './simulation.ts';
 
 const CRASH_POINTS = 1_000;
 const SEEDS_TO_FIND_A_BUG = 300;
-/** A life on a slow platform. */
-const SLOW_SEED = 86;
+/** Lives on a slow platform, with edited rows, with a replaced file. */
+const NEWER_SEEDS = [86, 27, 60];
 /** On a busy machine; a few seconds each otherwise. */
 const LIMIT_MS = 240_000;
 /** Short lives, without and with operator commands. */
@@ -57,7 +57,7 @@ describe.runIf(chosen === undefined)(
     });
 
     it('leads the same life twice from the same seed, to the byte', { timeout: LIMIT_MS }, async () => {
-      for (const seed of [1, 2, 3, SLOW_SEED]) expect(await simulate(seed)).toEqual(await simulate(seed));
+      for (const seed of [1, 2, 3, ...NEWER_SEEDS]) expect(await simulate(seed)).toEqual(await simulate(seed));
     });
 
     it('survives a crash at steps all over one life, each in turn', { timeout: LIMIT_MS }, async () => {
@@ -74,8 +74,11 @@ describe.runIf(chosen === undefined)(
 );
 
 describe.runIf(chosen === undefined)('the checker', () => {
-  it.each(Object.keys(PLANTED_BUGS) as PlantedBug[])('finds the planted bug %s', { timeout: LIMIT_MS }, async (bug) => {
-    const found = await seedThatFinds(bug, SEEDS_TO_FIND_A_BUG);
-    expect(found?.violations[0]?.kind).toBeDefined();
-  });
+  it.each(Object.keys(PLANTED_BUGS) as PlantedBug[])(
+    'finds the planted bug %s at its seed, and nothing there without it',
+    { timeout: LIMIT_MS },
+    async (bug) => {
+      expect(await seedThatFinds(bug, SEEDS_TO_FIND_A_BUG)).toBe(PLANTED_BUGS[bug]);
+    },
+  );
 });

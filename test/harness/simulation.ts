@@ -2,16 +2,18 @@
 // In: a seed. Out: what was found and counted, and a digest of every effect and audited byte: the same for the same seed.
 
 import { AppError, lineOf } from '../../src/domain/errors.ts';
-import type { Mode } from '../../src/domain/mode.ts';
+import { leastMode, type Mode } from '../../src/domain/mode.ts';
 import type { Engine } from '../../src/run/engine.ts';
 import type { Db } from '../../src/store/database.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { Crash, Life } from '../support/crash.ts';
 import { copyOf, freshDatabase } from '../support/memory-database.ts';
+import { type BesiegedView, besiege } from './besieged.ts';
 import { checkAudit } from './check-audit.ts';
 import { Checker, type Violation } from './checker.ts';
 import { SimCheckpointFile } from './checkpoints.ts';
 import { Dice } from './dice.ts';
+import { SimDisk } from './disk.ts';
 import { checkFinalState } from './final-state.ts';
 import { RuleShelf, scheduleHappenings } from './happenings.ts';
 import { digestOf, historyOf } from './history.ts';
@@ -65,7 +67,8 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
 class Simulation {
   private readonly clock = new SimClock();
   readonly world: World;
-  readonly db: Db = freshDatabase();
+  private readonly disk: SimDisk;
+  readonly db: Db;
   private readonly ledger: Ledger;
   private readonly checker: Checker;
   readonly platform: SimPlatform;
@@ -74,6 +77,7 @@ class Simulation {
   private readonly crashes: Dice;
   private readonly peopleDice: Dice;
   private readonly machine: Dice;
+  private readonly beside: Dice;
   private readonly people: People | undefined;
   private readonly checkpoints: SimCheckpointFile | undefined;
   /** The database as somebody copied it in the middle. */
@@ -81,6 +85,7 @@ class Simulation {
   private lastId = 0;
   private life = new Life(undefined);
   private engine: Engine | undefined;
+  private daemonMode: Mode | undefined;
   /** Of the newest life; one writer at a time has the database. */
   private writer: SqliteStore | undefined;
   private crashCount = 0;
@@ -92,6 +97,8 @@ class Simulation {
     private readonly options: SimulationOptions,
   ) {
     const { seed } = profile;
+    this.disk = new SimDisk(options.bug);
+    this.db = freshDatabase(this.disk);
     this.world = new World(this.clock, profile);
     this.ledger = new Ledger(this.db, this.clock);
     const truth = new Truth(this.world, this.clock);
@@ -102,6 +109,7 @@ class Simulation {
     this.crashes = new Dice(seed, 'crashes');
     this.peopleDice = new Dice(seed, 'people');
     this.machine = new Dice(seed, 'machine');
+    this.beside = new Dice(seed, 'beside');
     if (this.machine.chance(0.25)) this.clock.boot = '';
     if (!profile.people) return;
     this.checkpoints = new SimCheckpointFile();
@@ -127,11 +135,7 @@ class Simulation {
   async play(): Promise<SimulationResult> {
     // People command an installation that has been born: test/audit/birth-killed.test.ts kills that.
     if (this.checkpoints) await startProcess(this.surroundings(this.db), this.life, 'dry-run');
-    for (let round = 0; round < this.profile.rounds && this.checker.violations.length === 0; round += 1) {
-      await this.round();
-      if (this.checkpoints && !this.copy && this.peopleDice.chance(0.02)) this.copy = copyOf(this.db);
-    }
-    if (this.checker.violations.length === 0) await this.settle();
+    if ((await this.live()) && this.checker.violations.length === 0) await this.settle();
     if (this.checker.violations.length === 0) await this.restore();
     await checkAudit(this.checker, this.db, this.checkpoints);
     const { profile, ledger, checker, platform } = this;
@@ -146,6 +150,17 @@ class Simulation {
       violations: checker.violations,
       digest: digestOf(this),
     };
+  }
+
+  /** False: it ended before its time. */
+  private async live(): Promise<boolean> {
+    for (let round = 0; round < this.profile.rounds && this.checker.violations.length === 0; round += 1) {
+      const isBesieged = round === this.profile.beside?.round;
+      if (!isBesieged) await this.round();
+      else if (!(await besiege(this.besieged()))) return false;
+      if (this.checkpoints && !this.copy && this.peopleDice.chance(0.02)) this.copy = copyOf(this.db, this.disk);
+    }
+    return true;
   }
 
   private async round(): Promise<void> {
@@ -189,29 +204,40 @@ class Simulation {
     } finally {
       this.checker.operation = undefined;
     }
-    await this.people?.heard();
-    for (const fault of this.people?.faults.splice(0) ?? [])
-      this.checker.report('broke', `a person's word: ${String(fault)}`);
+    await this.hear();
     if (this.life.ended) this.crashCount += 1;
   }
 
+  private async hear(): Promise<void> {
+    await this.people?.heard();
+    for (const fault of this.people?.faults.splice(0) ?? [])
+      if (!this.isByIntrusion(fault)) this.checker.report('broke', `a person's word: ${String(fault)}`);
+  }
+
   private async living(daemonMode: Mode): Promise<Engine> {
-    if (this.engine && !this.life.ended && this.engine.daemonMode === daemonMode) return this.engine;
+    if (this.engine && !this.life.ended && this.daemonMode === daemonMode) return this.engine;
+    await this.hear();
     this.steps += this.life.steps;
     this.life.ended = true; // also one that was stopped in good order writes nothing more
     this.life = new Life(this.lifeEnd());
     if (this.machine.chance(0.1)) this.clock.reboot();
     this.engine = await startProcess(this.surroundings(this.db), this.life, daemonMode);
-    if (this.engine.daemonMode !== daemonMode)
-      this.checker.report('broken_chain', 'the newest database is taken for a restored one');
+    this.daemonMode = daemonMode;
+    const isEdited = this.checker.intrusion !== undefined;
+    if (this.engine.daemonMode !== (isEdited ? leastMode(daemonMode, 'dry-run') : daemonMode))
+      this.checker.report(
+        'broken_chain',
+        isEdited ? 'an edited database may be acted on' : 'the newest database is doubted',
+      );
     await this.engine.store.abortStaleRuns(this.clock.nowMs());
     return this.engine;
   }
 
   private surroundings(db: Db): Surroundings {
-    const { clock, profile, platform, shelf, checker, checkpoints } = this;
+    const { clock, profile, platform, shelf, checker, checkpoints, disk } = this;
     return {
       db,
+      disk,
       clock,
       api: platform,
       beginMeasuring: () => platform.beginMeasuring(),
@@ -247,11 +273,50 @@ class Simulation {
   private takeError(error: unknown): void {
     if (this.life.ended || error instanceof Crash) return;
     const expected = error instanceof AppError && EXPECTED.has(error.code);
-    if (!expected)
+    if (!expected && !this.isByIntrusion(error))
       this.checker.report(
         'broke',
         error instanceof Error ? `${lineOf(error)} ${error.stack?.split('\n')[1]?.trim()}` : String(error),
       );
+  }
+
+  private isByIntrusion(error: unknown): boolean {
+    const { kind } = this.checker.intrusion ?? {};
+    return error instanceof AppError && kind !== undefined && error.code === REFUSING[kind];
+  }
+
+  private besieged(): BesiegedView {
+    const { db, disk, world, checker, platform, clock, profile, beside: dice } = this;
+    return {
+      ...{
+        db,
+        disk,
+        world,
+        checker,
+        platform,
+        clock,
+        profile,
+        dice,
+        checkpoints: this.checkpoints as SimCheckpointFile,
+      },
+      round: () => this.round(),
+      perform: (operation) => this.perform(operation, 'enforce'),
+      end: () => {
+        this.life.ended = true;
+      },
+      start: (life, judge = this.checker) =>
+        startProcess(
+          { ...this.surroundings(db), onCommit: () => judge === this.checker && judge.onCommit() },
+          life,
+          'enforce',
+        ),
+      run: (engine, judge) => this.runJudgedBy(engine, judge),
+    };
+  }
+
+  private async runJudgedBy(engine: Engine, checker: Checker): Promise<void> {
+    await engine.store.abortStaleRuns(this.clock.nowMs());
+    await operate({ ...this.asking(), checker }, engine, 'enforce').catch((error) => this.takeError(error));
   }
 
   /** No nemesis comes any more, the world stands still: the engine runs and people approve until nothing changes. */
@@ -284,10 +349,7 @@ class Simulation {
     if (!copy || !checkpoints) return;
     const start = (life: Life) =>
       startProcess({ ...this.surroundings(copy), onCommit: () => {}, opened: () => {} }, life, 'enforce');
-    const run = async (engine: Engine, judge: Checker) => {
-      await engine.store.abortStaleRuns(clock.nowMs());
-      await operate({ ...this.asking(), checker: judge }, engine, 'enforce').catch((error) => this.takeError(error));
-    };
+    const run = (engine: Engine, judge: Checker) => this.runJudgedBy(engine, judge);
     await goOnWithCopy({ copy, db, checkpoints, world, checker, platform, clock, profile, dice: crashes, start, run });
   }
 }
@@ -300,6 +362,9 @@ function always(newest: () => SqliteStore): SqliteStore {
       (Reflect.get(newest(), name) as (...given: unknown[]) => unknown).apply(newest(), given);
   return new Proxy<SqliteStore>(newest(), { get: methodOf });
 }
+
+/** How everything is refused after an edit, or on a replaced file. */
+const REFUSING = { on_edited: 'store_edited', on_replaced: 'store_failed' } as const;
 
 /** Why a run or an operator command may be refused. */
 const EXPECTED: ReadonlySet<string> = new Set([

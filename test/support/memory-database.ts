@@ -3,27 +3,45 @@
 import Database from 'better-sqlite3';
 import { Db, openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import type { InPlace } from '../../src/store/opened-file.ts';
+import type { StoreWatch } from '../../src/store/store-health.ts';
 
 let template: Buffer | undefined;
 
-export function freshDatabase(): Db {
+/** The disk below it: hears of faults, and says whether the file is still in place. */
+export type Disk = StoreWatch & InPlace;
+
+export function freshDatabase(disk?: Disk): Db {
   template ??= migratedTemplate();
-  return opened(template);
+  return opened(template, disk);
 }
 
 /** The current database, to be restored later. */
-export function copyOf(db: Db): Db {
-  return opened((connections.get(db) as Database.Database).serialize());
+export function copyOf(db: Db, disk?: Disk): Db {
+  return opened(bytesOf(db), disk);
+}
+
+export function bytesOf(db: Db): Buffer {
+  return (connections.get(db) as Database.Database).serialize();
+}
+
+/** Changes rows as another connection does: the triggers of this one are away meanwhile. */
+export function beside<T>(db: Db, change: () => T): T {
+  const triggers = db.all<{ name: string; sql: string }>("SELECT * FROM sqlite_temp_master WHERE type = 'trigger'");
+  for (const { name } of triggers) db.exec(`DROP TRIGGER temp.${name}`);
+  const answer = change();
+  for (const { sql } of triggers) db.exec(sql.replace(/^CREATE TRIGGER/, 'CREATE TEMP TRIGGER'));
+  return answer;
 }
 
 const connections = new WeakMap<Db, Database.Database>();
 
-function opened(bytes: Buffer): Db {
+function opened(bytes: Buffer, disk: Disk | undefined): Db {
   const connection = new Database(bytes);
   connection.pragma('synchronous = OFF');
   connection.pragma('journal_mode = MEMORY');
   connection.pragma('foreign_keys = ON');
-  const db = new Db(connection, ':memory:');
+  const db = new Db(connection, ':memory:', disk, disk && [disk]);
   connections.set(db, connection);
   return db;
 }

@@ -1,0 +1,20 @@
+// harness: a planted bug: the end of the audit is not compared with what this process, or one with its key, wrote last. In: the parts of a
+// healthy store. Out: the parts of a sick one. Nothing in the product knows of it.
+import type { Signing } from '../../src/audit/sealing.ts';
+import { headOf } from '../../src/store/audit-rows.ts';
+import type { Db } from '../../src/store/database.ts';
+import type { SqliteStore } from '../../src/store/sqlite-store.ts';
+import type { PlantedBug } from './planted-bugs.ts';
+
+export function sickSigning(signing: Signing, bug: PlantedBug | undefined): Signing {
+  return bug === 'strange_end_is_obeyed' ? { ...signing, endFault: () => undefined } : signing;
+}
+
+export function sickEnd(store: SqliteStore, db: Db, bug: PlantedBug | undefined): SqliteStore {
+  if (bug !== 'strange_end_is_obeyed') return store;
+  const { audits } = store as unknown as { audits: { own: unknown; demandOwnEnd(): void } };
+  audits.demandOwnEnd = () => {
+    audits.own = headOf(db);
+  };
+  return store;
+}
