@@ -7,8 +7,8 @@ import type { CheckpointReader } from '../domain/checkpoint.ts';
 import { giveWay } from '../domain/give-way.ts';
 import type { Clock } from '../domain/ports.ts';
 import { type BelongingReader, belongingOf } from './belonging.ts';
+import { judgeEndBy } from './chain-end.ts';
 import { CheckpointFile, checkpointFileOf } from './checkpoint-file.ts';
-import { isSignedBy } from './entry-signature.ts';
 import { publicKeyFileOf, readPublicKeys } from './signing-key.ts';
 import type { AuditSources } from './verify.ts';
 
@@ -36,7 +36,7 @@ export function auditSourcesOf(
     fileName: file.name,
     hasKey: () => existsSync(keyFile),
     keys: () => readPublicKeys(keyFile),
-    tableDifferences: () => reader.tableDifferences((entry) => isSignedBy(readPublicKeys(keyFile), entry)),
+    tableDifferences: () => reader.tableDifferences(judgeEndBy(readPublicKeys(keyFile))),
     pause: () => clock.sleep(PAUSE_MS),
   };
 }

@@ -17,11 +17,25 @@ export interface TableDifference {
 /** The store as the tables and the record are compared in it. */
 export interface ActingTableReader {
   /**
-   * All that differ; empty when nothing does. It reads one state of the database, and gives way while it reads. `isOwn`: whether this
-   * database's key signed the entry; without it the end of the audit is not checked.
+   * All that differ; empty when nothing does. It reads one state of the database, and gives way while it reads. Without `judgeEnd` the
+   * end of the audit is not checked.
    */
-  tableDifferences(isOwn?: (entry: AuditEntry) => boolean): Promise<readonly TableDifference[]>;
+  tableDifferences(judgeEnd?: JudgeEnd): Promise<readonly TableDifference[]>;
 }
+
+/** The end of the chain, as it is stored: it says what the tables should hold. */
+export interface AuditEnd {
+  sealed: { size: number; line: string } | undefined;
+  /** From the last one on that the checkpoint covers. */
+  entries: readonly AuditEntry[];
+  /** False in a database of a version that did not sign entries. */
+  isSigned: boolean;
+}
+
+/**
+ * What is wrong with an end that the keys of this database did not sign, in words that follow "the audit has"; undefined: nothing.
+ */
+export type JudgeEnd = (end: AuditEnd) => string | undefined;
 
 /** `table \`claims\` has …; table \`plans\` has …`. */
 export function differencesText(differences: readonly TableDifference[]): string {

@@ -1,5 +1,5 @@
 // store: the reading half of the port, over any connection. Reports, the HTTP endpoint and the reading commands use it.
-import type { ActingTableReader, TableDifference } from '../domain/acting-tables.ts';
+import type { ActingTableReader, JudgeEnd, TableDifference } from '../domain/acting-tables.ts';
 import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { AuditReader } from '../domain/audit-store.ts';
 import type { CheckpointReader } from '../domain/checkpoint.ts';
@@ -36,7 +36,6 @@ import { readOpenState } from './open-state.ts';
 import { readAcceptances, readExemption, readExemptions, readStop } from './operator.ts';
 import { readNotifications } from './outbox.ts';
 import { readInTurns } from './read-in-turns.ts';
-import type { IsOwnEntry } from './recorded-digests.ts';
 import { claimOfRow, decisionOfRow, episodeOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
 import { storedJson } from './stored-json.ts';
 import { readTokens } from './token-table.ts';
@@ -50,8 +49,8 @@ export class SqliteReader
     protected readonly clock: Clock,
   ) {}
 
-  async tableDifferences(isOwn?: IsOwnEntry): Promise<readonly TableDifference[]> {
-    return tableDifferences(this.db, isOwn);
+  async tableDifferences(judgeEnd?: JudgeEnd): Promise<readonly TableDifference[]> {
+    return tableDifferences(this.db, judgeEnd);
   }
 
   async address(): Promise<string | undefined> {

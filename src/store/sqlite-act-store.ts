@@ -52,7 +52,7 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
   }
 
   override async tableDifferences(): Promise<readonly TableDifference[]> {
-    return super.tableDifferences(this.sealing?.isOwn);
+    return super.tableDifferences(this.sealing?.judgeEnd);
   }
 
   async demandIntact(): Promise<void> {

@@ -1,6 +1,6 @@
 // harness: judges the record at the end: the chain, the checkpoints in the database and outside, and that they agree.
 
-import { isSignedBy } from '../../src/audit/entry-signature.ts';
+import { judgeEndBy } from '../../src/audit/chain-end.ts';
 import { verifyAudit } from '../../src/audit/verify.ts';
 import { differencesText } from '../../src/domain/acting-tables.ts';
 import type { Db } from '../../src/store/database.ts';
@@ -18,7 +18,7 @@ export async function checkAudit(checker: Checker, db: Db, file: SimCheckpointFi
     fileName: file?.name ?? '',
     hasKey: () => file !== undefined,
     keys: () => PUBLIC_KEYS,
-    tableDifferences: () => reader.tableDifferences(file && ((entry) => isSignedBy(PUBLIC_KEYS, entry))),
+    tableDifferences: () => reader.tableDifferences(file && judgeEndBy(PUBLIC_KEYS)),
     pause: async () => {},
   });
   if (bad) checker.report('broken_chain', `entry ${bad.seq}: ${bad.reason}`);
