@@ -36,7 +36,7 @@ export function auditSourcesOf(
     fileName: file.name,
     hasKey: () => existsSync(keyFile),
     keys: () => readPublicKeys(keyFile),
-    tableDifferences: () => reader.tableDifferences(judgeEndBy(readPublicKeys(keyFile))),
+    tableDifferences: () => reader.tableDifferences((end) => judgeEndBy(readPublicKeys(keyFile))(end)),
     pause: () => clock.sleep(PAUSE_MS),
   };
 }

@@ -40,6 +40,7 @@ export class ActingTables {
   private differing: readonly TableDifference[];
   /** Of the present transaction. */
   private changed = new Map<string, RowSum>();
+  private isDue = false;
   isAccepting = false;
 
   /** `migrated`: the tables have just got another form; these of them differed before. */
@@ -68,8 +69,13 @@ export class ActingTables {
     return this.differing.find((one) => one.table === table) ?? differencesOf(sums, recorded)[0];
   }
 
+  /** Whether rows have changed since the last entry that records them. */
   hasChanged(): boolean {
-    return this.changed.size > 0;
+    return this.isDue;
+  }
+
+  written(): void {
+    this.isDue = false;
   }
 
   /**
@@ -105,6 +111,7 @@ export class ActingTables {
 
   rolledBack(): void {
     this.changed = new Map();
+    this.isDue = false;
     this.isAccepting = false;
   }
 
@@ -115,6 +122,7 @@ export class ActingTables {
   private note(table: string, row: string, isAdded: boolean): void {
     const sum = this.changed.get(table) ?? (this.sums.get(table) as RowSum).copy();
     this.changed.set(table, sum);
+    this.isDue = true;
     if (isAdded) sum.add(row);
     else sum.remove(row);
   }

@@ -66,6 +66,7 @@ export class AuditLog {
     if (notes.length === 0) notes.push({ kind: 'tables.changed', body: {} });
     this.demandOwnEnd();
     const digests = this.tables.toRecord();
+    this.tables.written();
     const at = this.clock.nowMs();
     let end = this.next ?? this.own;
     let sealed = this.sealing ? (lastCheckpoint(this.db)?.size ?? 0) : Number.POSITIVE_INFINITY;

@@ -174,6 +174,21 @@ describe('a row that was taken out of an index, not out of its table,', () => {
   });
 });
 
+it('a stop that is deleted in the middle of a run is missed before the next call', async () => {
+  await resumeEverything(engine(), NOBODY);
+  org.console.fleet.addDevice({ serial: 'SN-3', mdm_compromised: 'TRUE' });
+  const { store } = engine();
+  const { settle } = store;
+  store.settle = async (settled) => {
+    await settle.call(store, settled);
+    await stopEverything(engine(), NOBODY);
+    byHand((db) => db.exec('DELETE FROM stop_switch'));
+  };
+  await org.run('enforce').catch(() => {});
+  expect(org.effects('device_banned')).toHaveLength(2);
+  expect(engine().daemonMode).toBe('dry-run');
+});
+
 it('the database of before a stop, put back while no engine runs, is taken for a restored one', async () => {
   await resumeEverything(engine(), NOBODY);
   byHand((db) => db.pragma('wal_checkpoint(TRUNCATE)'));
