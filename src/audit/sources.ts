@@ -7,8 +7,8 @@ import type { CheckpointReader } from '../domain/checkpoint.ts';
 import { giveWay } from '../domain/give-way.ts';
 import type { Clock } from '../domain/ports.ts';
 import { type BelongingReader, belongingOf } from './belonging.ts';
+import { judgeEndBy } from './chain-end.ts';
 import { CheckpointFile, checkpointFileOf } from './checkpoint-file.ts';
-import { endFaultWith } from './entry-signature.ts';
 import { publicKeyFileOf, readPublicKeys } from './signing-key.ts';
 import type { AuditSources } from './verify.ts';
 
@@ -36,8 +36,7 @@ export function auditSourcesOf(
     fileName: file.name,
     hasKey: () => existsSync(keyFile),
     keys: () => readPublicKeys(keyFile),
-    // A database of an earlier version has no key, and is not asked for one.
-    tableDifferences: () => reader.tableDifferences((...end) => endFaultWith(readPublicKeys(keyFile))(...end)),
+    tableDifferences: () => reader.tableDifferences((end) => judgeEndBy(readPublicKeys(keyFile))(end)),
     pause: () => clock.sleep(PAUSE_MS),
   };
 }

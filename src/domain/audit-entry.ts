@@ -82,10 +82,4 @@ export type LinkEntry = (prev: string, seq: number, bytes: string) => string;
 /** Signs an entry: Ed25519 over a domain byte, `prev`, the sequence number and the canonical bytes without the signature; base64. */
 export type SignEntry = (prev: string, seq: number, bytes: string) => string;
 
-/**
- * What is wrong with the end of a chain, in words that follow "the audit has"; undefined: nothing. In: the line of the last checkpoint, if
- * there is one, and all entries after it.
- */
-export type EndFault = (checkpoint: string | undefined, entries: readonly AuditEntry[]) => string | undefined;
-
 export const GENESIS = '0'.repeat(64);

@@ -1,12 +1,12 @@
 // store: the tables that acting rests on, and their digests. Triggers of the writer's own connection follow every change of a row, so
 // a row that another connection changed differs from what the audit records. In: a connection. Out: digests for audit entries and
 // checkpoints, and the tables that differ from the record. It never repairs.
-import type { TableDifference, TableDigests } from '../domain/acting-tables.ts';
-import type { EndFault } from '../domain/audit-entry.ts';
+import type { JudgeEnd, TableDifference, TableDigests } from '../domain/acting-tables.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Db } from './database.ts';
 import { recordedDigests, strangeEnd } from './recorded-digests.ts';
 import { RowSum } from './row-sum.ts';
+import { strangeSchema } from './schema.ts';
 import { storedJson } from './stored-json.ts';
 
 /** Each with the columns that decide nothing and are written without an audit entry. */
@@ -26,6 +26,8 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   rejected_intents: [],
   stop_switch: [],
 };
+
+export const ACTING_TABLES: readonly string[] = Object.keys(TABLES);
 
 const EMPTY = new RowSum().digest();
 
@@ -149,14 +151,14 @@ function readTables(db: Db): ReadTables | undefined {
  * The tables that differ from the record, in one state of the database; of a file on a connection of its own, which gives way.
  * Errors: AppError `store_failed`, `store_damaged`.
  */
-export async function tableDifferences(db: Db, endFault: EndFault | undefined): Promise<readonly TableDifference[]> {
-  if (db.file === ':memory:') return withEnd(differencesNow(db), strangeEnd(db, endFault));
+export async function tableDifferences(db: Db, judgeEnd: JudgeEnd | undefined): Promise<readonly TableDifference[]> {
+  if (db.file === ':memory:') return [...othersOf(db, judgeEnd), ...differencesNow(db)];
   return db.elsewhere(async (snapshot, giveWay) => {
     const recorded = recordedDigests(snapshot);
-    const end = strangeEnd(snapshot, endFault);
+    const others = othersOf(snapshot, judgeEnd);
     const walk = sumsOf(snapshot);
     for (let step = walk.next(); ; step = walk.next()) {
-      if (step.done) return withEnd(differencesOf(step.value, recorded), end);
+      if (step.done) return [...others, ...differencesOf(step.value, recorded)];
       await giveWay();
     }
   });
@@ -176,8 +178,10 @@ function differencesOf(sums: ReadonlyMap<string, RowSum>, recorded: TableDigests
   });
 }
 
-function withEnd(tables: readonly TableDifference[], end: string | undefined): readonly TableDifference[] {
-  return end === undefined ? tables : [{ table: 'audit', text: end }, ...tables];
+/** What the tables are read with, and compared with. */
+function othersOf(db: Db, judgeEnd: JudgeEnd | undefined): readonly TableDifference[] {
+  const found = { sqlite_schema: strangeSchema(db), audit: strangeEnd(db, judgeEnd) };
+  return Object.entries(found).flatMap(([table, text]) => (text === undefined ? [] : [{ table, text }]));
 }
 
 function differenceText(is: number, was: number): string {

@@ -1,8 +1,8 @@
 // store: appends audit entries within the transaction of the change that they record, and seals them with checkpoints.
 // INVARIANT: `append`, `flush` and `seal` are only called inside a transaction; the head is read there too, so that no two entries
 // share it, and a checkpoint is committed with the entry that it is over.
-import type { TableDigests } from '../domain/acting-tables.ts';
-import type { AuditNote, EndFault, LinkEntry, SignEntry } from '../domain/audit-entry.ts';
+import type { JudgeEnd, TableDigests } from '../domain/acting-tables.ts';
+import type { AuditNote, LinkEntry, SignEntry } from '../domain/audit-entry.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import { CHECKPOINT_EVERY, type Checkpoint, type SealCheckpoint } from '../domain/checkpoint.ts';
 import type { AppError } from '../domain/errors.ts';
@@ -18,7 +18,8 @@ import { editedFault } from './store-fault.ts';
 export interface Sealing {
   seal: SealCheckpoint;
   sign: SignEntry;
-  endFault: EndFault;
+  /** By this database's key and those before it. */
+  judgeEnd: JudgeEnd;
   /** Called after a commit that made a checkpoint. */
   sealed(): void;
 }
@@ -45,7 +46,7 @@ export class AuditLog {
     private readonly sealing?: Sealing,
   ) {
     this.own = headOf(db);
-    this.strange = strangeEnd(db, sealing?.endFault);
+    this.strange = strangeEnd(db, sealing?.judgeEnd);
     if (this.strange !== undefined) this.edited(this.strange);
   }
 

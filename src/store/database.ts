@@ -7,7 +7,7 @@ import { AppError } from '../domain/errors.ts';
 import { giveWay } from '../domain/give-way.ts';
 import { refuseOtherTables } from './migrate.ts';
 import { type InPlace, OpenedFile } from './opened-file.ts';
-import { meaningOf, storeError } from './store-fault.ts';
+import { editedFault, meaningOf, storeError } from './store-fault.ts';
 import type { StoreWatch } from './store-health.ts';
 
 type Value = string | number | bigint | null;
@@ -20,6 +20,7 @@ export type Row = { [column: string]: Value };
 export class Db {
   private readonly statements = new Map<string, Database.Statement>();
   private hasChanged = false;
+  private schemaVersion: unknown;
 
   constructor(
     private readonly connection: Database.Database,
@@ -72,6 +73,7 @@ export class Db {
       if (this.connection.inTransaction) throw new AppError('internal', 'a transaction was begun within another one');
       const answer = this.connection
         .transaction(() => {
+          this.demandSameSchema();
           const worked = work();
           this.demandInPlace();
           return worked;
@@ -100,6 +102,11 @@ export class Db {
   /** Errors: AppError `store_failed` when a file was deleted or replaced since it was opened. */
   demandInPlace(): void {
     for (const file of this.files) file.demandInPlace();
+  }
+
+  /** From now on a transaction refuses tables, indexes and triggers that another connection changed: it would run them. */
+  keepSchema(): void {
+    this.schemaVersion = this.guard(() => this.connection.pragma('schema_version', { simple: true }));
   }
 
   exec(sql: string): void {
@@ -151,6 +158,17 @@ export class Db {
     const prepared = this.connection.prepare(sql);
     this.statements.set(sql, prepared);
     return prepared;
+  }
+
+  private demandSameSchema(): void {
+    if (this.schemaVersion === undefined) return;
+    if (this.connection.pragma('schema_version', { simple: true }) === this.schemaVersion) return;
+    const fault = editedFault(
+      'its tables, indexes or triggers',
+      'nothing is called or recorded until a restart has checked them',
+    );
+    this.noteFault(fault);
+    throw fault;
   }
 
   /** Only commits count: a transaction that changed nothing wrote nothing. */

@@ -2,15 +2,20 @@
 // the audit records, so the rows are compared before it, and recorded anew in its transaction.
 import type { LinkEntry } from '../domain/audit-entry.ts';
 import type { Clock } from '../domain/ports.ts';
-import { ActingTables, differencesNow } from './acting-tables.ts';
+import { ACTING_TABLES, ActingTables, differencesNow } from './acting-tables.ts';
 import { AuditLog, type Sealing } from './audit-log.ts';
 import type { Db } from './database.ts';
 import { migrate, readMigrations } from './migrate.ts';
 import { recordedDigests } from './recorded-digests.ts';
+import { strangeSchema } from './schema.ts';
 import { SqliteStore } from './sqlite-store.ts';
+import { damagedFault, schemaFault } from './store-fault.ts';
 
-/** Errors: AppError `store_failed`, `store_damaged`. */
+/** Errors: AppError `store_failed`, `store_damaged`, `store_edited` for tables or triggers that no migration made. */
 export function openWriter(db: Db, link: LinkEntry, clock: Clock, sealing: Sealing): SqliteStore {
+  // INVARIANT: before the first change, which would run a trigger that somebody put there.
+  const strange = strangeSchema(db);
+  if (strange !== undefined) throw schemaFault(strange);
   const isRecorded = Object.keys(recordedDigests(db)).length > 0;
   const differing = isRecorded ? differencesNow(db) : [];
   migrate(db, readMigrations(), (from, to) => {
@@ -19,5 +24,17 @@ export function openWriter(db: Db, link: LinkEntry, clock: Clock, sealing: Seali
     log.append([{ kind: 'database.migrated', body: { from, to } }]);
     log.flush();
   });
-  return new SqliteStore(db, link, clock, sealing);
+  const store = new SqliteStore(db, link, clock, sealing);
+  db.keepSchema();
+  noteBrokenIndexes(db);
+  return store;
+}
+
+/** The digests are over the rows of a table; acting asks by its indexes, and one that lacks a row would hide it. */
+function noteBrokenIndexes(db: Db): void {
+  const broken = ACTING_TABLES.find((table) => {
+    const [first] = db.all<{ integrity_check: string }>(`PRAGMA integrity_check(${table})`);
+    return first?.integrity_check !== 'ok';
+  });
+  if (broken !== undefined) db.noteFault(damagedFault(`table \`${broken}\` and its indexes differ`));
 }

@@ -1,6 +1,6 @@
 // store: the reading half of the port, over any connection. Reports, the HTTP endpoint and the reading commands use it.
-import type { ActingTableReader, TableDifference } from '../domain/acting-tables.ts';
-import type { AuditEntry, EndFault } from '../domain/audit-entry.ts';
+import type { ActingTableReader, JudgeEnd, TableDifference } from '../domain/acting-tables.ts';
+import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { AuditReader } from '../domain/audit-store.ts';
 import type { CheckpointReader } from '../domain/checkpoint.ts';
 import type { Claim } from '../domain/claim.ts';
@@ -50,8 +50,8 @@ export class SqliteReader
     protected readonly clock: Clock,
   ) {}
 
-  async tableDifferences(endFault?: EndFault): Promise<readonly TableDifference[]> {
-    return tableDifferences(this.db, endFault);
+  async tableDifferences(judgeEnd?: JudgeEnd): Promise<readonly TableDifference[]> {
+    return tableDifferences(this.db, judgeEnd);
   }
 
   async address(): Promise<string | undefined> {

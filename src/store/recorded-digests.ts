@@ -1,7 +1,6 @@
 // store: what the audit records of the acting tables: the last checkpoint has the digest of each table, and an entry after it those
-// that its transaction changed. In: a connection. Out: the newest digest by table, and whether what has them is ours.
-import type { TableDigests } from '../domain/acting-tables.ts';
-import type { EndFault } from '../domain/audit-entry.ts';
+// that its transaction changed. In: a connection. Out: the newest digest by table, and whether the end of the chain is ours.
+import type { JudgeEnd, TableDigests } from '../domain/acting-tables.ts';
 import type { Checkpoint } from '../domain/checkpoint.ts';
 import { entryOfRow } from './audit-rows.ts';
 import { lastCheckpoint } from './checkpoint-table.ts';
@@ -18,17 +17,14 @@ export function recordedDigests(db: Db): TableDigests {
   return Object.assign({}, sealed, ...later.map(({ bytes }) => storedJson<{ digests?: TableDigests }>(bytes).digests));
 }
 
-/**
- * What is wrong with all that `recordedDigests` reads, in words that follow "the audit has"; undefined: nothing. Digests count only when
- * the key of this database signed them: whoever can edit a row can edit what the audit has of it, too.
- */
-export function strangeEnd(db: Db, endFault: EndFault | undefined): string | undefined {
-  if (!endFault || Object.keys(recordedDigests(db)).length === 0) return undefined;
-  const last = lastCheckpoint(db);
-  return endFault(
-    last?.line,
-    db.all('SELECT * FROM audit WHERE seq > ? ORDER BY seq', last?.size ?? 0).map(entryOfRow),
-  );
+/** What is wrong with the end of the chain, in words that follow "the audit has"; undefined: nothing. Errors: AppError `store_damaged`. */
+export function strangeEnd(db: Db, judge: JudgeEnd | undefined): string | undefined {
+  if (!judge || !hasTable(db, 'checkpoints')) return undefined;
+  const sealed = lastCheckpoint(db);
+  const isSigned = Object.keys(recordedDigests(db)).length > 0;
+  if (!sealed && !isSigned) return undefined; // an older version wrote all of it
+  const entries = db.all('SELECT * FROM audit WHERE seq >= ? ORDER BY seq', sealed?.size ?? 0).map(entryOfRow);
+  return judge({ sealed, entries, isSigned });
 }
 
 function hasTable(db: Db, name: string): boolean {

@@ -52,7 +52,7 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
   }
 
   override async tableDifferences(): Promise<readonly TableDifference[]> {
-    return super.tableDifferences(this.sealing?.endFault);
+    return super.tableDifferences(this.sealing?.judgeEnd);
   }
 
   async demandIntact(): Promise<void> {
@@ -62,7 +62,10 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
   }
 
   async markSent(sent: SentIntent): Promise<void> {
-    this.transition(sent, (at) => markSent(this.db, sent, at));
+    this.transition(sent, (at) => {
+      this.demandSmallIntact();
+      markSent(this.db, sent, at);
+    });
   }
 
   async settle(settled: SettledIntent): Promise<void> {
@@ -129,6 +132,13 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
     const sql = 'SELECT action, count(*) AS n FROM attempts WHERE run_id = ? GROUP BY action';
     const rows = this.db.all<{ action: ActionName; n: number }>(sql, runId);
     return new Map(rows.map(({ action, n }) => [action, Number(n)]));
+  }
+
+  /** What stands in the way of a call may have been removed since the run compared everything. Errors: AppError `store_edited`. */
+  private demandSmallIntact(): void {
+    const differing = ['stop_switch', 'exemptions'].map((table) => this.tables.differenceOf(table));
+    const found = differing.filter((one) => one !== undefined);
+    if (found.length > 0) throw this.edited(found);
   }
 
   private edited(differences: readonly TableDifference[]): AppError {

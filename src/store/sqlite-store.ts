@@ -1,5 +1,6 @@
 // store: the writing half of the ports, except acting's (sqlite-act-store.ts). Each method is one immediate transaction, with its
-// audit entries inside: a change and its record are committed together or not at all.
+// audit entries inside: a change and its record are committed together or not at all. INVARIANT: what a person says is sealed in the same
+// transaction, so that nobody can take it back by putting an earlier state of the database in its place.
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { AuditStore } from '../domain/audit-store.ts';
 import { canonicalJson } from '../domain/canonical.ts';
@@ -135,7 +136,7 @@ export class SqliteStore
       }
       if (plan.status === 'rejected') for (const intent of plan.intents) suppressIntent(this.db, intent, plan.id);
       this.audits.append(notes);
-      if (plan.status === 'approved') this.audits.seal();
+      if (plan.status === 'approved' || plan.status === 'rejected') this.audits.seal();
     });
   }
 
@@ -200,11 +201,9 @@ export class SqliteStore
 
   /** Tokens of the HTTP endpoint. A token that is added or revoked is sealed at once, like all that holds back or opens. */
   tokens(): SqliteTokens {
-    const append = (notes: AuditNote[]) => {
-      this.audits.append(notes);
-      this.audits.seal();
-    };
-    return new SqliteTokens(this.db, { run: (work) => this.unit(work), append }, this.tables);
+    const append = (notes: AuditNote[]) => this.audits.append(notes);
+    const unit = { run: <T>(work: () => T) => this.unit(work), append, seal: () => this.audits.seal() };
+    return new SqliteTokens(this.db, unit, this.tables);
   }
 
   async saveExemption(exemption: Exemption, notes: AuditNote[]): Promise<void> {
@@ -227,6 +226,7 @@ export class SqliteStore
     this.unit(() => {
       saveAcceptance(this.db, acceptance);
       this.audits.append(notes);
+      this.audits.seal();
     });
   }
 

@@ -28,11 +28,25 @@ const KINDS: [RegExp, StoreFaultKind][] = [
   [/^SQLITE_IOERR|^EIO|^EDQUOT|^EFBIG/, 'io'],
 ];
 
+const ACCEPT = 'nothing is called until `trustward audit accept-tables --reason …`';
+
 /** `what`: what differs from the record, for anybody. */
-export function editedFault(what: string): AppError {
-  const remedy = 'nothing is called until `trustward audit accept-tables --reason …`';
+export function editedFault(what: string, remedy = ACCEPT): AppError {
   const message = `the database was changed beside the engine: ${what}; ${remedy}`;
   return new AppError('store_edited', message, { detail: 'edited' satisfies StoreFaultKind });
+}
+
+/** `what`: in words that follow "the database has". Nobody can accept that: what somebody put there would run with each change. */
+export function schemaFault(what: string): AppError {
+  return editedFault(
+    `it has ${what}`,
+    'remove it or put it back by hand, or restore a backup: `trustward db restore FILE`',
+  );
+}
+
+/** Of a damage that SQLite finds only when it is asked. */
+export function damagedFault(what: string): AppError {
+  return new AppError('store_damaged', `${what}: ${TEXTS.corrupt}`, { detail: 'corrupt' satisfies StoreFaultKind });
 }
 
 const CODES: Partial<Record<StoreFaultKind, ErrorCode>> = { busy: 'store_locked', corrupt: 'store_damaged' };

@@ -16,7 +16,7 @@ export function readTokens(db: Db): EndpointToken[] {
 export class SqliteTokens implements TokenStore {
   constructor(
     private readonly db: Db,
-    private readonly unit: Unit,
+    private readonly unit: Unit & { seal(): void },
     private readonly tables: Pick<ActingTables, 'differenceOf'>,
   ) {}
 
@@ -32,6 +32,7 @@ export class SqliteTokens implements TokenStore {
     this.unit.run(() => {
       this.db.upsert('endpoint_tokens', rowOfToken(token), 'id');
       this.unit.append(notes);
+      this.unit.seal();
     });
   }
 

@@ -93,11 +93,14 @@ export class ChainFolder {
   /** Over a connection of its own, which sees what it changed and has not committed. */
   reading(): { db: Db; verify(): Promise<AuditCheck>; allow(): void } {
     const db = openDatabase(this.file);
-    const reader = new SqliteReader(db, this.clock);
+    const sources = auditSourcesOf(this.file, new SqliteReader(db, this.clock), this.clock);
     return {
       db,
-      verify: () => verifyAudit(auditSourcesOf(this.file, reader, this.clock)),
-      allow: () => TRIGGERS.forEach((name) => void db.exec(`DROP TRIGGER IF EXISTS ${name}`)),
+      verify: () => verifyAudit(sources),
+      allow: () => {
+        for (const name of TRIGGERS) db.exec(`DROP TRIGGER IF EXISTS ${name}`);
+        sources.tableDifferences = async () => []; // the missing triggers; what is verified here is the chain
+      },
     };
   }
 
@@ -110,11 +113,18 @@ export class ChainFolder {
     }
   }
 
-  /** Like an intruder who may write to the database: drops triggers, then changes rows. */
+  /** Like an intruder who may write to the database: drops triggers, changes rows, and makes the triggers anew. */
   tamper(work: (db: Db) => void): void {
     const { db, allow } = this.reading();
+    const objects = (what: string) =>
+      db.all<{ name: string; of: string; sql: string }>(
+        `SELECT name, tbl_name AS of, sql FROM sqlite_schema WHERE type = '${what}'`,
+      );
+    const before = objects('trigger');
     allow();
     db.transaction(() => work(db));
+    const left = new Set([...objects('table'), ...objects('trigger')].map(({ name }) => name));
+    for (const { name, of, sql } of before) if (left.has(of) && !left.has(name)) db.exec(sql);
     db.close();
   }
 

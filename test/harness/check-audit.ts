@@ -1,6 +1,6 @@
 // harness: judges the record at the end: the chain, the checkpoints in the database and outside, and that they agree.
 
-import { endFaultWith } from '../../src/audit/entry-signature.ts';
+import { judgeEndBy } from '../../src/audit/chain-end.ts';
 import type { AuditCheck } from '../../src/audit/verdict.ts';
 import { verifyAudit } from '../../src/audit/verify.ts';
 import { differencesText } from '../../src/domain/acting-tables.ts';
@@ -26,7 +26,7 @@ export async function verdictOn(db: Db, clock: SimClock, file: SimCheckpointFile
     fileName: file?.name ?? '',
     hasKey: () => file !== undefined,
     keys: () => PUBLIC_KEYS,
-    tableDifferences: () => reader.tableDifferences(file && endFaultWith(PUBLIC_KEYS)),
+    tableDifferences: () => reader.tableDifferences(file && judgeEndBy(PUBLIC_KEYS)),
     pause: async () => {},
   });
 }

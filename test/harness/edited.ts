@@ -1,7 +1,7 @@
 // harness: after somebody edited the database beside the engine: nothing is called and the difference is named, however often the process
 // starts anew, until people accept the tables and resume. In: the edited database, and how to use it. Out: violations, to the checker.
 import { type AcceptingStore, acceptTables } from '../../src/audit/accept-tables.ts';
-import { endFaultWith } from '../../src/audit/entry-signature.ts';
+import { judgeEndBy } from '../../src/audit/chain-end.ts';
 import { differencesText } from '../../src/domain/acting-tables.ts';
 import { resumeEverything } from '../../src/operator/commands.ts';
 import type { Engine } from '../../src/run/engine.ts';
@@ -52,7 +52,7 @@ export async function goOnEdited(view: EditedView): Promise<void> {
 
 async function demandNamed({ db, table, checker }: EditedView): Promise<void> {
   const reader = new SqliteReader(db, checker.clock);
-  const tables = await reader.tableDifferences(endFaultWith(PUBLIC_KEYS));
+  const tables = await reader.tableDifferences(judgeEndBy(PUBLIC_KEYS));
   if (!tables.some((difference) => difference.table === table))
     checker.report('on_edited', `the edited table \`${table}\` is not named: ${differencesText(tables)}`);
 }

@@ -7,7 +7,7 @@ import type { SqliteStore } from '../../src/store/sqlite-store.ts';
 import type { PlantedBug } from './planted-bugs.ts';
 
 export function sickSigning(signing: Signing, bug: PlantedBug | undefined): Signing {
-  return bug === 'strange_end_is_obeyed' ? { ...signing, endFault: () => undefined } : signing;
+  return bug === 'strange_end_is_obeyed' ? { ...signing, judgeEnd: () => undefined } : signing;
 }
 
 export function sickEnd(store: SqliteStore, db: Db, bug: PlantedBug | undefined): SqliteStore {

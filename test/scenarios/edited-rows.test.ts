@@ -42,6 +42,16 @@ function byHand(sql: string, ...values: unknown[]): void {
   }
 }
 
+/** As somebody edits who knows of the trigger, and puts it back. */
+function past(trigger: string, edit: (db: Database.Database) => unknown): void {
+  const db = new Database(org.dbFile);
+  const { sql } = db.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').get(trigger) as { sql: string };
+  db.exec(`DROP TRIGGER ${trigger}`);
+  edit(db);
+  db.exec(sql);
+  db.close();
+}
+
 const HOUR = 3_600_000;
 const engine = () => org.composition.engine;
 const stop = () => stopEverything(engine(), NOBODY);
@@ -217,11 +227,10 @@ describe('a row edited together with what the audit has of it', () => {
 
   function editEntry(): void {
     byHand('DELETE FROM stop_switch');
-    const db = new Database(org.dbFile);
-    db.exec('DROP TRIGGER audit_no_update');
-    const { seq, bytes } = db.prepare("SELECT seq, bytes FROM audit WHERE kind = 'stop.set'").get() as never;
-    db.prepare('UPDATE audit SET bytes = ? WHERE seq = ?').run(without(bytes, 'stop_switch', former), seq);
-    db.close();
+    past('audit_no_update', (db) => {
+      const { seq, bytes } = db.prepare("SELECT seq, bytes FROM audit WHERE kind = 'stop.set'").get() as never;
+      db.prepare('UPDATE audit SET bytes = ? WHERE seq = ?').run(without(bytes, 'stop_switch', former), seq);
+    });
   }
 
   /** The lines in the database and outside stay equal. */
@@ -230,10 +239,9 @@ describe('a row edited together with what the audit has of it', () => {
     byHand('DELETE FROM stop_switch');
     const { size, line } = lastLine();
     const edited = without(line, 'stop_switch', former);
-    const db = new Database(org.dbFile);
-    db.exec('DROP TRIGGER checkpoints_no_update');
-    db.prepare('UPDATE checkpoints SET line = ? WHERE size = ?').run(edited, size);
-    db.close();
+    past('checkpoints_no_update', (db) =>
+      db.prepare('UPDATE checkpoints SET line = ? WHERE size = ?').run(edited, size),
+    );
     const file = `${org.dbFile}.checkpoints`;
     writeFileSync(file, readFileSync(file, 'utf8').replace(line, edited));
   }
@@ -276,10 +284,7 @@ describe('the last entry cut off together with its row, while no engine runs', (
     await hold();
     await org.composition.close();
     byHand(undo);
-    const db = new Database(org.dbFile);
-    db.exec('DROP TRIGGER audit_no_delete');
-    db.exec('DELETE FROM audit WHERE seq = (SELECT max(seq) FROM audit)');
-    db.close();
+    past('audit_no_delete', (db) => db.exec('DELETE FROM audit WHERE seq = (SELECT max(seq) FROM audit)'));
     await org.restart();
     await org.run('enforce').catch(() => {});
     expect(org.effects('device_banned')).toHaveLength(1);

@@ -91,14 +91,16 @@ async function played(scene: (on: OnPlatform) => Promise<unknown>, devices: numb
 }
 
 /** Tables of SQLite's own functions hold what was handed over or the names of tables and columns, and no more. */
-const HANDED = /^SCAN (json_each|CONSTANT ROW|sqlite_master|pragma_table_info)/;
+const HANDED = /^SCAN (json_each|CONSTANT ROW|sqlite_master|sqlite_schema|pragma_table_info)/;
 /** One row for each stretch of time without a gap. */
 const COVERAGE = 'SCAN coverage';
+/** What people wrote one by one: all of it is asked for, and no index is believed. */
+const EXEMPTIONS = 'SCAN exemptions';
 /** Columns of few values: to search by them alone is to read a good part of the table. */
 const FEW = new Set(['status', 'state', 'outcome', 'live', 'kind', 'rule', 'action', 'mode', 'ended_seq']);
 
 function isWhole(detail: string): boolean {
-  if (detail.startsWith('SCAN')) return !HANDED.test(detail) && detail !== COVERAGE;
+  if (detail.startsWith('SCAN')) return !HANDED.test(detail) && detail !== COVERAGE && detail !== EXEMPTIONS;
   const by = /^SEARCH .*\((.*)\)$/.exec(detail)?.[1];
   const columns = by?.split(' AND ').map((term) => term.replace(/[=<>].*$/, ''));
   return columns?.every((column) => FEW.has(column)) ?? false;
