@@ -6,13 +6,11 @@ import type { Action } from '../../src/domain/action.ts';
 import { GENESIS } from '../../src/domain/audit-entry.ts';
 import type { CheckpointStore } from '../../src/domain/checkpoint.ts';
 import type { KeptLatency, QuietTime } from '../../src/domain/quiet-period.ts';
-import type { ClockAgreement, SteadyTime } from '../../src/domain/steady-time.ts';
+import type { SteadyTime } from '../../src/domain/steady-time.ts';
 import type { EngineStore } from '../../src/run/engine.ts';
-import { readClockAgreement } from '../../src/store/clock-agreement.ts';
 import type { Db } from '../../src/store/database.ts';
 import { readKeptLatency } from '../../src/store/kept-latency.ts';
 import { type PlantedBug, replaced } from './planted-bugs.ts';
-import type { SimClock } from './sim-clock.ts';
 
 /** Nothing that a person accepted is used up. */
 const keepAll = { stop: undefined, ending: [], unused: [], accepted: [] };
@@ -95,14 +93,6 @@ export function sickRestore<Kept extends CheckpointStore & EngineStore>(
 
 /** A database without an entry is new, and has nothing outside. */
 const EMPTY: Partial<BelongingReader> = { auditHead: async () => ({ seq: 0, hash: GENESIS }) };
-
-/** The clock state of an earlier process; a sick engine uses each wall time from before its start unchecked. */
-export function keptClocks(db: Db, clock: SimClock, bug: PlantedBug | undefined): ClockAgreement | undefined {
-  if (bug !== 'clocks_are_not_kept') return readClockAgreement(db);
-  const seenMs = clock.nowMs();
-  const apartMs = seenMs - clock.monotonicMs();
-  return { boot: clock.boot, apartMs, sinceMs: 0, fromMs: 0, seenMs, jumpedMs: 0, setBackMs: 0 };
-}
 
 export function sickFile(file: CheckpointFile, bug: PlantedBug | undefined): CheckpointFile {
   switch (bug) {

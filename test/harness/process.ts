@@ -12,7 +12,7 @@ import { EVENT_PULL_DEFAULT } from '../../src/pull/pull-events.ts';
 import { TRUST_DEFAULT } from '../../src/pull/trust-gate.ts';
 import { activate } from '../../src/rule-set/rule-holder.ts';
 import type { ActiveRules, Engine } from '../../src/run/engine.ts';
-import { saveClockAgreement } from '../../src/store/clock-agreement.ts';
+import { readClockAgreement, saveClockAgreement } from '../../src/store/clock-agreement.ts';
 import type { Db } from '../../src/store/database.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { StoreHealth } from '../../src/store/store-health.ts';
@@ -23,7 +23,7 @@ import { databaseLine, PUBLIC_KEYS, type SimCheckpointFile, signing } from './ch
 import type { SimDisk } from './disk.ts';
 import { type PlantedBug, sickActions, sickApi, sickRules, sickSettings, sickStore } from './planted-bugs.ts';
 import { sickEnd, sickSigning } from './planted-edit-bugs.ts';
-import { keptClocks, keptLatency, sickFile, sickQuiet, sickRestore, sickTime } from './planted-operator-bugs.ts';
+import { keptLatency, sickFile, sickQuiet, sickRestore, sickTime } from './planted-operator-bugs.ts';
 import { type Profile, QUIET_MS, REREAD_MS } from './profile.ts';
 import type { SimClock } from './sim-clock.ts';
 
@@ -68,7 +68,7 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
       log: silent,
     });
   }
-  const steady = sickTime(steadyTime(clock, clock.boot, keptClocks(db, clock, bug)), bug);
+  const steady = sickTime(steadyTime(clock, clock.boot, readClockAgreement(db)), bug);
   saveClockAgreement(db, steady.agreement());
   const isDoubtful = () => {
     const fault = health.fault();
