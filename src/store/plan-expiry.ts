@@ -22,11 +22,13 @@ export function expireOver(db: Db, nowMs: number): AuditNote[] {
 /** Ends all of them now, before their end; this time is recorded as their end. An interrupted one keeps its status. */
 export function expireAll(db: Db, nowMs: number, why: string): AuditNote[] {
   const inTime = db.all<WaitingRow>(
-    "SELECT id, status, expires_at FROM plans WHERE status IN ('pending', 'approved', 'interrupted') AND expires_at > ?",
+    "SELECT id, status, expires_at FROM plans WHERE status IN ('pending', 'approved', 'applying', 'interrupted') AND expires_at > ?",
     nowMs,
   );
   const over = expireOver(db, nowMs);
-  const end = "UPDATE plans SET status = iif(status = 'interrupted', status, 'expired'), expires_at = ? WHERE id = ?";
+  // Only a writer without a daemon accepts, so a plan that is being applied was cut off.
+  const end = `UPDATE plans SET status = iif(status IN ('applying', 'interrupted'), 'interrupted', 'expired'), expires_at = ?
+    WHERE id = ?`;
   for (const { id } of inTime) db.run(end, nowMs, id);
   return [...over, ...inTime.map((row) => ({ kind: 'plan.expired' as const, body: { ...noteOf(row).body, why } }))];
 }
