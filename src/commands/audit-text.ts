@@ -28,7 +28,7 @@ export function tablesAcceptedText({ text, plans }: TablesAccepted): string {
   return [
     `accepted: ${text}; the audit records the tables as they are now`,
     `everything is stopped, and ${expiredText(plans)}: runs judge and report, and call nothing before \`resume\``,
-    'check first who changed the rows, and what is in force now: `exempt list`, `claims list`, `tokens list`, `plans`',
+    'check first who changed the rows, and what is in force now: `exempt list`, `claims list`, `tokens list`',
     'next: `trustward run --mode dry-run` shows what a resume would do; read it, then `trustward resume --reason …`',
   ].join('\n');
 }

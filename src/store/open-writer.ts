@@ -5,7 +5,7 @@ import type { Clock } from '../domain/ports.ts';
 import { ACTING_TABLES, ActingTables, differencesNow } from './acting-tables.ts';
 import { AuditLog, type Sealing } from './audit-log.ts';
 import type { Db } from './database.ts';
-import { migrate, readMigrations } from './migrate.ts';
+import { migrate, readMigrations, versionOf } from './migrate.ts';
 import { recordedDigests } from './recorded-digests.ts';
 import { strangeSchema } from './schema.ts';
 import { SqliteStore } from './sqlite-store.ts';
@@ -16,9 +16,11 @@ export function openWriter(db: Db, link: LinkEntry, clock: Clock, sealing: Seali
   // INVARIANT: before the first change, which would run a trigger that somebody put there.
   const strange = strangeSchema(db);
   if (strange !== undefined) throw schemaFault(strange);
-  const isRecorded = Object.keys(recordedDigests(db)).length > 0;
+  const migrations = readMigrations();
+  const isOlder = versionOf(db) < (migrations.at(-1)?.version ?? 0);
+  const isRecorded = isOlder && Object.keys(recordedDigests(db)).length > 0;
   const differing = isRecorded ? differencesNow(db) : [];
-  migrate(db, readMigrations(), (from, to) => {
+  migrate(db, migrations, (from, to) => {
     if (!isRecorded) return;
     const log = new AuditLog(db, new ActingTables(db, differing), link, clock, sealing);
     log.append([{ kind: 'database.migrated', body: { from, to } }]);

@@ -143,23 +143,22 @@ const BROKEN_BODIES: [title: string, bytes: string, status: number][] = [
 ];
 
 describe('over a socket', () => {
-  it.each(MALFORMED)('%s is answered by a problem document, and the connection is closed', async (_, bytes, status) => {
+  async function expectAnswered(bytes: string, status: number): Promise<void> {
     const { url, complaints } = await serving();
     const answers = await exchange(url, Buffer.from(bytes, 'latin1'));
     expect(answers.map((answer) => answer.status)).toEqual([status]);
     expectOurs(answers[0] as RawAnswer, await commonHeaders(url));
     expect(answers[0]?.headers.get('connection')).toBe('close');
     expect(complaints).toEqual([]);
-  });
+  }
 
-  it.each([...REFUSED, ...SERVED])('%s gets an answer with the headers of all others', async (_, bytes, status) => {
-    const { url, complaints } = await serving();
-    const answers = await exchange(url, Buffer.from(bytes, 'latin1'));
-    expect(answers.map((answer) => answer.status)).toEqual([status]);
-    expectOurs(answers[0] as RawAnswer, await commonHeaders(url));
-    expect(answers[0]?.headers.get('connection')).toBe('close');
-    expect(complaints).toEqual([]);
-  });
+  it.each(MALFORMED)('%s is answered by a problem document, and the connection is closed', (_, bytes, status) =>
+    expectAnswered(bytes, status),
+  );
+
+  it.each([...REFUSED, ...SERVED])('%s gets an answer with the headers of all others', (_, bytes, status) =>
+    expectAnswered(bytes, status),
+  );
 
   it.each(BROKEN_BODIES)('a body that cannot be read triggers nothing: %s', async (_, bytes, status) => {
     const { url, requests, complaints } = await serving();

@@ -142,7 +142,9 @@ async function auditChecks(file: string): Promise<Check[]> {
     : problem(
         name,
         auditCheckText(check),
-        'see docs/audit.md for causes; after restoring a backup: `audit accept-restore`',
+        check.tables.length > 0
+          ? 'find out who changed it (docs/audit.md), then restore a backup, or keep the rows: `audit accept-tables`'
+          : 'see docs/audit.md for causes; after restoring a backup: `audit accept-restore`',
       );
   if (!existsSync(key)) {
     if (check.checkpoints === 0) return [found];
