@@ -5,7 +5,8 @@ import { answerPlan } from '../operator/answer-plan.ts';
 import { applyPlan } from '../operator/apply-plan.ts';
 import { showHidden, views } from '../report/index.ts';
 import { namingApi } from './api-fault.ts';
-import { type CommonOptions, configOf, type Io, outputOf, write } from './io.ts';
+import { configOf } from './config-of.ts';
+import { type CommonOptions, type Io, outputOf, write } from './io.ts';
 import { daemonOver } from './other-rules.ts';
 import { type RunOptions, runCommand } from './run.ts';
 

@@ -1,13 +1,12 @@
-// commands: `report`, `decisions`: reading only, also while a daemon writes.
-import { composeReader } from '../compose/compose.ts';
+// commands: `report`, `decisions`, `audit list`: reading only, also while a daemon writes.
+import { composeReader } from '../compose/reader.ts';
 import { AppError } from '../domain/errors.ts';
-import type { RecordReader } from '../domain/record-reader.ts';
-import { buildReport, decisionsJson, decisionsText } from '../report/index.ts';
+import { auditJson, auditText, buildReport, decisionsJson, decisionsText } from '../report/index.ts';
+import type { SqliteReader } from '../store/reader.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
-import { renderReport } from './render.ts';
-import { REPORT_FORMATS } from './run.ts';
+import { REPORT_FORMATS, renderReport } from './render.ts';
 
-async function reading<T>(io: Io, options: CommonOptions, work: (reader: RecordReader) => Promise<T>): Promise<T> {
+async function reading<T>(io: Io, options: CommonOptions, work: (reader: SqliteReader) => Promise<T>): Promise<T> {
   const reader = composeReader(databaseOf(io, options));
   try {
     return await work(reader);
@@ -44,6 +43,19 @@ export async function decisionsCommand(io: Io, options: DecisionsOptions): Promi
     const limit = countOf(options.limit, '--limit', 10_000);
     const found = await reader.decisions({ rule, subjectId, target, limit });
     write(io, options, format === 'json' ? decisionsJson(found) : decisionsText(found, widthOf(options)));
+    return 0;
+  });
+}
+
+export async function auditListCommand(
+  io: Io,
+  options: CommonOptions & { limit: string; kind?: string },
+): Promise<number> {
+  const format = outputOf(options, ['text', 'json'] as const, 'text');
+  const limit = countOf(options.limit, '--limit', 10_000);
+  return reading(io, options, async (reader) => {
+    const entries = await reader.audit({ kind: options.kind, limit });
+    write(io, options, format === 'json' ? auditJson(entries) : auditText(entries, widthOf(options)));
     return 0;
   });
 }

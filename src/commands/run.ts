@@ -9,12 +9,11 @@ import type { RecordReader, ReportReader } from '../domain/record-reader.ts';
 import { buildReport, type Report } from '../report/index.ts';
 import { whatIf } from '../run/what-if.ts';
 import { namingApi } from './api-fault.ts';
+import { configOf } from './config-of.ts';
 import { type DaemonClient, findDaemon } from './daemon-client.ts';
-import { type CommonOptions, configOf, type Io, outputOf, widthOf, write } from './io.ts';
+import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
 import { type ActiveFolder, otherThanActive } from './other-rules.ts';
-import { renderReport } from './render.ts';
-
-export const REPORT_FORMATS = ['text', 'json', 'md'] as const;
+import { REPORT_FORMATS, renderReport } from './render.ts';
 
 export interface RunOptions extends CommonOptions {
   rule?: string[];
