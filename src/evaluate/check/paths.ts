@@ -74,7 +74,7 @@ function resolveItemPath(path: string, segments: string[], place: Place, scope: 
   const field = fieldAt(item, segments);
   if (!field) {
     const outer = fieldAt(scope.root, segments)
-      ? '; inside `some`, `all`, `none`, `filter`, `map` and `reduce` only the element can be read'
+      ? '; inside `some`, `all`, `none`, `count`, `filter`, `map` and `reduce` only the element can be read'
       : '';
     return refusePath(path, place, scope, item, '', outer);
   }
