@@ -1,6 +1,7 @@
 // evaluate: `var`: a field of the record or of the element, `$now`, or a part of what is joined. In: a path that is written
 // out, and perhaps a default. Out: a fact. It is no operation afterwards: what is read is part of the tree itself.
 import { type Fact, isFacts } from '../../domain/facts.ts';
+import { scoreFault } from '../check/known-values.ts';
 import { factAt, resolvePath } from '../check/paths.ts';
 import { type Operands, refuse, refused, type Scope } from '../check/scope.ts';
 import { isNumeric } from '../check/types.ts';
@@ -52,8 +53,9 @@ function checkFallback(fallback: Fact, type: ValueType, path: string, place: Pla
     (Array.isArray(fallback) &&
       type.kind === 'list' &&
       fallback.every((item) => !isFacts(item) && !Array.isArray(item)));
-  if (fits && type.kind === 'score' && (Number(fallback) < 0 || Number(fallback) > 100)) {
-    scope.problem('value', place, `\`${path}\` is a trust score: its default lies between 0 and 100`);
+  const fault = fits && type.kind === 'score' ? scoreFault(fallback) : undefined;
+  if (fault !== undefined) {
+    scope.problem('value', place, `the default of \`${path}\` is a trust score ${fault}`);
     return false;
   }
   if (!fits) scope.problem('type', place, `the default of \`${path}\` must be ${typeName(type)}, written out`);
