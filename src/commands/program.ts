@@ -14,6 +14,7 @@ import {
 } from './audit.ts';
 import { consoleCommand, EDITIONS } from './console.ts';
 import { explainCommand } from './explain.ts';
+import { factsCommand } from './facts.ts';
 import { type Io, withoutUnseen } from './io.ts';
 import { addOperating } from './operating-grammar.ts';
 import { addOperatorCommands } from './operator-grammar.ts';
@@ -186,6 +187,15 @@ function addRules(program: Command, io: Io, bind: Bind): void {
     ),
     'text, json',
   ).action(bind((rule: never, subject: never, options: never) => explainCommand(io, rule, subject, options)));
+  outputOptions(
+    program
+      .command('facts [subject]')
+      .description('list the facts that rules can read, of a device, user, service or event; all by default'),
+    'text, json, md',
+  )
+    .option('--no-sample', 'do not read records to count missing facts in')
+    .option('--api-url <url>', 'base address of the Management API (TRUSTWARD_API_URL)')
+    .action(bind((subject: never, options: never) => factsCommand(io, subject, options)));
   add('check', 'check that all rules load; file, line and column of each problem', 'text, json').action(
     bind((options: never) => rulesCheckCommand(io, options)),
   );

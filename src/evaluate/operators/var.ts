@@ -9,6 +9,7 @@ import { type Edit, literalEdits, within } from '../language/edits.ts';
 import type { Expression } from '../language/expression.ts';
 import type { Place } from '../language/problem.ts';
 import { typeName, type ValueType } from '../record-types/field-types.ts';
+import { NOW_TYPE } from '../record-types/index.ts';
 import type { Family } from './family.ts';
 
 function checkVar({ args, placeOf, place }: Operands, scope: Scope): Expression {
@@ -40,7 +41,7 @@ function checkNow(place: Place, scope: Scope): Expression {
       '`$now` cannot be read inside `where`: an event is judged once, when it arrives; use `within`',
     );
   }
-  return { op: 'now', type: { kind: 'time', unit: 'ms' }, place };
+  return { op: 'now', type: NOW_TYPE, place };
 }
 
 function checkFallback(fallback: Fact, type: ValueType, path: string, place: Place, scope: Scope): boolean {
