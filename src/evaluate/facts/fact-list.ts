@@ -1,7 +1,7 @@
 // evaluate: every fact that a rule can read, made from the record schemas, each with its type, its unit, known values and an
 // example. In: a kind of record, and perhaps some records. Out: rows; with records, how often each fact has no value in
 // them. Records are only counted: no value of theirs is in a row.
-import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
+import type { Fact, Facts } from '../../domain/facts.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import { isAbsent, isOfType, ownPart } from '../language/typed-value.ts';
 import { UNIT_NAMES, type ValueType } from '../record-types/field-types.ts';
@@ -24,8 +24,14 @@ export interface FactRow {
   example: Fact | undefined;
   /** Only the unpaged list has it, as the specification says. */
   unpagedOnly: boolean;
-  /** In how many of the places where it can be, it has no value that a rule can use. Undefined: nothing was looked at. */
-  missing: { count: number; of: number } | undefined;
+  /** Undefined: nothing was looked at. */
+  missing: MissingCount | undefined;
+}
+
+/** In how many of the places where a fact can be, it has no value that a rule can use. */
+export interface MissingCount {
+  count: number;
+  of: number;
 }
 
 /** The time of the examples: 2026-01-15T12:00:00Z. */
@@ -41,6 +47,7 @@ interface Leaf {
 /** `sample`: records without secrets; undefined: none were read. */
 export function factRows(kind: FactKind, sample: readonly Facts[] | undefined): FactRow[] {
   const example = exampleRecord(kind);
+  const records = sample && (kind === 'service' ? sample.map(withSpec) : sample);
   return leavesOfKind(kind).map((leaf): FactRow => {
     const { path, type, unpagedOnly } = leaf;
     return {
@@ -48,7 +55,7 @@ export function factRows(kind: FactKind, sample: readonly Facts[] | undefined): 
       ...typeWords(path, type),
       example: exampleOf(valuesAt(example, path)[0], type),
       unpagedOnly,
-      missing: sample && missingIn(sample, leaf),
+      missing: records && missingIn(records, leaf),
     };
   });
 }
@@ -101,8 +108,14 @@ function valuesOf(type: ValueType): readonly string[] {
 function exampleRecord(kind: FactKind): Facts {
   if (kind === 'event') return sampleEvent(EXAMPLE_NOW_MS);
   const record: Facts = { ...sampleRecord(kind, EXAMPLE_NOW_MS), $now: EXAMPLE_NOW_MS };
-  const { TrustData } = record;
-  return isFacts(TrustData) ? { ...record, TrustData: { ...TrustData, Factors: [sampleFactor()] } } : record;
+  if (kind === 'service') return withSpec(record);
+  const TrustData = { ...(record.TrustData as Facts), Factors: [sampleFactor()] };
+  return { ...record, TrustData };
+}
+
+/** Its spec is parsed once, not for each fact. */
+function withSpec(record: Facts): Facts {
+  return { ...record, $spec: specOf(record) ?? null };
 }
 
 /** The sample's value, or one of the type where the sample has none. */
@@ -132,7 +145,7 @@ function exampleOfType(type: ValueType): Fact | undefined {
   }
 }
 
-function missingIn(sample: readonly Facts[], { path, type, unpagedOnly }: Leaf): FactRow['missing'] {
+function missingIn(sample: readonly Facts[], { path, type, unpagedOnly }: Leaf): MissingCount | undefined {
   if (path[0]?.startsWith('$') && path[0] !== '$spec') return undefined;
   const found = sample.flatMap((record) => valuesAt(record, path));
   const usable = found.filter((value) => !isAbsent(value, type.kind === 'time') && isOfType(value as Fact, type));
@@ -144,10 +157,9 @@ function missingIn(sample: readonly Facts[], { path, type, unpagedOnly }: Leaf):
 /** The value at a path, undefined where there is none; behind `[]` the values of all elements. */
 function valuesAt(record: Facts, path: readonly string[]): (Fact | undefined)[] {
   let values: (Fact | undefined)[] = [record];
-  for (const [index, key] of path.entries()) {
+  for (const key of path) {
     values = values.flatMap((value): (Fact | undefined)[] => {
       if (key === ELEMENT) return Array.isArray(value) ? value : [];
-      if (index === 0 && key === '$spec') return [specOf(record)];
       return [ownPart(value, key)];
     });
   }
