@@ -79,6 +79,7 @@ describe('what cannot be meant is refused when the rule is loaded', () => {
       { '<=': [0.07, { var: 'TrustData.AccessTrustscore' }, 90] },
       'not from 0 to 1; did you mean 7?',
     ],
+    ['a score is next to nothing', { '<': [{ var: 'TrustData.EntityTrustscore' }, 0.001] }, 'not from 0 to 1'],
     ['a score is among shares of 1', { in: [{ var: 'TrustData.EntityTrustscore' }, [0.25, 1]] }, 'did you mean 25?'],
     [
       'a score is a share of 1 by default',

@@ -45,5 +45,6 @@ export function scoreFault(value: Fact): string | undefined {
   const number = Number(value);
   if (number < 0 || number > 100) return `from 0 to 100; it is never ${showLiteral(value)}`;
   if (number === 0 || number >= 1) return undefined;
-  return `from 0 to 100, not from 0 to 1; did you mean ${Number((number * 100).toPrecision(12))}?`;
+  const meant = Number((number * 100).toPrecision(12));
+  return `from 0 to 100, not from 0 to 1${meant < 1 ? '' : `; did you mean ${meant}?`}`;
 }
