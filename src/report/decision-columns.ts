@@ -2,19 +2,24 @@
 // columns of plain lines that may hold hostile names: each writer escapes them.
 import type { KnownTraits } from '../domain/action.ts';
 import { deletionTexts } from '../domain/deletion.ts';
-import { alsoTouched, outcomeWords, subjectLines, targetNoun, unchangedWords } from './decision-words.ts';
+import { alsoTouched, outcomeWords, targetNoun, unchangedWords } from './decision-words.ts';
 import { changeTexts, factTexts } from './fact-text.ts';
+import { type CellLine, joinedLine, marked, whole } from './marked.ts';
 import type { RunDecision } from './report.ts';
+import { whoLine, whoLines } from './who.ts';
 import { timeCell } from './words.ts';
 
 export interface DecisionColumn {
   head: string;
-  lines(decision: RunDecision): string[];
+  lines(decision: RunDecision): CellLine[];
 }
 
 const ALSO_MAX = 5;
 
-const WHO: DecisionColumn = { head: 'Who', lines: (decision) => [...subjectLines(decision), ...alsoHit(decision)] };
+const WHO: DecisionColumn = {
+  head: 'Who',
+  lines: (decision) => [...whoLines(decision.subject, decision.target), ...alsoHit(decision)],
+};
 const WHY: DecisionColumn = { head: 'Why', lines: whyLines };
 /** The changed values, before and after: this is what an operator approves. */
 const CHANGE: DecisionColumn = {
@@ -39,7 +44,7 @@ export function decisionColumns(
 ): DecisionColumn[] {
   const target: DecisionColumn = {
     head: targetNoun(decisions[0] as RunDecision, actions),
-    lines: (decision) => [decision.target],
+    lines: (decision) => [whole(decision.target)],
   };
   const isSubject = decisions.every(({ subject, target: own }) => subject.id === own);
   const change = decisions.some(({ effect }) => effect.changes !== undefined) ? [CHANGE] : [];
@@ -48,12 +53,13 @@ export function decisionColumns(
 }
 
 /** Several devices may share a serial number: all are affected. */
-function alsoHit(decision: RunDecision): string[] {
+function alsoHit(decision: RunDecision): CellLine[] {
   if (decision.subject.kind !== 'device') return [];
   const also = alsoTouched(decision);
   if (also.length === 0) return [];
   const more = also.length > ALSO_MAX ? ` and ${also.length - ALSO_MAX} more` : '';
-  return [`also affects ${also.slice(0, ALSO_MAX).join(', ')}${more}`];
+  const named = also.slice(0, ALSO_MAX).map(({ id, name, owners }) => whoLine({ id, name, owners }));
+  return [marked('also affects ', joinedLine(named, '; '), more)];
 }
 
 function whyLines(decision: RunDecision): string[] {

@@ -7,9 +7,10 @@ import { deletionTexts } from '../domain/deletion.ts';
 import { type Fact, isFacts } from '../domain/facts.ts';
 import { auditView } from './audit-view.ts';
 import { decisionView } from './decision-view.ts';
-import { subjectLines } from './decision-words.ts';
 import { changeTexts, factTexts } from './fact-text.ts';
+import { marked, whole } from './marked.ts';
 import { type TerminalOptions, terminalTable } from './terminal-table.ts';
+import { whoLines } from './who.ts';
 import { timeCell } from './words.ts';
 
 /** One row per decision, in the given order. */
@@ -18,8 +19,8 @@ export function decisionsText(decisions: readonly StoredDecision[], options: Ter
   const rows = decisions.map(decisionView).map((decision) => [
     [timeCell(decision.writtenAt), `run ${decision.runSeq}`],
     [
-      ...subjectLines(decision),
-      `${decision.action} ${decision.target}`,
+      ...whoLines(decision.subject, decision.target),
+      marked(`${decision.action} `, whole(decision.target)),
       ...changeTexts(decision.effect.changes ?? []),
       ...(decision.effect.deletion ? deletionTexts(decision.effect.deletion) : []),
     ],

@@ -3,13 +3,13 @@
 import type { KnownTraits } from '../domain/action.ts';
 import type { ActKind } from './act-kind.ts';
 import { type DecisionColumn, decisionColumns, HELD_BECAUSE, OUTCOME } from './decision-columns.ts';
-import { subjectWords } from './decision-words.ts';
 import { countText, plural } from './fact-text.ts';
 import { type ActGroup, actGroups, type ReasonGroup, reasonGroups } from './groups.ts';
 import { rulesPart, sourcesPart, unknownPart } from './markdown-context.ts';
-import { code, md, mdSentences, mdTable } from './markdown-text.ts';
+import { code, md, mdLine, mdSentences, mdTable } from './markdown-text.ts';
 import { eachOf, joinedParts, piece } from './pieces.ts';
 import type { Report, RunDecision } from './report.ts';
+import { whoLine } from './who.ts';
 import {
   durationWords,
   headline,
@@ -98,7 +98,8 @@ function* decisionTable(
 }
 
 function* cellsOf(decisions: readonly RunDecision[], columns: readonly DecisionColumn[]): Generator<string[]> {
-  for (const decision of decisions) yield columns.map((column) => column.lines(decision).map(md).join('<br>') || '—');
+  for (const decision of decisions)
+    yield columns.map((column) => column.lines(decision).map(mdLine).join('<br>') || '—');
 }
 
 function* heldPart(report: Report, options: MarkdownOptions): Generator<string> {
@@ -153,7 +154,7 @@ function* skippedPart(report: Report, rowsMax: number): Generator<string> {
 function skippedNames(decisions: readonly RunDecision[], namesMax: number): string {
   const named = decisions
     .slice(0, namesMax)
-    .map((decision) => `${md(subjectWords(decision))}: ${md(decision.reasonText)}`);
+    .map((decision) => `${mdLine(whoLine(decision.subject))}: ${md(decision.reasonText)}`);
   const more = decisions.length - named.length;
   return [...named, ...(more > 0 ? [`and ${countText(more)} more`] : [])].join('<br>');
 }

@@ -4,7 +4,6 @@
 import type { KnownTraits } from '../domain/action.ts';
 import type { ActKind } from './act-kind.ts';
 import { type DecisionColumn, decisionColumns, HELD_BECAUSE, OUTCOME } from './decision-columns.ts';
-import { subjectWords } from './decision-words.ts';
 import { countText, plural } from './fact-text.ts';
 import { groupReasons } from './grouped-reasons.ts';
 import { type ActGroup, actGroups, type ReasonGroup, reasonGroups } from './groups.ts';
@@ -13,6 +12,7 @@ import { eachOf, joinedParts, piece } from './pieces.ts';
 import type { Report, RunDecision } from './report.ts';
 import { type Cell, paragraph, type TerminalOptions, tablePieces } from './terminal-table.ts';
 import { rulesText, sourcesText, unknownText } from './text-context.ts';
+import { whoLine } from './who.ts';
 import {
   durationWords,
   headline,
@@ -132,7 +132,7 @@ function* skippedText(report: Report, options: TextOptions): Generator<string> {
 function skippedCells({ rule, action, reason, decisions }: ReasonGroup): Cell[] {
   const named = decisions
     .slice(0, NAMES_MAX)
-    .map((decision) => ({ who: subjectWords(decision), why: decision.reasonText }));
+    .map(({ subject, reasonText }) => ({ who: whoLine(subject), why: reasonText }));
   return [
     [rule, action],
     reasonWords(reason),
