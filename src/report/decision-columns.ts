@@ -5,7 +5,7 @@ import { deletionTexts } from '../domain/deletion.ts';
 import { alsoTouched, outcomeWords, targetNoun, unchangedWords } from './decision-words.ts';
 import { changeTexts, factTexts } from './fact-text.ts';
 import { type CellLine, joinedLine, marked, whole } from './marked.ts';
-import type { RunDecision } from './report.ts';
+import type { ReportRun, RunDecision } from './report.ts';
 import { whoLine, whoLines } from './who.ts';
 import { timeCell } from './words.ts';
 
@@ -20,7 +20,6 @@ const WHO: DecisionColumn = {
   head: 'Who',
   lines: (decision) => [...whoLines(decision.subject, decision.target), ...alsoHit(decision)],
 };
-const WHY: DecisionColumn = { head: 'Why', lines: whyLines };
 /** The changed values, before and after: this is what an operator approves. */
 const CHANGE: DecisionColumn = {
   head: 'Change',
@@ -32,16 +31,21 @@ const TAKES: DecisionColumn = {
   head: 'Takes',
   lines: ({ effect }) => (effect.deletion ? deletionTexts(effect.deletion) : []),
 };
-const SINCE: DecisionColumn = { head: 'Since', lines: ({ since }) => [timeCell(since)] };
+const SINCE: DecisionColumn = { head: 'Seen since', lines: ({ since }) => [timeCell(since)] };
 export const OUTCOME: DecisionColumn = { head: 'Outcome', lines: (decision) => [outcomeWords(decision)] };
 export const HELD_BECAUSE: DecisionColumn = { head: 'Held because', lines: ({ reasonText }) => [reasonText] };
 
-/** Who, the target if it is not the subject itself, what is changed or taken, why, since when; then `more`. */
+/**
+ * Who, the target if it is not the subject itself, what is changed or taken, why, since when; then `more`. Ages are those at the
+ * start of the run.
+ */
 export function decisionColumns(
   decisions: readonly RunDecision[],
   more: readonly DecisionColumn[],
+  { startedAt }: Pick<ReportRun, 'startedAt'>,
   actions?: KnownTraits,
 ): DecisionColumn[] {
+  const why: DecisionColumn = { head: 'Why', lines: (decision) => whyLines(decision, Date.parse(startedAt)) };
   const target: DecisionColumn = {
     head: targetNoun(decisions[0] as RunDecision, actions),
     lines: (decision) => [whole(decision.target)],
@@ -49,7 +53,7 @@ export function decisionColumns(
   const isSubject = decisions.every(({ subject, target: own }) => subject.id === own);
   const change = decisions.some(({ effect }) => effect.changes !== undefined) ? [CHANGE] : [];
   const takes = decisions.some(({ effect }) => effect.deletion !== undefined) ? [TAKES] : [];
-  return [WHO, ...(isSubject ? [] : [target]), ...change, ...takes, WHY, SINCE, ...more];
+  return [WHO, ...(isSubject ? [] : [target]), ...change, ...takes, why, SINCE, ...more];
 }
 
 /** Several devices may share a serial number: all are affected. */
@@ -62,10 +66,10 @@ function alsoHit(decision: RunDecision): CellLine[] {
   return [marked('also affects ', joinedLine(named, '; '), more)];
 }
 
-function whyLines(decision: RunDecision): string[] {
+function whyLines(decision: RunDecision, atMs: number): string[] {
   const unchanged = unchangedWords(decision);
   return [
-    ...factTexts(decision.facts),
+    ...factTexts(decision.facts, atMs),
     ...(decision.decision === 'act' && decision.reason !== 'rule_matches' ? [decision.reasonText] : []),
     ...(unchanged ? [`(${unchanged})`] : []),
   ];

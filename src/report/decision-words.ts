@@ -2,6 +2,7 @@
 // decision. Out: plain text that may hold hostile names: each writer escapes it for its own medium.
 import type { KnownTraits } from '../domain/action.ts';
 import type { EffectDevice } from '../domain/effect.ts';
+import { actKindOf } from './act-kind.ts';
 import type { ReportDecision, RunDecision } from './report.ts';
 import { timeCell } from './words.ts';
 
@@ -22,6 +23,12 @@ export function outcomeWords(decision: RunDecision): string {
   const name = outcome ?? (intent?.status === 'sent' ? 'sent, not answered yet' : 'not done yet');
   if (outcome === 'dry_run') return 'dry run';
   return [name, ...(at === null ? [] : [` ${timeCell(at)}`]), ...(outcomeText ? [`: ${outcomeText}`] : [])].join('');
+}
+
+/** A dry run does not act. */
+export function decisionWords(decision: ReportDecision): string {
+  const kind = actKindOf(decision);
+  return kind === 'would' ? 'would act' : kind === 'reported' ? 'only reported' : decision.decision;
 }
 
 /** `rule mode enforce, lowered to dry-run by the run`. */
