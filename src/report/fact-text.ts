@@ -20,9 +20,10 @@ export function changeTexts(changes: readonly Change[]): string[] {
   return changes.map(({ path, from, to }) => `${path}: ${side(from)} → ${side(to)}`);
 }
 
-/** A fact of events alone is in seconds; a time stamp of a record has 16 digits or more. */
+/** What operators give has their text as its name: seconds, or a count. A time stamp of a record has 16 digits or more. */
 function factText(path: string, value: Fact, atMs: number): string {
   if (typeof value === 'number' && path.startsWith('since_last_event(')) return spanText(value * 1_000);
+  if (typeof value === 'number' && /^event_(count|distinct)\(/.test(path)) return `${value}`;
   const number = numberOf(value);
   const epochMs = number === undefined ? undefined : timeOf(number);
   if (number === undefined || epochMs === undefined) return valueText(value);
