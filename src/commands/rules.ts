@@ -43,15 +43,12 @@ export async function rulesListCommand(io: Io, options: CommonOptions): Promise<
     hash,
   }));
   const cells = rows.map(({ mode, severity, subject, id, title, then }) => [
-    whole(id),
+    [whole(id), title],
     mode,
     severity,
-    subject,
-    then,
-    title,
+    [subject, ...then],
   ]);
-  const text = () =>
-    terminalTable(['Rule', 'Mode', 'Severity', 'Subject', 'Actions', 'Title'], cells, widthOf(options));
+  const text = () => terminalTable(['Rule', 'Mode', 'Severity', 'Subject and actions'], cells, widthOf(options));
   write(io, options, format === 'json' ? JSON.stringify(rows, null, 2) : text());
   return 0;
 }

@@ -5,11 +5,12 @@ import { clip, NAME_MAX } from '../domain/clip.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import { deletionTexts } from '../domain/deletion.ts';
 import { type Fact, isFacts } from '../domain/facts.ts';
+import { actKindOf } from './act-kind.ts';
 import { auditView } from './audit-view.ts';
 import { decisionView } from './decision-view.ts';
 import { capWordsOf, decisionWords } from './decision-words.ts';
 import { changeTexts, factTexts } from './fact-text.ts';
-import { marked, whole } from './marked.ts';
+import { type CellLine, marked, whole } from './marked.ts';
 import type { ReportDecision } from './report.ts';
 import { type TerminalOptions, terminalTable } from './terminal-table.ts';
 import { whoLines } from './who.ts';
@@ -22,19 +23,24 @@ export function decisionsText(decisions: readonly StoredDecision[], options: Ter
     [timeCell(decision.writtenAt), `run ${decision.runSeq}`],
     [
       ...whoLines(decision.subject, decision.target),
-      marked(`${decision.action} `, whole(decision.target)),
+      actionLine(decision),
       ...changeTexts(decision.effect.changes ?? []),
       ...(decision.effect.deletion ? deletionTexts(decision.effect.deletion) : []),
     ],
     [
       whole(decision.rule),
       `${decisionWords(decision)}: ${decision.reasonText}`,
-      ...[capWordsOf(decision) ?? []].flat(),
+      ...(actKindOf(decision) === 'would' ? [capWordsOf(decision) ?? []].flat() : []),
       ...outcomeLines(decision),
     ],
     [...factTexts(decision.facts, Date.parse(decision.writtenAt)), `seen since ${timeCell(decision.since)}`],
   ]);
   return `${terminalTable(['When', 'Subject and action', 'Rule and decision', 'Why'], rows, options)}\n`;
+}
+
+/** The target where it is not the subject itself. */
+function actionLine({ action, target, subject }: ReportDecision): CellLine {
+  return target === subject.id ? action : marked(`${action} `, whole(target));
 }
 
 /** What a dry run would do or report has no outcome beside that. */

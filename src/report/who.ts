@@ -23,11 +23,10 @@ export function whoLine(who: Who): Marked {
 /** The same, each on a line of its own, for a column. `shown`: the serial number that another cell of the row shows. */
 export function whoLines(who: Who, shown?: string): CellLine[] {
   const serial = serialOf(who).filter(() => who.serial !== shown);
-  const owners = ownersOf(who);
   return [
     ...nameOf(who),
     ...serial.map((number) => marked('serial ', number)),
-    ...(owners.length === 0 ? [] : [marked(owners.length === 1 ? 'owner ' : 'owners ', joinedLine(owners, ', '))]),
+    ...ownersOf(who).map((owner) => (typeof owner === 'string' ? owner : marked('owner ', owner))),
     whole(who.id),
   ];
 }
