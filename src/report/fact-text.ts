@@ -24,20 +24,27 @@ export function changeTexts(changes: readonly Change[]): string[] {
 function factText(path: string, value: Fact, atMs: number): string {
   if (typeof value === 'number' && path.startsWith('since_last_event(')) return spanText(value * 1_000);
   if (typeof value === 'number' && /^event_(count|distinct)\(/.test(path)) return `${value}`;
-  const number = numberOf(value);
-  const epochMs = number === undefined ? undefined : timeOf(number);
-  if (number === undefined || epochMs === undefined) return valueText(value);
+  const number = typeof value === 'string' && NAMES.test(path) ? undefined : numberOf(value);
+  if (number === undefined) return jsonOf(value);
+  const epochMs = timeOf(number);
+  if (epochMs === undefined) return `${number}`;
   return number >= LONG ? ageText(epochMs, atMs) : `${number} (${ageText(epochMs, atMs).replace(' (', ', ')}`;
 }
 
 /** What a person approves is exact: a time stamp is shown as it is, with the time that it means. */
 function valueText(value: Fact): string {
   const number = numberOf(value);
-  if (number === undefined)
-    return JSON.stringify(value, (_key, member) => (typeof member === 'bigint' ? member.toString() : member));
+  if (number === undefined) return jsonOf(value);
   const epochMs = timeOf(number);
   return epochMs === undefined ? `${number}` : `${number} (${isoTime(Math.floor(epochMs))})`;
 }
+
+function jsonOf(value: Fact): string {
+  return JSON.stringify(value, (_key, member) => (typeof member === 'bigint' ? member.toString() : member));
+}
+
+/** Texts of the record schema that may consist of digits: they stay as they are. */
+const NAMES = /(Name|ID|SerialNumber|Email|Version)$/;
 
 /** An integer over 2^53 was stored as a string of digits; a shorter such string is a text. */
 function numberOf(value: Fact): number | bigint | undefined {
@@ -48,14 +55,13 @@ function numberOf(value: Fact): number | bigint | undefined {
 
 /** Micro- and nanoseconds: no count is that large. */
 const LONG = 1e14;
-const EARLIEST_MS = Date.UTC(2010, 0);
-const LATEST_MS = Date.UTC(2100, 0);
 
-/** Only of values that can be nothing but a time stamp: ten digits or more, between 2010 and 2100. */
+/** Only of values that can be nothing but a time stamp: one of ten digits is a count, unless it is of our time. */
 function timeOf(value: number | bigint): number | undefined {
   if (value < 1_000_000_000) return undefined;
   const epochMs = epochMsOf(value);
-  return epochMs !== undefined && epochMs >= EARLIEST_MS && epochMs <= LATEST_MS ? epochMs : undefined;
+  const [from, to] = value >= LONG ? [2000, 2300] : [2010, 2100];
+  return epochMs !== undefined && epochMs >= Date.UTC(from, 0) && epochMs < Date.UTC(to, 0) ? epochMs : undefined;
 }
 
 /** Counts and lists: `1,234`. */

@@ -202,6 +202,7 @@ describe('the Markdown report', () => {
       'since_last_event(type=login within 1d)': 7_512.25,
       'event_count(severity>=ERROR within 10m)': 1_763_717_001,
       IMEI: '3571234567890123',
+      SerialNumber: '1763717000123456789',
     };
     const text = await markdownOf({ decisions: [decision({ facts })] });
     expect(text).toContain('MdmData.Timestamp = 364 days (2025-11-21)<br>');
@@ -210,6 +211,7 @@ describe('the Markdown report', () => {
     expect(text).toContain('within 1d) = 2 h 5 min |');
     expect(text).toContain('within 10m) = 1763717001<br>');
     expect(text).toContain('IMEI = "3571234567890123"');
+    expect(text).toContain('SerialNumber = "1763717000123456789"');
   });
 
   it('marks decisions of an earlier run that are still in force', async () => {
