@@ -44,7 +44,7 @@ export interface SelectedIdentities {
 export interface IdentityReader {
   /** Every identity that the text names, in any case, up to a number of each way: see `NAMED_MAX`. Those of trusted lists first. */
   identitiesNamed(text: string): Promise<NamedIdentity[]>;
-  /** What the value of a field selects now; undefined: the field is not kept (`Groups`). */
+  /** What the value of a field selects now; undefined: the field is not kept (`Groups`), or no list of this kind was read yet. */
   identitiesSelected(field: string, value: string): Promise<SelectedIdentities | undefined>;
 }
 

@@ -56,6 +56,7 @@ export function identitiesSelected(db: Db, field: string, value: string): Select
   const condition = Object.hasOwn(SELECTED, field) ? SELECTED[field] : undefined;
   const kind = SELECTOR_FIELDS[field];
   if (condition === undefined || kind === undefined) return undefined;
+  if (!db.get('SELECT 1 FROM identities WHERE kind = ? LIMIT 1', kind)) return undefined;
   const where = `FROM identities WHERE gone_at IS NULL AND kind = ? AND ${condition}`;
   const given = condition.includes('_key') ? nameKey(value) : value;
   return db.snapshot(() => ({
