@@ -1,13 +1,20 @@
 // commands: `report`, `decisions`: reading only, also while a daemon writes.
 import { composeReader } from '../compose/compose.ts';
+import type { StoredDecision } from '../domain/decision.ts';
+import { namedDecisions } from '../domain/decision-filter.ts';
 import { AppError } from '../domain/errors.ts';
+import type { IdentityReader } from '../domain/identity.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
-import { buildReport, decisionsJson, decisionsText } from '../report/index.ts';
+import { buildReport, decisionsJson, decisionsText, showHidden } from '../report/index.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 import { renderReport } from './render.ts';
 import { REPORT_FORMATS } from './run.ts';
 
-async function reading<T>(io: Io, options: CommonOptions, work: (reader: RecordReader) => Promise<T>): Promise<T> {
+async function reading<T>(
+  io: Io,
+  options: CommonOptions,
+  work: (reader: RecordReader & IdentityReader) => Promise<T>,
+): Promise<T> {
   const reader = composeReader(databaseOf(io, options));
   try {
     return await work(reader);
@@ -40,10 +47,18 @@ export interface DecisionsOptions extends CommonOptions {
 export async function decisionsCommand(io: Io, options: DecisionsOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   return reading(io, options, async (reader) => {
-    const { rule, subject: subjectId, target } = options;
+    const { rule, subject, target } = options;
     const limit = countOf(options.limit, '--limit', 10_000);
-    const found = await reader.decisions({ rule, subjectId, target, limit });
-    write(io, options, format === 'json' ? decisionsJson(found) : decisionsText(found, widthOf(options)));
+    const { query, about } = await namedDecisions(reader, { rule, subject, target });
+    const found = await reader.decisions({ ...query, limit });
+    write(io, options, format === 'json' ? decisionsJson(found) : textOf(found, about, widthOf(options)));
     return 0;
   });
+}
+
+/** What was named comes first, so that nobody reads about another one. */
+function textOf(found: readonly StoredDecision[], about: readonly string[], width: { width: number }): string {
+  const named = about.map(showHidden).join(', and ');
+  if (found.length === 0) return named === '' ? decisionsText([], width) : `no decisions about ${named}`;
+  return [...(named === '' ? [] : [`decisions about ${named}`]), decisionsText([...found], width)].join('\n');
 }
