@@ -1,6 +1,6 @@
 // report: plans, intents and claims as readers see them: times as text, nothing left out.
 import type { Claim } from '../domain/claim.ts';
-import type { Intent } from '../domain/intent.ts';
+import { type Intent, timesRefused } from '../domain/intent.ts';
 import { type Plan, type PlannedIntent, type PlanProgress, progressOf } from '../domain/plan.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { isoOrNull } from './iso-or-null.ts';
@@ -73,6 +73,7 @@ export function intentView(intent: Intent) {
     outcome: intent.outcome ?? null,
     note: intent.note ?? null,
     attempts: intent.attempts,
+    refusals: timesRefused(intent),
     doubtRetries: intent.doubtRetries,
     createdAt: isoTime(intent.createdAt),
     sentAt: isoOrNull(intent.sentAt),

@@ -179,8 +179,8 @@ export interface ReportIntent {
 }
 
 /**
- * Counted in decisions. `succeeded` includes what a read-back confirmed; `unknown` and `parked` include those that an
- * earlier run left, since they still wait.
+ * Counted in decisions. `succeeded` includes what a read-back confirmed; `unknown`, `parked` and refused ones (`failed`)
+ * include those that an earlier run left, since they still wait.
  */
 export interface ReportSummary {
   act: number;

@@ -19,6 +19,7 @@ const REASON_WORDS: Record<ReasonCode, string> = {
   overridden: 'somebody reversed it: left alone until the rule no longer matches',
   for_not_reached: 'it has not matched for long enough yet',
   cooldown: 'the last attempt was too recent',
+  refused: 'the server refused it before doing anything (401, 403)',
   impossible_target: 'the target cannot be acted on',
   serial_shared: 'several different devices share the serial number',
   conflict: 'another rule proposes the opposite',

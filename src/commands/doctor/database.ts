@@ -14,6 +14,7 @@ import type { RecordReader } from '../../domain/record-reader.ts';
 import { isoTime } from '../../domain/time-text.ts';
 import { inspectDatabase } from '../../store/inspect.ts';
 import { auditCheckText } from '../audit-text.ts';
+import { intentsToResolve } from '../operator-lists.ts';
 import { shellWord } from '../shell-word.ts';
 import { sizeText } from '../size-text.ts';
 import { type Check, ok, problem, warning } from './check.ts';
@@ -104,10 +105,21 @@ async function contentChecks({ db, api }: Config, whole: string): Promise<Check[
     return [
       ok(NAME, `${whole}, ${await lastRunText(reader)}`),
       ...(stop ? [warning('stop', stopText(stop), '`trustward resume --reason …` when it is over')] : []),
+      ...(await intentChecks(reader)),
     ];
   } finally {
     await reader.close();
   }
+}
+
+async function intentChecks(reader: Pick<RecordReader, 'intents' | 'openFailures'>): Promise<Check[]> {
+  const [first, ...more] = await intentsToResolve(reader);
+  if (!first) return [];
+  const others = more.length === 0 ? '' : `, and ${more.length} more`;
+  const text = `${more.length + 1} to resolve: ${first.action} ${first.target} (${first.outcome})${others}`;
+  const advice =
+    '`trustward intents list` shows why; `trustward intents resolve ID --as done|not-done|retry --reason …`';
+  return [warning('intents', text, advice)];
 }
 
 async function lastRunText(reader: Pick<RecordReader, 'latestRun'>): Promise<string> {
