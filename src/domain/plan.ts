@@ -1,6 +1,6 @@
 // domain: the intended actions of a run, sealed by a digest. Approved exactly; applied exactly or in part.
 import type { ActionName } from './action.ts';
-import type { Intent, IntentDraft } from './intent.ts';
+import { type Intent, type IntentDraft, timesRefused } from './intent.ts';
 import type { Mode } from './mode.ts';
 
 /** interrupted: applying it ended before its end. Only applying it again, in its time, continues it. */
@@ -55,7 +55,7 @@ export interface PlanProgress {
   notBegun: { action: ActionName; target: string }[];
 }
 
-/** `live`: the live intents of the plan's episodes. One that failed before the approval and was not tried again is not begun. */
+/** `live`: the live intents of the plan's episodes. One that was refused, or failed before the approval and was not tried again, is not begun. */
 export function progressOf(plan: Plan, live: readonly Intent[]): PlanProgress {
   const progress: PlanProgress = { outcomes: {}, notBegun: [] };
   for (const planned of plan.intents) {
@@ -85,7 +85,7 @@ function begunFor({ decidedAt = 0 }: Plan, planned: PlannedIntent, live: readonl
       intent.action === planned.action &&
       intent.target === planned.target &&
       intent.status !== 'planned' &&
-      (intent.outcome !== 'failed' || (intent.sentAt ?? 0) >= decidedAt) &&
+      (intent.outcome !== 'failed' || (timesRefused(intent) === 0 && (intent.sentAt ?? 0) >= decidedAt)) &&
       intent.basis.some(({ episodeId }) => episodes.has(episodeId)),
   );
 }

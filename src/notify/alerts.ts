@@ -139,7 +139,8 @@ export class Alerts {
   private async heldByBounds(): Promise<Alert[]> {
     const { decisions } = await this.deps.reader.openState(this.deps.clock.nowMs());
     const alerts = new Map<string, Alert>();
-    for (const { reason, rule, action, reasonText } of decisions) {
+    for (const { decision, reason, rule, action, reasonText } of decisions) {
+      if (decision !== 'hold') continue;
       if (reason === 'limits') {
         const key = `limit ${rule}`;
         const text = `rule ${rule} is held as a whole: ${reasonText}`;

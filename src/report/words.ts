@@ -94,7 +94,7 @@ function lookedAtWords({ snapshot, rules }: Report): string {
 function doneWords(report: Report): string[] {
   const ofKind = (kind: ActKind) => report.decisions.filter((decision) => actKindOf(decision) === kind);
   const would = ofKind('would').length;
-  return [...liveWords(ofKind('done')), ...wouldWords(report, would), ...reportingWords(ofKind('reported').length)];
+  return [...liveWords(ofKind('done')), ...wouldWords(report, would), ...reportingWords(ofKind('reported'))];
 }
 
 function liveWords(acts: readonly RunDecision[]): string[] {
@@ -114,18 +114,25 @@ function wouldWords({ run }: Report, count: number): string[] {
   return count === 0 ? [] : [`${matches} would be acted on if the mode allowed it.`];
 }
 
-function reportingWords(count: number): string[] {
-  return count === 0
-    ? []
-    : [`${plural(count, 'match', 'matches')} of rules in mode dry-run ${count === 1 ? 'is' : 'are'} only reported.`];
+function reportingWords(reported: readonly RunDecision[]): string[] {
+  const count = reported.length;
+  if (count === 0) return [];
+  const held = reported.filter(({ reason }) => reason !== 'rule_matches' && reason !== 'cleared').length;
+  const all = `${plural(count, 'match', 'matches')} of rules in mode dry-run ${count === 1 ? 'is' : 'are'} only reported`;
+  return [held === 0 ? `${all}.` : `${all}; ${countText(held)} would be held if the rule were live.`];
 }
 
 function waitingWords({ summary, rules, decisions }: Report): string[] {
   const unknown = rules.reduce((sum, rule) => sum + rule.unknown + rule.error, 0);
+  const capped = decisions.filter((one) => one.decision === 'hold' && !waitsForPerson(one)).length;
+  const heldWords = [
+    `${countText(summary.hold - capped)} held for a person`,
+    ...(capped === 0 ? [] : [`${countText(capped)} held until a ceiling allows it`]),
+  ].join(', ');
   const inDoubt = decisions.filter(({ reason }) => reason === 'in_doubt').length;
   return [
     ...(inDoubt === 0 ? [] : [`${countText(inDoubt)} from earlier runs not resolved: see those skipped as in doubt.`]),
-    `${countText(summary.hold)} held for a person, ${countText(summary.skip)} skipped, ${plural(unknown, 'verdict')} unknown.`,
+    `${heldWords}, ${countText(summary.skip)} skipped, ${plural(unknown, 'verdict')} unknown.`,
   ];
 }
 
@@ -169,6 +176,11 @@ const NOT_LIFTED: ReadonlySet<ReasonCode> = new Set(['conflict', 'other_first', 
  */
 export function waitsInPlan({ decision, reason, inPlan }: RunDecision): boolean {
   return decision === 'hold' && inPlan && !NOT_LIFTED.has(reason);
+}
+
+/** A ceiling is lifted by time, not by a person. */
+export function waitsForPerson({ reason }: Pick<RunDecision, 'reason'>): boolean {
+  return reason !== 'ceiling';
 }
 
 /** What an operator can do about a held decision. */

@@ -65,6 +65,13 @@ describe('an alert is sent', () => {
     expect(await alerted()).toEqual(['plan_waits', 'limit']);
   });
 
+  it('of a limit is not raised by a rule that is only tried out', async () => {
+    const limited = banRule({ id: 'limited', mode: 'dry-run' });
+    on.rules({ ...limited, limits: { max: 1, percent: 100 } });
+    await on.run();
+    expect(await alerted()).toEqual([]);
+  });
+
   it('when a source is not trusted, and again when that returns', async () => {
     await on.run();
     expect(await alerted()).toEqual([]);
