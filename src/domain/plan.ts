@@ -48,6 +48,11 @@ export interface Plan {
   decidedReason: string | undefined;
 }
 
+/** Whether applying it has begun: then it has a progress. An `approved` one has none yet. */
+export function hasProgress({ status }: Pick<Plan, 'status'>): boolean {
+  return status === 'interrupted' || status === 'applied';
+}
+
 /** How far applying a plan came. */
 export interface PlanProgress {
   /** Of the intents that were begun, by outcome; one without an outcome is in doubt (`unknown`). */
@@ -55,7 +60,7 @@ export interface PlanProgress {
   notBegun: { action: ActionName; target: string }[];
 }
 
-/** `live`: the live intents of the plan's episodes. One that was refused, or failed before the approval and was not tried again, is not begun. */
+/** `live`: the live intents of the plan's episodes. One that failed before the approval and was not tried again is not begun. */
 export function progressOf(plan: Plan, live: readonly Intent[]): PlanProgress {
   const progress: PlanProgress = { outcomes: {}, notBegun: [] };
   for (const planned of plan.intents) {
@@ -69,9 +74,12 @@ export function progressOf(plan: Plan, live: readonly Intent[]): PlanProgress {
   return progress;
 }
 
-/** What applying it again may still do: less, if the checks refuse some of it. */
+/** What applying it again may still do: less, if the checks refuse some of it. What the server refused was no attempt. */
 export function restOf(plan: Plan, live: readonly Intent[]): PlannedIntent[] {
-  return plan.intents.filter((planned) => begunFor(plan, planned, live) === undefined);
+  return plan.intents.filter((planned) => {
+    const begun = begunFor(plan, planned, live);
+    return begun === undefined || (begun.outcome === 'failed' && timesRefused(begun) > 0);
+  });
 }
 
 export function episodesOf({ intents }: Pick<Plan, 'intents'>): string[] {
@@ -85,7 +93,7 @@ function begunFor({ decidedAt = 0 }: Plan, planned: PlannedIntent, live: readonl
       intent.action === planned.action &&
       intent.target === planned.target &&
       intent.status !== 'planned' &&
-      (intent.outcome !== 'failed' || (timesRefused(intent) === 0 && (intent.sentAt ?? 0) >= decidedAt)) &&
+      (intent.outcome !== 'failed' || (intent.sentAt ?? 0) >= decidedAt) &&
       intent.basis.some(({ episodeId }) => episodes.has(episodeId)),
   );
 }

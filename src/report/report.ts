@@ -99,7 +99,7 @@ export interface ReportPlan {
   decidedAt: string | null;
   decidedBy: string | null;
   decidedReason: string | null;
-  /** Of an interrupted plan: what was done, and what was not begun. */
+  /** Of a plan that was applied or interrupted: what was done, and what was not begun. */
   progress: PlanProgress | null;
   /** Intents that wait for an operator. */
   held: ReportHeldIntent[];

@@ -7,6 +7,7 @@ import { type ActKind, actKindOf } from './act-kind.ts';
 import { summaryOf } from './decision-view.ts';
 import { countText, plural } from './fact-text.ts';
 import { operatorWords } from './operator-words.ts';
+import { appliedWords } from './plan-words.ts';
 import type { Report, ReportPlan, ReportSource, RunDecision } from './report.ts';
 
 const REASON_WORDS: Record<ReasonCode, string> = {
@@ -204,14 +205,18 @@ function planWords(plan: ReportPlan): string {
     const at = plan.decidedAt === null ? '' : ` at ${timeWords(plan.decidedAt)}`;
     if (plan.status === 'interrupted')
       return `Plan ${plan.id} was approved${by}${at}, and applying it was interrupted.`;
+    if (plan.status === 'applied' && plan.progress) {
+      const { outcomes, notBegun } = plan.progress;
+      return `Plan ${plan.id} was approved${by}${at} and applied: ${appliedWords(outcomes, notBegun.length)}.`;
+    }
     return `Plan ${plan.id} is ${plan.status}${by}${at}.`;
   }
   return `It waits in plan ${plan.id}, until ${timeWords(plan.expiresAt ?? '')}.`;
 }
 
 /** What an interrupted plan has done; undefined for any other plan. */
-export function progressWords({ id, progress, expiresAt }: ReportPlan): string | undefined {
-  if (!progress) return undefined;
+export function progressWords({ id, status, progress, expiresAt }: ReportPlan): string | undefined {
+  if (status !== 'interrupted' || !progress) return undefined;
   const { outcomes, notBegun } = progress;
   const counts = Object.entries(outcomes).map(([one, count]) => `${count} ${one === 'unknown' ? 'in doubt' : one}`);
   const named = notBegun.slice(0, NOT_BEGUN_MAX).map(({ action, target }) => `${action} ${target}`);

@@ -21,6 +21,8 @@ it.each(['dry-run', 'enforce'])('beyond its limits is only reported by a run of 
   expect(decisions[0]).toMatchObject({ decision: 'act', reason: 'limits', outcome: 'dry_run' });
   expect(decisions[0].reasonText).toBe("it would be held: 5 targets at once cross the rule's limit (max 2)");
   const text = (await command(['report'], org.env)).out.replaceAll(/\s+/g, ' ');
-  expect(text).toContain('5 matches of rules in mode dry-run are only reported; 5 would be held if the rule were live.');
+  expect(text).toContain(
+    '5 matches of rules in mode dry-run are only reported; 5 would be held if the rule were live.',
+  );
   expect(text).toContain('0 held for a person');
 });
