@@ -6,6 +6,7 @@ import { resolveDoubts, resolveLeftovers, settleDoubtsOnce } from './act/resolve
 import { sealPlan } from './approve/plans.ts';
 import { decide } from './decide/decide.ts';
 import { giveWay } from './domain/give-way.ts';
+import { timesRefused } from './domain/intent.ts';
 import { leastMode } from './domain/mode.ts';
 import type { Run, RunRequest } from './domain/run.ts';
 import { actContext, afterPull, decideInput, type Engine, rulesOfRun } from './run/engine.ts';
@@ -61,6 +62,8 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
       const failed = retryOf === undefined ? undefined : known.get(retryOf);
       return failed ? [openAgain({ ...failed, basis }, mode)] : [];
     });
+    // A refusal (401) ends the run: what was refused before keeps nothing else waiting.
+    retries.sort((a, b) => timesRefused(a) - timesRefused(b));
     const acting = afterPull(before, engine, rules, pulled);
     await store.reopen(reopened(run.id, retries.filter(isToBeCarriedOut)));
     await carryOut(acting, [...intents, ...retries]);

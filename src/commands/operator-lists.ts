@@ -77,7 +77,7 @@ export function minuteOf(iso: string): string {
 const STATES = ['planned', 'sent', 'settled', 'withdrawn'] as const;
 const OUTCOMES = ['succeeded', 'failed', 'unknown', 'confirmed', 'parked', 'dry_run'] as const;
 
-/** Without `--state` those that an operator may have to resolve: unknown and parked. Oldest first. */
+/** Without `--state` those that an operator may have to resolve: unknown, parked, and failed ones still to be done. Oldest first. */
 export async function intentListCommand(io: Io, options: CommonOptions & { state?: string }): Promise<number> {
   return list<ReturnType<typeof views.intent>>(io, options, async (reader) => ({
     name: 'intents',
@@ -102,9 +102,13 @@ function namesOf({ effect: { devices }, target }: Pick<Intent, 'effect' | 'targe
 
 const DEVICES_MAX = 3;
 
+export async function intentsToResolve(reader: Pick<RecordReader, 'intents' | 'openFailures'>): Promise<Intent[]> {
+  const doubts = await reader.intents({ outcome: 'unknown' });
+  return [...doubts, ...(await reader.intents({ outcome: 'parked' })), ...(await reader.openFailures())];
+}
+
 async function intentsOf(reader: RecordReader, state: string | undefined): Promise<Intent[]> {
-  if (state === undefined)
-    return [...(await reader.intents({ outcome: 'unknown' })), ...(await reader.intents({ outcome: 'parked' }))];
+  if (state === undefined) return intentsToResolve(reader);
   const status = STATES.find((known) => known === state);
   const outcome = OUTCOMES.find((known) => known === state);
   if (!status && !outcome)

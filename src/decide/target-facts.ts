@@ -20,6 +20,7 @@ export function targetFacts(proposal: Proposal, claims: Claims, input: DecideInp
     basis: [basisOf(proposal, input)],
     nowMs: input.nowMs,
     steady: input.steady,
+    credential: input.settings.credential,
     state: isAlreadySo(proposal) ? 'as_intended' : 'otherwise',
     ...devicesOf(proposal, input),
     isOwnSo: isOwnStateSo(proposal),

@@ -43,6 +43,7 @@ export const CHECK_NAMES = [
   'over',
   'for-not-reached',
   'cooldown',
+  'refused-lately',
   'impossible-target',
   'serial-shared',
   'conflict',
@@ -150,6 +151,8 @@ export interface TargetFacts {
   approver?: 'run' | 'daemon' | undefined;
   isStopping?: boolean;
   failures?: { count: number; max: number };
+  /** A mark of the credential in use. */
+  credential?: string | undefined;
   /** How many attempts of this action the ceilings allow now. */
   room?: number;
   steady?: SteadyReading;

@@ -19,9 +19,10 @@ export interface OperatorStore extends Pick<RecordReader, 'runs' | 'exemptions' 
   saveAcceptance(acceptance: Acceptance, notes: AuditNote[]): Promise<void>;
 }
 
-/** Resolves doubts. */
+/** Resolves doubts and failures. */
 export interface ResolveStore
   extends Pick<IntentTransitions, 'resolve'>,
+    Pick<RecordReader, 'openFailures'>,
     Pick<ActStore, 'openClaimsOn' | 'episodesInForce' | 'episodesThatSaw' | 'intentsOn'> {
   intent(idOrPrefix: string): Promise<Intent | undefined>;
   /** Intents on the same target text that were last attempted after this one; by order, since the clock may have jumped. */

@@ -57,7 +57,7 @@ export interface Views {
   report(reader: ReportReader, run: RunRecord, format: ReportFormat): AsyncIterable<string>;
   run(run: RunRecord): object;
   decision(decision: StoredDecision): object;
-  /** `live`: the live intents of an interrupted plan’s episodes. */
+  /** `live`: the live intents of the episodes of a plan that was applied or interrupted. */
   plan(plan: Plan, live?: readonly Intent[]): object;
   intent(intent: Intent): object;
   claim(claim: Claim): object;

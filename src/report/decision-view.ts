@@ -111,6 +111,7 @@ export function summaryOf(decisions: readonly RunDecision[]): ReportSummary {
 
 function countedAs({ decision, reason, outcome, intent }: RunDecision): keyof ReportSummary | undefined {
   if (reason === 'in_doubt') return intent?.outcome === 'parked' ? 'parked' : 'unknown';
+  if (reason === 'refused') return 'failed';
   if (decision !== 'act') return undefined;
   if (outcome === null) return 'pending';
   return outcome === 'confirmed' ? 'succeeded' : outcome;

@@ -17,6 +17,7 @@ import {
   progressWords,
   reasonWords,
   summaryWords,
+  waitsForPerson,
   waitsInPlan,
   wayOutWords,
 } from './words.ts';
@@ -43,7 +44,8 @@ export function* reportMarkdownPieces(report: Report, options: MarkdownOptions =
     piece(() => mdSentences(summaryWords(report))),
     actsPart(report, 'done', options),
     actsPart(report, 'would', options),
-    heldPart(report, options),
+    heldPart(report, 'Held for a person', waitsForPerson, options),
+    heldPart(report, 'Held until a ceiling allows it', (one) => !waitsForPerson(one), options),
     interruptedPart(report),
     actsPart(report, 'reported', options),
     skippedPart(report, rowsMax),
@@ -104,10 +106,16 @@ function* cellsOf(decisions: readonly RunDecision[], columns: readonly DecisionC
     yield columns.map((column) => column.lines(decision).map(mdLine).join('<br>') || '—');
 }
 
-function* heldPart(report: Report, options: MarkdownOptions): Generator<string> {
-  const groups = reasonGroups(report, 'hold');
+function* heldPart(
+  report: Report,
+  heading: string,
+  isOf: typeof waitsForPerson,
+  options: MarkdownOptions,
+): Generator<string> {
+  const groups = reasonGroups(report, 'hold').filter(isOf);
   if (groups.length === 0) return;
-  yield `## Held for a person (${countText(report.summary.hold)})\n\n`;
+  const count = groups.reduce((sum, { decisions }) => sum + decisions.length, 0);
+  yield `## ${heading} (${countText(count)})\n\n`;
   yield* joinedParts(
     eachOf(groups, (group) => heldGroupPart(report, group, options)),
     '\n\n',

@@ -99,7 +99,7 @@ export interface ReportPlan {
   decidedAt: string | null;
   decidedBy: string | null;
   decidedReason: string | null;
-  /** Of an interrupted plan: what was done, and what was not begun. */
+  /** Of a plan that was applied or interrupted: what was done, and what was not begun. */
   progress: PlanProgress | null;
   /** Intents that wait for an operator. */
   held: ReportHeldIntent[];
@@ -198,8 +198,8 @@ export interface ReportIntent {
 }
 
 /**
- * Counted in decisions. `succeeded` includes what a read-back confirmed; `unknown` and `parked` include those that an
- * earlier run left, since they still wait.
+ * Counted in decisions. `succeeded` includes what a read-back confirmed; `unknown`, `parked` and refused ones (`failed`)
+ * include those that an earlier run left, since they still wait.
  */
 export interface ReportSummary {
   act: number;

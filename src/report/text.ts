@@ -20,6 +20,7 @@ import {
   progressWords,
   reasonWords,
   summaryWords,
+  waitsForPerson,
   waitsInPlan,
   wayOutWords,
 } from './words.ts';
@@ -95,7 +96,8 @@ function* heldText(report: Report, options: TextOptions): Generator<string> {
 function* heldGroupText(report: Report, group: ReasonGroup, options: TextOptions): Generator<string> {
   const { rule, title, action, reason, decisions } = group;
   const first = decisions[0] as RunDecision;
-  const heading = `HELD FOR A PERSON (${countText(decisions.length)})  ${action} by rule ${rule}: ${title}`;
+  const waits = waitsForPerson(first) ? 'HELD FOR A PERSON' : 'HELD UNTIL A CEILING ALLOWS IT';
+  const heading = `${waits} (${countText(decisions.length)})  ${action} by rule ${rule}: ${title}`;
   const reasons = [...new Set(decisions.map((decision) => decision.reasonText))];
   const because = reasons.length === 1 ? (reasons[0] as string) : reasonWords(reason);
   const lines = [

@@ -34,7 +34,7 @@ import { eventsFrom, readCoverage } from './event-log.ts';
 import { identitiesNamed, identitiesSelected, presentPrints } from './identities.ts';
 import { readKeptLatency } from './kept-latency.ts';
 import { newestClaims, newestDecisions, newestIntents, newestPlans } from './lists.ts';
-import { readOpenState } from './open-state.ts';
+import { readOpenFailures, readOpenState } from './open-state.ts';
 import { readAcceptances, readExemption, readExemptions, readStop } from './operator.ts';
 import { readNotifications } from './outbox.ts';
 import { readInTurns } from './read-in-turns.ts';
@@ -142,6 +142,10 @@ export class SqliteReader
   async intent(idOrPrefix: string): Promise<Intent | undefined> {
     const row = rowByPrefix(this.db, 'intents', idOrPrefix);
     return row && intentOfRow(row);
+  }
+
+  async openFailures(): Promise<Intent[]> {
+    return readOpenFailures(this.db);
   }
 
   async newestIntents(filter: StateFilter, limit: number): Promise<Newest<Intent>> {

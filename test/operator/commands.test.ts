@@ -436,7 +436,7 @@ describe('a parked intent', () => {
   it('can be resolved once, and only while it is in doubt', async () => {
     const id = await parked();
     await resolve(id, 'done');
-    await expect(resolve(id, 'not-done')).rejects.toThrow('is confirmed: only one that is unknown or parked');
+    await expect(resolve(id, 'not-done')).rejects.toThrow('is confirmed: only one that is unknown, parked or failed');
     await expect(resolve('nobody', 'done')).rejects.toThrow('there is no intent `nobody`');
   });
 });

@@ -69,6 +69,8 @@ describe('the Markdown report', () => {
   it('asks for no approval of what a ceiling holds', async () => {
     const capped = decision({ decision: 'hold', reason: 'ceiling', reasonText: '5 of 5 an hour', outcome: undefined });
     const text = await markdownOf({ decisions: [capped], plan: plan(capped, { mode: 'dry-run' }) });
+    expect(text).toContain('## Held until a ceiling allows it (1)');
+    expect(text).toContain('0 held for a person, 1 held until a ceiling allows it, 0 skipped');
     expect(text).toContain('No approval lifts a ceiling');
     expect(text).not.toContain('trustward approve');
   });

@@ -70,6 +70,25 @@ describe('the terminal report', () => {
     expect(text).not.toContain('WOULD ACT');
   });
 
+  it('shows what would hold a match of a rule of mode dry-run, and holds nothing of it', async () => {
+    const reasonText = 'it would be held: 30 targets at once';
+    const text = await textOf({
+      mode: 'enforce',
+      decisions: [decision({ cappedBy: undefined, reason: 'limits', reasonText })],
+      tallies: [tally({ mode: 'dry-run' })],
+    });
+    expect(text).toContain('is only reported; 1 would be held if the');
+    expect(text).toContain('0 held for a person');
+    expect(text).toContain(reasonText);
+  });
+
+  it('shows for what a ceiling holds that it waits for no person', async () => {
+    const capped = decision({ decision: 'hold', reason: 'ceiling', reasonText: '5 of 5', outcome: undefined });
+    const text = await textOf({ mode: 'enforce', decisions: [capped] });
+    expect(text).toContain('HELD UNTIL A CEILING ALLOWS IT (1)');
+    expect(text).not.toContain('HELD FOR A PERSON');
+  });
+
   it('prints the command that answers a plan on a line of its own', async () => {
     const held = decision({ decision: 'hold', reason: 'approval_needed', reasonText: 'ask', outcome: undefined });
     const text = await textOf({ mode: 'enforce', decisions: [held], plan: plan(held) });

@@ -20,6 +20,7 @@ import { showHidden } from '../../report/index.ts';
 import { inspectDatabase } from '../../store/inspect.ts';
 import { systemClock } from '../../system/clock.ts';
 import { auditCheckText } from '../audit-text.ts';
+import { intentsToResolve } from '../operator-lists.ts';
 import { shellWord } from '../shell-word.ts';
 import { sizeText } from '../size-text.ts';
 import { type Check, ok, problem, warning } from './check.ts';
@@ -111,6 +112,7 @@ async function contentChecks({ db, api }: Config, whole: string): Promise<Check[
       ok(NAME, `${whole}, ${await lastRunText(reader)}`),
       ...(stop ? [warning('stop', stopText(stop), '`trustward resume --reason …` when it is over')] : []),
       ...(await needlessExemptions(reader)),
+      ...(await intentChecks(reader)),
     ];
   } finally {
     await reader.close();
@@ -127,6 +129,16 @@ async function needlessExemptions(reader: Pick<RecordReader, 'exemptions'> & Ide
     found.push(warning('exemptions', text, '`exempt add` it again by its serial number, or `exempt end` it'));
   }
   return found;
+}
+
+async function intentChecks(reader: Pick<RecordReader, 'intents' | 'openFailures'>): Promise<Check[]> {
+  const [first, ...more] = await intentsToResolve(reader);
+  if (!first) return [];
+  const others = more.length === 0 ? '' : `, and ${more.length} more`;
+  const text = `${more.length + 1} to resolve: ${first.action} ${first.target} (${first.outcome})${others}`;
+  const advice =
+    '`trustward intents list` shows why; `trustward intents resolve ID --as done|not-done|retry --reason …`';
+  return [warning('intents', text, advice)];
 }
 
 async function lastRunText(reader: Pick<RecordReader, 'latestRun'>): Promise<string> {
