@@ -13,8 +13,9 @@ import { exempt } from '../operator/exempt.ts';
 import { releaseClaims } from '../operator/release-claims.ts';
 import { RESOLUTIONS, type Resolution, resolveIntent } from '../operator/resolve-intent.ts';
 import { views } from '../report/index.ts';
+import { actorHere } from './actor.ts';
 import type { Io } from './io.ts';
-import { COMMAND_LINE, perform, personOf, type ReasonOptions } from './operator-command.ts';
+import { perform, personOf, type ReasonOptions } from './operator-command.ts';
 
 type Views = typeof views;
 type StopShown = ReturnType<Views['stop']>;
@@ -82,7 +83,7 @@ export async function exemptAddCommand(
     path: '/api/exemptions',
     body: request,
     withEngine: async (engine) => {
-      const { exemption, released } = await exempt(engine, request, COMMAND_LINE);
+      const { exemption, released } = await exempt(engine, request, actorHere());
       return { ...views.exemption(exemption, engine.clock.nowMs()), released: released.map(views.released) };
     },
     text: (answer) => [

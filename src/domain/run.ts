@@ -14,7 +14,7 @@ export interface RunRequest {
   rules: string[] | undefined;
   /** A one-shot run waits once for the quiet period when something is in doubt; a daemon has a next run anyway. */
   waitForDoubts: boolean;
-  /** The name of the token that triggered it; undefined when none did. */
+  /** Who asked for it, such as the name of a token; undefined for the schedule. */
   by?: string;
 }
 

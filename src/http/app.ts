@@ -1,8 +1,9 @@
 // http: the endpoint, put together: headers, hosts, tokens, body limit, routes; and every error as problem details. In:
 // the ports. Out: a Hono app. The order of the checks matters and is the order in this file.
 import { Hono } from 'hono';
+import { USER_HEADER } from '../domain/actor.ts';
 import { lineOf } from '../domain/errors.ts';
-import { callerOf, demandScope } from './auth.ts';
+import { callerOf, demandScope, namingUser } from './auth.ts';
 import { demandShortBody } from './body.ts';
 import type { HttpDeps } from './deps.ts';
 import { SECURITY_HEADERS } from './headers.ts';
@@ -42,7 +43,8 @@ export function createHttpApp(deps: HttpDeps): Hono<Env> {
     await next();
   });
   app.use('/api/*', async (context, next) => {
-    context.set('caller', callerOf(context.req.header('authorization'), deps));
+    const { req } = context;
+    context.set('caller', namingUser(callerOf(req.header('authorization'), deps), req.header(USER_HEADER)));
     await next();
   });
   // After the token: a stranger learns nothing but that it is needed.

@@ -68,7 +68,7 @@ export interface Views {
   token(token: EndpointToken, nowMs: number): object;
 }
 
-/** The operator (the token's name), and the reason. */
+/** The operator (the caller's name), and the reason. */
 export interface Operator {
   by: string;
   reason: string;

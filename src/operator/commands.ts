@@ -12,7 +12,7 @@ import type { Engine } from '../run/engine.ts';
 
 export type OperatorEngine = Pick<Engine, 'clock' | 'checkpointer'> & { store: OperatorStore };
 
-/** Who gives the command (a token's name, or `command line`), and why. */
+/** Who gives the command (a token's name, or a form of `domain/actor.ts`), and why. */
 export interface Operator {
   by: string;
   reason: string;
