@@ -13,6 +13,7 @@ import type { DecisionQuery, RunRecord } from './store.ts';
 export interface StateFilter {
   status?: IntentStatus;
   outcome?: Outcome;
+  target?: string;
 }
 
 export interface ClaimFilter {
@@ -38,7 +39,7 @@ export interface RecordReader {
   decisionsOfRun(run: RunRecord): Promise<StoredDecision[]>;
   decisions(query: DecisionQuery): Promise<StoredDecision[]>;
   /** `liveFor`: the live intents of one of these episodes; not dry or withdrawn ones. */
-  intents(filter: StateFilter & { target?: string; ids?: string[]; liveFor?: string[] }): Promise<Intent[]>;
+  intents(filter: StateFilter & { ids?: string[]; liveFor?: string[] }): Promise<Intent[]>;
   newestIntents(filter: StateFilter, limit: number): Promise<Newest<Intent>>;
   claims(filter: ClaimFilter): Promise<Claim[]>;
   newestClaims(filter: Pick<ClaimFilter, 'status'>, limit: number): Promise<Newest<Claim>>;

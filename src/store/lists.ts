@@ -14,6 +14,7 @@ export function newestIntents(db: Db, filter: StateFilter, limit: number): Newes
   const where = new Where();
   where.add('status = ?', filter.status);
   where.add('outcome = ?', filter.outcome);
+  where.add('target = ?', filter.target);
   const { rows, total } = newest(db, 'intents', where, 'created_at', limit);
   return { rows: rows.map(intentOfRow), total };
 }

@@ -1,7 +1,7 @@
 // store: the reading half of the port, over any connection. Reports, the HTTP endpoint and the reading commands use it.
 import type { ActingTableReader, JudgeEnd, TableDifference } from '../domain/acting-tables.ts';
 import type { AuditEntry } from '../domain/audit-entry.ts';
-import type { AuditReader } from '../domain/audit-store.ts';
+import type { AuditQuery, AuditReader } from '../domain/audit-store.ts';
 import type { CheckpointReader } from '../domain/checkpoint.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
@@ -23,7 +23,8 @@ import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { DecisionQuery, OpenState, RunRecord } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
 import { tableDifferences } from './acting-tables.ts';
-import { auditedDigest, entriesFrom, entryOfRow, headOf } from './audit-rows.ts';
+import { auditEntries } from './audit-list.ts';
+import { auditedDigest, entriesFrom, headOf } from './audit-rows.ts';
 import { rowByPrefix } from './by-prefix.ts';
 import { decisionsOn } from './by-target.ts';
 import { allCheckpointLines, checkpointAt, readDatabaseId } from './checkpoint-table.ts';
@@ -182,14 +183,8 @@ export class SqliteReader
     return { ...plan, status: statusAt(plan, this.clock.nowMs()) };
   }
 
-  async audit(query: { afterSeq?: number; beforeSeq?: number; kind?: string; limit: number }): Promise<AuditEntry[]> {
-    const where = new Where();
-    where.add('seq > ?', query.afterSeq);
-    where.add('seq < ?', query.beforeSeq);
-    where.add('kind = ?', query.kind);
-    const direction = query.afterSeq === undefined ? 'DESC' : 'ASC';
-    const sql = `SELECT * FROM audit ${where.text} ORDER BY seq ${direction} LIMIT ?`;
-    return this.db.all(sql, ...where.values, query.limit).map(entryOfRow);
+  async audit(query: AuditQuery): Promise<AuditEntry[]> {
+    return auditEntries(this.db, query);
   }
 
   async auditHead(): Promise<{ seq: number; hash: string }> {
