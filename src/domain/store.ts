@@ -106,6 +106,9 @@ export interface DecisionQuery {
   subjectId?: string;
   target?: string;
   decision?: string;
+  action?: string;
+  /** Written at this time or later, epoch ms. */
+  since?: number;
   limit: number;
   /** Decisions written before this one (its id), newest first. */
   before?: string;

@@ -1,8 +1,8 @@
 // store: entries of the audit that people ask for: of a kind, about a target, by a person, since a time. In: filters and a limit. Out: one
-// page of entries. INVARIANT: an index serves every filter (test/store/paged-lists.test.ts); the expressions are those of migration 0015.
+// page of entries. INVARIANT: an index serves every filter (test/store/paged-lists.test.ts); the expressions are those of migration 0016.
 import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { AuditQuery } from '../domain/audit-store.ts';
-import { entryOfRow } from './audit-rows.ts';
+import { entryOfRow, headOf } from './audit-rows.ts';
 import type { Db } from './database.ts';
 import { Where } from './where.ts';
 
@@ -34,11 +34,8 @@ export function auditEntries(db: Db, query: AuditQuery): AuditEntry[] {
  * set back: then it is one of the places where the time is passed.
  */
 export function firstSince(db: Db, atMs: number): number {
-  const ends = db.get<{ low: number | null; high: number | null }>(
-    'SELECT (SELECT min(seq) FROM audit) AS low, (SELECT max(seq) FROM audit) AS high',
-  );
-  let low = Number(ends?.low ?? 1);
-  let high = Number(ends?.high ?? 0) + 1;
+  let low = db.get<{ seq: number }>('SELECT seq FROM audit ORDER BY seq LIMIT 1')?.seq ?? 1;
+  let high = headOf(db).seq + 1;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     const at = Number(db.get<{ at: number }>('SELECT at FROM audit WHERE seq >= ? LIMIT 1', middle)?.at);

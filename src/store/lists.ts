@@ -36,6 +36,17 @@ function newest(db: Db, table: string, { text, values }: Where, at: string, limi
   }));
 }
 
+/** Decisions are in the order of their runs. */
+const FIRST_OF_RUN = 'SELECT rowid FROM decisions WHERE run_seq >= ? ORDER BY run_seq, rowid LIMIT 1';
+
+/** The number of the first run that was not over before this time; a number after all runs without one. */
+export function firstRunSince(db: Db, atMs: number): number {
+  const ended = 'SELECT seq FROM runs WHERE finished_at >= ? ORDER BY finished_at, seq LIMIT 1';
+  const underWay = 'SELECT seq FROM runs WHERE finished_at IS NULL ORDER BY seq LIMIT 1';
+  const found = [db.get<{ seq: number }>(ended, atMs), db.get<{ seq: number }>(underWay)];
+  return Math.min(...found.map((row) => row?.seq ?? Number.MAX_SAFE_INTEGER));
+}
+
 export function newestDecisions(db: Db, query: DecisionQuery): StoredDecision[] {
   const where = new Where();
   where.add('run_seq = ?', query.runSeq);
@@ -45,6 +56,11 @@ export function newestDecisions(db: Db, query: DecisionQuery): StoredDecision[] 
   where.add('subject = ?', query.subjectId);
   where.add('target = ?', query.target);
   where.add('decision = ?', query.decision);
+  where.add('action = ?', query.action);
+  if (query.since !== undefined) {
+    where.add(`rowid >= (${FIRST_OF_RUN})`, firstRunSince(db, query.since));
+    where.add('written_at >= ?', query.since);
+  }
   where.add('rowid < (SELECT rowid FROM decisions WHERE id = ?)', query.before);
   const sql = `SELECT * FROM decisions ${where.text} ORDER BY rowid DESC LIMIT ?`;
   return db.all(sql, ...where.values, query.limit).map(decisionOfRow);

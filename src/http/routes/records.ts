@@ -5,7 +5,7 @@ import { AppError } from '../../domain/errors.ts';
 import { type DecisionQuery, openClaims } from '../../domain/store.ts';
 import { SUBJECT_KINDS } from '../../domain/subjects.ts';
 import type { HttpDeps } from '../deps.ts';
-import { limitField, nameField, readQuery } from '../input.ts';
+import { limitField, nameField, readQuery, sinceField, sinceOf } from '../input.ts';
 import { type Ctx, json, param, type Route } from '../route.ts';
 import { ruleView } from '../rule-view.ts';
 import { runOf } from './runs.ts';
@@ -17,6 +17,8 @@ const decisionQuery = z.strictObject({
   subject: nameField.optional(),
   target: nameField.optional(),
   decision: z.enum(['act', 'hold', 'skip']).optional(),
+  action: nameField.optional(),
+  since: sinceField,
   limit: limitField,
   /** The id of the last decision of the previous page. */
   before: nameField.optional(),
@@ -70,14 +72,15 @@ export function recordRoutes(deps: HttpDeps): Route[] {
   ];
 }
 
-async function listDecisions({ reader, views }: HttpDeps, context: Ctx): Promise<Response> {
-  const { run, rule, subject, target, decision, limit, before } = readQuery(context, decisionQuery);
-  const query: DecisionQuery = { limit };
+async function listDecisions({ reader, views, clock }: HttpDeps, context: Ctx): Promise<Response> {
+  const { run, rule, subject, target, decision, action, since, limit, before } = readQuery(context, decisionQuery);
+  const query: DecisionQuery = { limit, ...sinceOf(since, clock.nowMs()) };
   if (run !== undefined) query.runSeq = (await runOf(reader, run)).seq;
   if (rule !== undefined) query.rule = rule;
   if (subject !== undefined) query.subjectId = subject;
   if (target !== undefined) query.target = target;
   if (decision !== undefined) query.decision = decision;
+  if (action !== undefined) query.action = action;
   if (before !== undefined) query.before = before;
   const found = await reader.decisions(query);
   return json({ decisions: found.map(views.decision), next: nextOf(found, limit) });
