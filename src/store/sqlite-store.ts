@@ -21,6 +21,7 @@ import type { ObservedEvents, Release, Removed, RunCommit } from '../domain/stor
 import { checkpointLinesAfter, removeArchived, saveDatabaseId } from './checkpoint-table.ts';
 import { saveClockAgreement } from './clock-agreement.ts';
 import { saveEvents } from './event-log.ts';
+import { saveIdentities } from './identities.ts';
 import { addIntent, linkDecisions, suppressIntent } from './intent-log.ts';
 import { removeOldRuns } from './old-runs.ts';
 import { dropAcceptances, saveAcceptance, saveExemption, saveOperatorState, saveStop } from './operator.ts';
@@ -107,6 +108,7 @@ export class SqliteStore
         commit.findings.operator,
         commit.exemptions ?? { used: [], warned: [] },
       );
+      for (const changes of commit.identities ?? []) saveIdentities(this.db, changes, this.clock.nowMs());
       this.audits.append(commit.notes);
     });
   }
