@@ -11,7 +11,9 @@ import { verifyAudit } from '../audit/verify.ts';
 import { verifyExport } from '../audit/verify-export.ts';
 import { type AuditWriter, composeAuditWriter, composeReader, composeVerification } from '../compose/compose.ts';
 import { AppError } from '../domain/errors.ts';
+import { givenTime } from '../domain/given-time.ts';
 import { auditJson, auditText } from '../report/index.ts';
+import { systemClock } from '../system/clock.ts';
 import { actorHere } from './actor.ts';
 import { archiveBoundOf } from './audit-bound.ts';
 import { auditCheckJson, auditCheckText, restoreAcceptedText, tablesAcceptedText } from './audit-text.ts';
@@ -19,13 +21,16 @@ import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, wr
 
 export async function auditListCommand(
   io: Io,
-  options: CommonOptions & { limit: string; kind?: string },
+  options: CommonOptions & { limit: string; kind?: string; target?: string; actor?: string; since?: string },
 ): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const limit = countOf(options.limit, '--limit', 10_000);
   const reader = composeReader(databaseOf(io, options));
   try {
-    const entries = await reader.audit({ kind: options.kind, limit });
+    const { kind, target, actor } = options;
+    const nowMs = systemClock.nowMs();
+    const since = options.since === undefined ? undefined : givenTime(options.since, '--since', nowMs, 'before');
+    const entries = await reader.audit({ kind, target, actor, since, limit });
     write(io, options, format === 'json' ? auditJson(entries) : auditText(entries, widthOf(options)));
     return 0;
   } finally {

@@ -141,6 +141,10 @@ function addReading(program: Command, io: Io, bind: Bind): void {
     .option('--rule <id>', 'only this rule')
     .option('--subject <id>', 'only this device (DeviceID), user (e-mail) or service (ServiceID)')
     .option('--target <target>', 'only this serial number or service')
+    .addOption(new Option('--decision <decision>', 'only these').choices(['act', 'hold', 'skip']))
+    .option('--action <action>', 'only this action, such as ban_device')
+    .option('--owner <e-mail>', 'only this user, and devices of this owner')
+    .option('--since <when>', 'a duration back from now such as 12h, or a date (UTC)')
     .option('--limit <n>', 'at most this many', '50')
     .action(bind((options: never) => decisionsCommand(io, options)));
 }
@@ -150,6 +154,9 @@ function addAudit(program: Command, io: Io, bind: Bind): void {
   const add = (name: string, text: string) => databaseOption(audit.command(name).description(text));
   outputOptions(add('list', 'entries, newest first'), 'text, json')
     .option('--kind <kind>', 'only this kind, such as intent.sent')
+    .option('--target <target>', 'only entries about this serial number or service')
+    .option('--actor <name>', 'only what this person or token did, whatever the way')
+    .option('--since <when>', 'a duration back from now such as 12h, or a date (UTC)')
     .option('--limit <n>', 'at most this many', '50')
     .action(bind((options: never) => auditListCommand(io, options)));
   outputOptions(add('verify', 'check that the record is whole; names the first bad entry or checkpoint'), 'text, json')

@@ -1,13 +1,20 @@
 // commands: `report`, `decisions`: reading only, also while a daemon writes.
 import { composeReader } from '../compose/compose.ts';
+import type { StoredDecision } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
-import type { RecordReader } from '../domain/record-reader.ts';
-import { buildReport, decisionsJson, decisionsText } from '../report/index.ts';
+import { givenTime } from '../domain/given-time.ts';
+import type { HistoryLine } from '../domain/history.ts';
+import { demandKnownOwner } from '../domain/known-owner.ts';
+import { demandKnownRule } from '../domain/known-rule.ts';
+import { historyOf } from '../explain/history-of.ts';
+import { buildReport, decisionsJson, decisionsText, historyText } from '../report/index.ts';
+import type { SqliteReader } from '../store/reader.ts';
+import { systemClock } from '../system/clock.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 import { renderReport } from './render.ts';
 import { REPORT_FORMATS } from './run.ts';
 
-async function reading<T>(io: Io, options: CommonOptions, work: (reader: RecordReader) => Promise<T>): Promise<T> {
+async function reading<T>(io: Io, options: CommonOptions, work: (reader: SqliteReader) => Promise<T>): Promise<T> {
   const reader = composeReader(databaseOf(io, options));
   try {
     return await work(reader);
@@ -34,16 +41,39 @@ export interface DecisionsOptions extends CommonOptions {
   rule?: string;
   subject?: string;
   target?: string;
+  decision?: string;
+  action?: string;
+  owner?: string;
+  since?: string;
   limit: string;
 }
 
 export async function decisionsCommand(io: Io, options: DecisionsOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   return reading(io, options, async (reader) => {
-    const { rule, subject: subjectId, target } = options;
+    const { rule, subject: subjectId, target, decision, action, owner } = options;
     const limit = countOf(options.limit, '--limit', 10_000);
-    const found = await reader.decisions({ rule, subjectId, target, limit });
-    write(io, options, format === 'json' ? decisionsJson(found) : decisionsText(found, widthOf(options)));
+    const nowMs = systemClock.nowMs();
+    const since = options.since === undefined ? undefined : givenTime(options.since, '--since', nowMs, 'before');
+    const found = await reader.decisions({ rule, subjectId, target, decision, action, owner, since, limit });
+    if (found.length === 0 && rule !== undefined) await demandKnownRule(reader, rule);
+    if (found.length === 0 && owner !== undefined) await demandKnownOwner(reader, owner);
+    const about = target !== undefined ? { target } : subjectId !== undefined ? { subjectId } : undefined;
+    const history = about && (await historyOf(reader, about, { limit, nowMs })).filter(({ at }) => at >= (since ?? 0));
+    write(
+      io,
+      options,
+      format === 'json' ? decisionsJson(found, history) : text(found, history ?? [], widthOf(options)),
+    );
     return 0;
   });
+}
+
+/** The decisions stand in their own table: the history adds what was called, and what people did. */
+function text(decisions: readonly StoredDecision[], history: readonly HistoryLine[], width: { width: number }): string {
+  const rest = historyText(
+    history.filter(({ kind }) => kind !== 'decision'),
+    width,
+  );
+  return rest === '' ? decisionsText(decisions, width) : `${decisionsText(decisions, width)}\n${rest}`;
 }

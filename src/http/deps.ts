@@ -8,6 +8,7 @@ import type { StoredDecision } from '../domain/decision.ts';
 import type { EndpointToken } from '../domain/endpoint-token.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { HostPolicy } from '../domain/hosts.ts';
+import type { IdentityReader } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { StoredNotification } from '../domain/notification.ts';
 import type { Acceptance, Stop } from '../domain/operator.ts';
@@ -116,7 +117,7 @@ export interface TokensPort {
 }
 
 export interface HttpDeps {
-  reader: RecordReader & AuditReader;
+  reader: RecordReader & AuditReader & IdentityReader;
   views: Views;
   /**
    * Requests a run, one at a time; resolves when it has begun, which may be after others. Equal dry runs that wait become

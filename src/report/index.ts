@@ -16,6 +16,7 @@ import { reportTextPieces, type TextOptions } from './text.ts';
 import { tokenView } from './token-view.ts';
 
 export { buildReport } from './build-report.ts';
+export { historyText, historyView } from './history.ts';
 export { showHidden } from './hostile-text.ts';
 export { auditJson, decisionsJson, reportJson } from './json.ts';
 export { auditText, decisionsText } from './lists-text.ts';

@@ -2,6 +2,7 @@
 // INVARIANT: every statement here has a LIMIT, and an index serves its order (test/store/paged-lists.test.ts). Each order is total.
 import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
+import { nameKey } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { PlanStatus } from '../domain/plan.ts';
 import type { ClaimFilter, Newest, StateFilter } from '../domain/record-reader.ts';
@@ -36,6 +37,9 @@ function newest(db: Db, table: string, { text, values }: Where, at: string, limi
   }));
 }
 
+const SUBJECTS_OF_OWNER = `SELECT id FROM identities WHERE no IN (SELECT no FROM identity_owners WHERE owner_key = ?)
+  UNION SELECT id FROM identities WHERE kind = 'user' AND id_key = ?`;
+
 /** Decisions are in the order of their runs. */
 const FIRST_OF_RUN = 'SELECT rowid FROM decisions WHERE run_seq >= ? ORDER BY run_seq, rowid LIMIT 1';
 
@@ -57,6 +61,8 @@ export function newestDecisions(db: Db, query: DecisionQuery): StoredDecision[] 
   where.add('target = ?', query.target);
   where.add('decision = ?', query.decision);
   where.add('action = ?', query.action);
+  if (query.owner !== undefined)
+    where.add(`subject IN (${SUBJECTS_OF_OWNER})`, nameKey(query.owner), nameKey(query.owner));
   if (query.since !== undefined) {
     where.add(`rowid >= (${FIRST_OF_RUN})`, firstRunSince(db, query.since));
     where.add('written_at >= ?', query.since);

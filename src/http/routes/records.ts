@@ -2,6 +2,8 @@
 // rules. In: requests with filters. Out: JSON lists, newest first, with `next` when there may be more.
 import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
+import { demandKnownOwner } from '../../domain/known-owner.ts';
+import { demandKnownRule } from '../../domain/known-rule.ts';
 import { type DecisionQuery, openClaims } from '../../domain/store.ts';
 import { SUBJECT_KINDS } from '../../domain/subjects.ts';
 import type { HttpDeps } from '../deps.ts';
@@ -18,6 +20,8 @@ const decisionQuery = z.strictObject({
   target: nameField.optional(),
   decision: z.enum(['act', 'hold', 'skip']).optional(),
   action: nameField.optional(),
+  /** The e-mail address of the user, or of the owner of the device. */
+  owner: nameField.optional(),
   since: sinceField,
   limit: limitField,
   /** The id of the last decision of the previous page. */
@@ -72,8 +76,11 @@ export function recordRoutes(deps: HttpDeps): Route[] {
   ];
 }
 
-async function listDecisions({ reader, views, clock }: HttpDeps, context: Ctx): Promise<Response> {
-  const { run, rule, subject, target, decision, action, since, limit, before } = readQuery(context, decisionQuery);
+async function listDecisions({ reader, views, clock, rules }: HttpDeps, context: Ctx): Promise<Response> {
+  const { run, rule, subject, target, decision, action, owner, since, limit, before } = readQuery(
+    context,
+    decisionQuery,
+  );
   const query: DecisionQuery = { limit, ...sinceOf(since, clock.nowMs()) };
   if (run !== undefined) query.runSeq = (await runOf(reader, run)).seq;
   if (rule !== undefined) query.rule = rule;
@@ -81,8 +88,16 @@ async function listDecisions({ reader, views, clock }: HttpDeps, context: Ctx): 
   if (target !== undefined) query.target = target;
   if (decision !== undefined) query.decision = decision;
   if (action !== undefined) query.action = action;
+  if (owner !== undefined) query.owner = owner;
   if (before !== undefined) query.before = before;
   const found = await reader.decisions(query);
+  if (found.length === 0 && rule !== undefined)
+    await demandKnownRule(
+      reader,
+      rule,
+      rules().map(({ id }) => id),
+    );
+  if (found.length === 0 && owner !== undefined) await demandKnownOwner(reader, owner);
   return json({ decisions: found.map(views.decision), next: nextOf(found, limit) });
 }
 
