@@ -1,4 +1,4 @@
-// commands: `audit …`: reading, verifying and exporting the record (also while a daemon writes), and an operator's
+// commands: `audit …` except its list: verifying and exporting the record (also while a daemon writes), and an operator's
 // changes of it, which are recorded in it: archiving, accepting a restored backup, a new key (only without a daemon).
 import { closeSync, createReadStream, openSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -9,34 +9,13 @@ import { publicKeyFileOf, readPublicKeys } from '../audit/signing-key.ts';
 import { auditSourcesOf } from '../audit/sources.ts';
 import { verifyAudit } from '../audit/verify.ts';
 import { verifyExport } from '../audit/verify-export.ts';
-import { type AuditWriter, composeAuditWriter, composeReader, composeVerification } from '../compose/compose.ts';
+import { composeReader } from '../compose/reader.ts';
+import { type AuditWriter, composeAuditWriter, composeVerification } from '../compose/record.ts';
 import { AppError } from '../domain/errors.ts';
-import { givenTime } from '../domain/given-time.ts';
-import { auditJson, auditText } from '../report/index.ts';
-import { systemClock } from '../system/clock.ts';
 import { actorHere } from './actor.ts';
 import { archiveBoundOf } from './audit-bound.ts';
 import { auditCheckJson, auditCheckText, restoreAcceptedText, tablesAcceptedText } from './audit-text.ts';
-import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
-
-export async function auditListCommand(
-  io: Io,
-  options: CommonOptions & { limit: string; kind?: string; target?: string; actor?: string; since?: string },
-): Promise<number> {
-  const format = outputOf(options, ['text', 'json'] as const, 'text');
-  const limit = countOf(options.limit, '--limit', 10_000);
-  const reader = composeReader(databaseOf(io, options));
-  try {
-    const { kind, target, actor } = options;
-    const nowMs = systemClock.nowMs();
-    const since = options.since === undefined ? undefined : givenTime(options.since, '--since', nowMs, 'before');
-    const entries = await reader.audit({ kind, target, actor, since, limit });
-    write(io, options, format === 'json' ? auditJson(entries) : auditText(entries, widthOf(options)));
-    return 0;
-  } finally {
-    await reader.close();
-  }
-}
+import { type CommonOptions, countOf, databaseOf, type Io, outputOf, write } from './io.ts';
 
 export interface AuditVerifyOptions extends CommonOptions {
   /** An export to verify instead of the database. */

@@ -2,9 +2,9 @@
 // start prints the credentials once, one per line; each start prints the API keys that it made, and the address.
 // Credentials are stored hashed.
 
-import { parseListen } from '../config/config.ts';
-import type { Edition } from '../console/app.ts';
+import { parseListen } from '../config/reader.ts';
 import { type Console, FIRST_KEY, startConsole } from '../console/console.ts';
+import type { Edition } from '../console/editions.ts';
 import { parseDuration } from '../domain/duration.ts';
 import { AppError } from '../domain/errors.ts';
 import { hostsIn } from '../domain/hosts.ts';
@@ -12,8 +12,6 @@ import { systemClock } from '../system/clock.ts';
 import { systemLog } from '../system/log.ts';
 import { type KeyRequest, readKeyRequests } from './console-keys.ts';
 import type { Io } from './io.ts';
-
-export { EDITIONS } from '../console/app.ts';
 
 export interface ConsoleCommandOptions {
   listen: string;

@@ -1,6 +1,6 @@
 // commands: while a daemon runs it is the only writer; writing commands go through its HTTP endpoint.
 import { existsSync, readFileSync } from 'node:fs';
-import type { Config } from '../config/config.ts';
+import type { DatabaseAccess } from '../config/access.ts';
 import { USER_HEADER } from '../domain/actor.ts';
 import { AppError, type ErrorCode } from '../domain/errors.ts';
 import { readDaemonAddress } from '../store/writer-lock.ts';
@@ -15,7 +15,7 @@ export interface DaemonClient {
 }
 
 /** The active daemon of this database, or undefined when none announced itself or it does not answer. */
-export async function findDaemon(config: Pick<Config, 'db' | 'token'>): Promise<DaemonClient | undefined> {
+export async function findDaemon(config: DatabaseAccess): Promise<DaemonClient | undefined> {
   const address = readDaemonAddress(config.db);
   if (!address) return undefined;
   if (!(await isTrustward(address.url))) return undefined; // a leftover file

@@ -3,6 +3,7 @@
 // configuration.
 import { AppError } from '../domain/errors.ts';
 import { paragraph } from '../report/index.ts';
+import { configOf } from './config-of.ts';
 import { apiChecks } from './doctor/api.ts';
 import { type Check, countOfWords, problem } from './doctor/check.ts';
 import { configurationChecks, rememberingNames } from './doctor/configuration.ts';
@@ -10,7 +11,7 @@ import { daemonChecks } from './doctor/daemon.ts';
 import { databaseChecks } from './doctor/database.ts';
 import { rulesChecks } from './doctor/rules.ts';
 import { diskCheck, webhookChecks } from './doctor/surroundings.ts';
-import { type CommonOptions, configOf, type Io, outputOf, widthOf, write } from './io.ts';
+import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
 
 export async function doctorCommand(io: Io, options: CommonOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');

@@ -6,9 +6,10 @@ import { plainJson } from '../domain/canonical.ts';
 import { leastMode } from '../domain/mode.ts';
 import { type ExplainedSubject, explainSubject } from '../explain/explain-subject.ts';
 import { namingApi } from './api-fault.ts';
+import { configOf } from './config-of.ts';
 import { findDaemon } from './daemon-client.ts';
 import { type Explained, explainedText } from './explained-text.ts';
-import { type CommonOptions, configOf, type Io, outputOf, widthOf, write } from './io.ts';
+import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
 import { otherThanActive } from './other-rules.ts';
 
 export async function explainCommand(io: Io, rule: string, subject: string, options: CommonOptions): Promise<number> {

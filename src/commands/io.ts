@@ -2,14 +2,8 @@
 // to standard error. A command returns its exit code; failures are thrown and become one line and a code in main.ts.
 import { accessSync, constants, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import {
-  type Config,
-  type Environment,
-  type Flags,
-  readConfig,
-  readDatabaseAccess,
-  readDatabasePath,
-} from '../config/config.ts';
+import { type Flags, readDatabasePath } from '../config/database-path.ts';
+import type { Environment } from '../config/reader.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Ending } from '../system/ending.ts';
 
@@ -41,19 +35,12 @@ export interface CommonOptions extends Flags {
   out?: string;
 }
 
-export function configOf(io: Io, options: Flags): Config {
-  return readConfig(io.env, flagsOf(options));
-}
-
-export function accessOf(io: Io, options: Flags): Pick<Config, 'db' | 'token'> {
-  return readDatabaseAccess(io.env, flagsOf(options));
-}
-
 export function databaseOf(io: Io, options: Flags): string {
   return readDatabasePath(io.env, flagsOf(options));
 }
 
-function flagsOf({ apiUrl, db, rules, schedule, mode, listen }: Flags): Flags {
+/** Of all options of a command, those that are settings. */
+export function flagsOf({ apiUrl, db, rules, schedule, mode, listen }: Flags): Flags {
   return { apiUrl, db, rules, schedule, mode, listen };
 }
 

@@ -1,7 +1,8 @@
 // commands: one operator command, wherever it runs: through the daemon's HTTP endpoint while one is active;
 // otherwise here, with the writer's lock. In: the request to the endpoint, and what to do without one. Out: the same
 // JSON from both, written.
-import { composeAuditWriter, composeEngine } from '../compose/compose.ts';
+import { readDatabaseAccess } from '../config/access.ts';
+import type { Config } from '../config/config.ts';
 import type { TokenStore } from '../domain/endpoint-token.ts';
 import type { Mode } from '../domain/mode.ts';
 import type { Operator, OperatorEngine } from '../operator/commands.ts';
@@ -10,7 +11,7 @@ import type { Engine } from '../run/engine.ts';
 import { actorHere } from './actor.ts';
 import { namingApi } from './api-fault.ts';
 import { findDaemon } from './daemon-client.ts';
-import { accessOf, type CommonOptions, configOf, type Io, outputOf, write } from './io.ts';
+import { type CommonOptions, databaseOf, flagsOf, type Io, outputOf, write } from './io.ts';
 
 export interface ReasonOptions extends CommonOptions {
   reason: string;
@@ -35,7 +36,8 @@ export interface OperatorCommand<T> {
 /** INVARIANT: `--rules` refuses none of these, least of all a stop: no rule is judged here. */
 export async function perform<T>(io: Io, options: CommonOptions, act: OperatorCommand<T>): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
-  const daemon = await findDaemon(act.withStore ? accessOf(io, options) : configOf(io, options));
+  const access = act.withStore ? readDatabaseAccess(io.env, flagsOf(options)) : await wholeConfig(io, options);
+  const daemon = await findDaemon(access);
   const answer = daemon
     ? (JSON.parse(await daemon.call('POST', act.path, act.body)) as T)
     : await performHere(io, options, act);
@@ -49,7 +51,8 @@ export async function perform<T>(io: Io, options: CommonOptions, act: OperatorCo
 async function performHere<T>(io: Io, options: CommonOptions, act: OperatorCommand<T>): Promise<T> {
   const { withStore, withEngine } = act;
   if (withStore) {
-    const writer = await composeAuditWriter(accessOf(io, options).db);
+    const { composeAuditWriter } = await import('../compose/record.ts');
+    const writer = await composeAuditWriter(databaseOf(io, options));
     try {
       const { store, clock, checkpointer } = writer;
       return await withStore({ store, clock, checkpointer, tokens: store.tokens() });
@@ -58,13 +61,20 @@ async function performHere<T>(io: Io, options: CommonOptions, act: OperatorComma
       await writer.close();
     }
   }
-  const config = configOf(io, options);
+  const config = await wholeConfig(io, options);
+  const { composeEngine } = await import('../compose/compose.ts');
   const composition = await composeEngine(config, (io.env.TRUSTWARD_MODE?.trim() as Mode) || 'enforce', [], io.ending);
   try {
     return await namingApi(config, () => (withEngine as (engine: Engine) => Promise<T>)(composition.engine));
   } finally {
     await composition.close();
   }
+}
+
+/** Loaded only by commands that need an engine: a stop does not wait for it. */
+async function wholeConfig(io: Io, options: CommonOptions): Promise<Config> {
+  const { configOf } = await import('./config-of.ts');
+  return configOf(io, options);
 }
 
 export function personOf({ reason }: ReasonOptions): Operator {

@@ -1,6 +1,6 @@
 // commands: `exempt list`, `intents list`, `claims list`, `notifications`: exemptions, attempts, claims, and messages
 // to people. Reading only.
-import { composeReader } from '../compose/compose.ts';
+import { composeReader } from '../compose/reader.ts';
 import type { Claim } from '../domain/claim.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';

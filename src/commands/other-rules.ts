@@ -3,7 +3,7 @@
 // active yet.
 import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { composeReader } from '../compose/compose.ts';
+import { composeReader } from '../compose/reader.ts';
 import type { Config } from '../config/config.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Run } from '../domain/run.ts';

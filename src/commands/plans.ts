@@ -6,7 +6,8 @@ import { applyPlan } from '../operator/apply-plan.ts';
 import { showHidden, views } from '../report/index.ts';
 import { actorHere } from './actor.ts';
 import { namingApi } from './api-fault.ts';
-import { type CommonOptions, configOf, type Io, outputOf, write } from './io.ts';
+import { configOf } from './config-of.ts';
+import { type CommonOptions, type Io, outputOf, write } from './io.ts';
 import { daemonOver } from './other-rules.ts';
 import { type RunOptions, runCommand } from './run.ts';
 

@@ -10,12 +10,11 @@ import { buildReport, type Report } from '../report/index.ts';
 import { whatIf } from '../run/what-if.ts';
 import { actorHere } from './actor.ts';
 import { namingApi } from './api-fault.ts';
+import { configOf } from './config-of.ts';
 import { type DaemonClient, findDaemon } from './daemon-client.ts';
-import { type CommonOptions, configOf, type Io, outputOf, widthOf, write } from './io.ts';
+import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
 import { type ActiveFolder, otherThanActive } from './other-rules.ts';
-import { renderReport } from './render.ts';
-
-export const REPORT_FORMATS = ['text', 'json', 'md'] as const;
+import { REPORT_FORMATS, renderReport } from './render.ts';
 
 export interface RunOptions extends CommonOptions {
   rule?: string[];

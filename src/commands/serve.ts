@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs';
 import { type Composition, composeEngine } from '../compose/compose.ts';
 import { startDaemon } from '../daemon/daemon.ts';
 import { demandFree } from '../http/index.ts';
+import { configOf } from './config-of.ts';
 import type { CommonOptions, Io } from './io.ts';
-import { configOf } from './io.ts';
 
 export async function serveCommand(io: Io, options: CommonOptions): Promise<number> {
   const config = configOf(io, options);

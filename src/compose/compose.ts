@@ -1,13 +1,7 @@
-// The only place that builds the adapters and connects them. In: a checked configuration. Out: an engine to run, or a
-// reader. `close` closes everything built here.
+// Builds the adapters and connects them, as only this folder does. In: a checked configuration. Out: an engine to run.
+// `close` closes everything built here.
 import { dirname, join } from 'node:path';
-import { linkEntry } from '../audit/chain.ts';
-import { CheckpointFile, checkpointFileOf } from '../audit/checkpoint-file.ts';
-import { type FileCheckpointer, openCheckpointer } from '../audit/checkpointer.ts';
-import { databaseLineWith } from '../audit/database-line.ts';
-import { signingWith } from '../audit/sealing.ts';
-import { createKey, loadOrCreateKey, publicKeyFileOf, readPublicKeys } from '../audit/signing-key.ts';
-import { auditSourcesOf, type CopiesElsewhere } from '../audit/sources.ts';
+import { auditSourcesOf } from '../audit/sources.ts';
 import type { AuditCheck } from '../audit/verdict.ts';
 import { verifyAudit } from '../audit/verify.ts';
 import type { Config } from '../config/config.ts';
@@ -22,21 +16,19 @@ import { ManagementClient } from '../management/client.ts';
 import type { RuleHolder } from '../rule-set/rule-holder.ts';
 import type { Engine } from '../run/engine.ts';
 import { silenceBefore } from '../run/silence.ts';
-import { allCheckpointLines } from '../store/checkpoint-table.ts';
-import { openDatabase, openReadOnly } from '../store/database.ts';
-import { openWriter } from '../store/open-writer.ts';
-import { SqliteReader } from '../store/reader.ts';
 import type { SqliteStore } from '../store/sqlite-store.ts';
-import { StoreHealth } from '../store/store-health.ts';
+import type { StoreHealth } from '../store/store-health.ts';
 import { takeWriterLock, type WriterLock } from '../store/writer-lock.ts';
 import { bootId, systemClock } from '../system/clock.ts';
 import { Ending } from '../system/ending.ts';
-import { systemIds, systemRandom } from '../system/ids.ts';
-import { systemLog } from '../system/log.ts';
+import { systemRandom } from '../system/ids.ts';
 import { quietTime } from '../system/quiet-time.ts';
 import { steadyTime } from '../system/steady-time.ts';
+import { Closing } from './closing.ts';
 import { composeNotifications, type Notifications } from './notifications.ts';
-import { Closing, loadParts } from './parts.ts';
+import { loadParts } from './parts.ts';
+import { composeReader } from './reader.ts';
+import { openStore } from './record.ts';
 
 export interface Composition {
   config: Config;
@@ -147,10 +139,6 @@ export async function composeEngine(
   }
 }
 
-export function composeReader(databaseFile: string): SqliteReader {
-  return new SqliteReader(openReadOnly(databaseFile), systemClock);
-}
-
 /** As the last process left it, for a look without one. Errors: AppError `not_found` without a database, `store_failed`. */
 export async function composeQuietPeriod({ db, timing }: Config): Promise<QuietPeriod> {
   const reader = composeReader(db);
@@ -160,77 +148,6 @@ export async function composeQuietPeriod({ db, timing }: Config): Promise<QuietP
     return quietTime(timing.quietMs, idle, steady, await reader.keptLatency()).read();
   } finally {
     await reader.close();
-  }
-}
-
-/** Verifies the record of a database, also while a daemon writes to it. Errors: AppError `not_found`, `store_failed`. */
-export async function composeVerification(databaseFile: string, copies: CopiesElsewhere): Promise<AuditCheck> {
-  const reader = composeReader(databaseFile);
-  try {
-    return await verifyAudit(auditSourcesOf(databaseFile, reader, systemClock, copies));
-  } finally {
-    await reader.close();
-  }
-}
-
-export interface AuditWriter {
-  store: SqliteStore;
-  checkpointer: FileCheckpointer;
-  clock: Clock;
-  close(): Promise<void>;
-}
-
-/**
- * The database and its checkpoints for an operator's change of the record; no rules, no API. With `newKey` the signing
- * key is replaced first. Errors: AppError `store_locked` while a daemon runs, `not_found` without a database,
- * `store_failed`.
- */
-export async function composeAuditWriter(databaseFile: string, { newKey = false } = {}): Promise<AuditWriter> {
-  openReadOnly(databaseFile).close();
-  const clock = systemClock;
-  const log = systemLog({ level: 'silent', form: 'plain' });
-  const lock = takeWriterLock(databaseFile);
-  const closing = new Closing();
-  closing.add(() => lock.release());
-  try {
-    if (newKey) createKey(databaseFile);
-    const { store, openCheckpoints } = await openStore(databaseFile, lock, clock, log);
-    closing.add(() => store.close());
-    return { store, checkpointer: await openCheckpoints(), clock, close: closing.close };
-  } catch (error) {
-    await closing.close();
-    throw error;
-  }
-}
-
-interface OpenedStore {
-  store: SqliteStore;
-  health: StoreHealth;
-  openCheckpoints(): Promise<FileCheckpointer>;
-}
-
-async function openStore(databaseFile: string, lock: WriterLock, clock: Clock, log: Log): Promise<OpenedStore> {
-  const health = new StoreHealth(clock, log);
-  const db = openDatabase(databaseFile, health, lock);
-  health.watch(db);
-  try {
-    const file = new CheckpointFile(checkpointFileOf(databaseFile));
-    const { named, last } = file.look();
-    const hasSigned = (allCheckpointLines(db)?.length ?? 0) > 0 || named !== undefined || last !== undefined;
-    const key = loadOrCreateKey(databaseFile, hasSigned);
-    const keys = readPublicKeys(publicKeyFileOf(databaseFile));
-    let checkpointer: FileCheckpointer | undefined;
-    const sealed = () => void checkpointer?.publish();
-    const store = openWriter(db, linkEntry, clock, { ...signingWith(key, keys), sealed });
-    const openCheckpoints = async () => {
-      const naming = { databaseLine: databaseLineWith(key), keys, ids: systemIds(clock) };
-      checkpointer = await openCheckpointer({ store, file, ...naming, clock, log });
-      return checkpointer;
-    };
-    return { store, health, openCheckpoints };
-  } catch (error) {
-    db.close();
-    throw error;
   }
 }
 

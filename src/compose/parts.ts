@@ -1,5 +1,5 @@
-// The parts of everything that runs rules: the log, the actions, the loaded rules, and what is closed in the end. In: a
-// checked configuration. Out: parts for compose.ts and compose-what-if.ts, which add a database and the API.
+// The parts of everything that runs rules: the log, the actions and the loaded rules. In: a checked configuration. Out: parts for
+// compose.ts and what-if.ts, which add a database and the API.
 import { realpathSync } from 'node:fs';
 import { actionsWith } from '../act/actions.ts';
 import type { Config } from '../config/config.ts';
@@ -37,19 +37,6 @@ export async function loadParts(config: Config, chosen: readonly string[]): Prom
     feed: { primed: new WeakSet(), triedMs: 0 },
   };
   return { rules, common };
-}
-
-/** Closes what was opened in reverse order, once. */
-export class Closing {
-  private readonly ends: (() => Promise<void> | void)[] = [];
-
-  add(end: () => Promise<void> | void): void {
-    this.ends.push(end);
-  }
-
-  readonly close = async (): Promise<void> => {
-    for (let end = this.ends.pop(); end; end = this.ends.pop()) await end();
-  };
 }
 
 function settingsOf(config: Config): EngineSettings {

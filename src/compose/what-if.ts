@@ -10,8 +10,10 @@ import { takeWriterLock } from '../store/writer-lock.ts';
 import { bootId } from '../system/clock.ts';
 import { quietTime } from '../system/quiet-time.ts';
 import { steadyTime } from '../system/steady-time.ts';
-import { bindingOf, composeReader, connect } from './compose.ts';
-import { Closing, loadParts } from './parts.ts';
+import { Closing } from './closing.ts';
+import { bindingOf, connect } from './compose.ts';
+import { loadParts } from './parts.ts';
+import { composeReader } from './reader.ts';
 
 export interface WhatIfComposition {
   engine: WhatIfEngine;

@@ -7,19 +7,12 @@ import { hostsIn } from '../domain/hosts.ts';
 import { MODES, type Mode } from '../domain/mode.ts';
 import { type NotifySettings, readNotifySettings } from '../notify/settings.ts';
 import { LOG_LEVELS, type LogLevel } from '../system/log.ts';
+import { readToken } from './access.ts';
+import { type Flags, readDatabasePath } from './database-path.ts';
 import { ConfigReader, type Environment } from './reader.ts';
 
 export type { Environment } from './reader.ts';
 export { parseListen } from './reader.ts';
-
-export interface Flags {
-  apiUrl?: string;
-  db?: string;
-  rules?: string;
-  schedule?: string;
-  mode?: string;
-  listen?: string;
-}
 
 /** A rule can be off; a run that does nothing makes no sense. */
 export type RunMode = Exclude<Mode, 'off'>;
@@ -85,7 +78,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
   const requestTimeoutMs = reader.duration('TRUSTWARD_REQUEST_TIMEOUT', '10s', '1s');
   const config: Config = {
     api,
-    db: flags.db ?? reader.text('TRUSTWARD_DB') ?? (demo ? 'data/demo.db' : 'data/trustward.db'),
+    db: readDatabasePath(env, flags),
     rulesDir: flags.rules ?? reader.text('TRUSTWARD_RULES') ?? 'rules',
     schedule: reader.schedule(flags.schedule, demo ? '*/15 * * * * *' : '*/5 * * * *'),
     mode: reader.flag('--mode', flags.mode, RUN_MODES) ?? modeCap ?? (demo ? 'enforce' : 'dry-run'),
@@ -136,22 +129,6 @@ function quietDefault(requestTimeoutMs: number): string {
   return formatDuration(Math.max(15_000, Math.ceil(requestTimeoutMs * 1.5)));
 }
 
-/**
- * What an operator command needs: the database, and the token of its daemon. No other wrong setting can block a stop.
- */
-export function readDatabaseAccess(env: Environment, flags: Flags = {}): Pick<Config, 'db' | 'token'> {
-  const reader = new ConfigReader(env);
-  const token = readToken(reader);
-  reader.finish();
-  return { db: readDatabasePath(env, flags), token };
-}
-
-/** What the reading commands need: only the database; no credential. */
-export function readDatabasePath(env: Environment, flags: Flags = {}): string {
-  const demo = (flags.apiUrl ?? env.TRUSTWARD_API_URL ?? '').trim() === '';
-  return flags.db ?? (env.TRUSTWARD_DB?.trim() || undefined) ?? (demo ? 'data/demo.db' : 'data/trustward.db');
-}
-
 function readApi(reader: ConfigReader, flags: Flags): Config['api'] {
   const url = reader.baseUrl(flags.apiUrl);
   const apiKey = reader.secret('TRUSTWARD_API_KEY');
@@ -179,12 +156,4 @@ function readApi(reader: ConfigReader, flags: Flags): Config['api'] {
     ? { kind: 'api_key', secret: apiKey }
     : { kind: 'refresh_token', secret: refreshToken ?? '' };
   return { url, credential, adminToken };
-}
-
-/** The same form as the token of a first start: a shorter one can be guessed. */
-function readToken(reader: ConfigReader): string | undefined {
-  const token = reader.secret('TRUSTWARD_TOKEN');
-  if (token !== undefined && !/^[\w.~+/=-]{16,512}$/.test(token))
-    reader.fault('TRUSTWARD_TOKEN is not a valid token: expected 16 to 512 letters, digits or any of `._~+/=-`');
-  return token;
 }

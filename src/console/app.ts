@@ -18,15 +18,13 @@ import {
 import { jsonResponse, responseOf } from './answer.ts';
 import type { Doorkeeper } from './auth.ts';
 import { readLimitedText } from './body.ts';
+import type { Edition } from './editions.ts';
 import { HANDLERS } from './handlers/all.ts';
 import type { Call, Handler } from './handlers/call.ts';
 import { errorEnvelope, errorText, messageBody, Refusal } from './refusal.ts';
 import type { RecordForm } from './store/records.ts';
 import type { ConsoleStore } from './store/store.ts';
 import type { WriteLog } from './write-log.ts';
-
-export const EDITIONS = ['full', 'basic'] as const;
-export type Edition = (typeof EDITIONS)[number];
 
 export interface AppParts {
   store: ConsoleStore;

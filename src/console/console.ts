@@ -4,8 +4,9 @@
 import { Hono } from 'hono';
 import type { Clock, Log } from '../domain/ports.ts';
 import { EVENTS_RETAINED_MAX, EVENTS_RETAINED_MS, type KeyScope } from '../management/contract.ts';
-import { addEndpoints, addRemainder, catchErrors, type Edition } from './app.ts';
+import { addEndpoints, addRemainder, catchErrors } from './app.ts';
 import { openDoor } from './auth.ts';
+import type { Edition } from './editions.ts';
 import { FAULT_ADDRESSES } from './faults/addresses.ts';
 import type { FaultDesk } from './faults/desk.ts';
 import { addFaults } from './faults/faults.ts';

@@ -4,7 +4,7 @@
 /** A name is as long as its owner wants: a device, a user and a service choose their own. */
 export const NAME_MAX = 120;
 
-const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
+let graphemes: Intl.Segmenter | undefined;
 
 /** A name as people see it, in tables, sentences and messages. */
 export function shownName(name: string): string {
@@ -18,6 +18,8 @@ export function clip(text: string, max: number): string {
   const characters = [...text.slice(0, 2 * max + 2)];
   if (characters.length <= max) return text;
   const kept = characters.slice(0, max - 1).join('');
-  const cut = GRAPHEMES.segment(characters.slice(0, max).join('')).containing(kept.length)?.index ?? 0;
+  // Made when it is needed: few texts are cut, and the first one of a process takes long.
+  graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
+  const cut = graphemes.segment(characters.slice(0, max).join('')).containing(kept.length)?.index ?? 0;
   return `${cut === 0 ? kept : kept.slice(0, cut)}…`;
 }

@@ -1,7 +1,8 @@
 // report: how many columns of a terminal a text takes. In: visible text. Out: a number: East Asian letters and emoji
 // take two columns, marks none; letters with their marks, and joined emoji, are one character.
 
-const ASCII = /^[\x20-\x7e]*$/;
+/** Latin letters, punctuation, arrows and signs of mathematics: each is one character of one column, whatever is beside it. */
+const PLAIN = /^[\x20-\x7e\u00a0-\u02ff\u2010-\u2027\u2030-\u205e\u2190-\u22ff]*$/;
 const EMOJI = /\p{Emoji_Presentation}|\p{Emoji}\ufe0f/u;
 /** Unicode's East Asian Width W and F, besides emoji. */
 const WIDE =
@@ -9,7 +10,7 @@ const WIDE =
 /** Marks, joiners, and the later letters of a Korean syllable. */
 const NO_WIDTH = /[\p{Mn}\p{Me}\u200c\u1160-\u11ff]|\u200d/u;
 
-const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
+let graphemes: Intl.Segmenter | undefined;
 
 export interface Character {
   text: string;
@@ -17,7 +18,7 @@ export interface Character {
 }
 
 export function textWidth(text: string): number {
-  if (ASCII.test(text)) return text.length;
+  if (PLAIN.test(text)) return text.length;
   let width = 0;
   for (const character of charactersOf(text)) width += character.width;
   return width;
@@ -25,7 +26,13 @@ export function textWidth(text: string): number {
 
 /** What must not be broken in two, each with its width. */
 export function* charactersOf(text: string): Generator<Character> {
-  for (const { segment } of GRAPHEMES.segment(text)) yield { text: segment, width: widthOf(segment) };
+  if (PLAIN.test(text)) {
+    for (const letter of text) yield { text: letter, width: 1 };
+    return;
+  }
+  // Made when it is needed: the first one of a process takes longer than a report of plain text.
+  graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
+  for (const { segment } of graphemes.segment(text)) yield { text: segment, width: widthOf(segment) };
 }
 
 function widthOf(grapheme: string): number {

@@ -21,10 +21,21 @@ export interface Migration {
 
 /** The shipped migrations in order: `0001-first.sql` is version 1. */
 export function readMigrations(folder: URL = FOLDER): Migration[] {
+  return namesIn(folder).map((name) => ({
+    version: versionIn(name),
+    name,
+    sql: readFileSync(new URL(name, folder), 'utf8'),
+  }));
+}
+
+function namesIn(folder: URL): string[] {
   return readdirSync(folder)
     .filter((name) => /^\d{4}-.+\.sql$/.test(name))
-    .sort()
-    .map((name) => ({ version: Number(name.slice(0, 4)), name, sql: readFileSync(new URL(name, folder), 'utf8') }));
+    .sort();
+}
+
+function versionIn(name: string): number {
+  return Number(name.slice(0, 4));
 }
 
 /**
@@ -52,7 +63,7 @@ export function migrate(
 
 /** For a connection that cannot migrate. Errors: AppError `store_failed`, before a query meets a column that is not there. */
 export function refuseOtherTables(db: Connection): void {
-  const latest = readMigrations().at(-1)?.version ?? 0;
+  const latest = versionIn(namesIn(FOLDER).at(-1) ?? '0000');
   const found = versionOf(db);
   refuseNewer(db, found, latest);
   if (found === 0)

@@ -1,7 +1,7 @@
 // harness: what is left after a daemon was killed again and again: the console's true effects and writes against the audit.
 // In: a killed life. Out: figures, and what is wrong in words.
 import { verifyChain } from '../../src/audit/chain.ts';
-import { composeReader } from '../../src/compose/compose.ts';
+import { composeReader } from '../../src/compose/reader.ts';
 import type { AuditEntry } from '../../src/domain/audit-entry.ts';
 import type { AuditReader } from '../../src/domain/audit-store.ts';
 import type { RecordReader } from '../../src/domain/record-reader.ts';

@@ -4,7 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { composeReader } from '../../src/compose/compose.ts';
+import { composeReader } from '../../src/compose/reader.ts';
 import type { FaultInput } from '../../src/console/console.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';

@@ -1,0 +1,50 @@
+// commands: the grammar of the commands for operating an installation: names, options and their help.
+import type { Command } from 'commander';
+import type { Io } from '../io.ts';
+import type { Bind } from './bind.ts';
+import { databaseOption, engineOptions, outputOptions } from './options.ts';
+
+export function addOperating(program: Command, io: Io, bind: Bind): void {
+  const onDatabase = (command: Command) => outputOptions(databaseOption(command), 'text, json');
+
+  const tokens = program.command('tokens').description('who may call the HTTP endpoint');
+  onDatabase(tokens.command('add <name>').description('make a token and print it to standard output, once'))
+    .requiredOption('--scope <scope>', 'read, trigger, approve or admin; each includes those before it')
+    .option('--expires <when>', 'a duration such as 90d, or a date (UTC); by default valid until revoked')
+    .action(
+      bind(async (name: never, options: never) => (await import('../tokens.ts')).tokensAddCommand(io, name, options)),
+    );
+  onDatabase(tokens.command('list').description('valid tokens, and when each was last used'))
+    .option('--all', 'include expired and revoked tokens')
+    .action(bind(async (options: never) => (await import('../tokens.ts')).tokensListCommand(io, options)));
+  onDatabase(tokens.command('revoke <name>').description('refuse a token from the next request on')).action(
+    bind(async (name: never, options: never) => (await import('../tokens.ts')).tokensRevokeCommand(io, name, options)),
+  );
+
+  outputOptions(
+    engineOptions(program.command('doctor').description('check this installation and say what to do; changes nothing')),
+    'text, json',
+  ).action(bind(async (options: never) => (await import('../doctor.ts')).doctorCommand(io, options)));
+
+  program
+    .command('init [dir]')
+    .description('lay out a new installation; overwrites nothing')
+    .option('--api-url <url>', 'base address of the Management API, for the settings file')
+    .action(bind(async (dir: never, options: never) => (await import('../init.ts')).initCommand(io, dir, options)));
+
+  const db = program.command('db').description('the database');
+  onDatabase(
+    db
+      .command('backup <file>')
+      .description('make a verified copy, also while a daemon runs; keep the key and the checkpoints elsewhere too'),
+  ).action(
+    bind(async (file: never, options: never) => (await import('../db-backup.ts')).dbBackupCommand(io, file, options)),
+  );
+  onDatabase(db.command('restore <file>').description('put a backup in place; it is stopped until you accept it'))
+    .option('--replace', 'also in the place of a newer database, or of one of another address')
+    .action(
+      bind(async (file: never, options: never) =>
+        (await import('../db-restore.ts')).dbRestoreCommand(io, file, options),
+      ),
+    );
+}

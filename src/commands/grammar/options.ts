@@ -1,0 +1,31 @@
+// commands: options that several commands share, with their help.
+import { type Command, Option } from 'commander';
+import { MODES } from '../../domain/mode.ts';
+
+export function engineOptions(command: Command): Command {
+  return databaseOption(command)
+    .option('--api-url <url>', 'base address of the Management API (TRUSTWARD_API_URL)')
+    .addOption(rulesOption());
+}
+
+export function databaseOption(command: Command): Command {
+  return command.option('--db <file>', 'the database (TRUSTWARD_DB)');
+}
+
+export function rulesOption(): Option {
+  return new Option('--rules <folder>', 'the rules folder (TRUSTWARD_RULES)');
+}
+
+export function modeOption(text: string): Option {
+  return new Option('--mode <mode>', text).choices(MODES.filter((mode) => mode !== 'off'));
+}
+
+export function sinceOption(): Option {
+  return new Option('--since <when>', 'a duration back from now such as 12h, or a date (UTC)');
+}
+
+export function outputOptions(command: Command, formats: string): Command {
+  return command
+    .option('--format <format>', formats)
+    .option('--out <file>', 'write there instead of to standard output');
+}

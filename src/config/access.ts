@@ -1,0 +1,27 @@
+// Configuration: what a command needs that goes to the daemon of a database, or to the database itself. In: environment and
+// flags. Out: the database and the token. It reads no other setting.
+import { type Flags, readDatabasePath } from './database-path.ts';
+import { ConfigReader, type Environment } from './reader.ts';
+
+export interface DatabaseAccess {
+  db: string;
+  token: string | undefined;
+}
+
+/**
+ * What an operator command needs: the database, and the token of its daemon. No other wrong setting can block a stop.
+ */
+export function readDatabaseAccess(env: Environment, flags: Flags = {}): DatabaseAccess {
+  const reader = new ConfigReader(env);
+  const token = readToken(reader);
+  reader.finish();
+  return { db: readDatabasePath(env, flags), token };
+}
+
+/** The same form as the token of a first start: a shorter one can be guessed. */
+export function readToken(reader: ConfigReader): string | undefined {
+  const token = reader.secret('TRUSTWARD_TOKEN');
+  if (token !== undefined && !/^[\w.~+/=-]{16,512}$/.test(token))
+    reader.fault('TRUSTWARD_TOKEN is not a valid token: expected 16 to 512 letters, digits or any of `._~+/=-`');
+  return token;
+}

@@ -1,0 +1,103 @@
+// A start: which modules a command loads before it answers. Loading takes most of the time of a short command.
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { GROUPS } from '../src/commands/grammar/groups.ts';
+import { BUILD, built, ROOT } from './support/built.ts';
+import { command as inProcess } from './support/in-process.ts';
+
+/** Prints the address of each module on standard error. */
+const LISTING = `data:text/javascript,
+import { writeSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+registerHooks({ load(url, context, next) { writeSync(2, 'loaded ' + url + String.fromCharCode(10)); return next(url, context); } });`;
+
+const folder = mkdtempSync(join(tmpdir(), 'start-'));
+const env = { TRUSTWARD_DB: join(folder, 'trustward.db'), TRUSTWARD_RULES: join(ROOT, 'rules') };
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** The packages, and the folders of src/ with their files, that a command loads. */
+function loadedBy(args: string[]): { packages: string[]; folders: string[]; commands: string[] } {
+  const { PATH = '' } = process.env;
+  const node = ['--import', LISTING, built('src/main.ts'), ...args];
+  const { status, stderr } = spawnSync(process.execPath, node, { encoding: 'utf8', env: { PATH, ...env } });
+  expect([args, status]).toEqual([args, 0]);
+  const urls = [...stderr.matchAll(/^loaded (.*)$/gm)].map(([, url]) => url as string);
+  const own = urls.flatMap((url) => (url.includes(`${BUILD}/src/`) ? [url.split(`${BUILD}/src/`)[1] as string] : []));
+  const packages = urls.flatMap((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1] ?? []);
+  return {
+    packages: [...new Set(packages)].sort(),
+    folders: [...new Set(own.map((path) => path.split('/')[0] as string))]
+      .filter((name) => !name.endsWith('.js'))
+      .sort(),
+    commands: own.filter((path) => path.startsWith('commands/')).sort(),
+  };
+}
+
+describe('a start', () => {
+  it.each(['--version', '--help'])('with %s loads the grammar and no command', (flag) => {
+    const { packages, commands } = loadedBy([flag]);
+    expect(packages).toEqual(['commander']);
+    expect(commands.filter((path) => !path.startsWith('commands/grammar/'))).toEqual([
+      'commands/io.js',
+      'commands/program.js',
+    ]);
+  });
+
+  it('with the name of a command loads the grammar of its group alone', () => {
+    const { packages, commands } = loadedBy(['stop', '--help']);
+    expect(packages).toEqual(['commander']);
+    expect(commands.filter((path) => path.startsWith('commands/grammar/'))).toEqual([
+      'commands/grammar/groups.js',
+      'commands/grammar/operator.js',
+      'commands/grammar/options.js',
+    ]);
+  });
+});
+
+describe('on a database, a start', () => {
+  beforeAll(() => {
+    const { PATH = '' } = process.env;
+    const run = [built('src/main.ts'), 'run', '--mode', 'dry-run'];
+    expect(spawnSync(process.execPath, run, { env: { PATH, ...env } }).status).toBe(0);
+  });
+
+  it.each(['report', 'decisions', 'audit list', 'claims list'])(
+    'with `%s` loads neither rules nor the API nor what checks configuration',
+    (command) => {
+      const { packages, folders } = loadedBy(command.split(' '));
+      expect(packages.filter((name) => name !== 'lossless-json')).toEqual(['better-sqlite3', 'commander']);
+      expect(folders.filter((name) => name !== 'act')).toEqual([
+        'commands',
+        'compose',
+        'config',
+        'domain',
+        'report',
+        'store',
+        'system',
+      ]);
+    },
+  );
+
+  it('with `stop` loads neither rules nor the API', () => {
+    const { packages, folders } = loadedBy(['stop', '--reason', 'a test']);
+    const heavy = ['evaluate', 'rule-set', 'management', 'console', 'http', 'notify'];
+    expect(folders.filter((name) => heavy.includes(name))).toEqual([]);
+    expect(packages.filter((name) => ['zod', 'undici', 'hono', 'yaml'].includes(name))).toEqual([]);
+  });
+});
+
+describe('the groups of commands', () => {
+  it('name every command of the help, in its order', async () => {
+    const { out } = await inProcess(['--help'], {});
+    const listed = [...out.matchAll(/^ {2}([a-z]+)(?: |\|)/gm)].map(([, name]) => name);
+    expect(listed.filter((name) => name !== 'help')).toEqual(GROUPS.flatMap(({ commands }) => commands));
+  });
+
+  it.each(GROUPS.flatMap(({ commands }) => commands))('know the command %s', async (name) => {
+    const { out } = await inProcess([name, '--help'], {});
+    expect(out).toContain(`Usage: trustward ${name} `);
+  });
+});
