@@ -12,6 +12,7 @@ import type { SqliteReader } from '../store/reader.ts';
 import { systemClock } from '../system/clock.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 import { REPORT_FORMATS, renderReport } from './render.ts';
+import { lastRunOf } from './runs.ts';
 
 async function reading<T>(io: Io, options: CommonOptions, work: (reader: SqliteReader) => Promise<T>): Promise<T> {
   const reader = composeReader(databaseOf(io, options));
@@ -22,16 +23,21 @@ async function reading<T>(io: Io, options: CommonOptions, work: (reader: SqliteR
   }
 }
 
-export async function reportCommand(io: Io, runId: string | undefined, options: CommonOptions): Promise<number> {
+export async function reportCommand(
+  io: Io,
+  runId: string | undefined,
+  options: CommonOptions & { completed?: boolean },
+): Promise<number> {
   const format = outputOf(options, REPORT_FORMATS, 'text');
+  if (runId !== undefined && options.completed) throw new AppError('usage', 'give either a run or --completed');
   return reading(io, options, async (reader) => {
-    const run = runId === undefined || runId === 'latest' ? await reader.latestRun() : await reader.run(runId);
-    if (!run)
-      throw new AppError(
-        'not_found',
-        runId ? `there is no run \`${runId}\`` : 'there is no run yet: `trustward run` makes one',
-      );
+    const isLast = runId === undefined || runId === 'latest';
+    const { run, note } = isLast
+      ? await lastRunOf(reader, databaseOf(io, options), options)
+      : { run: await reader.run(runId), note: undefined };
+    if (!run) throw new AppError('not_found', `there is no run \`${runId}\``);
     write(io, options, renderReport(await buildReport(reader, run), format, widthOf(options)));
+    if (note !== undefined) io.err(`${note}\n`);
     return 0;
   });
 }

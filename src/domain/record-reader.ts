@@ -8,6 +8,7 @@ import type { Intent, IntentStatus } from './intent.ts';
 import type { NotificationStatus, StoredNotification } from './notification.ts';
 import type { Stop } from './operator.ts';
 import type { Plan, PlanStatus } from './plan.ts';
+import type { Run, RunCounts, RunQuery } from './run.ts';
 import type { DecisionQuery, RunRecord } from './store.ts';
 
 export interface StateFilter {
@@ -35,6 +36,9 @@ export interface RecordReader {
   run(idOrNumber: string): Promise<RunRecord | undefined>;
   latestRun(): Promise<RunRecord | undefined>;
   runs(limit: number, before?: number): Promise<RunRecord[]>;
+  /** Without what they found, newest first. */
+  runLines(query: RunQuery): Promise<Run[]>;
+  countsOfRun(run: Pick<Run, 'seq' | 'id'>): Promise<RunCounts>;
   /** Decisions in force in a run: those that it wrote, and unchanged ones of earlier runs. */
   decisionsOfRun(run: RunRecord): Promise<StoredDecision[]>;
   decisions(query: DecisionQuery): Promise<StoredDecision[]>;

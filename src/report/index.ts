@@ -22,6 +22,7 @@ export { auditJson, decisionsJson, reportJson } from './json.ts';
 export { auditText, decisionsText } from './lists-text.ts';
 export { type MarkdownOptions, reportMarkdown } from './markdown.ts';
 export type { Report, ReportDecision, ReportSummary } from './report.ts';
+export { type CountedRun, runLineView, runsText } from './runs-list.ts';
 export { type Cell, paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
 export { reportText, type TextOptions } from './text.ts';
 export { timeWords } from './words.ts';

@@ -6,9 +6,10 @@ import { nameKey } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { PlanStatus } from '../domain/plan.ts';
 import type { ClaimFilter, Newest, StateFilter } from '../domain/record-reader.ts';
+import type { Run, RunCounts, RunQuery } from '../domain/run.ts';
 import type { DecisionQuery } from '../domain/store.ts';
 import type { Db, Row } from './database.ts';
-import { claimOfRow, decisionOfRow, intentOfRow } from './rows.ts';
+import { claimOfRow, decisionOfRow, intentOfRow, runLineOfRow } from './rows.ts';
 import { Where } from './where.ts';
 
 export function newestIntents(db: Db, filter: StateFilter, limit: number): Newest<Intent> {
@@ -35,6 +36,30 @@ function newest(db: Db, table: string, { text, values }: Where, at: string, limi
     total: Number(db.get<{ n: number }>(counted, ...values)?.n),
     rows: db.all(page, ...values, limit),
   }));
+}
+
+/** Without what they found, which is long. */
+const RUN_COLUMNS = `seq, id, mode, daemon_mode, run_trigger, rules, rule_set_hash, rules_dir, started_at, finished_at,
+  status, error, demo, scoped`;
+
+export function newestRuns(db: Db, query: RunQuery): Run[] {
+  const where = new Where();
+  where.add('seq < ?', query.before);
+  if (query.since !== undefined) where.add('seq >= ?', firstRunSince(db, query.since));
+  where.add('status = ?', query.status);
+  where.add('scoped = ?', query.whole ? 0 : undefined);
+  const sql = `SELECT ${RUN_COLUMNS} FROM runs ${where.text} ORDER BY seq DESC LIMIT ?`;
+  return db.all(sql, ...where.values, query.limit).map(runLineOfRow);
+}
+
+const RUN_COUNTS = `SELECT decision AS what, count(*) AS n FROM decisions WHERE run_seq = ? GROUP BY 1
+  UNION ALL SELECT CASE WHEN outcome IN ('succeeded', 'confirmed') THEN 'done' WHEN outcome = 'failed' THEN 'failed' ELSE 'open' END, count(*)
+    FROM intents WHERE run_id = ? AND released = 0 AND status <> 'withdrawn' AND outcome IS NOT 'dry_run' GROUP BY 1`;
+
+export function countsOfRun(db: Db, { seq, id }: Pick<Run, 'seq' | 'id'>): RunCounts {
+  const counts = { act: 0, hold: 0, skip: 0, done: 0, failed: 0, open: 0 };
+  for (const { what, n } of db.all<{ what: keyof RunCounts; n: number }>(RUN_COUNTS, seq, id)) counts[what] = n;
+  return counts;
 }
 
 const SUBJECTS_OF_OWNER = `SELECT id FROM identities WHERE no IN (SELECT no FROM identity_owners WHERE owner_key = ?)

@@ -18,6 +18,7 @@ import type { Clock } from '../domain/ports.ts';
 import type { PullReader } from '../domain/pull-store.ts';
 import type { KeptLatency } from '../domain/quiet-period.ts';
 import type { ClaimFilter, Newest, RecordReader, StateFilter } from '../domain/record-reader.ts';
+import type { Run, RunCounts, RunQuery } from '../domain/run.ts';
 import type { OpenStateReader } from '../domain/run-store.ts';
 import type { Baseline, Coverage } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
@@ -34,7 +35,7 @@ import type { Db, Row } from './database.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
 import { identitiesNamed, identitiesSelected, presentPrints } from './identities.ts';
 import { readKeptLatency } from './kept-latency.ts';
-import { newestClaims, newestDecisions, newestIntents, newestPlans } from './lists.ts';
+import { countsOfRun, newestClaims, newestDecisions, newestIntents, newestPlans, newestRuns } from './lists.ts';
 import { readOpenState } from './open-state.ts';
 import { readAcceptances, readExemption, readExemptions, readStop } from './operator.ts';
 import { readNotifications } from './outbox.ts';
@@ -90,6 +91,14 @@ export class SqliteReader
       limit,
     );
     return rows.map(runOfRow);
+  }
+
+  async runLines(query: RunQuery): Promise<Run[]> {
+    return newestRuns(this.db, query);
+  }
+
+  async countsOfRun(run: Pick<Run, 'seq' | 'id'>): Promise<RunCounts> {
+    return countsOfRun(this.db, run);
   }
 
   async decisionsOfRun(run: RunRecord): Promise<StoredDecision[]> {

@@ -9,10 +9,21 @@ export function addReading(program: Command, io: Io, bind: Bind): void {
     databaseOption(
       program
         .command('report [run]')
-        .description('show the report of a run, by number, id or the beginning of the id; the latest by default'),
+        .description(
+          'show the report of a run, by number, id or the beginning of the id; the last that ended by default',
+        ),
     ),
     'text, json, md',
-  ).action(bind(async (run: never, options: never) => (await import('../reading.ts')).reportCommand(io, run, options)));
+  )
+    .option('--completed', 'the last run that was completed over all active rules')
+    .action(
+      bind(async (run: never, options: never) => (await import('../reading.ts')).reportCommand(io, run, options)),
+    );
+  outputOptions(databaseOption(program.command('runs').description('list runs, newest first')), 'text, json')
+    .addOption(sinceOption())
+    .addOption(new Option('--status <status>', 'only these').choices(['completed', 'aborted', 'running']))
+    .option('--limit <n>', 'at most this many', '20')
+    .action(bind(async (options: never) => (await import('../runs.ts')).runsCommand(io, options)));
   outputOptions(databaseOption(program.command('decisions').description('list decisions, newest first')), 'text, json')
     .option('--rule <id>', 'only this rule')
     .option('--subject <id>', 'only this device (DeviceID), user (e-mail) or service (ServiceID)')

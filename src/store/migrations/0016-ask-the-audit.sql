@@ -8,3 +8,7 @@ CREATE INDEX audit_by_actor ON audit (CASE WHEN json_valid(bytes)
 -- The intents of one target, and the decisions of one action, newest first.
 CREATE INDEX intents_of_target ON intents (target, created_at, id);
 CREATE INDEX decisions_by_action ON decisions (action);
+
+-- A run over chosen rules says nothing of the others. Runs of earlier versions count as whole.
+ALTER TABLE runs ADD COLUMN scoped INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX runs_by_status ON runs (status);
