@@ -17,6 +17,7 @@ import { operatorRoutes } from './routes/operator.ts';
 import { planRoutes } from './routes/plans.ts';
 import { recordRoutes } from './routes/records.ts';
 import { runRoutes } from './routes/runs.ts';
+import { summaryRoutes } from './routes/summary.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 
 /** The endpoint. Everything under `/api` needs a bearer token; its errors never carry a secret or a stack trace. */
@@ -27,6 +28,7 @@ export function createHttpApp(deps: HttpDeps): Hono<Env> {
     ...runRoutes(deps),
     ...planRoutes(deps),
     ...recordRoutes(deps),
+    ...summaryRoutes(deps),
     ...auditRoutes(deps),
     ...explainRoutes(deps),
     ...operatorRoutes(deps),

@@ -55,6 +55,8 @@ export interface Views {
   /** In chunks, between which others are given way. */
   report(reader: ReportReader, run: RunRecord, format: ReportFormat): AsyncIterable<string>;
   run(run: RunRecord): object;
+  /** What happened between two times, epoch ms. */
+  summary(reader: RecordReader & AuditReader, sinceMs: number, untilMs: number): Promise<object>;
   decision(decision: StoredDecision): object;
   /** `live`: the live intents of an interrupted plan’s episodes. */
   plan(plan: Plan, live?: readonly Intent[]): object;

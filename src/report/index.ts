@@ -12,6 +12,7 @@ import { acceptanceView, exemptionView, releasedView, stopView } from './operato
 import { claimView, intentView, planView } from './plan-view.ts';
 import type { Report } from './report.ts';
 import { runSummaryView } from './run-view.ts';
+import { buildSummary } from './summary/build.ts';
 import { reportTextPieces, type TextOptions } from './text.ts';
 import { tokenView } from './token-view.ts';
 
@@ -23,6 +24,8 @@ export { auditText, decisionsText } from './lists-text.ts';
 export { type MarkdownOptions, reportMarkdown } from './markdown.ts';
 export type { Report, ReportDecision, ReportSummary } from './report.ts';
 export { type CountedRun, runLineView, runsText } from './runs-list.ts';
+export { buildSummary } from './summary/build.ts';
+export { summaryMarkdown, summaryText } from './summary/words.ts';
 export { type Cell, paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
 export { reportText, type TextOptions } from './text.ts';
 export { timeWords } from './words.ts';
@@ -55,6 +58,7 @@ export function reportPieces(report: Report, format: ReportFormat, options: Text
 export const views = {
   report: writeReport,
   run: runSummaryView,
+  summary: buildSummary,
   decision: decisionView,
   plan: planView,
   intent: intentView,

@@ -19,6 +19,12 @@ export function addReading(program: Command, io: Io, bind: Bind): void {
     .action(
       bind(async (run: never, options: never) => (await import('../reading.ts')).reportCommand(io, run, options)),
     );
+  outputOptions(
+    databaseOption(program.command('summary').description('show what happened since a time, and who did it')),
+    'text, json, md',
+  )
+    .addOption(sinceOption().default('12h'))
+    .action(bind(async (options: never) => (await import('../summary.ts')).summaryCommand(io, options)));
   outputOptions(databaseOption(program.command('runs').description('list runs, newest first')), 'text, json')
     .addOption(sinceOption())
     .addOption(new Option('--status <status>', 'only these').choices(['completed', 'aborted', 'running']))
