@@ -5,6 +5,7 @@ import type { RunRecord } from '../domain/store.ts';
 import { auditView } from './audit-view.ts';
 import { buildReport } from './build-report.ts';
 import { decisionView } from './decision-view.ts';
+import { historyView } from './history.ts';
 import { reportJsonPieces } from './json.ts';
 import { reportMarkdownPieces } from './markdown.ts';
 import { notificationView } from './notification-view.ts';
@@ -17,7 +18,7 @@ import { reportTextPieces, type TextOptions } from './text.ts';
 import { tokenView } from './token-view.ts';
 
 export { buildReport } from './build-report.ts';
-export { historyText, historyView } from './history.ts';
+export { historyText } from './history.ts';
 export { showHidden } from './hostile-text.ts';
 export { auditJson, decisionsJson, reportJson } from './json.ts';
 export { auditText, decisionsText } from './lists-text.ts';
@@ -59,6 +60,7 @@ export const views = {
   report: writeReport,
   run: runSummaryView,
   summary: buildSummary,
+  history: historyView,
   decision: decisionView,
   plan: planView,
   intent: intentView,
