@@ -2,11 +2,12 @@
 // to people. Reading only.
 import { composeReader } from '../compose/reader.ts';
 import type { Claim } from '../domain/claim.ts';
+import type { EffectDevice } from '../domain/effect.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import { openClaims } from '../domain/store.ts';
-import { type Cell, terminalTable, views } from '../report/index.ts';
+import { type Cell, type CellLine, terminalTable, views, whoLines, whole } from '../report/index.ts';
 import { systemClock } from '../system/clock.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 
@@ -45,8 +46,8 @@ export async function exemptListCommand(io: Io, options: CommonOptions & { all?:
     rows: (await reader.exemptions(options.all ? undefined : nowMs)).map((one) => views.exemption(one, nowMs)),
     head: ['Exemption', 'About', 'Until', 'Why', 'Used'],
     cells: ({ id, about, expiresAt, endedAt, owner, reason, usedAt }) => [
-      id,
-      about,
+      whole(id),
+      whole(about),
       endedAt === null ? minuteOf(expiresAt) : `ended ${minuteOf(endedAt)}`,
       [reason, `${owner} is responsible for it`],
       usedAt === null ? 'never' : minuteOf(usedAt),
@@ -69,14 +70,23 @@ export async function intentListCommand(io: Io, options: CommonOptions & { state
     rows: (await intentsOf(reader, options.state)).map(views.intent),
     head: ['Intent', 'Action', 'State', 'Since', 'Note'],
     cells: (intent) => [
-      intent.id,
-      [intent.action, intent.target],
+      whole(intent.id),
+      [intent.action, whole(intent.target), ...namesOf(intent)],
       intent.outcome ?? intent.status,
       minuteOf(intent.settledAt ?? intent.sentAt ?? intent.createdAt),
       intent.note ?? '',
     ],
   }));
 }
+
+/** The devices that it touches, as its effect names them. */
+function namesOf({ effect: { devices }, target }: Pick<Intent, 'effect' | 'target'>): CellLine[] {
+  const shown = devices.slice(0, DEVICES_MAX);
+  const more = devices.length - shown.length;
+  return [...shown.flatMap((device) => whoLines(device, target)), ...(more > 0 ? [`and ${more} more`] : [])];
+}
+
+const DEVICES_MAX = 3;
 
 async function intentsOf(reader: RecordReader, state: string | undefined): Promise<Intent[]> {
   if (state === undefined)
@@ -90,18 +100,28 @@ async function intentsOf(reader: RecordReader, state: string | undefined): Promi
 
 /** Open and orphaned claims; with `--all` also ended ones. Oldest first. */
 export async function claimListCommand(io: Io, options: CommonOptions & { all?: boolean }): Promise<number> {
-  return list<ReturnType<typeof views.claim>>(io, options, async (reader) => ({
-    name: 'claims',
-    rows: (await claimsOf(reader, options.all ?? false)).map(views.claim),
-    head: ['Target', 'Done', 'Rule and subject', 'State', 'Since'],
-    cells: (claim) => [
-      claim.target,
-      claim.action,
-      [claim.rule, claim.subjectId],
-      claim.status,
-      minuteOf(claim.openedAt),
-    ],
-  }));
+  return list<ReturnType<typeof views.claim>>(io, options, async (reader) => {
+    const claims = await claimsOf(reader, options.all ?? false);
+    const devices = await devicesOfIntents(reader, claims);
+    return {
+      name: 'claims',
+      rows: claims.map(views.claim),
+      head: ['Target', 'Done', 'Rule and subject', 'State', 'Since'],
+      cells: (claim) => [
+        whole(claim.target),
+        claim.action,
+        [whole(claim.rule), ...whoLines(devices.get(claim.subjectId) ?? { id: claim.subjectId }, claim.target)],
+        claim.status,
+        minuteOf(claim.openedAt),
+      ],
+    };
+  });
+}
+
+/** By id, the devices as the intents behind the claims read them. */
+async function devicesOfIntents(reader: RecordReader, claims: readonly Claim[]): Promise<Map<string, EffectDevice>> {
+  const intents = await reader.intents({ ids: [...new Set(claims.map(({ intentId }) => intentId))] });
+  return new Map(intents.flatMap(({ effect }) => effect.devices.map((device) => [device.id, device])));
 }
 
 async function claimsOf(reader: RecordReader, all: boolean): Promise<Claim[]> {

@@ -181,6 +181,8 @@ export interface BasisFacts {
   earlier?: Intent | undefined;
   isRejected?: boolean;
   overriddenAt?: number | undefined;
+  /** An operator's release is what overrode it. */
+  isReleased?: boolean;
   /** Its episode saw the target done, or reversed. */
   wasSeenDone?: boolean;
   /** Its episode is over, and its proposals do not outlive it. */

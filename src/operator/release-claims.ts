@@ -256,7 +256,7 @@ function devicesOf({ records }: ReadBack): Effect['devices'] {
   return records
     .filter((record) => Object.hasOwn(record, 'DeviceID'))
     .map((record) => {
-      const { id, name, platform, model } = summaryOf('device', record);
-      return { id, name, platform, model };
+      const { id, name, platform, model, serial, owners } = summaryOf('device', record);
+      return { id, name, platform, model, serial, ...(owners && { owners }) };
     });
 }

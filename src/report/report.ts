@@ -129,14 +129,33 @@ export interface ReportRule {
   /** By missing fact: how many subjects. */
   missing: { [fact: string]: number };
   /** At most 100 subjects whose verdict was unknown or error, with the reason. */
-  examples: { subject: string; verdict: 'unknown' | 'error'; reason: string }[];
+  examples: ReportExample[];
+}
+
+export interface ReportExample {
+  subject: string;
+  /** These three are null where they are not known, and in runs of earlier versions. */
+  name: string | null;
+  serial: string | null;
+  owners: readonly string[] | null;
+  verdict: 'unknown' | 'error';
+  reason: string;
+}
+
+/** `serial` and `owners`: of a device, as it was read when this was decided; null where they are not known. */
+export interface ReportSubject {
+  kind: SubjectKind;
+  id: string;
+  name: string;
+  serial: string | null;
+  owners: readonly string[] | null;
 }
 
 export interface ReportDecision {
   id: string;
   rule: string;
   ruleHash: string;
-  subject: { kind: SubjectKind; id: string; name: string };
+  subject: ReportSubject;
   verdict: VerdictName;
   /** When the rule began to match this subject. */
   since: string;

@@ -17,7 +17,7 @@ const REASON_WORDS: Record<ReasonCode, string> = {
   in_doubt: 'an earlier action on it is not settled yet, or needs a person',
   already_acted: 'it was already acted on in this episode',
   rejected: 'an operator rejected it for this episode',
-  overridden: 'somebody reversed it: left alone until the rule no longer matches',
+  overridden: 'a person reversed or released it: left alone until the rule no longer matches',
   for_not_reached: 'it has not matched for long enough yet',
   cooldown: 'the last attempt was too recent',
   impossible_target: 'the target cannot be acted on',

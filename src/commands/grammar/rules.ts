@@ -1,4 +1,4 @@
-// commands: the grammar of `explain` and `rules …`: names, options and their help.
+// commands: the grammar of `explain`, `facts` and `rules …`: names, options and their help.
 import type { Command } from 'commander';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';
@@ -18,6 +18,17 @@ export function addRules(program: Command, io: Io, bind: Bind): void {
       (await import('../explain.ts')).explainCommand(io, rule, subject, options),
     ),
   );
+  outputOptions(
+    program
+      .command('facts [subject]')
+      .description('list the facts that rules can read, of a device, user, service or event; all by default'),
+    'text, json, md',
+  )
+    .option('--no-sample', 'do not read records to count missing facts in')
+    .option('--api-url <url>', 'base address of the Management API (TRUSTWARD_API_URL)')
+    .action(
+      bind(async (subject: never, options: never) => (await import('../facts.ts')).factsCommand(io, subject, options)),
+    );
   add('check', 'check that all rules load; file, line and column of each problem', 'text, json').action(
     bind(async (options: never) => (await import('../rules.ts')).rulesCheckCommand(io, options)),
   );
