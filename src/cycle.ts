@@ -52,6 +52,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     const seen = operatorStateSeen(run, openState, pulled, settings.exemptions);
     await giveWay();
     await store.commitRun(commitOf(run, rules, pulled, decided, sealed, intents, seen));
+    await store.saveIdentities(pulled.identities);
     logOperatorState(log, run, seen);
 
     // Based on the rules that propose it now: a rule that was removed or set to dry-run since gains no claim.

@@ -4,6 +4,9 @@ import { composeReader } from '../compose/reader.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { EffectDevice } from '../domain/effect.ts';
 import { AppError } from '../domain/errors.ts';
+import type { Exemption } from '../domain/exemption.ts';
+import { type Covered, coveredBy, coveredText } from '../domain/exemption-covers.ts';
+import type { IdentityReader } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import { openClaims } from '../domain/store.ts';
@@ -23,7 +26,7 @@ interface Listing<T extends object> {
 export async function list<T extends object>(
   io: Io,
   options: CommonOptions,
-  read: (reader: RecordReader) => Promise<Listing<T>>,
+  read: (reader: RecordReader & IdentityReader) => Promise<Listing<T>>,
 ): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
   const reader = composeReader(databaseOf(io, options));
@@ -41,18 +44,29 @@ export async function list<T extends object>(
 /** Exemptions in force; with `--all` also ended ones. */
 export async function exemptListCommand(io: Io, options: CommonOptions & { all?: boolean }): Promise<number> {
   const nowMs = systemClock.nowMs();
-  return list<ReturnType<typeof views.exemption>>(io, options, async (reader) => ({
+  return list<ReturnType<typeof exemptionRow>>(io, options, async (reader) => ({
     name: 'exemptions',
-    rows: (await reader.exemptions(options.all ? undefined : nowMs)).map((one) => views.exemption(one, nowMs)),
+    rows: await exemptionRows(reader, await reader.exemptions(options.all ? undefined : nowMs), nowMs),
     head: ['Exemption', 'About', 'Until', 'Why', 'Used'],
-    cells: ({ id, about, expiresAt, endedAt, owner, reason, usedAt }) => [
+    cells: ({ id, about, covers, inForce, expiresAt, endedAt, owner, reason, usedAt }) => [
       whole(id),
-      whole(about),
+      [whole(about), ...(inForce && covers?.count === 0 ? [`warning: ${coveredText(covers)}`] : [])],
       endedAt === null ? minuteOf(expiresAt) : `ended ${minuteOf(endedAt)}`,
       [reason, `${owner} is responsible for it`],
       usedAt === null ? 'never' : minuteOf(usedAt),
     ],
   }));
+}
+
+async function exemptionRows(reader: IdentityReader, exemptions: readonly Exemption[], nowMs: number) {
+  const rows: ReturnType<typeof exemptionRow>[] = [];
+  for (const one of exemptions) rows.push(exemptionRow(one, await coveredBy(reader, one), nowMs));
+  return rows;
+}
+
+/** `covers` is null where it cannot be known. */
+function exemptionRow(exemption: Exemption, covers: Covered | undefined, nowMs: number) {
+  return { ...views.exemption(exemption, nowMs), covers: covers ?? null };
 }
 
 /** `2026-11-21T09:37:02.123Z` → `2026-11-21 09:37Z`: tables are narrow, and the JSON has the full time. */

@@ -1,13 +1,21 @@
 // commands: `report`, `decisions`, `audit list`: reading only, also while a daemon writes.
 import { composeReader } from '../compose/reader.ts';
 import type { StoredDecision } from '../domain/decision.ts';
+import { namedDecisions } from '../domain/decision-filter.ts';
 import { AppError } from '../domain/errors.ts';
 import { givenTime } from '../domain/given-time.ts';
 import type { HistoryLine } from '../domain/history.ts';
 import { demandKnownOwner } from '../domain/known-owner.ts';
-import { demandKnownRule } from '../domain/known-rule.ts';
-import type { historyOf as HistoryOf } from '../explain/history-of.ts';
-import { auditJson, auditText, buildReport, decisionsJson, decisionsText, historyText } from '../report/index.ts';
+import type { DecisionQuery } from '../domain/store.ts';
+import {
+  auditJson,
+  auditText,
+  buildReport,
+  decisionsJson,
+  decisionsText,
+  historyText,
+  showHidden,
+} from '../report/index.ts';
 import type { SqliteReader } from '../store/reader.ts';
 import { systemClock } from '../system/clock.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
@@ -56,37 +64,50 @@ export interface DecisionsOptions extends CommonOptions {
 export async function decisionsCommand(io: Io, options: DecisionsOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   return reading(io, options, async (reader) => {
-    const { rule, subject: subjectId, target, decision, action, owner } = options;
+    const { rule, subject, target, decision, action, owner } = options;
     const limit = countOf(options.limit, '--limit', 10_000);
     const nowMs = systemClock.nowMs();
     const since = sinceOf(options, nowMs);
-    const found = await reader.decisions({ rule, subjectId, target, decision, action, owner, since, limit });
-    if (found.length === 0 && rule !== undefined) await demandKnownRule(reader, rule);
+    const { query, about } = await namedDecisions(reader, { rule, subject, target });
+    const found = await reader.decisions({ ...query, decision, action, owner, since, limit });
     if (found.length === 0 && owner !== undefined) await demandKnownOwner(reader, owner);
-    const about = target !== undefined ? { target } : subjectId !== undefined ? { subjectId } : undefined;
-    const history = about && (await historyIn(reader, about, { limit, nowMs })).filter(({ at }) => at >= (since ?? 0));
-    write(
-      io,
-      options,
-      format === 'json' ? decisionsJson(found, history) : text(found, history ?? [], widthOf(options)),
-    );
+    const history = (await historyIn(reader, query, { limit, nowMs }))?.filter(({ at }) => at >= (since ?? 0));
+    const text = () => textOf(found, about, history ?? [], widthOf(options));
+    write(io, options, format === 'json' ? decisionsJson(found, history) : text());
     return 0;
   });
 }
 
-/** Loaded only where it is asked for. */
-async function historyIn(...given: Parameters<typeof HistoryOf>): Promise<HistoryLine[]> {
-  const { historyOf } = await import('../explain/history-of.ts');
-  return historyOf(...given);
+/** Of the one target or subjects that are asked about. Loaded only where it is asked for. */
+async function historyIn(
+  reader: SqliteReader,
+  { target, subjectIds }: Pick<DecisionQuery, 'target' | 'subjectIds'>,
+  bounds: { limit: number; nowMs: number },
+): Promise<HistoryLine[] | undefined> {
+  const about = target !== undefined ? { target } : subjectIds && { subjectIds };
+  return about && (await import('../explain/history-of.ts')).historyOf(reader, about, bounds);
 }
 
-/** The decisions stand in their own table: the history adds what was called, and what people did. */
-function text(decisions: readonly StoredDecision[], history: readonly HistoryLine[], width: { width: number }): string {
+/**
+ * What was named comes first, so that nobody reads about another one. The decisions stand in their own table: the history adds what was
+ * called, and what people did.
+ */
+function textOf(
+  found: readonly StoredDecision[],
+  about: readonly string[],
+  history: readonly HistoryLine[],
+  width: { width: number },
+): string {
+  const named = about.map(showHidden).join(', and ');
   const rest = historyText(
     history.filter(({ kind }) => kind !== 'decision'),
     width,
   );
-  return rest === '' ? decisionsText(decisions, width) : `${decisionsText(decisions, width)}\n${rest}`;
+  const decisions =
+    found.length === 0 && named !== ''
+      ? `no decisions about ${named}\n`
+      : [...(named === '' ? [] : [`decisions about ${named}`]), decisionsText(found, width)].join('\n');
+  return rest === '' ? decisions : `${decisions}\n${rest}`;
 }
 
 export async function auditListCommand(

@@ -1,5 +1,5 @@
 // domain: by which names people know a subject: its id, serial number, name and owners, as a trusted reading has shown them. In: a
-// record. Out: its identity, a fingerprint of it, and a line for people. It only finds names: nothing that acts rests on it.
+// record. Out: its identity, and a line for people. It only finds names: nothing that acts rests on it.
 import { shownName } from './clip.ts';
 import { type Facts, ownText, ownTexts } from './facts.ts';
 import type { SubjectKind, SubjectRef } from './subjects.ts';
@@ -44,7 +44,7 @@ export interface SelectedIdentities {
 export interface IdentityReader {
   /** Every identity that the text names, in any case, up to a number of each way: see `NAMED_MAX`. Those of trusted lists first. */
   identitiesNamed(text: string): Promise<NamedIdentity[]>;
-  /** What the value of a field selects now; undefined: the field is not kept (`Groups`). */
+  /** What the value of a field selects now; undefined: the field is not kept (`Groups`), or no list of this kind was read yet. */
   identitiesSelected(field: string, value: string): Promise<SelectedIdentities | undefined>;
 }
 
@@ -60,66 +60,47 @@ export interface IdentityChanges {
   had: ((prints: IdentityPrints) => boolean) | undefined;
 }
 
+/**
+ * The fingerprints of all identities of a kind that the last trusted list had, two numbers each: without and with owners, which are
+ * -1 where they are unknown. A million of them are usual.
+ */
+export type PresentPrints = Float64Array;
+
+/** See identity-print.ts. */
 export interface IdentityPrints {
   print: number;
   /** Undefined when no reading has shown the owners. */
   ownersPrint: number | undefined;
 }
 
+/** The fields of a record that are kept, in the order of `id`, `serial`, `name`, `platform`, `model`. */
+export const FIELDS: Record<SubjectKind, readonly (string | undefined)[]> = {
+  device: ['DeviceID', 'SerialNumber', 'DeviceFriendlyName', 'Platform', 'Model'],
+  user: ['Email', undefined, 'Name', undefined, undefined],
+  service: ['ServiceID', undefined, 'ServiceName', undefined, undefined],
+};
+
 export function identityOf(kind: SubjectKind, record: Facts): IdentitySeen {
-  const text = (field: string) => ownText(record, field) ?? '';
-  switch (kind) {
-    case 'device':
-      return {
-        kind,
-        id: text('DeviceID'),
-        serial: text('SerialNumber'),
-        name: text('DeviceFriendlyName'),
-        platform: text('Platform'),
-        model: text('Model'),
-        owners: ownTexts(record, 'Emails'),
-      };
-    case 'user':
-      return { ...UNSAID, kind, id: text('Email'), name: text('Name') };
-    case 'service':
-      return { ...UNSAID, kind, id: text('ServiceID'), name: text('ServiceName') };
-  }
+  const texts = FIELDS[kind].map((field) => fieldText(record, field));
+  const [id, serial, name, platform, model] = texts as [string, string, string, string, string];
+  return {
+    kind,
+    id,
+    serial,
+    name,
+    platform,
+    model,
+    owners: kind === 'device' ? ownTexts(record, 'Emails') : undefined,
+  };
 }
 
-const UNSAID = { serial: '', platform: '', model: '', owners: undefined };
+export function fieldText(record: Facts, field: string | undefined): string {
+  return field === undefined ? '' : (ownText(record, field) ?? '');
+}
 
 /** As names are compared: servers and people differ in case. */
 export function nameKey(text: string): string {
   return text.trim().toLowerCase();
-}
-
-/** A fingerprint of 53 bits of what is kept, without the owners. */
-export function printOf({ id, serial, name, platform, model }: Omit<IdentitySeen, 'kind' | 'owners'>): number {
-  return fingerprint([id, serial, name, platform, model]);
-}
-
-/** The same with the owners. */
-export function ownersPrintOf(seen: IdentitySeen & { owners: readonly string[] }): number {
-  const { id, serial, name, platform, model, owners } = seen;
-  return fingerprint([id, serial, name, platform, model, 'owners', ...owners]);
-}
-
-/** cyrb53, over the texts and the ends of each. Two of a million differ with overwhelming probability. */
-function fingerprint(texts: readonly string[]): number {
-  let a = 0xdeadbeef;
-  let b = 0x41c6ce57;
-  for (const text of texts) {
-    for (let at = 0; at < text.length; at += 1) {
-      const unit = text.charCodeAt(at);
-      a = Math.imul(a ^ unit, 2_654_435_761);
-      b = Math.imul(b ^ unit, 1_597_334_677);
-    }
-    a = Math.imul(a ^ 0x10000, 2_654_435_761);
-    b = Math.imul(b ^ 0x10000, 1_597_334_677);
-  }
-  a = Math.imul(a ^ (a >>> 16), 2_246_822_507) ^ Math.imul(b ^ (b >>> 13), 3_266_489_909);
-  b = Math.imul(b ^ (b >>> 16), 2_246_822_507) ^ Math.imul(a ^ (a >>> 13), 3_266_489_909);
-  return 4_294_967_296 * (b & 0x1fffff) + (a >>> 0);
 }
 
 const OWNERS_SHOWN = 2;

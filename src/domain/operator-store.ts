@@ -4,12 +4,13 @@ import type { ActStore, IntentTransitions } from './act-store.ts';
 import type { AuditNote } from './audit-entry.ts';
 import type { StoredDecision } from './decision.ts';
 import type { Exemption } from './exemption.ts';
+import type { IdentityReader } from './identity.ts';
 import type { Intent } from './intent.ts';
 import type { Acceptance, Stop } from './operator.ts';
 import type { RecordReader } from './record-reader.ts';
 import type { Release } from './store.ts';
 
-export interface OperatorStore extends Pick<RecordReader, 'runs' | 'exemptions' | 'stop'> {
+export interface OperatorStore extends Pick<RecordReader, 'runs' | 'exemptions' | 'stop'>, IdentityReader {
   exemption(idOrPrefix: string): Promise<Exemption | undefined>;
   /** Adds or updates an exemption. */
   saveExemption(exemption: Exemption, notes: AuditNote[]): Promise<void>;

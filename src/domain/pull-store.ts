@@ -1,7 +1,7 @@
 // domain: the store as pulling sees it. In: events as they are read. Out: results of earlier reads, to decide whether a list can be
 // trusted. It holds no records of the fleet.
 import type { TrustEvent } from './event.ts';
-import type { IdentityPrints } from './identity.ts';
+import type { PresentPrints } from './identity.ts';
 import type { Acceptance } from './operator.ts';
 import type { Baseline, Coverage } from './snapshot.ts';
 import type { ObservedEvents } from './store.ts';
@@ -14,8 +14,7 @@ export interface PullReader {
   baseline(source: Source): Promise<Baseline | undefined>;
   /** Accepted readings that are not used yet. */
   acceptances(): Promise<Acceptance[]>;
-  /** The fingerprints of all identities that the last trusted list of a kind had. */
-  presentPrints(kind: SubjectKind): Promise<IdentityPrints[]>;
+  presentPrints(kind: SubjectKind): Promise<PresentPrints>;
 }
 
 export interface PullStore extends PullReader {

@@ -52,7 +52,12 @@ export function resolveAmong(
   const fitting = identities.filter(({ identity: { kind } }) => kinds.includes(kind));
   const of = (...ways: NamedBy[]) => fitting.filter(({ by }) => ways.includes(by));
   const exact = of('id', 'serial').filter(({ identity: { id, serial } }) => id === text || serial === text);
-  const owned = kinds.includes('user') ? ownerOf(of('owner'), text) : of('owner');
+  const owned = kinds.includes('user')
+    ? ownerOf(
+        identities.filter(({ by }) => by === 'owner'),
+        text,
+      )
+    : of('owner');
   const tiers = [exact, of('id', 'serial'), owned, presentOf(of('name'))];
   const among = thingsOf(tiers.find((tier) => tier.length > 0) ?? []);
   const [named] = among;

@@ -7,7 +7,6 @@ import type { Decision, StoredDecision } from './decision.ts';
 import type { Episode } from './episode.ts';
 import type { TrustEvent } from './event.ts';
 import type { Exemption } from './exemption.ts';
-import type { IdentityChanges } from './identity.ts';
 import type { Intent } from './intent.ts';
 import type { Stop } from './operator.ts';
 import type { Plan } from './plan.ts';
@@ -66,8 +65,6 @@ export interface RunCommit {
   supersededPlans: string[];
   /** Exemptions that held back a match, and those whose coming end is announced for the first time. */
   exemptions?: { used: readonly string[]; warned: readonly string[] };
-  /** Of the kinds that were read and are trusted. */
-  identities?: readonly IdentityChanges[];
   notes: AuditNote[];
 }
 
@@ -107,6 +104,8 @@ export interface DecisionQuery {
   inForceIn?: number;
   rule?: string;
   subjectId?: string;
+  /** One of these. */
+  subjectIds?: readonly string[];
   target?: string;
   decision?: string;
   action?: string;

@@ -13,8 +13,8 @@ import { exemptionLines } from './exemption-lines.ts';
 export type HistoryReader = Pick<RecordReader, 'decisions' | 'newestIntents' | 'exemptions'> &
   Pick<AuditReader, 'audit'>;
 
-/** A target, or a subject by its id: its history is that of the targets that it was decided about. */
-export type HistoryAbout = { target: string } | { subjectId: string };
+/** A target, or subjects by their ids: their history is that of the targets that were decided about them. */
+export type HistoryAbout = { target: string } | { subjectId: string } | { subjectIds: readonly string[] };
 
 const TARGETS_MAX = 20;
 
@@ -24,8 +24,9 @@ export async function historyOf(
   about: HistoryAbout,
   { limit, nowMs }: { limit: number; nowMs: number },
 ): Promise<HistoryLine[]> {
-  const decisions = await reader.decisions({ ...about, limit });
-  const own = 'subjectId' in about ? about.subjectId : undefined;
+  const own = 'target' in about ? undefined : 'subjectId' in about ? [about.subjectId] : [...about.subjectIds];
+  const query = 'target' in about ? about : { subjectIds: own ?? [] };
+  const decisions = await reader.decisions({ ...query, limit });
   const targets = 'target' in about ? [about.target] : [...new Set(decisions.map(({ target }) => target))];
   const runs = new Map(decisions.map(({ runId, runSeq }) => [runId, runSeq]));
   const lines = decisions.map(decisionLine);
@@ -37,11 +38,7 @@ export async function historyOf(
     const known = new Set(intents.map(({ id }) => id));
     lines.push(...personLines(entries.filter((entry) => entryIsAbout(entry, own, known))));
   }
-  const subjects = new Set([
-    ...targets,
-    ...(own === undefined ? [] : [own]),
-    ...decisions.map(({ subject }) => subject.id),
-  ]);
+  const subjects = new Set([...targets, ...(own ?? []), ...decisions.map(({ subject }) => subject.id)]);
   lines.push(...exemptionLines(await reader.exemptions(), subjects, nowMs));
   return lines.sort((one, other) => other.at - one.at).slice(0, limit);
 }
@@ -57,8 +54,8 @@ function isBegun({ outcome }: Intent): boolean {
   return outcome !== 'dry_run';
 }
 
-function isAbout({ basis }: Intent, subjectId: string | undefined): boolean {
-  return subjectId === undefined || basis.some((one) => one.subjectId === subjectId);
+function isAbout({ basis }: Intent, subjects: readonly string[] | undefined): boolean {
+  return subjects === undefined || basis.some((one) => subjects.includes(one.subjectId));
 }
 
 function callLine(intent: Intent, run: number | undefined, who: Who | undefined): HistoryLine {
@@ -115,8 +112,9 @@ function releaserOf({ id, released }: Intent, entries: readonly Read[]): Who | u
   return released && planned ? whoOf(planned) : undefined;
 }
 
-function entryIsAbout(read: Read, subjectId: string | undefined, intents: ReadonlySet<string>): boolean {
-  return subjectId === undefined || read.body.subject === subjectId || intents.has(textOf(read, 'intent') ?? '');
+function entryIsAbout(read: Read, subjects: readonly string[] | undefined, intents: ReadonlySet<string>): boolean {
+  const isOwn = subjects === undefined || subjects.includes(textOf(read, 'subject') ?? '');
+  return isOwn || intents.has(textOf(read, 'intent') ?? '');
 }
 
 /** One line for what happened at once to several rules. */

@@ -1,7 +1,8 @@
 // store: identities: by which names people find subjects. In: what a trusted reading changes; a text. Out: rows, by any of their names.
-// INVARIANT: saveIdentities is called inside a transaction. Nothing that acts reads these tables, so no audit entry follows them.
+// Nothing that acts reads these tables: they are written without an audit entry, beside the commit of a run.
 import { canonicalJson } from '../domain/canonical.ts';
 import { SELECTOR_FIELDS } from '../domain/exemption.ts';
+import { giveWay } from '../domain/give-way.ts';
 import {
   type Identity,
   type IdentityChanges,
@@ -11,10 +12,10 @@ import {
   type NamedBy,
   type NamedIdentity,
   nameKey,
-  ownersPrintOf,
-  printOf,
+  type PresentPrints,
   type SelectedIdentities,
 } from '../domain/identity.ts';
+import { printsOf } from '../domain/identity-print.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import type { Db, Row } from './database.ts';
 import { storedJson } from './stored-json.ts';
@@ -55,6 +56,7 @@ export function identitiesSelected(db: Db, field: string, value: string): Select
   const condition = Object.hasOwn(SELECTED, field) ? SELECTED[field] : undefined;
   const kind = SELECTOR_FIELDS[field];
   if (condition === undefined || kind === undefined) return undefined;
+  if (!db.get('SELECT 1 FROM identities WHERE kind = ? LIMIT 1', kind)) return undefined;
   const where = `FROM identities WHERE gone_at IS NULL AND kind = ? AND ${condition}`;
   const given = condition.includes('_key') ? nameKey(value) : value;
   return db.snapshot(() => ({
@@ -63,37 +65,93 @@ export function identitiesSelected(db: Db, field: string, value: string): Select
   }));
 }
 
-/** The fingerprints of what the last trusted list of a kind had. */
-export function presentPrints(db: Db, kind: SubjectKind): IdentityPrints[] {
-  const sql = 'SELECT print, owners_print FROM identities WHERE kind = ? AND gone_at IS NULL';
-  return db.all<PrintRow>(sql, kind).map(printsOfRow);
+export async function presentPrints(db: Db, kind: SubjectKind): Promise<PresentPrints> {
+  const parts: PresentPrints[] = [];
+  for await (const rows of presentRows(db, kind)) {
+    parts.push(Float64Array.from(rows.flatMap(({ print, owners_print }) => [print, owners_print ?? -1])));
+  }
+  const prints = new Float64Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    prints.set(part, at);
+    at += part.length;
+  }
+  return prints;
 }
 
-interface PrintRow {
+const ROWS_AT_ONCE = 5_000;
+
+interface PresentRow {
+  no: number;
   print: number;
   owners_print: number | null;
 }
 
-function printsOfRow({ print, owners_print }: PrintRow): IdentityPrints {
-  return { print, ownersPrint: owners_print ?? undefined };
+/** There may be a million. */
+async function* presentRows(db: Db, kind: SubjectKind): AsyncGenerator<PresentRow[]> {
+  const sql = `SELECT no, print, owners_print FROM identities
+    WHERE kind = ? AND gone_at IS NULL AND no > ? ORDER BY no LIMIT ${ROWS_AT_ONCE}`;
+  for (let last = 0; ; ) {
+    const rows = db.all<PresentRow>(sql, kind, last);
+    yield rows;
+    if (rows.length < ROWS_AT_ONCE) return;
+    last = (rows.at(-1) as PresentRow).no;
+    await giveWay();
+  }
 }
 
-export function saveIdentities(db: Db, { kind, changed, had }: IdentityChanges, atMs: number): void {
+const SAVED_AT_ONCE = 500;
+
+/**
+ * In several transactions, so that others get their turn: the next reading completes what a crash left out. Returns whether there was
+ * anything to save.
+ */
+export async function saveIdentities(db: Db, { kind, changed, had }: IdentityChanges, atMs: number): Promise<boolean> {
   // What is gone is marked first: a changed one has a fingerprint that the list no longer has, and comes back at once.
-  if (had) {
-    const sql = 'SELECT no, print, owners_print FROM identities WHERE kind = ? AND gone_at IS NULL';
-    for (const row of db.all<PrintRow & { no: number }>(sql, kind)) {
-      if (!had(printsOfRow(row)))
-        db.run('UPDATE identities SET gone_at = ?, changed_at = ? WHERE no = ?', atMs, atMs, row.no);
-    }
+  if (had) await markGone(db, kind, had, atMs);
+  let saved = had !== undefined;
+  for (const some of inParts(changed, SAVED_AT_ONCE)) {
+    if (saved) await giveWay();
+    db.transaction(() => {
+      for (const seen of some) saveIdentity(db, seen, atMs);
+    });
+    saved = true;
   }
-  for (const seen of changed) saveIdentity(db, seen, atMs);
+  return saved;
+}
+
+async function markGone(
+  db: Db,
+  kind: SubjectKind,
+  had: (prints: IdentityPrints) => boolean,
+  atMs: number,
+): Promise<void> {
+  for await (const rows of presentRows(db, kind)) {
+    const gone = rows.filter(({ print, owners_print }) => !had({ print, ownersPrint: owners_print ?? undefined }));
+    if (gone.length === 0) continue;
+    db.transaction(() => {
+      for (const { no } of gone)
+        db.run('UPDATE identities SET gone_at = ?, changed_at = ? WHERE no = ?', atMs, atMs, no);
+    });
+  }
+}
+
+function* inParts<T>(all: Iterable<T>, size: number): Generator<T[]> {
+  let part: T[] = [];
+  for (const one of all) {
+    part.push(one);
+    if (part.length < size) continue;
+    yield part;
+    part = [];
+  }
+  if (part.length > 0) yield part;
 }
 
 function saveIdentity(db: Db, seen: IdentitySeen, atMs: number): void {
   const known = db.get('SELECT * FROM identities WHERE kind = ? AND id = ?', seen.kind, seen.id);
   const before = known && identityOfRow(known);
   const { owners = before?.owners, ...rest } = seen;
+  const { print, ownersPrint } = printsOf({ ...rest, owners });
   const row = {
     kind: rest.kind,
     id: rest.id,
@@ -108,8 +166,8 @@ function saveIdentity(db: Db, seen: IdentitySeen, atMs: number): void {
     first_at: before?.firstAt ?? atMs,
     changed_at: atMs,
     gone_at: null,
-    print: printOf(rest),
-    owners_print: owners === undefined ? null : ownersPrintOf({ ...rest, owners }),
+    print,
+    owners_print: ownersPrint ?? null,
   };
   db.upsert('identities', row, 'kind, id');
   if (owners !== undefined && owners !== before?.owners) saveOwners(db, seen, owners);

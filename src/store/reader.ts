@@ -9,7 +9,7 @@ import type { EndpointToken } from '../domain/endpoint-token.ts';
 import type { Episode } from '../domain/episode.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import type { Exemption } from '../domain/exemption.ts';
-import type { IdentityPrints, IdentityReader, NamedIdentity, SelectedIdentities } from '../domain/identity.ts';
+import type { IdentityReader, NamedIdentity, PresentPrints, SelectedIdentities } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { NotificationStatus, StoredNotification } from '../domain/notification.ts';
 import type { Acceptance, Stop } from '../domain/operator.ts';
@@ -273,7 +273,7 @@ export class SqliteReader
     return identitiesSelected(this.db, field, value);
   }
 
-  async presentPrints(kind: SubjectKind): Promise<IdentityPrints[]> {
+  async presentPrints(kind: SubjectKind): Promise<PresentPrints> {
     return presentPrints(this.db, kind);
   }
 

@@ -69,7 +69,7 @@ describe('`decisions`', () => {
   it('of a rule or an owner that nothing knows fails, and says so', async () => {
     const rule = await ask('decisions', '--rule', 'ban-compromized');
     expect(rule).toMatchObject({ code: 1, out: '' });
-    expect(rule.err).toBe('trustward: there is no rule `ban-compromized`: known are ban-compromised-device\n');
+    expect(rule.err).toBe('trustward: there is no rule `ban-compromized`: the last run had ban-compromised-device\n');
     const owner = await ask('decisions', '--owner', 'eve@x.org');
     expect(owner).toMatchObject({ code: 1, out: '' });
     expect(owner.err).toContain('nobody is known as `eve@x.org`: no trusted snapshot has shown');

@@ -67,6 +67,8 @@ describe('a name', () => {
       found: 'one',
       named: { kind: 'user', by: 'id', target: undefined, text: 'user Ada@x.org' },
     });
+    expect(resolveAmong(devices, 'ada@X.org', ['user'])).toMatchObject({ named: { kind: 'user' } });
+    expect(resolveAmong(devices, 'ada@X.org', ['service'])).toEqual({ found: 'none' });
   });
   it('that several targets share names all of them, one line each', () => {
     const resolved = resolveAmong(by('name', device('a', { name: 'Mac' }), device('b', { name: 'Mac' })), 'mac');

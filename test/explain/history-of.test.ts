@@ -62,7 +62,14 @@ it('a reversal by somebody unknown is shown without a name', async () => {
 });
 
 it('an exemption of the device is in the history of its serial number, before anything else happened', async () => {
-  const about = { subject: { kind: 'device', id: device }, owner: 'Bo', reason: 'travel', until: '1d', release: false };
+  const about = {
+    subject: { kind: 'device', id: device },
+    unseen: true,
+    owner: 'Bo',
+    reason: 'travel',
+    until: '1d',
+    release: false,
+  };
   const { exemption } = await exempt(engine(), about, ANA.by);
   await org.run('enforce');
   await endExemption(engine(), exemption.id, { by: 'bo', reason: 'back' });

@@ -32,7 +32,14 @@ function trouble(...ids: string[]): void {
 }
 
 function exemptDevice(id: string, over: Partial<ExemptionRequest> = {}) {
-  const request = { subject: { kind: 'device', id }, owner: 'Ana', reason: 'travel', until: '7d', ...over };
+  const request = {
+    subject: { kind: 'device', id },
+    unseen: true,
+    owner: 'Ana',
+    reason: 'travel',
+    until: '7d',
+    ...over,
+  };
   return addExemption(on.engine, request, 'ada');
 }
 

@@ -1,6 +1,7 @@
 // test: identities are found by each of their names in any case, and kept up by difference. In: changes of readings. Out: rows.
 import { describe, expect, it } from 'vitest';
-import { type IdentityChanges, printOf } from '../../src/domain/identity.ts';
+import type { IdentityChanges } from '../../src/domain/identity.ts';
+import { printsOf } from '../../src/domain/identity-print.ts';
 import { resolveName } from '../../src/domain/resolve-name.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { addRun, deviceSeen, fakeClock, openStore, START_MS } from '../support/filled-store.ts';
@@ -58,11 +59,11 @@ describe('identities', () => {
     const store = openStore(clock);
     await commit(store, changes({ changed: [deviceSeen('a'), deviceSeen('b')] }));
     clock.advance(1_000);
-    await commit(store, changes({ had: ({ print }) => print === printOf(deviceSeen('a')) }));
+    await commit(store, changes({ had: ({ print }) => print === printsOf(deviceSeen('a')).print }));
     const gone = async () =>
       (await store.identitiesNamed('Name of b')).map(({ identity: { goneAt, changedAt } }) => [goneAt, changedAt]);
     expect(await gone()).toEqual([[START_MS + 1_000, START_MS + 1_000]]);
-    expect(await store.presentPrints('device')).toHaveLength(1);
+    expect(await store.presentPrints('device')).toHaveLength(2);
     await commit(store, changes({ changed: [deviceSeen('b')] }));
     expect(await gone()).toEqual([[undefined, START_MS + 1_000]]);
   });

@@ -86,9 +86,9 @@ export async function addRun(store: SqliteStore, fill: RunFill = {}): Promise<Ru
     intents: fill.intents ?? [],
     plan: fill.plan,
     supersededPlans: [],
-    identities: fill.identities ?? [],
     notes: decisions.map(({ id: decision }) => ({ kind: 'decision.made', body: { decision } })),
   });
+  await store.saveIdentities(fill.identities ?? []);
   if (fill.finished !== false) {
     const status = fill.error === undefined ? 'completed' : 'aborted';
     await store.finishRun({ ...run, status, finishedAt: startedAt + 3_000, error: fill.error }, []);

@@ -10,14 +10,17 @@ export function addOperatorCommands(program: Command, io: Io, bind: Bind): void 
   const withReason = (command: Command) => acting(command).requiredOption('--reason <text>', 'why, for the audit');
 
   const exempt = program.command('exempt').description('what rules leave alone for a time');
-  withReason(exempt.command('add [kind] [id]').description('leave one subject, or every subject of a selector, alone'))
-    .option('--selector <field=value>', 'instead of kind and id, such as SerialNumber=C02… or Groups=Staff')
+  withReason(
+    exempt.command('add [kind] [name]').description('leave one subject, or every subject of a selector, alone'),
+  )
+    .option('--selector <field=value>', 'instead of a name, such as SerialNumber=C02… or Groups=Staff')
     .requiredOption('--owner <who>', 'who is responsible for it')
     .requiredOption('--until <when>', 'a duration such as 30d, or a date (UTC)')
+    .option('--unseen', 'it is meant, though no trusted snapshot has shown it')
     .option('--release', 'also undo what is in force on it')
     .action(
-      bind(async (kind: never, id: never, options: never) =>
-        (await import('../operator.ts')).exemptAddCommand(io, kind, id, options),
+      bind(async (kind: never, name: never, options: never) =>
+        (await import('../operator.ts')).exemptAddCommand(io, kind, name, options),
       ),
     );
   reading(exempt.command('list').description('exemptions in force'))

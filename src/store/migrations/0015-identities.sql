@@ -26,7 +26,7 @@ CREATE TABLE identities (
 CREATE INDEX identities_by_id ON identities (id_key);
 CREATE INDEX identities_by_serial ON identities (serial_key) WHERE serial_key IS NOT NULL;
 CREATE INDEX identities_by_name ON identities (name_key) WHERE name_key IS NOT NULL;
-CREATE INDEX identities_present ON identities (kind, print, owners_print) WHERE gone_at IS NULL;
+CREATE INDEX identities_present ON identities (kind, no, print, owners_print) WHERE gone_at IS NULL;
 
 CREATE TABLE identity_owners (
   owner_key TEXT NOT NULL,
