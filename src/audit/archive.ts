@@ -35,7 +35,7 @@ export function archiveFolderOf(databaseFile: string): string {
 export async function archiveAudit(
   parts: ArchiveParts,
   bound: ArchiveBound,
-  reason: string,
+  why: Pick<ArchivedSegment, 'by' | 'reason'>,
 ): Promise<ArchivedSegment | undefined> {
   const { store, keys, folder } = parts;
   const first = (await store.audit({ afterSeq: 0, limit: 1 }))[0];
@@ -51,7 +51,7 @@ export async function archiveAudit(
       `the archive \`${file}\` does not verify: nothing was removed from the database`,
     );
   }
-  const segment = { from: first.seq, to: last.size, head: last.head, file, digest, reason };
+  const segment = { from: first.seq, to: last.size, head: last.head, file, digest, ...why };
   await store.removeArchived(segment);
   return segment;
 }

@@ -12,10 +12,10 @@ import { verifyExport } from '../audit/verify-export.ts';
 import { composeReader } from '../compose/reader.ts';
 import { type AuditWriter, composeAuditWriter, composeVerification } from '../compose/record.ts';
 import { AppError } from '../domain/errors.ts';
+import { actorHere } from './actor.ts';
 import { archiveBoundOf } from './audit-bound.ts';
 import { auditCheckJson, auditCheckText, restoreAcceptedText, tablesAcceptedText } from './audit-text.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, write } from './io.ts';
-import { COMMAND_LINE } from './operator-command.ts';
 
 export interface AuditVerifyOptions extends CommonOptions {
   /** An export to verify instead of the database. */
@@ -85,7 +85,7 @@ export interface AuditChangeOptions extends CommonOptions {
 
 export async function acceptRestoreCommand(io: Io, options: AuditChangeOptions): Promise<number> {
   return changing(io, options, {}, async ({ checkpointer }) => {
-    const accepted = await checkpointer.acceptRestore({ by: COMMAND_LINE, reason: options.reason });
+    const accepted = await checkpointer.acceptRestore({ by: actorHere(), reason: options.reason });
     return accepted === undefined
       ? 'nothing to accept: the checkpoints outside are those of this database'
       : restoreAcceptedText(accepted);
@@ -94,7 +94,7 @@ export async function acceptRestoreCommand(io: Io, options: AuditChangeOptions):
 
 export async function acceptTablesCommand(io: Io, options: AuditChangeOptions): Promise<number> {
   return changing(io, options, {}, async (writer) => {
-    const accepted = await acceptTables(writer, { by: COMMAND_LINE, reason: options.reason });
+    const accepted = await acceptTables(writer, { by: actorHere(), reason: options.reason });
     return accepted === undefined
       ? 'nothing to accept: the tables are those that the audit records'
       : tablesAcceptedText(accepted);
@@ -105,7 +105,7 @@ export async function newKeyCommand(io: Io, options: AuditChangeOptions): Promis
   const file = databaseOf(io, options);
   return changing(io, options, { newKey: true }, async ({ store, checkpointer }) => {
     const keyId = [...readPublicKeys(publicKeyFileOf(file)).keys()].at(-1);
-    await store.appendAudit([{ kind: 'audit.key_replaced', body: { keyId, reason: options.reason } }]);
+    await store.appendAudit([{ kind: 'audit.key_replaced', body: { keyId, by: actorHere(), reason: options.reason } }]);
     await checkpointer.seal();
     return `checkpoints are signed by key ${keyId} from now on: copy ${publicKeyFileOf(file)} to where you verify`;
   });
@@ -118,7 +118,8 @@ export async function auditArchiveCommand(io: Io, options: AuditChangeOptions & 
     const check = await verifyAudit(auditSourcesOf(database, store, clock));
     if (!check.ok) throw new AppError('conflict', `nothing is archived: ${auditCheckText(check)}`);
     const keys = readPublicKeys(publicKeyFileOf(database));
-    const segment = await archiveAudit({ store, keys, folder: archiveFolderOf(database) }, bound, options.reason);
+    const why = { by: actorHere(), reason: options.reason };
+    const segment = await archiveAudit({ store, keys, folder: archiveFolderOf(database) }, bound, why);
     await checkpointer.seal();
     return segment
       ? `archived: entries ${segment.from} to ${segment.to} lie in ${segment.file}, verified, and are out of the database`

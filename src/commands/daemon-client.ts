@@ -1,8 +1,10 @@
 // commands: while a daemon runs it is the only writer; writing commands go through its HTTP endpoint.
 import { existsSync, readFileSync } from 'node:fs';
 import type { DatabaseAccess } from '../config/access.ts';
+import { USER_HEADER } from '../domain/actor.ts';
 import { AppError, type ErrorCode } from '../domain/errors.ts';
 import { readDaemonAddress } from '../store/writer-lock.ts';
+import { userHere } from './actor.ts';
 
 export interface DaemonClient {
   url: string;
@@ -34,7 +36,10 @@ async function isTrustward(url: string): Promise<boolean> {
 }
 
 async function call(url: string, token: string, method: string, path: string, body: unknown): Promise<string> {
-  const headers: Record<string, string> = { authorization: `Bearer ${token}` };
+  const headers: Record<string, string> = {
+    authorization: `Bearer ${token}`,
+    [USER_HEADER]: encodeURIComponent(userHere()),
+  };
   if (body !== undefined) headers['content-type'] = 'application/json';
   const answer = await fetch(`${url}${path}`, {
     method,

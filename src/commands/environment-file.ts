@@ -24,8 +24,8 @@ TRUSTWARD_API_KEY_FILE=${shellWord(key)}
 TRUSTWARD_DB=${shellWord(database)}
 TRUSTWARD_RULES=${shellWord(rules)}
 
-# The most that any rule may do: dry-run (nothing is changed), approve (what a person approved), enforce.
-# A rule's own mode counts too, and the rules here begin in dry-run.
+# The most that any rule may do in a daemon or run: dry-run (nothing is changed), approve (what a person approved), enforce.
+# dry-run if unset. A rule's own mode counts too, and the rules here begin in dry-run.
 #TRUSTWARD_MODE=dry-run
 
 # When the daemon runs (cron), and where its HTTP endpoint listens.

@@ -8,6 +8,7 @@ import type { Mode } from '../domain/mode.ts';
 import type { Operator, OperatorEngine } from '../operator/commands.ts';
 import { showHidden } from '../report/index.ts';
 import type { Engine } from '../run/engine.ts';
+import { actorHere } from './actor.ts';
 import { namingApi } from './api-fault.ts';
 import { findDaemon } from './daemon-client.ts';
 import { type CommonOptions, databaseOf, flagsOf, type Io, outputOf, write } from './io.ts';
@@ -17,7 +18,6 @@ export interface ReasonOptions extends CommonOptions {
 }
 
 const FORMATS = ['text', 'json'] as const;
-export const COMMAND_LINE = 'command line';
 
 /** One operator command: the request to the endpoint, and what to do without one. Both return the same JSON. */
 export interface OperatorCommand<T> {
@@ -78,5 +78,5 @@ async function wholeConfig(io: Io, options: CommonOptions): Promise<Config> {
 }
 
 export function personOf({ reason }: ReasonOptions): Operator {
-  return { by: COMMAND_LINE, reason };
+  return { by: actorHere(), reason };
 }

@@ -16,9 +16,10 @@ import type { AboutRequest } from '../operator/exemption-about.ts';
 import { releaseClaims } from '../operator/release-claims.ts';
 import { RESOLUTIONS, type Resolution, resolveIntent } from '../operator/resolve-intent.ts';
 import { views } from '../report/index.ts';
+import { actorHere } from './actor.ts';
 import { chosenName } from './chosen-name.ts';
 import type { Io } from './io.ts';
-import { COMMAND_LINE, perform, personOf, type ReasonOptions } from './operator-command.ts';
+import { perform, personOf, type ReasonOptions } from './operator-command.ts';
 
 type Views = typeof views;
 type StopShown = ReturnType<Views['stop']>;
@@ -88,7 +89,7 @@ export async function exemptAddCommand(
     path: '/api/exemptions',
     body: request,
     withEngine: async (engine) => {
-      const { exemption, covers, released } = await exempt(engine, request, COMMAND_LINE);
+      const { exemption, covers, released } = await exempt(engine, request, actorHere());
       const shown = { ...views.exemption(exemption, engine.clock.nowMs()), covers: covers ?? null };
       return { ...shown, released: released.map(views.released) };
     },

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import { answerPlan } from '../operator/answer-plan.ts';
 import { applyPlan } from '../operator/apply-plan.ts';
 import { planLine, showHidden, views } from '../report/index.ts';
+import { actorHere } from './actor.ts';
 import { namingApi } from './api-fault.ts';
 import { configOf } from './config-of.ts';
 import { type CommonOptions, type Io, outputOf, write } from './io.ts';
@@ -35,7 +36,7 @@ export async function answerCommand(
   const format = outputOf(options, FORMATS, 'text');
   const { reason } = options;
   const answered = await throughDaemonOr(io, options, `${planId}/${answer}`, { reason }, async ({ engine }) => ({
-    plan: await answerPlan(engine, planId, answer, 'command line', reason),
+    plan: await answerPlan(engine, planId, answer, actorHere(), reason),
   }));
   return writeAnswer(io, options, format, answered);
 }
@@ -44,7 +45,7 @@ export async function answerCommand(
 export async function applyCommand(io: Io, planId: string, options: CommonOptions): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
   const answered = await throughDaemonOr(io, options, `${planId}/apply`, {}, async ({ engine }) => {
-    const { plan, intents, refused } = await applyPlan(engine, planId, 'command line');
+    const { plan, intents, refused } = await applyPlan(engine, planId, actorHere());
     return { plan, applied: { intents: intents.map(views.intent), refused } };
   });
   return writeAnswer(io, options, format, answered);

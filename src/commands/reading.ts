@@ -3,10 +3,24 @@ import { composeReader } from '../compose/reader.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import { namedDecisions } from '../domain/decision-filter.ts';
 import { AppError } from '../domain/errors.ts';
-import { auditJson, auditText, buildReport, decisionsJson, decisionsText, showHidden } from '../report/index.ts';
+import { givenTime } from '../domain/given-time.ts';
+import type { HistoryLine } from '../domain/history.ts';
+import { demandKnownOwner } from '../domain/known-owner.ts';
+import type { DecisionQuery } from '../domain/store.ts';
+import {
+  auditJson,
+  auditText,
+  buildReport,
+  decisionsJson,
+  decisionsText,
+  historyText,
+  showHidden,
+} from '../report/index.ts';
 import type { SqliteReader } from '../store/reader.ts';
+import { systemClock } from '../system/clock.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 import { REPORT_FORMATS, renderReport } from './render.ts';
+import { lastRunOf } from './runs.ts';
 
 async function reading<T>(io: Io, options: CommonOptions, work: (reader: SqliteReader) => Promise<T>): Promise<T> {
   const reader = composeReader(databaseOf(io, options));
@@ -17,16 +31,21 @@ async function reading<T>(io: Io, options: CommonOptions, work: (reader: SqliteR
   }
 }
 
-export async function reportCommand(io: Io, runId: string | undefined, options: CommonOptions): Promise<number> {
+export async function reportCommand(
+  io: Io,
+  runId: string | undefined,
+  options: CommonOptions & { completed?: boolean },
+): Promise<number> {
   const format = outputOf(options, REPORT_FORMATS, 'text');
+  if (runId !== undefined && options.completed) throw new AppError('usage', 'give either a run or --completed');
   return reading(io, options, async (reader) => {
-    const run = runId === undefined || runId === 'latest' ? await reader.latestRun() : await reader.run(runId);
-    if (!run)
-      throw new AppError(
-        'not_found',
-        runId ? `there is no run \`${runId}\`` : 'there is no run yet: `trustward run` makes one',
-      );
+    const isLast = runId === undefined || runId === 'latest';
+    const { run, note } = isLast
+      ? await lastRunOf(reader, databaseOf(io, options), options)
+      : { run: await reader.run(runId), note: undefined };
+    if (!run) throw new AppError('not_found', `there is no run \`${runId}\``);
     write(io, options, renderReport(await buildReport(reader, run), format, widthOf(options)));
+    if (note !== undefined) io.err(`${note}\n`);
     return 0;
   });
 }
@@ -35,37 +54,77 @@ export interface DecisionsOptions extends CommonOptions {
   rule?: string;
   subject?: string;
   target?: string;
+  decision?: string;
+  action?: string;
+  owner?: string;
+  since?: string;
   limit: string;
 }
 
 export async function decisionsCommand(io: Io, options: DecisionsOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   return reading(io, options, async (reader) => {
-    const { rule, subject, target } = options;
+    const { rule, subject, target, decision, action, owner } = options;
     const limit = countOf(options.limit, '--limit', 10_000);
+    const nowMs = systemClock.nowMs();
+    const since = sinceOf(options, nowMs);
     const { query, about } = await namedDecisions(reader, { rule, subject, target });
-    const found = await reader.decisions({ ...query, limit });
-    write(io, options, format === 'json' ? decisionsJson(found) : textOf(found, about, widthOf(options)));
+    const found = await reader.decisions({ ...query, decision, action, owner, since, limit });
+    if (found.length === 0 && owner !== undefined) await demandKnownOwner(reader, owner);
+    const history = (await historyIn(reader, query, { limit, nowMs }))?.filter(({ at }) => at >= (since ?? 0));
+    const text = () => textOf(found, about, history ?? [], widthOf(options));
+    write(io, options, format === 'json' ? decisionsJson(found, history) : text());
     return 0;
   });
 }
 
-/** What was named comes first, so that nobody reads about another one. */
-function textOf(found: readonly StoredDecision[], about: readonly string[], width: { width: number }): string {
+/** Of the one target or subjects that are asked about. Loaded only where it is asked for. */
+async function historyIn(
+  reader: SqliteReader,
+  { target, subjectIds }: Pick<DecisionQuery, 'target' | 'subjectIds'>,
+  bounds: { limit: number; nowMs: number },
+): Promise<HistoryLine[] | undefined> {
+  const about = target !== undefined ? { target } : subjectIds && { subjectIds };
+  return about && (await import('../explain/history-of.ts')).historyOf(reader, about, bounds);
+}
+
+/**
+ * What was named comes first, so that nobody reads about another one. The decisions stand in their own table: the history adds what was
+ * called, and what people did.
+ */
+function textOf(
+  found: readonly StoredDecision[],
+  about: readonly string[],
+  history: readonly HistoryLine[],
+  width: { width: number },
+): string {
   const named = about.map(showHidden).join(', and ');
-  if (found.length === 0) return named === '' ? decisionsText([], width) : `no decisions about ${named}`;
-  return [...(named === '' ? [] : [`decisions about ${named}`]), decisionsText([...found], width)].join('\n');
+  const rest = historyText(
+    history.filter(({ kind }) => kind !== 'decision'),
+    width,
+  );
+  const decisions =
+    found.length === 0 && named !== ''
+      ? `no decisions about ${named}\n`
+      : [...(named === '' ? [] : [`decisions about ${named}`]), decisionsText(found, width)].join('\n');
+  return rest === '' ? decisions : `${decisions}\n${rest}`;
 }
 
 export async function auditListCommand(
   io: Io,
-  options: CommonOptions & { limit: string; kind?: string },
+  options: CommonOptions & { limit: string; kind?: string; target?: string; actor?: string; since?: string },
 ): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const limit = countOf(options.limit, '--limit', 10_000);
   return reading(io, options, async (reader) => {
-    const entries = await reader.audit({ kind: options.kind, limit });
+    const { kind, target, actor } = options;
+    const since = sinceOf(options, systemClock.nowMs());
+    const entries = await reader.audit({ kind, target, actor, since, limit });
     write(io, options, format === 'json' ? auditJson(entries) : auditText(entries, widthOf(options)));
     return 0;
   });
+}
+
+function sinceOf({ since }: { since?: string }, nowMs: number): number | undefined {
+  return since === undefined ? undefined : givenTime(since, '--since', nowMs, 'before');
 }

@@ -8,6 +8,7 @@ import { AppError } from '../domain/errors.ts';
 import type { RecordReader, ReportReader } from '../domain/record-reader.ts';
 import { buildReport, type Report } from '../report/index.ts';
 import { whatIf } from '../run/what-if.ts';
+import { actorHere } from './actor.ts';
 import { namingApi } from './api-fault.ts';
 import { configOf } from './config-of.ts';
 import { type DaemonClient, findDaemon } from './daemon-client.ts';
@@ -70,7 +71,13 @@ async function runHere(io: Io, config: Config, options: RunOptions): Promise<Rep
   const composition = await composeEngine(config, allowed, options.rule, io.ending);
   const { engine, ending, close } = composition;
   try {
-    const request = { mode: config.mode, trigger: 'command', rules: options.rule, waitForDoubts: true } as const;
+    const request = {
+      mode: config.mode,
+      trigger: 'command',
+      by: actorHere(),
+      rules: options.rule,
+      waitForDoubts: true,
+    } as const;
     const run = await ending.until(
       'the run',
       namingApi(config, () => runCycle(engine, request)),

@@ -5,8 +5,9 @@ import { type Cell, views, whole } from '../report/index.ts';
 import { systemClock } from '../system/clock.ts';
 import { systemIds } from '../system/ids.ts';
 import { newToken } from '../system/secrets.ts';
+import { actorHere } from './actor.ts';
 import type { CommonOptions, Io } from './io.ts';
-import { COMMAND_LINE, perform } from './operator-command.ts';
+import { perform } from './operator-command.ts';
 import { list, minuteOf } from './operator-lists.ts';
 
 type TokenShown = ReturnType<typeof views.token>;
@@ -23,7 +24,7 @@ export async function tokensAddCommand(io: Io, name: string, options: TokenAddOp
     path: '/api/tokens',
     body: request,
     withStore: async ({ tokens, clock }) => {
-      const made = await addToken({ tokens, clock, ids: systemIds(clock), secret: newToken }, request, COMMAND_LINE);
+      const made = await addToken({ tokens, clock, ids: systemIds(clock), secret: newToken }, request, actorHere());
       return { ...views.token(made.token, clock.nowMs()), token: made.text };
     },
     text: ({ token }) => [token],
@@ -37,7 +38,7 @@ export async function tokensRevokeCommand(io: Io, name: string, options: CommonO
     path: `/api/tokens/${encodeURIComponent(name)}/revoke`,
     body: {},
     withStore: async ({ tokens, clock }) =>
-      views.token(await revokeToken({ tokens, clock }, name, COMMAND_LINE), clock.nowMs()),
+      views.token(await revokeToken({ tokens, clock }, name, actorHere()), clock.nowMs()),
     text: (revoked) => [`token \`${revoked.name}\` is revoked: it is refused from the next request on`],
   });
 }

@@ -2,10 +2,25 @@
 // Another unit of work appends its own entries.
 import type { AuditEntry, AuditNote } from './audit-entry.ts';
 
+export interface AuditQuery {
+  /** Oldest first. */
+  afterSeq?: number;
+  beforeSeq?: number;
+  kind?: string;
+  /** Entries that name this target. */
+  target?: string;
+  /** `ana`: all that `ana` did, whatever the way; `ana (token admin)`: only that way. */
+  actor?: string;
+  /** Written at this time or later, epoch ms. */
+  since?: number;
+  limit: number;
+}
+
 export interface AuditReader {
   /** The API address that the database is bound to. */
   address(): Promise<string | undefined>;
-  audit(query: { afterSeq?: number; beforeSeq?: number; kind?: string; limit: number }): Promise<AuditEntry[]>;
+  /** Newest first, unless `afterSeq` is given. */
+  audit(query: AuditQuery): Promise<AuditEntry[]>;
   auditHead(): Promise<{ seq: number; hash: string }>;
   /** All entries in order, in batches, for verification. */
   auditFrom(seq: number): AsyncIterable<AuditEntry[]>;

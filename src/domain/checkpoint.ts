@@ -59,6 +59,7 @@ export interface ArchivedSegment {
   file: string;
   /** Hex SHA-256 of the file. */
   digest: string;
+  by: string;
   reason: string;
 }
 

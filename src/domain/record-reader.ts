@@ -8,11 +8,13 @@ import type { Intent, IntentStatus } from './intent.ts';
 import type { NotificationStatus, StoredNotification } from './notification.ts';
 import type { Stop } from './operator.ts';
 import type { Plan, PlanStatus } from './plan.ts';
+import type { Run, RunCounts, RunQuery } from './run.ts';
 import type { DecisionQuery, RunRecord } from './store.ts';
 
 export interface StateFilter {
   status?: IntentStatus;
   outcome?: Outcome;
+  target?: string;
 }
 
 export interface ClaimFilter {
@@ -34,11 +36,14 @@ export interface RecordReader {
   run(idOrNumber: string): Promise<RunRecord | undefined>;
   latestRun(): Promise<RunRecord | undefined>;
   runs(limit: number, before?: number): Promise<RunRecord[]>;
+  /** Without what they found, newest first. */
+  runLines(query: RunQuery): Promise<Run[]>;
+  countsOfRun(run: Pick<Run, 'seq' | 'id'>): Promise<RunCounts>;
   /** Decisions in force in a run: those that it wrote, and unchanged ones of earlier runs. */
   decisionsOfRun(run: RunRecord): Promise<StoredDecision[]>;
   decisions(query: DecisionQuery): Promise<StoredDecision[]>;
   /** `liveFor`: the live intents of one of these episodes; not dry or withdrawn ones. */
-  intents(filter: StateFilter & { target?: string; ids?: string[]; liveFor?: string[] }): Promise<Intent[]>;
+  intents(filter: StateFilter & { ids?: string[]; liveFor?: string[] }): Promise<Intent[]>;
   /** Failed intents that are still to be done: their match or claim is in force, the target is not so, and nobody gave them up. */
   openFailures(): Promise<Intent[]>;
   newestIntents(filter: StateFilter, limit: number): Promise<Newest<Intent>>;

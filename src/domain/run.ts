@@ -14,7 +14,7 @@ export interface RunRequest {
   rules: string[] | undefined;
   /** A one-shot run waits once for the quiet period when something is in doubt; a daemon has a next run anyway. */
   waitForDoubts: boolean;
-  /** The name of the token that triggered it; undefined when none did. */
+  /** Who asked for it, such as the name of a token; undefined for the schedule. */
   by?: string;
 }
 
@@ -28,6 +28,8 @@ export interface Run {
   trigger: RunTrigger;
   /** Ids of the rules of this run. */
   rules: string[];
+  /** Only over the rules that somebody chose. */
+  scoped?: true;
   ruleSetHash: string;
   /** The folder that they were loaded from, by its real path; undefined in runs of earlier versions. */
   rulesDir?: string | undefined;
@@ -42,6 +44,29 @@ export interface Run {
   silentSince?: number | undefined;
   /** A run over other rules than the active set: it sends nothing, and nothing of it is stored. */
   whatIf?: true;
+}
+
+/** Runs of a list, newest first. */
+export interface RunQuery {
+  /** Before the run of this number. */
+  before?: number;
+  /** Not over before this time, epoch ms. */
+  since?: number;
+  status?: RunStatus;
+  /** Over all active rules. */
+  whole?: boolean;
+  limit: number;
+}
+
+/** What one run did: its own decisions, and its intents as they are now; not what a person released meanwhile. */
+export interface RunCounts {
+  act: number;
+  hold: number;
+  skip: number;
+  done: number;
+  failed: number;
+  /** Without an outcome yet, in doubt or parked. */
+  open: number;
 }
 
 /** What a run found, written with its decisions in one transaction. */

@@ -108,6 +108,11 @@ export interface DecisionQuery {
   subjectIds?: readonly string[];
   target?: string;
   decision?: string;
+  action?: string;
+  /** About this user, or a device that a trusted reading showed to be theirs: an e-mail address, in any case. */
+  owner?: string;
+  /** Written at this time or later, epoch ms. */
+  since?: number;
   limit: number;
   /** Decisions written before this one (its id), newest first. */
   before?: string;

@@ -1,8 +1,9 @@
 // http: the endpoint, put together: headers, hosts, tokens, body limit, routes; and every error as problem details. In:
 // the ports. Out: a Hono app. The order of the checks matters and is the order in this file.
 import { Hono } from 'hono';
+import { USER_HEADER } from '../domain/actor.ts';
 import { lineOf } from '../domain/errors.ts';
-import { callerOf, demandScope } from './auth.ts';
+import { callerOf, demandScope, namingUser } from './auth.ts';
 import { demandShortBody } from './body.ts';
 import type { HttpDeps } from './deps.ts';
 import { SECURITY_HEADERS } from './headers.ts';
@@ -16,6 +17,7 @@ import { operatorRoutes } from './routes/operator.ts';
 import { planRoutes } from './routes/plans.ts';
 import { recordRoutes } from './routes/records.ts';
 import { runRoutes } from './routes/runs.ts';
+import { summaryRoutes } from './routes/summary.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 
 /** The endpoint. Everything under `/api` needs a bearer token; its errors never carry a secret or a stack trace. */
@@ -26,6 +28,7 @@ export function createHttpApp(deps: HttpDeps): Hono<Env> {
     ...runRoutes(deps),
     ...planRoutes(deps),
     ...recordRoutes(deps),
+    ...summaryRoutes(deps),
     ...auditRoutes(deps),
     ...explainRoutes(deps),
     ...operatorRoutes(deps),
@@ -42,7 +45,8 @@ export function createHttpApp(deps: HttpDeps): Hono<Env> {
     await next();
   });
   app.use('/api/*', async (context, next) => {
-    context.set('caller', callerOf(context.req.header('authorization'), deps));
+    const { req } = context;
+    context.set('caller', namingUser(callerOf(req.header('authorization'), deps), req.header(USER_HEADER)));
     await next();
   });
   // After the token: a stranger learns nothing but that it is needed.

@@ -1,4 +1,5 @@
 // http: the caller of a request, and its rights. In: a request. Out: its caller, or 401, or 403 with the needed scope.
+import { isUserName, USER_HEADER, withToken } from '../domain/actor.ts';
 import type { HttpDeps } from './deps.ts';
 import { Problem } from './problem.ts';
 import { type Caller, includesScope, type Scope } from './tokens.ts';
@@ -18,6 +19,28 @@ export function callerOf(authorization: string | undefined, deps: Pick<HttpDeps,
 
 function unauthorized(detail: string, challenge: string): Problem {
   return new Problem(401, 'unauthorized', 'A token is needed', detail, { headers: { 'WWW-Authenticate': challenge } });
+}
+
+/**
+ * The caller with the name of the user whom a command line names. INVARIANT: only for scope `admin`, whose holder may make tokens of any
+ * name anyway; with any other scope the header is ignored. Errors: Problem 400 for what is no name.
+ */
+export function namingUser(caller: Caller, header: string | undefined): Caller {
+  if (header === undefined || caller.scope !== 'admin') return caller;
+  const user = decoded(header);
+  if (!isUserName(user)) {
+    const detail = `the header \`${USER_HEADER}\` is no name of a user: send up to 64 printable characters without parentheses, percent-encoded`;
+    throw new Problem(400, 'bad-request', 'The request is wrong', detail);
+  }
+  return { ...caller, name: withToken(user, caller.name) };
+}
+
+function decoded(header: string): string {
+  try {
+    return decodeURIComponent(header);
+  } catch {
+    return '';
+  }
 }
 
 /** Errors: Problem 403. */

@@ -56,6 +56,8 @@ export interface Views {
   /** In chunks, between which others are given way. */
   report(reader: ReportReader, run: RunRecord, format: ReportFormat): AsyncIterable<string>;
   run(run: RunRecord): object;
+  /** What happened between two times, epoch ms. */
+  summary(reader: RecordReader & AuditReader, sinceMs: number, untilMs: number): Promise<object>;
   decision(decision: StoredDecision): object;
   /** `live`: the live intents of the episodes of a plan that was applied or interrupted. */
   plan(plan: Plan, live?: readonly Intent[]): object;
@@ -70,7 +72,7 @@ export interface Views {
   token(token: EndpointToken, nowMs: number): object;
 }
 
-/** The operator (the token's name), and the reason. */
+/** The operator (the caller's name), and the reason. */
 export interface Operator {
   by: string;
   reason: string;

@@ -1,5 +1,6 @@
 // http: bodies and queries, checked by zod at the edge. In: a request and a schema. Out: its value, or 400 that lists every fault.
 import { z } from 'zod';
+import { givenTime } from '../domain/given-time.ts';
 import { pathText, wordsOf } from '../domain/schema-words.ts';
 import { readBodyText } from './body.ts';
 import { type FieldError, Problem } from './problem.ts';
@@ -74,6 +75,14 @@ export const positionField = z
   .string()
   .regex(/^\d{1,15}$/, 'must be a whole number')
   .transform(Number);
+
+/** A duration back from now such as `12h`, or a date. */
+export const sinceField = z.string().min(1).max(100).optional();
+
+/** Errors: AppError `usage`. */
+export function sinceOf(since: string | undefined, nowMs: number): { since?: number } {
+  return since === undefined ? {} : { since: givenTime(since, 'since', nowMs, 'before') };
+}
 
 /** A name or id to search for. */
 export const nameField = z.string().min(1).max(1_000);

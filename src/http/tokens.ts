@@ -5,7 +5,7 @@ import { hashOfToken, SCOPES, type Scope } from '../domain/endpoint-token.ts';
 
 export { SCOPES, type Scope };
 
-/** The caller: the name is recorded with what they approve, reject or apply. */
+/** The caller: the name is recorded with what they do. It is the token's, or that of a user with it: `ana (token admin)`. */
 export interface Caller {
   name: string;
   scope: Scope;

@@ -1,8 +1,8 @@
 // operator: commands that change what may be done: exemptions, the stop switch, an accepted reading.
 // In: who, what and why. Out: what is in force now. Each is one transaction with its audit entry; nothing is called from here.
-import { parseDuration } from '../domain/duration.ts';
 import { AppError } from '../domain/errors.ts';
 import { aboutText, type Exemption, isInForce } from '../domain/exemption.ts';
+import { givenTime } from '../domain/given-time.ts';
 import { type Acceptance, isAcceptable, type Stop } from '../domain/operator.ts';
 import type { OperatorStore } from '../domain/operator-store.ts';
 import type { RunRecord } from '../domain/store.ts';
@@ -14,7 +14,7 @@ import { filled } from './filled.ts';
 
 export type OperatorEngine = Pick<Engine, 'clock' | 'checkpointer'> & { store: OperatorStore };
 
-/** Who gives the command (a token's name, or `command line`), and why. */
+/** Who gives the command (a token's name, or a form of `domain/actor.ts`), and why. */
 export interface Operator {
   by: string;
   reason: string;
@@ -143,18 +143,9 @@ export function checked({ by, reason }: Operator): Operator {
   return { by, reason: filled(reason, 'reason', 'say why, for the audit') };
 }
 
-const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
-
-/** Epoch ms of `30d` from now, of `2026-12-01` (its first moment in UTC) or of `2026-12-01T18:00Z`. */
+/** Epoch ms, as `givenTime`. Errors: AppError `usage`, also for a time that is over. */
 export function futureTimeOf(given: string, name: string, nowMs: number): number {
-  const text = given.trim();
-  const durationMs = parseDuration(text);
-  const time = durationMs === undefined ? (DATE.test(text) ? Date.parse(text) : Number.NaN) : nowMs + durationMs;
-  if (!Number.isSafeInteger(Math.round(time)) || time > TIME_MAX)
-    throw new AppError('usage', `${name} \`${given}\`: expected a duration such as 30d, or a date such as 2027-01-31`);
+  const time = givenTime(given, name, nowMs, 'after');
   if (time <= nowMs) throw new AppError('usage', `${name} \`${given}\` is over already: give a time in the future`);
-  return Math.round(time);
+  return time;
 }
-
-/** The year 9999: later times have no four-digit year. */
-const TIME_MAX = 253_402_300_799_999;

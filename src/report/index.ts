@@ -5,6 +5,7 @@ import type { RunRecord } from '../domain/store.ts';
 import { auditView } from './audit-view.ts';
 import { buildReport } from './build-report.ts';
 import { decisionView } from './decision-view.ts';
+import { historyView } from './history.ts';
 import { reportJsonPieces } from './json.ts';
 import { reportMarkdownPieces } from './markdown.ts';
 import { notificationView } from './notification-view.ts';
@@ -12,10 +13,12 @@ import { acceptanceView, exemptionView, releasedView, stopView } from './operato
 import { claimView, intentView, planView } from './plan-view.ts';
 import type { Report } from './report.ts';
 import { runSummaryView } from './run-view.ts';
+import { buildSummary } from './summary/build.ts';
 import { reportTextPieces, type TextOptions } from './text.ts';
 import { tokenView } from './token-view.ts';
 
 export { buildReport } from './build-report.ts';
+export { historyText } from './history.ts';
 export { showHidden } from './hostile-text.ts';
 export { auditJson, decisionsJson, reportJson } from './json.ts';
 export { auditText, decisionsText } from './lists-text.ts';
@@ -24,6 +27,9 @@ export { md } from './markdown-text.ts';
 export { type CellLine, whole } from './marked.ts';
 export { planLine } from './plan-words.ts';
 export type { Report, ReportDecision, ReportSummary } from './report.ts';
+export { type CountedRun, runLineView, runsText } from './runs-list.ts';
+export { buildSummary } from './summary/build.ts';
+export { summaryMarkdown, summaryText } from './summary/words.ts';
 export { type Cell, paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
 export { reportText, type TextOptions } from './text.ts';
 export { whoLines } from './who.ts';
@@ -57,6 +63,8 @@ export function reportPieces(report: Report, format: ReportFormat, options: Text
 export const views = {
   report: writeReport,
   run: runSummaryView,
+  summary: buildSummary,
+  history: historyView,
   decision: decisionView,
   plan: planView,
   intent: intentView,

@@ -1,9 +1,11 @@
 // report: the JSON writer. One document, ended by a line feed; an integer that JSON cannot hold is a string of digits.
 import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { StoredDecision } from '../domain/decision.ts';
+import type { HistoryLine } from '../domain/history.ts';
 import { jsonPieces } from '../domain/json-pieces.ts';
 import { auditView } from './audit-view.ts';
 import { decisionView } from './decision-view.ts';
+import { historyView } from './history.ts';
 import type { Report } from './report.ts';
 
 export function reportJson(report: Report): string {
@@ -16,9 +18,9 @@ export function* reportJsonPieces(report: Report): Generator<string> {
   yield '\n';
 }
 
-/** `{"decisions": […]}`, in the order given. */
-export function decisionsJson(decisions: readonly StoredDecision[]): string {
-  return jsonText({ decisions: decisions.map(decisionView) });
+/** `{"decisions": […]}`, in the order given; with `history` for one target or subject. */
+export function decisionsJson(decisions: readonly StoredDecision[], history?: readonly HistoryLine[]): string {
+  return jsonText({ decisions: decisions.map(decisionView), ...(history && { history: history.map(historyView) }) });
 }
 
 /** `{"entries": […]}`, in the order given. */

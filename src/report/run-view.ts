@@ -1,4 +1,5 @@
 // report: a stored run → its part of a report: the run, its snapshot and its rules.
+import type { Run } from '../domain/run.ts';
 import type { SourceReading } from '../domain/snapshot.ts';
 import type { RunRecord } from '../domain/store.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
@@ -6,7 +7,7 @@ import { isoTime } from '../domain/time-text.ts';
 import { isoOrNull } from './iso-or-null.ts';
 import type { ReportRule, ReportRun, ReportSnapshot, ReportSource } from './report.ts';
 
-export function runView(run: RunRecord): ReportRun {
+export function runView(run: Run): ReportRun {
   return {
     id: run.id,
     seq: run.seq,

@@ -2,6 +2,7 @@
 // In: a report. Out: plain text that may hold hostile names: each writer escapes it for its own medium.
 import type { ReasonCode } from '../domain/decision.ts';
 import { formatDuration } from '../domain/duration.ts';
+import { leastMode } from '../domain/mode.ts';
 import { SOURCES } from '../domain/subjects.ts';
 import { type ActKind, actKindOf } from './act-kind.ts';
 import { summaryOf } from './decision-view.ts';
@@ -57,7 +58,7 @@ const MODE_WORDS = {
 };
 
 export function headline({ run }: Report): string {
-  const kind = run.whatIf ? 'WHAT-IF' : MODE_WORDS[run.mode];
+  const kind = run.whatIf ? 'WHAT-IF' : MODE_WORDS[leastMode(run.mode, run.daemonMode)];
   return `Trustward: ${kind}, ${timeWords(run.startedAt)}${run.demo ? ' (DEMO)' : ''}`;
 }
 
@@ -138,8 +139,8 @@ function waitingWords({ summary, rules, decisions }: Report): string[] {
 }
 
 function capWords({ run }: Report): string[] {
-  if (run.mode === 'dry-run' || run.mode === run.daemonMode || run.daemonMode === 'enforce') return [];
-  return [`The daemon allows mode ${run.daemonMode} at most.`];
+  if (leastMode(run.mode, run.daemonMode) === run.mode) return [];
+  return [`It was asked for in mode ${run.mode}; the daemon allows mode ${run.daemonMode} at most.`];
 }
 
 function trustWords({ snapshot }: Report): string[] {

@@ -15,6 +15,7 @@ export async function beginRun(engine: Engine, request: RunRequest, rules: RunRu
     daemonMode: engine.daemonMode,
     trigger: request.trigger,
     rules: rules.rules.map((rule) => rule.id),
+    ...(request.rules && { scoped: true }),
     ruleSetHash: rules.hash,
     rulesDir: engine.rulesDir,
     startedAt: engine.clock.nowMs(),

@@ -1,11 +1,12 @@
 // schedule: one piece of work at a time: a run, or what must not overlap one. In: work, its lane and who asks. Out: its
 // begin and its end, or a refusal. Work of a lane is served in order; between lanes, `lanes.ts` decides.
+import { tokenOf } from '../domain/actor.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Clock } from '../domain/ports.ts';
 import { LANE_NAMES, LANES, type Lane, newCounters, type QueueCounters } from './lanes.ts';
 
 export interface Asker {
-  /** The name of a token; undefined for the daemon itself. */
+  /** Who asks with a token; undefined for the daemon itself. */
   by?: string | undefined;
   /** Work that waits under the same text is done once, for all who asked for it. */
   same?: string | undefined;
@@ -51,7 +52,9 @@ export class RunQueue {
   }
 
   /** Errors: AppError `busy`, `stopped`. */
-  ask<T>(lane: Lane, work: Work<T>, { by, same }: Asker = {}): Turn<T> {
+  ask<T>(lane: Lane, work: Work<T>, { by: actor, same }: Asker = {}): Turn<T> {
+    // Places are counted for each token, whoever holds it.
+    const by = actor && tokenOf(actor);
     if (this.stopped) throw ending();
     const { waiting } = this.laneOf(lane);
     const equal = same === undefined ? undefined : waiting.find((one) => one.same === same);

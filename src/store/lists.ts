@@ -2,18 +2,21 @@
 // INVARIANT: every statement here has a LIMIT, and an index serves its order (test/store/paged-lists.test.ts). Each order is total.
 import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
+import { nameKey } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { PlanStatus } from '../domain/plan.ts';
 import type { ClaimFilter, Newest, StateFilter } from '../domain/record-reader.ts';
+import type { Run, RunCounts, RunQuery } from '../domain/run.ts';
 import type { DecisionQuery } from '../domain/store.ts';
 import type { Db, Row } from './database.ts';
-import { claimOfRow, decisionOfRow, intentOfRow } from './rows.ts';
+import { claimOfRow, decisionOfRow, intentOfRow, runLineOfRow } from './rows.ts';
 import { Where } from './where.ts';
 
 export function newestIntents(db: Db, filter: StateFilter, limit: number): Newest<Intent> {
   const where = new Where();
   where.add('status = ?', filter.status);
   where.add('outcome = ?', filter.outcome);
+  where.add('target = ?', filter.target);
   const { rows, total } = newest(db, 'intents', where, 'created_at', limit);
   return { rows: rows.map(intentOfRow), total };
 }
@@ -35,6 +38,44 @@ function newest(db: Db, table: string, { text, values }: Where, at: string, limi
   }));
 }
 
+/** Without what they found, which is long. */
+const RUN_COLUMNS = `seq, id, mode, daemon_mode, run_trigger, rules, rule_set_hash, rules_dir, started_at, finished_at,
+  status, error, demo, scoped`;
+
+export function newestRuns(db: Db, query: RunQuery): Run[] {
+  const where = new Where();
+  where.add('seq < ?', query.before);
+  if (query.since !== undefined) where.add('seq >= ?', firstRunSince(db, query.since));
+  where.add('status = ?', query.status);
+  where.add('scoped = ?', query.whole ? 0 : undefined);
+  const sql = `SELECT ${RUN_COLUMNS} FROM runs ${where.text} ORDER BY seq DESC LIMIT ?`;
+  return db.all(sql, ...where.values, query.limit).map(runLineOfRow);
+}
+
+const RUN_COUNTS = `SELECT decision AS what, count(*) AS n FROM decisions WHERE run_seq = ? GROUP BY 1
+  UNION ALL SELECT CASE WHEN outcome IN ('succeeded', 'confirmed') THEN 'done' WHEN outcome = 'failed' THEN 'failed' ELSE 'open' END, count(*)
+    FROM intents WHERE run_id = ? AND released = 0 AND status <> 'withdrawn' AND outcome IS NOT 'dry_run' GROUP BY 1`;
+
+export function countsOfRun(db: Db, { seq, id }: Pick<Run, 'seq' | 'id'>): RunCounts {
+  const counts = { act: 0, hold: 0, skip: 0, done: 0, failed: 0, open: 0 };
+  for (const { what, n } of db.all<{ what: keyof RunCounts; n: number }>(RUN_COUNTS, seq, id)) counts[what] = n;
+  return counts;
+}
+
+const SUBJECTS_OF_OWNER = `SELECT id FROM identities WHERE no IN (SELECT no FROM identity_owners WHERE owner_key = ?)
+  UNION SELECT id FROM identities WHERE kind = 'user' AND id_key = ?`;
+
+/** Decisions are in the order of their runs. */
+const FIRST_OF_RUN = 'SELECT rowid FROM decisions WHERE run_seq >= ? ORDER BY run_seq, rowid LIMIT 1';
+
+/** The number of the first run that was not over before this time; a number after all runs without one. */
+export function firstRunSince(db: Db, atMs: number): number {
+  const ended = 'SELECT seq FROM runs WHERE finished_at >= ? ORDER BY finished_at, seq LIMIT 1';
+  const underWay = 'SELECT seq FROM runs WHERE finished_at IS NULL ORDER BY seq LIMIT 1';
+  const found = [db.get<{ seq: number }>(ended, atMs), db.get<{ seq: number }>(underWay)];
+  return Math.min(...found.map((row) => row?.seq ?? Number.MAX_SAFE_INTEGER));
+}
+
 export function newestDecisions(db: Db, query: DecisionQuery): StoredDecision[] {
   const where = new Where();
   where.add('run_seq = ?', query.runSeq);
@@ -46,6 +87,13 @@ export function newestDecisions(db: Db, query: DecisionQuery): StoredDecision[] 
   else where.add('subject IN (SELECT value FROM json_each(?))', subjects && JSON.stringify(subjects));
   where.add('target = ?', query.target);
   where.add('decision = ?', query.decision);
+  where.add('action = ?', query.action);
+  if (query.owner !== undefined)
+    where.add(`subject IN (${SUBJECTS_OF_OWNER})`, nameKey(query.owner), nameKey(query.owner));
+  if (query.since !== undefined) {
+    where.add(`rowid >= (${FIRST_OF_RUN})`, firstRunSince(db, query.since));
+    where.add('written_at >= ?', query.since);
+  }
   where.add('rowid < (SELECT rowid FROM decisions WHERE id = ?)', query.before);
   const sql = `SELECT * FROM decisions ${where.text} ORDER BY rowid DESC LIMIT ?`;
   return db.all(sql, ...where.values, query.limit).map(decisionOfRow);

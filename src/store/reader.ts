@@ -1,7 +1,7 @@
 // store: the reading half of the port, over any connection. Reports, the HTTP endpoint and the reading commands use it.
 import type { ActingTableReader, JudgeEnd, TableDifference } from '../domain/acting-tables.ts';
 import type { AuditEntry } from '../domain/audit-entry.ts';
-import type { AuditReader } from '../domain/audit-store.ts';
+import type { AuditQuery, AuditReader } from '../domain/audit-store.ts';
 import type { CheckpointReader } from '../domain/checkpoint.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
@@ -18,13 +18,15 @@ import type { Clock } from '../domain/ports.ts';
 import type { PullReader } from '../domain/pull-store.ts';
 import type { KeptLatency } from '../domain/quiet-period.ts';
 import type { ClaimFilter, Newest, RecordReader, StateFilter } from '../domain/record-reader.ts';
+import type { Run, RunCounts, RunQuery } from '../domain/run.ts';
 import type { OpenStateReader } from '../domain/run-store.ts';
 import type { Baseline, Coverage } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { DecisionQuery, OpenState, RunRecord } from '../domain/store.ts';
 import type { Source, SubjectKind } from '../domain/subjects.ts';
 import { tableDifferences } from './acting-tables.ts';
-import { auditedDigest, entriesFrom, entryOfRow, headOf } from './audit-rows.ts';
+import { auditEntries } from './audit-list.ts';
+import { auditedDigest, entriesFrom, headOf } from './audit-rows.ts';
 import { rowByPrefix } from './by-prefix.ts';
 import { decisionsOn } from './by-target.ts';
 import { allCheckpointLines, checkpointAt, readDatabaseId } from './checkpoint-table.ts';
@@ -33,7 +35,7 @@ import type { Db, Row } from './database.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
 import { identitiesNamed, identitiesSelected, presentPrints } from './identities.ts';
 import { readKeptLatency } from './kept-latency.ts';
-import { newestClaims, newestDecisions, newestIntents, newestPlans } from './lists.ts';
+import { countsOfRun, newestClaims, newestDecisions, newestIntents, newestPlans, newestRuns } from './lists.ts';
 import { readOpenFailures, readOpenState } from './open-state.ts';
 import { readAcceptances, readExemption, readExemptions, readStop } from './operator.ts';
 import { readNotifications } from './outbox.ts';
@@ -89,6 +91,14 @@ export class SqliteReader
       limit,
     );
     return rows.map(runOfRow);
+  }
+
+  async runLines(query: RunQuery): Promise<Run[]> {
+    return newestRuns(this.db, query);
+  }
+
+  async countsOfRun(run: Pick<Run, 'seq' | 'id'>): Promise<RunCounts> {
+    return countsOfRun(this.db, run);
   }
 
   async decisionsOfRun(run: RunRecord): Promise<StoredDecision[]> {
@@ -188,14 +198,8 @@ export class SqliteReader
     return { ...plan, status: statusAt(plan, this.clock.nowMs()) };
   }
 
-  async audit(query: { afterSeq?: number; beforeSeq?: number; kind?: string; limit: number }): Promise<AuditEntry[]> {
-    const where = new Where();
-    where.add('seq > ?', query.afterSeq);
-    where.add('seq < ?', query.beforeSeq);
-    where.add('kind = ?', query.kind);
-    const direction = query.afterSeq === undefined ? 'DESC' : 'ASC';
-    const sql = `SELECT * FROM audit ${where.text} ORDER BY seq ${direction} LIMIT ?`;
-    return this.db.all(sql, ...where.values, query.limit).map(entryOfRow);
+  async audit(query: AuditQuery): Promise<AuditEntry[]> {
+    return auditEntries(this.db, query);
   }
 
   async auditHead(): Promise<{ seq: number; hash: string }> {

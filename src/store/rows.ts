@@ -30,10 +30,28 @@ export function rowOfRun(run: Run): Row {
     status: run.status,
     error: orNull(run.error),
     demo: flag(run.demo),
+    scoped: flag(run.scoped ?? false),
   };
 }
 
 export function runOfRow(row: Row): RunRecord {
+  return {
+    ...runLineOfRow(row),
+    findings:
+      row.snapshot === null
+        ? undefined
+        : {
+            snapshot: storedJson(row.snapshot),
+            tallies: storedJson(row.tallies),
+            planDigest: row.plan_digest as string,
+            ...operatorStateOf(row),
+          },
+    planId: orUndefined(row.plan_id),
+  };
+}
+
+/** A run without what it found. */
+export function runLineOfRow(row: Row): Run {
   return {
     seq: row.seq as number,
     id: row.id as string,
@@ -48,16 +66,7 @@ export function runOfRow(row: Row): RunRecord {
     status: row.status as Run['status'],
     error: orUndefined(row.error),
     demo: row.demo === 1,
-    findings:
-      row.snapshot === null
-        ? undefined
-        : {
-            snapshot: storedJson(row.snapshot),
-            tallies: storedJson(row.tallies),
-            planDigest: row.plan_digest as string,
-            ...operatorStateOf(row),
-          },
-    planId: orUndefined(row.plan_id),
+    ...(row.scoped === 1 && { scoped: true as const }),
   };
 }
 

@@ -6,10 +6,10 @@ export class Where {
   readonly values: Value[] = [];
 
   /** Adds nothing without a value. */
-  add(condition: string, value: Value | undefined): void {
+  add(condition: string, value: Value | undefined, ...more: Value[]): void {
     if (value === undefined) return;
     this.parts.push(condition);
-    this.values.push(value);
+    this.values.push(value, ...more);
   }
 
   get text(): string {

@@ -17,7 +17,10 @@ afterEach(() => folder.remove());
 async function archive(bound: ArchiveBound) {
   const { store, checkpointer, close } = await folder.open();
   const keys = readPublicKeys(publicKeyFileOf(folder.file));
-  const segment = await archiveAudit({ store, keys, folder: archiveFolderOf(folder.file) }, bound, 'older than a year');
+  const segment = await archiveAudit({ store, keys, folder: archiveFolderOf(folder.file) }, bound, {
+    by: 'ana (command line)',
+    reason: 'older than a year',
+  });
   await checkpointer.seal();
   await close();
   return segment;

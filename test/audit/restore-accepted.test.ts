@@ -1,8 +1,10 @@
 // test: what an accepted older backup must not bring back: used plans, lifted stops, accepted readings, spent ceilings.
 // A real engine over loopback; the database is copied and restored as an operator would do it.
+
 import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { actorHere } from '../../src/commands/actor.ts';
 import { answerPlan } from '../../src/operator/answer-plan.ts';
 import { applyPlan } from '../../src/operator/apply-plan.ts';
 import { resumeEverything, stopEverything } from '../../src/operator/commands.ts';
@@ -115,10 +117,10 @@ describe('an accepted backup', () => {
     expect(of('hold', 'stopped').map(({ target }) => target)).toEqual(expect.arrayContaining(['DAY-3', 'DAY-4']));
     expect(org.effects('device_banned')).toHaveLength(2);
     expect(await store().stop()).toMatchObject({
-      by: 'command line',
+      by: actorHere(),
       reason: expect.stringMatching(/restored backup.*the disk died/),
     });
-    expect((await bodiesOf('stop.set')).map(({ by }) => by).sort()).toEqual(['command line', 'trustward']);
+    expect((await bodiesOf('stop.set')).map(({ by }) => by).sort()).toEqual([actorHere(), 'trustward']);
     expect(await org.composition.verifyAudit()).toMatchObject({ ok: true });
   });
 

@@ -79,6 +79,22 @@ describe('a whole installation', () => {
     expect(texts).toContain('token: the endpoint accepts the token that commands send');
   });
 
+  it('shows the mode that is in force: that of the daemon that runs, or of what begins with these settings', async () => {
+    const modeIn = async (env: Record<string, string>) =>
+      (await doctor(env)).checks.filter(({ name }) => name === 'mode').map(({ text }) => text);
+    const daemon: Daemon = await startDaemon(org.composition);
+    expect(await modeIn({ TRUSTWARD_MODE: 'enforce' })).toEqual(['enforce: that of the daemon that runs']);
+    const other = ['enforce: that of the daemon that runs; with these settings the next one begins in mode dry-run'];
+    expect(await modeIn({ TRUSTWARD_MODE: '' })).toEqual(other);
+    await daemon.stop();
+    await org.composition.close();
+    const begins = 'that of a run or a daemon that begins with these settings';
+    expect(await modeIn({ TRUSTWARD_MODE: 'approve' })).toEqual([`approve: ${begins} (TRUSTWARD_MODE)`]);
+    expect(await modeIn({ TRUSTWARD_MODE: '' })).toEqual([
+      `dry-run (nothing is changed): ${begins} (TRUSTWARD_MODE is not set, and \`run --mode\` sets another)`,
+    ]);
+  });
+
   it('is not changed by the checks: no writing request, no row, no file but the working files of SQLite', async () => {
     await org.composition.close();
     const writing = ['POST', 'PUT', 'DELETE'] as const;

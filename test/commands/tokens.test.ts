@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { actorHere, userHere } from '../../src/commands/actor.ts';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { command } from '../support/in-process.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
@@ -64,8 +65,10 @@ describe('while a daemon runs', () => {
     const revoked = await command(['tokens', 'revoke', 'ci'], org.env);
     expect(revoked).toMatchObject({ code: 0, out: 'token `ci` is revoked: it is refused from the next request on\n' });
     expect((await ask('/api/runs', token)).status).toBe(401);
-    expect(await audited('token.added')).toMatchObject([{ name: 'ci', scope: 'trigger', by: 'admin' }]);
-    expect(await audited('token.revoked')).toMatchObject([{ name: 'ci', by: 'admin' }]);
+    expect(await audited('token.added')).toMatchObject([
+      { name: 'ci', scope: 'trigger', by: `${userHere()} (token admin)` },
+    ]);
+    expect(await audited('token.revoked')).toMatchObject([{ name: 'ci', by: `${userHere()} (token admin)` }]);
     expect(bytesOf(org.dir)).not.toContain(token);
   });
 
@@ -76,7 +79,12 @@ describe('while a daemon runs', () => {
     const { tokens } = JSON.parse((await command(['tokens', 'list', '--format', 'json'], org.env)).out);
     expect(tokens).toMatchObject([
       { name: 'idle', scope: 'admin', usedAt: null },
-      { name: 'ana@example.com', scope: 'read', usedAt: expect.stringMatching(/^\d{4}-/), createdBy: 'admin' },
+      {
+        name: 'ana@example.com',
+        scope: 'read',
+        usedAt: expect.stringMatching(/^\d{4}-/),
+        createdBy: `${userHere()} (token admin)`,
+      },
     ]);
     await command(['tokens', 'revoke', 'idle'], org.env);
     expect((await command(['tokens', 'list'], org.env)).out).not.toContain('idle');
@@ -119,8 +127,8 @@ describe('without a daemon', () => {
 
     expect(await command(['tokens', 'revoke', 'ci'], org.env)).toMatchObject({ code: 0 });
     await org.restart();
-    expect(await audited('token.added')).toMatchObject([{ name: 'ci', by: 'command line' }]);
-    expect(await audited('token.revoked')).toMatchObject([{ name: 'ci', by: 'command line' }]);
+    expect(await audited('token.added')).toMatchObject([{ name: 'ci', by: actorHere() }]);
+    expect(await audited('token.revoked')).toMatchObject([{ name: 'ci', by: actorHere() }]);
     daemon = await startDaemon(org.composition);
     expect((await ask('/api/runs', token)).status).toBe(401);
   });

@@ -30,7 +30,7 @@ beforeEach(async () => {
   org.console.fleet.banByHand('REVERSED-1', 'FALSE');
   const { engine } = org.composition;
   const about = { kind: 'device', id: org.console.fleet.addDevice({ serial: 'EXEMPT-1', mdm_compromised: 'TRUE' }) };
-  await exempt(engine, { subject: about, owner: 'ana', reason: 'the director', until: '30d' }, 'ana');
+  await exempt(engine, { subject: about, unseen: true, owner: 'ana', reason: 'the director', until: '30d' }, 'ana');
   await org.run('enforce');
   expect(org.effects('device_banned')).toHaveLength(2);
   await org.composition.close();

@@ -19,6 +19,7 @@ const LISTS = [
   '/api/decisions?subject=device-1',
   '/api/decisions?target=SERIAL-1',
   '/api/decisions?decision=hold',
+  '/api/decisions?action=ban_device&since=12h',
   '/api/decisions?rule=ban-compromised-device&decision=act&before=decision1',
   '/api/decisions?run=run1&subject=device-1&before=decision1',
   '/api/subjects/device/device-1',
@@ -32,6 +33,8 @@ const LISTS = [
   '/api/audit?after=1',
   '/api/audit?kind=notice',
   '/api/audit?kind=notice&before=9',
+  '/api/audit?target=SERIAL-1',
+  '/api/audit?actor=ana&since=12h',
   '/api/notifications',
   '/api/notifications?status=given_up',
 ];

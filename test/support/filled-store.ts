@@ -42,6 +42,7 @@ export interface RunFill {
   id?: string;
   mode?: Run['mode'];
   daemonMode?: Run['mode'];
+  trigger?: Run['trigger'];
   demo?: boolean;
   startedAt?: number;
   decisions?: Decision[];
@@ -64,7 +65,7 @@ export async function addRun(store: SqliteStore, fill: RunFill = {}): Promise<Ru
     id,
     mode,
     daemonMode: fill.daemonMode ?? 'enforce',
-    trigger: 'command',
+    trigger: fill.trigger ?? 'command',
     rules: tallies.map(({ rule }) => rule),
     ruleSetHash: 'a'.repeat(64),
     startedAt,

@@ -21,11 +21,10 @@ export function rememberingNames(env: Environment): { env: Environment; asked: R
 
 /** @param asked the names that reading the configuration used. */
 export function configurationChecks(config: Config, env: Environment, asked: ReadonlySet<string>): Check[] {
-  const { api, mode, schedule } = config;
+  const { api, schedule } = config;
   const where = api ? `Management API at ${api.url}` : 'embedded console (a made-up organization)';
-  const limit = mode === 'dry-run' ? ' (nothing is changed)' : '';
   return [
-    ok(NAME, `${where}, mode ${mode}${limit}, schedule ${schedule}`),
+    ok(NAME, `${where}, schedule ${schedule}`),
     ...unknownNames(env, asked),
     ...openFiles(env, asked),
     ...unwise(config),

@@ -27,9 +27,9 @@ export async function daemonChecks(config: Config): Promise<Check[]> {
   const quiet = await quietAsKept(config);
   if (isHeld) {
     const text = 'none listens; a command, or a daemon that starts, writes to the database now';
-    return [ok('daemon', text), ...quiet];
+    return [ok('daemon', text), modeWithoutDaemon(config), ...quiet];
   }
-  return [idle(look), await freePlace(config), ...quiet];
+  return [idle(look), await freePlace(config), modeWithoutDaemon(config), ...quiet];
 }
 
 /** The next process begins with it. What is wrong with the database has a check of its own. */
@@ -56,6 +56,24 @@ async function freePlace({ listen }: Config): Promise<Check> {
   }
 }
 
+/** `dry-run (nothing is changed)`. */
+function modeText(mode: string): string {
+  return mode === 'dry-run' ? `${mode} (nothing is changed)` : mode;
+}
+
+function modeWithoutDaemon({ mode, modeCap }: Config): Check {
+  const set = modeCap === undefined ? 'TRUSTWARD_MODE is not set, and `run --mode` sets another' : 'TRUSTWARD_MODE';
+  return ok('mode', `${modeText(mode)}: that of a run or a daemon that begins with these settings (${set})`);
+}
+
+/** INVARIANT: the daemon's own answer. Its settings may be others than those of this shell. */
+function modeOfDaemon({ mode }: Config, checks: NonNullable<Readiness['checks']>): Check[] {
+  const [inForce] = checks.find(({ name }) => name === 'mode')?.text.split(',') ?? [];
+  if (inForce === undefined) return [];
+  const other = inForce === mode ? '' : `; with these settings the next one begins in mode ${mode}`;
+  return [ok('mode', `${modeText(inForce)}: that of the daemon that runs${other}`)];
+}
+
 interface Readiness {
   checks?: { name: string; ok: boolean; text: string }[];
 }
@@ -77,6 +95,7 @@ async function endpointChecks(config: Config, { url }: { url: string }): Promise
   const quiet = (readiness.checks ?? []).filter(({ name }) => name === QUIET_PERIOD);
   return [
     ...(unwell.length === 0 ? [ready] : failing),
+    ...modeOfDaemon(config, readiness.checks ?? []),
     ...quiet.map(({ name, text }) => ok(name, text)),
     ...(await tokenChecks(config)),
   ];

@@ -2,13 +2,16 @@
 import type { Command } from 'commander';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';
-import { databaseOption, outputOptions } from './options.ts';
+import { databaseOption, outputOptions, sinceOption } from './options.ts';
 
 export function addAudit(program: Command, io: Io, bind: Bind): void {
   const audit = program.command('audit').description('the hash-chained record');
   const add = (name: string, text: string) => databaseOption(audit.command(name).description(text));
   outputOptions(add('list', 'entries, newest first'), 'text, json')
     .option('--kind <kind>', 'only this kind, such as intent.sent')
+    .option('--target <target>', 'only entries about this serial number or service')
+    .option('--actor <name>', 'only what this person or token did, whatever the way')
+    .addOption(sinceOption())
     .option('--limit <n>', 'at most this many', '50')
     .action(bind(async (options: never) => (await import('../reading.ts')).auditListCommand(io, options)));
   outputOptions(add('verify', 'check that the record is whole; names the first bad entry or checkpoint'), 'text, json')

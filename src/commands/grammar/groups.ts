@@ -17,7 +17,7 @@ export const GROUPS: readonly Group[] = [
     commands: ['serve', 'run', 'plan', 'approve', 'reject', 'apply'],
     load: async () => (await import('./acting.ts')).addActing,
   },
-  { commands: ['report', 'decisions'], load: async () => (await import('./reading.ts')).addReading },
+  { commands: ['report', 'summary', 'runs', 'decisions'], load: async () => (await import('./reading.ts')).addReading },
   {
     commands: ['exempt', 'stop', 'resume', 'snapshot', 'intents', 'notifications', 'claims'],
     load: async () => (await import('./operator.ts')).addOperatorCommands,

@@ -20,6 +20,10 @@ export function modeOption(text: string): Option {
   return new Option('--mode <mode>', text).choices(MODES.filter((mode) => mode !== 'off'));
 }
 
+export function sinceOption(): Option {
+  return new Option('--since <when>', 'a duration back from now such as 12h, or a date (UTC)');
+}
+
 export function outputOptions(command: Command, formats: string): Command {
   return command
     .option('--format <format>', formats)

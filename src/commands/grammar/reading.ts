@@ -1,22 +1,43 @@
 // commands: the grammar of the commands that read: names, options and their help.
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';
-import { databaseOption, outputOptions } from './options.ts';
+import { databaseOption, outputOptions, sinceOption } from './options.ts';
 
 export function addReading(program: Command, io: Io, bind: Bind): void {
   outputOptions(
     databaseOption(
       program
         .command('report [run]')
-        .description('show the report of a run, by number, id or the beginning of the id; the latest by default'),
+        .description(
+          'show the report of a run, by number, id or the beginning of the id; the last that ended by default',
+        ),
     ),
     'text, json, md',
-  ).action(bind(async (run: never, options: never) => (await import('../reading.ts')).reportCommand(io, run, options)));
+  )
+    .option('--completed', 'the last run that was completed over all active rules')
+    .action(
+      bind(async (run: never, options: never) => (await import('../reading.ts')).reportCommand(io, run, options)),
+    );
+  outputOptions(
+    databaseOption(program.command('summary').description('show what happened since a time, and who did it')),
+    'text, json, md',
+  )
+    .addOption(sinceOption().default('12h'))
+    .action(bind(async (options: never) => (await import('../summary.ts')).summaryCommand(io, options)));
+  outputOptions(databaseOption(program.command('runs').description('list runs, newest first')), 'text, json')
+    .addOption(sinceOption())
+    .addOption(new Option('--status <status>', 'only these').choices(['completed', 'aborted', 'running']))
+    .option('--limit <n>', 'at most this many', '20')
+    .action(bind(async (options: never) => (await import('../runs.ts')).runsCommand(io, options)));
   outputOptions(databaseOption(program.command('decisions').description('list decisions, newest first')), 'text, json')
     .option('--rule <id>', 'only this rule')
     .option('--subject <id>', 'only this device (DeviceID), user (e-mail) or service (ServiceID)')
     .option('--target <target>', 'only this serial number or service')
+    .addOption(new Option('--decision <decision>', 'only these').choices(['act', 'hold', 'skip']))
+    .option('--action <action>', 'only this action, such as ban_device')
+    .option('--owner <e-mail>', 'only this user, and devices of this owner')
+    .addOption(sinceOption())
     .option('--limit <n>', 'at most this many', '50')
     .action(bind(async (options: never) => (await import('../reading.ts')).decisionsCommand(io, options)));
 }

@@ -1,7 +1,7 @@
 // http: the audit chain: reading its entries, and verifying it.
 import { z } from 'zod';
 import type { HttpDeps } from '../deps.ts';
-import { limitField, nameField, positionField, readBody, readQuery } from '../input.ts';
+import { limitField, nameField, positionField, readBody, readQuery, sinceField, sinceOf } from '../input.ts';
 import { json, type Route } from '../route.ts';
 
 const auditQuery = z
@@ -11,25 +11,33 @@ const auditQuery = z
     /** Entries before this number, newest first. */
     before: positionField.optional(),
     kind: nameField.optional(),
+    /** Entries that name this target. */
+    target: nameField.optional(),
+    /** Who did it, whatever the way, such as `ana`. */
+    actor: nameField.optional(),
+    since: sinceField,
     limit: limitField,
   })
   .refine((query) => query.after === undefined || query.before === undefined, {
     message: 'give `after` or `before`, not both',
   });
 
-export function auditRoutes({ reader, views, verifyAudit }: HttpDeps): Route[] {
+export function auditRoutes({ reader, views, verifyAudit, clock }: HttpDeps): Route[] {
   return [
     {
       method: 'GET',
       path: '/api/audit',
       scope: 'read',
       handle: async (context) => {
-        const { after, before, kind, limit } = readQuery(context, auditQuery);
+        const { after, before, kind, target, actor, since, limit } = readQuery(context, auditQuery);
         const entries = await reader.audit({
           limit,
           ...(after !== undefined && { afterSeq: after }),
           ...(before !== undefined && { beforeSeq: before }),
           ...(kind !== undefined && { kind }),
+          ...(target !== undefined && { target }),
+          ...(actor !== undefined && { actor }),
+          ...sinceOf(since, clock.nowMs()),
         });
         const next = entries.length < limit ? null : (entries.at(-1)?.seq ?? null);
         return json({ entries: entries.map(views.auditEntry), head: await reader.auditHead(), next });

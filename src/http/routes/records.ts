@@ -3,11 +3,12 @@
 import { z } from 'zod';
 import { namedDecisions } from '../../domain/decision-filter.ts';
 import { AppError } from '../../domain/errors.ts';
+import { demandKnownOwner } from '../../domain/known-owner.ts';
 import { demandOne, resolveName } from '../../domain/resolve-name.ts';
 import { type DecisionQuery, openClaims } from '../../domain/store.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import type { HttpDeps } from '../deps.ts';
-import { limitField, nameField, readQuery } from '../input.ts';
+import { limitField, nameField, readQuery, sinceField, sinceOf } from '../input.ts';
 import { type Ctx, json, param, type Route } from '../route.ts';
 import { ruleView } from '../rule-view.ts';
 import { runOf } from './runs.ts';
@@ -19,6 +20,10 @@ const decisionQuery = z.strictObject({
   subject: nameField.optional(),
   target: nameField.optional(),
   decision: z.enum(['act', 'hold', 'skip']).optional(),
+  action: nameField.optional(),
+  /** The e-mail address of the user, or of the owner of the device. */
+  owner: nameField.optional(),
+  since: sinceField,
   limit: limitField,
   /** The id of the last decision of the previous page. */
   before: nameField.optional(),
@@ -72,15 +77,21 @@ export function recordRoutes(deps: HttpDeps): Route[] {
   ];
 }
 
-async function listDecisions({ reader, views, rules }: HttpDeps, context: Ctx): Promise<Response> {
-  const { run, rule, subject, target, decision, limit, before } = readQuery(context, decisionQuery);
+async function listDecisions({ reader, views, clock, rules }: HttpDeps, context: Ctx): Promise<Response> {
+  const { run, rule, subject, target, decision, action, owner, since, limit, before } = readQuery(
+    context,
+    decisionQuery,
+  );
   const loaded = rules().map(({ id }) => id);
   const named = await namedDecisions(reader, { rule, subject, target }, loaded);
-  const query: DecisionQuery = { ...named.query, limit };
+  const query: DecisionQuery = { ...named.query, limit, ...sinceOf(since, clock.nowMs()) };
   if (run !== undefined) query.runSeq = (await runOf(reader, run)).seq;
   if (decision !== undefined) query.decision = decision;
+  if (action !== undefined) query.action = action;
+  if (owner !== undefined) query.owner = owner;
   if (before !== undefined) query.before = before;
   const found = await reader.decisions(query);
+  if (found.length === 0 && owner !== undefined) await demandKnownOwner(reader, owner);
   return json({ decisions: found.map(views.decision), next: nextOf(found, limit) });
 }
 

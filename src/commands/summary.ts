@@ -1,0 +1,26 @@
+// commands: `summary`: what happened since a time, on one screen. Reading only, also while a daemon writes.
+import { composeReader } from '../compose/reader.ts';
+import { givenTime } from '../domain/given-time.ts';
+import { buildSummary, summaryMarkdown, summaryText } from '../report/index.ts';
+import { systemClock } from '../system/clock.ts';
+import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
+import { REPORT_FORMATS } from './render.ts';
+
+export async function summaryCommand(io: Io, options: CommonOptions & { since: string }): Promise<number> {
+  const format = outputOf(options, REPORT_FORMATS, 'text');
+  const nowMs = systemClock.nowMs();
+  const since = givenTime(options.since, '--since', nowMs, 'before');
+  const reader = composeReader(databaseOf(io, options));
+  try {
+    const summary = await buildSummary(reader, since, nowMs);
+    const written = {
+      text: () => summaryText(summary, widthOf(options)),
+      md: () => summaryMarkdown(summary),
+      json: () => JSON.stringify(summary, null, 2),
+    };
+    write(io, options, written[format]());
+    return 0;
+  } finally {
+    await reader.close();
+  }
+}

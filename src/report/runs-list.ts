@@ -1,0 +1,62 @@
+// report: runs as a list: JSON for programs, a table for a terminal. In: runs, each with the counts of what it did. Out: text of visible characters.
+import { formatDuration } from '../domain/duration.ts';
+import { leastMode } from '../domain/mode.ts';
+import type { Run, RunCounts } from '../domain/run.ts';
+import { countText } from './fact-text.ts';
+import { runView } from './run-view.ts';
+import { type Cell, type TerminalOptions, terminalTable } from './terminal-table.ts';
+import { timeCell } from './words.ts';
+
+export interface CountedRun {
+  run: Run;
+  counts: RunCounts;
+}
+
+export function runLineView({ run, counts }: CountedRun) {
+  const { rulesDir, rules, ...view } = runView(run);
+  return {
+    ...view,
+    /** The lower of the run's and the daemon's mode: how far it could go. */
+    modeInForce: leastMode(run.mode, run.daemonMode),
+    tookMs: run.finishedAt === undefined ? null : run.finishedAt - run.startedAt,
+    /** Only over chosen rules. */
+    scoped: run.scoped ?? false,
+    rules,
+    rulesDir,
+    counts,
+  };
+}
+
+/** One row per run, in the given order. */
+export function runsText(runs: readonly CountedRun[], options: TerminalOptions = {}): string {
+  if (runs.length === 0) return 'no runs\n';
+  const rows = runs
+    .map(runLineView)
+    .map((run): Cell[] => [
+      String(run.seq),
+      timeCell(run.startedAt),
+      [run.trigger, ...(run.scoped ? [`only ${run.rules.join(', ')}`] : [])],
+      run.modeInForce,
+      [run.status, ...(run.error === null ? [] : [run.error])],
+      run.tookMs === null ? '' : formatDuration(run.tookMs),
+      countWords(run.counts),
+    ]);
+  return `${terminalTable(['Run', 'Started', 'Trigger', 'Mode', 'Status', 'Took', 'Newly decided, and done'], rows, options)}\n`;
+}
+
+/** Each that is not zero, the decisions first. */
+function countWords({ act, hold, skip, done, failed, open }: RunCounts): string[] {
+  const words = (counts: readonly [string, number][]) =>
+    counts.filter(([, count]) => count > 0).map(([word, count]) => `${countText(count)} ${word}`);
+  const decided = words([
+    ['act', act],
+    ['hold', hold],
+    ['skip', skip],
+  ]);
+  const called = words([
+    ['done', done],
+    ['failed', failed],
+    ['open', open],
+  ]);
+  return [decided, called].filter((part) => part.length > 0).map((part) => part.join(', '));
+}

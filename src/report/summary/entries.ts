@@ -1,0 +1,43 @@
+// report: the audit entries of one kind since a time, a page at a time, with their bodies read. In: a reader. Out: entries, oldest first. Between
+// pages others are given way.
+import type { AuditKind } from '../../domain/audit-entry.ts';
+import { giveWay } from '../../domain/give-way.ts';
+import type { SummaryReader } from './summary.ts';
+
+const PAGE = 500;
+
+export interface ReadEntry {
+  seq: number;
+  at: number;
+  kind: AuditKind;
+  body: Readonly<Record<string, unknown>>;
+}
+
+export async function* entriesSince(
+  reader: Pick<SummaryReader, 'audit'>,
+  kind: AuditKind,
+  since: number,
+): AsyncGenerator<ReadEntry> {
+  for (let afterSeq = 0; ; ) {
+    const page = await reader.audit({ kind, since, afterSeq, limit: PAGE });
+    for (const { seq, at, bytes } of page) if (at >= since) yield { seq, at, kind, body: bodyOf(bytes) };
+    if (page.length < PAGE) return;
+    afterSeq = page.at(-1)?.seq as number;
+    await giveWay();
+  }
+}
+
+/** Bytes that are no JSON were tampered with: they say nothing. */
+function bodyOf(bytes: string): ReadEntry['body'] {
+  try {
+    return (JSON.parse(bytes) as { body?: ReadEntry['body'] }).body ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** A member of a body that is a text; empty otherwise. */
+export function textIn({ body }: ReadEntry, name: string): string {
+  const value = body[name];
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,46 @@
+// store: entries of the audit that people ask for: of a kind, about a target, by a person, since a time. In: filters and a limit. Out: one
+// page of entries. INVARIANT: an index serves every filter (test/store/paged-lists.test.ts); the expressions are those of migration 0016.
+import type { AuditEntry } from '../domain/audit-entry.ts';
+import type { AuditQuery } from '../domain/audit-store.ts';
+import { entryOfRow, headOf } from './audit-rows.ts';
+import type { Db } from './database.ts';
+import { Where } from './where.ts';
+
+const member = (name: string) => `json_extract(bytes, '$.body.${name}')`;
+const TARGET = `CASE WHEN json_valid(bytes) THEN ${member('target')} END`;
+const ACTOR = `CASE WHEN json_valid(bytes)
+  THEN substr(${member('by')}, 1, instr(${member('by')} || ' (', ' (') - 1) END`;
+
+/** Newest first; with `afterSeq` oldest first. */
+export function auditEntries(db: Db, query: AuditQuery): AuditEntry[] {
+  const where = new Where();
+  where.add('seq > ?', query.afterSeq);
+  where.add('seq < ?', query.beforeSeq);
+  where.add('kind = ?', query.kind);
+  where.add(`${TARGET} = ?`, query.target);
+  if (query.actor !== undefined) {
+    const [name = ''] = query.actor.split(' (');
+    where.add(`${ACTOR} = ?`, name);
+    if (name !== query.actor) where.add(`${member('by')} = ?`, query.actor);
+  }
+  if (query.since !== undefined) where.add('seq >= ?', firstSince(db, query.since));
+  const direction = query.afterSeq === undefined ? 'DESC' : 'ASC';
+  const sql = `SELECT * FROM audit ${where.text} ORDER BY seq ${direction} LIMIT ?`;
+  return db.all(sql, ...where.values, query.limit).map(entryOfRow);
+}
+
+/**
+ * The number of the first entry that was written at this time or later. Entries are in the order of their times, unless the clock was
+ * set back: then it is one of the places where the time is passed.
+ */
+export function firstSince(db: Db, atMs: number): number {
+  let low = db.get<{ seq: number }>('SELECT seq FROM audit ORDER BY seq LIMIT 1')?.seq ?? 1;
+  let high = headOf(db).seq + 1;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const at = Number(db.get<{ at: number }>('SELECT at FROM audit WHERE seq >= ? LIMIT 1', middle)?.at);
+    if (at >= atMs) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
