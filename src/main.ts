@@ -13,7 +13,8 @@ if (Number.parseInt(process.versions.node, 10) < NODE_MIN) {
   process.exit(2);
 }
 
-const { AppError, exitCodeOf, lineOf } = await import('./domain/errors.ts');
+const { AppError, exitCodeOf } = await import('./domain/errors.ts');
+const { faultText } = await import('./commands/io.ts');
 const { buildProgram } = await import('./commands/program.ts');
 const { endOnSignals } = await import('./system/end-on-signals.ts');
 
@@ -43,7 +44,7 @@ async function ask(question: string): Promise<string> {
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 
 function report(error: unknown): void {
-  if (error instanceof AppError) io.err(`trustward: ${lineOf(error)}\n`);
+  if (error instanceof AppError) io.err(`trustward: ${faultText(error)}\n`);
   else
     io.err(
       `trustward: this is a fault of Trustward itself: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,

@@ -4,7 +4,8 @@ import { accessSync, constants, renameSync, rmSync, statSync, writeFileSync } fr
 import { dirname } from 'node:path';
 import { type Flags, readDatabasePath } from '../config/database-path.ts';
 import type { Environment } from '../config/reader.ts';
-import { AppError } from '../domain/errors.ts';
+import { AppError, lineOf } from '../domain/errors.ts';
+import { showHidden } from '../report/hostile-text.ts';
 import type { Ending } from '../system/ending.ts';
 
 export interface Io {
@@ -29,6 +30,11 @@ const UNSEEN = /[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 export function withoutUnseen(io: Io): Io {
   const escaped = (found: string) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return { ...io, out: (text) => io.out(text.replace(UNSEEN, escaped)) };
+}
+
+/** What a person reads of an error. It may quote names that devices chose: hidden characters are spelled out, line by line. */
+export function faultText(error: unknown): string {
+  return lineOf(error).split('\n').map(showHidden).join('\n');
 }
 
 /** Options that most commands share, as commander gives them. */

@@ -107,9 +107,17 @@ const OWNERS_SHOWN = 2;
 
 /** `Ada's MacBook, C02XXXX, ada@example.com (device 4f1c…)`. Names in it are as they came: escape it where it is shown. */
 export function identityText({ kind, id, name, serial, owners, goneAt }: Identity): string {
-  const [first, ...others] = [name, serial, ...(owners ?? []).slice(0, OWNERS_SHOWN)].filter((text) => text !== '');
+  const [first, ...others] = [name, serial, ...(owners ?? []).slice(0, OWNERS_SHOWN)].map(onOneLine).filter(isSaid);
   const more = (owners?.length ?? 0) > OWNERS_SHOWN ? [`${(owners?.length ?? 0) - OWNERS_SHOWN} more owners`] : [];
   const gone = goneAt === undefined ? '' : `, gone since ${isoTime(goneAt)}`;
-  const own = `${kind} ${shownName(id)}${gone}`;
+  const own = `${kind} ${shownName(onOneLine(id))}${gone}`;
   return first === undefined ? own : `${[first, ...others].map(shownName).concat(more).join(', ')} (${own})`;
+}
+
+function isSaid(text: string): boolean {
+  return text !== '';
+}
+
+export function onOneLine(text: string): string {
+  return text.replace(/[\r\n\u2028\u2029]+/g, ' ');
 }

@@ -10,6 +10,7 @@ import {
   type NamedBy,
   type NamedIdentity,
   nameKey,
+  onOneLine,
 } from './identity.ts';
 import { SUBJECT_KINDS, type SubjectKind } from './subjects.ts';
 
@@ -136,7 +137,7 @@ export function demandOne(resolved: Resolved, text: string): Named {
   if (resolved.found === 'none') throw nothingKnown(text);
   const shown = resolved.among.slice(0, CANDIDATES_SHOWN).map((named) => named.text);
   const more = resolved.among.length > shown.length ? `; and ${resolved.among.length - shown.length} more` : '';
-  const what = `\`${shownName(text)}\` names ${resolved.among.length}: ${shown.join('; ')}${more}`;
+  const what = `\`${shownName(onOneLine(text))}\` names ${resolved.among.length}: ${shown.join('; ')}${more}`;
   throw new AppError('usage', `${what}; give an id, a serial number or an e-mail address`);
 }
 
@@ -146,11 +147,14 @@ export function demandOneToChange(resolved: Resolved, text: string): Named {
   if (!isChosenName(named)) return named;
   const [{ id }] = named.subjects;
   const give = named.target === undefined ? `its id \`${id}\`` : `its serial number \`${named.target}\``;
-  const what = `\`${shownName(text)}\` is only the name of ${named.text}, and names are chosen by their users`;
+  const what = `\`${shownName(onOneLine(text))}\` is only the name of ${named.text}, and names are chosen by their users`;
   throw new AppError('usage', `${what}: give ${give}`);
 }
 
 export function nothingKnown(text: string): AppError {
   const ways = 'has shown it as an id, a serial number, an e-mail address or a name';
-  return new AppError('not_found', `nothing is known as \`${shownName(text)}\`: no trusted snapshot ${ways}`);
+  return new AppError(
+    'not_found',
+    `nothing is known as \`${shownName(onOneLine(text))}\`: no trusted snapshot ${ways}`,
+  );
 }

@@ -3,7 +3,14 @@
 import { AppError } from '../domain/errors.ts';
 import { type Exemption, SELECTOR_FIELDS } from '../domain/exemption.ts';
 import type { IdentityReader } from '../domain/identity.ts';
-import { demandOneToChange, type Named, nothingKnown, resolveName } from '../domain/resolve-name.ts';
+import {
+  demandOneToChange,
+  isChosenName,
+  type Named,
+  nothingKnown,
+  type Resolved,
+  resolveName,
+} from '../domain/resolve-name.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../domain/subjects.ts';
 import { filled } from './filled.ts';
 
@@ -28,8 +35,13 @@ export async function aboutOf(reader: IdentityReader, { subject, selector, unsee
     throw new AppError('usage', `\`${given}\` is no kind of subject: ${SUBJECT_KINDS.join(', ')}`);
   const name = filled(id, 'id', `name the ${kind ?? 'subject'}`);
   const resolved = await resolveName(reader, name, kind ? { kinds: [kind] } : {});
-  if (resolved.found === 'none') return ofUnseen(kind, name, unseen ?? false);
+  // A device that is called like it does not stand in the way of what is meant.
+  if (resolved.found === 'none' || (unseen && isOnlyCalled(resolved))) return ofUnseen(kind, name, unseen ?? false);
   return ofNamed(demandOneToChange(resolved, name));
+}
+
+function isOnlyCalled(resolved: Exclude<Resolved, { found: 'none' }>): boolean {
+  return resolved.found === 'one' ? isChosenName(resolved.named) : resolved.among.every(isChosenName);
 }
 
 function ofNamed({ kind, by, subjects: [first], target }: Named): About {

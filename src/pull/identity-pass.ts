@@ -45,10 +45,11 @@ class SeenPrints {
   seenCount = 0;
 
   constructor(prints: PresentPrints) {
-    const capacity = 2 ** Math.ceil(Math.log2(2 * prints.length + 2));
+    const known = prints.filter((print) => print !== NONE);
+    const capacity = 2 ** Math.ceil(Math.log2(2 * known.length + 2));
     this.slots = new Float64Array(capacity).fill(NONE);
     this.seen = new Uint8Array(capacity);
-    for (const print of prints) if (print !== NONE) this.slots[this.slotOf(print)] = print;
+    for (const print of known) this.slots[this.slotOf(print)] = print;
   }
 
   /** Returns whether it is one of them. */

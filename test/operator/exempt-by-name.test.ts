@@ -78,7 +78,7 @@ describe('an exemption', () => {
     });
   });
   it('of something that nothing is known of is refused, unless it is meant', async () => {
-    const on = await seen(['d1', {}]);
+    const on = await seen(['d1', {}], ['d3', { DeviceFriendlyName: 'd8' }]);
     await expect(add(on, { subject: { kind: 'device', id: 'd7' } })).rejects.toMatchObject({
       code: 'not_found',
       message: expect.stringMatching(/^nothing is known as `d7`: no trusted snapshot has shown it.*--unseen/),
@@ -86,6 +86,8 @@ describe('an exemption', () => {
     await expect(add(on, { subject: { id: 'd7' }, unseen: true })).rejects.toThrow('give its kind too');
     const { covers } = await add(on, { subject: { kind: 'device', id: 'd7' }, unseen: true });
     expect(covers && coveredText(covers)).toBe('covers nothing that is known now');
+    const eighth = await add(on, { subject: { kind: 'device', id: 'd8' }, unseen: true });
+    expect(eighth.exemption.subject).toEqual({ kind: 'device', id: 'd8' });
     on.platform.addDevice('d7');
     expect(await banned(on, 'd7')).toEqual([]);
   });

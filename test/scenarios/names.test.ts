@@ -2,7 +2,7 @@
 // organization with two banned devices, a daemon or none. Out: what is printed and answered, and what was really changed.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
-import { commandOrThrow } from '../support/in-process.ts';
+import { command, commandOrThrow } from '../support/in-process.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
 
 const TOKEN = 'names-token-0123456789';
@@ -28,6 +28,7 @@ beforeAll(async () => {
   add('NAME-2', 'Twin', 'TRUE');
   add('NAME-3', 'Twin', 'FALSE');
   add('NAME-4', 'NAME-1', 'FALSE');
+  add('NAME-5', 'Twin\u202e\nx', 'FALSE');
   await org.run('enforce');
   expect(org.effects('device_banned')).toHaveLength(2);
 });
@@ -133,6 +134,12 @@ describe.each(['through the daemon', 'without a daemon'])('without a terminal, %
     await expect(trustward('exempt', 'add', 'ada macbook', ...FOR)).rejects.toThrow('give its serial number `NAME-1`');
     const [name, serial] = how === 'through the daemon' ? ['ada macbook', 'NAME-1'] : ['twin', 'NAME-2'];
     await expect(trustward('claims', 'release', name as string, ...WHY)).rejects.toThrow(`serial number \`${serial}\``);
+  });
+  it('a name with hidden characters is refused with these spelled out, on one line', async () => {
+    const { code, err } = await command(['exempt', 'add', 'twin\u202e\nx', ...FOR], org.env);
+    expect([code, err.split('\n').length]).toEqual([2, 2]);
+    expect(err).toContain('Twin⟨U+202E⟩ x, NAME-5 (device');
+    expect(err).not.toContain('\u202e');
   });
   it('a claim is released by the serial number in another case, or by the address of the owner', async () => {
     const name = how === 'through the daemon' ? 'ADA@example.com' : 'name-2';

@@ -1,7 +1,7 @@
 // support: a command in this process, with its output and the exit code of a process.
-import type { Io } from '../../src/commands/io.ts';
+import { faultText, type Io } from '../../src/commands/io.ts';
 import { buildProgram } from '../../src/commands/program.ts';
-import { exitCodeOf, lineOf } from '../../src/domain/errors.ts';
+import { exitCodeOf } from '../../src/domain/errors.ts';
 
 export interface Answered {
   code: number;
@@ -15,7 +15,7 @@ export async function command(args: string[], env: Record<string, string>): Prom
   try {
     return { code: await run(args, env, heard), ...heard };
   } catch (error) {
-    return { code: exitCodeOf(error), ...heard, err: `${heard.err}trustward: ${lineOf(error)}\n` };
+    return { code: exitCodeOf(error), ...heard, err: `${heard.err}trustward: ${faultText(error)}\n` };
   }
 }
 
