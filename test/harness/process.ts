@@ -131,6 +131,7 @@ const WRITING = [
   'reopen',
   'resolve',
   'changePlan',
+  'replacePlans',
   'observeEvents',
   'appendAudit',
   'sealAudit',

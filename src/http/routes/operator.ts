@@ -21,7 +21,10 @@ const exemptBody = z.strictObject({
   release: z.boolean().default(false),
 });
 const resolveBody = z.strictObject({ as: z.enum(['done', 'not-done', 'retry']), reason: text });
-const releaseBody = z.strictObject({ target: nameField, reason: text });
+const releaseBody = z.union([
+  z.strictObject({ target: nameField, reason: text }),
+  z.strictObject({ rule: nameField, reason: text.optional() }),
+]);
 const acceptBody = z.strictObject({ source: nameField, reason: text });
 
 export function operatorRoutes(deps: HttpDeps): Route[] {
@@ -116,8 +119,13 @@ function doubtRoutes({ views, operator }: HttpDeps): Route[] {
       path: '/api/claims/release',
       scope: 'approve',
       handle: async (context) => {
-        const { target, reason } = await readBody(context, releaseBody);
-        const released = await operator.release(target, { by: context.var.caller.name, reason });
+        const asked = await readBody(context, releaseBody);
+        const by = context.var.caller.name;
+        if ('rule' in asked) {
+          const { plan, kept } = await operator.releaseRule(asked.rule, by, asked.reason);
+          return json({ plan: views.plan(plan), kept });
+        }
+        const released = await operator.release(asked.target, { by, reason: asked.reason });
         return json({ released: released.map(views.released) });
       },
     },
