@@ -14,14 +14,17 @@ if (Number.parseInt(process.versions.node, 10) < NODE_MIN) {
 
 const { AppError, exitCodeOf, lineOf } = await import('./domain/errors.ts');
 const { buildProgram } = await import('./commands/program.ts');
+const { terminalAsk } = await import('./commands/ask-terminal.ts');
 const { endOnSignals } = await import('./system/end-on-signals.ts');
 
 const ending = endOnSignals();
 
+const ask = terminalAsk();
 const io: Io = {
   env: process.env,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
+  ...(ask && { ask }),
   untilStopped: () => ending.untilAsked(),
   ending,
 };

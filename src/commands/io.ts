@@ -17,6 +17,8 @@ export interface Io {
   env: Environment;
   out(text: string): void;
   err(text: string): void;
+  /** Asks the person at the terminal; undefined where input or output is no terminal. */
+  ask?(question: string): Promise<string>;
   /** Resolves when the process is asked to end (SIGINT, SIGTERM, SIGHUP). */
   untilStopped(): Promise<void>;
   /** Of this process, when the command is all that runs in it. */

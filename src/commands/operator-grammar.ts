@@ -73,7 +73,10 @@ export function addOperatorCommands(program: Command, io: Io, bind: Bind, shared
   reading(claims.command('list').description('open and orphaned claims'))
     .option('--all', 'include ended ones')
     .action(bind((options: never) => claimListCommand(io, options)));
-  withReason(claims.command('release <target>').description('undo now what is in force on a target')).action(
-    bind((target: never, options: never) => claimReleaseCommand(io, target, options)),
-  );
+  acting(
+    claims.command('release [target]').description('undo now what is in force on a target, or plan the undo of a rule'),
+  )
+    .option('--rule <id>', 'instead of a target: a plan that undoes all that this rule has in force')
+    .option('--reason <text>', 'why, for the audit; required with a target')
+    .action(bind((target: never, options: never) => claimReleaseCommand(io, target, options)));
 }

@@ -1,23 +1,33 @@
 // commands: `plan`, `approve`, `reject`, `apply`: a sealed plan and its life. Through the daemon when one is active.
 import { type Composition, composeEngine } from '../compose/compose.ts';
 import type { Config } from '../config/config.ts';
-import { answerPlan } from '../operator/answer-plan.ts';
+import { answerPlan, approvePart } from '../operator/answer-plan.ts';
 import { applyPlan } from '../operator/apply-plan.ts';
-import { showHidden, views } from '../report/index.ts';
+import { plural, showHidden, views } from '../report/index.ts';
 import { namingApi } from './api-fault.ts';
 import { type CommonOptions, configOf, type Io, outputOf, write } from './io.ts';
 import { daemonOver } from './other-rules.ts';
+import { isApproved, type PartOptions, selectionOf } from './plan-question.ts';
 import { type RunOptions, runCommand } from './run.ts';
 
 const FORMATS = ['text', 'json'] as const;
 
 /** A plan as the HTTP endpoint shows it, with the results of its intents when they were applied. */
 interface AnsweredPlan {
-  plan: { id: string; status: string };
+  plan: PlanShown;
+  /** The plan in which the rest waits, when a part was approved. */
+  rest?: PlanShown | null | undefined;
   applied?: {
     intents: { action: string; target: string; outcome?: string | null; status: string; note?: string | null }[];
     refused: { action: string; target: string; reason: string }[];
+    needless?: { action: string; target: string; reason: string }[] | undefined;
   };
+}
+
+interface PlanShown {
+  id: string;
+  status: string;
+  intents: readonly unknown[];
 }
 
 /** A dry run whose report names its plan. */
@@ -25,16 +35,35 @@ export async function planCommand(io: Io, options: RunOptions): Promise<number> 
   return runCommand(io, { ...options, mode: 'dry-run' });
 }
 
-export async function answerCommand(
+/** Exit code 3: the person at the terminal was asked and did not say yes, so the plan waits on. */
+export async function approveCommand(
   io: Io,
   planId: string,
-  answer: 'approve' | 'reject',
+  options: PartOptions & { reason?: string },
+): Promise<number> {
+  const format = outputOf(options, FORMATS, 'text');
+  const { reason } = options;
+  const selection = selectionOf(options);
+  if (!(await isApproved(io, planId, options))) {
+    io.err('nothing is approved: the plan waits on\n');
+    return 3;
+  }
+  const body = { reason, ...selection };
+  const answered = await throughDaemonOr(io, options, `${planId}/approve`, body, async ({ engine }) =>
+    approvePart(engine, planId, selection, 'command line', reason),
+  );
+  return writeAnswer(io, options, format, answered);
+}
+
+export async function rejectCommand(
+  io: Io,
+  planId: string,
   options: CommonOptions & { reason?: string },
 ): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
   const { reason } = options;
-  const answered = await throughDaemonOr(io, options, `${planId}/${answer}`, { reason }, async ({ engine }) => ({
-    plan: await answerPlan(engine, planId, answer, 'command line', reason),
+  const answered = await throughDaemonOr(io, options, `${planId}/reject`, { reason }, async ({ engine }) => ({
+    plan: await answerPlan(engine, planId, 'reject', 'command line', reason),
   }));
   return writeAnswer(io, options, format, answered);
 }
@@ -43,8 +72,8 @@ export async function answerCommand(
 export async function applyCommand(io: Io, planId: string, options: CommonOptions): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
   const answered = await throughDaemonOr(io, options, `${planId}/apply`, {}, async ({ engine }) => {
-    const { plan, intents, refused } = await applyPlan(engine, planId, 'command line');
-    return { plan, applied: { intents: intents.map(views.intent), refused } };
+    const { plan, intents, ...others } = await applyPlan(engine, planId, 'command line');
+    return { plan, applied: { intents: intents.map(views.intent), ...others } };
   });
   return writeAnswer(io, options, format, answered);
 }
@@ -61,8 +90,8 @@ async function throughDaemonOr(
   if (!daemon) return withEngine(io, config, here);
   const [plan, verb] = path.split('/') as [string, string];
   const text = await daemon.call('POST', `/api/plans/${encodeURIComponent(plan)}/${verb}`, body);
-  const { applied, ...rest } = JSON.parse(text) as AnsweredPlan['plan'] & { applied: AnsweredPlan['applied'] | null };
-  return { plan: rest, ...(applied ? { applied } : {}) };
+  const { applied, rest, ...answered } = JSON.parse(text) as PlanShown & Pick<AnsweredPlan, 'applied' | 'rest'>;
+  return { plan: answered, ...(rest && { rest }), ...(applied && { applied }) };
 }
 
 /** Without a daemon only the rules' own modes cap what is applied. */
@@ -76,9 +105,10 @@ async function withEngine<T>(io: Io, config: Config, work: (composition: Composi
 }
 
 function writeAnswer(io: Io, options: CommonOptions, format: (typeof FORMATS)[number], answered: AnsweredPlan): number {
-  const { plan, applied } = answered;
+  const { plan, rest, applied } = answered;
   const lines = [
-    `plan ${plan.id} is ${plan.status}`,
+    ...(rest ? [`plan ${rest.id} has the rest and waits: ${plural(rest.intents.length, 'action')}`] : []),
+    `plan ${plan.id} is ${plan.status}${rest ? `: ${plural(plan.intents.length, 'action')}` : ''}`,
     ...(plan.status === 'approved'
       ? [`nothing of it is done yet: \`trustward apply ${plan.id}\` applies it, or reports what prevents that`]
       : []),
@@ -86,6 +116,7 @@ function writeAnswer(io: Io, options: CommonOptions, format: (typeof FORMATS)[nu
       ({ action, target, outcome, status, note }) =>
         `  ${action} ${target}: ${outcome ?? status}${note ? ` (${note})` : ''}`,
     ),
+    ...(applied?.needless ?? []).map(({ action, target, reason }) => `  ${action} ${target}: released (${reason})`),
     ...(applied?.refused ?? []).map(({ action, target, reason }) => `  ${action} ${target}: refused, ${reason}`),
   ];
   write(io, options, format === 'json' ? JSON.stringify(answered, null, 2) : lines.map(showHidden).join('\n'));

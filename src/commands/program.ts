@@ -17,7 +17,8 @@ import { explainCommand } from './explain.ts';
 import { type Io, withoutUnseen } from './io.ts';
 import { addOperating } from './operating-grammar.ts';
 import { addOperatorCommands } from './operator-grammar.ts';
-import { answerCommand, applyCommand, planCommand } from './plans.ts';
+import { plansCommand } from './plan-list.ts';
+import { applyCommand, approveCommand, planCommand, rejectCommand } from './plans.ts';
 import { decisionsCommand, reportCommand } from './reading.ts';
 import { rulesCheckCommand, rulesListCommand, rulesSchemaCommand, rulesTestCommand } from './rules.ts';
 import { runCommand } from './run.ts';
@@ -112,16 +113,20 @@ function addActing(program: Command, io: Io, bind: Bind): void {
   )
     .option('--rule <id...>', 'only these rules')
     .action(bind((options: never) => planCommand(io, options)));
-  for (const answer of ['approve', 'reject'] as const) {
+  const answering = (name: string) =>
     outputOptions(
       engineOptions(
-        program.command(`${answer} <plan>`).description(`${answer} a plan, by its id or the beginning of the id`),
+        program.command(`${name} <plan>`).description(`${name} a plan, by its id or the beginning of the id`),
       ),
       'text, json',
-    )
-      .option('--reason <text>', 'why, for the audit')
-      .action(bind((plan: never, options: never) => answerCommand(io, plan, answer, options)));
-  }
+    ).option('--reason <text>', 'why, for the audit');
+  answering('approve')
+    .option('--rule <id...>', 'only actions whose every rule is named')
+    .option('--only <target...>', 'only these targets or subjects')
+    .option('--except <target...>', 'not these targets or subjects')
+    .option('--yes', 'do not ask at a terminal')
+    .action(bind((plan: never, options: never) => approveCommand(io, plan, options)));
+  answering('reject').action(bind((plan: never, options: never) => rejectCommand(io, plan, options)));
   outputOptions(
     engineOptions(program.command('apply <plan>').description('apply an approved plan: exactly it, or a part of it')),
     'text, json',
@@ -137,6 +142,13 @@ function addReading(program: Command, io: Io, bind: Bind): void {
     ),
     'text, json, md',
   ).action(bind((run: never, options: never) => reportCommand(io, run, options)));
+  outputOptions(
+    databaseOption(program.command('plans [plan]').description('list plans, those that wait first; or show one')),
+    'text, json',
+  )
+    .option('--status <status>', 'only plans of this status, such as pending')
+    .option('--limit <n>', 'at most this many', '20')
+    .action(bind((plan: never, options: never) => plansCommand(io, plan, options)));
   outputOptions(databaseOption(program.command('decisions').description('list decisions, newest first')), 'text, json')
     .option('--rule <id>', 'only this rule')
     .option('--subject <id>', 'only this device (DeviceID), user (e-mail) or service (ServiceID)')

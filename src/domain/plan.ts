@@ -4,15 +4,17 @@ import type { Intent, IntentDraft } from './intent.ts';
 import type { Mode } from './mode.ts';
 
 /** interrupted: applying it ended before its end. Only applying it again, in its time, continues it. */
-export type PlanStatus =
-  | 'pending'
-  | 'approved'
-  | 'applying'
-  | 'applied'
-  | 'interrupted'
-  | 'rejected'
-  | 'superseded'
-  | 'expired';
+export const PLAN_STATUSES = [
+  'pending',
+  'approved',
+  'applying',
+  'applied',
+  'interrupted',
+  'rejected',
+  'superseded',
+  'expired',
+] as const;
+export type PlanStatus = (typeof PLAN_STATUSES)[number];
 
 /** One intent in a plan, with why it waits (or that it acts by itself in `enforce`). */
 export interface PlannedIntent extends IntentDraft {

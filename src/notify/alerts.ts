@@ -2,6 +2,8 @@
 // notification for each new condition. A lasting condition is not reported again; a returning one is.
 import type { ExemptionSettings } from '../domain/exemption.ts';
 import type { Alert, Outbox } from '../domain/notification.ts';
+import type { Plan } from '../domain/plan.ts';
+import type { PlanStore } from '../domain/plan-store.ts';
 import type { Clock, Ids } from '../domain/ports.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import type { RunStore } from '../domain/run-store.ts';
@@ -12,7 +14,10 @@ import type { DatabaseAlert } from './database-alert.ts';
 import { type OperatorAlertReader, operatorAlerts, RECENT_MS } from './operator-alerts.ts';
 
 export interface AlertDeps {
-  reader: Pick<RecordReader, 'runs' | 'plans' | 'intents'> & Pick<RunStore, 'openState'> & OperatorAlertReader;
+  reader: Pick<RecordReader, 'runs' | 'plans' | 'intents'> &
+    Pick<PlanStore, 'episodes'> &
+    Pick<RunStore, 'openState'> &
+    OperatorAlertReader;
   outbox: Outbox;
   ids: Ids;
   clock: Clock;
@@ -88,12 +93,8 @@ export class Alerts {
 
   private async waitingPlans(): Promise<Alert[]> {
     const waiting = await this.deps.reader.plans({ status: 'pending' }, PLANS_MAX);
-    return waiting.map(({ id, digest, intents, mode, expiresAt }) => ({
-      key: `plan ${id}`,
-      code: 'plan_waits',
-      text: `plan ${id} waits for a person: ${intents.length} action${intents.length === 1 ? '' : 's'}, until ${isoTime(expiresAt)}`,
-      about: { plan: id, digest, mode, intents: intents.length, expiresAt: isoTime(expiresAt) },
-    }));
+    const nowMs = this.deps.clock.nowMs();
+    return waiting.flatMap((plan) => [waitingAlert(plan), ...reminderOf(plan, nowMs)]);
   }
 
   /** Expiry denies: a plan that nobody answered in time, or that was approved and not applied, was not done. */
@@ -110,13 +111,20 @@ export class Alerts {
   }
 
   private async parked(): Promise<Alert[]> {
-    const intents = await this.deps.reader.intents({ outcome: 'parked' });
-    return intents.map(({ id, action, target, note, basis }) => ({
-      key: `parked ${id}`,
-      code: 'parked',
-      text: `${action} ${target} is parked and needs a person: ${note ?? ''}`,
-      about: { intent: id, action, target, note: note ?? null, rules: [...new Set(basis.map(({ rule }) => rule))] },
-    }));
+    const { reader } = this.deps;
+    const intents = await reader.intents({ outcome: 'parked' });
+    const episodes = await reader.episodes(intents.flatMap(({ basis }) => basis.map(({ episodeId }) => episodeId)));
+    const subjects = new Map(episodes.map(({ id, subject }) => [id, { ...subject }]));
+    return intents.map(({ id, action, target, note, basis }) => {
+      const rules = [...new Set(basis.map(({ rule }) => rule))];
+      const subject = subjects.get(basis[0]?.episodeId ?? '') ?? null;
+      return {
+        key: `parked ${id}`,
+        code: 'parked',
+        text: `${action} ${target} is parked and needs a person: ${note ?? ''}`,
+        about: { intent: id, action, target, note: note ?? null, rules, subject },
+      };
+    });
   }
 
   /** A rule beyond its limits, an action at its ceiling: one alert each, for any number of held targets. */
@@ -145,6 +153,29 @@ export class Alerts {
     const text = `no trusted snapshot since ${last ?? 'the start'}: nothing is judged, and nothing is done`;
     return [{ key: 'silence', code: 'silence', text, about: { lastTrusted: last } }];
   }
+}
+
+function waitingAlert({ id, digest, intents, mode, expiresAt }: Plan): Alert {
+  return {
+    key: `plan ${id}`,
+    code: 'plan_waits',
+    text: `plan ${id} waits for a person: ${intents.length} action${intents.length === 1 ? '' : 's'}, until ${isoTime(expiresAt)}`,
+    about: { plan: id, digest, mode, intents: intents.length, expiresAt: isoTime(expiresAt) },
+  };
+}
+
+/** When a plan that waits is announced again, in tenths of its time; the latest one that has come counts. */
+const REMINDED_AT = [9, 5];
+
+/** INVARIANT: the key is stored, so that each is announced once, whatever restarts in between. */
+function reminderOf(plan: Plan, nowMs: number): Alert[] {
+  const { id, createdAt, expiresAt } = plan;
+  const passed = (10 * (nowMs - createdAt)) / Math.max(expiresAt - createdAt, 1);
+  const tenths = REMINDED_AT.find((one) => passed >= one);
+  if (tenths === undefined) return [];
+  const { about } = waitingAlert(plan);
+  const text = `plan ${id} still waits for a person: ${tenths === 5 ? 'half' : 'nine tenths'} of its time is over, and it expires at ${isoTime(expiresAt)}`;
+  return [{ key: `plan ${id} at ${tenths} tenths`, code: 'plan_still_waits', text, about }];
 }
 
 /** The last reading of each source counts: a run over chosen rules reads only some of them. */

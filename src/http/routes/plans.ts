@@ -2,24 +2,13 @@
 // plan. It applies nothing itself: the ports of deps do.
 import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
-import { episodesOf, type Plan, type PlanStatus } from '../../domain/plan.ts';
+import { episodesOf, PLAN_STATUSES, type Plan } from '../../domain/plan.ts';
 import { differenceFrom } from '../../domain/plan-content.ts';
 import type { HttpDeps, PlanAnswer } from '../deps.ts';
 import { limitField, nameField, readBody, readQuery } from '../input.ts';
 import { type Ctx, json, param, type Route } from '../route.ts';
 
-const STATUSES = [
-  'pending',
-  'approved',
-  'applying',
-  'applied',
-  'interrupted',
-  'rejected',
-  'superseded',
-  'expired',
-] as const satisfies readonly PlanStatus[];
-
-const listQuery = z.strictObject({ status: z.enum(STATUSES).optional(), limit: limitField });
+const listQuery = z.strictObject({ status: z.enum(PLAN_STATUSES).optional(), limit: limitField });
 const reason = z.string().trim().min(1).max(1_000).optional();
 const decideBody = z.strictObject({ reason });
 const names = z.array(nameField).max(10_000).default([]);
