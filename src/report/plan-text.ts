@@ -7,7 +7,7 @@ import { type PlanDifference, successorText } from '../domain/plan-content.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { changeTexts, plural } from './fact-text.ts';
 import { showHidden } from './hostile-text.ts';
-import { countLines } from './plan-counts.ts';
+import { countLines, plannedCounts } from './plan-counts.ts';
 import { reportPlan } from './plan-view.ts';
 import { type Cell, paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
 import { progressWords, timeWords } from './words.ts';
@@ -17,7 +17,7 @@ export function plansText(plans: readonly Plan[], nowMs: number, options: Termin
     plan.id,
     [plan.status, kindWords(plan)],
     [timeWords(isoTime(plan.createdAt)), endWords(plan, nowMs)],
-    countLines(plan.intents).map((line) => line.trim()),
+    plannedCounts(plan.intents).flatMap(({ rules, action, count }) => [`${count} ${action}`, rules.join(', ')]),
   ]);
   return plans.length === 0 ? 'no plans' : terminalTable(['Plan', 'Status', 'Made', 'Actions'], rows, options);
 }

@@ -9,11 +9,15 @@ export interface Answered {
   err: string;
 }
 
-/** As in main.ts: an error is a line and an exit code. */
-export async function command(args: string[], env: Record<string, string>): Promise<Answered> {
+/** As in main.ts: an error is a line and an exit code. `terminal`: what a person at one answers. */
+export async function command(
+  args: string[],
+  env: Record<string, string>,
+  terminal: Pick<Io, 'ask'> = {},
+): Promise<Answered> {
   const heard = { out: '', err: '' };
   try {
-    return { code: await run(args, env, heard), ...heard };
+    return { code: await run(args, env, heard, terminal), ...heard };
   } catch (error) {
     return { code: exitCodeOf(error), ...heard, err: `${heard.err}trustward: ${lineOf(error)}\n` };
   }
@@ -25,9 +29,15 @@ export async function commandOrThrow(args: string[], env: Record<string, string>
   return { code: await run(args, env, heard), ...heard };
 }
 
-function run(args: string[], env: Record<string, string>, heard: { out: string; err: string }): Promise<number> {
+function run(
+  args: string[],
+  env: Record<string, string>,
+  heard: { out: string; err: string },
+  { ask }: Pick<Io, 'ask'> = {},
+): Promise<number> {
   const io: Io = {
     env,
+    ...(ask && { ask }),
     out: (text) => {
       heard.out += text;
     },
