@@ -7,6 +7,7 @@ import { COMMAND_LINE, perform } from './operator-command.ts';
 
 interface PlannedReleaseShown {
   plan: ReturnType<typeof views.plan>;
+  matching: number;
   kept: readonly { action: string; target: string; rules: readonly string[] }[];
 }
 
@@ -20,13 +21,13 @@ export async function ruleReleaseCommand(
     path: '/api/claims/release',
     body: { rule, reason },
     withEngine: async (engine) => {
-      const { plan, kept } = await planRelease(engine, rule, COMMAND_LINE, reason);
-      return { plan: views.plan(plan), kept };
+      const { plan, ...others } = await planRelease(engine, rule, COMMAND_LINE, reason);
+      return { plan: views.plan(plan), ...others };
     },
-    text: ({ plan, kept }) => [
+    text: ({ plan, matching, kept }) => [
       `plan ${plan.id} undoes what rule ${rule} did to ${plural(plan.intents.length, 'target')}, and waits:`,
       ...countLines(plan.intents),
-      matchingWords(plan.intents.filter((one) => one.reason === 'rule_matches').length, rule),
+      matchingWords(matching, rule),
       ...kept.map(({ action, target, rules }) => `  ${action} ${target} stays: rule ${rules.join(', ')} claims it too`),
       `nothing is undone yet: \`trustward plans ${plan.id}\` shows it, \`trustward approve ${plan.id}\` approves it`,
     ],

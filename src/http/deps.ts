@@ -57,6 +57,8 @@ interface RefusedIntent {
 /** A plan of undos, and the targets that stay since other rules claim them too. */
 export interface PlannedRelease {
   plan: Plan;
+  /** How many of its targets the rule still matches. */
+  matching: number;
   kept: readonly { action: string; target: string; rules: readonly string[] }[];
 }
 

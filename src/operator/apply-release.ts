@@ -40,13 +40,18 @@ export async function applyRelease(
     let begun = 0;
     for (; begun < rest.length && !signal.aborted; begun += 1)
       await releaseOne(engine, context, plan, rest[begun] as PlannedIntent, by, applied);
-    if (begun === rest.length) ended = { ...applying, status: 'applied' };
+    const isWhole = begun === rest.length && (!signal.aborted || applied.intents.every(isSettled));
+    if (isWhole) ended = { ...applying, status: 'applied' };
   } finally {
     const kind = ended.status === 'applied' ? 'plan.applied' : 'plan.interrupted';
     await store.changePlan(ended, [], [{ kind, body: { plan: plan.id } }], 'applying');
     await engine.afterwards?.();
   }
   return { plan: ended, ...applied };
+}
+
+function isSettled({ status }: Intent): boolean {
+  return status === 'settled';
 }
 
 /** One target that is refused or cannot be read does not keep the others. */

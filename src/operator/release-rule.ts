@@ -22,6 +22,8 @@ export interface KeptTarget {
 
 export interface PlannedRelease {
   plan: Plan;
+  /** How many of its targets the rule still matches: they are not acted on again while the match lasts. */
+  matching: number;
   kept: KeptTarget[];
 }
 
@@ -55,7 +57,8 @@ export async function planRelease(
   if (!sealed.plan)
     throw new AppError('conflict', `an approved plan has all that is left of rule \`${rule}\`: apply it`);
   if (isNew(sealed)) await store.replacePlans(sealed.superseded, [sealed.plan], notesOf(sealed, rule, by, reason));
-  return { plan: sealed.plan, kept };
+  const matching = sealed.plan.intents.filter(({ reason }) => reason === 'rule_matches').length;
+  return { plan: sealed.plan, matching, kept };
 }
 
 const PLANS_MAX = 100;

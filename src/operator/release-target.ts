@@ -212,7 +212,7 @@ export class Release {
   private plannedNote({ id, action, target, mode, basis, effect }: Intent): AuditNote {
     const rules = basis.map(({ rule }) => rule);
     const body = { intent: id, action, target, mode, undo: true, released: true, effect: effect.text, rules };
-    return { kind: 'intent.planned', body: { ...body, ...this.who } };
+    return { kind: 'intent.planned', body: { ...body, plan: this.approved?.planId, ...this.who } };
   }
 }
 

@@ -180,7 +180,7 @@ describe('through a daemon', () => {
     const { status, body } = await post('/api/claims/release', { rule: 'ban-compromised-device' });
     expect([status, body]).toMatchObject([
       200,
-      { kept: [], plan: { status: 'pending', releases: 'ban-compromised-device' } },
+      { kept: [], matching: 3, plan: { status: 'pending', releases: 'ban-compromised-device' } },
     ]);
     expect((await tw('claims', 'release', '--rule', 'ban-compromised-device')).out).toContain(`plan ${body.plan.id} `);
     const approved = await post(`/api/plans/${body.plan.id}/approve`, {});

@@ -131,6 +131,20 @@ describe('a part of a plan', () => {
     expect((await on.run()).decisions.filter(({ reason }) => reason === 'rejected')).toHaveLength(4);
   });
 
+  it('never runs before what goes first on its target: a deletion waits for the ban in another plan', async () => {
+    const deletion = banRule({ id: 'delete', mode: 'approve', field: 'Other', does: 'delete_device' });
+    on = startOnPlatform({ rules: [ban, deletion] });
+    for (const id of ['d1', 'd2']) on.platform.addDevice(id, { MdmData: { CompromisedStatus: 'TRUE', Other: 'TRUE' } });
+    const { plan } = await on.run();
+    expect(plan?.intents.map(({ action }) => action)).toEqual(['ban_device', 'ban_device']);
+    const { plan: approved } = await part(plan as Plan, { only: ['d1'] });
+    expect((await on.run()).plan?.intents).toMatchObject([{ action: 'ban_device', target: 'S-d2' }]);
+    await on.apply(approved);
+    const { plan: next } = await on.run();
+    const planned = next?.intents.map(({ action, target }) => `${action} ${target}`).sort();
+    expect(planned).toEqual(['ban_device S-d2', 'delete_device S-d1']);
+  });
+
   it.each<[string, Partial<PlanSelection>, string]>([
     ['a rule', { rules: ['ban', 'bann'] }, 'has nothing of rule `bann`: its rules are ban, other'],
     ['a target', { only: ['S-d1', 'S-d9'] }, 'only: plan'],
@@ -262,6 +276,30 @@ describe('the two parts of any plan', () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  it('do exactly what each of them has, for any selection', { timeout: 60_000 }, async () => {
+    const names = fc.subarray(['d1', 's-d2', 'D3', 'S-D4']);
+    await fc.assert(
+      fc.asyncProperty(fc.subarray(['ban', 'other']), names, names, async (byRule, only, except) => {
+        const plan = await waitingPlan();
+        const chosen = chosenOf(plan, { rules: byRule, only, except });
+        if (chosen) {
+          const { plan: approved, rest } = await part(plan, { rules: byRule, only, except });
+          await on.apply(approved);
+          expect(on.platform.effects).toEqual(chosen.chosen.map(({ target }) => `ban ${target}`));
+          if (rest) await on.apply(await on.approve(rest));
+          expect([...on.platform.effects].sort()).toEqual(
+            targetsOf(plan)
+              .map((target) => `ban ${target}`)
+              .sort(),
+          );
+        }
+        await on.close();
+      }),
+      { numRuns: 25 },
+    );
+    await waitingPlan();
   });
 
   function planOf(plan: Plan, model: PlannedIntent, made: { target: number; rules: string[] }[]): Plan {

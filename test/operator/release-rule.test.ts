@@ -32,7 +32,7 @@ const reasons = ({ intents }: Plan) => intents.map(({ target, reason }) => [targ
 describe('a release of a rule', () => {
   it('plans an undo for each target, says how many still match, and calls nothing', async () => {
     await banned();
-    const { plan, kept } = await planned();
+    const { plan, matching, kept } = await planned();
     expect(plan).toMatchObject({ status: 'pending', runId: (await on.store.latestRun())?.id });
     expect(plan.intents).toMatchObject([
       {
@@ -44,6 +44,7 @@ describe('a release of a rule', () => {
       },
       { action: 'unban_device', target: 'S-d2' },
     ]);
+    expect(matching).toBe(2);
     expect(kept).toEqual([{ action: 'ban_device', target: 'S-d3', rules: ['other'] }]);
     expect(reasons(plan)).toEqual([
       ['S-d1', 'rule_matches'],
@@ -194,6 +195,18 @@ describe('a release of a rule', () => {
     await expect(on.apply(approved)).rejects.toThrow('`resume` comes first');
     expect(await on.store.plan(plan.id)).toMatchObject({ status: 'approved' });
     expect(on.platform.effects).toEqual([]);
+  });
+
+  it('that the end of the process breaks off is interrupted, and the rest is done by applying it again', async () => {
+    await banned();
+    const approved = await on.approve((await planned()).plan);
+    const ending = new AbortController();
+    on.platform.onWrite = () => ending.abort();
+    const { plan } = await applyPlan({ ...on.engine, signal: ending.signal }, approved.id, 'ana');
+    expect([plan.status, on.platform.effects]).toEqual(['interrupted', ['unban S-d1']]);
+    on.platform.onWrite = () => {};
+    expect(await on.apply(plan)).toMatchObject({ plan: { status: 'applied' }, intents: [{ target: 'S-d2' }] });
+    expect(on.platform.effects).toEqual(['unban S-d1', 'unban S-d2']);
   });
 
   it('is refused when somebody edited it', async () => {
