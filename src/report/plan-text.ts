@@ -16,7 +16,7 @@ export function plansText(plans: readonly Plan[], nowMs: number, options: Termin
   const rows = plans.map((plan): Cell[] => [
     plan.id,
     [plan.status, kindWords(plan)],
-    [timeWords(isoTime(plan.createdAt)), endWords(plan, nowMs)],
+    [timeWords(isoTime(plan.createdAt)), ...endWords(plan, nowMs)],
     plannedCounts(plan.intents).flatMap(({ rules, action, count }) => [`${count} ${action}`, rules.join(', ')]),
   ]);
   return plans.length === 0 ? 'no plans' : terminalTable(['Plan', 'Status', 'Made', 'Actions'], rows, options);
@@ -33,7 +33,8 @@ export interface PlanContext {
 export function planText(plan: Plan, context: PlanContext, options: TerminalOptions = {}): string {
   const { nowMs, run } = context;
   const ofRun = run === undefined ? '' : `, of run ${run}`;
-  const head = `Plan ${plan.id} is ${plan.status}: ${plural(plan.intents.length, 'action')}, ${kindWords(plan)}${ofRun}, made ${timeWords(isoTime(plan.createdAt))}, ${endWords(plan, nowMs)}.`;
+  const times = [`made ${timeWords(isoTime(plan.createdAt))}`, ...endWords(plan, nowMs)].join(', ');
+  const head = `Plan ${plan.id} is ${plan.status}: ${plural(plan.intents.length, 'action')}, ${kindWords(plan)}${ofRun}, ${times}.`;
   const decided =
     plan.decidedBy === undefined
       ? ''
@@ -42,7 +43,7 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
   const replaced = plan.supersededBy && `It is superseded by ${successorText(plan.supersededBy, context.difference)}.`;
   const sentences = [head, decided, replaced, progress, ...effectWords(plan)].filter((one) => one !== undefined);
   return [
-    ...sentences.filter((one) => one !== '').map((one) => paragraph(showHidden(one), options)),
+    ...sentences.filter((one) => one !== '').map((one) => paragraph(one, options)),
     countLines(plan.intents).map(showHidden).join('\n'),
     terminalTable(HEAD, plan.intents.map(cellsOf), options),
     commandsOf(plan).map(showHidden).join('\n'),
@@ -90,14 +91,15 @@ function effectWords(plan: Plan): string[] {
   return [...released, approved];
 }
 
-/** Whole minutes: `in 23h 10m`. */
-function endWords({ status, expiresAt }: Plan, nowMs: number): string {
-  if (status !== 'pending' && status !== 'approved' && status !== 'interrupted')
-    return status === 'expired' ? `expired ${timeWords(isoTime(expiresAt))}` : `ends ${timeWords(isoTime(expiresAt))}`;
-  if (expiresAt <= nowMs) return `expired ${timeWords(isoTime(expiresAt))}`;
-  return `expires in ${durationLeft(expiresAt - nowMs)}`;
+/** None for a plan that was answered for good. */
+function endWords({ status, expiresAt }: Plan, nowMs: number): string[] {
+  const isOpen = status === 'pending' || status === 'approved' || status === 'interrupted';
+  if (!isOpen && status !== 'expired') return [];
+  if (!isOpen || expiresAt <= nowMs) return [`expired ${timeWords(isoTime(expiresAt))}`];
+  return [`expires in ${durationLeft(expiresAt - nowMs)}`];
 }
 
+/** Whole minutes: `23h 10m`. */
 function durationLeft(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
   const [days, hours, rest] = [Math.floor(minutes / 1_440), Math.floor((minutes % 1_440) / 60), minutes % 60];

@@ -80,6 +80,9 @@ describe('a plan that waits', () => {
     );
     expect(list.plans[0]?.id).toBe(rest);
     expect((await tw('plans', plan)).out).toContain(`It is superseded by plans ${part} and ${rest}: the same`);
+    expect((await tw('report', '1')).out.replace(/\s+/g, ' ')).toContain(
+      `is superseded by plans ${part} and ${rest}: the same`,
+    );
     expect(await tw('approve', plan)).toMatchObject({
       code: 1,
       err: expect.stringContaining('is superseded by plans'),
