@@ -46,6 +46,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
       planned: decided.planned,
       isWhole: request.rules === undefined && rules.rules.every((rule) => wasJudged(rule, pulled)),
       pending: await store.plans({ status: 'pending' }, 100),
+      approved: await store.plans({ status: 'approved' }, 100),
     });
     const intents = decided.acts
       .filter((act) => !act.isUnchanged && act.retryOf === undefined)

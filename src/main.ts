@@ -2,7 +2,6 @@
 // The process: arguments, signals, exit codes. A failure is one line (or a few) on standard error, never a stack trace
 // for a user's mistake or a fault of the API.
 
-import { createInterface } from 'node:readline/promises';
 import type { Io } from './commands/io.ts';
 
 const NODE_MIN = 22;
@@ -16,29 +15,20 @@ if (Number.parseInt(process.versions.node, 10) < NODE_MIN) {
 const { AppError, exitCodeOf } = await import('./domain/errors.ts');
 const { faultText } = await import('./commands/io.ts');
 const { buildProgram } = await import('./commands/program.ts');
+const { terminalAsk } = await import('./commands/ask-terminal.ts');
 const { endOnSignals } = await import('./system/end-on-signals.ts');
 
 const ending = endOnSignals();
 
+const ask = terminalAsk();
 const io: Io = {
   env: process.env,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
-  ...(process.stdin.isTTY && process.stdout.isTTY && { ask }),
+  ...(ask && { ask }),
   untilStopped: () => ending.untilAsked(),
   ending,
 };
-
-async function ask(question: string): Promise<string> {
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  try {
-    return await terminal.question(question, { signal: ending.asked });
-  } catch {
-    return ''; // the process is asked to end
-  } finally {
-    terminal.close();
-  }
-}
 
 // A reader that closes its end (`| head`) is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));

@@ -19,7 +19,12 @@ export function notificationsOf(context: ActContext, action: Action, intent: Int
       intent: id,
       target,
       rules,
-      matches: basis.map(({ rule, subjectId, facts }) => ({ rule, subject: subjectId, facts })),
+      matches: basis.map(({ rule, subjectId, facts }) => ({
+        rule,
+        kind: context.ruleNow(rule)?.subject ?? null,
+        subject: subjectId,
+        facts,
+      })),
     },
   }));
 }

@@ -5,7 +5,8 @@ import { digestOf } from '../domain/canonical.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Mode } from '../domain/mode.ts';
-import { type Plan, type PlannedIntent, statusAt } from '../domain/plan.ts';
+import { type Plan, type PlannedIntent, releasedRule, statusAt } from '../domain/plan.ts';
+import { contentOf } from '../domain/plan-content.ts';
 import { isoTime } from '../domain/time-text.ts';
 
 export interface SealInput {
@@ -19,6 +20,8 @@ export interface SealInput {
   isWhole: boolean;
   /** Pending plans. */
   pending: readonly Plan[];
+  /** Approved plans: what such a plan has, with the same content, waits for nobody and is in no other plan of its kind. */
+  approved: readonly Plan[];
 }
 
 export interface Sealed {
@@ -31,52 +34,44 @@ export interface Sealed {
 }
 
 /**
- * Seals what a run planned. A pending plan of the same kind (dry or live) is kept while its digest is unchanged, otherwise
- * superseded.
+ * Seals what a run or a person planned. A pending plan of the same kind is kept while its digest is unchanged, otherwise superseded.
  */
 export function sealPlan(input: SealInput): Sealed {
-  const digest = planDigest(input.planned);
-  const rivals = input.pending.filter((plan) => (plan.mode === 'dry-run') === (input.mode === 'dry-run'));
+  const kind = kindOf({ mode: input.mode, intents: input.planned });
+  const isRival = (plan: Plan) => kindOf(plan) === kind;
+  const approved = input.approved.filter((plan) => isRival(plan) && plan.expiresAt > input.nowMs);
+  const planned = withoutThoseOf(approved, input.planned);
+  const digest = planDigest(planned);
+  const rivals = input.pending.filter(isRival);
   const kept = rivals.find((plan) => plan.digest === digest && plan.expiresAt > input.nowMs);
   const superseded = input.isWhole ? rivals.filter((plan) => plan !== kept) : [];
-  const plan = kept ?? (input.planned.length > 0 ? newPlan(input, digest) : undefined);
+  const plan = kept ?? (planned.length > 0 ? newPlan({ ...input, planned }, digest) : undefined);
   const notes: AuditNote[] = superseded.map(({ id }) => ({
     kind: 'plan.superseded',
     body: { plan: id, by: plan?.id },
   }));
-  if (plan && plan !== kept) {
-    notes.push({
-      kind: 'plan.sealed',
-      body: { plan: plan.id, digest, run: input.runId, intents: plan.intents.length },
-    });
-  }
+  if (plan && plan !== kept) notes.push(sealedNote(plan));
   return { plan, digest, superseded: superseded.map(({ id }) => id), notes };
 }
 
-export function planDigest(planned: readonly PlannedIntent[]): string {
-  const lines = planned.map(({ key, action, target, settings, held, basis, effect }) => ({
-    key,
-    action,
-    target,
-    settings,
-    held,
-    devices: effect.devices.map((device) => device.id).sort(),
-    changes: effect.changes,
-    deletion: effect.deletion,
-    ends: effect.ends,
-    basis: basis.map(({ rule, ruleHash, subjectId, facts }) => ({
-      rule,
-      ruleHash,
-      subjectId,
-      facts: sealedFacts(facts),
-    })),
-  }));
-  return digestOf(lines.sort((a, b) => (a.key < b.key ? -1 : 1)));
+/** Plans of one kind are in each other's place: those of dry runs, those of live ones, releases of one rule's claims. */
+function kindOf(plan: { mode: Mode; intents: readonly PlannedIntent[] }): string {
+  const rule = releasedRule(plan);
+  if (rule !== undefined) return `release ${rule}`;
+  return plan.mode === 'dry-run' ? 'dry' : 'live';
 }
 
-/** Windows and `age` change by themselves: they are evidence, not content. */
-function sealedFacts(facts: PlannedIntent['basis'][number]['facts']): object {
-  return Object.fromEntries(Object.entries(facts).filter(([path]) => /^[A-Za-z_][\w.]*$/.test(path)));
+function withoutThoseOf(approved: readonly Plan[], planned: readonly PlannedIntent[]): readonly PlannedIntent[] {
+  const answered = new Set(approved.flatMap(({ intents }) => intents.map((one) => digestOf(contentOf(one)))));
+  return answered.size === 0 ? planned : planned.filter((one) => !answered.has(digestOf(contentOf(one))));
+}
+
+export function sealedNote({ id, digest, runId, intents }: Plan): AuditNote {
+  return { kind: 'plan.sealed', body: { plan: id, digest, run: runId, intents: intents.length } };
+}
+
+export function planDigest(planned: readonly PlannedIntent[]): string {
+  return digestOf(planned.map(contentOf).sort((a, b) => (a.key < b.key ? -1 : 1)));
 }
 
 function newPlan(input: SealInput, digest: string): Plan {

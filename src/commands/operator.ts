@@ -18,7 +18,8 @@ import { RESOLUTIONS, type Resolution, resolveIntent } from '../operator/resolve
 import { views } from '../report/index.ts';
 import { actorHere } from './actor.ts';
 import { chosenName } from './chosen-name.ts';
-import type { Io } from './io.ts';
+import { ruleReleaseCommand } from './claims-release.ts';
+import type { CommonOptions, Io } from './io.ts';
 import { perform, personOf, type ReasonOptions } from './operator-command.ts';
 
 type Views = typeof views;
@@ -159,7 +160,20 @@ const RESOLVED: Record<Resolution, string> = {
 };
 
 /** Exit code 3: the undo was refused, failed, or is in doubt; the claims stay open. */
-export async function claimReleaseCommand(io: Io, target: string, options: ReasonOptions): Promise<number> {
+export async function claimReleaseCommand(
+  io: Io,
+  target: string | undefined,
+  options: CommonOptions & { rule?: string; reason?: string },
+): Promise<number> {
+  const { rule, reason } = options;
+  if ((target === undefined) === (rule === undefined))
+    throw new AppError('usage', 'give a target to release, or a rule with `--rule`: one of the two');
+  if (rule !== undefined) return ruleReleaseCommand(io, rule, options);
+  if (reason === undefined) throw new AppError('usage', '`--reason` is missing: say why, for the audit');
+  return targetReleaseCommand(io, target as string, { ...options, reason });
+}
+
+async function targetReleaseCommand(io: Io, target: string, options: ReasonOptions): Promise<number> {
   const chosen = await chosenName(io, options, target, ['device', 'service']);
   return perform<{ released: ReleasedShown[] }>(io, options, {
     path: '/api/claims/release',

@@ -1,25 +1,35 @@
 // commands: `plan`, `approve`, `reject`, `apply`: a sealed plan and its life. Through the daemon when one is active.
 import { type Composition, composeEngine } from '../compose/compose.ts';
 import type { Config } from '../config/config.ts';
-import { answerPlan } from '../operator/answer-plan.ts';
+import { answerPlan, approvePart } from '../operator/answer-plan.ts';
 import { applyPlan } from '../operator/apply-plan.ts';
-import { planLine, showHidden, views } from '../report/index.ts';
+import { planLine, plural, showHidden, views } from '../report/index.ts';
 import { actorHere } from './actor.ts';
 import { namingApi } from './api-fault.ts';
 import { configOf } from './config-of.ts';
 import { type CommonOptions, type Io, outputOf, write } from './io.ts';
 import { daemonOver } from './other-rules.ts';
+import { isApproved, type PartOptions, selectionOf } from './plan-question.ts';
 import { type RunOptions, runCommand } from './run.ts';
 
 const FORMATS = ['text', 'json'] as const;
 
 /** A plan as the HTTP endpoint shows it, with the results of its intents when they were applied. */
 interface AnsweredPlan {
-  plan: { id: string; status: string };
+  plan: PlanShown;
+  /** The plan in which the rest waits, when a part was approved. */
+  rest?: PlanShown | null | undefined;
   applied?: {
     intents: { action: string; target: string; outcome?: string | null; status: string; note?: string | null }[];
     refused: { action: string; target: string; reason: string }[];
+    needless?: { action: string; target: string; reason: string }[] | undefined;
   };
+}
+
+interface PlanShown {
+  id: string;
+  status: string;
+  intents: readonly unknown[];
 }
 
 /** A dry run whose report names its plan. */
@@ -27,16 +37,35 @@ export async function planCommand(io: Io, options: RunOptions): Promise<number> 
   return runCommand(io, { ...options, mode: 'dry-run' });
 }
 
-export async function answerCommand(
+/** Exit code 3: the person at the terminal was asked and did not say yes, so the plan waits on. */
+export async function approveCommand(
   io: Io,
   planId: string,
-  answer: 'approve' | 'reject',
+  options: PartOptions & { reason?: string },
+): Promise<number> {
+  const format = outputOf(options, FORMATS, 'text');
+  const { reason } = options;
+  const selection = selectionOf(options);
+  if (!(await isApproved(io, planId, options))) {
+    io.err('nothing is approved: the plan waits on\n');
+    return 3;
+  }
+  const body = { reason, ...selection };
+  const answered = await throughDaemonOr(io, options, `${planId}/approve`, body, async ({ engine }) =>
+    approvePart(engine, planId, selection, actorHere(), reason),
+  );
+  return writeAnswer(io, options, format, answered);
+}
+
+export async function rejectCommand(
+  io: Io,
+  planId: string,
   options: CommonOptions & { reason?: string },
 ): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
   const { reason } = options;
-  const answered = await throughDaemonOr(io, options, `${planId}/${answer}`, { reason }, async ({ engine }) => ({
-    plan: await answerPlan(engine, planId, answer, actorHere(), reason),
+  const answered = await throughDaemonOr(io, options, `${planId}/reject`, { reason }, async ({ engine }) => ({
+    plan: await answerPlan(engine, planId, 'reject', actorHere(), reason),
   }));
   return writeAnswer(io, options, format, answered);
 }
@@ -45,8 +74,8 @@ export async function answerCommand(
 export async function applyCommand(io: Io, planId: string, options: CommonOptions): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
   const answered = await throughDaemonOr(io, options, `${planId}/apply`, {}, async ({ engine }) => {
-    const { plan, intents, refused } = await applyPlan(engine, planId, actorHere());
-    return { plan, applied: { intents: intents.map(views.intent), refused } };
+    const { plan, intents, ...others } = await applyPlan(engine, planId, actorHere());
+    return { plan, applied: { intents: intents.map(views.intent), ...others } };
   });
   return writeAnswer(io, options, format, answered);
 }
@@ -63,8 +92,8 @@ async function throughDaemonOr(
   if (!daemon) return withEngine(io, config, here);
   const [plan, verb] = path.split('/') as [string, string];
   const text = await daemon.call('POST', `/api/plans/${encodeURIComponent(plan)}/${verb}`, body);
-  const { applied, ...rest } = JSON.parse(text) as AnsweredPlan['plan'] & { applied: AnsweredPlan['applied'] | null };
-  return { plan: rest, ...(applied ? { applied } : {}) };
+  const { applied, rest, ...answered } = JSON.parse(text) as PlanShown & Pick<AnsweredPlan, 'applied' | 'rest'>;
+  return { plan: answered, ...(rest && { rest }), ...(applied && { applied }) };
 }
 
 /** Without a daemon only the rules' own modes cap what is applied. */
@@ -78,9 +107,12 @@ async function withEngine<T>(io: Io, config: Config, work: (composition: Composi
 }
 
 function writeAnswer(io: Io, options: CommonOptions, format: (typeof FORMATS)[number], answered: AnsweredPlan): number {
-  const { plan, applied } = answered;
+  const { plan, rest, applied } = answered;
   const lines = [
-    planLine(plan, applied),
+    ...(rest ? [`plan ${rest.id} has the rest and waits: ${plural(rest.intents.length, 'action')}`] : []),
+    rest && !applied
+      ? `plan ${plan.id} is ${plan.status}: ${plural(plan.intents.length, 'action')}`
+      : planLine(plan, applied),
     ...(plan.status === 'approved'
       ? [`nothing of it is done yet: \`trustward apply ${plan.id}\` applies it, or reports what prevents that`]
       : []),
@@ -88,6 +120,7 @@ function writeAnswer(io: Io, options: CommonOptions, format: (typeof FORMATS)[nu
       ({ action, target, outcome, status, note }) =>
         `  ${action} ${target}: ${outcome ?? status}${note ? ` (${note})` : ''}`,
     ),
+    ...(applied?.needless ?? []).map(({ action, target, reason }) => `  ${action} ${target}: released (${reason})`),
     ...(applied?.refused ?? []).map(({ action, target, reason }) => `  ${action} ${target}: refused, ${reason}`),
   ];
   write(io, options, format === 'json' ? JSON.stringify(answered, null, 2) : lines.map(showHidden).join('\n'));

@@ -32,9 +32,9 @@ export interface NotificationParts {
 
 export function composeNotifications(parts: NotificationParts): Notifications {
   const { store, health, clock, log } = parts;
-  const { webhooks, alertsTo, silenceMs } = parts.config.notify;
+  const { webhooks, alertsTo, publicUrl, silenceMs } = parts.config.notify;
   const outbox = store.outbox();
-  const deliveries = new Deliveries({ outbox, webhooks, clock, random: systemRandom, log });
+  const deliveries = new Deliveries({ outbox, webhooks, clock, random: systemRandom, log, publicUrl });
   const ids = systemIds(clock);
   const ending = new AbortController();
   const database = new DatabaseAlert({ fault: () => health.fault(), webhooks, ids, clock, log, signal: ending.signal });

@@ -4,6 +4,7 @@ import type { Composition } from '../compose/compose.ts';
 import { runCycle } from '../cycle.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { isLive } from '../domain/mode.ts';
+import type { PlanSelection } from '../domain/plan.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
 import { explainSubject } from '../explain/explain-subject.ts';
 import {
@@ -15,7 +16,7 @@ import {
   type StartedRun,
   type TokenRegister,
 } from '../http/index.ts';
-import { answerPlan } from '../operator/answer-plan.ts';
+import { answerPlan, approvePart } from '../operator/answer-plan.ts';
 import { applyPlan } from '../operator/apply-plan.ts';
 import { views, writeReport } from '../report/index.ts';
 import { watchRules } from '../rule-set/rule-watch.ts';
@@ -146,7 +147,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     trigger: (request) => state.trigger(request),
     readiness: () => readiness(composition, state.last, state.queue.counters),
     plans: {
-      approve: (plan, by, reason) => approveAndApply(composition, state, plan, by, reason),
+      approve: (plan, by, reason, part) => approveAndApply(composition, state, plan, by, reason, part),
       reject: async (plan, by, reason) => ({
         plan: await state.queue.inTurn('operator', by, () => answerPlan(engine, plan, 'reject', by, reason)),
       }),
@@ -172,15 +173,16 @@ async function approveAndApply(
   planId: string,
   by: string,
   reason: string | undefined,
+  selection: PlanSelection,
 ): Promise<PlanAnswer> {
   return state.queue.inTurn('operator', by, async () => {
-    const plan = await answerPlan(composition.engine, planId, 'approve', by, reason);
+    const { plan, rest } = await approvePart(composition.engine, planId, selection, by, reason);
     const isHeld = !isLive(composition.engine.daemonMode) || (await composition.engine.store.stop()) !== undefined;
-    return isHeld ? { plan } : apply(composition, plan.id, by);
+    return { rest, ...(isHeld ? { plan } : await apply(composition, plan.id, by)) };
   });
 }
 
 async function apply({ engine }: Composition, planId: string, by: string): Promise<PlanAnswer> {
-  const { plan, intents, refused } = await applyPlan(engine, planId, by);
-  return { plan, applied: { intents, refused } };
+  const { plan, ...applied } = await applyPlan(engine, planId, by);
+  return { plan, applied };
 }

@@ -5,6 +5,7 @@ import type { OperatorPort } from '../http/index.ts';
 import { acceptSnapshot, endExemption, resumeEverything, stopEverything } from '../operator/commands.ts';
 import { exempt } from '../operator/exempt.ts';
 import { releaseClaims } from '../operator/release-claims.ts';
+import { planRelease } from '../operator/release-rule.ts';
 import { resolveIntent } from '../operator/resolve-intent.ts';
 import type { Engine } from '../run/engine.ts';
 import type { RunQueue } from '../schedule/run-queue.ts';
@@ -29,5 +30,7 @@ export function operatorPort(engine: Engine, queue: RunQueue): OperatorPort {
     accept: (source, operator) => acceptSnapshot(engine, source, operator),
     resolve: (id, as, operator) => queue.inTurn('operator', operator.by, () => resolveIntent(engine, id, as, operator)),
     release: (target, operator) => queue.inTurn('operator', operator.by, () => releaseClaims(engine, target, operator)),
+    releaseRule: (rule, by, reason) =>
+      withAlerts(queue.inTurn('operator', by, () => planRelease(engine, rule, by, reason))),
   };
 }

@@ -71,6 +71,8 @@ export interface IntentDraft {
   settings: Facts;
   /** True when it undoes what Trustward did: the inverse of the claims' action. */
   undo: boolean;
+  /** A person asked for this undo: it does not wait until the match has cleared, and its claims end as `released`. */
+  released?: boolean;
   basis: IntentBasis[];
   effect: Effect;
 }
@@ -112,10 +114,6 @@ export interface Intent extends IntentDraft {
   planId: string | undefined;
   /** An operator approved it, with a plan or by asking for a release: that covers limits, but not ceilings. */
   approved: boolean;
-  /**
-   * An operator asked for this undo: it does not wait until the match has cleared, and its claims end as `released`.
-   */
-  released?: boolean;
   status: IntentStatus;
   outcome: Outcome | undefined;
   /** Number of requests made for it; one that the server refused does not count. */

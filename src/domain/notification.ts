@@ -19,6 +19,11 @@ export interface Notification {
   about: { [key: string]: Fact };
 }
 
+/** The page of its plan or subject; added when it is delivered. */
+export interface LinkedNotification extends Notification {
+  link?: string | undefined;
+}
+
 /** A notification in the outbox. */
 export interface WaitingNotification extends Notification {
   /** Deliveries attempted so far. */
@@ -47,6 +52,7 @@ export interface Alert {
 
 export type AlertCode =
   | 'plan_waits'
+  | 'plan_still_waits'
   | 'plan_expired'
   | 'parked'
   | 'refused'

@@ -4,15 +4,17 @@ import { type Intent, type IntentDraft, timesRefused } from './intent.ts';
 import type { Mode } from './mode.ts';
 
 /** interrupted: applying it ended before its end. Only applying it again, in its time, continues it. */
-export type PlanStatus =
-  | 'pending'
-  | 'approved'
-  | 'applying'
-  | 'applied'
-  | 'interrupted'
-  | 'rejected'
-  | 'superseded'
-  | 'expired';
+export const PLAN_STATUSES = [
+  'pending',
+  'approved',
+  'applying',
+  'applied',
+  'interrupted',
+  'rejected',
+  'superseded',
+  'expired',
+] as const;
+export type PlanStatus = (typeof PLAN_STATUSES)[number];
 
 /** One intent in a plan, with why it waits (or that it acts by itself in `enforce`). */
 export interface PlannedIntent extends IntentDraft {
@@ -46,6 +48,21 @@ export interface Plan {
   decidedAt: number | undefined;
   decidedBy: string | undefined;
   decidedReason: string | undefined;
+  /** Of a superseded plan: the plans in its place. Empty: the next run planned nothing. Undefined in rows of earlier versions. */
+  supersededBy?: readonly string[];
+}
+
+/** A part of a plan: intents whose every rule is named, on these targets, without those. An empty list leaves its condition out. */
+export interface PlanSelection {
+  rules: readonly string[];
+  /** A target, or a subject that it is based on; upper and lower case are one. */
+  only: readonly string[];
+  except: readonly string[];
+}
+
+/** The rule whose claims the plan undoes, if a person asked for that; undefined: a run made the plan. */
+export function releasedRule({ intents: [first] }: { intents: readonly PlannedIntent[] }): string | undefined {
+  return first?.released ? first.basis[0]?.rule : undefined;
 }
 
 /** Whether applying it has begun: then it has a progress. An `approved` one has none yet. */

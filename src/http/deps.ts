@@ -13,7 +13,8 @@ import type { IdentityReader } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { StoredNotification } from '../domain/notification.ts';
 import type { Acceptance, Stop } from '../domain/operator.ts';
-import type { Plan } from '../domain/plan.ts';
+import type { Plan, PlanSelection } from '../domain/plan.ts';
+import type { PlanDifference } from '../domain/plan-content.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { RecordReader, ReportReader } from '../domain/record-reader.ts';
 import type { Rule } from '../domain/rule.ts';
@@ -37,7 +38,30 @@ export interface ReadyCheck {
 /** The result of answering a plan. `applied` when its intents were applied at once. */
 export interface PlanAnswer {
   plan: Plan;
-  applied?: { intents: readonly Intent[]; refused: readonly { action: string; target: string; reason: string }[] };
+  /** The plan in which the rest waits, when a part was approved. */
+  rest?: Plan | undefined;
+  applied?: AppliedIntents;
+}
+
+interface AppliedIntents {
+  intents: readonly Intent[];
+  refused: readonly RefusedIntent[];
+  /** Undos that needed no call: their claims have ended. */
+  needless?: readonly RefusedIntent[] | undefined;
+}
+
+interface RefusedIntent {
+  action: string;
+  target: string;
+  reason: string;
+}
+
+/** A plan of undos, and the targets that stay since other rules claim them too. */
+export interface PlannedRelease {
+  plan: Plan;
+  /** How many of its targets the rule still matches. */
+  matching: number;
+  kept: readonly { action: string; target: string; rules: readonly string[] }[];
 }
 
 export interface AuditVerdict {
@@ -59,8 +83,8 @@ export interface Views {
   /** What happened between two times, epoch ms. */
   summary(reader: RecordReader & AuditReader, sinceMs: number, untilMs: number): Promise<object>;
   decision(decision: StoredDecision): object;
-  /** `live`: the live intents of the episodes of a plan that was applied or interrupted. */
-  plan(plan: Plan, live?: readonly Intent[]): object;
+  /** `live`: the live intents of the episodes of a plan that was applied or interrupted. `difference`: of the plans in the place of a superseded one. */
+  plan(plan: Plan, live?: readonly Intent[], difference?: PlanDifference | null): object;
   intent(intent: Intent): object;
   claim(claim: Claim): object;
   auditEntry(entry: AuditEntry): object;
@@ -111,6 +135,8 @@ export interface OperatorPort {
   accept(source: string, operator: Operator): Promise<Acceptance>;
   resolve(intent: string, as: 'done' | 'not-done' | 'retry', operator: Operator): Promise<Intent>;
   release(target: string, operator: Operator): Promise<readonly Released[]>;
+  /** Plans the undo of all that a rule has in force. */
+  releaseRule(rule: string, by: string, reason: string | undefined): Promise<PlannedRelease>;
 }
 
 /** Errors: AppError `usage`, `not_found`, `conflict`. Changes count from the next request on. */
@@ -136,7 +162,7 @@ export interface HttpDeps {
   readiness(): Promise<readonly ReadyCheck[]>;
   /** Errors of all three: AppError `not_found`, `usage` (an ambiguous prefix), `conflict` (not in the state for it). */
   plans: {
-    approve(plan: string, by: string, reason: string | undefined): Promise<PlanAnswer>;
+    approve(plan: string, by: string, reason: string | undefined, part: PlanSelection): Promise<PlanAnswer>;
     reject(plan: string, by: string, reason: string | undefined): Promise<PlanAnswer>;
     apply(plan: string, by: string): Promise<PlanAnswer>;
   };

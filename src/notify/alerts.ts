@@ -3,6 +3,8 @@
 import type { ExemptionSettings } from '../domain/exemption.ts';
 import { timesRefused } from '../domain/intent.ts';
 import type { Alert, Outbox } from '../domain/notification.ts';
+import type { Plan } from '../domain/plan.ts';
+import type { PlanStore } from '../domain/plan-store.ts';
 import type { Clock, Ids } from '../domain/ports.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import type { RunStore } from '../domain/run-store.ts';
@@ -14,6 +16,7 @@ import { type OperatorAlertReader, operatorAlerts, RECENT_MS } from './operator-
 
 export interface AlertDeps {
   reader: Pick<RecordReader, 'runs' | 'plans' | 'intents' | 'openFailures'> &
+    Pick<PlanStore, 'episodes'> &
     Pick<RunStore, 'openState'> &
     OperatorAlertReader;
   outbox: Outbox;
@@ -92,12 +95,8 @@ export class Alerts {
 
   private async waitingPlans(): Promise<Alert[]> {
     const waiting = await this.deps.reader.plans({ status: 'pending' }, PLANS_MAX);
-    return waiting.map(({ id, digest, intents, mode, expiresAt }) => ({
-      key: `plan ${id}`,
-      code: 'plan_waits',
-      text: `plan ${id} waits for a person: ${intents.length} action${intents.length === 1 ? '' : 's'}, until ${isoTime(expiresAt)}`,
-      about: { plan: id, digest, mode, intents: intents.length, expiresAt: isoTime(expiresAt) },
-    }));
+    const nowMs = this.deps.clock.nowMs();
+    return waiting.flatMap((plan) => [waitingAlert(plan), ...reminderOf(plan, nowMs)]);
   }
 
   /** Expiry denies: a plan that nobody answered in time, or that was approved and not applied, was not done. */
@@ -114,13 +113,20 @@ export class Alerts {
   }
 
   private async parked(): Promise<Alert[]> {
-    const intents = await this.deps.reader.intents({ outcome: 'parked' });
-    return intents.map(({ id, action, target, note, basis }) => ({
-      key: `parked ${id}`,
-      code: 'parked',
-      text: `${action} ${target} is parked and needs a person: ${note ?? ''}`,
-      about: { intent: id, action, target, note: note ?? null, rules: [...new Set(basis.map(({ rule }) => rule))] },
-    }));
+    const { reader } = this.deps;
+    const intents = await reader.intents({ outcome: 'parked' });
+    const episodes = await reader.episodes(intents.flatMap(({ basis }) => basis.map(({ episodeId }) => episodeId)));
+    const subjects = new Map(episodes.map(({ id, subject }) => [id, { ...subject }]));
+    return intents.map(({ id, action, target, note, basis }) => {
+      const rules = [...new Set(basis.map(({ rule }) => rule))];
+      const subject = subjects.get(basis[0]?.episodeId ?? '') ?? null;
+      return {
+        key: `parked ${id}`,
+        code: 'parked',
+        text: `${action} ${target} is parked and needs a person: ${note ?? ''}`,
+        about: { intent: id, action, target, note: note ?? null, rules, subject },
+      };
+    });
   }
 
   /** What the server refuses is never parked: one alert for each action, for any number of targets. */
@@ -162,6 +168,29 @@ export class Alerts {
     const text = `no trusted snapshot since ${last ?? 'the start'}: nothing is judged, and nothing is done`;
     return [{ key: 'silence', code: 'silence', text, about: { lastTrusted: last } }];
   }
+}
+
+function waitingAlert({ id, digest, intents, mode, expiresAt }: Plan): Alert {
+  return {
+    key: `plan ${id}`,
+    code: 'plan_waits',
+    text: `plan ${id} waits for a person: ${intents.length} action${intents.length === 1 ? '' : 's'}, until ${isoTime(expiresAt)}`,
+    about: { plan: id, digest, mode, intents: intents.length, expiresAt: isoTime(expiresAt) },
+  };
+}
+
+/** When a plan that waits is announced again, in tenths of its time; the latest one that has come counts. */
+const REMINDED_AT = [9, 5];
+
+/** INVARIANT: the key is stored, so that each is announced once, whatever restarts in between. */
+function reminderOf(plan: Plan, nowMs: number): Alert[] {
+  const { id, createdAt, expiresAt } = plan;
+  const passed = (10 * (nowMs - createdAt)) / Math.max(expiresAt - createdAt, 1);
+  const tenths = REMINDED_AT.find((one) => passed >= one);
+  if (tenths === undefined) return [];
+  const { about } = waitingAlert(plan);
+  const text = `plan ${id} still waits for a person: ${tenths === 5 ? 'half' : 'nine tenths'} of its time is over, and it expires at ${isoTime(expiresAt)}`;
+  return [{ key: `plan ${id} at ${tenths} tenths`, code: 'plan_still_waits', text, about }];
 }
 
 /** The last reading of each source counts: a run over chosen rules reads only some of them. */

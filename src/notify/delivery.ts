@@ -2,8 +2,9 @@
 // In: the outbox and the webhooks. Out: nothing that anybody waits for: no action waits for a notification. At least
 // once: a crash between a delivery and its record delivers again, under the same delivery id.
 import { lineOf } from '../domain/errors.ts';
-import type { Outbox, WaitingNotification } from '../domain/notification.ts';
+import type { LinkedNotification, Outbox, WaitingNotification } from '../domain/notification.ts';
 import type { Clock, Log, Random } from '../domain/ports.ts';
+import { linkOf } from './link.ts';
 import type { Webhook } from './settings.ts';
 import { type Delivery, deliver } from './webhook.ts';
 
@@ -13,6 +14,8 @@ export interface DeliveryDeps {
   clock: Clock;
   random: Random;
   log: Log;
+  /** The address under which people reach the pages of this Trustward: messages link there. */
+  publicUrl?: string | undefined;
   send?: typeof deliver;
 }
 
@@ -76,7 +79,7 @@ export class Deliveries {
     const { id, to } = notification;
     const webhook = webhooks.get(to);
     const result: Delivery = webhook
-      ? await send(webhook, notification, clock.nowMs(), signal)
+      ? await send(webhook, this.linked(notification), clock.nowMs(), signal)
       : { ok: false, note: `webhook \`${to}\` is no longer configured` };
     if (result.ok) return outbox.end(notification, 'delivered', result.note);
     if (signal.aborted) return; // aborted by us: not its failure
@@ -87,6 +90,11 @@ export class Deliveries {
     }
     log.warn({ notification: id, to, attempts }, `a notification to ${to} was not delivered: ${result.note}`);
     await outbox.postpone(id, clock.nowMs() + pauseAfter(attempts, random), result.note);
+  }
+
+  private linked(notification: WaitingNotification): LinkedNotification {
+    const { publicUrl } = this.deps;
+    return publicUrl === undefined ? notification : { ...notification, link: linkOf(notification, publicUrl) };
   }
 }
 

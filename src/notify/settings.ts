@@ -24,6 +24,8 @@ export interface NotifySettings {
   webhooks: ReadonlyMap<string, Webhook>;
   /** Names of webhooks that alerts go to. */
   alertsTo: string[];
+  /** Messages link to pages under this address; without a slash at its end. */
+  publicUrl: string | undefined;
   /** A daemon alerts when it had no trusted snapshot for this long; 0: never. */
   silenceMs: number;
 }
@@ -62,7 +64,20 @@ export function readNotifySettings(names: Names): NotifySettings {
   if (unknown !== undefined)
     names.fault(`TRUSTWARD_ALERTS_TO names \`${unknown}\`, and TRUSTWARD_WEBHOOKS has no webhook of that name`);
   const silenceMs = names.duration('TRUSTWARD_ALERT_SILENCE', '30m', '0s');
-  return { webhooks: new Map(webhooks), alertsTo, silenceMs };
+  return { webhooks: new Map(webhooks), alertsTo, publicUrl: publicUrlOf(names), silenceMs };
+}
+
+function publicUrlOf(names: Names): string | undefined {
+  const text = names.text('TRUSTWARD_PUBLIC_URL');
+  if (text === undefined) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  // The address is not repeated where it holds a password.
+  if (url?.username || url?.password) names.fault('TRUSTWARD_PUBLIC_URL holds a user name or password: leave them out');
+  else if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash)
+    names.fault(
+      `TRUSTWARD_PUBLIC_URL is \`${text}\`: expected an address such as https://trustward.example.com, without query or fragment`,
+    );
+  return url && `${url.origin}${url.pathname}`.replace(/\/+$/, '');
 }
 
 function listOf(text: string | undefined): string[] {

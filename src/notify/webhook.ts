@@ -6,7 +6,7 @@ import { Agent, type RequestOptions, request } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { canonicalJson } from '../domain/canonical.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
-import type { Notification } from '../domain/notification.ts';
+import type { LinkedNotification } from '../domain/notification.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { publicAddressesOf, type Resolve } from './addresses.ts';
 import type { Webhook } from './settings.ts';
@@ -14,8 +14,8 @@ import type { Webhook } from './settings.ts';
 export type Delivery = { ok: boolean; note: string };
 
 /** The body's stable form; its version changes when the meaning of a member does. */
-export function bodyOf({ id, kind, at, text, about }: Notification): string {
-  return canonicalJson({ version: 1, delivery: id, kind, at: isoTime(at), text, about });
+export function bodyOf({ id, kind, at, text, about, link }: LinkedNotification): string {
+  return canonicalJson({ version: 1, delivery: id, kind, at: isoTime(at), text, about, link });
 }
 
 /** `t=SECONDS,v1=HEX`: HMAC-SHA256 over `SECONDS.BODY`, so that an old body cannot be sent again as a new one. */
@@ -28,7 +28,7 @@ export function signatureOf(secret: string, body: string, nowMs: number): string
 /** Never throws: the note describes the failure. Only the status of the answer counts. */
 export async function deliver(
   webhook: Webhook,
-  notification: Notification,
+  notification: LinkedNotification,
   nowMs: number,
   signal: AbortSignal,
   resolve?: Resolve,

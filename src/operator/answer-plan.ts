@@ -1,25 +1,57 @@
-// operator: a person approves or rejects a plan, recorded with who and why. It changes nothing outside: applying does.
+// operator: a person approves or rejects a plan, or approves a part of it, recorded with who and why. It changes nothing outside:
+// applying does. In: a plan that waits. Out: the plans after it, committed in one transaction.
+import { chooseFrom, splitPlan } from '../approve/parts.ts';
 import { decidePlan, demandAudited } from '../approve/plans.ts';
-import { AppError } from '../domain/errors.ts';
-import type { Plan } from '../domain/plan.ts';
+import type { Plan, PlanSelection } from '../domain/plan.ts';
 import type { PlanStore } from '../domain/plan-store.ts';
 import type { Engine } from '../run/engine.ts';
+import { demandInPlace, foundPlan } from './find-plan.ts';
+
+type Answering = Pick<Engine, 'clock'> & { store: PlanStore };
 
 /** Errors: AppError `not_found`, `usage` for an ambiguous prefix, `conflict` when it no longer waits. */
 export async function answerPlan(
-  engine: Pick<Engine, 'clock'> & { store: PlanStore },
+  engine: Answering,
   planId: string,
   answer: 'approve' | 'reject',
   by: string,
   reason: string | undefined,
 ): Promise<Plan> {
-  await engine.store.expirePlans();
-  const plan = await engine.store.plan(planId);
-  if (!plan) throw new AppError('not_found', `there is no plan \`${planId}\``);
+  const { store } = engine;
+  const plan = await foundPlan(store, planId);
+  await demandInPlace(store, plan);
   const decided = decidePlan(plan, answer === 'approve' ? 'approved' : 'rejected', by, reason, engine.clock.nowMs());
-  if (answer === 'approve')
-    demandAudited(plan, 'plan.sealed', await engine.store.auditedDigest('plan.sealed', plan.id));
+  if (answer === 'approve') demandAudited(plan, 'plan.sealed', await store.auditedDigest('plan.sealed', plan.id));
   const kind = answer === 'approve' ? 'plan.approved' : 'plan.rejected';
-  await engine.store.changePlan(decided, [], [{ kind, body: { plan: plan.id, digest: plan.digest, by, reason } }]);
+  const notes = [{ kind, body: { plan: plan.id, digest: plan.digest, by, reason } } as const];
+  await store.changePlan(decided, [], notes, 'pending');
   return decided;
+}
+
+/** The plan that is approved, and the one in which the rest waits; no rest when all of it was chosen. */
+export interface ApprovedPart {
+  plan: Plan;
+  rest: Plan | undefined;
+}
+
+/** Errors: those of `answerPlan`, and AppError `usage` when the plan does not have what is named. */
+export async function approvePart(
+  engine: Answering & Pick<Engine, 'ids'>,
+  planId: string,
+  selection: PlanSelection,
+  by: string,
+  reason: string | undefined,
+): Promise<ApprovedPart> {
+  const { store, clock, ids } = engine;
+  const plan = await foundPlan(store, planId);
+  await demandInPlace(store, plan);
+  decidePlan(plan, 'approved', by, reason, clock.nowMs());
+  const chosen = chooseFrom(plan, selection);
+  if (chosen.rest.length === 0)
+    return { plan: await answerPlan(engine, plan.id, 'approve', by, reason), rest: undefined };
+  demandAudited(plan, 'plan.sealed', await store.auditedDigest('plan.sealed', plan.id));
+  const answer = { by, reason, nowMs: clock.nowMs() };
+  const { part, rest, notes } = splitPlan(plan, chosen, [ids.next(), ids.next()], answer);
+  await store.replacePlans([plan.id], [part, rest], notes);
+  return { plan: part, rest };
 }

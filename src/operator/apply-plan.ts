@@ -2,23 +2,21 @@
 // the run that made it. A target whose record fields drifted is refused by field, and the other intents go on.
 import { carryOut } from '../act/carry-out.ts';
 import { type ActContext, noSuchAction } from '../act/context.ts';
-import { isOpen, openAgain, openIntent, reopened } from '../act/gate.ts';
+import { openAgain, openIntent, reopened } from '../act/gate.ts';
 import { resolveLeftovers } from '../act/resolve.ts';
 import { demandAudited, demandInTime } from '../approve/plans.ts';
+import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Ask } from '../domain/check.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
-import { episodesOf, type Plan, type PlannedIntent, restOf } from '../domain/plan.ts';
+import { episodesOf, type Plan, type PlannedIntent, releasedRule, restOf } from '../domain/plan.ts';
 import { actContext, type Engine, rulesOfRun } from '../run/engine.ts';
+import { type Applied, applyRelease, demandOpen } from './apply-release.ts';
+import { demandInPlace, foundPlan } from './find-plan.ts';
 import { type FactsOfPlanned, planFacts } from './plan-facts.ts';
 
-export interface Applied {
-  plan: Plan;
-  intents: Intent[];
-  /** Planned intents that were not begun, each with the reason. */
-  refused: { action: string; target: string; reason: string }[];
-}
+export type { Applied } from './apply-release.ts';
 
 /** Errors: AppError `not_found`, `conflict` when the plan is not approved, is too old, or nothing may be done. Single use, unless interrupted. */
 export async function applyPlan(engine: Engine, planId: string, by: string): Promise<Applied> {
@@ -27,12 +25,14 @@ export async function applyPlan(engine: Engine, planId: string, by: string): Pro
   if (!run) throw new AppError('not_found', `the run of plan ${plan.id} is not in this database`);
   const context = await actContext(engine, run, await rulesOfRun(engine, { rules: undefined }), engine.daemonMode);
   const rest = await restToApply(engine, context, plan);
+  if (releasedRule(plan) !== undefined) return applyRelease(engine, context, plan, rest, by);
   const opened = openIntents(engine, plan, rest, context.ask, await planFacts(engine, rest));
   const applying: Plan = { ...plan, status: 'applying' };
   const ids = [...opened.fresh, ...opened.again].map(({ id }) => id);
-  await engine.store.changePlan(applying, opened.fresh, [
+  const notes: AuditNote[] = [
     { kind: 'plan.applying', body: { plan: plan.id, digest: plan.digest, by, intents: ids, refused: opened.refused } },
-  ]);
+  ];
+  await engine.store.changePlan(applying, opened.fresh, notes, plan.status);
   let ended: Plan = { ...applying, status: 'interrupted' };
   try {
     await engine.store.reopen(reopened(run.id, opened.again));
@@ -41,7 +41,7 @@ export async function applyPlan(engine: Engine, planId: string, by: string): Pro
     if (isWhole) ended = { ...applying, status: 'applied' };
   } finally {
     const kind = ended.status === 'applied' ? 'plan.applied' : 'plan.interrupted';
-    await engine.store.changePlan(ended, [], [{ kind, body: { plan: plan.id } }]);
+    await engine.store.changePlan(ended, [], [{ kind, body: { plan: plan.id } }], 'applying');
     await engine.afterwards?.();
   }
   return { plan: ended, intents: await engine.store.intents({ ids }), refused: opened.refused };
@@ -59,9 +59,8 @@ async function restToApply(engine: Engine, context: ActContext, plan: Plan): Pro
 }
 
 async function applicablePlan(engine: Engine, planId: string): Promise<Plan> {
-  await engine.store.expirePlans();
-  const plan = await engine.store.plan(planId);
-  if (!plan) throw new AppError('not_found', `there is no plan \`${planId}\``);
+  const plan = await foundPlan(engine.store, planId);
+  await demandInPlace(engine.store, plan);
   demandInTime(plan, engine.clock.nowMs());
   if (plan.status !== 'approved' && plan.status !== 'interrupted') {
     const only = 'only an approved or interrupted plan can be applied';
@@ -107,9 +106,8 @@ function openIntents(
     else if (failed) opened.again.push(openAgain({ ...failed, basis, settings, effect, approved: true }, mode));
     else opened.fresh.push(intentOf(engine, plan, planned, mode));
   }
-  if (isOpen(engine.daemonMode)) return opened;
-  const text = `the daemon has mode ${engine.daemonMode}, in which nothing is changed: plan ${plan.id} stays ${plan.status}`;
-  throw new AppError('conflict', text);
+  demandOpen(engine, plan);
+  return opened;
 }
 
 function intentOf(engine: Engine, plan: Plan, planned: PlannedIntent, mode: Mode): Intent {

@@ -10,7 +10,8 @@ import { targetKey } from '../domain/target-key.ts';
 import type { Engine } from '../run/engine.ts';
 import { exemptionOf } from '../run/exemption-of.ts';
 import { addExemption, type ExemptionRequest } from './commands.ts';
-import { type Released, releaseClaims } from './release-claims.ts';
+import { releaseClaims } from './release-claims.ts';
+import type { Released } from './release-target.ts';
 
 export interface Exempted {
   exemption: Exemption;

@@ -3,6 +3,7 @@
 import { giveWay } from '../domain/give-way.ts';
 import type { Intent } from '../domain/intent.ts';
 import { episodesOf, hasProgress } from '../domain/plan.ts';
+import { differenceFrom } from '../domain/plan-content.ts';
 import type { ReportReader } from '../domain/record-reader.ts';
 import type { RunRecord } from '../domain/store.ts';
 import { runDecisionViews, summaryOf } from './decision-view.ts';
@@ -22,7 +23,7 @@ export async function buildReport(reader: ReportReader, run: RunRecord): Promise
   return {
     run: runView(run),
     snapshot: snapshotView(run),
-    plan: reportPlan(plan, live, run.findings?.planDigest ?? ''),
+    plan: reportPlan(plan, live, run.findings?.planDigest ?? '', plan && (await differenceFrom(reader, plan))),
     rules: ruleViews(run),
     decisions,
     summary: summaryOf(decisions),

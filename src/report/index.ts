@@ -18,6 +18,7 @@ import { reportTextPieces, type TextOptions } from './text.ts';
 import { tokenView } from './token-view.ts';
 
 export { buildReport } from './build-report.ts';
+export { plural } from './fact-text.ts';
 export { historyText } from './history.ts';
 export { showHidden } from './hostile-text.ts';
 export { auditJson, decisionsJson, reportJson } from './json.ts';
@@ -25,6 +26,8 @@ export { auditText, decisionsText } from './lists-text.ts';
 export { type MarkdownOptions, reportMarkdown } from './markdown.ts';
 export { md } from './markdown-text.ts';
 export { type CellLine, whole } from './marked.ts';
+export { countLines, partWords } from './plan-counts.ts';
+export { plansText, planText } from './plan-text.ts';
 export { planLine } from './plan-words.ts';
 export type { Report, ReportDecision, ReportSummary } from './report.ts';
 export { type CountedRun, runLineView, runsText } from './runs-list.ts';

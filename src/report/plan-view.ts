@@ -1,13 +1,26 @@
 // report: plans, intents and claims as readers see them: times as text, nothing left out.
 import type { Claim } from '../domain/claim.ts';
 import { type Intent, timesRefused } from '../domain/intent.ts';
-import { hasProgress, type Plan, type PlannedIntent, type PlanProgress, progressOf } from '../domain/plan.ts';
+import {
+  hasProgress,
+  type Plan,
+  type PlannedIntent,
+  type PlanProgress,
+  progressOf,
+  releasedRule,
+} from '../domain/plan.ts';
+import type { PlanDifference } from '../domain/plan-content.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { isoOrNull } from './iso-or-null.ts';
 import type { ReportHeldIntent, ReportPlan } from './report.ts';
 
 /** A run's plan. A run that planned nothing still has a digest. */
-export function reportPlan(plan: Plan | undefined, live: readonly Intent[], digest: string): ReportPlan {
+export function reportPlan(
+  plan: Plan | undefined,
+  live: readonly Intent[],
+  digest: string,
+  difference: PlanDifference | null = null,
+): ReportPlan {
   return {
     id: plan?.id ?? null,
     digest: plan?.digest ?? digest,
@@ -18,6 +31,8 @@ export function reportPlan(plan: Plan | undefined, live: readonly Intent[], dige
     decidedAt: isoOrNull(plan?.decidedAt),
     decidedBy: plan?.decidedBy ?? null,
     decidedReason: plan?.decidedReason ?? null,
+    supersededBy: idsOrNull(plan?.supersededBy),
+    difference,
     progress: progressView(plan, live),
     held: (plan?.intents ?? []).filter((intent) => intent.held).map(heldView),
   };
@@ -35,13 +50,20 @@ function heldView({ action, target, basis, reason, reasonText, effect }: Planned
   };
 }
 
+function idsOrNull(ids: readonly string[] | undefined): string[] | null {
+  return ids ? [...ids] : null;
+}
+
 /** Null unless it was applied or interrupted. */
 function progressView(plan: Plan | undefined, live: readonly Intent[]): PlanProgress | null {
   return plan && hasProgress(plan) ? progressOf(plan, live) : null;
 }
 
-/** A plan by itself, with all of its intents. `live`: the live intents of its episodes, if it has a progress. */
-export function planView(plan: Plan, live: readonly Intent[] = []) {
+/**
+ * A plan by itself, with all of its intents. `live`: the live intents of its episodes, if it has a progress. `difference`: of the plans in the
+ * place of a superseded one; null in a list.
+ */
+export function planView(plan: Plan, live: readonly Intent[] = [], difference: PlanDifference | null = null) {
   return {
     id: plan.id,
     digest: plan.digest,
@@ -53,6 +75,10 @@ export function planView(plan: Plan, live: readonly Intent[] = []) {
     decidedAt: isoOrNull(plan.decidedAt),
     decidedBy: plan.decidedBy ?? null,
     decidedReason: plan.decidedReason ?? null,
+    /** The rule whose claims it undoes, if a person asked for that. */
+    releases: releasedRule(plan) ?? null,
+    supersededBy: idsOrNull(plan.supersededBy),
+    difference,
     intents: plan.intents,
     progress: progressView(plan, live),
   };

@@ -7,6 +7,7 @@ import type { Fact } from '../domain/facts.ts';
 import type { IntentStatus } from '../domain/intent.ts';
 import type { Mode } from '../domain/mode.ts';
 import type { PlanProgress, PlanStatus } from '../domain/plan.ts';
+import type { PlanDifference } from '../domain/plan-content.ts';
 import type { RunStatus, RunTrigger } from '../domain/run.ts';
 import type { SourceReading, TrustReason } from '../domain/snapshot.ts';
 import type { Source, SubjectKind } from '../domain/subjects.ts';
@@ -99,6 +100,9 @@ export interface ReportPlan {
   decidedAt: string | null;
   decidedBy: string | null;
   decidedReason: string | null;
+  /** Ids of the plans in the place of a superseded one, and how they differ from it. */
+  supersededBy: string[] | null;
+  difference: PlanDifference | null;
   /** Of a plan that was applied or interrupted: what was done, and what was not begun. */
   progress: PlanProgress | null;
   /** Intents that wait for an operator. */

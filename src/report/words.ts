@@ -2,7 +2,8 @@
 // In: a report. Out: plain text that may hold hostile names: each writer escapes it for its own medium.
 import type { ReasonCode } from '../domain/decision.ts';
 import { formatDuration } from '../domain/duration.ts';
-import { leastMode } from '../domain/mode.ts';
+import { isLive, leastMode } from '../domain/mode.ts';
+import { successorText } from '../domain/plan-content.ts';
 import { SOURCES } from '../domain/subjects.ts';
 import { type ActKind, actKindOf } from './act-kind.ts';
 import { summaryOf } from './decision-view.ts';
@@ -172,6 +173,8 @@ const STATE_WORDS = {
 
 const NOT_LIFTED: ReadonlySet<ReasonCode> = new Set(['conflict', 'other_first', 'stopped', 'ceiling']);
 
+const LIFTED: ReadonlySet<ReasonCode> = new Set(['approval_needed', 'limits', 'owners', 'serial_shared']);
+
 /**
  * Whether approving the run's plan lets a held decision continue. A dry run's plan may hold what a ceiling then holds
  * back.
@@ -194,6 +197,8 @@ export function wayOutWords(decision: RunDecision, { run, plan }: Pick<Report, '
   if (decision.reason === 'stopped') return 'It continues with the first run after `trustward resume`.';
   if (decision.reason === 'ceiling')
     return 'No approval lifts a ceiling: a later run tries it again, or raise the ceiling in the configuration.';
+  if (LIFTED.has(decision.reason) && isLive(decision.mode))
+    return 'A plan that was approved before has it, and waits for `trustward apply`.';
   return 'The next run tries it again.';
 }
 
@@ -210,6 +215,8 @@ function planWords(plan: ReportPlan): string {
       const { outcomes, notBegun } = plan.progress;
       return `Plan ${plan.id} was approved${by}${at} and applied: ${appliedWords(outcomes, notBegun.length)}.`;
     }
+    if (plan.status === 'superseded' && plan.supersededBy !== null)
+      return `Plan ${plan.id} is superseded by ${successorText(plan.supersededBy, plan.difference)}.`;
     return `Plan ${plan.id} is ${plan.status}${by}${at}.`;
   }
   return `It waits in plan ${plan.id}, until ${timeWords(plan.expiresAt ?? '')}.`;

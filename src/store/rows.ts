@@ -260,6 +260,7 @@ export function rowOfPlan(plan: Plan): Row {
     decided_at: orNull(plan.decidedAt),
     decided_by: orNull(plan.decidedBy),
     decided_reason: orNull(plan.decidedReason),
+    superseded_by: plan.supersededBy ? canonicalJson(plan.supersededBy) : null,
   };
 }
 
@@ -277,5 +278,6 @@ export function planOfRow(row: Row, intents: Plan['intents']): Plan {
     decidedAt: orUndefined(row.decided_at),
     decidedBy: orUndefined(row.decided_by),
     decidedReason: orUndefined(row.decided_reason),
+    ...(typeof row.superseded_by === 'string' && { supersededBy: storedJson<string[]>(row.superseded_by) }),
   };
 }

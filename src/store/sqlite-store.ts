@@ -11,7 +11,7 @@ import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { Acceptance, Stop } from '../domain/operator.ts';
 import type { OperatorStore, ReleaseStore } from '../domain/operator-store.ts';
-import type { Plan } from '../domain/plan.ts';
+import type { Plan, PlanStatus } from '../domain/plan.ts';
 import type { PlanStore } from '../domain/plan-store.ts';
 import type { PullStore } from '../domain/pull-store.ts';
 import type { Run } from '../domain/run.ts';
@@ -24,10 +24,11 @@ import { checkpointLinesAfter, removeArchived, saveDatabaseId } from './checkpoi
 import { saveClockAgreement } from './clock-agreement.ts';
 import { saveEvents } from './event-log.ts';
 import { saveIdentities } from './identities.ts';
-import { addIntent, linkDecisions, suppressIntent } from './intent-log.ts';
+import { addIntent, linkDecisions } from './intent-log.ts';
 import { removeOldRuns } from './old-runs.ts';
 import { dropAcceptances, saveAcceptance, saveExemption, saveOperatorState, saveStop } from './operator.ts';
 import { SqliteOutbox } from './outbox.ts';
+import { demandStatus, isAnswer, supersede, suppressRejected } from './plan-changes.ts';
 import { expireAll, expireOver } from './plan-expiry.ts';
 import { rowOfDecision, rowOfPlan, rowOfRun } from './rows.ts';
 import { SqliteActStore } from './sqlite-act-store.ts';
@@ -97,7 +98,7 @@ export class SqliteStore
         const written = { run_id: commit.runId, run_seq: seq, written_at: this.clock.nowMs(), ended_seq: null };
         this.db.insert('decisions', { ...rowOfDecision(decision), ...written });
       }
-      for (const id of commit.supersededPlans) this.db.run("UPDATE plans SET status = 'superseded' WHERE id = ?", id);
+      supersede(this.db, commit.supersededPlans, commit.plan ? [commit.plan] : []);
       if (commit.plan) this.db.upsert('plans', rowOfPlan(commit.plan), 'id');
       this.db.run(
         'UPDATE runs SET snapshot = ?, tallies = ?, plan_digest = ?, plan_id = ? WHERE id = ?',
@@ -142,16 +143,27 @@ export class SqliteStore
     });
   }
 
-  async changePlan(plan: Plan, intents: Intent[], notes: AuditNote[]): Promise<void> {
+  async changePlan(plan: Plan, intents: Intent[], notes: AuditNote[], was?: PlanStatus): Promise<void> {
     this.unit(() => {
+      if (was) demandStatus(this.db, plan.id, was);
       this.db.upsert('plans', rowOfPlan(plan), 'id');
       for (const intent of intents) {
         addIntent(this.db, intent);
         linkDecisions(this.db, intent);
       }
-      if (plan.status === 'rejected') for (const intent of plan.intents) suppressIntent(this.db, intent, plan.id);
+      if (plan.status === 'rejected') for (const intent of plan.intents) suppressRejected(this.db, intent, plan.id);
       this.audits.append(notes);
-      if (plan.status === 'approved' || plan.status === 'rejected') this.audits.seal();
+      if (isAnswer(plan)) this.audits.seal();
+    });
+  }
+
+  async replacePlans(pending: readonly string[], plans: readonly Plan[], notes: AuditNote[]): Promise<void> {
+    this.unit(() => {
+      for (const id of pending) demandStatus(this.db, id, 'pending');
+      supersede(this.db, pending, plans);
+      for (const plan of plans) this.db.insert('plans', rowOfPlan(plan));
+      this.audits.append(notes);
+      if (plans.some(isAnswer)) this.audits.seal();
     });
   }
 

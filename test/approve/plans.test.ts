@@ -34,6 +34,7 @@ function sealed(fields: Partial<SealInput> = {}) {
     isWhole: true,
     planned: [planned],
     pending: [],
+    approved: [],
     ...fields,
   });
 }

@@ -132,6 +132,7 @@ const WRITING = [
   'reopen',
   'resolve',
   'changePlan',
+  'replacePlans',
   'observeEvents',
   'appendAudit',
   'sealAudit',

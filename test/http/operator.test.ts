@@ -84,4 +84,16 @@ describe('intents and claims', () => {
     const { ask } = openEndpoint();
     expect((await ask('POST', '/api/claims/release', { body: { target: 'S', ...WHY } })).status).toBe(404);
   });
+
+  it.each([
+    [{}, 'needs `target` or `rule`, one of the two'],
+    [{ target: 'S', rule: 'r', ...WHY }, 'needs `target` or `rule`, one of the two'],
+    [{ target: 'S' }, '`reason` is required with a target'],
+    [{ rule: '' }, '`rule` must not be empty'],
+  ])('a release of %j names what is wrong with it', async (body, problem) => {
+    const { ask } = openEndpoint();
+    const answer = await ask('POST', '/api/claims/release', { body });
+    expect(answer.status).toBe(400);
+    expect(((await answer.json()) as { detail: string }).detail).toContain(problem);
+  });
 });

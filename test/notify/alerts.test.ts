@@ -47,13 +47,42 @@ describe('an alert is sent', () => {
     expect(await alerted()).toEqual([]);
   });
 
+  it('when a plan still waits, at half and at nine tenths of its time, once each and whatever restarts', async () => {
+    on.rules(banRule({ mode: 'approve' }));
+    await on.run();
+    const after: string[][] = [];
+    for (const hours of [0, 11, 1, 1, 8, 1]) {
+      on.clock.pass(hours * 3_600_000);
+      after.push((await alertsOf(on).look()).map(({ code }) => code));
+    }
+    const still = ['plan_still_waits'];
+    expect(after).toEqual([['plan_waits'], [], still, [], [], still]);
+    const texts = (await waiting()).map(({ text }) => text);
+    expect(texts).toContainEqual(
+      expect.stringMatching(/^plan .* still waits for a person: half of its time is over, and/),
+    );
+    expect(texts).toContainEqual(expect.stringContaining('nine tenths of its time is over'));
+  });
+
+  it('once when both times passed while nobody looked, and never for a plan that was answered', async () => {
+    on.rules(banRule({ mode: 'approve' }));
+    const { plan } = await on.run();
+    await alerted();
+    on.clock.pass(23 * 3_600_000);
+    expect(await alerted()).toEqual(['plan_still_waits']);
+    await on.approve(plan);
+    expect(await alerted()).toEqual([]);
+  });
+
   it('when an action is parked', async () => {
     for (const serial of ['S-d1', 'S-d2', 'S-d3']) on.platform.answer(serial, 'failed', 'failed', 'failed');
     for (let run = 0; run < 3; run += 1) {
       await on.run();
       on.clock.pass(QUIET_MS);
     }
-    expect((await alerted()).filter((code) => code === 'parked')).toHaveLength(3);
+    const found = (await alerts.look()).filter(({ code }) => code === 'parked');
+    expect(found).toHaveLength(3);
+    expect(found[0]?.about.subject).toEqual({ kind: 'device', id: 'd1' });
     expect(await alerted()).toEqual([]);
     expect((await on.store.audit({ kind: 'alert.raised', limit: 10 })).length).toBeGreaterThanOrEqual(3);
   });

@@ -63,6 +63,7 @@ function deliveries(answers: boolean[] = [], outbox = on.store.outbox()) {
     clock: on.clock,
     random: half,
     log: silentLog,
+    publicUrl: 'https://tw.example',
     send: async (_webhook, notification) => {
       sent.push(notification as WaitingNotification);
       const ok = answers.shift() ?? true;
@@ -84,10 +85,11 @@ describe('a notification', () => {
       {
         to: 'ops',
         kind: 'notify',
+        link: 'https://tw.example/subjects/device/d1',
         about: {
           rules: ['tell'],
           target: 'd1',
-          matches: [{ rule: 'tell', subject: 'd1', facts: { 'MdmData.CompromisedStatus': 'TRUE' } }],
+          matches: [{ rule: 'tell', kind: 'device', subject: 'd1', facts: { 'MdmData.CompromisedStatus': 'TRUE' } }],
         },
       },
     ]);

@@ -47,6 +47,25 @@ describe('the webhooks', () => {
     expect(() => read(text)).not.toThrow(SECRET);
   });
 
+  it.each([
+    ['https://tw.example.com/', 'https://tw.example.com'],
+    ['http://10.0.0.1:8080/base', 'http://10.0.0.1:8080/base'],
+  ])('link to pages under %s', (given, publicUrl) => {
+    expect(readConfig({ TRUSTWARD_PUBLIC_URL: given }).notify).toMatchObject({ publicUrl });
+  });
+
+  it.each([
+    ['tw.example.com', 'expected an address'],
+    ['ftp://tw.example.com', 'expected an address'],
+    ['https://tw.example.com/?a=1', 'without query or fragment'],
+    ['https://tw.example.com/#a', 'without query or fragment'],
+    [`https://ada:${SECRET}@tw.example.com`, 'holds a user name or password'],
+  ])('link nowhere under %s', (given, problem) => {
+    const reading = () => readConfig({ TRUSTWARD_PUBLIC_URL: given });
+    expect(reading).toThrow(problem);
+    expect(reading).not.toThrow(SECRET);
+  });
+
   it('named for alerts must exist', () => {
     expect(() => readConfig({ TRUSTWARD_ALERTS_TO: 'ops' })).toThrow('TRUSTWARD_ALERTS_TO names `ops`');
   });

@@ -114,7 +114,7 @@ describe('an approved plan', () => {
 
   it('does not repeat what a second plan of the same content did', async () => {
     const first = await approvedPlan();
-    const { plan: second } = await on.run();
+    const { plan: second } = await on.run('dry-run');
     expect(second?.digest).toBe(first.digest);
     expect(second?.id).not.toBe(first.id);
     await on.apply(first);

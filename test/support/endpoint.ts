@@ -112,6 +112,9 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
       release: async (target) => {
         throw new AppError('not_found', `no claim on \`${target}\` is open`);
       },
+      releaseRule: async (rule) => {
+        throw new AppError('not_found', `rule \`${rule}\` has nothing in force`);
+      },
     },
     tokens: {
       add: (request, by) => addToken({ ...tokenParts, secret: () => 'tw_made-0123456789' }, request, by),

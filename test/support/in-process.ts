@@ -9,11 +9,15 @@ export interface Answered {
   err: string;
 }
 
-/** As in main.ts: an error is a line and an exit code. */
-export async function command(args: string[], env: Record<string, string>): Promise<Answered> {
+/** As in main.ts: an error is a line and an exit code. `terminal`: what a person at one answers. */
+export async function command(
+  args: string[],
+  env: Record<string, string>,
+  terminal: Pick<Io, 'ask'> = {},
+): Promise<Answered> {
   const heard = { out: '', err: '' };
   try {
-    return { code: await run(args, env, heard), ...heard };
+    return { code: await run(args, env, heard, terminal), ...heard };
   } catch (error) {
     return { code: exitCodeOf(error), ...heard, err: `${heard.err}trustward: ${faultText(error)}\n` };
   }
@@ -26,14 +30,14 @@ export async function commandOrThrow(
   ask?: NonNullable<Io['ask']>,
 ): Promise<Answered> {
   const heard = { out: '', err: '' };
-  return { code: await run(args, env, heard, ask), ...heard };
+  return { code: await run(args, env, heard, ask && { ask }), ...heard };
 }
 
 function run(
   args: string[],
   env: Record<string, string>,
   heard: { out: string; err: string },
-  ask?: NonNullable<Io['ask']>,
+  { ask }: Pick<Io, 'ask'> = {},
 ): Promise<number> {
   const io: Io = {
     env,

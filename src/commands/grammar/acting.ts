@@ -20,20 +20,24 @@ export function addActing(program: Command, io: Io, bind: Bind): void {
   )
     .option('--rule <id...>', 'only these rules')
     .action(bind(async (options: never) => (await import('../plans.ts')).planCommand(io, options)));
-  for (const answer of ['approve', 'reject'] as const) {
+  const answering = (name: string) =>
     outputOptions(
       engineOptions(
-        program.command(`${answer} <plan>`).description(`${answer} a plan, by its id or the beginning of the id`),
+        program.command(`${name} <plan>`).description(`${name} a plan, by its id or the beginning of the id`),
       ),
       'text, json',
-    )
-      .option('--reason <text>', 'why, for the audit')
-      .action(
-        bind(async (plan: never, options: never) =>
-          (await import('../plans.ts')).answerCommand(io, plan, answer, options),
-        ),
-      );
-  }
+    ).option('--reason <text>', 'why, for the audit');
+  answering('approve')
+    .option('--rule <id...>', 'only actions whose every rule is named')
+    .option('--only <target...>', 'only these targets or subjects')
+    .option('--except <target...>', 'not these targets or subjects')
+    .option('--yes', 'do not ask at a terminal')
+    .action(
+      bind(async (plan: never, options: never) => (await import('../plans.ts')).approveCommand(io, plan, options)),
+    );
+  answering('reject').action(
+    bind(async (plan: never, options: never) => (await import('../plans.ts')).rejectCommand(io, plan, options)),
+  );
   outputOptions(
     engineOptions(program.command('apply <plan>').description('apply an approved plan: exactly it, or a part of it')),
     'text, json',

@@ -17,7 +17,10 @@ export const GROUPS: readonly Group[] = [
     commands: ['serve', 'run', 'plan', 'approve', 'reject', 'apply'],
     load: async () => (await import('./acting.ts')).addActing,
   },
-  { commands: ['report', 'summary', 'runs', 'decisions'], load: async () => (await import('./reading.ts')).addReading },
+  {
+    commands: ['report', 'plans', 'summary', 'runs', 'decisions'],
+    load: async () => (await import('./reading.ts')).addReading,
+  },
   {
     commands: ['exempt', 'stop', 'resume', 'snapshot', 'intents', 'notifications', 'claims'],
     load: async () => (await import('./operator.ts')).addOperatorCommands,

@@ -69,9 +69,14 @@ export function addOperatorCommands(program: Command, io: Io, bind: Bind): void 
   reading(claims.command('list').description('open and orphaned claims'))
     .option('--all', 'include ended ones')
     .action(bind(async (options: never) => (await import('../operator-lists.ts')).claimListCommand(io, options)));
-  withReason(claims.command('release <target>').description('undo now what is in force on a target')).action(
-    bind(async (target: never, options: never) =>
-      (await import('../operator.ts')).claimReleaseCommand(io, target, options),
-    ),
-  );
+  acting(
+    claims.command('release [target]').description('undo now what is in force on a target, or plan the undo of a rule'),
+  )
+    .option('--rule <id>', 'instead of a target: a plan that undoes all that this rule has in force')
+    .option('--reason <text>', 'why, for the audit; required with a target')
+    .action(
+      bind(async (target: never, options: never) =>
+        (await import('../operator.ts')).claimReleaseCommand(io, target, options),
+      ),
+    );
 }

@@ -20,6 +20,15 @@ export function addReading(program: Command, io: Io, bind: Bind): void {
       bind(async (run: never, options: never) => (await import('../reading.ts')).reportCommand(io, run, options)),
     );
   outputOptions(
+    databaseOption(program.command('plans [plan]').description('list plans, those that wait first; or show one')),
+    'text, json',
+  )
+    .option('--status <status>', 'only plans of this status, such as pending')
+    .option('--limit <n>', 'at most this many', '20')
+    .action(
+      bind(async (plan: never, options: never) => (await import('../plan-list.ts')).plansCommand(io, plan, options)),
+    );
+  outputOptions(
     databaseOption(program.command('summary').description('show what happened since a time, and who did it')),
     'text, json, md',
   )

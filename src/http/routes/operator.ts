@@ -24,7 +24,16 @@ const exemptBody = z.strictObject({
   release: z.boolean().default(false),
 });
 const resolveBody = z.strictObject({ as: z.enum(['done', 'not-done', 'retry']), reason: text });
-const releaseBody = z.strictObject({ target: nameField, reason: text });
+const releaseBody = z
+  .strictObject({ target: nameField.optional(), rule: nameField.optional(), reason: text.optional() })
+  .refine(
+    ({ target, rule }) => (target === undefined) !== (rule === undefined),
+    'needs `target` or `rule`, one of the two',
+  )
+  .refine(({ target, reason }) => target === undefined || reason !== undefined, {
+    path: ['reason'],
+    message: 'is required with a target',
+  });
 const acceptBody = z.strictObject({ source: nameField, reason: text });
 
 export function operatorRoutes(deps: HttpDeps): Route[] {
@@ -120,8 +129,13 @@ function doubtRoutes({ views, operator }: HttpDeps): Route[] {
       path: '/api/claims/release',
       scope: 'approve',
       handle: async (context) => {
-        const { target, reason } = await readBody(context, releaseBody);
-        const released = await operator.release(target, { by: context.var.caller.name, reason });
+        const { target, rule, reason } = await readBody(context, releaseBody);
+        const by = context.var.caller.name;
+        if (rule !== undefined) {
+          const { plan, ...others } = await operator.releaseRule(rule, by, reason);
+          return json({ plan: views.plan(plan), ...others });
+        }
+        const released = await operator.release(target as string, { by, reason: reason as string });
         return json({ released: released.map(views.released) });
       },
     },

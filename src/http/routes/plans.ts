@@ -2,31 +2,24 @@
 // plan. It applies nothing itself: the ports of deps do.
 import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
-import { episodesOf, hasProgress, type Plan, type PlanStatus } from '../../domain/plan.ts';
+import { episodesOf, hasProgress, PLAN_STATUSES, type Plan } from '../../domain/plan.ts';
+import { differenceFrom } from '../../domain/plan-content.ts';
 import type { HttpDeps, PlanAnswer } from '../deps.ts';
-import { limitField, readBody, readQuery } from '../input.ts';
+import { limitField, nameField, readBody, readQuery } from '../input.ts';
 import { type Ctx, json, param, type Route } from '../route.ts';
 
-const STATUSES = [
-  'pending',
-  'approved',
-  'applying',
-  'applied',
-  'interrupted',
-  'rejected',
-  'superseded',
-  'expired',
-] as const satisfies readonly PlanStatus[];
-
-const listQuery = z.strictObject({ status: z.enum(STATUSES).optional(), limit: limitField });
-const decideBody = z.strictObject({ reason: z.string().trim().min(1).max(1_000).optional() });
+const listQuery = z.strictObject({ status: z.enum(PLAN_STATUSES).optional(), limit: limitField });
+const reason = z.string().trim().min(1).max(1_000).optional();
+const decideBody = z.strictObject({ reason });
+const names = z.array(nameField).max(10_000).default([]);
+const approveBody = z.strictObject({ reason, rules: names, only: names, except: names });
 const applyBody = z.strictObject({});
 
 export function planRoutes(deps: HttpDeps): Route[] {
   const { reader, views, plans } = deps;
-  const shown = async (plan: Plan) => {
-    return views.plan(plan, hasProgress(plan) ? await reader.intents({ liveFor: episodesOf(plan) }) : []);
-  };
+  const liveOf = async (plan: Plan) => (hasProgress(plan) ? reader.intents({ liveFor: episodesOf(plan) }) : []);
+  const listed = async (plan: Plan) => views.plan(plan, await liveOf(plan));
+  const shown = async (plan: Plan) => views.plan(plan, await liveOf(plan), await differenceFrom(reader, plan));
   return [
     {
       method: 'GET',
@@ -35,7 +28,7 @@ export function planRoutes(deps: HttpDeps): Route[] {
       handle: async (context) => {
         const { status, limit } = readQuery(context, listQuery);
         const found = await reader.plans(status === undefined ? {} : { status }, limit);
-        return json({ plans: await Promise.all(found.map(shown)) });
+        return json({ plans: await Promise.all(found.map(listed)) });
       },
     },
     {
@@ -50,8 +43,8 @@ export function planRoutes(deps: HttpDeps): Route[] {
       },
     },
     deciding('approve', async (context) => {
-      const { reason } = await readBody(context, decideBody);
-      return plans.approve(param(context, 'id'), context.var.caller.name, reason);
+      const { reason, ...selection } = await readBody(context, approveBody);
+      return plans.approve(param(context, 'id'), context.var.caller.name, reason, selection);
     }),
     deciding('reject', async (context) => {
       const { reason } = await readBody(context, decideBody);
@@ -69,11 +62,11 @@ export function planRoutes(deps: HttpDeps): Route[] {
       path: `/api/plans/:id/${verb}`,
       scope: 'approve',
       handle: async (context) => {
-        const { plan, applied } = await decide(context);
-        const { intents, refused } = applied ?? { intents: [], refused: [] };
+        const { plan, rest, applied } = await decide(context);
         return json({
           ...(await shown(plan)),
-          applied: applied ? { intents: intents.map(views.intent), refused } : null,
+          ...(verb === 'approve' && { rest: rest ? await shown(rest) : null }),
+          applied: applied ? { ...applied, intents: applied.intents.map(views.intent) } : null,
         });
       },
     };

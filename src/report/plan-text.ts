@@ -1,0 +1,117 @@
+// report: plans for a terminal: a list of them, and one with its actions, what its approval does, and the commands. In: plans, the time.
+// Out: text of visible characters. Names from devices are clipped and escaped.
+import { shownName } from '../domain/clip.ts';
+import { deletionTexts } from '../domain/deletion.ts';
+import { type Plan, type PlannedIntent, releasedRule } from '../domain/plan.ts';
+import { type PlanDifference, successorText } from '../domain/plan-content.ts';
+import { isoTime } from '../domain/time-text.ts';
+import { changeTexts, plural } from './fact-text.ts';
+import { showHidden } from './hostile-text.ts';
+import { countLines, plannedCounts } from './plan-counts.ts';
+import { reportPlan } from './plan-view.ts';
+import { type Cell, paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
+import { progressWords, timeWords } from './words.ts';
+
+export function plansText(plans: readonly Plan[], nowMs: number, options: TerminalOptions = {}): string {
+  const rows = plans.map((plan): Cell[] => [
+    plan.id,
+    [plan.status, kindWords(plan)],
+    [timeWords(isoTime(plan.createdAt)), ...endWords(plan, nowMs)],
+    plannedCounts(plan.intents).flatMap(({ rules, action, count }) => [`${count} ${action}`, rules.join(', ')]),
+  ]);
+  return plans.length === 0 ? 'no plans' : terminalTable(['Plan', 'Status', 'Made', 'Actions'], rows, options);
+}
+
+export interface PlanContext {
+  nowMs: number;
+  /** The number of its run. */
+  run: number | undefined;
+  live: Parameters<typeof reportPlan>[1];
+  difference: PlanDifference | null;
+}
+
+export function planText(plan: Plan, context: PlanContext, options: TerminalOptions = {}): string {
+  const { nowMs, run } = context;
+  const ofRun = run === undefined ? '' : `, of run ${run}`;
+  const times = [`made ${timeWords(isoTime(plan.createdAt))}`, ...endWords(plan, nowMs)].join(', ');
+  const head = `Plan ${plan.id} is ${plan.status}: ${plural(plan.intents.length, 'action')}, ${kindWords(plan)}${ofRun}, ${times}.`;
+  const decided =
+    plan.decidedBy === undefined
+      ? ''
+      : `Answered by ${plan.decidedBy}${plan.decidedReason === undefined ? '' : `: ${plan.decidedReason}`}.`;
+  const progress = progressWords(reportPlan(plan, context.live, plan.digest));
+  const replaced = plan.supersededBy && `It is superseded by ${successorText(plan.supersededBy, context.difference)}.`;
+  const sentences = [head, decided, replaced, progress, ...effectWords(plan)].filter((one) => one !== undefined);
+  return [
+    ...sentences.filter((one) => one !== '').map((one) => paragraph(one, options)),
+    countLines(plan.intents).map(showHidden).join('\n'),
+    terminalTable(HEAD, plan.intents.map(cellsOf), options),
+    commandsOf(plan).map(showHidden).join('\n'),
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+const HEAD = ['Action', 'Target', 'Rule and subject', 'Why', 'Effect'];
+
+function cellsOf({ action, target, basis, effect, reason, reasonText }: PlannedIntent): Cell[] {
+  const names = effect.devices.map(({ name }) => shownName(name)).filter((name) => name !== '');
+  const shown = names.slice(0, NAMES_MAX);
+  const more = names.length > shown.length ? [`and ${names.length - shown.length} more`] : [];
+  return [
+    action,
+    [target, ...shown, ...more],
+    basis.slice(0, NAMES_MAX).flatMap(({ rule, subjectId }) => [rule, subjectId]),
+    reasonText === '' ? reason : reasonText,
+    [effect.text, ...changeTexts(effect.changes ?? []), ...(effect.deletion ? deletionTexts(effect.deletion) : [])],
+  ];
+}
+
+const NAMES_MAX = 5;
+
+function kindWords(plan: Plan): string {
+  const rule = releasedRule(plan);
+  if (rule !== undefined) return `undoes what rule ${rule} did`;
+  return plan.mode === 'dry-run' ? 'of a dry run' : 'of a live run';
+}
+
+/** What a person's yes does, and does not do. */
+function effectWords(plan: Plan): string[] {
+  if (plan.status !== 'pending') return [];
+  const rule = releasedRule(plan);
+  const matching = plan.intents.filter(({ reason }) => reason === 'rule_matches').length;
+  const released =
+    rule === undefined
+      ? []
+      : [
+          `${matching} of ${plural(plan.intents.length, 'target')} still match rule ${rule}: they are not acted on again while the match lasts.`,
+        ];
+  const approved =
+    'Approving it allows exactly these actions. A daemon in mode `approve` or `enforce` applies them at once; otherwise `apply` does. Each target is read again before its call, and one that differs is left out.';
+  return [...released, approved];
+}
+
+/** None for a plan that was answered for good. */
+function endWords({ status, expiresAt }: Plan, nowMs: number): string[] {
+  const isOpen = status === 'pending' || status === 'approved' || status === 'interrupted';
+  if (!isOpen && status !== 'expired') return [];
+  if (!isOpen || expiresAt <= nowMs) return [`expired ${timeWords(isoTime(expiresAt))}`];
+  return [`expires in ${durationLeft(expiresAt - nowMs)}`];
+}
+
+/** Whole minutes: `23h 10m`. */
+function durationLeft(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  const [days, hours, rest] = [Math.floor(minutes / 1_440), Math.floor((minutes % 1_440) / 60), minutes % 60];
+  if (days > 0) return `${days}d ${hours}h`;
+  if (hours > 0) return `${hours}h ${rest}m`;
+  return minutes > 0 ? `${minutes}m` : 'less than a minute';
+}
+
+/** Not wrapped, so that each can be copied whole. */
+function commandsOf({ id, status, intents }: Plan): string[] {
+  if (status === 'approved' || status === 'interrupted') return [`  trustward apply ${id}`];
+  if (status !== 'pending') return [];
+  const part = intents.length > 1 ? [`  trustward approve ${id} --only TARGET   (or --rule ID, --except TARGET)`] : [];
+  return [`  trustward approve ${id}`, ...part, `  trustward reject ${id}`];
+}
