@@ -2,7 +2,7 @@
 // SIGINT: nothing new begins, and work under way is finished; `system/ending.ts` has the one deadline for all of it.
 import { existsSync } from 'node:fs';
 import { type Composition, composeEngine } from '../compose/compose.ts';
-import { startDaemon } from '../daemon/daemon.ts';
+import { type Daemon, startDaemon } from '../daemon/daemon.ts';
 import { demandFree } from '../http/index.ts';
 import { configOf } from './config-of.ts';
 import type { CommonOptions, Io } from './io.ts';
@@ -14,7 +14,7 @@ export async function serveCommand(io: Io, options: CommonOptions): Promise<numb
   const composition = await composeEngine(config, config.mode, [], io.ending);
   try {
     const daemon = await startDaemon(composition);
-    io.out(welcome(composition, daemon.url, daemon.tokenPlace));
+    io.out(welcome(composition, daemon));
     await io.untilStopped();
     await daemon.stop();
   } finally {
@@ -23,7 +23,7 @@ export async function serveCommand(io: Io, options: CommonOptions): Promise<numb
   return 0;
 }
 
-function welcome({ config, engine, embedded, rules }: Composition, url: string, tokenPlace: string): string {
+function welcome({ config, engine, embedded, rules }: Composition, { url, tokenPlace, nextRun }: Daemon): string {
   const demo = embedded !== undefined;
   const token = tokenPlace.startsWith('TRUSTWARD') ? '$TRUSTWARD_TOKEN' : `$(cat ${tokenPlace})`;
   const lines = [
@@ -33,7 +33,7 @@ function welcome({ config, engine, embedded, rules }: Composition, url: string, 
     `  HTTP endpoint   ${url}`,
     `  Token           ${tokenPlace}`,
     `  Mode            ${engine.daemonMode}${engine.daemonMode === 'dry-run' ? ' (nothing is changed)' : ''}`,
-    `  Schedule        ${config.schedule}`,
+    `  Schedule        ${config.schedule} (${nextRun()})`,
     `  Rules           ${rules.all().length} in ${config.rulesDir}`,
     `  Database        ${config.db}`,
     `  Management API  ${demo ? `${embedded} (embedded console, a made-up organization that lives)` : config.api?.url}`,

@@ -5,6 +5,7 @@ import { runCycle } from '../cycle.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { isLive } from '../domain/mode.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
+import { timeOfDay } from '../domain/time-text.ts';
 import { explainSubject } from '../explain/explain-subject.ts';
 import {
   createHttpApp,
@@ -20,7 +21,7 @@ import { applyPlan } from '../operator/apply-plan.ts';
 import { views, writeReport } from '../report/index.ts';
 import { watchRules } from '../rule-set/rule-watch.ts';
 import { RunQueue } from '../schedule/run-queue.ts';
-import { startSchedule } from '../schedule/schedule.ts';
+import { type Schedule, startSchedule } from '../schedule/schedule.ts';
 import { meaningOf } from '../store/store-fault.ts';
 import { operatorPort } from './operator.ts';
 import { type LastRun, readiness } from './readiness.ts';
@@ -30,6 +31,8 @@ export interface Daemon {
   url: string;
   /** The file of the bearer token, for people. */
   tokenPlace: string;
+  /** `next run at 10:15:00 UTC`. */
+  nextRun(): string;
   stop(): Promise<void>;
 }
 
@@ -48,6 +51,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
     throw error;
   }
   const schedule = startSchedule(config.schedule, () => void state.scheduledRun());
+  state.schedule = schedule;
   const notifications = composition.notifications.start(ending.asked);
   // Times that passed while no daemon ran are missed runs: they become one, now.
   void state.scheduledRun();
@@ -61,6 +65,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   return {
     url: listening.url,
     tokenPlace,
+    nextRun: () => state.nextRun(),
     stop: async () => {
       schedule.stop();
       ending.begin();
@@ -91,9 +96,16 @@ class DaemonState {
   readonly queue: RunQueue;
   /** Undefined before the first. */
   last: LastRun | undefined;
+  /** Undefined while the daemon starts. */
+  schedule: Schedule | undefined;
 
   constructor(private readonly composition: Composition) {
     this.queue = new RunQueue(composition.clock);
+  }
+
+  nextRun(): string {
+    const atMs = this.schedule?.nextMs();
+    return atMs === undefined ? 'no next run' : `next run at ${timeOfDay(atMs, this.composition.clock.nowMs())}`;
   }
 
   /** Times that come while one waits become that one. A failing run is reported, and the next one follows. */
@@ -104,7 +116,7 @@ class DaemonState {
       const { ended, joined } = this.queue.ask('schedule', () => this.perform(request), { same: 'schedule' });
       if (!joined) await ended;
     } catch (error) {
-      if (!engine.signal.aborted) log.error({}, `a scheduled run failed: ${lineOf(error)}`);
+      if (!engine.signal.aborted) log.error({}, `a scheduled run failed: ${lineOf(error)}; ${this.nextRun()}`);
     }
   }
 
@@ -123,7 +135,10 @@ class DaemonState {
       await engine.store.abortStaleRuns(engine.clock.nowMs());
       const run = await runCycle(engine, request, begun);
       this.last = { seq: run.seq, error: undefined };
-      log.info({ run: run.id, seq: run.seq, mode: run.mode }, `run ${run.seq} (${run.mode}) is done`);
+      log.info(
+        { run: run.id, seq: run.seq, mode: run.mode },
+        `run ${run.seq} (${run.mode}) is done; ${this.nextRun()}`,
+      );
       return run;
     } catch (error) {
       // A request for an unknown rule reveals nothing about the daemon; a run that could not even be recorded reveals
