@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';
+import { examples } from './examples.ts';
 import { engineOptions, modeOption, outputOptions } from './options.ts';
 
 export function addActing(program: Command, io: Io, bind: Bind): void {
@@ -9,16 +10,42 @@ export function addActing(program: Command, io: Io, bind: Bind): void {
     .option('--listen <host:port>', 'address of the HTTP endpoint (TRUSTWARD_LISTEN)')
     .option('--schedule <cron>', 'when runs happen (TRUSTWARD_SCHEDULE)')
     .addOption(modeOption('the most that any rule may do (TRUSTWARD_MODE)'))
+    .addHelpText(
+      ...examples(
+        '# with the settings of the environment; a made-up organization without TRUSTWARD_API_URL',
+        'trustward serve',
+        '# every ten minutes; what would be done waits for approval',
+        "trustward serve --mode approve --schedule '*/10 * * * *'",
+      ),
+    )
     .action(bind(async (options: never) => (await import('../serve.ts')).serveCommand(io, options)));
   outputOptions(engineOptions(program.command('run').description('do one run and print its report')), 'text, json, md')
     .addOption(modeOption('how far this run may go'))
     .option('--rule <id...>', 'only these rules')
+    .addHelpText(
+      ...examples(
+        '# what the rules would do now; nothing is changed',
+        'trustward run --mode dry-run',
+        '# one rule, and the report as a file',
+        'trustward run --rule ban-compromised-device --format md --out run.md',
+        '# other rules than the active ones: a what-if, of which nothing is kept',
+        'trustward run --rules new-rules',
+      ),
+    )
     .action(bind(async (options: never) => (await import('../run.ts')).runCommand(io, options)));
   outputOptions(
     engineOptions(program.command('plan').description('do a dry run that seals what a live run would do')),
     'text, json, md',
   )
     .option('--rule <id...>', 'only these rules')
+    .addHelpText(
+      ...examples(
+        '# everything that a live run would do',
+        'trustward plan',
+        '# for review in a merge request',
+        'trustward plan --format md --out plan.md',
+      ),
+    )
     .action(bind(async (options: never) => (await import('../plans.ts')).planCommand(io, options)));
   for (const answer of ['approve', 'reject'] as const) {
     outputOptions(
@@ -28,6 +55,9 @@ export function addActing(program: Command, io: Io, bind: Bind): void {
       'text, json',
     )
       .option('--reason <text>', 'why, for the audit')
+      .addHelpText(
+        ...examples(`# ${answer} the plan that a report names`, `trustward ${answer} 01kb3n2v --reason "change 4711"`),
+      )
       .action(
         bind(async (plan: never, options: never) =>
           (await import('../plans.ts')).answerCommand(io, plan, answer, options),
@@ -37,5 +67,7 @@ export function addActing(program: Command, io: Io, bind: Bind): void {
   outputOptions(
     engineOptions(program.command('apply <plan>').description('apply an approved plan: exactly it, or a part of it')),
     'text, json',
-  ).action(bind(async (plan: never, options: never) => (await import('../plans.ts')).applyCommand(io, plan, options)));
+  )
+    .addHelpText(...examples('# apply an approved plan, or continue an interrupted one', 'trustward apply 01kb3n2v'))
+    .action(bind(async (plan: never, options: never) => (await import('../plans.ts')).applyCommand(io, plan, options)));
 }
