@@ -50,6 +50,7 @@ describe('a start', () => {
     const { packages, commands } = loadedBy(['stop', '--help']);
     expect(packages).toEqual(['commander']);
     expect(commands.filter((path) => path.startsWith('commands/grammar/'))).toEqual([
+      'commands/grammar/examples.js',
       'commands/grammar/groups.js',
       'commands/grammar/operator.js',
       'commands/grammar/options.js',
