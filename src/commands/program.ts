@@ -35,10 +35,12 @@ Exit codes:
   0  done; a dry run that could be done, whatever it found
   1  failed
   2  wrong usage, configuration or rules
-  3  done in mode approve or enforce, but something waits for a person or a source was untrusted
+  3  done in mode approve or enforce, but something waits for a person or a
+     source was untrusted
 
-Start with a run that changes nothing: \`trustward run --mode dry-run\`. Without TRUSTWARD_API_URL an
-embedded, made-up organization is used. \`trustward COMMAND --help\` lists a command's options;
+Start with a run that changes nothing: \`trustward run --mode dry-run\`.
+Without TRUSTWARD_API_URL an embedded, made-up organization is used.
+\`trustward COMMAND --help\` lists a command's options, with examples;
 README.md lists every setting.`;
 
 /** The caller reports mistakes in one line; only unrequested help goes to standard error here. */

@@ -41,7 +41,9 @@ export function addConsole(program: Command, io: Io, bind: Bind): void {
 
 const CREDENTIALS = `
 Credentials:
-  The first start on a database prints an API key, a refresh token and an admin token, once. Only their
-  hashes are stored, so they cannot be shown again. --api-key NAME:SCOPE makes another key, also on a
-  database whose credentials are lost: give a NAME that has no key yet.
-  The scopes are ${KEY_SCOPES.join(', ')}. A key of scope Admin may do everything.`;
+  The first start on a database prints an API key, a refresh token and an
+  admin token, once. Only their hashes are stored: they cannot be shown again.
+  --api-key NAME:SCOPE makes another key, also when all others are lost: give
+  a NAME that has no key yet. A key of scope Admin may do everything.
+  Scopes: ${KEY_SCOPES.slice(0, 5).join(', ')},
+    ${KEY_SCOPES.slice(5).join(', ')}`;
