@@ -15,13 +15,20 @@ if (Number.parseInt(process.versions.node, 10) < NODE_MIN) {
 const { AppError, exitCodeOf, lineOf } = await import('./domain/errors.ts');
 const { buildProgram } = await import('./commands/program.ts');
 const { endOnSignals } = await import('./system/end-on-signals.ts');
+const { statusLine } = await import('./system/status-line.ts');
 
 const ending = endOnSignals();
 
 const io: Io = {
   env: process.env,
-  out: (text) => void process.stdout.write(text),
-  err: (text) => void process.stderr.write(text),
+  out: (text) => {
+    statusLine.clear();
+    process.stdout.write(text);
+  },
+  err: (text) => {
+    statusLine.clear();
+    process.stderr.write(text);
+  },
   untilStopped: () => ending.untilAsked(),
   ending,
 };
@@ -47,4 +54,6 @@ try {
   process.exitCode = await buildProgram(io)(process.argv.slice(2));
 } catch (error) {
   report(error);
+} finally {
+  statusLine.clear();
 }

@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { type Flags, readDatabasePath } from '../config/database-path.ts';
 import type { Environment } from '../config/reader.ts';
 import { AppError } from '../domain/errors.ts';
+import { coloured, showsColour } from '../system/colour.ts';
 import type { Ending } from '../system/ending.ts';
 
 export interface Io {
@@ -72,10 +73,14 @@ function unwritable(file: string, error: unknown): AppError {
   return new AppError('usage', `--out: \`${file}\` cannot be written (${code}): give a file in a folder that can be`);
 }
 
-/** Writes a result to standard output, or to `--out`, whole or not at all (0600: reports name people and devices). */
-export function write(io: Io, options: Pick<CommonOptions, 'out'>, text: string): void {
+/**
+ * Writes a result to standard output, or to `--out`, whole or not at all (0600: reports name people and devices). Text at a
+ * terminal is coloured, here and nowhere else.
+ */
+export function write(io: Io, options: Pick<CommonOptions, 'out' | 'format'>, text: string): void {
   const whole = text.endsWith('\n') ? text : `${text}\n`;
-  if (options.out === undefined) io.out(whole);
+  const isColoured = (options.format ?? 'text') === 'text' && showsColour(process.stdout, io.env);
+  if (options.out === undefined) io.out(isColoured ? coloured(whole) : whole);
   else writeOut(options.out, whole);
 }
 
