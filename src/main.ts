@@ -15,8 +15,10 @@ if (Number.parseInt(process.versions.node, 10) < NODE_MIN) {
 const { AppError, exitCodeOf, lineOf } = await import('./domain/errors.ts');
 const { buildProgram } = await import('./commands/program.ts');
 const { endOnSignals } = await import('./system/end-on-signals.ts');
+const { asInvoked, invocation, invokedAs } = await import('./commands/invocation.ts');
 const { statusLine } = await import('./system/status-line.ts');
 
+invocation.command = invokedAs({ program: process.argv[1] ?? '', env: process.env, folder: process.cwd() });
 const ending = endOnSignals();
 
 const io: Io = {
@@ -27,7 +29,7 @@ const io: Io = {
   },
   err: (text) => {
     statusLine.clear();
-    process.stderr.write(text);
+    process.stderr.write(asInvoked(text));
   },
   untilStopped: () => ending.untilAsked(),
   ending,

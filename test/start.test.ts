@@ -41,8 +41,10 @@ describe('a start', () => {
     const { packages, commands } = loadedBy([flag]);
     expect(packages).toEqual(['commander']);
     expect(commands.filter((path) => !path.startsWith('commands/grammar/'))).toEqual([
+      'commands/invocation.js',
       'commands/io.js',
       'commands/program.js',
+      'commands/shell-word.js',
     ]);
   });
 

@@ -14,7 +14,7 @@ import { type AuditWriter, composeAuditWriter, composeVerification } from '../co
 import { AppError } from '../domain/errors.ts';
 import { archiveBoundOf } from './audit-bound.ts';
 import { auditCheckJson, auditCheckText, restoreAcceptedText, tablesAcceptedText } from './audit-text.ts';
-import { type CommonOptions, countOf, databaseOf, type Io, outputOf, write } from './io.ts';
+import { type CommonOptions, countOf, databaseOf, type Io, outputOf, write, writeText } from './io.ts';
 import { COMMAND_LINE } from './operator-command.ts';
 
 export interface AuditVerifyOptions extends CommonOptions {
@@ -135,7 +135,7 @@ async function changing(
   if (options.reason.trim() === '') throw new AppError('usage', '--reason is empty: say why, for the audit');
   const writer = await composeAuditWriter(databaseOf(io, options), writing);
   try {
-    io.out(`${await work(writer)}\n`);
+    writeText(io, `${await work(writer)}\n`);
     return 0;
   } finally {
     await writer.close();

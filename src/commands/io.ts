@@ -7,6 +7,7 @@ import type { Environment } from '../config/reader.ts';
 import { AppError } from '../domain/errors.ts';
 import { coloured, showsColour } from '../system/colour.ts';
 import type { Ending } from '../system/ending.ts';
+import { asInvoked } from './invocation.ts';
 
 export interface Io {
   env: Environment;
@@ -73,15 +74,18 @@ function unwritable(file: string, error: unknown): AppError {
   return new AppError('usage', `--out: \`${file}\` cannot be written (${code}): give a file in a folder that can be`);
 }
 
-/**
- * Writes a result to standard output, or to `--out`, whole or not at all (0600: reports name people and devices). Text at a
- * terminal is coloured, here and nowhere else.
- */
+/** Writes a result to standard output, or to `--out`, whole or not at all (0600: reports name people and devices). */
 export function write(io: Io, options: Pick<CommonOptions, 'out' | 'format'>, text: string): void {
   const whole = text.endsWith('\n') ? text : `${text}\n`;
-  const isColoured = (options.format ?? 'text') === 'text' && showsColour(process.stdout, io.env);
-  if (options.out === undefined) io.out(isColoured ? coloured(whole) : whole);
-  else writeOut(options.out, whole);
+  if (options.out !== undefined) writeOut(options.out, whole);
+  else if ((options.format ?? 'text') === 'text') writeText(io, whole);
+  else io.out(whole);
+}
+
+/** Text for a person: here and nowhere else, commands are named as this one was started, and a terminal gets colour. */
+export function writeText(io: Io, text: string): void {
+  const named = asInvoked(text);
+  io.out(showsColour(process.stdout, io.env) ? coloured(named) : named);
 }
 
 function writeOut(file: string, text: string): void {

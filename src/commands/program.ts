@@ -5,6 +5,7 @@ import { Command, CommanderError } from 'commander';
 import { AppError } from '../domain/errors.ts';
 import type { Bind } from './grammar/bind.ts';
 import { groupsFor } from './grammar/groups.ts';
+import { asInvoked } from './invocation.ts';
 import { type Io, withoutUnseen } from './io.ts';
 
 /** Returns a function from arguments to an exit code. Errors: AppError `usage` for what the grammar refuses. */
@@ -47,7 +48,7 @@ README.md lists every setting.`;
 function outputTo(io: Io) {
   const width = () => process.stdout.columns ?? 100;
   return {
-    writeOut: io.out,
+    writeOut: (text: string) => io.out(asInvoked(text)),
     writeErr: io.err,
     outputError: () => undefined,
     getOutHelpWidth: width,
