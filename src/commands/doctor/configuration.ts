@@ -25,7 +25,7 @@ export function configurationChecks(config: Config, env: Environment, asked: Rea
   const where = api ? `Management API at ${api.url}` : 'embedded console (a made-up organization)';
   const limit = mode === 'dry-run' ? ' (nothing is changed)' : '';
   return [
-    ok(NAME, `${where}, mode ${mode}${limit}, schedule ${schedule}`),
+    ok(NAME, `${where}, mode ${mode}${limit}, schedule \`${schedule}\``),
     ...unknownNames(env, asked),
     ...openFiles(env, asked),
     ...unwise(config),
