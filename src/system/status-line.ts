@@ -34,7 +34,7 @@ export class StatusLine {
   private show(step: ProgressStep): void {
     const nowMs = this.clock.monotonicMs();
     const isNew = step.done === undefined || step.done === 0;
-    if (!isNew && nowMs - this.drawnAt < REDRAW_MS) return;
+    if (this.isShown && !isNew && nowMs - this.drawnAt < REDRAW_MS) return;
     this.drawnAt = nowMs;
     this.isShown = true;
     // Never the last column: some terminals would begin a new line.
