@@ -6,6 +6,7 @@ import { resolveDoubts, resolveLeftovers, settleDoubtsOnce } from './act/resolve
 import { sealPlan } from './approve/plans.ts';
 import { decide } from './decide/decide.ts';
 import { giveWay } from './domain/give-way.ts';
+import { timesRefused } from './domain/intent.ts';
 import { leastMode } from './domain/mode.ts';
 import type { Run, RunRequest } from './domain/run.ts';
 import { actContext, afterPull, decideInput, type Engine, rulesOfRun } from './run/engine.ts';
@@ -54,6 +55,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     progress?.({ phase: 'recording' });
     await giveWay();
     await store.commitRun(commitOf(run, rules, pulled, decided, sealed, intents, seen));
+    await store.saveIdentities(pulled.identities);
     logOperatorState(log, run, seen);
 
     // Based on the rules that propose it now: a rule that was removed or set to dry-run since gains no claim.
@@ -62,6 +64,8 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
       const failed = retryOf === undefined ? undefined : known.get(retryOf);
       return failed ? [openAgain({ ...failed, basis }, mode)] : [];
     });
+    // A refusal (401) ends the run: what was refused before keeps nothing else waiting.
+    retries.sort((a, b) => timesRefused(a) - timesRefused(b));
     const acting = afterPull(before, engine, rules, pulled);
     await store.reopen(reopened(run.id, retries.filter(isToBeCarriedOut)));
     await carryOut(acting, [...intents, ...retries]);

@@ -2,6 +2,7 @@
 // The process: arguments, signals, exit codes. A failure is one line (or a few) on standard error, never a stack trace
 // for a user's mistake or a fault of the API.
 
+import { createInterface } from 'node:readline/promises';
 import type { Io } from './commands/io.ts';
 
 const NODE_MIN = 22;
@@ -31,9 +32,21 @@ const io: Io = {
     statusLine.clear();
     process.stderr.write(asInvoked(text));
   },
+  ...(process.stdin.isTTY && process.stdout.isTTY && { ask }),
   untilStopped: () => ending.untilAsked(),
   ending,
 };
+
+async function ask(question: string): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return await terminal.question(question, { signal: ending.asked });
+  } catch {
+    return ''; // the process is asked to end
+  } finally {
+    terminal.close();
+  }
+}
 
 // A reader that closes its end (`| head`) is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));

@@ -84,7 +84,9 @@ describe('the first ten minutes of the README', () => {
     const { stdout } = await shell(going(walk, 'trustward', join(dir, 'trustward.key')));
     expect(stdout).toContain('all is well');
     expect(stdout).toContain('Trustward: dry run');
-    expect(stdout).toMatch(/plan \w{26} is applied\n( {2}ban_device \S+: succeeded \(Success\)\n){2}/);
+    expect(stdout).toMatch(
+      /plan \w{26} was applied: (\d+) of \1 done\n( {2}ban_device \S+: succeeded \(Success\)\n){2}/,
+    );
     expect(stdout).toContain('Trustward: enforcing run');
     expect(stdout).toContain('the audit is whole');
     expect(readFileSync(join(dir, 'dry-run.md'), 'utf8')).toContain('MdmData.CompromisedStatus');

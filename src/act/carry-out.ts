@@ -7,7 +7,7 @@ import type { WriteAnswer } from '../domain/ports.ts';
 import { textWithoutSecrets } from '../domain/secrets.ts';
 import { type ActContext, noSuchAction } from './context.ts';
 import { isToBeCarriedOut } from './gate.ts';
-import { recordFound, settle, withdraw } from './settle.ts';
+import { isRefusedUndone, recordFound, settle, withdraw } from './settle.ts';
 import { targetFacts } from './target-facts.ts';
 
 /** Each ends with an outcome, or withdrawn. Errors: AppError `api_refused`, which ends the run. */
@@ -62,6 +62,7 @@ export async function sendAndSettle(
 ): Promise<void> {
   const answer = await send(context, action, intent, fresh, doubtRetry);
   if (answer.kind !== 'done') context.counts.failures += 1;
+  if (isRefusedUndone(answer)) countAttempts(context, action, -1);
   await settle(context, action, intent, answer, fresh);
   if (answer.kind === 'failed' && answer.status === 401) throw new AppError('api_refused', answer.text);
 }
@@ -81,7 +82,7 @@ async function send(
   await context.demandIntact();
   // Records earlier clock jumps now, including one that is reversed before anybody waits for this attempt or while no process runs.
   context.steady.read();
-  context.counts.attempts.set(action.name, (context.counts.attempts.get(action.name) ?? 0) + 1);
+  countAttempts(context, action, 1);
   await context.store.markSent({
     intentId: id,
     run: context.counts.run,
@@ -105,6 +106,10 @@ async function send(
   const answer = await answerOf(context, action, intent, fresh);
   // A server may echo the request: a whole spec, with its secrets.
   return { ...answer, text: textWithoutSecrets(answer.text) };
+}
+
+function countAttempts({ counts }: ActContext, { name }: Action, more: 1 | -1): void {
+  counts.attempts.set(name, (counts.attempts.get(name) ?? 0) + more);
 }
 
 async function answerOf({ api }: ActContext, action: Action, intent: Intent, fresh: ReadBack): Promise<WriteAnswer> {

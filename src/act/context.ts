@@ -24,6 +24,8 @@ export interface ActSettings {
   runFailuresMax: number;
   /** The time between the two reads that must agree before a retry. */
   rereadMs: number;
+  /** A mark of the credential in use. */
+  credential?: string | undefined;
 }
 
 export type SubjectCounts = Record<SubjectKind, number>;

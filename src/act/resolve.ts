@@ -71,7 +71,7 @@ async function confirmIfDone(context: ActContext, intent: Intent): Promise<void>
 }
 
 async function confirm(context: ActContext, action: Action, intent: Intent, back: ReadBack): Promise<void> {
-  await record(context, action, intent, 'confirmed', 'found done by reading back', back.evidence);
+  await record(context, action, intent, 'confirmed', 'found done by reading back', { evidence: back.evidence });
 }
 
 /** If one of these answers, the doubt is left to a later run. Any other refusal needs a person. */
@@ -96,7 +96,7 @@ async function resolveOne(context: ActContext, intent: Intent): Promise<void> {
   const refused = context.ask('retrying', await targetFacts(context, intent, back));
   if (refused?.check === 'already-so') return confirm(context, action, intent, back);
   if (!isOpen(context.mode) || (refused && LEFT_ALONE.has(refused.check))) return;
-  if (refused) await record(context, action, intent, 'parked', refused.reasonText, back.evidence);
+  if (refused) await record(context, action, intent, 'parked', refused.reasonText, { evidence: back.evidence });
   else await sendAndSettle(context, action, intent, back, true);
 }
 

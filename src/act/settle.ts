@@ -33,6 +33,10 @@ export async function settle(
         );
       return record(context, action, intent, 'unknown', answer.text);
     case 'failed': {
+      if (isRefusedUndone(answer)) {
+        const note = `${answer.text} (refused before anything was done: no attempt)`;
+        return record(context, action, intent, 'failed', note, { isRefused: true });
+      }
       const attempts = intent.attempts + 1;
       const spent = attempts >= context.settings.attemptsMax;
       const note = spent
@@ -47,6 +51,11 @@ export async function settle(
       return record(context, action, intent, 'succeeded', answer.text);
     }
   }
+}
+
+/** What the server refuses with these has not begun. */
+export function isRefusedUndone(answer: WriteAnswer): boolean {
+  return answer.kind === 'failed' && (answer.status === 401 || answer.status === 403);
 }
 
 async function doubtAfter(context: ActContext, action: Action, intent: Intent): Promise<string | undefined> {
@@ -64,7 +73,14 @@ async function doubtAfter(context: ActContext, action: Action, intent: Intent): 
 /** The target was in that state before any call: somebody else did it, so it is not claimed. If they undid it, no claim is left. */
 export async function recordFound(context: ActContext, action: Action, intent: Intent, fresh: ReadBack): Promise<void> {
   const note = 'the target was already in the wanted state when it was read again: nothing was called';
-  await record(context, action, intent, 'confirmed', note, fresh.evidence, intent.undo);
+  await record(context, action, intent, 'confirmed', note, { evidence: fresh.evidence, isOurs: intent.undo });
+}
+
+interface Recorded {
+  evidence?: Facts;
+  /** Trustward did it. */
+  isOurs?: boolean;
+  isRefused?: boolean;
 }
 
 /** Commits an outcome with its audit entry and, if Trustward did it, its claims. */
@@ -74,8 +90,7 @@ export async function record(
   intent: Intent,
   outcome: SettledAs,
   note: string,
-  evidence: Facts = {},
-  isOurs = true,
+  { evidence = {}, isOurs = true, isRefused = false }: Recorded = {},
 ): Promise<SettledAs> {
   const done = isDone({ outcome });
   const claims = done && isOurs ? await claimsAfter(context, action, intent) : [];
@@ -86,6 +101,7 @@ export async function record(
     intentId: id,
     outcome,
     note,
+    ...(isRefused && { refused: { credential: context.settings.credential } }),
     clocks: context.steady.agreement(),
     latency: context.quiet.latency(),
     claims,

@@ -64,7 +64,7 @@ function nowWords({ decision, mode, notAsked }: DecidedNow): string {
   if (decision === 'hold') return 'would be HELD';
   if (decision === 'skip') return 'would be skipped';
   if (mode !== 'enforce') return `would only be reported, in mode ${mode}`;
-  return notAsked.length === 0 ? 'WOULD BE DONE' : 'WOULD BE DONE, if a whole run allows it';
+  return notAsked.length === 0 ? 'WOULD ACT' : 'WOULD ACT, if a whole run allows it';
 }
 
 function because({ reason, reasonText }: Pick<Decision, 'reason' | 'reasonText'>): string {
@@ -97,9 +97,10 @@ function lastRunLines({ explanation, decisions, basis: { run }, recorded }: Expl
 function thenWords({ decision, mode, cappedBy, outcome }: StoredDecision): string {
   if (decision === 'hold') return 'was HELD';
   if (decision === 'skip') return 'was skipped';
+  const isDry = outcome === 'dry_run' || (outcome === undefined && mode === 'dry-run');
+  if (isDry) return cappedBy === undefined ? `was only reported, in mode ${mode}` : 'would have ACTED in a live run';
   if (outcome === undefined) return 'was to be done, and is not carried out yet';
-  if (outcome !== 'dry_run') return `${isDone({ outcome }) ? 'was DONE' : 'was tried'} (${outcome})`;
-  return cappedBy === undefined ? `was only reported, in mode ${mode}` : 'would have been DONE by a live run';
+  return `${isDone({ outcome }) ? 'was DONE' : 'was tried'} (${outcome})`;
 }
 
 function sinceWords({ runSeq, writtenAt }: StoredDecision, seq: number): string {

@@ -63,12 +63,12 @@ function layOut(dir: string, laid: Laid, address: string | undefined): number {
     folder(dir, 0o755);
     folder(laid.data, 0o700);
     folder(laid.rules, 0o755);
-    const shipped = readdirSync(SHIPPED_RULES);
-    for (const name of shipped) file(join(laid.rules, name), onTrial(name), 0o644);
+    const shipped = readdirSync(SHIPPED_RULES, { withFileTypes: true }).filter((entry) => entry.isFile());
+    for (const { name } of shipped) file(join(laid.rules, name), onTrial(name), 0o644);
     file(laid.key, '', 0o600);
     const database = join(laid.data, 'trustward.db');
     file(laid.env, environmentFile({ address, key: laid.key, database, rules: laid.rules }), 0o600);
-    return shipped.filter((name) => name.endsWith('.yaml')).length;
+    return shipped.filter(({ name }) => name.endsWith('.yaml')).length;
   } catch (error) {
     for (const path of made.reverse()) rmSync(path, { recursive: true, force: true });
     const { code } = error as NodeJS.ErrnoException;

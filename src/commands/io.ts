@@ -13,6 +13,8 @@ export interface Io {
   env: Environment;
   out(text: string): void;
   err(text: string): void;
+  /** Asks a person at the terminal, and returns the line of the answer; undefined where nobody can be asked. */
+  ask?(question: string): Promise<string>;
   /** Resolves when the process is asked to end (SIGINT, SIGTERM, SIGHUP). */
   untilStopped(): Promise<void>;
   /** Of this process, when the command is all that runs in it. */

@@ -2,11 +2,15 @@
 // to people. Reading only.
 import { composeReader } from '../compose/reader.ts';
 import type { Claim } from '../domain/claim.ts';
+import type { EffectDevice } from '../domain/effect.ts';
 import { AppError } from '../domain/errors.ts';
+import type { Exemption } from '../domain/exemption.ts';
+import { type Covered, coveredBy, coveredText } from '../domain/exemption-covers.ts';
+import type { IdentityReader } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import { openClaims } from '../domain/store.ts';
-import { type Cell, terminalTable, views } from '../report/index.ts';
+import { type Cell, type CellLine, terminalTable, views, whoLines, whole } from '../report/index.ts';
 import { systemClock } from '../system/clock.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 
@@ -22,7 +26,7 @@ interface Listing<T extends object> {
 export async function list<T extends object>(
   io: Io,
   options: CommonOptions,
-  read: (reader: RecordReader) => Promise<Listing<T>>,
+  read: (reader: RecordReader & IdentityReader) => Promise<Listing<T>>,
 ): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
   const reader = composeReader(databaseOf(io, options));
@@ -40,18 +44,29 @@ export async function list<T extends object>(
 /** Exemptions in force; with `--all` also ended ones. */
 export async function exemptListCommand(io: Io, options: CommonOptions & { all?: boolean }): Promise<number> {
   const nowMs = systemClock.nowMs();
-  return list<ReturnType<typeof views.exemption>>(io, options, async (reader) => ({
+  return list<ReturnType<typeof exemptionRow>>(io, options, async (reader) => ({
     name: 'exemptions',
-    rows: (await reader.exemptions(options.all ? undefined : nowMs)).map((one) => views.exemption(one, nowMs)),
+    rows: await exemptionRows(reader, await reader.exemptions(options.all ? undefined : nowMs), nowMs),
     head: ['Exemption', 'About', 'Until', 'Why', 'Used'],
-    cells: ({ id, about, expiresAt, endedAt, owner, reason, usedAt }) => [
-      id,
-      about,
+    cells: ({ id, about, covers, inForce, expiresAt, endedAt, owner, reason, usedAt }) => [
+      whole(id),
+      [whole(about), ...(inForce && covers?.count === 0 ? [`warning: ${coveredText(covers)}`] : [])],
       endedAt === null ? minuteOf(expiresAt) : `ended ${minuteOf(endedAt)}`,
       [reason, `${owner} is responsible for it`],
       usedAt === null ? 'never' : minuteOf(usedAt),
     ],
   }));
+}
+
+async function exemptionRows(reader: IdentityReader, exemptions: readonly Exemption[], nowMs: number) {
+  const rows: ReturnType<typeof exemptionRow>[] = [];
+  for (const one of exemptions) rows.push(exemptionRow(one, await coveredBy(reader, one), nowMs));
+  return rows;
+}
+
+/** `covers` is null where it cannot be known. */
+function exemptionRow(exemption: Exemption, covers: Covered | undefined, nowMs: number) {
+  return { ...views.exemption(exemption, nowMs), covers: covers ?? null };
 }
 
 /** `2026-11-21T09:37:02.123Z` → `2026-11-21 09:37Z`: tables are narrow, and the JSON has the full time. */
@@ -62,15 +77,15 @@ export function minuteOf(iso: string): string {
 const STATES = ['planned', 'sent', 'settled', 'withdrawn'] as const;
 const OUTCOMES = ['succeeded', 'failed', 'unknown', 'confirmed', 'parked', 'dry_run'] as const;
 
-/** Without `--state` those that an operator may have to resolve: unknown and parked. Oldest first. */
+/** Without `--state` those that an operator may have to resolve: unknown, parked, and failed ones still to be done. Oldest first. */
 export async function intentListCommand(io: Io, options: CommonOptions & { state?: string }): Promise<number> {
   return list<ReturnType<typeof views.intent>>(io, options, async (reader) => ({
     name: 'intents',
     rows: (await intentsOf(reader, options.state)).map(views.intent),
     head: ['Intent', 'Action', 'State', 'Since', 'Note'],
     cells: (intent) => [
-      intent.id,
-      [intent.action, intent.target],
+      whole(intent.id),
+      [intent.action, whole(intent.target), ...namesOf(intent)],
       intent.outcome ?? intent.status,
       minuteOf(intent.settledAt ?? intent.sentAt ?? intent.createdAt),
       intent.note ?? '',
@@ -78,9 +93,22 @@ export async function intentListCommand(io: Io, options: CommonOptions & { state
   }));
 }
 
+/** The devices that it touches, as its effect names them. */
+function namesOf({ effect: { devices }, target }: Pick<Intent, 'effect' | 'target'>): CellLine[] {
+  const shown = devices.slice(0, DEVICES_MAX);
+  const more = devices.length - shown.length;
+  return [...shown.flatMap((device) => whoLines(device, target)), ...(more > 0 ? [`and ${more} more`] : [])];
+}
+
+const DEVICES_MAX = 3;
+
+export async function intentsToResolve(reader: Pick<RecordReader, 'intents' | 'openFailures'>): Promise<Intent[]> {
+  const doubts = await reader.intents({ outcome: 'unknown' });
+  return [...doubts, ...(await reader.intents({ outcome: 'parked' })), ...(await reader.openFailures())];
+}
+
 async function intentsOf(reader: RecordReader, state: string | undefined): Promise<Intent[]> {
-  if (state === undefined)
-    return [...(await reader.intents({ outcome: 'unknown' })), ...(await reader.intents({ outcome: 'parked' }))];
+  if (state === undefined) return intentsToResolve(reader);
   const status = STATES.find((known) => known === state);
   const outcome = OUTCOMES.find((known) => known === state);
   if (!status && !outcome)
@@ -90,18 +118,28 @@ async function intentsOf(reader: RecordReader, state: string | undefined): Promi
 
 /** Open and orphaned claims; with `--all` also ended ones. Oldest first. */
 export async function claimListCommand(io: Io, options: CommonOptions & { all?: boolean }): Promise<number> {
-  return list<ReturnType<typeof views.claim>>(io, options, async (reader) => ({
-    name: 'claims',
-    rows: (await claimsOf(reader, options.all ?? false)).map(views.claim),
-    head: ['Target', 'Done', 'Rule and subject', 'State', 'Since'],
-    cells: (claim) => [
-      claim.target,
-      claim.action,
-      [claim.rule, claim.subjectId],
-      claim.status,
-      minuteOf(claim.openedAt),
-    ],
-  }));
+  return list<ReturnType<typeof views.claim>>(io, options, async (reader) => {
+    const claims = await claimsOf(reader, options.all ?? false);
+    const devices = await devicesOfIntents(reader, claims);
+    return {
+      name: 'claims',
+      rows: claims.map(views.claim),
+      head: ['Target', 'Done', 'Rule and subject', 'State', 'Since'],
+      cells: (claim) => [
+        whole(claim.target),
+        claim.action,
+        [whole(claim.rule), ...whoLines(devices.get(claim.subjectId) ?? { id: claim.subjectId }, claim.target)],
+        claim.status,
+        minuteOf(claim.openedAt),
+      ],
+    };
+  });
+}
+
+/** By id, the devices as the intents behind the claims read them. */
+async function devicesOfIntents(reader: RecordReader, claims: readonly Claim[]): Promise<Map<string, EffectDevice>> {
+  const intents = await reader.intents({ ids: [...new Set(claims.map(({ intentId }) => intentId))] });
+  return new Map(intents.flatMap(({ effect }) => effect.devices.map((device) => [device.id, device])));
 }
 
 async function claimsOf(reader: RecordReader, all: boolean): Promise<Claim[]> {

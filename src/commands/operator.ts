@@ -2,6 +2,8 @@
 // commands. Each defines the request to the endpoint, what to do without a daemon, and the text of its result.
 
 import { AppError } from '../domain/errors.ts';
+import { type Covered, coveredText } from '../domain/exemption-covers.ts';
+import { SUBJECT_KINDS } from '../domain/subjects.ts';
 import {
   acceptSnapshot,
   type ExemptionRequest,
@@ -10,9 +12,11 @@ import {
   stopEverything,
 } from '../operator/commands.ts';
 import { exempt } from '../operator/exempt.ts';
+import type { AboutRequest } from '../operator/exemption-about.ts';
 import { releaseClaims } from '../operator/release-claims.ts';
 import { RESOLUTIONS, type Resolution, resolveIntent } from '../operator/resolve-intent.ts';
 import { views } from '../report/index.ts';
+import { chosenName } from './chosen-name.ts';
 import type { Io } from './io.ts';
 import { COMMAND_LINE, perform, personOf, type ReasonOptions } from './operator-command.ts';
 
@@ -58,6 +62,7 @@ export async function acceptCommand(io: Io, source: string, options: ReasonOptio
 
 export interface ExemptOptions extends ReasonOptions {
   selector?: string;
+  unseen?: boolean;
   owner: string;
   until: string;
   release?: boolean;
@@ -66,27 +71,30 @@ export interface ExemptOptions extends ReasonOptions {
 /** Exit code 3: a release was asked for, and part of it was not done. */
 export async function exemptAddCommand(
   io: Io,
-  kind: string | undefined,
-  id: string | undefined,
+  kindOrName: string | undefined,
+  name: string | undefined,
   options: ExemptOptions,
 ): Promise<number> {
-  const { owner, reason, until, release } = options;
+  const { owner, reason, until, release, unseen } = options;
   const request: ExemptionRequest & { release: boolean } = {
-    ...aboutOf(kind, id, options.selector),
+    ...(await aboutOf(io, kindOrName, name, options)),
+    unseen: unseen ?? false,
     owner,
     reason,
     until,
     release: release ?? false,
   };
-  return perform<ExemptionShown & { released: ReleasedShown[] }>(io, options, {
+  return perform<ExemptionShown & { covers: Covered | null; released: ReleasedShown[] }>(io, options, {
     path: '/api/exemptions',
     body: request,
     withEngine: async (engine) => {
-      const { exemption, released } = await exempt(engine, request, COMMAND_LINE);
-      return { ...views.exemption(exemption, engine.clock.nowMs()), released: released.map(views.released) };
+      const { exemption, covers, released } = await exempt(engine, request, COMMAND_LINE);
+      const shown = { ...views.exemption(exemption, engine.clock.nowMs()), covers: covers ?? null };
+      return { ...shown, released: released.map(views.released) };
     },
     text: (answer) => [
       `exemption ${answer.id}: ${answer.about} is left alone until ${answer.expiresAt} (${answer.owner} is responsible for it)`,
+      ...(answer.covers ? [`${answer.covers.count === 0 ? 'warning: it ' : ''}${coveredText(answer.covers)}`] : []),
       ...(request.release && answer.released.length === 0 ? ['nothing that Trustward did is in force on it'] : []),
       ...answer.released.map(releasedLine),
     ],
@@ -94,15 +102,28 @@ export async function exemptAddCommand(
   });
 }
 
-function aboutOf(kind: string | undefined, id: string | undefined, selector: string | undefined) {
-  if (selector !== undefined && kind === undefined) {
+async function aboutOf(
+  io: Io,
+  kindOrName: string | undefined,
+  name: string | undefined,
+  options: ExemptOptions,
+): Promise<AboutRequest> {
+  const { selector } = options;
+  if (selector !== undefined && kindOrName === undefined) {
     const at = selector.indexOf('=');
     if (at < 1)
       throw new AppError('usage', `--selector is \`${selector}\`: expected FIELD=VALUE, such as Platform=macOS`);
     return { selector: { field: selector.slice(0, at).trim(), value: selector.slice(at + 1).trim() } };
   }
-  if (selector === undefined && kind !== undefined && id !== undefined) return { subject: { kind, id } };
-  throw new AppError('usage', 'give either KIND and ID, such as `device 4f1c…`, or --selector FIELD=VALUE');
+  if (selector !== undefined || kindOrName === undefined)
+    throw new AppError(
+      'usage',
+      'give either a name, such as `C02XL0ABJGH5` or `device 4f1c…`, or --selector FIELD=VALUE',
+    );
+  const given = name === undefined ? { id: kindOrName } : { kind: kindOrName, id: name };
+  const kinds = SUBJECT_KINDS.filter((kind) => given.kind === undefined || given.kind === kind);
+  const id = options.unseen ? given.id : await chosenName(io, options, given.id, kinds);
+  return { subject: { ...given, id } };
 }
 
 export async function exemptEndCommand(io: Io, id: string, options: ReasonOptions): Promise<number> {
@@ -138,11 +159,12 @@ const RESOLVED: Record<Resolution, string> = {
 
 /** Exit code 3: the undo was refused, failed, or is in doubt; the claims stay open. */
 export async function claimReleaseCommand(io: Io, target: string, options: ReasonOptions): Promise<number> {
+  const chosen = await chosenName(io, options, target, ['device', 'service']);
   return perform<{ released: ReleasedShown[] }>(io, options, {
     path: '/api/claims/release',
-    body: { target, reason: options.reason },
+    body: { target: chosen, reason: options.reason },
     withEngine: async (engine) => ({
-      released: (await releaseClaims(engine, target, personOf(options))).map(views.released),
+      released: (await releaseClaims(engine, chosen, personOf(options))).map(views.released),
     }),
     text: ({ released }) => released.map(releasedLine),
     exitCode: ({ released }) => exitCodeOf(released),

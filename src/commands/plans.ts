@@ -3,7 +3,7 @@ import { type Composition, composeEngine } from '../compose/compose.ts';
 import type { Config } from '../config/config.ts';
 import { answerPlan } from '../operator/answer-plan.ts';
 import { applyPlan } from '../operator/apply-plan.ts';
-import { showHidden, views } from '../report/index.ts';
+import { planLine, showHidden, views } from '../report/index.ts';
 import { namingApi } from './api-fault.ts';
 import { configOf } from './config-of.ts';
 import { type CommonOptions, type Io, outputOf, write } from './io.ts';
@@ -80,7 +80,7 @@ async function withEngine<T>(io: Io, config: Config, work: (composition: Composi
 function writeAnswer(io: Io, options: CommonOptions, format: (typeof FORMATS)[number], answered: AnsweredPlan): number {
   const { plan, applied } = answered;
   const lines = [
-    `plan ${plan.id} is ${plan.status}`,
+    planLine(plan, applied),
     ...(plan.status === 'approved'
       ? [`nothing of it is done yet: \`trustward apply ${plan.id}\` applies it, or reports what prevents that`]
       : []),

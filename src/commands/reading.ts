@@ -1,7 +1,9 @@
 // commands: `report`, `decisions`, `audit list`: reading only, also while a daemon writes.
 import { composeReader } from '../compose/reader.ts';
+import type { StoredDecision } from '../domain/decision.ts';
+import { namedDecisions } from '../domain/decision-filter.ts';
 import { AppError } from '../domain/errors.ts';
-import { auditJson, auditText, buildReport, decisionsJson, decisionsText } from '../report/index.ts';
+import { auditJson, auditText, buildReport, decisionsJson, decisionsText, showHidden } from '../report/index.ts';
 import type { SqliteReader } from '../store/reader.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 import { REPORT_FORMATS, renderReport } from './render.ts';
@@ -39,12 +41,20 @@ export interface DecisionsOptions extends CommonOptions {
 export async function decisionsCommand(io: Io, options: DecisionsOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   return reading(io, options, async (reader) => {
-    const { rule, subject: subjectId, target } = options;
+    const { rule, subject, target } = options;
     const limit = countOf(options.limit, '--limit', 10_000);
-    const found = await reader.decisions({ rule, subjectId, target, limit });
-    write(io, options, format === 'json' ? decisionsJson(found) : decisionsText(found, widthOf(options)));
+    const { query, about } = await namedDecisions(reader, { rule, subject, target });
+    const found = await reader.decisions({ ...query, limit });
+    write(io, options, format === 'json' ? decisionsJson(found) : textOf(found, about, widthOf(options)));
     return 0;
   });
+}
+
+/** What was named comes first, so that nobody reads about another one. */
+function textOf(found: readonly StoredDecision[], about: readonly string[], width: { width: number }): string {
+  const named = about.map(showHidden).join(', and ');
+  if (found.length === 0) return named === '' ? decisionsText([], width) : `no decisions about ${named}`;
+  return [...(named === '' ? [] : [`decisions about ${named}`]), decisionsText([...found], width)].join('\n');
 }
 
 export async function auditListCommand(

@@ -1,8 +1,9 @@
 // commands: `rules check`, `rules test`, `rules schema`, `rules list`: about rule files alone; no database, no API.
 import { ACTIONS } from '../act/actions.ts';
 import { formatTestReport, type LoadedRule, rulesJsonSchema, runRuleTests } from '../evaluate/index.ts';
+import { terminalTable, whole } from '../report/index.ts';
 import { loadRuleFolder } from '../rule-set/rule-holder.ts';
-import { type CommonOptions, type Io, outputOf, write } from './io.ts';
+import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
 
 function rulesDirOf(io: Io, options: CommonOptions): string {
   return options.rules ?? (io.env.TRUSTWARD_RULES?.trim() || 'rules');
@@ -41,11 +42,14 @@ export async function rulesListCommand(io: Io, options: CommonOptions): Promise<
     file,
     hash,
   }));
-  const lines = rows.map(
-    (row) =>
-      `${row.mode.padEnd(8)} ${row.severity.padEnd(9)} ${row.subject.padEnd(8)} ${row.id}: ${row.title} (${row.then.join(', ')})`,
-  );
-  write(io, options, format === 'json' ? JSON.stringify(rows, null, 2) : lines.join('\n'));
+  const cells = rows.map(({ mode, severity, subject, id, title, then }) => [
+    [whole(id), title],
+    mode,
+    severity,
+    [subject, ...then],
+  ]);
+  const text = () => terminalTable(['Rule', 'Mode', 'Severity', 'Subject and actions'], cells, widthOf(options));
+  write(io, options, format === 'json' ? JSON.stringify(rows, null, 2) : text());
   return 0;
 }
 

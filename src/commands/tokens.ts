@@ -1,7 +1,7 @@
 // commands: `tokens add|list|revoke`: who may call the HTTP endpoint, and how far. Standard output of `add` is the new
 // token alone, for a script or a file; notes for people go to standard error. It is shown this once.
 import { addToken, revokeToken } from '../operator/endpoint-tokens.ts';
-import { type Cell, views } from '../report/index.ts';
+import { type Cell, views, whole } from '../report/index.ts';
 import { systemClock } from '../system/clock.ts';
 import { systemIds } from '../system/ids.ts';
 import { newToken } from '../system/secrets.ts';
@@ -52,7 +52,7 @@ export async function tokensListCommand(io: Io, options: CommonOptions & { all?:
       .filter(({ good }) => good || options.all),
     head: ['Token', 'Scope', 'Made', 'Good until', 'Used'],
     cells: (token) => [
-      token.name,
+      whole(token.name),
       token.scope,
       [minuteOf(token.createdAt), `by ${token.createdBy}`],
       lastGoodOf(token),

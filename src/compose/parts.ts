@@ -10,6 +10,7 @@ import { demandActive, type Engine, type EngineSettings } from '../run/engine.ts
 import { systemClock } from '../system/clock.ts';
 import { systemIds } from '../system/ids.ts';
 import { systemLog } from '../system/log.ts';
+import { credentialMark } from './credential-mark.ts';
 
 export interface Parts {
   rules: RuleHolder;
@@ -42,9 +43,10 @@ export async function loadParts(config: Config, chosen: readonly string[]): Prom
 function settingsOf(config: Config): EngineSettings {
   const { timing, ceilings, attemptsMax, runFailuresMax, serialDevicesMax } = config;
   const { quietMs, goneAfterMs, planTtlMs, keepRunsMs, eventOverlapMs, clockSkewMs } = timing;
+  const credential = credentialMark(config.api);
   return {
-    decide: { ceilings, goneAfterMs, serialDevicesMax, placeholderSerials: PLACEHOLDER_SERIALS },
-    act: { ceilings, attemptsMax, runFailuresMax, rereadMs: Math.min(2_000, quietMs) },
+    decide: { ceilings, goneAfterMs, serialDevicesMax, placeholderSerials: PLACEHOLDER_SERIALS, credential },
+    act: { ceilings, attemptsMax, runFailuresMax, rereadMs: Math.min(2_000, quietMs), credential },
     trust: { ...config.trust, skewMs: clockSkewMs },
     events: { ...EVENT_PULL_DEFAULT, overlapMs: eventOverlapMs },
     quietMs,

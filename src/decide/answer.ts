@@ -2,6 +2,7 @@
 // In: proposals. Out: each with its answer. Each check is asked of all proposals before the next check is, since some answers depend
 // on those of other proposals. Pure.
 import type { CheckName, TargetFacts } from '../domain/check.ts';
+import { isOnTrial } from '../domain/mode.ts';
 import { CHECKS } from './checks/ask.ts';
 import { LISTS } from './checks/stages.ts';
 import type { Claims } from './claims.ts';
@@ -46,5 +47,14 @@ export function answer(proposals: readonly Proposal[], claims: Claims, input: De
     proposal.answer = proposal.undo
       ? { decision: 'act', reason: 'cleared', reasonText: 'no rule that claims it matches any longer' }
       : { decision: 'act', reason: 'rule_matches', reasonText: 'the rule matches' };
+  }
+}
+
+/** A rule on trial is never held, since nobody can approve it: its answer names what would hold it if the rule were live. */
+export function reportTrials(proposals: readonly Proposal[]): void {
+  for (const proposal of proposals) {
+    const { answer, ownMode } = proposal;
+    if (answer?.decision !== 'hold' || !isOnTrial(ownMode)) continue;
+    proposal.answer = { ...answer, decision: 'act', reasonText: `it would be held: ${answer.reasonText}` };
   }
 }

@@ -6,7 +6,7 @@ import { isFacts } from '../domain/facts.ts';
 import { type IntentDraft, intentKey } from '../domain/intent.ts';
 import { isLive, isOnTrial, leastMode, MODES } from '../domain/mode.ts';
 import type { PlannedIntent } from '../domain/plan.ts';
-import { answer } from './answer.ts';
+import { answer, reportTrials } from './answer.ts';
 import { Claims } from './claims.ts';
 import { describeDeletions, describeEnds } from './deletions.ts';
 import { followEpisodes } from './episodes.ts';
@@ -36,6 +36,7 @@ export function decide(input: DecideInput): Decided {
   answer(proposals, claims, input);
   describeDeletions(proposals, input.fleet);
   describeEnds(proposals, claims);
+  reportTrials(proposals);
 
   const reconciled = reconcileDecisions(proposals, input);
   return {

@@ -3,6 +3,7 @@
 import { type Exemption, isInForce, type Selector } from '../domain/exemption.ts';
 import { type Facts, ownText, ownTexts } from '../domain/facts.ts';
 import type { Fleet, FleetDevice } from '../domain/fleet.ts';
+import { nameKey } from '../domain/identity.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import { groupsOf, type SubjectSummary } from '../domain/target.ts';
 
@@ -58,12 +59,12 @@ function covers({ subject, selector }: Exemption, party: Party): boolean {
 
 function selects({ kind, field, value }: Selector, { fields }: Party): boolean {
   const values = Object.hasOwn(fields, field) ? (fields[field] as readonly string[]) : [];
-  return values.some((one) => sameText(kind, value, one));
+  return values.some((one) => sameText(kind, value, one, field));
 }
 
-/** Servers differ in the case of people's values. All other values are compared exactly. */
-function sameText(kind: SubjectKind, a: string, b: string): boolean {
-  return kind === 'user' ? a.trim().toLowerCase() === b.trim().toLowerCase() : a === b;
+/** Servers and people differ in the case of people's values and of serial numbers. All other values are compared exactly. */
+function sameText(kind: SubjectKind, a: string, b: string, field?: string): boolean {
+  return kind === 'user' || field === 'SerialNumber' ? nameKey(a) === nameKey(b) : a === b;
 }
 
 /**

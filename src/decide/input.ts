@@ -27,6 +27,8 @@ export interface DecideSettings {
   serialDevicesMax: number;
   /** Serial numbers that name no device, compared without case. */
   placeholderSerials: readonly string[];
+  /** A mark of the credential in use: what another one was refused for is tried at once. */
+  credential?: string | undefined;
 }
 
 export interface DecideInput {

@@ -4,7 +4,7 @@ import { canonicalJson } from '../domain/canonical.ts';
 import type { Answer } from '../domain/check.ts';
 import type { ReasonCode } from '../domain/decision.ts';
 import type { Deletion } from '../domain/deletion.ts';
-import type { Effect } from '../domain/effect.ts';
+import type { Effect, EffectDevice } from '../domain/effect.ts';
 import type { Episode } from '../domain/episode.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Fact, Facts } from '../domain/facts.ts';
@@ -118,11 +118,17 @@ export function effectOf({ traits, target, settings, summary, ...proposal }: Pro
   const text = traits.effect(target, devices, settings, changes, deletion);
   return {
     text: proposal.ends?.length ? `${text}; ends the open claims on it: ${proposal.ends.join(', ')}` : text,
-    devices: devices.map(({ id, name, platform, model }) => ({ id, name, platform, model })),
+    devices: devices.map((device) =>
+      effectDeviceOf(device, traits.target.serialOf?.(target, settings) ?? summary.serial),
+    ),
     ...(changes && { changes }),
     ...(deletion && { deletion }),
     ...(proposal.ends?.length && { ends: proposal.ends }),
   };
+}
+
+function effectDeviceOf({ id, name, platform, model, owners }: FleetDevice, serial: string): EffectDevice {
+  return { id, name, platform, model, serial, ...(owners && { owners }) };
 }
 
 /** Whether the rule proposes it by now: not before its `for` has passed, and not after a person reversed it. */

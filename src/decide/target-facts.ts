@@ -1,9 +1,10 @@
 // decide: the facts that checks get about a proposal. In: the proposal, the current claims and episodes, the run's input. Out: the
 // facts. Those that depend on all proposals of the run are added by together.ts and one-target.ts. Pure.
+import type { ActionName } from '../domain/action.ts';
 import type { BasisFacts, TargetFacts } from '../domain/check.ts';
 import { intentKey, isDone } from '../domain/intent.ts';
 import { isLive, leastMode, waitsForPerson } from '../domain/mode.ts';
-import { attemptKey } from '../domain/store.ts';
+import { attemptKey, type OpenState } from '../domain/store.ts';
 import { hasNoKnownDevice } from '../domain/target.ts';
 import type { Claims } from './claims.ts';
 import type { DecideInput } from './input.ts';
@@ -19,6 +20,7 @@ export function targetFacts(proposal: Proposal, claims: Claims, input: DecideInp
     basis: [basisOf(proposal, input)],
     nowMs: input.nowMs,
     steady: input.steady,
+    credential: input.settings.credential,
     state: isAlreadySo(proposal) ? 'as_intended' : 'otherwise',
     ...devicesOf(proposal, input),
     isOwnSo: isOwnStateSo(proposal),
@@ -39,7 +41,8 @@ function basisOf(
   { rule, summary, episode, intent, trusted, traits, target }: Proposal,
   input: DecideInput,
 ): BasisFacts {
-  const { rejected, lastAttempts } = input.openState;
+  const { openState } = input;
+  const { rejected, lastAttempts } = openState;
   const reasons = () => rule.sources.flatMap((source) => input.sources[source].reasons.map(({ text }) => text));
   const isRejected =
     episode !== undefined &&
@@ -55,9 +58,27 @@ function basisOf(
     earlier: intent,
     isRejected,
     overriddenAt: episode?.overriddenAt,
+    isReleased: isReleased(episode?.overriddenAt, { action: traits.inverse, target }, openState),
     matchingSince: episode?.matchingSince,
     lastAttemptMs: lastAttempts.get(attemptKey(rule.id, traits.name, target)),
   };
+}
+
+/** A release overrides the episodes of its target after its intent is made and before that is answered. */
+function isReleased(
+  overriddenAt: number | undefined,
+  undo: { action: ActionName | undefined; target: string },
+  { intents }: OpenState,
+): boolean {
+  if (overriddenAt === undefined) return false;
+  return intents.some(
+    ({ released, action, target, createdAt, settledAt = overriddenAt }) =>
+      released === true &&
+      action === undo.action &&
+      target === undo.target &&
+      createdAt <= overriddenAt &&
+      overriddenAt <= settledAt,
+  );
 }
 
 /** A user has no serial number: the serial number of the deletion's target counts. A user without a known device has none. */

@@ -38,6 +38,8 @@ export interface SettledIntent extends TransitionEffects {
   outcome: SettledAs;
   /** For people: the answer's text, or why it is unknown or parked. */
   note: string;
+  /** The server refused the request before it did anything: it is no attempt. With a mark of the credential. */
+  refused?: { credential: string | undefined } | undefined;
 }
 
 /** It is withdrawn before any call, and its decisions get the reason as their new answer. */
@@ -51,7 +53,7 @@ export interface ReopenedIntents extends Pick<TransitionEffects, 'episodes' | 'n
   intents: readonly Intent[];
 }
 
-/** A person resolves a doubt. `failed`: it is not done again for its episodes. `unknown`: it may be tried once more. */
+/** A person resolves a doubt or a failure. `failed`: it is not done again for its episodes. `unknown`: it may be tried once more. */
 export interface ResolvedIntent extends Pick<TransitionEffects, 'claims' | 'episodes' | 'notes'> {
   intentId: string;
   outcome: 'confirmed' | 'failed' | 'unknown';

@@ -43,6 +43,7 @@ export const CHECK_NAMES = [
   'over',
   'for-not-reached',
   'cooldown',
+  'refused-lately',
   'impossible-target',
   'serial-shared',
   'conflict',
@@ -150,6 +151,8 @@ export interface TargetFacts {
   approver?: 'run' | 'daemon' | undefined;
   isStopping?: boolean;
   failures?: { count: number; max: number };
+  /** A mark of the credential in use. */
+  credential?: string | undefined;
   /** How many attempts of this action the ceilings allow now. */
   room?: number;
   steady?: SteadyReading;
@@ -181,6 +184,8 @@ export interface BasisFacts {
   earlier?: Intent | undefined;
   isRejected?: boolean;
   overriddenAt?: number | undefined;
+  /** An operator's release is what overrode it. */
+  isReleased?: boolean;
   /** Its episode saw the target done, or reversed. */
   wasSeenDone?: boolean;
   /** Its episode is over, and its proposals do not outlive it. */

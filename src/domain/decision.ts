@@ -19,6 +19,7 @@ export const REASONS = [
   'overridden',
   'for_not_reached',
   'cooldown',
+  'refused', // by the server, before it did anything (401, 403)
   'impossible_target',
   'serial_shared',
   'conflict',

@@ -11,10 +11,22 @@ export interface Change {
   to: Fact;
 }
 
+/** A device that an action touches, as it was read. */
+export interface EffectDevice {
+  id: string;
+  name: string;
+  platform: string;
+  model: string;
+  /** Absent in rows of earlier versions. */
+  serial?: string;
+  /** Absent where the list that was read does not show owners. */
+  owners?: readonly string[];
+}
+
 /** The real effect of an action. */
 export interface Effect {
   text: string;
-  devices: { id: string; name: string; platform: string; model: string }[];
+  devices: EffectDevice[];
   /**
    * For an action that rewrites a document: its changes to the document in the snapshot. Absent when they are not
    * known.

@@ -23,7 +23,7 @@ export type SettledAs = Exclude<Outcome, 'dry_run'>;
  * How an intent changes: by each transition, from which state to which. A live one begins as `planned`, a dry one as `dry_run`.
  * settle: from `sent` by the answer, or as `unknown` when the answer never came; from `planned` when the state was there before any call;
  * from `unknown` by reading back. markSent of an `unknown` one: a doubt is tried once more. withdraw: an intent that was sent
- * before stays `failed`, so that its attempts count. resolve: a person records the result of a doubt.
+ * before stays `failed`, so that its attempts count. resolve: a person records the result of a doubt, or what becomes of a failure.
  * INVARIANT: nothing leaves `succeeded`, `confirmed`, `withdrawn` or `dry_run`: an intent does nothing twice.
  */
 export const INTENT_TRANSITIONS = {
@@ -36,6 +36,7 @@ export const INTENT_TRANSITIONS = {
   withdraw: { planned: ['withdrawn', 'failed'] },
   reopen: { failed: ['planned'], parked: ['planned'] },
   resolve: {
+    failed: ['confirmed', 'failed', 'unknown'],
     unknown: ['confirmed', 'failed', 'unknown'],
     parked: ['confirmed', 'failed', 'unknown'],
   },
@@ -88,6 +89,11 @@ export function isDone({ outcome }: { outcome?: Outcome | undefined }): boolean 
   return outcome === 'succeeded' || outcome === 'confirmed';
 }
 
+/** How often in a row the server refused it before doing anything. */
+export function timesRefused({ refused }: Pick<Intent, 'refused'>): number {
+  return refused?.times ?? 0;
+}
+
 /** Not sent yet, without an outcome, or in doubt: its effect is not known yet. */
 export function isUnresolved({ status, outcome }: Pick<Intent, 'status' | 'outcome'>): boolean {
   return status === 'planned' || status === 'sent' || outcome === 'unknown';
@@ -112,8 +118,10 @@ export interface Intent extends IntentDraft {
   released?: boolean;
   status: IntentStatus;
   outcome: Outcome | undefined;
-  /** Number of requests made for it. */
+  /** Number of requests made for it; one that the server refused does not count. */
   attempts: number;
+  /** The server refused its last requests before it did anything (401, 403): how many in a row, and a mark of the credential. */
+  refused?: { times: number; credential: string | undefined } | undefined;
   /** Attempts after a doubt was resolved as "not done": at most one. */
   doubtRetries: number;
   createdAt: number;

@@ -49,6 +49,7 @@ export type AlertCode =
   | 'plan_waits'
   | 'plan_expired'
   | 'parked'
+  | 'refused'
   | 'limit'
   | 'ceiling'
   | 'untrusted'

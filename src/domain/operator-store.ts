@@ -4,12 +4,13 @@ import type { ActStore, IntentTransitions } from './act-store.ts';
 import type { AuditNote } from './audit-entry.ts';
 import type { StoredDecision } from './decision.ts';
 import type { Exemption } from './exemption.ts';
+import type { IdentityReader } from './identity.ts';
 import type { Intent } from './intent.ts';
 import type { Acceptance, Stop } from './operator.ts';
 import type { RecordReader } from './record-reader.ts';
 import type { Release } from './store.ts';
 
-export interface OperatorStore extends Pick<RecordReader, 'runs' | 'exemptions' | 'stop'> {
+export interface OperatorStore extends Pick<RecordReader, 'runs' | 'exemptions' | 'stop'>, IdentityReader {
   exemption(idOrPrefix: string): Promise<Exemption | undefined>;
   /** Adds or updates an exemption. */
   saveExemption(exemption: Exemption, notes: AuditNote[]): Promise<void>;
@@ -18,9 +19,10 @@ export interface OperatorStore extends Pick<RecordReader, 'runs' | 'exemptions' 
   saveAcceptance(acceptance: Acceptance, notes: AuditNote[]): Promise<void>;
 }
 
-/** Resolves doubts. */
+/** Resolves doubts and failures. */
 export interface ResolveStore
   extends Pick<IntentTransitions, 'resolve'>,
+    Pick<RecordReader, 'openFailures'>,
     Pick<ActStore, 'openClaimsOn' | 'episodesInForce' | 'episodesThatSaw' | 'intentsOn'> {
   intent(idOrPrefix: string): Promise<Intent | undefined>;
   /** Intents on the same target text that were last attempted after this one; by order, since the clock may have jumped. */

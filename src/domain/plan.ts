@@ -1,6 +1,6 @@
 // domain: the intended actions of a run, sealed by a digest. Approved exactly; applied exactly or in part.
 import type { ActionName } from './action.ts';
-import type { Intent, IntentDraft } from './intent.ts';
+import { type Intent, type IntentDraft, timesRefused } from './intent.ts';
 import type { Mode } from './mode.ts';
 
 /** interrupted: applying it ended before its end. Only applying it again, in its time, continues it. */
@@ -48,6 +48,11 @@ export interface Plan {
   decidedReason: string | undefined;
 }
 
+/** Whether applying it has begun: then it has a progress. An `approved` one has none yet. */
+export function hasProgress({ status }: Pick<Plan, 'status'>): boolean {
+  return status === 'interrupted' || status === 'applied';
+}
+
 /** How far applying a plan came. */
 export interface PlanProgress {
   /** Of the intents that were begun, by outcome; one without an outcome is in doubt (`unknown`). */
@@ -69,9 +74,12 @@ export function progressOf(plan: Plan, live: readonly Intent[]): PlanProgress {
   return progress;
 }
 
-/** What applying it again may still do: less, if the checks refuse some of it. */
+/** What applying it again may still do: less, if the checks refuse some of it. What the server refused was no attempt. */
 export function restOf(plan: Plan, live: readonly Intent[]): PlannedIntent[] {
-  return plan.intents.filter((planned) => begunFor(plan, planned, live) === undefined);
+  return plan.intents.filter((planned) => {
+    const begun = begunFor(plan, planned, live);
+    return begun === undefined || (begun.outcome === 'failed' && timesRefused(begun) > 0);
+  });
 }
 
 export function episodesOf({ intents }: Pick<Plan, 'intents'>): string[] {

@@ -1,10 +1,11 @@
 // domain: the store as pulling sees it. In: events as they are read. Out: results of earlier reads, to decide whether a list can be
 // trusted. It holds no records of the fleet.
 import type { TrustEvent } from './event.ts';
+import type { PresentPrints } from './identity.ts';
 import type { Acceptance } from './operator.ts';
 import type { Baseline, Coverage } from './snapshot.ts';
 import type { ObservedEvents } from './store.ts';
-import type { Source } from './subjects.ts';
+import type { Source, SubjectKind } from './subjects.ts';
 
 export interface PullReader {
   /** Stored events from a time on, oldest first, in batches. */
@@ -13,6 +14,7 @@ export interface PullReader {
   baseline(source: Source): Promise<Baseline | undefined>;
   /** Accepted readings that are not used yet. */
   acceptances(): Promise<Acceptance[]>;
+  presentPrints(kind: SubjectKind): Promise<PresentPrints>;
 }
 
 export interface PullStore extends PullReader {

@@ -39,6 +39,8 @@ export interface RecordReader {
   decisions(query: DecisionQuery): Promise<StoredDecision[]>;
   /** `liveFor`: the live intents of one of these episodes; not dry or withdrawn ones. */
   intents(filter: StateFilter & { target?: string; ids?: string[]; liveFor?: string[] }): Promise<Intent[]>;
+  /** Failed intents that are still to be done: their match or claim is in force, the target is not so, and nobody gave them up. */
+  openFailures(): Promise<Intent[]>;
   newestIntents(filter: StateFilter, limit: number): Promise<Newest<Intent>>;
   claims(filter: ClaimFilter): Promise<Claim[]>;
   newestClaims(filter: Pick<ClaimFilter, 'status'>, limit: number): Promise<Newest<Claim>>;

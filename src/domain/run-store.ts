@@ -3,6 +3,7 @@
 import type { IntentTransitions } from './act-store.ts';
 import type { ActionName } from './action.ts';
 import type { AuditNote } from './audit-entry.ts';
+import type { IdentityChanges } from './identity.ts';
 import type { KeptLatency } from './quiet-period.ts';
 import type { RecordReader } from './record-reader.ts';
 import type { Run } from './run.ts';
@@ -28,6 +29,8 @@ export interface RunStore extends OpenStateReader, Pick<RecordReader, 'plans'>, 
    */
   abortStaleRuns(at: number): Promise<number>;
   commitRun(commit: RunCommit): Promise<void>;
+  /** Of the kinds that were read and are trusted. In parts, and without an audit entry: nothing that acts rests on them. */
+  saveIdentities(changes: readonly IdentityChanges[]): Promise<void>;
   /**
    * Removes, with an audit entry, some of the runs that finished this long before the newest 1,000 and that nothing depends on, with
    * the decisions that only they show; undefined: there are none.

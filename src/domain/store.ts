@@ -104,6 +104,8 @@ export interface DecisionQuery {
   inForceIn?: number;
   rule?: string;
   subjectId?: string;
+  /** One of these. */
+  subjectIds?: readonly string[];
   target?: string;
   decision?: string;
   limit: number;

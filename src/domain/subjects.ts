@@ -17,5 +17,11 @@ export const SOURCE_OF: Record<SubjectKind, Exclude<Source, 'events'>> = {
   service: 'services',
 };
 
+export const KIND_OF: Record<Exclude<Source, 'events'>, SubjectKind> = {
+  devices: 'device',
+  users: 'user',
+  services: 'service',
+};
+
 export const SEVERITIES = ['info', 'low', 'medium', 'high', 'critical'] as const;
 export type RuleSeverity = (typeof SEVERITIES)[number];

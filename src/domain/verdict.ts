@@ -36,7 +36,17 @@ export interface RuleTally {
   /** The number of subjects by missing fact (or the error's text). */
   missing: { [fact: string]: number };
   /** At most 100 subjects whose verdict was unknown or error, with the reason. */
-  examples: { subject: string; verdict: 'unknown' | 'error'; reason: string }[];
+  examples: DoubtExample[];
+}
+
+/** The name, a device's serial number and its owners are absent in rows of earlier versions, and where they are not known. */
+export interface DoubtExample {
+  subject: string;
+  name?: string;
+  serial?: string;
+  owners?: readonly string[];
+  verdict: 'unknown' | 'error';
+  reason: string;
 }
 
 /** Everything that one pass over one source's records found. */

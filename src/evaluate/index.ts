@@ -3,6 +3,7 @@
 
 export { type ExplainContext, type Explanation, explain } from './explain/explain.ts';
 export { explanationText } from './explain/text.ts';
+export { FACT_KINDS, type FactKind, type FactRow, factRows } from './facts/fact-list.ts';
 export { compileRules } from './judge/evaluator.ts';
 export type { LoadedRule, RuleTest } from './language/loaded-rule.ts';
 export { didYouMean } from './language/nearest-name.ts';

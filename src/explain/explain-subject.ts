@@ -1,5 +1,4 @@
-// explain: why a rule gives its verdict on one subject, and what would be done. In: a rule and a subject's id (a device's serial
-// number works too). Out: the verdict as read now, what would be decided for this one subject now, and what the last run decided.
+// explain: why a rule gives its verdict on one subject, and what would be done. In: a rule and any name of a subject. Out: the verdict as read now, what would be decided for this one subject now, and what the last run decided.
 // It never rebuilds a run: checks that weigh a subject among others are named, and taken from the recorded decision. Changes nothing.
 import { readBundles } from '../act/actions/bundle-membership.ts';
 import { decide } from '../decide/decide.ts';
@@ -9,6 +8,7 @@ import type { Claim } from '../domain/claim.ts';
 import type { Decision, ReasonCode } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Facts } from '../domain/facts.ts';
+import type { IdentityReader } from '../domain/identity.ts';
 import type { Mode } from '../domain/mode.ts';
 import type { PullReader } from '../domain/pull-store.ts';
 import type { OpenStateReader } from '../domain/run-store.ts';
@@ -29,7 +29,7 @@ import { checksOfARun } from './not-asked.ts';
 import { boundedLookups, fleetOf, readEvents, readJoins, readSubject, readTouched } from './read-subject.ts';
 
 export interface ExplainDeps extends Pick<Engine, 'api' | 'clock' | 'ids' | 'actions' | 'daemonMode' | 'quiet'> {
-  reader: LastRunsReader & OpenStateReader & Pick<PullReader, 'coverage' | 'events'>;
+  reader: LastRunsReader & OpenStateReader & IdentityReader & Pick<PullReader, 'coverage' | 'events'>;
   rules: readonly LoadedRule[];
   /** These are not the active rules. */
   isWhatIf: boolean;

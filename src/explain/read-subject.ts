@@ -5,9 +5,11 @@ import { fieldsWritten, type KnownTraits } from '../domain/action.ts';
 import { AppError } from '../domain/errors.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import { type Facts, ownText, ownTexts } from '../domain/facts.ts';
+import type { IdentityReader } from '../domain/identity.ts';
 import type { Api } from '../domain/ports.ts';
 import type { PullReader } from '../domain/pull-store.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
+import { demandOne, resolveName } from '../domain/resolve-name.ts';
 import type { Coverage, SourceReading } from '../domain/snapshot.ts';
 import type { Source, SubjectKind } from '../domain/subjects.ts';
 import type { Joins, Needs } from '../domain/verdict.ts';
@@ -35,14 +37,23 @@ export function boundedLookups(api: Lookups): Lookups {
   };
 }
 
-/** Errors: AppError `not_found`, and those of reading the API. */
+type SubjectReader = Pick<RecordReader, 'decisions'> & IdentityReader;
+
+/** `given`: any name of it. Errors: AppError `not_found`, `usage` for a name of several, and those of reading the API. */
 export async function readSubject(
   api: Lookups,
-  reader: Pick<RecordReader, 'decisions'>,
+  reader: SubjectReader,
   kind: SubjectKind,
-  id: string,
+  given: string,
 ): Promise<Facts> {
-  const read = { device: () => readDevice(api, reader, id), user: () => api.user(id), service: () => api.service(id) };
+  const resolved = await resolveName(reader, given, { kinds: [kind] });
+  const named = resolved.found === 'none' ? undefined : demandOne(resolved, given);
+  const id = named?.by === 'serial' ? (named.target ?? given) : (named?.subjects[0].id ?? given);
+  const read = {
+    device: () => readDevice(api, reader, id, named?.target),
+    user: () => api.user(id),
+    service: () => api.service(id),
+  };
   const record = await read[kind]();
   if (!record) {
     const asked = kind === 'device' ? ', by serial number or by DeviceID' : '';
@@ -51,16 +62,18 @@ export async function readSubject(
   return dropSecrets(record, new Set());
 }
 
-/** By serial number or DeviceID. Older servers look up only the former: a decision about the device has it. */
+/** By serial number or DeviceID. Older servers look up only the former: what was read, or a decision about the device, has it. */
 async function readDevice(
   api: Lookups,
-  reader: Pick<RecordReader, 'decisions'>,
+  reader: SubjectReader,
   id: string,
+  serial: string | undefined,
 ): Promise<Facts | undefined> {
-  const ofSerial = await api.devicesOfSerial(id);
+  const ofSerial = serial === undefined || serial === id ? await api.devicesOfSerial(id) : [];
   if (ofSerial.length > 0) return ofSerial[0];
-  const [decided] = await reader.decisions({ subjectId: id, limit: 1 });
-  const known = decided?.target ? await api.devicesOfSerial(decided.target) : [];
+  const [decided] = serial === undefined ? await reader.decisions({ subjectId: id, limit: 1 }) : [];
+  const target = serial ?? decided?.target;
+  const known = target ? await api.devicesOfSerial(target) : [];
   return known.find((device) => ownText(device, 'DeviceID') === id) ?? api.device(id, RECORDS_MAX);
 }
 

@@ -7,7 +7,9 @@ import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import type { EndpointToken } from '../domain/endpoint-token.ts';
 import type { Exemption } from '../domain/exemption.ts';
+import type { Covered } from '../domain/exemption-covers.ts';
 import type { HostPolicy } from '../domain/hosts.ts';
+import type { IdentityReader } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { StoredNotification } from '../domain/notification.ts';
 import type { Acceptance, Stop } from '../domain/operator.ts';
@@ -55,7 +57,7 @@ export interface Views {
   report(reader: ReportReader, run: RunRecord, format: ReportFormat): AsyncIterable<string>;
   run(run: RunRecord): object;
   decision(decision: StoredDecision): object;
-  /** `live`: the live intents of an interrupted plan’s episodes. */
+  /** `live`: the live intents of the episodes of a plan that was applied or interrupted. */
   plan(plan: Plan, live?: readonly Intent[]): object;
   intent(intent: Intent): object;
   claim(claim: Claim): object;
@@ -84,8 +86,9 @@ export interface Released {
 }
 
 export interface ExemptionRequest {
-  subject?: { kind: string; id: string } | undefined;
+  subject?: { kind?: string | undefined; id: string } | undefined;
   selector?: { field: string; value: string } | undefined;
+  unseen: boolean;
   owner: string;
   reason: string;
   until: string;
@@ -98,7 +101,10 @@ export interface OperatorPort {
   stop(operator: Operator): Promise<Stop>;
   /** Returns the stop that was lifted. */
   resume(operator: Operator): Promise<Stop>;
-  exempt(request: ExemptionRequest, by: string): Promise<{ exemption: Exemption; released: readonly Released[] }>;
+  exempt(
+    request: ExemptionRequest,
+    by: string,
+  ): Promise<{ exemption: Exemption; covers: Covered | undefined; released: readonly Released[] }>;
   endExemption(id: string, operator: Operator): Promise<Exemption>;
   accept(source: string, operator: Operator): Promise<Acceptance>;
   resolve(intent: string, as: 'done' | 'not-done' | 'retry', operator: Operator): Promise<Intent>;
@@ -116,7 +122,7 @@ export interface TokensPort {
 }
 
 export interface HttpDeps {
-  reader: RecordReader & AuditReader;
+  reader: RecordReader & IdentityReader & AuditReader;
   views: Views;
   /**
    * Requests a run, one at a time; resolves when it has begun, which may be after others. Equal dry runs that wait become

@@ -1,6 +1,7 @@
 // notify: alerts: the current conditions that need a person. In: the store, as the last run left it. Out: one
 // notification for each new condition. A lasting condition is not reported again; a returning one is.
 import type { ExemptionSettings } from '../domain/exemption.ts';
+import { timesRefused } from '../domain/intent.ts';
 import type { Alert, Outbox } from '../domain/notification.ts';
 import type { Clock, Ids } from '../domain/ports.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
@@ -12,7 +13,9 @@ import type { DatabaseAlert } from './database-alert.ts';
 import { type OperatorAlertReader, operatorAlerts, RECENT_MS } from './operator-alerts.ts';
 
 export interface AlertDeps {
-  reader: Pick<RecordReader, 'runs' | 'plans' | 'intents'> & Pick<RunStore, 'openState'> & OperatorAlertReader;
+  reader: Pick<RecordReader, 'runs' | 'plans' | 'intents' | 'openFailures'> &
+    Pick<RunStore, 'openState'> &
+    OperatorAlertReader;
   outbox: Outbox;
   ids: Ids;
   clock: Clock;
@@ -78,6 +81,7 @@ export class Alerts {
       ...(await this.waitingPlans()),
       ...(await this.expiredPlans()),
       ...(await this.parked()),
+      ...(await this.refused()),
       ...(await this.heldByBounds()),
       ...untrustedNow(latest),
       ...this.silence(latest),
@@ -119,11 +123,24 @@ export class Alerts {
     }));
   }
 
+  /** What the server refuses is never parked: one alert for each action, for any number of targets. */
+  private async refused(): Promise<Alert[]> {
+    const refused = (await this.deps.reader.openFailures()).filter((intent) => timesRefused(intent) > 0);
+    return [...new Set(refused.map(({ action }) => action))].map((action) => {
+      const own = refused.filter((intent) => intent.action === action);
+      const note = own[0]?.note ?? null;
+      const targets = `${own.length} target${own.length === 1 ? '' : 's'}`;
+      const text = `the server refuses ${action}, so it is not done on ${targets}: ${note ?? ''}`;
+      return { key: `refused ${action}`, code: 'refused', text, about: { action, intents: own.length, note } };
+    });
+  }
+
   /** A rule beyond its limits, an action at its ceiling: one alert each, for any number of held targets. */
   private async heldByBounds(): Promise<Alert[]> {
     const { decisions } = await this.deps.reader.openState(this.deps.clock.nowMs());
     const alerts = new Map<string, Alert>();
-    for (const { reason, rule, action, reasonText } of decisions) {
+    for (const { decision, reason, rule, action, reasonText } of decisions) {
+      if (decision !== 'hold') continue;
       if (reason === 'limits') {
         const key = `limit ${rule}`;
         const text = `rule ${rule} is held as a whole: ${reasonText}`;

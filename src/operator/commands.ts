@@ -2,13 +2,15 @@
 // In: who, what and why. Out: what is in force now. Each is one transaction with its audit entry; nothing is called from here.
 import { parseDuration } from '../domain/duration.ts';
 import { AppError } from '../domain/errors.ts';
-import { aboutText, type Exemption, isInForce, SELECTOR_FIELDS } from '../domain/exemption.ts';
+import { aboutText, type Exemption, isInForce } from '../domain/exemption.ts';
 import { type Acceptance, isAcceptable, type Stop } from '../domain/operator.ts';
 import type { OperatorStore } from '../domain/operator-store.ts';
 import type { RunRecord } from '../domain/store.ts';
-import { type Source, SUBJECT_KINDS, type SubjectKind } from '../domain/subjects.ts';
+import type { Source } from '../domain/subjects.ts';
 import { isoTime } from '../domain/time-text.ts';
 import type { Engine } from '../run/engine.ts';
+import { type AboutRequest, aboutOf } from './exemption-about.ts';
+import { filled } from './filled.ts';
 
 export type OperatorEngine = Pick<Engine, 'clock' | 'checkpointer'> & { store: OperatorStore };
 
@@ -42,17 +44,14 @@ export async function resumeEverything({ store, checkpointer }: OperatorEngine, 
   return stop;
 }
 
-export interface ExemptionRequest {
-  /** Exactly one of the two. */
-  subject?: { kind: string; id: string } | undefined;
-  selector?: { field: string; value: string } | undefined;
+export interface ExemptionRequest extends AboutRequest {
   owner: string;
   reason: string;
   /** A duration from now, or a date; a time needs its zone. */
   until: string;
 }
 
-/** Errors: AppError `usage` that names the fault in the request. */
+/** Errors: AppError `usage` that names the fault in the request, `not_found` for a subject that nothing is known of. */
 export async function addExemption(
   { store, clock, ids }: OperatorEngine & Pick<Engine, 'ids'>,
   request: ExemptionRequest,
@@ -61,10 +60,10 @@ export async function addExemption(
   const nowMs = clock.nowMs();
   const exemption: Exemption = {
     id: ids.next(),
-    ...aboutOf(request),
     owner: filled(request.owner, 'owner', 'name who answers for it'),
     reason: filled(request.reason, 'reason', 'say why'),
     expiresAt: futureTimeOf(request.until, 'until', nowMs),
+    ...(await aboutOf(store, request)),
     createdAt: nowMs,
     createdBy: by,
     endedAt: undefined,
@@ -142,29 +141,6 @@ function seenIn(run: RunRecord, source: Source): Pick<Acceptance, 'causes' | 'co
 /** Errors: AppError `usage` for an empty reason. */
 export function checked({ by, reason }: Operator): Operator {
   return { by, reason: filled(reason, 'reason', 'say why, for the audit') };
-}
-
-function filled(text: string, name: string, advice: string): string {
-  const trimmed = text.trim();
-  if (trimmed === '') throw new AppError('usage', `the ${name} is empty: ${advice}`);
-  return trimmed;
-}
-
-function aboutOf({ subject, selector }: ExemptionRequest): Pick<Exemption, 'subject' | 'selector'> {
-  if ((subject === undefined) === (selector === undefined))
-    throw new AppError('usage', 'an exemption is about one subject (kind and id) or one selector (field and value)');
-  if (subject) {
-    const kind = SUBJECT_KINDS.find((known) => known === subject.kind);
-    if (!kind) throw new AppError('usage', `\`${subject.kind}\` is no kind of subject: ${SUBJECT_KINDS.join(', ')}`);
-    return { subject: { kind, id: filled(subject.id, 'id', `name the ${kind}`) }, selector: undefined };
-  }
-  const { field, value } = selector as { field: string; value: string };
-  const kind: SubjectKind | undefined = Object.hasOwn(SELECTOR_FIELDS, field) ? SELECTOR_FIELDS[field] : undefined;
-  if (!kind) {
-    const fields = Object.keys(SELECTOR_FIELDS).join(', ');
-    throw new AppError('usage', `\`${field}\` is no field of a selector: expected one of ${fields}`);
-  }
-  return { subject: undefined, selector: { kind, field, value: filled(value, 'value', 'an empty one is of nobody') } };
 }
 
 const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;

@@ -4,6 +4,7 @@ import { noCounts } from '../act/context.ts';
 import type { Claim } from '../domain/claim.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Exemption } from '../domain/exemption.ts';
+import { type Covered, coveredBy } from '../domain/exemption-covers.ts';
 import { stopText } from '../domain/operator.ts';
 import { targetKey } from '../domain/target-key.ts';
 import type { Engine } from '../run/engine.ts';
@@ -13,10 +14,12 @@ import { type Released, releaseClaims } from './release-claims.ts';
 
 export interface Exempted {
   exemption: Exemption;
+  /** Undefined: it cannot be known. */
+  covers: Covered | undefined;
   released: Released[];
 }
 
-/** Errors: AppError `usage`; with `release` also `conflict` while stopped, and those of releaseClaims, after it is recorded. */
+/** Errors: AppError `usage`, `not_found`; with `release` also `conflict` while stopped, and those of releaseClaims, after it is recorded. */
 export async function exempt(
   engine: Engine,
   request: ExemptionRequest & { release?: boolean },
@@ -25,6 +28,7 @@ export async function exempt(
   const stop = request.release ? await engine.store.stop() : undefined;
   if (stop) throw new AppError('conflict', `${stopText(stop)}; nothing can be released before \`resume\``);
   const exemption = await addExemption(engine, request, by);
+  const covers = await coveredBy(engine.store, exemption);
   const released: Released[] = [];
   if (request.release) {
     const reason = `exemption ${exemption.id}: ${exemption.reason}`;
@@ -33,7 +37,7 @@ export async function exempt(
       released.push(...(await releaseClaims(engine, claim, { by, reason }, counts)));
     }
   }
-  return { exemption, released };
+  return { exemption, covers, released };
 }
 
 /** One claim for each target that this exemption protects. Each target is read now. */

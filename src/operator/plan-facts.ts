@@ -86,6 +86,7 @@ function basisOf(
     untrusted: ruleNow?.sources.flatMap((source) => untrusted.get(source) ?? [])[0],
     isOver: (episode?.state ?? 'closed') === 'closed' && !isSlidOn,
     overriddenAt: episode?.overriddenAt,
+    isReleased: liveOf(inverse)?.released === true,
     isRejected: rejected.has(intentKey({ action, target, basis: [{ episodeId }] })),
     earlier: liveOf(action),
     said: said.get(wordKey(rule, subjectId, planned)),

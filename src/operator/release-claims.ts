@@ -16,10 +16,10 @@ import type { Episode } from '../domain/episode.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Intent, type IntentDraft, isDone, isUnresolved } from '../domain/intent.ts';
 import { elapsedMs } from '../domain/steady-time.ts';
-import { openClaims } from '../domain/store.ts';
 import { summaryOf } from '../domain/target.ts';
 import { type ActionOnTarget, isSameTarget } from '../domain/target-key.ts';
 import { actContext, type Engine, rulesOfRun } from '../run/engine.ts';
+import { claimedTarget } from './claimed-target.ts';
 import { checked, type Operator } from './commands.ts';
 
 export interface Released {
@@ -34,9 +34,9 @@ export interface Released {
 }
 
 /**
- * `about`: the target as a person names it, or a claim on it, since two targets may have the same text.
+ * `about`: any name of the target, or a claim on it, since two targets may have the same text.
  * `counts`: the counts of the whole command; several targets together stay within the ceilings of one run.
- * Errors: AppError `not_found` (no open claim), `conflict` (stopped, or an undo not resolved yet), and those of reading the API.
+ * Errors: AppError `not_found` (no open claim), `usage` (the name may mean several), `conflict` (stopped, or an undo not resolved yet), and those of reading the API.
  */
 export async function releaseClaims(
   engine: Engine,
@@ -46,11 +46,10 @@ export async function releaseClaims(
 ): Promise<Released[]> {
   const who = checked(operator);
   const { store } = engine;
-  const target = typeof about === 'string' ? about : about.target;
+  const target = typeof about === 'string' ? await claimedTarget(store, about) : about.target;
   const onText = await store.openClaimsOn(target);
   const open =
     typeof about === 'string' ? onText : onText.filter((claim) => isSameTarget(claim, about, engine.actions));
-  if (open.length === 0) throw noClaimOn(target, await openClaims(store));
   const stored = { intents: await store.intentsOn(target), decisions: await store.decisionsOn(target) };
   const released: Released[] = [];
   for (const action of new Set(open.map((claim) => claim.action))) {
@@ -58,19 +57,6 @@ export async function releaseClaims(
     released.push(await new Release(engine, stored, action, claims, who, counts).perform());
   }
   return released;
-}
-
-/** No prefix is accepted: a target is a name from the platform, and the beginning of one may be another's full name. */
-function noClaimOn(target: string, claims: readonly Claim[]): AppError {
-  const alike = new Set(
-    claims.flatMap((claim) => (target !== '' && claim.target.startsWith(target) ? claim.target : [])),
-  );
-  const named = [...alike].slice(0, 5).map((name) => `\`${name}\``);
-  const hint = alike.size > 0 ? `give the whole target; such claims are on ${named.join(', ')}` : '';
-  return new AppError(
-    'not_found',
-    `no claim on \`${target}\` is open: ${hint || '`claims list` shows those that are'}`,
-  );
 }
 
 interface StoredOnTarget {
@@ -256,7 +242,7 @@ function devicesOf({ records }: ReadBack): Effect['devices'] {
   return records
     .filter((record) => Object.hasOwn(record, 'DeviceID'))
     .map((record) => {
-      const { id, name, platform, model } = summaryOf('device', record);
-      return { id, name, platform, model };
+      const { id, name, platform, model, serial, owners } = summaryOf('device', record);
+      return { id, name, platform, model, serial, ...(owners && { owners }) };
     });
 }

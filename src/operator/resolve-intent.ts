@@ -1,5 +1,5 @@
-// operator: a person resolves a doubt: they record what an intent did (done, not done), or allow one more try.
-// In: an intent that is unknown or parked. Out: the changed intent. Nothing is called here: the next run does that.
+// operator: a person resolves a doubt or a failure: they record what an intent did (done, not done), or allow one more try.
+// In: an intent that is unknown, parked, or failed and still to be done. Out: the changed intent. Nothing is called here: the next run does that.
 import { closedNotes, episodesAfter } from '../act/after-own-doing.ts';
 import { claimNote, claimsAfter } from '../act/settle.ts';
 import type { ResolvedIntent } from '../domain/act-store.ts';
@@ -19,7 +19,7 @@ type Resolving = Pick<Engine, 'clock' | 'ids' | 'actions'> & { store: ResolveSto
 /**
  * done: `confirmed`, with its claims. not-done: `failed`, and suppressed for its episodes. retry: the next run reads it back and, if
  * it is not done, sends it once more, under all checks. Errors: AppError `not_found`, `usage` for an ambiguous beginning of its id,
- * `conflict` when it is not in doubt.
+ * `conflict` when it is not in doubt, or failed and nothing is left to be done.
  */
 export async function resolveIntent(
   engine: Resolving,
@@ -31,10 +31,17 @@ export async function resolveIntent(
   const intent = await intentOf(engine, id);
   const now = stateOf(intent);
   if (!(now in INTENT_TRANSITIONS.resolve)) {
-    throw new AppError('conflict', `intent ${intent.id} is ${now}: only one that is unknown or parked can be resolved`);
+    const which = 'only one that is unknown, parked or failed can be resolved';
+    throw new AppError('conflict', `intent ${intent.id} is ${now}: ${which}`);
   }
+  if (now === 'failed' && !(await isOpen(engine, intent)))
+    throw new AppError('conflict', `intent ${intent.id} failed, and it was given up or nothing is left to be done`);
   await engine.store.resolve(await resolvedAs(engine, intent, as, who));
   return intentOf(engine, intent.id);
+}
+
+async function isOpen({ store }: Resolving, { id }: Intent): Promise<boolean> {
+  return (await store.openFailures()).some((open) => open.id === id);
 }
 
 async function intentOf({ store }: Resolving, id: string): Promise<Intent> {

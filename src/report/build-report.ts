@@ -2,7 +2,7 @@
 // requested.
 import { giveWay } from '../domain/give-way.ts';
 import type { Intent } from '../domain/intent.ts';
-import { episodesOf } from '../domain/plan.ts';
+import { episodesOf, hasProgress } from '../domain/plan.ts';
 import type { ReportReader } from '../domain/record-reader.ts';
 import type { RunRecord } from '../domain/store.ts';
 import { runDecisionViews, summaryOf } from './decision-view.ts';
@@ -17,8 +17,7 @@ export async function buildReport(reader: ReportReader, run: RunRecord): Promise
   const ids = [...new Set(stored.flatMap(({ intentId }) => intentId ?? []))];
   const intents = await intentsOf(reader, ids);
   const plan = run.planId === undefined ? undefined : await reader.plan(run.planId);
-  const isInterrupted = plan?.status === 'interrupted';
-  const live = isInterrupted ? await reader.intents({ liveFor: episodesOf(plan) }) : [];
+  const live = plan && hasProgress(plan) ? await reader.intents({ liveFor: episodesOf(plan) }) : [];
   const decisions = runDecisionViews(run, stored, intents, plan);
   return {
     run: runView(run),

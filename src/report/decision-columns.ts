@@ -2,20 +2,24 @@
 // columns of plain lines that may hold hostile names: each writer escapes them.
 import type { KnownTraits } from '../domain/action.ts';
 import { deletionTexts } from '../domain/deletion.ts';
-import { alsoTouched, outcomeWords, subjectLines, targetNoun, unchangedWords } from './decision-words.ts';
+import { alsoTouched, outcomeWords, targetNoun, unchangedWords } from './decision-words.ts';
 import { changeTexts, factTexts } from './fact-text.ts';
-import type { RunDecision } from './report.ts';
+import { type CellLine, joinedLine, marked, whole } from './marked.ts';
+import type { ReportRun, RunDecision } from './report.ts';
+import { whoLine, whoLines } from './who.ts';
 import { timeCell } from './words.ts';
 
 export interface DecisionColumn {
   head: string;
-  lines(decision: RunDecision): string[];
+  lines(decision: RunDecision): CellLine[];
 }
 
 const ALSO_MAX = 5;
 
-const WHO: DecisionColumn = { head: 'Who', lines: (decision) => [...subjectLines(decision), ...alsoHit(decision)] };
-const WHY: DecisionColumn = { head: 'Why', lines: whyLines };
+const WHO: DecisionColumn = {
+  head: 'Who',
+  lines: (decision) => [...whoLines(decision.subject, decision.target), ...alsoHit(decision)],
+};
 /** The changed values, before and after: this is what an operator approves. */
 const CHANGE: DecisionColumn = {
   head: 'Change',
@@ -27,39 +31,45 @@ const TAKES: DecisionColumn = {
   head: 'Takes',
   lines: ({ effect }) => (effect.deletion ? deletionTexts(effect.deletion) : []),
 };
-const SINCE: DecisionColumn = { head: 'Since', lines: ({ since }) => [timeCell(since)] };
+const SINCE: DecisionColumn = { head: 'Seen since', lines: ({ since }) => [timeCell(since)] };
 export const OUTCOME: DecisionColumn = { head: 'Outcome', lines: (decision) => [outcomeWords(decision)] };
 export const HELD_BECAUSE: DecisionColumn = { head: 'Held because', lines: ({ reasonText }) => [reasonText] };
 
-/** Who, the target if it is not the subject itself, what is changed or taken, why, since when; then `more`. */
+/**
+ * Who, the target if it is not the subject itself, what is changed or taken, why, since when; then `more`. Ages are those at the
+ * start of the run.
+ */
 export function decisionColumns(
   decisions: readonly RunDecision[],
   more: readonly DecisionColumn[],
+  { startedAt }: Pick<ReportRun, 'startedAt'>,
   actions?: KnownTraits,
 ): DecisionColumn[] {
+  const why: DecisionColumn = { head: 'Why', lines: (decision) => whyLines(decision, Date.parse(startedAt)) };
   const target: DecisionColumn = {
     head: targetNoun(decisions[0] as RunDecision, actions),
-    lines: (decision) => [decision.target],
+    lines: (decision) => [whole(decision.target)],
   };
   const isSubject = decisions.every(({ subject, target: own }) => subject.id === own);
   const change = decisions.some(({ effect }) => effect.changes !== undefined) ? [CHANGE] : [];
   const takes = decisions.some(({ effect }) => effect.deletion !== undefined) ? [TAKES] : [];
-  return [WHO, ...(isSubject ? [] : [target]), ...change, ...takes, WHY, SINCE, ...more];
+  return [WHO, ...(isSubject ? [] : [target]), ...change, ...takes, why, SINCE, ...more];
 }
 
 /** Several devices may share a serial number: all are affected. */
-function alsoHit(decision: RunDecision): string[] {
+function alsoHit(decision: RunDecision): CellLine[] {
   if (decision.subject.kind !== 'device') return [];
   const also = alsoTouched(decision);
   if (also.length === 0) return [];
   const more = also.length > ALSO_MAX ? ` and ${also.length - ALSO_MAX} more` : '';
-  return [`also affects ${also.slice(0, ALSO_MAX).join(', ')}${more}`];
+  const named = also.slice(0, ALSO_MAX).map(({ id, name, owners }) => whoLine({ id, name, owners }));
+  return [marked('also affects ', joinedLine(named, '; '), more)];
 }
 
-function whyLines(decision: RunDecision): string[] {
+function whyLines(decision: RunDecision, atMs: number): string[] {
   const unchanged = unchangedWords(decision);
   return [
-    ...factTexts(decision.facts),
+    ...factTexts(decision.facts, atMs),
     ...(decision.decision === 'act' && decision.reason !== 'rule_matches' ? [decision.reasonText] : []),
     ...(unchanged ? [`(${unchanged})`] : []),
   ];

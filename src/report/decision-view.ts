@@ -5,14 +5,14 @@ import type { Plan } from '../domain/plan.ts';
 import type { RunRecord } from '../domain/store.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { isoOrNull } from './iso-or-null.ts';
-import type { ReportDecision, ReportIntent, ReportSummary, RunDecision } from './report.ts';
+import type { ReportDecision, ReportIntent, ReportSubject, ReportSummary, RunDecision } from './report.ts';
 
 export function decisionView(decision: StoredDecision): ReportDecision {
   return {
     id: decision.id,
     rule: decision.rule,
     ruleHash: decision.ruleHash,
-    subject: { kind: decision.subject.kind, id: decision.subject.id, name: decision.subjectName },
+    subject: subjectView(decision),
     verdict: decision.verdict,
     since: isoTime(decision.since),
     decision: decision.decision,
@@ -32,6 +32,12 @@ export function decisionView(decision: StoredDecision): ReportDecision {
     episodeId: decision.episodeId ?? null,
     intentId: decision.intentId ?? null,
   };
+}
+
+/** A device's serial number and owners are among what its action affects. */
+function subjectView({ subject: { kind, id }, subjectName, effect }: StoredDecision): ReportSubject {
+  const device = kind === 'device' ? effect.devices.find((one) => one.id === id) : undefined;
+  return { kind, id, name: subjectName, serial: device?.serial ?? null, owners: device?.owners ?? null };
 }
 
 /** The decisions in force in a run, each with its intent and whether it is in the run's plan. */
@@ -105,6 +111,7 @@ export function summaryOf(decisions: readonly RunDecision[]): ReportSummary {
 
 function countedAs({ decision, reason, outcome, intent }: RunDecision): keyof ReportSummary | undefined {
   if (reason === 'in_doubt') return intent?.outcome === 'parked' ? 'parked' : 'unknown';
+  if (reason === 'refused') return 'failed';
   if (decision !== 'act') return undefined;
   if (outcome === null) return 'pending';
   return outcome === 'confirmed' ? 'succeeded' : outcome;

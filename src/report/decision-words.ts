@@ -1,25 +1,14 @@
 // report: one decision in plain words, for Markdown and terminal alike: who, why, since when, and the outcome. In: a
 // decision. Out: plain text that may hold hostile names: each writer escapes it for its own medium.
 import type { KnownTraits } from '../domain/action.ts';
-import { shownName } from '../domain/clip.ts';
+import type { EffectDevice } from '../domain/effect.ts';
+import { actKindOf } from './act-kind.ts';
 import type { ReportDecision, RunDecision } from './report.ts';
 import { timeCell } from './words.ts';
 
-/** `Ana's laptop (7d2f…)`, or the id alone. */
-export function subjectWords({ subject }: ReportDecision): string {
-  return subjectLines({ subject }).length === 1 ? subject.id : `${shownName(subject.name)} (${subject.id})`;
-}
-
-/** Devices that the action affects beside its subject: several may share a serial number. */
-export function alsoTouched({ effect, subject }: ReportDecision): string[] {
-  return effect.devices
-    .filter((device) => subject.kind !== 'device' || device.id !== subject.id)
-    .map((device) => (device.name === '' ? device.id : `${shownName(device.name)} (${device.id})`));
-}
-
-/** Name and id on lines of their own, for a column. */
-export function subjectLines({ subject }: Pick<ReportDecision, 'subject'>): string[] {
-  return subject.name === '' || subject.name === subject.id ? [subject.id] : [shownName(subject.name), subject.id];
+/** Devices that the action affects beside its subject: several may share its serial number. */
+export function alsoTouched({ effect, subject }: ReportDecision): EffectDevice[] {
+  return effect.devices.filter((device) => subject.kind !== 'device' || device.id !== subject.id);
 }
 
 /** What the action calls its target: a ban hits a serial number, not a device. An earlier version's action is not known. */
@@ -34,6 +23,12 @@ export function outcomeWords(decision: RunDecision): string {
   const name = outcome ?? (intent?.status === 'sent' ? 'sent, not answered yet' : 'not done yet');
   if (outcome === 'dry_run') return 'dry run';
   return [name, ...(at === null ? [] : [` ${timeCell(at)}`]), ...(outcomeText ? [`: ${outcomeText}`] : [])].join('');
+}
+
+/** A dry run does not act. */
+export function decisionWords(decision: ReportDecision): string {
+  const kind = actKindOf(decision);
+  return kind === 'would' ? 'would act' : kind === 'reported' ? 'only reported' : decision.decision;
 }
 
 /** `rule mode enforce, lowered to dry-run by the run`. */

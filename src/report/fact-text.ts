@@ -1,4 +1,5 @@
 // report: fact values for people: the basis of a decision, one by one.
+import { ageText, spanText } from '../domain/age-text.ts';
 import { clip, NAME_MAX } from '../domain/clip.ts';
 import type { Change } from '../domain/effect.ts';
 import type { Fact } from '../domain/facts.ts';
@@ -8,9 +9,9 @@ import { epochMsOf } from '../domain/timestamp.ts';
 /** A changed value is what a person approves: more of it is shown than of a name. */
 const VALUE_MAX = 200;
 
-/** `MdmData.CompromisedStatus = "TRUE"`, one text per fact. Time stamps are also shown as times. */
-export function factTexts(facts: { [path: string]: Fact }): string[] {
-  return Object.entries(facts).map(([path, value]) => `${path} = ${clip(valueText(value), NAME_MAX)}`);
+/** `MdmData.CompromisedStatus = "TRUE"`, one text per fact. A time stamp is shown as an age at that time, with its date. */
+export function factTexts(facts: { [path: string]: Fact }, atMs: number): string[] {
+  return Object.entries(facts).map(([path, value]) => `${path} = ${clip(factText(path, value, atMs), NAME_MAX)}`);
 }
 
 /** `spec.backend.target.port: "80" → "8443"`, one text per change. */
@@ -19,27 +20,48 @@ export function changeTexts(changes: readonly Change[]): string[] {
   return changes.map(({ path, from, to }) => `${path}: ${side(from)} → ${side(to)}`);
 }
 
-/** An integer over 2^53 was stored as a string of digits; it is shown as a number. */
+/** What operators give has their text as its name: seconds, or a count. A time stamp of a record has 16 digits or more. */
+function factText(path: string, value: Fact, atMs: number): string {
+  if (typeof value === 'number' && path.startsWith('since_last_event(')) return spanText(value * 1_000);
+  if (typeof value === 'number' && /^event_(count|distinct)\(/.test(path)) return `${value}`;
+  const number = typeof value === 'string' && NAMES.test(path) ? undefined : numberOf(value);
+  if (number === undefined) return jsonOf(value);
+  const epochMs = timeOf(number);
+  if (epochMs === undefined) return `${number}`;
+  return number >= LONG ? ageText(epochMs, atMs) : `${number} (${ageText(epochMs, atMs).replace(' (', ', ')}`;
+}
+
+/** What a person approves is exact: a time stamp is shown as it is, with the time that it means. */
 function valueText(value: Fact): string {
-  if (typeof value === 'bigint' || (typeof value === 'string' && /^\d{16,19}$/.test(value)))
-    return `${value}${timeHint(BigInt(value))}`;
-  if (typeof value === 'number') return `${value}${timeHint(value)}`;
-  return jsonOf(value);
+  const number = numberOf(value);
+  if (number === undefined) return jsonOf(value);
+  const epochMs = timeOf(number);
+  return epochMs === undefined ? `${number}` : `${number} (${isoTime(Math.floor(epochMs))})`;
 }
 
 function jsonOf(value: Fact): string {
   return JSON.stringify(value, (_key, member) => (typeof member === 'bigint' ? member.toString() : member));
 }
 
-const EARLIEST_MS = Date.UTC(2010, 0);
-const LATEST_MS = Date.UTC(2100, 0);
+/** Texts of the record schema that may consist of digits: they stay as they are. */
+const NAMES = /(Name|ID|SerialNumber|Email|Version)$/;
 
-/** Only values that can be nothing but a time stamp: ten digits or more, between 2010 and 2100. */
-function timeHint(value: number | bigint): string {
-  if (value < 1_000_000_000) return '';
+/** An integer over 2^53 was stored as a string of digits; a shorter such string is a text. */
+function numberOf(value: Fact): number | bigint | undefined {
+  if (typeof value === 'number' || typeof value === 'bigint') return value;
+  const isDigits = typeof value === 'string' && /^\d{16,19}$/.test(value);
+  return isDigits && BigInt(value) > Number.MAX_SAFE_INTEGER ? BigInt(value) : undefined;
+}
+
+/** Micro- and nanoseconds: no count is that large. */
+const LONG = 1e14;
+
+/** Only of values that can be nothing but a time stamp: one of ten digits is a count, unless it is of our time. */
+function timeOf(value: number | bigint): number | undefined {
+  if (value < 1_000_000_000) return undefined;
   const epochMs = epochMsOf(value);
-  if (epochMs === undefined || epochMs < EARLIEST_MS || epochMs > LATEST_MS) return '';
-  return ` (${isoTime(Math.floor(epochMs))})`;
+  const [from, to] = value >= LONG ? [2000, 2300] : [2010, 2100];
+  return epochMs !== undefined && epochMs >= Date.UTC(from, 0) && epochMs < Date.UTC(to, 0) ? epochMs : undefined;
 }
 
 /** Counts and lists: `1,234`. */

@@ -5,6 +5,7 @@ import type { ReasonCode } from '../domain/decision.ts';
 import { type ActKind, actKindOf } from './act-kind.ts';
 import { capWordsOf } from './decision-words.ts';
 import type { Report, RunDecision } from './report.ts';
+import type { Who } from './who.ts';
 
 export interface ActGroup {
   rule: string;
@@ -32,7 +33,7 @@ export interface UnknownGroup {
   count: number;
   /** The facts that were missing, the most frequent first. */
   missing: { fact: string; count: number }[];
-  examples: { subject: string; reason: string }[];
+  examples: { who: Who; reason: string }[];
 }
 
 export function actGroups(report: Report, kind: ActKind): ActGroup[] {
@@ -62,7 +63,10 @@ export function unknownGroups({ rules }: Report): UnknownGroup[] {
       missing: Object.entries(missing)
         .map(([fact, count]) => ({ fact, count }))
         .sort((a, b) => b.count - a.count),
-      examples: examples.map(({ subject, reason }) => ({ subject, reason })),
+      examples: examples.map(({ subject, name, serial, owners, reason }) => ({
+        who: { id: subject, name, serial, owners },
+        reason,
+      })),
     }));
 }
 

@@ -20,9 +20,13 @@ export { showHidden } from './hostile-text.ts';
 export { auditJson, decisionsJson, reportJson } from './json.ts';
 export { auditText, decisionsText } from './lists-text.ts';
 export { type MarkdownOptions, reportMarkdown } from './markdown.ts';
+export { md } from './markdown-text.ts';
+export { type CellLine, whole } from './marked.ts';
+export { planLine } from './plan-words.ts';
 export type { Report, ReportDecision, ReportSummary } from './report.ts';
 export { type Cell, paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
 export { reportText, type TextOptions } from './text.ts';
+export { whoLines } from './who.ts';
 export { timeWords } from './words.ts';
 
 export const REPORT_FORMATS = ['json', 'md', 'text'] as const;

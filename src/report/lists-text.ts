@@ -5,11 +5,15 @@ import { clip, NAME_MAX } from '../domain/clip.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import { deletionTexts } from '../domain/deletion.ts';
 import { type Fact, isFacts } from '../domain/facts.ts';
+import { actKindOf } from './act-kind.ts';
 import { auditView } from './audit-view.ts';
 import { decisionView } from './decision-view.ts';
-import { subjectLines } from './decision-words.ts';
+import { capWordsOf, decisionWords } from './decision-words.ts';
 import { changeTexts, factTexts } from './fact-text.ts';
+import { type CellLine, marked, whole } from './marked.ts';
+import type { ReportDecision } from './report.ts';
 import { type TerminalOptions, terminalTable } from './terminal-table.ts';
+import { whoLines } from './who.ts';
 import { timeCell } from './words.ts';
 
 /** One row per decision, in the given order. */
@@ -18,21 +22,31 @@ export function decisionsText(decisions: readonly StoredDecision[], options: Ter
   const rows = decisions.map(decisionView).map((decision) => [
     [timeCell(decision.writtenAt), `run ${decision.runSeq}`],
     [
-      ...subjectLines(decision),
-      `${decision.action} ${decision.target}`,
+      ...whoLines(decision.subject, decision.target),
+      actionLine(decision),
       ...changeTexts(decision.effect.changes ?? []),
       ...(decision.effect.deletion ? deletionTexts(decision.effect.deletion) : []),
     ],
     [
-      decision.rule,
-      `${decision.decision}: ${decision.reasonText}`,
-      ...(decision.outcome === null
-        ? []
-        : [`${decision.outcome}${decision.outcomeText ? `: ${decision.outcomeText}` : ''}`]),
+      whole(decision.rule),
+      `${decisionWords(decision)}: ${decision.reasonText}`,
+      ...(actKindOf(decision) === 'would' ? [capWordsOf(decision) ?? []].flat() : []),
+      ...outcomeLines(decision),
     ],
-    [...factTexts(decision.facts), `since ${timeCell(decision.since)}`],
+    [...factTexts(decision.facts, Date.parse(decision.writtenAt)), `seen since ${timeCell(decision.since)}`],
   ]);
   return `${terminalTable(['When', 'Subject and action', 'Rule and decision', 'Why'], rows, options)}\n`;
+}
+
+/** The target where it is not the subject itself. */
+function actionLine({ action, target, subject }: ReportDecision): CellLine {
+  return target === subject.id ? action : marked(`${action} `, whole(target));
+}
+
+/** What a dry run would do or report has no outcome beside that. */
+function outcomeLines({ outcome, outcomeText }: ReportDecision): string[] {
+  if (outcome === null || outcome === 'dry_run') return [];
+  return [outcomeText ? `${outcome}: ${outcomeText}` : outcome];
 }
 
 /** One row per entry, in the given order; the body as its members, the most informative first. JSON has all of it. */
@@ -44,7 +58,7 @@ export function auditText(entries: readonly AuditEntry[], options: TerminalOptio
       String(seq),
       timeCell(at),
       kind,
-      `${bodyTexts(body).join(', ')} [${hash.slice(0, 12)}]`,
+      [...bodyTexts(body, Date.parse(at)), `[${hash.slice(0, 12)}]`],
     ]);
   return `${terminalTable(['Entry', 'When', 'What', 'Content and hash'], rows, options)}\n`;
 }
@@ -65,13 +79,17 @@ const FIRST = [
 ];
 const LONG_HASH = /^[0-9a-f]{64}$/;
 
-function bodyTexts(body: Fact): string[] {
-  if (!isFacts(body)) return factTexts({ content: body });
+function bodyTexts(body: Fact, atMs: number): string[] {
+  if (!isFacts(body)) return factTexts({ content: body }, atMs);
   const rank = (name: string) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
   const members = Object.entries(body).sort(([a], [b]) => rank(a) - rank(b));
-  const short = members.map(([name, value]): [string, Fact] => [
-    name,
-    typeof value === 'string' && LONG_HASH.test(value) ? `${value.slice(0, 12)}…` : value,
-  ]);
-  return factTexts(Object.fromEntries(short)).map((text) => clip(text, NAME_MAX));
+  return members.flatMap(([name, value]) => memberTexts(name, value, atMs)).map((text) => clip(text, NAME_MAX));
+}
+
+function memberTexts(name: string, value: Fact, atMs: number): string[] {
+  if (name === 'facts' && isFacts(value)) return factTexts(value, atMs);
+  return factTexts(
+    { [name]: typeof value === 'string' && LONG_HASH.test(value) ? `${value.slice(0, 12)}…` : value },
+    atMs,
+  );
 }

@@ -2,8 +2,9 @@
 // markdown.ts, hostile text is only printed through `md` or `code`.
 import { countText } from './fact-text.ts';
 import { unknownGroups } from './groups.ts';
-import { code, md, mdTable } from './markdown-text.ts';
+import { code, md, mdLine, mdTable } from './markdown-text.ts';
 import type { Report } from './report.ts';
+import { whoLine } from './who.ts';
 import { sourceWords } from './words.ts';
 
 const FACTS_MAX = 10;
@@ -21,7 +22,7 @@ export function* unknownPart(report: Report, rowsMax: number): Generator<string>
       FACTS_MAX,
     ),
     list(
-      examples.map(({ subject, reason }) => `${md(subject)}: ${md(reason)}`),
+      examples.map(({ who, reason }) => `${mdLine(whoLine(who))}: ${md(reason)}`),
       count,
       EXAMPLES_MAX,
     ),

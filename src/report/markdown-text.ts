@@ -1,6 +1,7 @@
 // report: hostile text in Markdown: every renderer that tickets are pasted into shows it as text. INVARIANT: text from
 // outside this folder goes through `md` or `code`, and never begins a line.
 import { showHidden, TEXT_MAX } from './hostile-text.ts';
+import { type CellLine, plainText } from './marked.ts';
 
 /**
  * Breaks a word for machines and not for eyes: backslashes do not stop a ticket system from finding `@name` or `#12`.
@@ -18,6 +19,11 @@ export function md(text: string): string {
     .replace(/#(?=\w)/g, `#${BREAK}`)
     .replace(/:\/\//g, '\\://')
     .replace(/(?<=\b(?:www|mailto|xmpp))([.:])/gi, '\\$1');
+}
+
+/** A line of a cell, whose parts need no marks here. */
+export function mdLine(line: CellLine): string {
+  return md(plainText(line));
 }
 
 /** A word from our own vocabulary or an id, in code style; anything else is escaped like all text. */

@@ -3,13 +3,13 @@
 import type { KnownTraits } from '../domain/action.ts';
 import type { ActKind } from './act-kind.ts';
 import { type DecisionColumn, decisionColumns, HELD_BECAUSE, OUTCOME } from './decision-columns.ts';
-import { subjectWords } from './decision-words.ts';
 import { countText, plural } from './fact-text.ts';
 import { type ActGroup, actGroups, type ReasonGroup, reasonGroups } from './groups.ts';
 import { rulesPart, sourcesPart, unknownPart } from './markdown-context.ts';
-import { code, md, mdSentences, mdTable } from './markdown-text.ts';
+import { code, md, mdLine, mdSentences, mdTable } from './markdown-text.ts';
 import { eachOf, joinedParts, piece } from './pieces.ts';
-import type { Report, RunDecision } from './report.ts';
+import type { Report, ReportRun, RunDecision } from './report.ts';
+import { whoLine } from './who.ts';
 import {
   durationWords,
   headline,
@@ -17,6 +17,7 @@ import {
   progressWords,
   reasonWords,
   summaryWords,
+  waitsForPerson,
   waitsInPlan,
   wayOutWords,
 } from './words.ts';
@@ -43,7 +44,8 @@ export function* reportMarkdownPieces(report: Report, options: MarkdownOptions =
     piece(() => mdSentences(summaryWords(report))),
     actsPart(report, 'done', options),
     actsPart(report, 'would', options),
-    heldPart(report, options),
+    heldPart(report, 'Held for a person', waitsForPerson, options),
+    heldPart(report, 'Held until a ceiling allows it', (one) => !waitsForPerson(one), options),
     interruptedPart(report),
     actsPart(report, 'reported', options),
     skippedPart(report, rowsMax),
@@ -58,7 +60,7 @@ export function* reportMarkdownPieces(report: Report, options: MarkdownOptions =
 
 const ACT_HEADINGS: Record<ActKind, string> = {
   done: 'Acted on',
-  would: 'Would be done',
+  would: 'Would act',
   reported: 'Only reported (rules of mode dry-run)',
 };
 
@@ -68,12 +70,13 @@ function* actsPart(report: Report, kind: ActKind, options: MarkdownOptions): Gen
   const count = groups.reduce((sum, { decisions }) => sum + decisions.length, 0);
   yield `## ${ACT_HEADINGS[kind]} (${countText(count)})\n\n`;
   yield* joinedParts(
-    eachOf(groups, (group) => actGroupPart(group, kind, options)),
+    eachOf(groups, (group) => actGroupPart(report, group, kind, options)),
     '\n\n',
   );
 }
 
 function* actGroupPart(
+  { run }: Report,
   { rule, title, action, limits, undo, decisions }: ActGroup,
   kind: ActKind,
   options: MarkdownOptions,
@@ -81,15 +84,16 @@ function* actGroupPart(
   const limit = limits.length === 0 ? '' : ` (${md(limits.join('; '))})`;
   yield `### ${code(action)}${undo ? ', undoing' : ''}: ${md(title)}\n\n`;
   yield `Rule ${code(rule)}, ${plural(decisions.length, 'match', 'matches')}${limit}.\n\n`;
-  yield* decisionTable(decisions, kind === 'done' ? [OUTCOME] : [], options);
+  yield* decisionTable(run, decisions, kind === 'done' ? [OUTCOME] : [], options);
 }
 
 function* decisionTable(
+  run: ReportRun,
   decisions: readonly RunDecision[],
   more: readonly DecisionColumn[],
   { rowsMax = ROWS_MAX, actions }: MarkdownOptions,
 ): Generator<string> {
-  const columns = decisionColumns(decisions, more, actions);
+  const columns = decisionColumns(decisions, more, run, actions);
   const shown = decisions.slice(0, rowsMax);
   const head = columns.map((column) => column.head);
   yield* mdTable(head, cellsOf(shown, columns));
@@ -98,13 +102,20 @@ function* decisionTable(
 }
 
 function* cellsOf(decisions: readonly RunDecision[], columns: readonly DecisionColumn[]): Generator<string[]> {
-  for (const decision of decisions) yield columns.map((column) => column.lines(decision).map(md).join('<br>') || '—');
+  for (const decision of decisions)
+    yield columns.map((column) => column.lines(decision).map(mdLine).join('<br>') || '—');
 }
 
-function* heldPart(report: Report, options: MarkdownOptions): Generator<string> {
-  const groups = reasonGroups(report, 'hold');
+function* heldPart(
+  report: Report,
+  heading: string,
+  isOf: typeof waitsForPerson,
+  options: MarkdownOptions,
+): Generator<string> {
+  const groups = reasonGroups(report, 'hold').filter(isOf);
   if (groups.length === 0) return;
-  yield `## Held for a person (${countText(report.summary.hold)})\n\n`;
+  const count = groups.reduce((sum, { decisions }) => sum + decisions.length, 0);
+  yield `## ${heading} (${countText(count)})\n\n`;
   yield* joinedParts(
     eachOf(groups, (group) => heldGroupPart(report, group, options)),
     '\n\n',
@@ -117,7 +128,7 @@ function* heldGroupPart(report: Report, group: ReasonGroup, options: MarkdownOpt
   const because = reasons.length === 1 ? (reasons[0] as string) : reasonWords(group.reason);
   yield `### ${code(group.action)}: ${md(group.title)}\n\n`;
   yield `Rule ${code(group.rule)}. Held because ${md(because)}. ${wayOutPart(report, first)}\n\n`;
-  yield* decisionTable(group.decisions, reasons.length > 1 ? [HELD_BECAUSE] : [], options);
+  yield* decisionTable(report.run, group.decisions, reasons.length > 1 ? [HELD_BECAUSE] : [], options);
 }
 
 function interruptedPart({ plan }: Report): string {
@@ -153,7 +164,7 @@ function* skippedPart(report: Report, rowsMax: number): Generator<string> {
 function skippedNames(decisions: readonly RunDecision[], namesMax: number): string {
   const named = decisions
     .slice(0, namesMax)
-    .map((decision) => `${md(subjectWords(decision))}: ${md(decision.reasonText)}`);
+    .map((decision) => `${mdLine(whoLine(decision.subject))}: ${md(decision.reasonText)}`);
   const more = decisions.length - named.length;
   return [...named, ...(more > 0 ? [`and ${countText(more)} more`] : [])].join('<br>');
 }

@@ -1,7 +1,7 @@
 // report: plans, intents and claims as readers see them: times as text, nothing left out.
 import type { Claim } from '../domain/claim.ts';
-import type { Intent } from '../domain/intent.ts';
-import { type Plan, type PlannedIntent, type PlanProgress, progressOf } from '../domain/plan.ts';
+import { type Intent, timesRefused } from '../domain/intent.ts';
+import { hasProgress, type Plan, type PlannedIntent, type PlanProgress, progressOf } from '../domain/plan.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { isoOrNull } from './iso-or-null.ts';
 import type { ReportHeldIntent, ReportPlan } from './report.ts';
@@ -35,12 +35,12 @@ function heldView({ action, target, basis, reason, reasonText, effect }: Planned
   };
 }
 
-/** Null unless it was interrupted. */
+/** Null unless it was applied or interrupted. */
 function progressView(plan: Plan | undefined, live: readonly Intent[]): PlanProgress | null {
-  return plan?.status === 'interrupted' ? progressOf(plan, live) : null;
+  return plan && hasProgress(plan) ? progressOf(plan, live) : null;
 }
 
-/** A plan by itself, with all of its intents. `live`: the live intents of an interrupted plan's episodes. */
+/** A plan by itself, with all of its intents. `live`: the live intents of its episodes, if it has a progress. */
 export function planView(plan: Plan, live: readonly Intent[] = []) {
   return {
     id: plan.id,
@@ -73,6 +73,7 @@ export function intentView(intent: Intent) {
     outcome: intent.outcome ?? null,
     note: intent.note ?? null,
     attempts: intent.attempts,
+    refusals: timesRefused(intent),
     doubtRetries: intent.doubtRetries,
     createdAt: isoTime(intent.createdAt),
     sentAt: isoOrNull(intent.sentAt),

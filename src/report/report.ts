@@ -99,7 +99,7 @@ export interface ReportPlan {
   decidedAt: string | null;
   decidedBy: string | null;
   decidedReason: string | null;
-  /** Of an interrupted plan: what was done, and what was not begun. */
+  /** Of a plan that was applied or interrupted: what was done, and what was not begun. */
   progress: PlanProgress | null;
   /** Intents that wait for an operator. */
   held: ReportHeldIntent[];
@@ -129,14 +129,33 @@ export interface ReportRule {
   /** By missing fact: how many subjects. */
   missing: { [fact: string]: number };
   /** At most 100 subjects whose verdict was unknown or error, with the reason. */
-  examples: { subject: string; verdict: 'unknown' | 'error'; reason: string }[];
+  examples: ReportExample[];
+}
+
+export interface ReportExample {
+  subject: string;
+  /** These three are null where they are not known, and in runs of earlier versions. */
+  name: string | null;
+  serial: string | null;
+  owners: readonly string[] | null;
+  verdict: 'unknown' | 'error';
+  reason: string;
+}
+
+/** `serial` and `owners`: of a device, as it was read when this was decided; null where they are not known. */
+export interface ReportSubject {
+  kind: SubjectKind;
+  id: string;
+  name: string;
+  serial: string | null;
+  owners: readonly string[] | null;
 }
 
 export interface ReportDecision {
   id: string;
   rule: string;
   ruleHash: string;
-  subject: { kind: SubjectKind; id: string; name: string };
+  subject: ReportSubject;
   verdict: VerdictName;
   /** When the rule began to match this subject. */
   since: string;
@@ -179,8 +198,8 @@ export interface ReportIntent {
 }
 
 /**
- * Counted in decisions. `succeeded` includes what a read-back confirmed; `unknown` and `parked` include those that an
- * earlier run left, since they still wait.
+ * Counted in decisions. `succeeded` includes what a read-back confirmed; `unknown`, `parked` and refused ones (`failed`)
+ * include those that an earlier run left, since they still wait.
  */
 export interface ReportSummary {
   act: number;

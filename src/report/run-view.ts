@@ -87,6 +87,13 @@ export function ruleViews(run: RunRecord): ReportRule[] {
     unknown: tally.unknown,
     error: tally.error,
     missing: tally.missing,
-    examples: tally.examples,
+    examples: tally.examples.map(({ subject, name, serial, owners, verdict, reason }) => ({
+      subject,
+      name: name ?? null,
+      serial: serial ?? null,
+      owners: owners ?? null,
+      verdict,
+      reason,
+    })),
   }));
 }

@@ -1,9 +1,10 @@
 // report: tables for a terminal, fitted to its width, in time that grows with their size. No color: output goes to pipes
-// too. In: cells of any text. Out: a table of visible characters. Long cells are wrapped; where the columns cannot be
-// as narrow as the terminal without breaking an id, each row becomes a block of its own.
+// too. In: cells of any text. Out: a table of visible characters. Long cells are wrapped; a column without any text is left out.
+// Where the columns cannot be as narrow as the terminal without breaking an id, each row becomes a block of its own.
 import { textWidth } from './display-width.ts';
 import { showHidden } from './hostile-text.ts';
-import { type Line, narrowest, wrapLine } from './wrap.ts';
+import { type CellLine, visibleLine } from './marked.ts';
+import { type Line, measured, wrapLine } from './wrap.ts';
 
 export interface TerminalOptions {
   /** Columns of the terminal; 100 by default. */
@@ -11,8 +12,8 @@ export interface TerminalOptions {
 }
 
 /** One line, or several: line breaks in the data are shown, not followed. */
-export type Cell = string | readonly string[];
-type Row = readonly (readonly string[])[];
+export type Cell = CellLine | readonly CellLine[];
+type Row = readonly (readonly CellLine[])[];
 
 const WIDTH = 100;
 
@@ -34,13 +35,23 @@ export function* tablePieces(
   const columns = new Columns(head);
   const visible: Row[] = [];
   for (const row of rows) {
-    const lines = row.map((cell) => (typeof cell === 'string' ? [cell] : cell).map(showHidden));
+    const lines = row.map((cell) => linesOf(cell).map(visibleLine));
     columns.measure(lines);
     visible.push(lines);
     yield '';
   }
-  const widths = columns.fittedTo(width - (3 * head.length + 1)); // borders and padding
-  yield* widths === undefined ? blocks(head, visible, width) : grid(head, visible, widths);
+  const widths = columns.fittedTo(width);
+  if (widths === undefined) yield* blocks(head, visible, width);
+  else
+    yield* grid(
+      columns.filled(head),
+      visible.map((row) => columns.filled(row)),
+      widths,
+    );
+}
+
+function linesOf(cell: Cell): readonly CellLine[] {
+  return typeof cell === 'string' || 'parts' in cell ? [cell] : cell;
 }
 
 /** Sentences as lines that are no wider than the terminal; given as a list, each may be as long as a text can be. */
@@ -69,26 +80,35 @@ function* grid(head: readonly string[], rows: readonly Row[], widths: readonly n
   yield `\n${rule('└┴┘', widths)}`;
 }
 
-/** Each row under the other, its columns one below the other, beside their titles. */
+/** Each row under the other, its columns one below the other, beside their titles; below the title where an id needs it. */
 function* blocks(head: readonly string[], rows: readonly Row[], width: number): Generator<string> {
-  const titles = head.map((text) => ({ text, width: textWidth(text) }));
-  const left = Math.max(...titles.map((title) => title.width));
-  const right = Math.max(width - left - 6, 1);
-  const line: readonly number[] = [left + 2 + right];
+  const left = Math.max(...head.map(textWidth));
+  const inner = Math.max(width - 4, 1);
   let corners = '┌┬┐';
   for (const row of rows) {
-    const lines = row.flatMap((cell, at) => {
-      const value = cell.flatMap((text) => wrapLine(text, right));
-      return value.map(
-        ({ text }, index) =>
-          `│ ${padded(index === 0 ? titles[at] : undefined, left)}  ${padded({ text, width: textWidth(text) }, right)} │`,
-      );
-    });
-    yield `${[rule(corners, line), ...lines].join('\n')}\n`;
+    const lines = row.flatMap((cell, at) => blockLines(head[at] as string, cell, left, inner));
+    yield `${[rule(corners, [inner]), ...lines.map((line) => drawn([[line]], [inner]))].join('\n')}\n`;
     corners = '├┼┤';
   }
-  yield rule('└┴┘', line);
+  yield rule('└┴┘', [inner]);
 }
+
+function blockLines(head: string, cell: readonly CellLine[], left: number, inner: number): Line[] {
+  const title = { text: head, width: textWidth(head) };
+  if (cell.every((line) => measured(line).natural === 0)) return [];
+  const needed = Math.max(...cell.map((line) => measured(line).part));
+  const isBeside = needed <= inner - left - GAP;
+  const indent = isBeside ? left + GAP : GAP;
+  const value = cell.flatMap((line) => wrapLine(line, Math.max(inner - indent, 1)));
+  const lines = value.map(({ text, width }, at) => {
+    const before = isBeside && at === 0 ? padded(title, indent) : ' '.repeat(indent);
+    return { text: before + text, width: indent + width };
+  });
+  return isBeside ? lines : [title, ...lines];
+}
+
+/** Between a title and its value. */
+const GAP = 2;
 
 function drawn(cells: readonly (readonly Line[])[], widths: readonly number[]): string {
   const height = cells.reduce((most, cell) => Math.max(most, cell.length), 1);
@@ -111,28 +131,42 @@ class Columns {
   private readonly natural: number[];
   private readonly words: number[];
   private readonly parts: number[];
+  private readonly hasText: boolean[];
 
   constructor(head: readonly string[]) {
-    this.natural = head.map(textWidth);
-    this.words = head.map((title) => narrowest(title).word);
-    this.parts = [...this.words];
+    const titles = head.map((title) => measured(title));
+    this.natural = titles.map(({ natural }) => natural);
+    this.words = titles.map(({ word }) => word);
+    this.parts = titles.map(({ part }) => part);
+    this.hasText = head.map(() => false);
   }
 
   measure(row: Row): void {
     for (const [at, lines] of row.entries()) {
       for (const line of lines) {
-        const { word, part } = narrowest(line);
-        this.natural[at] = Math.max(this.natural[at] as number, textWidth(line));
+        const { natural, word, part } = measured(line);
+        this.natural[at] = Math.max(this.natural[at] as number, natural);
         this.words[at] = Math.max(this.words[at] as number, word);
         this.parts[at] = Math.max(this.parts[at] as number, part);
+        this.hasText[at] ||= natural > 0;
       }
     }
   }
 
+  /** What stands in columns that have text. */
+  filled<T>(row: readonly T[]): T[] {
+    return row.filter((_, at) => this.hasText[at]);
+  }
+
   /** Takes the missing width from the widest columns, long words last. Undefined: an id would have to be broken. */
-  fittedTo(available: number): number[] | undefined {
-    const widths = this.natural.map((width) => Math.min(width, Math.max(available, 1)));
-    return narrow(widths, this.words, available) || narrow(widths, this.parts, available) ? widths : undefined;
+  fittedTo(width: number): number[] | undefined {
+    const natural = this.filled(this.natural);
+    const available = width - (3 * natural.length + 1); // borders and padding
+    const words = this.filled(this.words);
+    const parts = this.filled(this.parts);
+    const widths = natural.map((one, at) => Math.max(Math.min(one, available), parts[at] as number));
+    const fits = narrow(widths, words, available) || narrow(widths, parts, available);
+    return fits ? widths : undefined;
   }
 }
 

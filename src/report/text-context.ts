@@ -5,6 +5,7 @@ import { groupReasons } from './grouped-reasons.ts';
 import { unknownGroups } from './groups.ts';
 import type { Report } from './report.ts';
 import { type Cell, paragraph, type TerminalOptions, tablePieces } from './terminal-table.ts';
+import { whoLine } from './who.ts';
 import { sourceWords } from './words.ts';
 
 const FACTS_MAX = 10;
@@ -22,7 +23,7 @@ export function* unknownText(report: Report, options: TerminalOptions): Generato
       FACTS_MAX,
     ),
     groupReasons(
-      examples.map(({ subject, reason }) => ({ who: subject, why: reason })),
+      examples.map(({ who, reason }) => ({ who: whoLine(who), why: reason })),
       count,
       EXAMPLES_MAX,
     ),

@@ -4,15 +4,15 @@
 import type { KnownTraits } from '../domain/action.ts';
 import type { ActKind } from './act-kind.ts';
 import { type DecisionColumn, decisionColumns, HELD_BECAUSE, OUTCOME } from './decision-columns.ts';
-import { subjectWords } from './decision-words.ts';
 import { countText, plural } from './fact-text.ts';
 import { groupReasons } from './grouped-reasons.ts';
 import { type ActGroup, actGroups, type ReasonGroup, reasonGroups } from './groups.ts';
 import { showHidden } from './hostile-text.ts';
 import { eachOf, joinedParts, piece } from './pieces.ts';
-import type { Report, RunDecision } from './report.ts';
+import type { Report, ReportRun, RunDecision } from './report.ts';
 import { type Cell, paragraph, type TerminalOptions, tablePieces } from './terminal-table.ts';
 import { rulesText, sourcesText, unknownText } from './text-context.ts';
+import { whoLine } from './who.ts';
 import {
   durationWords,
   headline,
@@ -20,6 +20,7 @@ import {
   progressWords,
   reasonWords,
   summaryWords,
+  waitsForPerson,
   waitsInPlan,
   wayOutWords,
 } from './words.ts';
@@ -61,26 +62,27 @@ export function* reportTextPieces(report: Report, options: TextOptions = {}): Ge
 
 const ACT_HEADINGS: Record<ActKind, string> = {
   done: 'ACTED ON',
-  would: 'WOULD BE DONE',
+  would: 'WOULD ACT',
   reported: 'ONLY REPORTED (RULES OF MODE DRY-RUN)',
 };
 
 function* actsText(report: Report, kind: ActKind, options: TextOptions): Generator<string> {
   const groups = actGroups(report, kind);
   yield* joinedParts(
-    eachOf(groups, (group) => actGroupText(group, kind, options)),
+    eachOf(groups, (group) => actGroupText(report, group, kind, options)),
     '\n\n',
   );
 }
 
 function* actGroupText(
+  { run }: Report,
   { rule, title, action, limits, undo, decisions }: ActGroup,
   kind: ActKind,
   options: TextOptions,
 ): Generator<string> {
   const heading = `${ACT_HEADINGS[kind]} (${countText(decisions.length)})  ${action} by rule ${rule}${undo ? ', undoing' : ''}: ${title}`;
   yield `${paragraph(limits.length === 0 ? heading : `${heading} (${limits.join('; ')})`, options)}\n`;
-  yield* decisionTable(decisions, kind === 'done' ? [OUTCOME] : [], options);
+  yield* decisionTable(run, decisions, kind === 'done' ? [OUTCOME] : [], options);
 }
 
 function* heldText(report: Report, options: TextOptions): Generator<string> {
@@ -94,7 +96,8 @@ function* heldText(report: Report, options: TextOptions): Generator<string> {
 function* heldGroupText(report: Report, group: ReasonGroup, options: TextOptions): Generator<string> {
   const { rule, title, action, reason, decisions } = group;
   const first = decisions[0] as RunDecision;
-  const heading = `HELD FOR A PERSON (${countText(decisions.length)})  ${action} by rule ${rule}: ${title}`;
+  const waits = waitsForPerson(first) ? 'HELD FOR A PERSON' : 'HELD UNTIL A CEILING ALLOWS IT';
+  const heading = `${waits} (${countText(decisions.length)})  ${action} by rule ${rule}: ${title}`;
   const reasons = [...new Set(decisions.map((decision) => decision.reasonText))];
   const because = reasons.length === 1 ? (reasons[0] as string) : reasonWords(reason);
   const lines = [
@@ -103,7 +106,7 @@ function* heldGroupText(report: Report, group: ReasonGroup, options: TextOptions
     ...commandLines(report, first),
   ];
   yield lines.map((line) => `${line}\n`).join('');
-  yield* decisionTable(decisions, reasons.length > 1 ? [HELD_BECAUSE] : [], options);
+  yield* decisionTable(report.run, decisions, reasons.length > 1 ? [HELD_BECAUSE] : [], options);
 }
 
 function interruptedText({ plan }: Report, options: TextOptions): string {
@@ -132,7 +135,7 @@ function* skippedText(report: Report, options: TextOptions): Generator<string> {
 function skippedCells({ rule, action, reason, decisions }: ReasonGroup): Cell[] {
   const named = decisions
     .slice(0, NAMES_MAX)
-    .map((decision) => ({ who: subjectWords(decision), why: decision.reasonText }));
+    .map(({ subject, reasonText }) => ({ who: whoLine(subject), why: reasonText }));
   return [
     [rule, action],
     reasonWords(reason),
@@ -142,11 +145,12 @@ function skippedCells({ rule, action, reason, decisions }: ReasonGroup): Cell[] 
 }
 
 function* decisionTable(
+  run: ReportRun,
   decisions: readonly RunDecision[],
   more: readonly DecisionColumn[],
   options: TextOptions,
 ): Generator<string> {
-  const columns = decisionColumns(decisions, more, options.actions);
+  const columns = decisionColumns(decisions, more, run, options.actions);
   const shown = decisions.slice(0, options.rowsMax ?? ROWS_MAX);
   const head = columns.map((column) => column.head);
   yield* tablePieces(head, cellsOf(shown, columns), options);

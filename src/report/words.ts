@@ -7,6 +7,7 @@ import { type ActKind, actKindOf } from './act-kind.ts';
 import { summaryOf } from './decision-view.ts';
 import { countText, plural } from './fact-text.ts';
 import { operatorWords } from './operator-words.ts';
+import { appliedWords } from './plan-words.ts';
 import type { Report, ReportPlan, ReportSource, RunDecision } from './report.ts';
 
 const REASON_WORDS: Record<ReasonCode, string> = {
@@ -16,9 +17,10 @@ const REASON_WORDS: Record<ReasonCode, string> = {
   in_doubt: 'an earlier action on it is not settled yet, or needs a person',
   already_acted: 'it was already acted on in this episode',
   rejected: 'an operator rejected it for this episode',
-  overridden: 'somebody reversed it: left alone until the rule no longer matches',
+  overridden: 'a person reversed or released it: left alone until the rule no longer matches',
   for_not_reached: 'it has not matched for long enough yet',
   cooldown: 'the last attempt was too recent',
+  refused: 'the server refused it before doing anything (401, 403)',
   impossible_target: 'the target cannot be acted on',
   serial_shared: 'several different devices share the serial number',
   conflict: 'another rule proposes the opposite',
@@ -93,7 +95,7 @@ function lookedAtWords({ snapshot, rules }: Report): string {
 function doneWords(report: Report): string[] {
   const ofKind = (kind: ActKind) => report.decisions.filter((decision) => actKindOf(decision) === kind);
   const would = ofKind('would').length;
-  return [...liveWords(ofKind('done')), ...wouldWords(report, would), ...reportingWords(ofKind('reported').length)];
+  return [...liveWords(ofKind('done')), ...wouldWords(report, would), ...reportingWords(ofKind('reported'))];
 }
 
 function liveWords(acts: readonly RunDecision[]): string[] {
@@ -113,18 +115,25 @@ function wouldWords({ run }: Report, count: number): string[] {
   return count === 0 ? [] : [`${matches} would be acted on if the mode allowed it.`];
 }
 
-function reportingWords(count: number): string[] {
-  return count === 0
-    ? []
-    : [`${plural(count, 'match', 'matches')} of rules in mode dry-run ${count === 1 ? 'is' : 'are'} only reported.`];
+function reportingWords(reported: readonly RunDecision[]): string[] {
+  const count = reported.length;
+  if (count === 0) return [];
+  const held = reported.filter(({ reason }) => reason !== 'rule_matches' && reason !== 'cleared').length;
+  const all = `${plural(count, 'match', 'matches')} of rules in mode dry-run ${count === 1 ? 'is' : 'are'} only reported`;
+  return [held === 0 ? `${all}.` : `${all}; ${countText(held)} would be held if the rule were live.`];
 }
 
 function waitingWords({ summary, rules, decisions }: Report): string[] {
   const unknown = rules.reduce((sum, rule) => sum + rule.unknown + rule.error, 0);
+  const capped = decisions.filter((one) => one.decision === 'hold' && !waitsForPerson(one)).length;
+  const heldWords = [
+    `${countText(summary.hold - capped)} held for a person`,
+    ...(capped === 0 ? [] : [`${countText(capped)} held until a ceiling allows it`]),
+  ].join(', ');
   const inDoubt = decisions.filter(({ reason }) => reason === 'in_doubt').length;
   return [
     ...(inDoubt === 0 ? [] : [`${countText(inDoubt)} from earlier runs not resolved: see those skipped as in doubt.`]),
-    `${countText(summary.hold)} held for a person, ${countText(summary.skip)} skipped, ${plural(unknown, 'verdict')} unknown.`,
+    `${heldWords}, ${countText(summary.skip)} skipped, ${plural(unknown, 'verdict')} unknown.`,
   ];
 }
 
@@ -170,6 +179,11 @@ export function waitsInPlan({ decision, reason, inPlan }: RunDecision): boolean 
   return decision === 'hold' && inPlan && !NOT_LIFTED.has(reason);
 }
 
+/** A ceiling is lifted by time, not by a person. */
+export function waitsForPerson({ reason }: Pick<RunDecision, 'reason'>): boolean {
+  return reason !== 'ceiling';
+}
+
 /** What an operator can do about a held decision. */
 export function wayOutWords(decision: RunDecision, { run, plan }: Pick<Report, 'run' | 'plan'>): string {
   if (run.whatIf) return 'If these rules were active, it would wait.';
@@ -191,14 +205,18 @@ function planWords(plan: ReportPlan): string {
     const at = plan.decidedAt === null ? '' : ` at ${timeWords(plan.decidedAt)}`;
     if (plan.status === 'interrupted')
       return `Plan ${plan.id} was approved${by}${at}, and applying it was interrupted.`;
+    if (plan.status === 'applied' && plan.progress) {
+      const { outcomes, notBegun } = plan.progress;
+      return `Plan ${plan.id} was approved${by}${at} and applied: ${appliedWords(outcomes, notBegun.length)}.`;
+    }
     return `Plan ${plan.id} is ${plan.status}${by}${at}.`;
   }
   return `It waits in plan ${plan.id}, until ${timeWords(plan.expiresAt ?? '')}.`;
 }
 
 /** What an interrupted plan has done; undefined for any other plan. */
-export function progressWords({ id, progress, expiresAt }: ReportPlan): string | undefined {
-  if (!progress) return undefined;
+export function progressWords({ id, status, progress, expiresAt }: ReportPlan): string | undefined {
+  if (status !== 'interrupted' || !progress) return undefined;
   const { outcomes, notBegun } = progress;
   const counts = Object.entries(outcomes).map(([one, count]) => `${count} ${one === 'unknown' ? 'in doubt' : one}`);
   const named = notBegun.slice(0, NOT_BEGUN_MAX).map(({ action, target }) => `${action} ${target}`);

@@ -8,6 +8,7 @@ import type { AuditStore } from '../domain/audit-store.ts';
 import type { Checkpointer } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import type { ExemptionSettings } from '../domain/exemption.ts';
+import type { IdentityReader } from '../domain/identity.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { OperatorStore, ReleaseStore, ResolveStore } from '../domain/operator-store.ts';
 import type { PlanStore } from '../domain/plan-store.ts';
@@ -64,7 +65,8 @@ export type EngineStore = RunStore &
   ResolveStore &
   ReleaseStore &
   AuditStore &
-  RecordReader;
+  RecordReader &
+  IdentityReader;
 
 export interface Engine {
   api: Api;

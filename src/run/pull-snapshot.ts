@@ -7,14 +7,16 @@ import { fieldsWritten } from '../domain/action.ts';
 import type { Bundles } from '../domain/bundles.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { type Facts, own } from '../domain/facts.ts';
+import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
 import type { Acceptance, UsedAcceptance } from '../domain/operator.ts';
 import type { Run } from '../domain/run.ts';
 import type { Baseline, SourceReading } from '../domain/snapshot.ts';
 import { type SteadyReading, throughout } from '../domain/steady-time.ts';
 import type { OpenState } from '../domain/store.ts';
-import { SOURCES, type Source, type SubjectKind } from '../domain/subjects.ts';
+import { KIND_OF, SOURCES, type Source, type SubjectKind } from '../domain/subjects.ts';
 import type { Judgement } from '../domain/verdict.ts';
 import { FleetIndex } from '../pull/fleet-index.ts';
+import { IdentityPass } from '../pull/identity-pass.ts';
 import { pullEvents } from '../pull/pull-events.ts';
 import { type Consumer, pullSource, skippedReading } from '../pull/pull-source.ts';
 import { redactedBaseline } from '../pull/redacted-baseline.ts';
@@ -23,11 +25,13 @@ import type { PullEngine, RunRules } from './engine.ts';
 import { project } from './projection.ts';
 import type { JudgeView, PulledSnapshot } from './pulled-snapshot.ts';
 import { needsExemptOwners, readsBundles, unpagedForActions } from './reading-needs.ts';
+import { watchedSubjects } from './watched-subjects.ts';
 
-/** The result of a pass over one source: its judgement, and the values that the trust gate compares. */
+/** The result of a pass over one source: its judgement, the values that the trust gate compares, what names find its subjects. */
 interface Pass {
   judgement: Judgement | undefined;
   values: Baseline['values'];
+  identities: IdentityChanges;
 }
 
 type Subjects = Exclude<Source, 'events'>;
@@ -45,6 +49,7 @@ class SnapshotPull {
   private readonly sources = {} as Record<Source, SourceReading>;
   private readonly judgements: Judgement[] = [];
   private readonly baselines: Baseline[] = [];
+  private readonly identities: IdentityChanges[] = [];
   private readonly users = new Map<string, Facts>();
   private readonly devices = new Map<string, Facts[]>();
   private readonly unavailable = new Set<Source>();
@@ -141,6 +146,7 @@ class SnapshotPull {
       rules.evaluator.needs.unpaged.has(source);
     const baseline = redactedBaseline(await engine.store.baseline(source));
     const acceptance = (await engine.store.acceptances()).find((each) => each.source === source);
+    const present = await engine.store.presentPrints(KIND_OF[source]);
     const pulled = await pullSource({
       api: engine.api,
       clock: engine.clock,
@@ -150,7 +156,7 @@ class SnapshotPull {
       isGrowthAccepted: acceptance?.causes.includes('grown') ?? false,
       trust: engine.settings.trust,
       signal: engine.signal,
-      makeConsumer: () => this.consumer(source, kind),
+      makeConsumer: () => this.consumer(source, kind, present),
       seen: (done, total = baseline?.count) => engine.progress?.({ phase: 'reading', what: source, done, total }),
     });
     const { result } = pulled;
@@ -162,6 +168,7 @@ class SnapshotPull {
     if (reading.trusted && result) {
       const values = { ...baseline?.values, ...result.values };
       this.baselines.push({ source, takenAt: reading.finishedAt, count: reading.count, values });
+      this.identities.push(result.identities);
     }
   }
 
@@ -173,11 +180,12 @@ class SnapshotPull {
   }
 
   /** A fresh one for each attempt: nothing of a failed attempt is kept. */
-  private consumer(source: Subjects, kind: SubjectKind | undefined): Consumer<Pass> {
+  private consumer(source: Subjects, kind: SubjectKind | undefined, present: PresentPrints): Consumer<Pass> {
     if (source === 'devices') this.fleet = new FleetIndex(fieldsWritten(this.engine.actions, 'device'));
     const judge = kind && this.rules.evaluator.judge(kind, this.judgeContext(kind));
     const join = this.joiner(source);
     const exempt = this.exemptKeeper(source);
+    const identities = new IdentityPass(KIND_OF[source], present);
     const { fleet } = this;
     return {
       accept: (record) => {
@@ -185,10 +193,11 @@ class SnapshotPull {
         join?.(record);
         exempt?.(record);
         judge?.accept(record);
+        identities.accept(record);
       },
       finish: () => {
         const judgement = judge?.finish();
-        return { judgement, values: judgement?.values ?? {} };
+        return { judgement, values: judgement?.values ?? {}, identities: identities.finish() };
       },
     };
   }
@@ -252,6 +261,7 @@ class SnapshotPull {
       fleet: this.fleet,
       unjudged,
       baselines: this.baselines,
+      identities: this.identities,
       subjects: {
         device: this.sources.devices.count,
         user: this.sources.users.count,
@@ -263,21 +273,6 @@ class SnapshotPull {
       accepted: this.accepted,
     };
   }
-}
-
-/**
- * By subject id, the rules whose verdict is needed even when it is no match: they have an open episode or claim there.
- */
-function watchedSubjects(openState: OpenState): ReadonlyMap<string, ReadonlySet<string>> {
-  const watched = new Map<string, Set<string>>();
-  const watch = (subjectId: string, rule: string) => {
-    const rules = watched.get(subjectId);
-    if (rules) rules.add(rule);
-    else watched.set(subjectId, new Set([rule]));
-  };
-  for (const episode of openState.episodes) watch(episode.subject.id, episode.rule);
-  for (const claim of openState.claims) watch(claim.subjectId, claim.rule);
-  return watched;
 }
 
 function withoutRules(judgement: Judgement, rules: ReadonlySet<string>): Judgement {

@@ -3,6 +3,7 @@ import type { SubjectCounts } from '../act/context.ts';
 import type { OwnerFacts } from '../decide/exemptions.ts';
 import type { Bundles } from '../domain/bundles.ts';
 import type { Fleet } from '../domain/fleet.ts';
+import type { IdentityChanges } from '../domain/identity.ts';
 import type { UsedAcceptance } from '../domain/operator.ts';
 import type { Rule } from '../domain/rule.ts';
 import { type Baseline, isUsable, type Snapshot } from '../domain/snapshot.ts';
@@ -21,6 +22,8 @@ export interface PulledSnapshot {
   /** Rules that could not be judged because a source that they need was unreadable. */
   unjudged: string[];
   baselines: Baseline[];
+  /** Of the trusted readings. */
+  identities: IdentityChanges[];
   subjects: SubjectCounts;
   view: JudgeView;
   /** Which services are in which bundles, when an action of some rule or claim needs it and the server lists them. */

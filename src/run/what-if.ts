@@ -79,6 +79,7 @@ function holding(reader: PullReader): PullStore {
   return {
     baseline: (source) => reader.baseline(source),
     acceptances: () => reader.acceptances(),
+    presentPrints: (kind) => reader.presentPrints(kind),
     coverage: async () => [...(await reader.coverage()), ...(held.coverage ? [held.coverage] : [])],
     async *events(fromMs) {
       yield* reader.events(fromMs);

@@ -49,7 +49,7 @@ export function decisionsOn(db: Db, target: string): StoredDecision[] {
 export function attemptsSince(db: Db, action: ActionName, sinceMs: number): number {
   const minute = Math.floor(sinceMs / MINUTE_MS);
   const whole = 'SELECT coalesce(sum(n), 0) AS n FROM attempt_counts WHERE action = ? AND minute > ?';
-  const part = 'SELECT count(*) AS n FROM attempts WHERE action = ? AND sent_at >= ? AND sent_at < ?';
+  const part = 'SELECT count(*) AS n FROM attempts WHERE action = ? AND sent_at >= ? AND sent_at < ? AND refused = 0';
   const count = (sql: string, ...values: (string | number)[]) => Number(db.get<{ n: number }>(sql, ...values)?.n);
   return count(whole, action, minute) + count(part, action, sinceMs, (minute + 1) * MINUTE_MS);
 }
@@ -58,6 +58,12 @@ export function attemptsSince(db: Db, action: ActionName, sinceMs: number): numb
 export function countAttempt(db: Db, action: ActionName, at: number): void {
   const row = { action, minute: Math.floor(at / MINUTE_MS), n: 1 };
   db.insert('attempt_counts', row, 'ON CONFLICT (action, minute) DO UPDATE SET n = n + 1');
+}
+
+/** INVARIANT: called with every row of `attempts` that turns out to be refused. */
+export function uncountAttempt(db: Db, action: ActionName, at: number): void {
+  const minute = Math.floor(at / MINUTE_MS);
+  db.run('UPDATE attempt_counts SET n = n - 1 WHERE action = ? AND minute = ?', action, minute);
 }
 
 /** The only function that writes an episode: its observations are indexed by target. */

@@ -3,11 +3,12 @@
 // A repeated intent (same action, target and episode) is refused by the table itself, not by a query before the insert.
 
 import type { ResolvedIntent, SentIntent, SettledIntent, WithdrawnIntent } from '../domain/act-store.ts';
+import type { ActionName } from '../domain/action.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import type { Outcome } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Intent, type IntentTransition, intentKey, mayChange, stateOf } from '../domain/intent.ts';
-import { countAttempt } from './by-target.ts';
+import { countAttempt, uncountAttempt } from './by-target.ts';
 import type { Db } from './database.ts';
 import { intentOfRow, rowOfIntent } from './rows.ts';
 
@@ -68,21 +69,35 @@ export function markSent(db: Db, { intentId, run }: SentIntent, at: number): voi
   countAttempt(db, action, at);
 }
 
-export function settle(db: Db, { intentId, outcome, note }: SettledIntent, at: number): void {
+export function settle(db: Db, { intentId, outcome, note, refused }: SettledIntent, at: number): void {
   const before = change(db, intentId, 'settle', () => ({ status: 'settled', outcome, note, at }));
   if (before.status === 'planned') return; // nothing was called that could have answered
   const last = 'SELECT max(id) FROM attempts WHERE intent_id = ?';
   db.run(`UPDATE attempts SET answered_at = ?, answer = ? WHERE id = (${last})`, at, note, intentId);
+  if (refused) countNot(db, intentId, refused.credential);
+  else db.run('UPDATE intents SET refusals = 0, refused_with = NULL WHERE id = ?', intentId);
 }
 
-/** An intent that was called before and failed stays `failed`, so that its attempts still count. */
+/** The last request was refused before anything was done: it is no attempt. */
+function countNot(db: Db, intentId: string, credential: string | undefined): void {
+  const sql = 'SELECT id, action, sent_at FROM attempts WHERE intent_id = ? ORDER BY id DESC LIMIT 1';
+  const last = db.get<{ id: number; action: ActionName; sent_at: number }>(sql, intentId);
+  if (!last) return;
+  db.run('UPDATE attempts SET refused = 1 WHERE id = ?', last.id);
+  uncountAttempt(db, last.action, last.sent_at);
+  const change = 'attempts = attempts - 1, refusals = refusals + 1, refused_with = ?';
+  db.run(`UPDATE intents SET ${change} WHERE id = ?`, credential ?? null, intentId);
+}
+
+/** An intent that was called before and failed stays `failed`: its attempts still count, and a refusal stays visible. */
 export function withdraw(db: Db, { intentId, why }: WithdrawnIntent, at: number): void {
   const { decision, reason, reasonText } = why;
-  const { attempts } = change(db, intentId, 'withdraw', (before) => {
+  const wasCalled = ({ attempts, refused }: Intent) => attempts > 0 || refused !== undefined;
+  const withdrawn = change(db, intentId, 'withdraw', (before) => {
     const note = reasonText;
-    return before.attempts > 0 ? { status: 'settled', outcome: 'failed', note, at } : { status: 'withdrawn', note, at };
+    return wasCalled(before) ? { status: 'settled', outcome: 'failed', note, at } : { status: 'withdrawn', note, at };
   });
-  if (attempts === 0) db.run('UPDATE intent_episodes SET live = 0 WHERE intent_id = ?', intentId);
+  if (!wasCalled(withdrawn)) db.run('UPDATE intent_episodes SET live = 0 WHERE intent_id = ?', intentId);
   const sql =
     'UPDATE decisions SET decision = ?, reason = ?, reason_text = ? WHERE intent_id = ? AND ended_seq IS NULL';
   db.run(sql, decision, reason, reasonText, intentId);
@@ -99,7 +114,7 @@ export function reopen(db: Db, intent: Intent, at: number): void {
 
 export function resolve(db: Db, { intentId, outcome, note }: ResolvedIntent, at: number): void {
   const intent = change(db, intentId, 'resolve', () => ({ status: 'settled', outcome, note, at }));
-  if (outcome === 'unknown') db.run('UPDATE intents SET doubt_retries = 0 WHERE id = ?', intentId);
+  if (outcome === 'unknown') db.run('UPDATE intents SET doubt_retries = 0, refusals = 0 WHERE id = ?', intentId);
   if (outcome === 'failed') suppressIntent(db, intent, intent.planId ?? '');
 }
 

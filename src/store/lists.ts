@@ -41,7 +41,9 @@ export function newestDecisions(db: Db, query: DecisionQuery): StoredDecision[] 
   where.add('run_seq <= ?', query.inForceIn);
   where.add('(ended_seq IS NULL OR ended_seq > ?)', query.inForceIn);
   where.add('rule = ?', query.rule);
-  where.add('subject = ?', query.subjectId);
+  const subjects = query.subjectIds ?? (query.subjectId === undefined ? undefined : [query.subjectId]);
+  if (subjects?.length === 1) where.add('subject = ?', subjects[0]);
+  else where.add('subject IN (SELECT value FROM json_each(?))', subjects && JSON.stringify(subjects));
   where.add('target = ?', query.target);
   where.add('decision = ?', query.decision);
   where.add('rowid < (SELECT rowid FROM decisions WHERE id = ?)', query.before);

@@ -1,5 +1,7 @@
-// store: all open state that deciding needs, read in one transaction at the start of a run.
+// store: all open state that deciding needs, read in one transaction at the start of a run; and the failures that are open.
 import type { ActionName } from '../domain/action.ts';
+import type { ReasonCode } from '../domain/decision.ts';
+import { type Intent, intentKey } from '../domain/intent.ts';
 import { attemptKey, type OpenState } from '../domain/store.ts';
 import type { Db } from './database.ts';
 import { readExemptions, readStop } from './operator.ts';
@@ -39,6 +41,28 @@ export function readOpenState(db: Db, nowMs: number): OpenState {
   };
 }
 
+const OVER: readonly ReasonCode[] = ['already_so', 'already_acted', 'overridden', 'rejected'];
+
+/** Failed intents that are still to be done, oldest first. */
+export function readOpenFailures(db: Db): Intent[] {
+  const failed = db.all(
+    `SELECT * FROM intents WHERE outcome = 'failed'
+       AND EXISTS (SELECT 1 FROM intent_episodes AS one JOIN episodes ON episodes.id = one.episode_id
+         WHERE one.intent_id = intents.id AND one.live = 1 AND (episodes.state <> 'closed' OR EXISTS (
+           SELECT 1 FROM claims WHERE episode_id = episodes.id AND status IN ('standing', 'orphaned'))))
+       AND NOT EXISTS (SELECT 1 FROM decisions WHERE intent_id = intents.id AND ended_seq IS NULL
+         AND reason IN (SELECT value FROM json_each(?)))
+     ORDER BY created_at, id`,
+    JSON.stringify(OVER),
+  );
+  const givenUp = readRejected(db);
+  return failed
+    .map(intentOfRow)
+    .filter(({ action, target, basis }) =>
+      basis.some((one) => !givenUp.has(intentKey({ action, target, basis: [one] }))),
+    );
+}
+
 function readRejected(db: Db): Set<string> {
   const sql = `SELECT key FROM rejected_intents JOIN episodes ON episodes.id = episode_id
     WHERE state <> 'closed' OR episode_id IN (SELECT episode_id FROM claims WHERE status IN ('standing', 'orphaned'))`;
@@ -49,13 +73,13 @@ function readRejected(db: Db): Set<string> {
 function readLastAttempts(db: Db): Map<string, number> {
   const rows = db.all<{ rule: string; action: string; target: string; at: number }>(
     `SELECT json_each.value AS rule, action, target, sent_at AS at, max(attempts.id)
-     FROM attempts, json_each(attempts.rules) GROUP BY 1, 2, 3`,
+     FROM attempts, json_each(attempts.rules) WHERE refused = 0 GROUP BY 1, 2, 3`,
   );
   return new Map(rows.map((row) => [attemptKey(row.rule, row.action as ActionName, row.target), row.at]));
 }
 
 function readAttempts(db: Db, sinceMs: number): Map<ActionName, number> {
-  const sql = 'SELECT action, count(*) AS n FROM attempts WHERE sent_at >= ? GROUP BY action';
+  const sql = 'SELECT action, count(*) AS n FROM attempts WHERE sent_at >= ? AND refused = 0 GROUP BY action';
   const rows = db.all<{ action: string; n: number }>(sql, sinceMs);
   return new Map(rows.map((row) => [row.action as ActionName, row.n]));
 }

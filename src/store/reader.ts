@@ -9,6 +9,7 @@ import type { EndpointToken } from '../domain/endpoint-token.ts';
 import type { Episode } from '../domain/episode.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import type { Exemption } from '../domain/exemption.ts';
+import type { IdentityReader, NamedIdentity, PresentPrints, SelectedIdentities } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { NotificationStatus, StoredNotification } from '../domain/notification.ts';
 import type { Acceptance, Stop } from '../domain/operator.ts';
@@ -21,7 +22,7 @@ import type { OpenStateReader } from '../domain/run-store.ts';
 import type { Baseline, Coverage } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { DecisionQuery, OpenState, RunRecord } from '../domain/store.ts';
-import type { Source } from '../domain/subjects.ts';
+import type { Source, SubjectKind } from '../domain/subjects.ts';
 import { tableDifferences } from './acting-tables.ts';
 import { auditedDigest, entriesFrom, entryOfRow, headOf } from './audit-rows.ts';
 import { rowByPrefix } from './by-prefix.ts';
@@ -30,9 +31,10 @@ import { allCheckpointLines, checkpointAt, readDatabaseId } from './checkpoint-t
 import { readClockAgreement } from './clock-agreement.ts';
 import type { Db, Row } from './database.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
+import { identitiesNamed, identitiesSelected, presentPrints } from './identities.ts';
 import { readKeptLatency } from './kept-latency.ts';
 import { newestClaims, newestDecisions, newestIntents, newestPlans } from './lists.ts';
-import { readOpenState } from './open-state.ts';
+import { readOpenFailures, readOpenState } from './open-state.ts';
 import { readAcceptances, readExemption, readExemptions, readStop } from './operator.ts';
 import { readNotifications } from './outbox.ts';
 import { readInTurns } from './read-in-turns.ts';
@@ -43,7 +45,7 @@ import { readTokens } from './token-table.ts';
 import { Where } from './where.ts';
 
 export class SqliteReader
-  implements RecordReader, AuditReader, PullReader, OpenStateReader, CheckpointReader, ActingTableReader
+  implements RecordReader, IdentityReader, AuditReader, PullReader, OpenStateReader, CheckpointReader, ActingTableReader
 {
   constructor(
     protected readonly db: Db,
@@ -140,6 +142,10 @@ export class SqliteReader
   async intent(idOrPrefix: string): Promise<Intent | undefined> {
     const row = rowByPrefix(this.db, 'intents', idOrPrefix);
     return row && intentOfRow(row);
+  }
+
+  async openFailures(): Promise<Intent[]> {
+    return readOpenFailures(this.db);
   }
 
   async newestIntents(filter: StateFilter, limit: number): Promise<Newest<Intent>> {
@@ -257,6 +263,18 @@ export class SqliteReader
 
   async endpointTokens(): Promise<EndpointToken[]> {
     return readTokens(this.db);
+  }
+
+  async identitiesNamed(text: string): Promise<NamedIdentity[]> {
+    return identitiesNamed(this.db, text);
+  }
+
+  async identitiesSelected(field: string, value: string): Promise<SelectedIdentities | undefined> {
+    return identitiesSelected(this.db, field, value);
+  }
+
+  async presentPrints(kind: SubjectKind): Promise<PresentPrints> {
+    return presentPrints(this.db, kind);
   }
 
   async close(): Promise<void> {

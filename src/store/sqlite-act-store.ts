@@ -129,7 +129,7 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
   }
 
   async attemptsOfRun(runId: string): Promise<ReadonlyMap<ActionName, number>> {
-    const sql = 'SELECT action, count(*) AS n FROM attempts WHERE run_id = ? GROUP BY action';
+    const sql = 'SELECT action, count(*) AS n FROM attempts WHERE run_id = ? AND refused = 0 GROUP BY action';
     const rows = this.db.all<{ action: ActionName; n: number }>(sql, runId);
     return new Map(rows.map(({ action, n }) => [action, Number(n)]));
   }

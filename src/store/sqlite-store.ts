@@ -7,6 +7,7 @@ import { canonicalJson } from '../domain/canonical.ts';
 import type { Accepted, ArchivedSegment, Checkpoint, CheckpointStore } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Exemption } from '../domain/exemption.ts';
+import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { Acceptance, Stop } from '../domain/operator.ts';
 import type { OperatorStore, ReleaseStore } from '../domain/operator-store.ts';
@@ -18,9 +19,11 @@ import type { RunStore } from '../domain/run-store.ts';
 import type { Baseline } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { ObservedEvents, Release, Removed, RunCommit } from '../domain/store.ts';
+import type { SubjectKind } from '../domain/subjects.ts';
 import { checkpointLinesAfter, removeArchived, saveDatabaseId } from './checkpoint-table.ts';
 import { saveClockAgreement } from './clock-agreement.ts';
 import { saveEvents } from './event-log.ts';
+import { saveIdentities } from './identities.ts';
 import { addIntent, linkDecisions, suppressIntent } from './intent-log.ts';
 import { removeOldRuns } from './old-runs.ts';
 import { dropAcceptances, saveAcceptance, saveExemption, saveOperatorState, saveStop } from './operator.ts';
@@ -34,6 +37,9 @@ export class SqliteStore
   extends SqliteActStore
   implements RunStore, PullStore, PlanStore, OperatorStore, ReleaseStore, AuditStore, CheckpointStore
 {
+  /** INVARIANT: nobody else writes while this one does. */
+  private readonly prints = new Map<SubjectKind, PresentPrints>();
+
   async bind(address: string): Promise<void> {
     this.unit(() => {
       const bound = this.db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'address'")?.value;
@@ -109,6 +115,15 @@ export class SqliteStore
       );
       this.audits.append(commit.notes);
     });
+  }
+
+  async saveIdentities(changes: readonly IdentityChanges[]): Promise<void> {
+    for (const each of changes) {
+      const known = this.prints.get(each.kind);
+      this.prints.delete(each.kind);
+      const isChanged = await saveIdentities(this.db, each, this.clock.nowMs());
+      if (known && !isChanged) this.prints.set(each.kind, known);
+    }
   }
 
   async removeOldRuns(olderByMs: number): Promise<Removed | undefined> {
@@ -238,6 +253,12 @@ export class SqliteStore
       this.audits.append(notes);
       this.audits.seal();
     });
+  }
+
+  override async presentPrints(kind: SubjectKind): Promise<PresentPrints> {
+    const known = this.prints.get(kind) ?? (await super.presentPrints(kind));
+    this.prints.set(kind, known);
+    return known;
   }
 
   private seqOf(runId: string): number {

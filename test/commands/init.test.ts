@@ -66,7 +66,7 @@ describe('a new installation', () => {
     expect(rules.map(({ file }) => file).sort()).toEqual(shipped.sort());
     expect(new Set(rules.map(({ mode }) => mode))).toEqual(new Set(['dry-run']));
     expect(await command(['rules', 'test', '--rules', join(dir, 'rules')], {})).toMatchObject({ code: 0 });
-    expect(existsSync(join(dir, 'rules', 'rule.schema.json'))).toBe(true);
+    expect(readdirSync(join(dir, 'rules')).sort()).toEqual([...shipped, 'rule.schema.json'].sort());
   });
 
   it('names only settings that exist', async () => {

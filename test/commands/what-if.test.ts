@@ -232,7 +232,9 @@ describe('other rules, while a daemon runs', () => {
     const said = async (...args: string[]) => (await command([...args, ...other], org.env)).code;
     expect(await said('stop')).toBe(0);
     expect(await org.composition.engine.store.stop()).toMatchObject({ reason: 'known' });
-    expect(await said('exempt', 'add', 'device', 'LOST-1', '--owner', 'ana', '--until', '2099-01-01')).toBe(0);
+    expect(await said('exempt', 'add', 'device', 'LOST-1', '--unseen', '--owner', 'ana', '--until', '2099-01-01')).toBe(
+      0,
+    );
     expect(await org.composition.engine.store.exemptions()).toHaveLength(1);
     expect(await said('resume')).toBe(0);
     expect(await org.composition.engine.store.stop()).toBeUndefined();

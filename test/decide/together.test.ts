@@ -24,10 +24,18 @@ describe('a conflict', () => {
     ]);
   });
 
-  it('with a rule that is only tried out holds only that one', () => {
-    const { acts, inForce } = rivals({ mode: 'dry-run' }).run();
-    expect(acts).toMatchObject([{ mode: 'enforce', draft: { action: 'disable_service' } }]);
-    expect(inForce.find((item) => item.rule === 'b')).toMatchObject({ decision: 'hold', reason: 'conflict' });
+  it('with a rule that is only tried out holds neither, and is reported of that one', () => {
+    const { acts, planned, inForce } = rivals({ mode: 'dry-run' }).run();
+    expect(acts.map(({ mode, draft }) => [mode, draft.action]).sort()).toEqual([
+      ['dry-run', 'enable_service'],
+      ['enforce', 'disable_service'],
+    ]);
+    expect(planned).toEqual([]);
+    expect(inForce.find((item) => item.rule === 'b')).toMatchObject({
+      decision: 'act',
+      reason: 'conflict',
+      reasonText: 'it would be held: rule a wants disable_service for the same target',
+    });
   });
 
   it('with an open claim of another rule is held, naming it', () => {
@@ -74,6 +82,19 @@ describe('a limit', () => {
     expect(planned).toHaveLength(kept ? 0 : count); // the whole rule is held, never the first few
     expect(new Set(inForce.map(({ reason }) => reason))).toEqual(new Set([kept ? 'rule_matches' : 'limits']));
   });
+
+  it.each(['dry-run', 'enforce'] as const)(
+    'of a rule on trial holds nothing in a run of mode %s: it is reported',
+    (mode) => {
+      const scene = new Scene(rule('a', { mode: 'dry-run', limits: { max: 1, percent: 100 } }));
+      scene.devices(3, () => ({ verdicts: { a: 'match' } }));
+      const { acts, planned, inForce } = scene.run(mode);
+      expect(acts.map((act) => act.mode)).toEqual(['dry-run', 'dry-run', 'dry-run']);
+      expect(planned).toEqual([]);
+      const text = "it would be held: 3 targets at once cross the rule's limit (max 1)";
+      for (const one of inForce) expect(one).toMatchObject({ decision: 'act', reason: 'limits', reasonText: text });
+    },
+  );
 
   it('of one rule does not hold another one', () => {
     const scene = fleet({ max: 1, percent: 100 }, 3, 10);

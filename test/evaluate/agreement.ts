@@ -26,7 +26,7 @@ export function compareWithJsonLogic(
       const judge = evaluator.judge('device', contextOf());
       judge.accept(record);
       const tally = judge.finish().tallies[0];
-      const expected = jsonLogic.truthy(jsonLogic.apply(when as RulesLogic, record));
+      const expected = jsonLogic.truthy(jsonLogic.apply(withoutCount(when) as RulesLogic, record));
       if (tally?.match !== (expected ? 1 : 0) || tally.no_match !== (expected ? 0 : 1)) {
         const shown = JSON.stringify({ when, record, tally, expected }, (_, value) =>
           typeof value === 'bigint' ? `${value}n` : value,
@@ -38,4 +38,16 @@ export function compareWithJsonLogic(
     }
   }
   return { compared, matches, refused };
+}
+
+/** `count` in the words of json-logic-js: what `filter` leaves, added up by `reduce`. */
+function withoutCount(when: unknown): unknown {
+  if (Array.isArray(when)) return when.map(withoutCount);
+  if (typeof when !== 'object' || when === null) return when;
+  const { count, ...others } = when as Record<string, unknown>;
+  if (count === undefined)
+    return Object.fromEntries(Object.entries(others).map(([name, inner]) => [name, withoutCount(inner)]));
+  const [list, where] = withoutCount(count) as [unknown, unknown];
+  const elements = where === undefined ? list : { filter: [list, where] };
+  return { reduce: [elements, { '+': [{ var: 'accumulator' }, 1] }, 0] };
 }

@@ -52,6 +52,14 @@ describe('with both answers known', () => {
       true,
       'unknown',
     ],
+    ['a time of 0 is one, though it was never set', { missing: ['LastLogin'] }, { LastLogin: 0 }, false, 'match'],
+    [
+      'a time of 0 suffices',
+      { missing_some: [1, ['MdmData.Timestamp']] },
+      { MdmData: { Timestamp: 0n } },
+      false,
+      'match',
+    ],
   ])('%s', (_, when, record, theirs, ours) => {
     expect(json(when, record)).toBe(theirs);
     expect(verdictOf(ruleOf(when), record)).toBe(ours);

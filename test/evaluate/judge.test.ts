@@ -56,6 +56,15 @@ describe('a pass', () => {
     ]);
   });
 
+  it('names the subjects that it could not judge, as their records do', () => {
+    const known = { DeviceFriendlyName: 'Ana laptop', Emails: ['ana@acme.example'] };
+    const { tallies } = judged([ruleOf(compromised)], [device('a', known), device('b')]);
+    expect(tallies[0]?.examples).toMatchObject([
+      { subject: 'a', name: 'Ana laptop', serial: 'S-a', owners: ['ana@acme.example'], verdict: 'unknown' },
+      { subject: 'b', serial: 'S-b', verdict: 'unknown' },
+    ]);
+  });
+
   it('keeps at most 100 examples, and at most 64 values', () => {
     const rules = [ruleOf({ '==': [{ var: 'Model' }, 'M0'] }), ruleOf(compromised, { id: 'other' })];
     const { tallies, values } = judged(

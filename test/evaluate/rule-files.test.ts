@@ -95,6 +95,16 @@ describe('a file is read up to 256 KiB', () => {
 });
 
 describe('a folder is read whole or refused', () => {
+  it('with sub-folders, but without its examples', async () => {
+    for (const folder of ['examples', 'team', 'team/examples']) mkdirSync(inRules(folder));
+    writeFileSync(inRules('examples/bad.yaml'), 'no rule');
+    writeFileSync(inRules('team/examples/other.yaml'), `id: other\n${GOOD}`);
+    const { rules, problems } = await loadRules(join(dir, 'rules'), { traits: TRAITS });
+    expect([rules.map(({ file }) => file), problems]).toEqual([['good.yaml', 'team/examples/other.yaml'], []]);
+    const examples = await loadRules(inRules('examples'), { traits: TRAITS });
+    expect(examples.problems).toHaveLength(1);
+  });
+
   it('with folders nested too deep', async () => {
     const deep = `a/${'b/'.repeat(15)}c`;
     mkdirSync(inRules(deep), { recursive: true });

@@ -33,6 +33,21 @@ describe('the shipped rules', () => {
   });
 });
 
+describe('a mutant', () => {
+  it('of a version is the one before or after it', () => {
+    const old = { version_lt: [{ var: 'OS' }, 'macOS 14.5'] };
+    const tests = [{ name: 'older', given: { OS: 'macOS 13' }, expect: 'match' }];
+    const survivors = run(tests, old, {}, true).rules[0]?.mutants?.survivors;
+    expect(survivors).toEqual(expect.arrayContaining(['"macOS 14.5" → "macOS 14.6"', '"macOS 14.5" → "macOS 14.4"']));
+    const edges = ['macOS 14.4', 'macOS 14.5'].map((OS, at) => ({
+      name: OS,
+      given: { OS },
+      expect: ['match', 'no_match'][at],
+    }));
+    expect(run(edges, old, {}, true).rules[0]?.mutants?.survivors).toEqual([]);
+  });
+});
+
 describe('a test', () => {
   it('that fails is reported', () => {
     const report = run([{ name: 'clean', given: { MdmData: { CompromisedStatus: 'TRUE' } }, expect: 'no_match' }]);

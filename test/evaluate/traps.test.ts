@@ -51,6 +51,7 @@ describe('a fact that is not there', () => {
     expect(verdictOf(ruleOf({ missing: ['OS'] }), {})).toBe('match');
     expect(verdictOf(ruleOf({ missing: ['OS'] }), { OS: 'macOS 14' })).toBe('no_match');
     expect(verdictOf(ruleOf({ missing_some: [1, ['OS', 'Model']] }), { OS: 'macOS 14' })).toBe('no_match');
+    expect(verdictOf(ruleOf({ missing: ['LastLogin'] }), { LastLogin: 1_700_000_000_000_000_000n })).toBe('no_match');
     expect(verdictOf(ruleOf({ '==': [{ var: ['Ownership', 'UNKNOWN'] }, 'UNKNOWN'] }), {})).toBe('match');
     expect(verdictOf(ruleOf({ '==': [{ var: ['Ownership', 'UNKNOWN'] }, 'UNKNOWN'] }), { Ownership: null })).toBe(
       'match',
@@ -72,6 +73,19 @@ describe('what cannot be meant is refused when the rule is loaded', () => {
       'as a list',
     ],
     ['"9" is greater than "10"', { '>': [{ var: 'AppVersion' }, '10.0'] }, 'version_gt'],
+    ['a score is a share of 1', { '<': [{ var: 'TrustData.EntityTrustscore' }, 0.5] }, 'did you mean 50?'],
+    [
+      'a score is a small share of 1',
+      { '<=': [0.07, { var: 'TrustData.AccessTrustscore' }, 90] },
+      'not from 0 to 1; did you mean 7?',
+    ],
+    ['a score is next to nothing', { '<': [{ var: 'TrustData.EntityTrustscore' }, 0.001] }, 'not from 0 to 1'],
+    ['a score is among shares of 1', { in: [{ var: 'TrustData.EntityTrustscore' }, [0.25, 1]] }, 'did you mean 25?'],
+    [
+      'a score is a share of 1 by default',
+      { '<': [{ var: ['TrustData.EntityTrustscore', 0.5] }, 9] },
+      'did you mean 50?',
+    ],
     ['a score can be 500', { '<': [{ var: 'TrustData.EntityTrustscore' }, 500] }, 'from 0 to 100'],
     [
       'milliseconds are taken for nanoseconds',

@@ -1,5 +1,5 @@
 // test: random conditions that check, and random complete device records, from one seeded generator.
-// Every operator of json-logic-js occurs; what the checks refuse by design is not made.
+// Every operator of json-logic-js occurs, and `count`; what the checks refuse by design is not made.
 import type { Facts } from '../../src/domain/facts.ts';
 
 /** Numbers in [0, 1) from a seed (mulberry32). */
@@ -130,7 +130,7 @@ export class Grammar {
         ? this.pick([-1, 0, 1, 2, 2.5, 10])
         : { var: this.pick(['LoginCount', 'TrustData.EntityTrustscore']) };
     if (depth <= 0 || this.chance(0.4)) return leaf();
-    switch (this.pick(['+', '-', '*', '/', '%', 'min', 'max', 'neg', 'reduce', 'if', 'default'])) {
+    switch (this.pick(['+', '-', '*', '/', '%', 'min', 'max', 'neg', 'reduce', 'count', 'if', 'default'])) {
       case '+':
         return { '+': this.some(1, 3, () => this.number(depth - 1)) };
       case '-':
@@ -149,6 +149,8 @@ export class Grammar {
         return { '-': [this.number(depth - 1)] };
       case 'reduce':
         return { reduce: [this.textList(depth - 1), { '+': [{ var: 'accumulator' }, 1] }, this.pick([0, 1])] };
+      case 'count':
+        return { count: this.chance(0.5) ? [this.textList(depth - 1)] : this.overList(depth - 1) };
       case 'default':
         return { var: ['LoginCount', 7] };
       default:

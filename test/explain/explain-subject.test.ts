@@ -67,8 +67,8 @@ describe('explain', () => {
     const { decisions, recorded, text } = await explained(DEVICE, 'ALONE-1');
     expect(decisions).toMatchObject([{ decision: 'act', reason: 'rule_matches', mode: 'enforce' }]);
     expect(recorded).toEqual({ decisions: of('act'), none: undefined, differs: false });
-    expect(text).toContain('WOULD BE DONE, if a whole run allows it, because the rule matches (rule_matches)');
-    expect(text).toContain('would have been DONE by a live run');
+    expect(text).toContain('WOULD ACT, if a whole run allows it, because the rule matches (rule_matches)');
+    expect(text).toContain('would have ACTED in a live run');
     expect(text).toContain('the same as now');
     await org.run('enforce');
     const after = await explained(DEVICE, 'ALONE-1');

@@ -251,18 +251,20 @@ export class Checker implements Witness {
     }
   }
 
-  private checkCeilings({ wallMs }: PlatformRequest, action: string, { run }: IntentLife): void {
+  private checkCeilings({ wallMs, fate }: PlatformRequest, action: string, { run }: IntentLife): void {
     const { operation, profile } = this;
     if (!operation) return;
     // A release has a count of its own; a plan that is applied later continues the count of its run.
     const counts = operation.name === 'release' ? operation.requests : this.requestsOf(run);
     const count = (counts.get(action) ?? 0) + 1;
-    counts.set(action, count);
+    // What the server refused before doing anything is no attempt.
+    if (fate !== 'unauthorized') counts.set(action, count);
     if (count > profile.runCeiling)
       this.report('beyond_ceiling', `${count} × ${action} in one run (${profile.runCeiling})`);
     let lastDay = 0;
     for (const life of this.ledger.intents.values()) {
-      if (life.action === action) lastDay += life.requests.filter((item) => item.wallMs >= wallMs - DAY_MS).length;
+      const isAttempt = (item: PlatformRequest) => item.fate !== 'unauthorized' && item.wallMs >= wallMs - DAY_MS;
+      if (life.action === action) lastDay += life.requests.filter(isAttempt).length;
     }
     if (lastDay > profile.dayCeiling)
       this.report('beyond_ceiling', `${lastDay} × ${action} in a day (${profile.dayCeiling})`);

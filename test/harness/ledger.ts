@@ -177,7 +177,7 @@ export class Ledger {
 
   /** Attempts in the audit, of one action, since a time of the engine's wall clock. */
   attemptsSince(action: string, wallMs: number): number {
-    const sql = 'SELECT count(*) AS n FROM attempts WHERE action = ? AND sent_at >= ?';
+    const sql = 'SELECT count(*) AS n FROM attempts WHERE action = ? AND sent_at >= ? AND refused = 0';
     return Number(this.db.get<{ n: number }>(sql, action, wallMs)?.n);
   }
 

@@ -119,7 +119,14 @@ async function letGo(asking: Asking, engine: Engine, how: 'release' | 'exempt'):
   begin(asking, engine, 'release', 'enforce');
   if (how === 'release') await releaseClaims(engine, dice.pick(claims).target, PERSON);
   else {
-    const request = { ...people.anybody(), owner: 'somebody', reason: PERSON.reason, until: '365d', release: true };
+    const request = {
+      ...people.anybody(),
+      unseen: true,
+      owner: 'somebody',
+      reason: PERSON.reason,
+      until: '365d',
+      release: true,
+    };
     await exempt(engine, request, PERSON.by);
   }
 }

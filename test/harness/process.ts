@@ -125,6 +125,7 @@ const WRITING = [
   'finishRun',
   'abortStaleRuns',
   'commitRun',
+  'saveIdentities',
   'markSent',
   'settle',
   'withdraw',

@@ -4,7 +4,7 @@ import { bodyOf, openEndpoint } from '../support/endpoint.ts';
 import { addRun, intent } from '../support/filled-store.ts';
 
 const WHY = { reason: 'because' };
-const EXEMPTION = { subject: { kind: 'device', id: 'd1' }, owner: 'Ana', reason: 'travel', until: '7d' };
+const EXEMPTION = { subject: { kind: 'device', id: 'd1' }, unseen: true, owner: 'Ana', reason: 'travel', until: '7d' };
 
 describe('every operator command', () => {
   it.each([

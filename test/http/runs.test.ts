@@ -153,7 +153,7 @@ describe('GET /api/runs/:id/report', () => {
     ['', 'application/json', '"decisions"'],
     ['?format=json', 'application/json', '"decisions"'],
     ['?format=md', 'text/markdown; charset=utf-8', '# Trustward: dry run'],
-    ['?format=text', 'text/plain; charset=utf-8', 'WOULD BE DONE'],
+    ['?format=text', 'text/plain; charset=utf-8', 'WOULD ACT'],
   ])('returns the report in the format of `%s`', async (query, type, content) => {
     const { ask, store } = openEndpoint();
     await addRun(store, { decisions: [decision()] });

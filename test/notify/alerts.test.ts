@@ -38,6 +38,15 @@ describe('an alert is sent', () => {
     ]);
   });
 
+  it('when the server refuses an action, once for all its targets', async () => {
+    on.platform.answer('S-d1', 'forbidden', 'forbidden');
+    on.platform.answer('S-d2', 'forbidden', 'forbidden');
+    await on.run();
+    expect((await alerted()).filter((code) => code === 'refused')).toHaveLength(1);
+    await on.run();
+    expect(await alerted()).toEqual([]);
+  });
+
   it('when an action is parked', async () => {
     for (const serial of ['S-d1', 'S-d2', 'S-d3']) on.platform.answer(serial, 'failed', 'failed', 'failed');
     for (let run = 0; run < 3; run += 1) {
@@ -54,6 +63,13 @@ describe('an alert is sent', () => {
     on.rules({ ...limited, limits: { max: 1, percent: 100 } });
     await on.run();
     expect(await alerted()).toEqual(['plan_waits', 'limit']);
+  });
+
+  it('of a limit is not raised by a rule that is only tried out', async () => {
+    const limited = banRule({ id: 'limited', mode: 'dry-run' });
+    on.rules({ ...limited, limits: { max: 1, percent: 100 } });
+    await on.run();
+    expect(await alerted()).toEqual([]);
   });
 
   it('when a source is not trusted, and again when that returns', async () => {

@@ -84,7 +84,11 @@ describe('a stop', () => {
 
 describe('an exemption', () => {
   const exempt = (until: string) =>
-    addExemption(on.engine, { subject: { kind: 'device', id: 'd1' }, owner: 'Ana', reason: 'on a ship', until }, 'ann');
+    addExemption(
+      on.engine,
+      { subject: { kind: 'device', id: 'd1' }, unseen: true, owner: 'Ana', reason: 'on a ship', until },
+      'ann',
+    );
 
   it('is announced a day before its end, once, and not when it was ended early', async () => {
     const { id } = await exempt('3d');
@@ -103,7 +107,7 @@ describe('an exemption', () => {
     const { id } = await exempt('90d');
     on.platform.addDevice('d2', { MdmData: { CompromisedStatus: 'TRUE' } });
     const subject = { kind: 'device', id: 'd2' };
-    await addExemption(on.engine, { subject, owner: 'Ana', reason: 'known', until: '90d' }, 'ann');
+    await addExemption(on.engine, { subject, unseen: true, owner: 'Ana', reason: 'known', until: '90d' }, 'ann');
     await on.run();
     on.clock.pass(30 * DAY_MS);
     expect(await alerted()).toEqual([

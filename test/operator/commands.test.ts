@@ -32,7 +32,14 @@ function trouble(...ids: string[]): void {
 }
 
 function exemptDevice(id: string, over: Partial<ExemptionRequest> = {}) {
-  const request = { subject: { kind: 'device', id }, owner: 'Ana', reason: 'travel', until: '7d', ...over };
+  const request = {
+    subject: { kind: 'device', id },
+    unseen: true,
+    owner: 'Ana',
+    reason: 'travel',
+    until: '7d',
+    ...over,
+  };
   return addExemption(on.engine, request, 'ada');
 }
 
@@ -262,6 +269,19 @@ describe('releasing the claims of a target', () => {
     expect(on.platform.sent).toEqual(['ban S-d1', 'unban S-d1', 'ban S-d1']);
   });
 
+  it('is what later runs name for every rule that proposes it, and not a reversal', async () => {
+    on.rules(banRule(), banRule({ id: 'other', field: 'Other' }));
+    on.platform.addDevice('d1', { MdmData: { CompromisedStatus: 'TRUE', Other: 'TRUE' } });
+    await on.run();
+    await releaseClaims(on.engine, 'S-d1', ADA);
+    await on.run();
+    const inForce = (await on.store.decisions({ limit: 10 })).filter(({ endedSeq }) => endedSeq === undefined);
+    const text = expect.stringMatching(
+      /^an operator released it \(20.*Z\): left alone until the rule has ceased to match$/,
+    );
+    expect(inForce).toMatchObject([{ reasonText: text }, { reasonText: text }]);
+  });
+
   it('that another rule proposes to ban unbans it, and neither rule bans it again', async () => {
     on.rules(banRule(), banRule({ id: 'other', field: 'Other' }));
     on.platform.addDevice('d1', { MdmData: { CompromisedStatus: 'TRUE', Other: 'TRUE' } });
@@ -416,7 +436,7 @@ describe('a parked intent', () => {
   it('can be resolved once, and only while it is in doubt', async () => {
     const id = await parked();
     await resolve(id, 'done');
-    await expect(resolve(id, 'not-done')).rejects.toThrow('is confirmed: only one that is unknown or parked');
+    await expect(resolve(id, 'not-done')).rejects.toThrow('is confirmed: only one that is unknown, parked or failed');
     await expect(resolve('nobody', 'done')).rejects.toThrow('there is no intent `nobody`');
   });
 });

@@ -65,7 +65,7 @@ async function decided(mode: 'dry-run' | 'enforce'): Promise<string[][]> {
 }
 
 const exempt = (about: Pick<ExemptionRequest, 'subject' | 'selector'>) =>
-  addExemption(on.engine, { ...about, owner: 'Ana', reason: 'on a ship', until: '30d' }, 'ann');
+  addExemption(on.engine, { ...about, unseen: true, owner: 'Ana', reason: 'on a ship', until: '30d' }, 'ann');
 
 describe('a device of a user whose devices are to be deleted', () => {
   it.each([

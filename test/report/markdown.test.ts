@@ -26,7 +26,7 @@ describe('the Markdown report', () => {
     const text = await markdownOf({ decisions: [decision()] });
     expect(text).toContain('# Trustward: dry run, 2026-11-21 09:00:00 UTC');
     expect(text).toContain('Nothing was changed. A live run would act on 1 match.');
-    expect(text).toContain('## Would be done (1)');
+    expect(text).toContain('## Would act (1)');
     expect(text).toContain('(lowered to mode dry-run by the run)');
     expect(text).toContain(
       '| Ana laptop<br>device-1 | SERIAL-1 | MdmData.CompromisedStatus = "TRUE" | 2026-11-21 08:59:00Z |',
@@ -41,11 +41,11 @@ describe('the Markdown report', () => {
     });
     expect(text).toContain('A live run would act on 0 matches. 1 match of rules in mode dry-run is only reported.');
     expect(text).toContain('## Only reported (rules of mode dry-run) (1)');
-    expect(text).not.toContain('## Would be done');
+    expect(text).not.toContain('## Would act');
   });
 
   it.each(['dry-run', 'enforce'] as const)(
-    'counts under "Would be done" what its summary counts, in a run of mode %s',
+    'counts under "Would act" what its summary counts, in a run of mode %s',
     async (mode) => {
       const dry = { mode: 'dry-run' as const, outcome: 'dry_run' as const };
       const reporting = { ...dry, rule: 'report-jailbroken', cappedBy: undefined };
@@ -60,7 +60,7 @@ describe('the Markdown report', () => {
       });
       expect(text).toMatch(/A live run would act on 1 match\.|1 match would be acted on if the mode allowed it\./);
       expect(text).toContain('2 matches of rules in mode dry-run are only reported.');
-      expect(text).toContain('## Would be done (1)');
+      expect(text).toContain('## Would act (1)');
       expect(text).toContain('## Only reported (rules of mode dry-run) (2)');
       expect(text).not.toContain('## Acted on');
     },
@@ -69,13 +69,15 @@ describe('the Markdown report', () => {
   it('asks for no approval of what a ceiling holds', async () => {
     const capped = decision({ decision: 'hold', reason: 'ceiling', reasonText: '5 of 5 an hour', outcome: undefined });
     const text = await markdownOf({ decisions: [capped], plan: plan(capped, { mode: 'dry-run' }) });
+    expect(text).toContain('## Held until a ceiling allows it (1)');
+    expect(text).toContain('0 held for a person, 1 held until a ceiling allows it, 0 skipped');
     expect(text).toContain('No approval lifts a ceiling');
     expect(text).not.toContain('trustward approve');
   });
 
   it('claims no action for a dry run that broke off', async () => {
     const text = await markdownOf({ decisions: [decision({ outcome: undefined })], error: 'the disk is full' });
-    expect(text).toContain('## Would be done (1)');
+    expect(text).toContain('## Would act (1)');
     expect(text).not.toContain('Acted on');
   });
 
@@ -150,7 +152,7 @@ describe('the Markdown report', () => {
   it('shows how many more there are when a list is too long for a ticket', async () => {
     const many = Array.from({ length: 45 }, (_, index) => decision({ id: `d${index}`, target: `SERIAL-${index}` }));
     const text = await markdownOf({ decisions: many });
-    expect(text).toContain('## Would be done (45)');
+    expect(text).toContain('## Would act (45)');
     expect(text).toContain('and 5 more: the JSON report has them all.');
   });
 
@@ -194,10 +196,24 @@ describe('the Markdown report', () => {
     expect(text).toContain('This run was aborted: the API cannot be reached.');
   });
 
-  it('shows a nanosecond time stamp whole, with the time that it means', async () => {
-    const facts = { 'MdmData.Timestamp': 1_763_717_000_123_456_789n };
+  it('shows a time stamp as an age with its date, a span of seconds as a span, and a count as a number', async () => {
+    const facts = {
+      'MdmData.Timestamp': 1_763_717_000_123_456_789n,
+      LastLogin: 1_795_244_100_000_000_000n,
+      SyncedAt: 1_763_717_000,
+      'since_last_event(type=login within 1d)': 7_512.25,
+      'event_count(severity>=ERROR within 10m)': 1_763_717_001,
+      IMEI: '3571234567890123',
+      SerialNumber: '1763717000123456789',
+    };
     const text = await markdownOf({ decisions: [decision({ facts })] });
-    expect(text).toContain('MdmData.Timestamp = 1763717000123456789 (2025-11-21T09:23:20.123Z)');
+    expect(text).toContain('MdmData.Timestamp = 364 days (2025-11-21)<br>');
+    expect(text).toContain('LastLogin = 2 h 5 min (2026-11-21 06:55Z)<br>');
+    expect(text).toContain('SyncedAt = 1763717000 (364 days, 2025-11-21)<br>');
+    expect(text).toContain('within 1d) = 2 h 5 min |');
+    expect(text).toContain('within 10m) = 1763717001<br>');
+    expect(text).toContain('IMEI = "3571234567890123"');
+    expect(text).toContain('SerialNumber = "1763717000123456789"');
   });
 
   it('marks decisions of an earlier run that are still in force', async () => {

@@ -21,10 +21,36 @@ function widest(text: string): number {
 describe('the terminal report', () => {
   it('answers why a laptop would be banned, since when and by which rule', async () => {
     const text = await textOf({ decisions: [decision()] });
-    expect(text).toContain('WOULD BE DONE (1)  ban_device by rule ban-compromised-device');
+    expect(text).toContain('WOULD ACT (1)  ban_device by rule ban-compromised-device');
     expect(text).toMatch(/│ Ana laptop .*\n│ device-1 /);
     expect(text).toContain('MdmData.CompromisedStatus = "TRUE"');
     expect(text).toMatch(/2026-11-21 08:59:00Z/);
+  });
+
+  it('shows name, serial number and owners of each device, where they are known', async () => {
+    const id = '7d2f3a54-1111-2222-3333-444455556666';
+    const known = { platform: 'macOS', model: 'Mac14,2', serial: 'VMware-56 4d 1c', owners: ['ana@acme.example'] };
+    const effect = { text: 'notify', devices: [{ id, name: 'Ana laptop', ...known }] };
+    const about = { subject: { kind: 'device' as const, id }, effect };
+    const unknown = { subject: 'device-7', verdict: 'unknown' as const, reason: 'MdmData is missing' };
+    const example = { ...unknown, name: 'Bob phone', serial: 'C02MQHAHEA', owners: ['bob@acme.example'] };
+    const fill: RunFill = {
+      decisions: [
+        decision({ ...about, action: 'notify', target: id }),
+        decision({ ...about, id: 'skipped', decision: 'skip', reason: 'exempt', reasonText: 'exempt' }),
+      ],
+      tallies: [tally({ unknown: 2, examples: [example, { ...unknown, subject: 'device-8' }] })],
+    };
+    for (const width of [80, 100, 160]) {
+      const text = await textOf(fill, width);
+      expect(text).toMatch(/ Ana laptop .*\n.* serial VMware-56 4d 1c .*\n.* owner ana@acme.example .*\n.* 7d2f3a54-/);
+      for (const whole of ['VMware-56 4d 1c', 'ana@acme.example', id]) expect(text.split(whole)).toHaveLength(3);
+      const flat = text.replace(/[\s│]+/g, ' ');
+      expect(flat).toContain('Ana laptop, VMware-56 4d 1c,');
+      expect(flat).toContain(`ana@acme.example (${id}): exempt`);
+      expect(flat).toContain('MdmData is missing: Bob phone, C02MQHAHEA, bob@acme.example (device-7) device-8');
+      expect(widest(text)).toBeLessThanOrEqual(width);
+    }
   });
 
   it('shows no number for a source that was not read', async () => {
@@ -41,7 +67,26 @@ describe('the terminal report', () => {
       tallies: [tally({ mode: 'dry-run' })],
     });
     expect(text).toContain('ONLY REPORTED (RULES OF MODE DRY-RUN) (1)  ban_device by rule ban-compromised-device');
-    expect(text).not.toContain('WOULD BE DONE');
+    expect(text).not.toContain('WOULD ACT');
+  });
+
+  it('shows what would hold a match of a rule of mode dry-run, and holds nothing of it', async () => {
+    const reasonText = 'it would be held: 30 targets at once';
+    const text = await textOf({
+      mode: 'enforce',
+      decisions: [decision({ cappedBy: undefined, reason: 'limits', reasonText })],
+      tallies: [tally({ mode: 'dry-run' })],
+    });
+    expect(text).toContain('is only reported; 1 would be held if the');
+    expect(text).toContain('0 held for a person');
+    expect(text).toContain(reasonText);
+  });
+
+  it('shows for what a ceiling holds that it waits for no person', async () => {
+    const capped = decision({ decision: 'hold', reason: 'ceiling', reasonText: '5 of 5', outcome: undefined });
+    const text = await textOf({ mode: 'enforce', decisions: [capped] });
+    expect(text).toContain('HELD UNTIL A CEILING ALLOWS IT (1)');
+    expect(text).not.toContain('HELD FOR A PERSON');
   });
 
   it('prints the command that answers a plan on a line of its own', async () => {
@@ -144,8 +189,23 @@ describe('decisions and audit entries in a terminal', () => {
     const text = decisionsText(await store.decisions({ limit: 10 }));
     expect(text).toMatch(/Ana laptop/);
     expect(text).toContain('ban_device SERIAL-1');
-    expect(text).toContain('act: the rule matches');
+    expect(text).toContain('would act: the rule');
     expect(widest(text)).toBeLessThanOrEqual(100);
+  });
+
+  it('say that a live run acts, and that a dry one would act or only reports', async () => {
+    const store = openStore();
+    const kinds = [
+      decision({ id: 'a', mode: 'enforce', cappedBy: undefined, outcome: 'succeeded' }),
+      decision({ id: 'b', cappedBy: 'daemon' }),
+      decision({ id: 'c', cappedBy: undefined }),
+    ];
+    await addRun(store, { decisions: kinds });
+    const text = decisionsText(await store.decisions({ limit: 10 }), { width: 160 });
+    expect(text).toMatch(/ act: the rule matches/);
+    expect(text).toMatch(/ would act: the rule matches.*\n.*lowered to mode dry-run by the daemon/);
+    expect(text).toMatch(/ only reported: the rule matches/);
+    expect(text).not.toContain('dry_run');
   });
 
   it('show each audit entry with its number and content', async () => {

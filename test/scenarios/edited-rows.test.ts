@@ -294,7 +294,11 @@ describe('the last entry cut off together with its row, while no engine runs', (
 
 async function exemptNobody(): Promise<void> {
   const subject = { kind: 'device', id: 'nobody' } as const;
-  await addExemption(engine(), { subject, owner: 'o', reason: 'r', until: '1h' } as ExemptionRequest, 'ada');
+  await addExemption(
+    engine(),
+    { subject, unseen: true, owner: 'o', reason: 'r', until: '1h' } as ExemptionRequest,
+    'ada',
+  );
 }
 
 it('what the engine itself wrote never differs, whatever is exempted, stopped, banned, undone or restarted', async () => {

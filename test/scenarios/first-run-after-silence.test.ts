@@ -62,7 +62,10 @@ it('a run within a day is an ordinary one', async () => {
 
 it('a process that lives stays dry until a run is completed, whatever an operator commands meanwhile', async () => {
   await wasLastRun(25);
-  await command(['exempt', 'add', 'device', 'x', '--owner', 'ana', '--reason', 'x', '--until', '1d'], org.env);
+  await command(
+    ['exempt', 'add', 'device', 'x', '--unseen', '--owner', 'ana', '--reason', 'x', '--until', '1d'],
+    org.env,
+  );
   await org.restart();
   const { api } = org.composition.engine;
   const { stream, pages } = api;

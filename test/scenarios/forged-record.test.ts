@@ -157,7 +157,11 @@ function emptyIndex(db: Database.Database, name: string, none: string): void {
 describe('a row that was taken out of an index, not out of its table,', () => {
   it('is in force, if it is an exemption', async () => {
     const subject = { kind: 'device', id: 'd-1' } as const;
-    await addExemption(engine(), { subject, owner: 'o', reason: 'r', until: '1h' } as ExemptionRequest, 'ada');
+    await addExemption(
+      engine(),
+      { subject, unseen: true, owner: 'o', reason: 'r', until: '1h' } as ExemptionRequest,
+      'ada',
+    );
     const before = await engine().store.exemptions(Date.now());
     expect(before).toHaveLength(1);
     const none = 'CREATE INDEX exemptions_in_force ON exemptions (expires_at) WHERE expires_at < 0';

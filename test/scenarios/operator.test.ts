@@ -57,7 +57,7 @@ describe.each(['through the daemon', 'without a daemon'])('a person at the comma
     expect(org.effects('device_banned')).toEqual([id]);
     const other = org.console.fleet.addDevice({ serial: 'COMMAND-2' });
     const exempting = ['--owner', 'Ana', '--reason', 'travel', '--until', '7d', '--format', 'json'];
-    const exempted = await command('exempt', 'add', 'device', other, ...exempting);
+    const exempted = await command('exempt', 'add', 'device', other, '--unseen', ...exempting);
     const exemption = JSON.parse(exempted.out) as { id: string };
     org.console.fleet.patchDevice(other, { mdm_compromised: 'TRUE' });
     const report = JSON.parse((await run()).out) as { decisions: { target: string; reason: string }[] };

@@ -34,7 +34,8 @@ describe('a database of the tables 12', () => {
 
   it('counts its attempts to the millisecond', async () => {
     openedAt(12);
-    db.insert('intents', rowOfIntent(intent));
+    const { refusals: _, refused_with: __, ...row } = rowOfIntent(intent);
+    db.insert('intents', row);
     const attempt = { intent_id: intent.id, action: 'ban_device', target: 'S-1', rules: '[]' };
     for (const sent_at of [59_999, 60_000, 60_001, 180_000]) db.insert('attempts', { ...attempt, sent_at });
     migrate(db);

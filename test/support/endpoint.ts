@@ -102,6 +102,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
       resume: (operator) => resumeEverything({ store, clock }, operator),
       exempt: async (request, by) => ({
         exemption: await addExemption({ store, clock, ids: countingIds() }, request, by),
+        covers: undefined,
         released: [],
       }),
       endExemption: (id, operator) => endExemption({ store, clock }, id, operator),

@@ -3,6 +3,7 @@ import { planDigest } from '../../src/approve/plans.ts';
 import { linkEntry } from '../../src/audit/chain.ts';
 import type { Decision } from '../../src/domain/decision.ts';
 import type { Episode } from '../../src/domain/episode.ts';
+import type { IdentityChanges, IdentitySeen } from '../../src/domain/identity.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import type { Plan } from '../../src/domain/plan.ts';
 import type { Clock } from '../../src/domain/ports.ts';
@@ -47,6 +48,7 @@ export interface RunFill {
   endedDecisions?: string[];
   intents?: Intent[];
   plan?: Plan;
+  identities?: IdentityChanges[];
   tallies?: RunRuleTally[];
   sources?: Partial<Record<Source, Partial<SourceReading>>>;
   error?: string;
@@ -85,6 +87,7 @@ export async function addRun(store: SqliteStore, fill: RunFill = {}): Promise<Ru
     supersededPlans: [],
     notes: decisions.map(({ id: decision }) => ({ kind: 'decision.made', body: { decision } })),
   });
+  await store.saveIdentities(fill.identities ?? []);
   if (fill.finished !== false) {
     const status = fill.error === undefined ? 'completed' : 'aborted';
     await store.finishRun({ ...run, status, finishedAt: startedAt + 3_000, error: fill.error }, []);
@@ -120,6 +123,12 @@ function episodesOf(intents: readonly Intent[]): Episode[] {
       closedAt: undefined,
       closeReason: undefined,
     }));
+}
+
+/** What a reading shows of a device, without owners by default. */
+export function deviceSeen(id: string, over: Partial<IdentitySeen> = {}): IdentitySeen {
+  const same = { serial: `S-${id}`, name: `Name of ${id}`, platform: 'macOS', model: 'Mac14,2', owners: undefined };
+  return { kind: 'device', id, ...same, ...over };
 }
 
 /** A ban of a compromised device, in a dry run by default. */

@@ -19,13 +19,22 @@ export async function command(args: string[], env: Record<string, string>): Prom
   }
 }
 
-/** The same; errors are thrown. */
-export async function commandOrThrow(args: string[], env: Record<string, string>): Promise<Answered> {
+/** The same; errors are thrown. `ask`: as at a terminal, with the answers of a person. */
+export async function commandOrThrow(
+  args: string[],
+  env: Record<string, string>,
+  ask?: NonNullable<Io['ask']>,
+): Promise<Answered> {
   const heard = { out: '', err: '' };
-  return { code: await run(args, env, heard), ...heard };
+  return { code: await run(args, env, heard, ask), ...heard };
 }
 
-function run(args: string[], env: Record<string, string>, heard: { out: string; err: string }): Promise<number> {
+function run(
+  args: string[],
+  env: Record<string, string>,
+  heard: { out: string; err: string },
+  ask?: NonNullable<Io['ask']>,
+): Promise<number> {
   const io: Io = {
     env,
     out: (text) => {
@@ -34,6 +43,7 @@ function run(args: string[], env: Record<string, string>, heard: { out: string; 
     err: (text) => {
       heard.err += text;
     },
+    ...(ask && { ask }),
     untilStopped: () => new Promise(() => {}),
   };
   return buildProgram(io)(args);

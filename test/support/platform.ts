@@ -15,10 +15,10 @@ import type { Latency } from '../../src/domain/quiet-period.ts';
 import { LatencyMeter } from '../../src/management/client/latency.ts';
 
 /**
- * failed: refused, no effect. lost: doubtful, no effect. hidden: doubtful, with effect. late: doubtful, its effect comes
+ * failed: refused as wrong, no effect. unauthorized, forbidden: refused before anything is done. lost: doubtful, no effect. hidden: doubtful, with effect. late: doubtful, its effect comes
  * after `lateMs`. slow: late, and no answer comes until the request times out. idle: says done, has no effect.
  */
-export type Answer = 'done' | 'failed' | 'lost' | 'hidden' | 'late' | 'slow' | 'idle' | 'unauthorized';
+export type Answer = 'done' | 'failed' | 'lost' | 'hidden' | 'late' | 'slow' | 'idle' | 'unauthorized' | 'forbidden';
 
 export const START_MS = 1_800_000_000_000;
 
@@ -220,6 +220,7 @@ export class Platform implements Api {
     if (answer === 'done' || answer === 'hidden') this.take(call);
     if (answer === 'late' || answer === 'slow') this.pending.push({ atMs: this.clock.nowMs() + this.lateMs, call });
     if (answer === 'failed') return { kind: 'failed', status: 400, text: 'refused by the platform' };
+    if (answer === 'forbidden') return { kind: 'failed', status: 403, text: 'forbidden' };
     if (answer === 'unauthorized') return { kind: 'failed', status: 401, text: 'unauthorized' };
     if (answer === 'done' || answer === 'idle') return { kind: 'done', status: 200, text: 'Success' };
     if (answer === 'slow') {

@@ -10,11 +10,17 @@ import { composeReader } from '../../compose/reader.ts';
 import { composeVerification } from '../../compose/record.ts';
 import type { Config } from '../../config/config.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
+import { aboutText } from '../../domain/exemption.ts';
+import { coveredBy, coveredText } from '../../domain/exemption-covers.ts';
+import type { IdentityReader } from '../../domain/identity.ts';
 import { stopText } from '../../domain/operator.ts';
 import type { RecordReader } from '../../domain/record-reader.ts';
 import { isoTime } from '../../domain/time-text.ts';
+import { showHidden } from '../../report/index.ts';
 import { inspectDatabase } from '../../store/inspect.ts';
+import { systemClock } from '../../system/clock.ts';
 import { auditCheckText } from '../audit-text.ts';
+import { intentsToResolve } from '../operator-lists.ts';
 import { shellWord } from '../shell-word.ts';
 import { sizeText } from '../size-text.ts';
 import { type Check, ok, problem, warning } from './check.ts';
@@ -105,10 +111,34 @@ async function contentChecks({ db, api }: Config, whole: string): Promise<Check[
     return [
       ok(NAME, `${whole}, ${await lastRunText(reader)}`),
       ...(stop ? [warning('stop', stopText(stop), '`trustward resume --reason …` when it is over')] : []),
+      ...(await needlessExemptions(reader)),
+      ...(await intentChecks(reader)),
     ];
   } finally {
     await reader.close();
   }
+}
+
+/** They may be about a serial number that was given as an id: then nothing is protected. */
+async function needlessExemptions(reader: Pick<RecordReader, 'exemptions'> & IdentityReader): Promise<Check[]> {
+  const found: Check[] = [];
+  for (const exemption of await reader.exemptions(systemClock.nowMs())) {
+    const covers = await coveredBy(reader, exemption);
+    if (covers?.count !== 0) continue;
+    const text = showHidden(`exemption ${exemption.id} of ${aboutText(exemption)} ${coveredText(covers)}`);
+    found.push(warning('exemptions', text, '`exempt add` it again by its serial number, or `exempt end` it'));
+  }
+  return found;
+}
+
+async function intentChecks(reader: Pick<RecordReader, 'intents' | 'openFailures'>): Promise<Check[]> {
+  const [first, ...more] = await intentsToResolve(reader);
+  if (!first) return [];
+  const others = more.length === 0 ? '' : `, and ${more.length} more`;
+  const text = `${more.length + 1} to resolve: ${first.action} ${first.target} (${first.outcome})${others}`;
+  const advice =
+    '`trustward intents list` shows why; `trustward intents resolve ID --as done|not-done|retry --reason …`';
+  return [warning('intents', text, advice)];
 }
 
 async function lastRunText(reader: Pick<RecordReader, 'latestRun'>): Promise<string> {

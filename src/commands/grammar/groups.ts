@@ -24,7 +24,7 @@ export const GROUPS: readonly Group[] = [
   },
   { commands: ['tokens', 'doctor', 'init', 'db'], load: async () => (await import('./operating.ts')).addOperating },
   { commands: ['audit'], load: async () => (await import('./audit.ts')).addAudit },
-  { commands: ['rules', 'explain'], load: async () => (await import('./rules.ts')).addRules },
+  { commands: ['rules', 'explain', 'facts'], load: async () => (await import('./rules.ts')).addRules },
   { commands: ['console'], load: async () => (await import('./console.ts')).addConsole },
 ];
 

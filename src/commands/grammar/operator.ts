@@ -14,10 +14,13 @@ export function addOperatorCommands(program: Command, io: Io, bind: Bind): void 
     .command('exempt')
     .description('what rules leave alone for a time')
     .addHelpText(...examples('# what is left alone now', 'trustward exempt list'));
-  withReason(exempt.command('add [kind] [id]').description('leave one subject, or every subject of a selector, alone'))
-    .option('--selector <field=value>', 'instead of kind and id, such as SerialNumber=C02… or Groups=Staff')
+  withReason(
+    exempt.command('add [kind] [name]').description('leave one subject, or every subject of a selector, alone'),
+  )
+    .option('--selector <field=value>', 'instead of a name, such as SerialNumber=C02… or Groups=Staff')
     .requiredOption('--owner <who>', 'who is responsible for it')
     .requiredOption('--until <when>', 'a duration such as 30d, or a date (UTC)')
+    .option('--unseen', 'it is meant, though no trusted snapshot has shown it')
     .option('--release', 'also undo what is in force on it')
     .addHelpText(
       ...examples(
@@ -28,8 +31,8 @@ export function addOperatorCommands(program: Command, io: Io, bind: Bind): void 
       ),
     )
     .action(
-      bind(async (kind: never, id: never, options: never) =>
-        (await import('../operator.ts')).exemptAddCommand(io, kind, id, options),
+      bind(async (kind: never, name: never, options: never) =>
+        (await import('../operator.ts')).exemptAddCommand(io, kind, name, options),
       ),
     );
   reading(exempt.command('list').description('exemptions in force'))

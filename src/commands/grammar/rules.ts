@@ -1,4 +1,4 @@
-// commands: the grammar of `explain` and `rules …`: names, options and their help.
+// commands: the grammar of `explain`, `facts` and `rules …`: names, options and their help.
 import type { Command } from 'commander';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';
@@ -37,6 +37,25 @@ export function addRules(program: Command, io: Io, bind: Bind): void {
       bind(async (rule: never, subject: never, options: never) =>
         (await import('../explain.ts')).explainCommand(io, rule, subject, options),
       ),
+    );
+  outputOptions(
+    program
+      .command('facts [subject]')
+      .description('list the facts that rules can read, of a device, user, service or event; all by default'),
+    'text, json, md',
+  )
+    .option('--no-sample', 'do not read records to count missing facts in')
+    .option('--api-url <url>', 'base address of the Management API (TRUSTWARD_API_URL)')
+    .addHelpText(
+      ...examples(
+        '# what a rule about devices can read, and how often each fact is missing',
+        'trustward facts device',
+        '# everything, as a page, without a look at records',
+        'trustward facts --no-sample --format md --out facts.md',
+      ),
+    )
+    .action(
+      bind(async (subject: never, options: never) => (await import('../facts.ts')).factsCommand(io, subject, options)),
     );
   add('check', 'check that all rules load; file, line and column of each problem', 'text, json')
     .addHelpText(...examples('# before a folder becomes the active one', 'trustward rules check --rules new-rules'))

@@ -25,6 +25,7 @@ import { otherFirst } from './other-first.ts';
 import { over } from './over.ts';
 import { overridden } from './overridden.ts';
 import { owners } from './owners.ts';
+import { refusedLately } from './refused-lately.ts';
 import { rejected } from './rejected.ts';
 import { ruleChanged } from './rule-changed.ts';
 import { ruleOff } from './rule-off.ts';
@@ -60,6 +61,7 @@ export const CHECKS: { readonly [name in CheckName]: Check } = {
   over,
   'for-not-reached': forNotReached,
   cooldown,
+  'refused-lately': refusedLately,
   'impossible-target': impossibleTarget,
   'serial-shared': serialShared,
   conflict,

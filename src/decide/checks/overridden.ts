@@ -9,16 +9,16 @@ export const overridden: Check = {
   ask(facts) {
     const { undo, basis, approved, isDoubt } = facts;
     if (undo) return undefined;
-    const at = basis.find(({ overriddenAt }) => overriddenAt !== undefined)?.overriddenAt;
+    const one = basis.find(({ overriddenAt }) => overriddenAt !== undefined);
+    const at = one?.overriddenAt;
     const seen = at === undefined ? '' : ` (seen ${isoTime(at)})`;
+    const what = one?.isReleased && at ? `an operator released it (${isoTime(at)})` : `a person reversed it${seen}`;
     const isReversed =
       at !== undefined ||
       // An intent that was sent and is not done may have been done and reversed: one episode that saw it done is enough.
       (isDoubt && basis.some(({ wasSeenDone }) => wasSeenDone)) ||
       (approved && !isDoubt && basis.every((one) => one.wasSeenDone && !isStillSo(facts, one)));
-    return isReversed
-      ? skip('overridden', `a person reversed it${seen}: left alone until the rule has ceased to match`)
-      : undefined;
+    return isReversed ? skip('overridden', `${what}: left alone until the rule has ceased to match`) : undefined;
   },
 };
 

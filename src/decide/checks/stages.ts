@@ -17,7 +17,7 @@ const ofFleet = <const Names extends readonly CheckName[]>(...checks: Names) =>
 export const LISTS = {
   deciding: [
     ...ofAll('untrusted-source', 'exempt', 'already-so', 'in-doubt', 'just-done', 'rejected', 'overridden'),
-    ...ofAll('already-acted', 'for-not-reached', 'cooldown'),
+    ...ofAll('already-acted', 'for-not-reached', 'cooldown', 'refused-lately'),
     ...ofFleet('impossible-target', 'serial-shared', 'whole-undo', 'conflict', 'other-first'),
     ...ofAll('limits', 'owners', 'approval-needed'),
     ...ofFleet('ceiling'),
@@ -70,7 +70,13 @@ export const GAPS = {
   },
   preflight: {
     [PARTS]: ['whole-undo'],
-    'the run that decided it asked, or a person approved it': ['not-judged', 'rejected', 'for-not-reached', 'cooldown'],
+    'the run that decided it asked, or a person approved it': [
+      'not-judged',
+      'rejected',
+      'for-not-reached',
+      'cooldown',
+      'refused-lately',
+    ],
     'the target itself was just read, so lists do not count': ['untrusted-source', 'just-done'],
     'an unreadable target is acted on, and only the answer of the call shows the outcome': ['unreadable'],
     'deciding and applying ask, and the store refuses a second intent': ['already-acted'],
@@ -93,7 +99,15 @@ export const GAPS = {
     ],
     'preflight asks, with what is read and claimed then': ['changed-since', 'nothing-to-undo', 'just-done'],
     'a plan covers all rules, and each is checked in its current form': ['not-judged'],
-    'the approval answers it': ['serial-shared', 'limits', 'owners', 'approval-needed', 'for-not-reached', 'cooldown'],
+    'the approval answers it': [
+      'serial-shared',
+      'limits',
+      'owners',
+      'approval-needed',
+      'for-not-reached',
+      'cooldown',
+      'refused-lately',
+    ],
     'a person approved it on the facts of that time': ['not-proposed'],
     'the first of two equal intents is enough': ['undone-anyway'],
     [OF_A_DOUBT]: ['one-retry', 'unreadable'],
@@ -121,6 +135,7 @@ export const GAPS = {
       'rejected',
       'already-acted',
       'cooldown',
+      'refused-lately',
       'for-not-reached',
     ],
     'a release begins with open claims: without one there is nothing to release': ['nothing-to-undo'],
@@ -145,6 +160,7 @@ export const GAPS = {
       'already-acted',
       'for-not-reached',
       'cooldown',
+      'refused-lately',
       'approval-needed',
     ],
     'it was asked before the first call, and later additions are refused (`newcomers`)': [

@@ -1,5 +1,6 @@
 // evaluate: which values a field can have: flags are "TRUE" or "FALSE", scores lie between 0 and 100, some texts are known.
 // In: a field and a literal that it is compared with. Out: whether it can have that value, else a problem.
+import type { Fact } from '../../domain/facts.ts';
 import type { Expression, ExpressionOf } from '../language/expression.ts';
 import { nearestName } from '../language/nearest-name.ts';
 import { nameOf, showLiteral } from '../language/wording.ts';
@@ -34,9 +35,16 @@ export function checkKnownText(field: Expression, literal: ExpressionOf<'literal
 
 /** Whether a number can be a value of that field. */
 export function checkScore(field: Expression, literal: ExpressionOf<'literal'>, scope: Scope): boolean {
-  const value = Number(literal.value);
-  if (field.type.kind !== 'score' || (value >= 0 && value <= 100)) return true;
-  const message = `${nameOf(field)} is a trust score from 0 to 100; it is never ${showLiteral(literal.value)}`;
-  scope.problem('value', literal.place, message);
-  return false;
+  const fault = field.type.kind === 'score' ? scoreFault(literal.value) : undefined;
+  if (fault !== undefined) scope.problem('value', literal.place, `${nameOf(field)} is a trust score ${fault}`);
+  return fault === undefined;
+}
+
+/** What is wrong with a number as a trust score. One between 0 and 1 was meant as a share of 1. */
+export function scoreFault(value: Fact): string | undefined {
+  const number = Number(value);
+  if (number < 0 || number > 100) return `from 0 to 100; it is never ${showLiteral(value)}`;
+  if (number === 0 || number >= 1) return undefined;
+  const meant = Number((number * 100).toPrecision(12));
+  return `from 0 to 100, not from 0 to 1${meant < 1 ? '' : `; did you mean ${meant}?`}`;
 }

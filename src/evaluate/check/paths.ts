@@ -6,7 +6,7 @@ import { nearestName } from '../language/nearest-name.ts';
 import type { Place } from '../language/problem.ts';
 import { literalKey } from '../language/walk.ts';
 import { type Field, fieldAt, pathsOf, type ValueType } from '../record-types/field-types.ts';
-import { virtualType } from '../record-types/index.ts';
+import { VIRTUAL_NAMES, virtualType } from '../record-types/index.ts';
 import type { Scope } from './scope.ts';
 
 /** The fact or element part at a path that exists. */
@@ -74,7 +74,7 @@ function resolveItemPath(path: string, segments: string[], place: Place, scope: 
   const field = fieldAt(item, segments);
   if (!field) {
     const outer = fieldAt(scope.root, segments)
-      ? '; inside `some`, `all`, `none`, `filter`, `map` and `reduce` only the element can be read'
+      ? '; inside `some`, `all`, `none`, `count`, `filter`, `map` and `reduce` only the element can be read'
       : '';
     return refusePath(path, place, scope, item, '', outer);
   }
@@ -86,9 +86,7 @@ function resolveItemPath(path: string, segments: string[], place: Place, scope: 
 }
 
 function refuseVirtual(name: string, place: Place, scope: Scope): undefined {
-  const known = { device: ['$now', '$owners'], user: ['$now', '$devices'], service: ['$now', '$spec'], event: [] }[
-    scope.subject
-  ];
+  const known = VIRTUAL_NAMES[scope.subject];
   const listed =
     known.length > 0
       ? `a ${scope.subject} rule can read ${known.map((each) => `\`${each}\``).join(' and ')}`

@@ -2,7 +2,7 @@
 // source, and the smallest change of at most two facts that would flip it. In: a rule, a record, a context. Out: data.
 import type { TrustEvent } from '../../domain/event.ts';
 import type { Fact, Facts } from '../../domain/facts.ts';
-import { SOURCE_OF, type Source, type SubjectRef } from '../../domain/subjects.ts';
+import { SOURCE_OF, type Source, type SubjectKind, type SubjectRef } from '../../domain/subjects.ts';
 import { summaryOf } from '../../domain/target.ts';
 import { epochMsOf } from '../../domain/timestamp.ts';
 import type { VerdictName } from '../../domain/verdict.ts';
@@ -14,7 +14,7 @@ import type { LoadedRule } from '../language/loaded-rule.ts';
 import { Unknown } from '../language/three-valued.ts';
 import { ownAt } from '../language/typed-value.ts';
 import { type Flip, findFlips } from './flips.ts';
-import { type ExplainedPart, explainPart } from './parts.ts';
+import { type ExplainedPart, explainPart, type ShownUnit, unitOf } from './parts.ts';
 
 export interface ExplainContext extends FactsContext {
   /** The subject's events within the longest window of the rule, or more. */
@@ -28,6 +28,8 @@ export interface ExplainedFact {
   fact: string;
   /** Undefined when it is unknown; `reason` says why. */
   value: Fact | undefined;
+  /** What the value is, where that is more than a number. */
+  unit?: ShownUnit;
   reason: string | undefined;
   source: Source;
   /** How long ago its source was read, in whole ms; negative: in the future. */
@@ -36,11 +38,18 @@ export interface ExplainedFact {
   vouchedBy: { fact: string; value: Fact | undefined; ageMs: number | undefined; ageMaxMs: number }[];
 }
 
+/** `serial` and `owners`: of a device, where the record shows them. */
+export interface ExplainedIdentity extends SubjectRef {
+  name: string;
+  serial?: string;
+  owners?: readonly string[];
+}
+
 export interface Explanation {
   rule: string;
   title: string;
   hash: string;
-  subject: SubjectRef;
+  subject: ExplainedIdentity;
   atMs: number;
   verdict: VerdictName;
   /** For `unknown` and `error`: why, and every fact that was not known. */
@@ -60,7 +69,7 @@ export function explain(rule: LoadedRule, record: Facts, context: ExplainContext
     rule: rule.id,
     title: rule.title,
     hash: rule.hash,
-    subject: { kind: rule.subject, id: summaryOf(rule.subject, record).id },
+    subject: identityOf(rule.subject, record),
     atMs: context.nowMs,
     verdict,
     reason: isDoubt ? program.reasons.of(truth).text : undefined,
@@ -73,15 +82,22 @@ export function explain(rule: LoadedRule, record: Facts, context: ExplainContext
   return result;
 }
 
+function identityOf(kind: SubjectKind, record: Facts): ExplainedIdentity {
+  const { id, name, serial, owners } = summaryOf(kind, record);
+  return { kind, id, name, ...(serial !== '' && { serial }), ...(owners && { owners }) };
+}
+
 function explainFact(slot: Slot, { frame, rule }: Judged, context: ExplainContext): ExplainedFact {
   const found = slotValue(slot, frame);
   const isUnknown = found === undefined || found instanceof Unknown;
   const source = sourceOf(slot, rule.rule);
   const readAt = context.readAtMs?.[source];
   const fresh = slot.fact.kind === 'path' ? slot.fact.fresh : [];
+  const unit = unitOf(slot.fact.type);
   return {
     fact: slot.fact.label,
     value: isUnknown ? undefined : shown(found),
+    ...(unit && { unit }),
     reason: found instanceof Unknown ? found.text : undefined,
     source,
     ageMs: readAt === undefined ? undefined : Math.round(context.nowMs - readAt),

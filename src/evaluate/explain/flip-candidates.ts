@@ -6,7 +6,7 @@ import type { Judged } from '../judge/judge-once.ts';
 import type { Expression, FactRef } from '../language/expression.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { Unknown } from '../language/three-valued.ts';
-import { ownAt } from '../language/typed-value.ts';
+import { isAbsent, ownAt } from '../language/typed-value.ts';
 import { factsIn, walk } from '../language/walk.ts';
 import type { TimeUnit, ValueType } from '../record-types/field-types.ts';
 import { fieldAt } from '../record-types/field-types.ts';
@@ -126,12 +126,12 @@ function missingChanges(rule: LoadedRule, record: Facts): Change[] {
   return [...paths].map((label): Change => {
     const path = label.split('.');
     const from = ownAt(record, path);
-    const absent = from === undefined || from === null || from === '';
+    const type = fieldAt(recordType(rule.subject), path)?.type;
     return {
       fact: label,
       at: { path },
       from,
-      to: absent ? sampleOf(fieldAt(recordType(rule.subject), path)?.type) : undefined,
+      to: isAbsent(from, type?.kind === 'time') ? sampleOf(type) : undefined,
     };
   });
 }

@@ -8,6 +8,7 @@ import { textOf } from '../language/expression-text.ts';
 import { STEPS_MAX } from '../language/frame.ts';
 import { FALSE, TRUE, Unknown } from '../language/three-valued.ts';
 import { outerPartsOf, partsOf } from '../language/walk.ts';
+import type { ValueType } from '../record-types/field-types.ts';
 
 export type Answer = 'true' | 'false' | 'unknown' | 'error';
 
@@ -17,19 +18,30 @@ export interface ExplainedPart {
   answer: Answer | undefined;
   /** For values: the value; undefined when it is not known. */
   value: Fact | undefined;
+  /** What the value is, where that is more than a number. */
+  unit?: ShownUnit;
   /** Why it is unknown or an error. */
   reason: string | undefined;
   parts: ExplainedPart[];
 }
 
+/** `time`: a point in time of any unit, told by its magnitude. `seconds`: a span. */
+export type ShownUnit = 'time' | 'seconds';
+
 const ELEMENTS_MAX = 10;
 
 export function explainPart(expression: Expression, judged: Judged): ExplainedPart {
   const own = isCondition(expression) ? answerOf(expression, judged) : valueOfPart(expression, judged);
-  return { text: textOf(expression), ...own, parts: innerParts(expression, judged) };
+  const unit = unitOf(expression.type);
+  return { text: textOf(expression), ...own, ...(unit && { unit }), parts: innerParts(expression, judged) };
 }
 
 const isCondition = ({ type }: Expression): boolean => type.kind === 'boolean' || type.kind === 'condition';
+
+/** How a value of this type is shown to people: an age or a span, not digits. */
+export function unitOf({ kind }: ValueType): ShownUnit | undefined {
+  return kind === 'time' || kind === 'seconds' ? kind : undefined;
+}
 
 type Own = Pick<ExplainedPart, 'answer' | 'value' | 'reason'>;
 

@@ -1,10 +1,14 @@
 // evaluate: an explanation as text for people. In: an explanation. Out: lines: the verdict, the tree, the facts, what would flip it.
 
+import { ageText, spanText } from '../../domain/age-text.ts';
+import { shownName } from '../../domain/clip.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import type { Fact } from '../../domain/facts.ts';
+import { isoTime } from '../../domain/time-text.ts';
+import { epochMsOf } from '../../domain/timestamp.ts';
 import { showLiteral } from '../language/wording.ts';
 import type { ExplainedFact, Explanation } from './explain.ts';
-import type { ExplainedPart } from './parts.ts';
+import type { ExplainedPart, ShownUnit } from './parts.ts';
 
 const WORDS = {
   match: 'matches',
@@ -15,25 +19,48 @@ const WORDS = {
 
 /** Ends with a newline. The caller adds what `decide` would do. */
 export function explanationText(explanation: Explanation): string {
-  const { rule, title, subject, verdict, reason } = explanation;
-  const lines = [`${rule} (${title}) ${WORDS[verdict]} ${subject.kind} ${subject.id}: ${verdict}`];
+  const { rule, title, subject, verdict, reason, atMs } = explanation;
+  const lines = [
+    `${rule} (${title}) ${WORDS[verdict]} ${subject.kind} ${subject.id}: ${verdict}`,
+    ...whoLines(subject),
+  ];
   if (reason) lines.push(`because ${reason}`);
-  lines.push('', 'condition', ...treeLines(explanation.tree, 1), '', 'facts', ...explanation.facts.map(factLine));
+  lines.push('', 'condition', ...treeLines(explanation.tree, 1, atMs), '', 'facts');
+  lines.push(...explanation.facts.map((fact) => factLine(fact, atMs)));
   lines.push('', ...flipLines(explanation));
   return `${lines.join('\n')}\n`;
 }
 
-function treeLines(part: ExplainedPart, level: number): string[] {
-  const answer = part.answer ?? (part.value === undefined ? 'unknown' : showLiteral(part.value));
+/** `Ada's MacBook, serial C02MQHAHEA, owner ada@example.com`. */
+function whoLines({ id, name, serial, owners = [] }: Explanation['subject']): string[] {
+  const known = [
+    ...(name === '' || name === id ? [] : [shownName(name)]),
+    ...(serial === undefined || serial === id ? [] : [`serial ${serial}`]),
+    ...(owners.length === 0 ? [] : [`owner${owners.length === 1 ? '' : 's'} ${owners.join(', ')}`]),
+  ];
+  return known.length === 0 ? [] : [`  ${known.join(', ')}`];
+}
+
+/** A time as its age and date, seconds as a span. */
+function valueText(value: Fact, unit: ShownUnit | undefined, atMs: number): string {
+  if (unit === 'seconds' && typeof value === 'number') return spanText(value * 1_000);
+  const isNumber = typeof value === 'number' || typeof value === 'bigint';
+  const epochMs = unit === 'time' && isNumber ? epochMsOf(value) : undefined;
+  return epochMs === undefined ? showLiteral(value) : ageText(epochMs, atMs);
+}
+
+function treeLines(part: ExplainedPart, level: number, atMs: number): string[] {
+  const answer = part.answer ?? (part.value === undefined ? 'unknown' : valueText(part.value, part.unit, atMs));
   const why = part.reason && part.parts.length === 0 ? `  (${part.reason})` : '';
   return [
     `${'  '.repeat(level)}${answer.padEnd(8)} ${part.text}${why}`,
-    ...part.parts.flatMap((inner) => treeLines(inner, level + 1)),
+    ...part.parts.flatMap((inner) => treeLines(inner, level + 1, atMs)),
   ];
 }
 
-function factLine(fact: ExplainedFact): string {
-  const value = fact.value === undefined ? `unknown: ${fact.reason ?? 'not read'}` : showLiteral(fact.value);
+function factLine(fact: ExplainedFact, atMs: number): string {
+  const value =
+    fact.value === undefined ? `unknown: ${fact.reason ?? 'not read'}` : valueText(fact.value, fact.unit, atMs);
   const age = fact.ageMs === undefined ? '' : `, read ${ago(fact.ageMs)}`;
   const vouched = fact.vouchedBy.map(({ fact: time, ageMs, ageMaxMs }) => {
     // 7 days and an hour are shortened to `7d`, which does not show that they exceed a limit of 7 days.
@@ -45,18 +72,27 @@ function factLine(fact: ExplainedFact): string {
 
 function flipLines({ flips, verdict, facts }: Explanation): string[] {
   if (flips.length === 0) return [`no change of at most two facts was found that would change ${verdict}`];
+  const units = new Map(facts.map(({ fact, unit }) => [fact, unit]));
   const counted = new Set(facts.filter(({ source }) => source === 'events').map(({ fact }) => fact));
   return flips.map((flip) => {
     const changes = flip.changes.map(({ fact, from, to }) => {
-      const now = counted.has(fact) ? countWords(from) : fieldWords(from);
-      return `${fact} were ${fieldWords(to)} (now ${now})`;
+      const words = (value: Fact | undefined) => fieldWords(value, units.get(fact));
+      const now = counted.has(fact) && typeof from !== 'number' ? countWords(from) : words(from);
+      return `${fact} were ${words(to)} (now ${now})`;
     });
     return `would be ${flip.verdict} if ${changes.join(' and ')}`;
   });
 }
 
-function fieldWords(value: Fact | undefined): string {
-  return value === undefined ? 'absent' : showLiteral(value);
+/** A freshness timestamp is not among the facts that the condition reads; its digits show what it is. */
+function fieldWords(value: Fact | undefined, unit: ShownUnit | undefined): string {
+  if (value === undefined) return 'absent';
+  if (unit === 'seconds' && typeof value === 'number') return spanText(value * 1_000);
+  const isTime = unit === 'time' || typeof value === 'bigint';
+  const epochMs = isTime && (typeof value === 'number' || typeof value === 'bigint') ? epochMsOf(value) : undefined;
+  if (epochMs === undefined) return showLiteral(value);
+  const iso = isoTime(Math.floor(epochMs));
+  return `${iso.slice(0, 10)} ${iso.slice(11, 19)}Z`;
 }
 
 /** A count is a number, a bound in words such as `at least 0`, or not known; no record has it as a field. */

@@ -121,6 +121,8 @@ function countDoubt(tally: RuleTally, truth: Truth, program: Program, kind: Subj
   const verdict = reason.isError ? 'error' : 'unknown';
   tally[verdict]++;
   tally.missing[reason.fact] = (tally.missing[reason.fact] ?? 0) + 1;
-  if (tally.examples.length < EXAMPLES_MAX)
-    tally.examples.push({ subject: summaryOf(kind, record).id, verdict, reason: reason.text });
+  if (tally.examples.length >= EXAMPLES_MAX) return;
+  const { id, name, serial, owners } = summaryOf(kind, record);
+  const known = { ...(name !== '' && { name }), ...(serial !== '' && { serial }), ...(owners && { owners }) };
+  tally.examples.push({ subject: id, ...known, verdict, reason: reason.text });
 }

@@ -104,6 +104,8 @@ interface OperatorTraits {
 
   /** It only joins conditions. Coverage counts these instead, and each of them has its own budget of steps. */
   joins?: boolean;
+  /** It counts: a whole number from 0. */
+  isCount?: boolean;
   /** It is true only when all operands are. */
   isConjunction?: boolean;
   /** It compares two operands unchanged. With a literal, that is as cheap as looking up an earlier result. */

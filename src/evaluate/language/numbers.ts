@@ -44,8 +44,11 @@ export function compareNumbers(by: Comparison, a: Num, b: Num, doubt: Truth): Tr
 const low = (value: Num): Exact => (value instanceof Span ? value.lo : value);
 const high = (value: Num): Exact => (value instanceof Span ? value.hi : value);
 
-/** True or false only when every number within the bounds agrees. */
-function compareSpans(by: Comparison, a: Num, b: Num, doubt: Truth): Truth {
+const doubtOf = (value: Num): Truth | undefined => (value instanceof Span ? value.doubt : undefined);
+
+/** True or false only when every number within the bounds agrees. `otherwise`: for bounds that do not say why. */
+function compareSpans(by: Comparison, a: Num, b: Num, otherwise: Truth): Truth {
+  const doubt = doubtOf(a) ?? doubtOf(b) ?? otherwise;
   switch (by) {
     case '<':
       return high(a) < low(b) ? 1 : low(a) >= high(b) ? 0 : doubt;
@@ -91,20 +94,21 @@ export function plain(value: bigint): Exact {
 function calculateSpan(by: '+' | '-' | '*' | '/' | '%', a: Num, b: Num): Num | undefined {
   if (by === '%') return undefined;
   const [aLo, aHi, bLo, bHi] = [Number(low(a)), Number(high(a)), Number(low(b)), Number(high(b))];
-  if (by === '+') return spanOf([aLo + bLo, aHi + bHi]);
-  if (by === '-') return spanOf([aLo - bHi, aHi - bLo]);
+  const doubt = doubtOf(a) ?? doubtOf(b);
+  if (by === '+') return spanOf([aLo + bLo, aHi + bHi], doubt);
+  if (by === '-') return spanOf([aLo - bHi, aHi - bLo], doubt);
   if (by === '/' && bLo <= 0 && bHi >= 0) return undefined;
   const corner = (x: number, y: number): number => {
     if (by === '/') return Number.isFinite(y) ? x / y : 0;
     return x === 0 || y === 0 ? 0 : x * y; // 0 times an unbounded count is 0
   };
-  return spanOf([corner(aLo, bLo), corner(aLo, bHi), corner(aHi, bLo), corner(aHi, bHi)]);
+  return spanOf([corner(aLo, bLo), corner(aLo, bHi), corner(aHi, bLo), corner(aHi, bHi)], doubt);
 }
 
-function spanOf(bounds: number[]): Num | undefined {
+function spanOf(bounds: number[], doubt: Truth | undefined): Num | undefined {
   if (bounds.some(Number.isNaN)) return undefined;
   const [lo, hi] = [Math.min(...bounds), Math.max(...bounds)];
-  return lo === hi ? (Number.isFinite(lo) ? lo : undefined) : new Span(lo, hi);
+  return lo === hi ? (Number.isFinite(lo) ? lo : undefined) : new Span(lo, hi, doubt);
 }
 
 /** The least or greatest of some numbers. */
@@ -113,5 +117,11 @@ export function extreme(by: 'min' | 'max', values: readonly Num[]): Num {
     values.map(of).reduce((best, value) => ((by === 'min' ? value < best : value > best) ? value : best));
   if (!values.some((value) => value instanceof Span)) return pick((value) => value as Exact);
   const [lo, hi] = [Number(pick(low)), Number(pick(high))];
-  return lo === hi ? lo : new Span(lo, hi);
+  return lo === hi
+    ? lo
+    : new Span(
+        lo,
+        hi,
+        values.map(doubtOf).find((doubt) => doubt !== undefined),
+      );
 }

@@ -27,6 +27,8 @@ export class Span {
   constructor(
     readonly lo: number,
     readonly hi: number,
+    /** Why it is not known better; undefined: the event log has gaps. */
+    readonly doubt?: Truth,
   ) {}
 }
 

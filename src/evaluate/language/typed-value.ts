@@ -28,6 +28,12 @@ export function isOfType(value: Fact, type: ValueType): boolean {
   }
 }
 
+/** Whether `missing` finds no value. A time of 0 was never set. */
+export function isAbsent(value: Fact | undefined, isTime: boolean): boolean {
+  if (value === undefined || value === null || value === '') return true;
+  return isTime && (typeof value === 'number' || typeof value === 'bigint') && Number(value) === 0;
+}
+
 /** An own property of a record or an element of a list. Never looks at a prototype: a record is hostile input. */
 export function ownPart(value: Fact | undefined, key: string): Fact | undefined {
   if (typeof value !== 'object' || value === null) return undefined;

@@ -15,8 +15,9 @@ export interface RuleSetLoad {
 }
 
 /**
- * Loads every `.yaml`, `.yml` and `.json` file under `dir`, sub-folders included; names that begin with a dot are ignored.
- * An empty folder gives no rules and no problems. A missing folder throws; so does `signal`, between two files.
+ * Loads every `.yaml`, `.yml` and `.json` file under `dir`, sub-folders included; its `examples`, and names that begin
+ * with a dot, are ignored. An empty folder gives no rules and no problems. A missing folder throws; so does `signal`,
+ * between two files.
  */
 export async function loadRules(
   dir: string,

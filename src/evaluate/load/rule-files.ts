@@ -10,6 +10,8 @@ import { TEXT_BYTES_MAX } from './rule-text.ts';
 /** Files and folders, those that are no rules included. */
 const ENTRIES_MAX = 10_000;
 const FOLDERS_DEEP_MAX = 16;
+/** Rules to copy from. They become active when they are moved up, not by being shipped beside the others. */
+const EXAMPLES = 'examples';
 
 export interface RuleFiles {
   files: string[];
@@ -17,8 +19,8 @@ export interface RuleFiles {
 }
 
 /**
- * Every `.yaml`, `.yml` and `.json` file under `dir` in order of names, sub-folders included, linked folders and names
- * that begin with a dot left out. A missing folder throws.
+ * Every `.yaml`, `.yml` and `.json` file under `dir` in order of names, sub-folders included; its `examples`, linked
+ * folders and names that begin with a dot are left out. A missing folder throws.
  */
 export async function listRuleFiles(dir: string): Promise<RuleFiles> {
   const found = { files: [], problems: [], entries: 0 };
@@ -47,6 +49,7 @@ async function listInto(
       if (found.entries === ENTRIES_MAX + 1) found.problems.push(problemOf(path, 'too_large', message));
       return;
     }
+    if (entry.isDirectory() && path === EXAMPLES) continue;
     if (entry.isDirectory()) await listInto(found, dir, path, depth + 1);
     else if (/\.(ya?ml|json)$/.test(entry.name) && !entry.name.endsWith('.schema.json')) found.files.push(path);
   }

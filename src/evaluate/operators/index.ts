@@ -3,6 +3,7 @@ import { AGE } from './age.ts';
 import { ARITHMETIC } from './arithmetic.ts';
 import { CHOICE } from './choice.ts';
 import { COMPARISONS } from './comparisons/index.ts';
+import { COUNT } from './count.ts';
 import { ELEMENTS } from './elements.ts';
 import { EVENTS } from './events/index.ts';
 import { languageOf } from './family.ts';
@@ -32,6 +33,7 @@ export const FAMILIES = [
   ARITHMETIC,
   ELEMENTS,
   REDUCE,
+  COUNT,
   AGE,
   PATTERNS,
   TEXT_TESTS,

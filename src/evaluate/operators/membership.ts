@@ -8,6 +8,7 @@ import { isTextual, settle, unify } from '../check/types.ts';
 import { OVER_BUDGET } from '../compile/operands.ts';
 import type { Args, Compiling, Constant, Expression, ExpressionOf, Operator } from '../language/expression.ts';
 import type { Condition, Expr } from '../language/frame.ts';
+import { compareNumbers, isExact, type Num } from '../language/numbers.ts';
 import { FALSE, Span, TRUE, type Truth, Unknown, worse } from '../language/three-valued.ts';
 import { isOfType } from '../language/typed-value.ts';
 import { nameOf } from '../language/wording.ts';
@@ -40,21 +41,21 @@ function compileInList(args: Args, compiling: Compiling): Condition {
   const value = compiling.value(needle);
   if (hay.op === 'list' && hay.items.every((item) => item.op === 'literal')) {
     const members = new Set(hay.items.map((item) => (item as ExpressionOf<'literal'>).value));
-    const counts = [...members].every((member) => typeof member === 'number');
     return (frame) => {
       const found = value(frame);
       if (found instanceof Unknown) return found.truth;
-      if (found instanceof Span) return counts ? inSpan(found, members as Set<number>, compiling, needle) : FALSE;
+      if (found instanceof Span) return inSpan(found, members, compiling, needle);
       return members.has(found) ? TRUE : FALSE;
     };
   }
-  if (hay.op === 'list') return compileInExpressions(value, hay, compiling);
+  if (hay.op === 'list') return compileInExpressions(value, needle, hay, compiling);
   return compileInFact(value, needle, hay, compiling);
 }
 
-function inSpan(span: Span, members: ReadonlySet<number>, compiling: Compiling, needle: Expression): Truth {
+function inSpan(span: Span, members: Iterable<Fact>, compiling: Compiling, needle: Expression): Truth {
   for (const member of members) {
-    if (member >= span.lo && member <= span.hi) {
+    if (isExact(member) && member >= span.lo && member <= span.hi) {
+      if (span.doubt !== undefined) return span.doubt;
       const name = nameOf(needle).replaceAll('`', '');
       return compiling.reasons.unknown(name, `\`${name}\` is only known to lie between bounds: the event log has gaps`)
         .truth;
@@ -64,15 +65,27 @@ function inSpan(span: Span, members: ReadonlySet<number>, compiling: Compiling, 
 }
 
 /** A list written in the rule with computed parts: one unknown part leaves room for doubt, unless another is it. */
-function compileInExpressions(value: Expr, hay: ExpressionOf<'list'>, compiling: Compiling): Condition {
+function compileInExpressions(
+  value: Expr,
+  needle: Expression,
+  hay: ExpressionOf<'list'>,
+  compiling: Compiling,
+): Condition {
   const items = hay.items.map((item) => compiling.value(item));
+  const name = nameOf(needle).replaceAll('`', '');
+  const why = 'a count is only known to lie between bounds: the event log has gaps';
+  const vague = compiling.reasons.unknown(name, why).truth;
   return (frame) => {
     const found = value(frame);
     let result: Truth = found instanceof Unknown ? found.truth : FALSE;
     for (const item of items) {
       const member = item(frame);
       if (member instanceof Unknown) result = result === FALSE ? member.truth : worse(result, member.truth);
-      else if (member === found) return TRUE;
+      else if (member instanceof Span || found instanceof Span) {
+        if (found instanceof Unknown) continue;
+        const same = compareNumbers('==', found as Num, member as Num, vague);
+        if (same !== FALSE) result = result === FALSE ? same : worse(result, same);
+      } else if (member === found) return TRUE;
     }
     return result;
   };
@@ -89,6 +102,7 @@ export function compileInFact(value: Expr, needle: Expression, hay: Expression, 
     const all = members(frame);
     if (all instanceof Unknown) return found instanceof Unknown ? worse(found.truth, all.truth) : all.truth;
     if (found instanceof Unknown) return found.truth;
+    if (found instanceof Span) return inSpan(found, all as Fact[], compiling, needle);
     let result: Truth = FALSE;
     const list = all as Fact[];
     frame.steps -= list.length;

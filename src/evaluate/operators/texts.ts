@@ -23,7 +23,7 @@ const CAT: Operator = {
       if (values instanceof Unknown) return values;
       let text = '';
       for (const value of values) {
-        if (value instanceof Span) return vague;
+        if (value instanceof Span) return value.doubt === undefined ? vague : compiling.reasons.of(value.doubt);
         text += String(value);
         if (text.length > TEXT_MAX) return tooLong;
       }

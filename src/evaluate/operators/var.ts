@@ -1,6 +1,7 @@
 // evaluate: `var`: a field of the record or of the element, `$now`, or a part of what is joined. In: a path that is written
 // out, and perhaps a default. Out: a fact. It is no operation afterwards: what is read is part of the tree itself.
 import { type Fact, isFacts } from '../../domain/facts.ts';
+import { scoreFault } from '../check/known-values.ts';
 import { factAt, resolvePath } from '../check/paths.ts';
 import { type Operands, refuse, refused, type Scope } from '../check/scope.ts';
 import { isNumeric } from '../check/types.ts';
@@ -8,6 +9,7 @@ import { type Edit, literalEdits, within } from '../language/edits.ts';
 import type { Expression } from '../language/expression.ts';
 import type { Place } from '../language/problem.ts';
 import { typeName, type ValueType } from '../record-types/field-types.ts';
+import { NOW_TYPE } from '../record-types/index.ts';
 import type { Family } from './family.ts';
 
 function checkVar({ args, placeOf, place }: Operands, scope: Scope): Expression {
@@ -39,7 +41,7 @@ function checkNow(place: Place, scope: Scope): Expression {
       '`$now` cannot be read inside `where`: an event is judged once, when it arrives; use `within`',
     );
   }
-  return { op: 'now', type: { kind: 'time', unit: 'ms' }, place };
+  return { op: 'now', type: NOW_TYPE, place };
 }
 
 function checkFallback(fallback: Fact, type: ValueType, path: string, place: Place, scope: Scope): boolean {
@@ -52,8 +54,9 @@ function checkFallback(fallback: Fact, type: ValueType, path: string, place: Pla
     (Array.isArray(fallback) &&
       type.kind === 'list' &&
       fallback.every((item) => !isFacts(item) && !Array.isArray(item)));
-  if (fits && type.kind === 'score' && (Number(fallback) < 0 || Number(fallback) > 100)) {
-    scope.problem('value', place, `\`${path}\` is a trust score: its default lies between 0 and 100`);
+  const fault = fits && type.kind === 'score' ? scoreFault(fallback) : undefined;
+  if (fault !== undefined) {
+    scope.problem('value', place, `the default of \`${path}\` is a trust score ${fault}`);
     return false;
   }
   if (!fits) scope.problem('type', place, `the default of \`${path}\` must be ${typeName(type)}, written out`);

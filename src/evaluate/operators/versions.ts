@@ -1,8 +1,10 @@
 // evaluate: `version_lt`, `version_lte`, `version_gt`, `version_gte`: versions as people and platforms write them, such as
 // `13.1`, `macOS 13.1` or `3.2.1-beta`. In: two texts. A text that is no version is unknown.
 import semver, { type SemVer } from 'semver';
+import type { Fact } from '../../domain/facts.ts';
 import { call, type Form, refuse } from '../check/scope.ts';
 import { checkText } from '../check/texts.ts';
+import { type Edit, type EditsOf, showEdited, within } from '../language/edits.ts';
 import type { Compiling, Expression, Operator } from '../language/expression.ts';
 import type { Frame } from '../language/frame.ts';
 import { FALSE, TRUE, Unknown, worse } from '../language/three-valued.ts';
@@ -31,6 +33,7 @@ function versionTest(name: string, sign: string, holds: (order: number) => boole
     max: 2,
     usage: 'write it as [version, version]',
     swaps,
+    innerEdits: versionEdits,
     check({ args, place, placeOf }, scope) {
       const parts = [0, 1].map((index) => checkText(args[index] ?? null, placeOf(index), name, scope));
       const wrong = parts.find((part) => part.op === 'literal' && isNoVersion(part));
@@ -39,6 +42,24 @@ function versionTest(name: string, sign: string, holds: (order: number) => boole
       return refuse(scope, 'value', wrong.place, message);
     },
   };
+}
+
+/** A version written out becomes the one before and the one after it; `14~` would be version 14 too. */
+function versionEdits(written: Fact, editsOf: EditsOf): Edit[] {
+  if (!Array.isArray(written)) return [];
+  return written.flatMap((part, index) => {
+    const edits = typeof part === 'string' ? neighboursOf(part) : editsOf(part, 'values');
+    return within(edits, (edited) => written.with(index, edited));
+  });
+}
+
+function neighboursOf(version: string): Edit[] {
+  const [, before, last, after] = /^(\D*(?:\d+\.)*)(\d+)(.*)$/s.exec(version) ?? [];
+  if (last === undefined) return [];
+  return [Number(last) + 1, Number(last) - 1]
+    .filter((number) => number >= 0)
+    .map((number) => `${before}${number}${after}`)
+    .map((other) => ({ description: `${showEdited(version)} → ${showEdited(other)}`, value: other }));
 }
 
 const isNoVersion = (part: Expression & { op: 'literal' }): boolean =>

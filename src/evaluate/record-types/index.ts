@@ -11,6 +11,17 @@ export function recordType(subject: SubjectKind | 'event'): ValueType & { kind: 
   return { device: DEVICE, user: USER, service: SERVICE, event: EVENT }[subject];
 }
 
+/** The names beyond the record that a rule of this subject can read. */
+export const VIRTUAL_NAMES: Record<SubjectKind | 'event', readonly string[]> = {
+  device: ['$now', '$owners'],
+  user: ['$now', '$devices'],
+  service: ['$now', '$spec'],
+  event: [],
+};
+
+/** `$now`: the time of the run. */
+export const NOW_TYPE: ValueType = { kind: 'time', unit: 'ms' };
+
 /** The type of a name that begins with `$` in a rule of this subject; `$now` is not a record, and `var` handles it. */
 export function virtualType(subject: SubjectKind | 'event', name: string): ValueType | undefined {
   if (subject === 'device' && name === '$owners') return listOf(USER);

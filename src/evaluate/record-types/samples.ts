@@ -1,5 +1,5 @@
-// evaluate: one complete, fresh, unremarkable record of each kind, which rule tests start from.
-// In: the test's now, and a number for each of several. Out: a record that no sensible rule matches.
+// evaluate: one complete, fresh, unremarkable record of each kind, which rule tests start from, and examples of an event and
+// a factor. In: now, and a number for each of several. Out: a record that no sensible rule matches.
 import type { Facts } from '../../domain/facts.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 
@@ -139,6 +139,68 @@ export function sampleSpec(): Facts {
         exempted_paths: { enabled: false, paths: [], patterns: [] },
       },
       client_cidrs: [],
+    },
+  };
+}
+
+/** An entry of `TrustData.Factors`; unremarkable records have none. */
+export function sampleFactor(): Facts {
+  return {
+    Name: 'Disk Encryption',
+    Value: 'Disabled',
+    Type: 'internal',
+    Source: 'internal',
+    Description: 'the disk is not encrypted',
+    RemediationDescription: 'turn on disk encryption',
+    RemediationURL: 'https://help.example.com/disk',
+  };
+}
+
+export function sampleEvent(nowMs: number): Facts {
+  return {
+    id: '00000000-0000-4000-8000-00000000e001',
+    external_id: 'edr-4711',
+    org_id: '00000000-0000-4000-8000-0000000000aa',
+    org_name: 'acme',
+    group_id: 'group-1',
+    severity: 'ERROR',
+    action: 'Unauthorized',
+    type: 'Access',
+    sub_type: 'Connection',
+    message: 'access was refused',
+    messages: 'access was refused',
+    result: 'ERROR',
+    channel: 'desktop',
+    role: ['employee'],
+    created_at: nowMs - 5 * MINUTE_MS,
+    user_principal: {
+      device: {
+        id: '00000000-0000-4000-8000-000000000001',
+        friendly_name: 'Sample device',
+        mac_address: '00:00:5e:00:53:01',
+        serial_number: 'SAMPLE-1',
+        registration_status: 'TRUE',
+        compromised_status: 'FALSE',
+        compliance_status: 'TRUE',
+        oem_info: 'Example Inc.',
+        model: 'MacBook Pro',
+        platform: 'macOS',
+        ownership: 'Corporate Dedicated',
+        architecture: 'arm64',
+        udid: '00008103-000000000000001E',
+        source: 'mdm',
+        unregistered: false,
+        last_mdm_data_synced_at: nanoseconds(nowMs - 60 * MINUTE_MS),
+      },
+      user: { email: 'user1@example.com', groups: ['Everyone', 'Staff'], roles: ['employee'] },
+      client: { user_agent: 'agent/3.20.1', ip_address: '192.0.2.1' },
+    },
+    workload_principal: { workload_set: { container_id: 'container-1', app_name: 'sample' } },
+    service: { id: 'sample.cluster1.svc', name: 'sample', type: 'origin', version: '1' },
+    trustscore: { id: 'score-1', type: 'device', timestamp: nanoseconds(nowMs - 60 * MINUTE_MS), score: 90 },
+    link: {
+      source: { service_name: '', container_id: '' },
+      destination: { service_name: 'sample', container_id: 'sample.cluster1.svc' },
     },
   };
 }

@@ -7,7 +7,7 @@ import { nameField, readBody } from '../input.ts';
 import { json, param, type Route } from '../route.ts';
 import { Turns } from '../turns.ts';
 
-/** A device's DeviceID or serial number, a user's e-mail address, or a ServiceID. */
+/** Any name of it: a DeviceID, a serial number, an e-mail address, a ServiceID, or what it is called. */
 const explainBody = z.strictObject({ subject: nameField });
 
 const BOUNDS = { what: 'explanations', underWayMax: 4, waitingMax: 8 };

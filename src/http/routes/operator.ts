@@ -12,11 +12,14 @@ const listQuery = z.strictObject({
   inForce: z.enum(['true', 'false']).default('false'),
 });
 const exemptBody = z.strictObject({
-  subject: z.strictObject({ kind: nameField, id: nameField }).optional(),
+  /** Any name of it: an id, a serial number, an e-mail address, or the name of a service. */
+  subject: z.strictObject({ kind: nameField.optional(), id: nameField }).optional(),
   selector: z.strictObject({ field: nameField, value: nameField }).optional(),
   owner: text,
   reason: text,
   until: z.string().min(1).max(100),
+  /** The subject is meant, though no trusted snapshot has shown it. */
+  unseen: z.boolean().default(false),
   /** Also undo what is in force on the protected targets. */
   release: z.boolean().default(false),
 });
@@ -47,8 +50,9 @@ function exemptionRoutes({ reader, views, operator, clock }: HttpDeps): Route[] 
       scope: 'approve',
       handle: async (context) => {
         const request = await readBody(context, exemptBody);
-        const { exemption, released } = await operator.exempt(request, context.var.caller.name);
-        const body = { ...views.exemption(exemption, clock.nowMs()), released: released.map(views.released) };
+        const { exemption, covers, released } = await operator.exempt(request, context.var.caller.name);
+        const shown = { ...views.exemption(exemption, clock.nowMs()), covers: covers ?? null };
+        const body = { ...shown, released: released.map(views.released) };
         return json(body, 201);
       },
     },

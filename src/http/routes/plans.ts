@@ -2,7 +2,7 @@
 // plan. It applies nothing itself: the ports of deps do.
 import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
-import { episodesOf, type Plan, type PlanStatus } from '../../domain/plan.ts';
+import { episodesOf, hasProgress, type Plan, type PlanStatus } from '../../domain/plan.ts';
 import type { HttpDeps, PlanAnswer } from '../deps.ts';
 import { limitField, readBody, readQuery } from '../input.ts';
 import { type Ctx, json, param, type Route } from '../route.ts';
@@ -25,8 +25,7 @@ const applyBody = z.strictObject({});
 export function planRoutes(deps: HttpDeps): Route[] {
   const { reader, views, plans } = deps;
   const shown = async (plan: Plan) => {
-    const isInterrupted = plan.status === 'interrupted';
-    return views.plan(plan, isInterrupted ? await reader.intents({ liveFor: episodesOf(plan) }) : []);
+    return views.plan(plan, hasProgress(plan) ? await reader.intents({ liveFor: episodesOf(plan) }) : []);
   };
   return [
     {

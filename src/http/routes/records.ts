@@ -1,9 +1,11 @@
 // http: what was decided, and what is in force: decisions, one subject's history, intents, claims, notifications,
 // rules. In: requests with filters. Out: JSON lists, newest first, with `next` when there may be more.
 import { z } from 'zod';
+import { namedDecisions } from '../../domain/decision-filter.ts';
 import { AppError } from '../../domain/errors.ts';
+import { demandOne, resolveName } from '../../domain/resolve-name.ts';
 import { type DecisionQuery, openClaims } from '../../domain/store.ts';
-import { SUBJECT_KINDS } from '../../domain/subjects.ts';
+import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import type { HttpDeps } from '../deps.ts';
 import { limitField, nameField, readQuery } from '../input.ts';
 import { type Ctx, json, param, type Route } from '../route.ts';
@@ -70,13 +72,12 @@ export function recordRoutes(deps: HttpDeps): Route[] {
   ];
 }
 
-async function listDecisions({ reader, views }: HttpDeps, context: Ctx): Promise<Response> {
+async function listDecisions({ reader, views, rules }: HttpDeps, context: Ctx): Promise<Response> {
   const { run, rule, subject, target, decision, limit, before } = readQuery(context, decisionQuery);
-  const query: DecisionQuery = { limit };
+  const loaded = rules().map(({ id }) => id);
+  const named = await namedDecisions(reader, { rule, subject, target }, loaded);
+  const query: DecisionQuery = { ...named.query, limit };
   if (run !== undefined) query.runSeq = (await runOf(reader, run)).seq;
-  if (rule !== undefined) query.rule = rule;
-  if (subject !== undefined) query.subjectId = subject;
-  if (target !== undefined) query.target = target;
   if (decision !== undefined) query.decision = decision;
   if (before !== undefined) query.before = before;
   const found = await reader.decisions(query);
@@ -88,28 +89,36 @@ function nextOf(rows: readonly { id: string }[], limit: number): string | null {
   return rows.length < limit ? null : (rows.at(-1)?.id ?? null);
 }
 
-/** Everything known about one subject. Errors: AppError `not_found` when nothing was ever decided about it. */
+/** Everything known about one subject, by any of its names. Errors: AppError `not_found` when nothing is known of it. */
 async function describeSubject({ reader, views }: HttpDeps, context: Ctx): Promise<Response> {
   const kind = SUBJECT_KINDS.find((known) => known === param(context, 'kind'));
-  const id = param(context, 'id');
+  const given = param(context, 'id');
   if (!kind) {
     const kinds = SUBJECT_KINDS.join(', ');
     throw new AppError('not_found', `there is no kind of subject \`${param(context, 'kind')}\`: ${kinds}`);
   }
   const { limit, before } = readQuery(context, pageQuery);
+  const { id, name } = await subjectNamed(reader, kind, given);
   const found = await reader.decisions({ subjectId: id, limit, ...(before !== undefined && { before }) });
   const own = found.filter((decision) => decision.subject.kind === kind);
-  if (own.length === 0 && before === undefined) {
-    throw new AppError('not_found', `nothing is known about ${kind} \`${id}\`: no rule has matched it`);
-  }
   const intentIds = [...new Set(own.flatMap((decision) => decision.intentId ?? []))];
   const intents = intentIds.length === 0 ? [] : await reader.intents({ ids: intentIds });
   const claims = await openClaims(reader, { subjectId: id });
   return json({
-    subject: { kind, id, name: own[0]?.subjectName ?? null },
+    subject: { kind, id, name: own[0]?.subjectName ?? name ?? null },
     decisions: own.map((decision) => ({ ...views.decision(decision), inForce: decision.endedSeq === undefined })),
     intents: intents.map(views.intent),
     claims: claims.map(views.claim),
     next: nextOf(found, limit),
   });
+}
+
+async function subjectNamed(
+  reader: HttpDeps['reader'],
+  kind: SubjectKind,
+  given: string,
+): Promise<{ id: string; name?: string }> {
+  const decided = await reader.decisions({ subjectId: given, limit: 1 });
+  if (decided.some(({ subject }) => subject.kind === kind)) return { id: given };
+  return demandOne(await resolveName(reader, given, { kinds: [kind] }), given).subjects[0];
 }

@@ -83,6 +83,9 @@ const WRONG: { readonly [check in CheckName]: Partial<TargetFacts> } = {
   over: basis({ isOver: true }),
   'for-not-reached': basis({ matchingSince: 99_000 }),
   cooldown: basis({ lastAttemptMs: 99_000 }),
+  'refused-lately': basis({
+    earlier: intent({ outcome: 'failed', sentAt: 99_000, refused: { times: 2, credential: undefined } }),
+  }),
   'impossible-target': { refused: 'it is enabled' },
   'serial-shared': {
     serial: { number: 'S', isPlaceholder: false, devices: [device('M1'), device('M2')], devicesMax: 5 },

@@ -55,7 +55,8 @@ const HOLDS: Record<Comparison, (a: number, b: number) => boolean> = {
 /** From where to where a number can go. `age` can be negative: that is how a time in the future is found. */
 function rangeOf(side: Expression): [least: number, most: number] | undefined {
   if (side.type.kind === 'score') return [0, 100];
-  return side.op === 'fact' && side.fact.kind === 'events' ? [0, Number.POSITIVE_INFINITY] : undefined;
+  const isCount = side.op === 'call' ? side.operator.isCount : side.op === 'fact' && side.fact.kind === 'events';
+  return isCount ? [0, Number.POSITIVE_INFINITY] : undefined;
 }
 
 function rangeWords(side: Expression, [least, most]: [number, number]): string {

@@ -1,0 +1,120 @@
+// commands: `facts` as text and Markdown. In: the facts of some kinds, and what the sample of each was. Out: lines and
+// tables. Everything in them is from the schemas and the specification; of records only numbers are shown.
+import { plainJson } from '../domain/canonical.ts';
+import { clip } from '../domain/clip.ts';
+import type { Fact } from '../domain/facts.ts';
+import { EVENT_ACTIONS, EVENT_SEVERITIES, EVENT_SUB_TYPES, EVENT_TYPES } from '../domain/platform-values.ts';
+import type { FactKind, FactRow } from '../evaluate/index.ts';
+import { md, paragraph, type TerminalOptions, terminalTable } from '../report/index.ts';
+
+/** Of the sample: undefined in both when none was to be read. */
+export interface KindFacts {
+  kind: FactKind;
+  /** How many records the missing facts were counted in. */
+  sampled: number | undefined;
+  /** Why there is no sample. */
+  noSample: string | undefined;
+  facts: FactRow[];
+}
+
+const TITLES: Record<FactKind, string> = {
+  device: 'Facts of a device',
+  user: 'Facts of a user',
+  service: 'Facts of a service',
+  event: 'Facts of an event',
+};
+const EVENT_WORDS = [
+  `Types: ${EVENT_TYPES.join(', ')}.`,
+  `Sub-types: ${EVENT_SUB_TYPES.join(', ')}.`,
+  `Severities, from least to most severe: ${EVENT_SEVERITIES.join(', ')}.`,
+];
+const ACTIONS_HEAD = ['type', 'sub-type', 'action', 'severity'];
+const actionRows = () => EVENT_ACTIONS.map(({ type, subType, action, severity }) => [type, subType, action, severity]);
+
+/** Longer names have a line of their own. */
+const NAME_WIDTH_MAX = 44;
+const TYPE_WIDTH = 28;
+/** A service's spec is one text. */
+const EXAMPLE_LENGTH_MAX = 60;
+
+export function factsText(kinds: readonly KindFacts[], options: TerminalOptions): string {
+  const sections = kinds.map((kind) => {
+    const events = kind.kind === 'event' ? ['', ...EVENT_WORDS.map((line) => paragraph(line, options))] : [];
+    const actions = kind.kind === 'event' ? [terminalTable(ACTIONS_HEAD, actionRows(), options)] : [];
+    const title = paragraph(`${TITLES[kind.kind]} (${sampleWords(kind)})`, options);
+    return [title, ...factLines(kind), ...events, ...actions].join('\n');
+  });
+  return sections.join('\n\n');
+}
+
+function factLines(kind: KindFacts): string[] {
+  const { facts } = kind;
+  const nameWidth = Math.min(Math.max(...facts.map(({ fact }) => fact.length)), NAME_WIDTH_MAX) + 2;
+  const missingWidth = Math.max(...facts.map(({ missing }) => missingWords(missing).length)) + 2;
+  const indent = ' '.repeat(2 + nameWidth);
+  return facts.flatMap((row) => {
+    const missing = isAsked(kind) ? missingWords(row.missing).padEnd(missingWidth) : '';
+    const words = `${typeText(row).padEnd(TYPE_WIDTH)}  ${missing}${exampleText(row.example)}`.trimEnd();
+    const lines =
+      row.fact.length > nameWidth - 2 ? [`  ${row.fact}`, indent + words] : [`  ${row.fact.padEnd(nameWidth)}${words}`];
+    return row.values.length > 2 ? [...lines, `${indent}known: ${row.values.join(', ')}`] : lines;
+  });
+}
+
+function typeText({ type, unit, values, unpagedOnly }: FactRow): string {
+  const more = [
+    ...(unit === undefined ? [] : [unit]),
+    ...(values.length > 2 ? [] : values),
+    ...(unpagedOnly ? ['unpaged'] : []),
+  ];
+  return more.length > 0 ? `${type} (${more.join(', ')})` : type;
+}
+
+export function factsMarkdown(kinds: readonly KindFacts[]): string {
+  const sections = kinds.map((kind) => {
+    const head = ['fact', 'type', 'unit', 'values', 'example', ...(isAsked(kind) ? ['missing'] : [])];
+    const about = isAsked(kind) ? [`Sample: ${md(sampleWords(kind))}.`, ''] : [];
+    const events =
+      kind.kind === 'event'
+        ? ['', ...EVENT_WORDS.flatMap((line) => [line, '']), markdownTable(ACTIONS_HEAD, actionRows())]
+        : [];
+    const rows = kind.facts.map((row) => markdownCells(row, isAsked(kind)));
+    return [`## ${TITLES[kind.kind]}`, '', ...about, markdownTable(head, rows), ...events].join('\n');
+  });
+  return sections.join('\n\n');
+}
+
+function markdownCells(row: FactRow, isSampled: boolean): string[] {
+  const { fact, type, unit = '', values, example, unpagedOnly, missing } = row;
+  const shown = exampleText(example);
+  const typed = unpagedOnly ? `${type}; unpaged list` : type;
+  const cells = [`\`${fact}\``, typed, unit, values.join(', '), shown === '' ? '' : `\`${shown}\``];
+  return isSampled ? [...cells, missingWords(missing)] : cells;
+}
+
+function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `|${cells.map((cell) => (cell === '' ? ' |' : ` ${cell} |`)).join('')}`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+const isAsked = ({ sampled, noSample }: KindFacts) => sampled !== undefined || noSample !== undefined;
+
+function exampleText(example: Fact | undefined): string {
+  if (example === undefined) return '';
+  const text = typeof example === 'object' ? JSON.stringify(plainJson(example)) : String(example);
+  return clip(text, EXAMPLE_LENGTH_MAX);
+}
+
+function missingWords(missing: FactRow['missing']): string {
+  if (missing === undefined) return '–';
+  const { count, of } = missing;
+  if (count === 0) return '0 %';
+  const percent = (100 * count) / of;
+  const words = percent < 1 ? 'under 1' : count < of && percent > 99 ? 'over 99' : `${Math.round(percent)}`;
+  return `${words} % (${count} of ${of})`;
+}
+
+function sampleWords({ sampled, noSample }: KindFacts): string {
+  if (sampled !== undefined) return `how often each is missing in ${sampled} records, read now`;
+  return noSample === undefined ? 'no records were read' : `no records could be read: ${noSample}`;
+}

@@ -1,0 +1,84 @@
+// test: identities are found by each of their names in any case, and kept up by difference. In: changes of readings. Out: rows.
+import { describe, expect, it } from 'vitest';
+import type { IdentityChanges } from '../../src/domain/identity.ts';
+import { printsOf } from '../../src/domain/identity-print.ts';
+import { resolveName } from '../../src/domain/resolve-name.ts';
+import type { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { addRun, deviceSeen, fakeClock, openStore, START_MS } from '../support/filled-store.ts';
+
+const changes = (over: Partial<IdentityChanges> = {}): IdentityChanges => ({
+  kind: 'device',
+  changed: [],
+  had: undefined,
+  ...over,
+});
+let runs = 0;
+const commit = (store: SqliteStore, ...identities: IdentityChanges[]) => {
+  runs += 1;
+  return addRun(store, { id: `run${runs}`, identities });
+};
+const named = async (store: SqliteStore, text: string) =>
+  (await store.identitiesNamed(text)).map(({ by, identity }) => `${by} ${identity.id}`);
+
+describe('identities', () => {
+  it('are found by id, serial number, name and owner, in any case and with spaces around', async () => {
+    const store = openStore();
+    const mac = deviceSeen('Dev-1', { serial: 'C02', name: 'Ada Mac', owners: ['Ada@Example.com'] });
+    await commit(store, changes({ changed: [mac] }));
+    expect(await named(store, 'dev-1')).toEqual(['id Dev-1']);
+    expect(await named(store, ' c02 ')).toEqual(['serial Dev-1']);
+    expect(await named(store, 'ada mac')).toEqual(['name Dev-1']);
+    expect(await named(store, 'ADA@example.com')).toEqual(['owner Dev-1']);
+    expect(await named(store, '')).toEqual([]);
+    expect(await resolveName(store, 'c02')).toMatchObject({ found: 'one', named: { target: 'C02' } });
+  });
+  it('keep when they were first shown, and the owners that a reading does not show', async () => {
+    const clock = fakeClock();
+    const store = openStore(clock);
+    await commit(store, changes({ changed: [deviceSeen('a', { owners: ['ada@x.org'] })] }));
+    clock.advance(1_000);
+    await commit(store, changes({ changed: [deviceSeen('a', { name: 'Renamed' })] }));
+    expect((await store.identitiesNamed('a')).map(({ identity }) => identity)).toEqual([
+      {
+        ...deviceSeen('a', { name: 'Renamed', owners: ['ada@x.org'] }),
+        firstAt: START_MS,
+        changedAt: START_MS + 1_000,
+        goneAt: undefined,
+      },
+    ]);
+    expect(await named(store, 'ada@x.org')).toEqual(['owner a']);
+  });
+  it('that lose an owner are no longer found by it', async () => {
+    const store = openStore();
+    await commit(store, changes({ changed: [deviceSeen('a', { owners: ['ada@x.org', 'bo@x.org'] })] }));
+    await commit(store, changes({ changed: [deviceSeen('a', { owners: ['bo@x.org'] })] }));
+    expect([await named(store, 'ada@x.org'), await named(store, 'bo@x.org')]).toEqual([[], ['owner a']]);
+  });
+  it('that a list no longer has are gone and stay known, until it has them again', async () => {
+    const clock = fakeClock();
+    const store = openStore(clock);
+    await commit(store, changes({ changed: [deviceSeen('a'), deviceSeen('b')] }));
+    clock.advance(1_000);
+    await commit(store, changes({ had: ({ print }) => print === printsOf(deviceSeen('a')).print }));
+    const gone = async () =>
+      (await store.identitiesNamed('Name of b')).map(({ identity: { goneAt, changedAt } }) => [goneAt, changedAt]);
+    expect(await gone()).toEqual([[START_MS + 1_000, START_MS + 1_000]]);
+    expect(await store.presentPrints('device')).toHaveLength(2);
+    await commit(store, changes({ changed: [deviceSeen('b')] }));
+    expect(await gone()).toEqual([[undefined, START_MS + 1_000]]);
+  });
+  it('are counted by what a selector selects, as exemptions compare it', async () => {
+    const store = openStore();
+    const user = { ...deviceSeen('Ada@x.org', { serial: '', name: 'Ada' }), kind: 'user' as const };
+    await commit(
+      store,
+      changes({ changed: ['a', 'b', 'c', 'd'].map((id) => deviceSeen(id)) }),
+      changes({ kind: 'user', changed: [user] }),
+    );
+    expect(await store.identitiesSelected('Platform', 'macOS')).toMatchObject({ count: 4, examples: { length: 3 } });
+    expect(await store.identitiesSelected('SerialNumber', 's-A')).toMatchObject({ count: 1 });
+    expect(await store.identitiesSelected('Email', 'ada@X.org')).toMatchObject({ count: 1 });
+    expect(await store.identitiesSelected('DeviceFriendlyName', 'name of a')).toMatchObject({ count: 0 });
+    expect(await store.identitiesSelected('Groups', 'Staff')).toBeUndefined();
+  });
+});
