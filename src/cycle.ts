@@ -24,7 +24,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
   const rules = await rulesOfRun(engine, request);
   const run = await beginRun(engine, request, rules);
   begun?.(run);
-  const { store, ids, settings, log } = engine;
+  const { store, ids, settings, log, progress } = engine;
   try {
     const before = await actContext(engine, run, rules, run.mode);
     await resolveLeftovers(before);
@@ -33,6 +33,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     const openState = await store.openState(run.startedAt);
     const pulled = await pullSnapshot(engine, run, rules, openState);
     if (wasReached(pulled)) await store.bind(engine.bindTo);
+    progress?.({ phase: 'deciding' });
     // Deciding, sealing and committing take long for thousands of targets: a stop is answered between them.
     await giveWay();
     const decided = decide(decideInput(engine, run, rules, pulled, openState));
@@ -52,6 +53,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
       .filter((act) => !act.isUnchanged && act.retryOf === undefined)
       .map((act) => openIntent(act.draft, act.mode, { id: ids.next(), runId: run.id, nowMs: run.startedAt }));
     const seen = operatorStateSeen(run, openState, pulled, settings.exemptions);
+    progress?.({ phase: 'recording' });
     await giveWay();
     await store.commitRun(commitOf(run, rules, pulled, decided, sealed, intents, seen));
     await store.saveIdentities(pulled.identities);
@@ -68,8 +70,10 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     const acting = afterPull(before, engine, rules, pulled);
     await store.reopen(reopened(run.id, retries.filter(isToBeCarriedOut)));
     await carryOut(acting, [...intents, ...retries]);
+    progress?.({ phase: 'settling doubts' });
     await resolveDoubts(acting);
     if (request.waitForDoubts) await settleDoubtsOnce(acting);
+    progress?.({ phase: 'sealing the audit' });
     return await completeRun(engine, run, pulled);
   } catch (error) {
     await abortRun(engine, run, error);

@@ -17,14 +17,23 @@ const { faultText } = await import('./commands/io.ts');
 const { buildProgram } = await import('./commands/program.ts');
 const { terminalAsk } = await import('./commands/ask-terminal.ts');
 const { endOnSignals } = await import('./system/end-on-signals.ts');
+const { asInvoked, invocation, invokedAs } = await import('./commands/invocation.ts');
+const { statusLine } = await import('./system/status-line.ts');
 
+invocation.command = invokedAs({ program: process.argv[1] ?? '', env: process.env, folder: process.cwd() });
 const ending = endOnSignals();
 
 const ask = terminalAsk();
 const io: Io = {
   env: process.env,
-  out: (text) => void process.stdout.write(text),
-  err: (text) => void process.stderr.write(text),
+  out: (text) => {
+    statusLine.clear();
+    process.stdout.write(text);
+  },
+  err: (text) => {
+    statusLine.clear();
+    process.stderr.write(asInvoked(text));
+  },
   ...(ask && { ask }),
   untilStopped: () => ending.untilAsked(),
   ending,
@@ -51,4 +60,6 @@ try {
   process.exitCode = await buildProgram(io)(process.argv.slice(2));
 } catch (error) {
   report(error);
+} finally {
+  statusLine.clear();
 }

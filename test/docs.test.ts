@@ -195,7 +195,7 @@ async function commandsOf(...within: string[]): Promise<string[]> {
     parts.push(text);
   };
   await buildProgram({ env: {}, out, err: () => {}, untilStopped: async () => {} })([...within, '--help']);
-  const listed = all(parts.join('').split('Commands:')[1] ?? '', /^ {2}([a-z-]+)/gm);
+  const listed = all(parts.join('').split('Commands:')[1]?.split('\n\n')[0] ?? '', /^ {2}([a-z-]+)/gm);
   return listed.filter((name) => name !== 'help');
 }
 

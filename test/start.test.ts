@@ -41,8 +41,10 @@ describe('a start', () => {
     const { packages, commands } = loadedBy([flag]);
     expect(packages).toEqual(['commander']);
     expect(commands.filter((path) => !path.startsWith('commands/grammar/'))).toEqual([
+      'commands/invocation.js',
       'commands/io.js',
       'commands/program.js',
+      'commands/shell-word.js',
     ]);
   });
 
@@ -50,6 +52,7 @@ describe('a start', () => {
     const { packages, commands } = loadedBy(['stop', '--help']);
     expect(packages).toEqual(['commander']);
     expect(commands.filter((path) => path.startsWith('commands/grammar/'))).toEqual([
+      'commands/grammar/examples.js',
       'commands/grammar/groups.js',
       'commands/grammar/operator.js',
       'commands/grammar/options.js',

@@ -12,8 +12,11 @@ import { targetFacts } from './target-facts.ts';
 
 /** Each ends with an outcome, or withdrawn. Errors: AppError `api_refused`, which ends the run. */
 export async function carryOut(context: ActContext, intents: readonly Intent[]): Promise<void> {
-  for (const intent of intents) {
-    if (isToBeCarriedOut(intent)) await carryOutOne(context, intent);
+  const due = intents.filter(isToBeCarriedOut);
+  for (const [done, intent] of due.entries()) {
+    const { action, target } = intent;
+    context.progress?.({ phase: 'acting', what: `${action} ${target}`, done, total: due.length });
+    await carryOutOne(context, intent);
   }
 }
 

@@ -8,6 +8,7 @@ import type { Facts } from '../domain/facts.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { Mode } from '../domain/mode.ts';
 import type { Api, Clock, Ids, Log } from '../domain/ports.ts';
+import type { Progress } from '../domain/progress.ts';
 import type { QuietTime } from '../domain/quiet-period.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { RunStore } from '../domain/run-store.ts';
@@ -83,6 +84,7 @@ export interface ActContext {
   counts: RunCounts;
   /** Aborted: nothing new is begun. */
   signal: AbortSignal;
+  progress?: Progress | undefined;
 }
 
 /** A stored intent may name an action of another version: this version does not read its target or call anything for it. */

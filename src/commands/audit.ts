@@ -15,7 +15,7 @@ import { AppError } from '../domain/errors.ts';
 import { actorHere } from './actor.ts';
 import { archiveBoundOf } from './audit-bound.ts';
 import { auditCheckJson, auditCheckText, restoreAcceptedText, tablesAcceptedText } from './audit-text.ts';
-import { type CommonOptions, countOf, databaseOf, type Io, outputOf, write } from './io.ts';
+import { type CommonOptions, countOf, databaseOf, type Io, outputOf, write, writeText } from './io.ts';
 
 export interface AuditVerifyOptions extends CommonOptions {
   /** An export to verify instead of the database. */
@@ -136,7 +136,7 @@ async function changing(
   if (options.reason.trim() === '') throw new AppError('usage', '--reason is empty: say why, for the audit');
   const writer = await composeAuditWriter(databaseOf(io, options), writing);
   try {
-    io.out(`${await work(writer)}\n`);
+    writeText(io, `${await work(writer)}\n`);
     return 0;
   } finally {
     await writer.close();

@@ -41,6 +41,7 @@ export async function consoleCommand(io: Io, options: ConsoleCommandOptions): Pr
     allowedHosts: hostsIn(options.allowedHosts),
     dbFile: options.db,
     seed: seedOf(options),
+    demandsEmpty: true,
     live: options.live ?? false,
     faults: options.faults ?? false,
     strictPages: options.strictPages ?? false,

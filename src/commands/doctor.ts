@@ -11,6 +11,7 @@ import { daemonChecks } from './doctor/daemon.ts';
 import { databaseChecks } from './doctor/database.ts';
 import { rulesChecks } from './doctor/rules.ts';
 import { diskCheck, webhookChecks } from './doctor/surroundings.ts';
+import { asInvoked } from './invocation.ts';
 import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
 
 export async function doctorCommand(io: Io, options: CommonOptions): Promise<number> {
@@ -54,7 +55,7 @@ function textOf(checks: readonly Check[], { width }: { width: number }): string 
   const column = Math.max(...checks.map(({ name }) => name.length)) + 2;
   const indent = 'warning'.length + 2 + column;
   const hanging = (text: string) =>
-    paragraph(text, { width: width - indent }).replaceAll('\n', `\n${' '.repeat(indent)}`);
+    paragraph(asInvoked(text), { width: width - indent }).replaceAll('\n', `\n${' '.repeat(indent)}`);
   const lines = checks.flatMap(({ name, state, text, advice }) => [
     `${state.padEnd('warning'.length + 2)}${name.padEnd(column)}${hanging(text)}`,
     ...(advice === undefined ? [] : [`${' '.repeat(indent)}${hanging(`→ ${advice}`)}`]),

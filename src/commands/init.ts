@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { ConfigReader } from '../config/reader.ts';
 import { AppError } from '../domain/errors.ts';
 import { environmentFile } from './environment-file.ts';
-import type { Io } from './io.ts';
+import { type Io, writeText } from './io.ts';
 import { shellWord } from './shell-word.ts';
 
 const SHIPPED_RULES = new URL('../../rules/', import.meta.url);
@@ -29,7 +29,7 @@ export async function initCommand(io: Io, folder: string | undefined, { apiUrl }
   const laid = Object.fromEntries(Object.entries(at).map(([what, name]) => [what, join(dir, name)])) as unknown as Laid;
   refuseTaken(laid);
   const count = layOut(dir, laid, address);
-  io.out(`${nextSteps(laid, count, address).join('\n')}\n`);
+  writeText(io, `${nextSteps(laid, count, address).join('\n')}\n`);
   return 0;
 }
 
@@ -86,8 +86,8 @@ function onTrial(name: string): string {
 function nextSteps({ env, key, rules, data }: Laid, count: number, address: string | undefined): string[] {
   const edit = [`\${EDITOR:-vi} ${shellWord(env)}`, 'give the address of your console in TRUSTWARD_API_URL'];
   const paste = [`cat > ${shellWord(key)}`, 'paste the API key, Enter, Ctrl-D; one that may only read will do'];
-  const check = [`set -a; . ${shellWord(env)}; set +a; npx trustward doctor`, 'load the settings and check them'];
-  const run = ['npx trustward run --mode dry-run', 'see what the rules would do; nothing is changed'];
+  const check = [`set -a; . ${shellWord(env)}; set +a; trustward doctor`, 'load the settings and check them'];
+  const run = ['trustward run --mode dry-run', 'see what the rules would do; nothing is changed'];
   const next = address === undefined ? [edit, paste, check] : [paste, check, run];
   return [
     `${env}`,

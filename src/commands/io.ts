@@ -6,7 +6,9 @@ import { type Flags, readDatabasePath } from '../config/database-path.ts';
 import type { Environment } from '../config/reader.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { showHidden } from '../report/hostile-text.ts';
+import { coloured, showsColour } from '../system/colour.ts';
 import type { Ending } from '../system/ending.ts';
+import { asInvoked } from './invocation.ts';
 
 export interface Io {
   env: Environment;
@@ -81,10 +83,17 @@ function unwritable(file: string, error: unknown): AppError {
 }
 
 /** Writes a result to standard output, or to `--out`, whole or not at all (0600: reports name people and devices). */
-export function write(io: Io, options: Pick<CommonOptions, 'out'>, text: string): void {
+export function write(io: Io, options: Pick<CommonOptions, 'out' | 'format'>, text: string): void {
   const whole = text.endsWith('\n') ? text : `${text}\n`;
-  if (options.out === undefined) io.out(whole);
-  else writeOut(options.out, whole);
+  if (options.out !== undefined) writeOut(options.out, whole);
+  else if ((options.format ?? 'text') === 'text') writeText(io, whole);
+  else io.out(whole);
+}
+
+/** Text for a person: here and nowhere else, commands are named as this one was started, and a terminal gets colour. */
+export function writeText(io: Io, text: string): void {
+  const named = asInvoked(text);
+  io.out(showsColour(process.stdout, io.env) ? coloured(named) : named);
 }
 
 function writeOut(file: string, text: string): void {

@@ -10,6 +10,7 @@ import { configOf } from './config-of.ts';
 import { type CommonOptions, type Io, outputOf, write } from './io.ts';
 import { daemonOver } from './other-rules.ts';
 import { isApproved, type PartOptions, selectionOf } from './plan-question.ts';
+import { progressOf } from './progress.ts';
 import { type RunOptions, runCommand } from './run.ts';
 
 const FORMATS = ['text', 'json'] as const;
@@ -98,7 +99,7 @@ async function throughDaemonOr(
 
 /** Without a daemon only the rules' own modes cap what is applied. */
 async function withEngine<T>(io: Io, config: Config, work: (composition: Composition) => Promise<T>): Promise<T> {
-  const composition = await composeEngine(config, 'enforce', [], io.ending);
+  const composition = await composeEngine(config, 'enforce', [], io.ending, progressOf(io, config));
   try {
     return await namingApi(config, () => work(composition));
   } finally {

@@ -5,6 +5,7 @@ import { Command, CommanderError } from 'commander';
 import { AppError } from '../domain/errors.ts';
 import type { Bind } from './grammar/bind.ts';
 import { groupsFor } from './grammar/groups.ts';
+import { asInvoked } from './invocation.ts';
 import { type Io, withoutUnseen } from './io.ts';
 
 /** Returns a function from arguments to an exit code. Errors: AppError `usage` for what the grammar refuses. */
@@ -35,17 +36,19 @@ Exit codes:
   0  done; a dry run that could be done, whatever it found
   1  failed
   2  wrong usage, configuration or rules
-  3  done in mode approve or enforce, but something waits for a person or a source was untrusted
+  3  done in mode approve or enforce, but something waits for a person or a
+     source was untrusted
 
-Start with a run that changes nothing: \`trustward run --mode dry-run\`. Without TRUSTWARD_API_URL an
-embedded, made-up organization is used. \`trustward COMMAND --help\` lists a command's options;
+Start with a run that changes nothing: \`trustward run --mode dry-run\`.
+Without TRUSTWARD_API_URL an embedded, made-up organization is used.
+\`trustward COMMAND --help\` lists a command's options, with examples;
 README.md lists every setting.`;
 
 /** The caller reports mistakes in one line; only unrequested help goes to standard error here. */
 function outputTo(io: Io) {
   const width = () => process.stdout.columns ?? 100;
   return {
-    writeOut: io.out,
+    writeOut: (text: string) => io.out(asInvoked(text)),
     writeErr: io.err,
     outputError: () => undefined,
     getOutHelpWidth: width,

@@ -62,7 +62,7 @@ export async function rulesTestCommand(io: Io, options: CommonOptions & { mutate
 }
 
 export async function rulesSchemaCommand(io: Io, options: CommonOptions): Promise<number> {
-  outputOf(options, ['json'] as const, 'json');
-  write(io, options, JSON.stringify(rulesJsonSchema(), null, 2));
+  const format = outputOf(options, ['json'] as const, 'json');
+  write(io, { ...options, format }, JSON.stringify(rulesJsonSchema(), null, 2));
   return 0;
 }

@@ -14,6 +14,7 @@ import { configOf } from './config-of.ts';
 import { type DaemonClient, findDaemon } from './daemon-client.ts';
 import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
 import { type ActiveFolder, otherThanActive } from './other-rules.ts';
+import { progressOf } from './progress.ts';
 import { REPORT_FORMATS, renderReport } from './render.ts';
 
 export interface RunOptions extends CommonOptions {
@@ -28,7 +29,7 @@ export async function runCommand(io: Io, options: RunOptions): Promise<number> {
   const report = active
     ? await whatIfOver(io, config, options, active)
     : daemon
-      ? await runThrough(daemon, config, options)
+      ? await runThrough(io, daemon, config, options)
       : await runHere(io, config, options);
   write(io, options, renderReport(report, format, widthOf(options)));
   return exitCodeOfReport(report);
@@ -43,7 +44,7 @@ async function whatIfOver(io: Io, config: Config, options: RunOptions, active: A
       `${text}, which sends nothing: leave out --mode ${options.mode}, or set TRUSTWARD_RULES`,
     );
   }
-  const { engine, stopping, close } = await composeWhatIf(config, options.rule);
+  const { engine, stopping, close } = await composeWhatIf(config, options.rule, progressOf(io, config));
   void io.untilStopped().then(() => stopping.abort());
   try {
     const { run, reader } = await namingApi(config, () => whatIf(engine, { rules: options.rule }));
@@ -68,7 +69,7 @@ export function exitCodeOfReport(report: Report): number {
  */
 async function runHere(io: Io, config: Config, options: RunOptions): Promise<Report> {
   const allowed = config.modeCap ?? (options.mode ? 'enforce' : config.mode);
-  const composition = await composeEngine(config, allowed, options.rule, io.ending);
+  const composition = await composeEngine(config, allowed, options.rule, io.ending, progressOf(io, config));
   const { engine, ending, close } = composition;
   try {
     const request = {
@@ -93,7 +94,8 @@ async function reportOf(reader: ReportReader & Pick<RecordReader, 'run'>, runId:
   return buildReport(reader, run as NonNullable<typeof run>);
 }
 
-async function runThrough(daemon: DaemonClient, config: Config, options: RunOptions): Promise<Report> {
+async function runThrough(io: Io, daemon: DaemonClient, config: Config, options: RunOptions): Promise<Report> {
+  progressOf(io, config)?.({ phase: 'waiting', what: 'for the run of the daemon' });
   const body = { mode: config.mode, rules: options.rule, wait: true };
   const { id } = JSON.parse(await daemon.call('POST', '/api/runs', body)) as { id: string };
   const report = JSON.parse(await daemon.call('GET', `/api/runs/${id}/report?format=json`)) as Report;

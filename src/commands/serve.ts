@@ -2,10 +2,10 @@
 // SIGINT: nothing new begins, and work under way is finished; `system/ending.ts` has the one deadline for all of it.
 import { existsSync } from 'node:fs';
 import { type Composition, composeEngine } from '../compose/compose.ts';
-import { startDaemon } from '../daemon/daemon.ts';
+import { type Daemon, startDaemon } from '../daemon/daemon.ts';
 import { demandFree } from '../http/index.ts';
 import { configOf } from './config-of.ts';
-import type { CommonOptions, Io } from './io.ts';
+import { type CommonOptions, type Io, writeText } from './io.ts';
 
 export async function serveCommand(io: Io, options: CommonOptions): Promise<number> {
   const config = configOf(io, options);
@@ -14,7 +14,7 @@ export async function serveCommand(io: Io, options: CommonOptions): Promise<numb
   const composition = await composeEngine(config, config.mode, [], io.ending);
   try {
     const daemon = await startDaemon(composition);
-    io.out(welcome(composition, daemon.url, daemon.tokenPlace));
+    writeText(io, welcome(composition, daemon));
     await io.untilStopped();
     await daemon.stop();
   } finally {
@@ -23,7 +23,7 @@ export async function serveCommand(io: Io, options: CommonOptions): Promise<numb
   return 0;
 }
 
-function welcome({ config, engine, embedded, rules }: Composition, url: string, tokenPlace: string): string {
+function welcome({ config, engine, embedded, rules }: Composition, { url, tokenPlace, nextRun }: Daemon): string {
   const demo = embedded !== undefined;
   const token = tokenPlace.startsWith('TRUSTWARD') ? '$TRUSTWARD_TOKEN' : `$(cat ${tokenPlace})`;
   const lines = [
@@ -33,20 +33,20 @@ function welcome({ config, engine, embedded, rules }: Composition, url: string, 
     `  HTTP endpoint   ${url}`,
     `  Token           ${tokenPlace}`,
     `  Mode            ${engine.daemonMode}${engine.daemonMode === 'dry-run' ? ' (nothing is changed)' : ''}`,
-    `  Schedule        ${config.schedule}`,
+    `  Schedule        ${config.schedule} (${nextRun()})`,
     `  Rules           ${rules.all().length} in ${config.rulesDir}`,
     `  Database        ${config.db}`,
-    `  Management API  ${demo ? `${embedded} (embedded console, a made-up organization that lives)` : config.api?.url}`,
+    `  Management API  ${demo ? `${embedded} (embedded, a made-up organization)` : config.api?.url}`,
     '',
     'What to do next, in another terminal:',
     '',
-    '  npx trustward report                    what the last run found, did and why',
-    '  npx trustward run --mode dry-run        one more run that changes nothing',
-    '  npx trustward decisions                 what was decided, newest first',
-    '  npx trustward audit verify              that the record is whole',
+    '  trustward report                what the last run found, did and why',
+    '  trustward run --mode dry-run    one more run that changes nothing',
+    '  trustward decisions             what was decided, newest first',
+    '  trustward audit verify          that the record is whole',
     `  curl -H "Authorization: Bearer ${token}" '${url}/api/runs/latest/report?format=md'`,
     '',
-    ...(demo ? ['To watch a real organization, set TRUSTWARD_API_URL and TRUSTWARD_API_KEY (see README).', ''] : []),
+    ...(demo ? ['For a real organization, set TRUSTWARD_API_URL and TRUSTWARD_API_KEY: see README.', ''] : []),
     'Ctrl-C ends it.',
     '',
   ];

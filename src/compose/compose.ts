@@ -9,6 +9,7 @@ import { startConsole } from '../console/console.ts';
 import type { TokenStore } from '../domain/endpoint-token.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { Api, Clock, Log } from '../domain/ports.ts';
+import type { Progress } from '../domain/progress.ts';
 import { NO_CALLS, type QuietPeriod } from '../domain/quiet-period.ts';
 import { isLasting } from '../domain/store-fault.ts';
 import type { ExplainDeps } from '../explain/explain-subject.ts';
@@ -62,6 +63,7 @@ export async function composeEngine(
   daemonMode: Mode = config.mode,
   chosen: readonly string[] = [],
   ending = new Ending(),
+  progress?: Progress,
 ): Promise<Composition> {
   const { rules, common } = await loadParts(config, chosen);
   const { clock, log } = common;
@@ -98,6 +100,7 @@ export async function composeEngine(
       },
       bindTo: bindingOf(config),
       signal: ending.asked,
+      progress,
       afterwards: () => notifications.afterwards(),
     };
     await store.abortStaleRuns(clock.nowMs());

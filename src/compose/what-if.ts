@@ -3,6 +3,7 @@
 // that cannot write, closed by `close`.
 import { restoredWhy } from '../audit/sources.ts';
 import type { Config } from '../config/config.ts';
+import type { Progress } from '../domain/progress.ts';
 import type { ExplainDeps } from '../explain/explain-subject.ts';
 import type { WhatIfEngine } from '../run/what-if.ts';
 import { boundElsewhere } from '../store/sqlite-store.ts';
@@ -28,7 +29,11 @@ export interface WhatIfComposition {
  * Errors: AppError `rules`, `usage` for a chosen rule that is not among them, `not_found` without a database,
  * `store_failed`, `bound_elsewhere`; `store_locked` when a daemon or another command holds the embedded console.
  */
-export async function composeWhatIf(config: Config, chosen: readonly string[] = []): Promise<WhatIfComposition> {
+export async function composeWhatIf(
+  config: Config,
+  chosen: readonly string[] = [],
+  progress?: Progress,
+): Promise<WhatIfComposition> {
   const { rules, common } = await loadParts(config, chosen);
   const { clock, log } = common;
   const closing = new Closing();
@@ -56,6 +61,7 @@ export async function composeWhatIf(config: Config, chosen: readonly string[] = 
       // The cap of a run over a database that has lost what was done since.
       daemonMode: isRestored ? 'dry-run' : (config.modeCap ?? 'enforce'),
       signal: stopping.signal,
+      progress,
     };
     const explaining = () => ({ ...engine, reader, rules: rules.all() });
     return { engine, explaining, stopping, close: closing.close };

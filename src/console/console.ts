@@ -2,6 +2,7 @@
 // In: where to listen, a database file, a seed. Out: a running console with its true list of effects. It shares only the
 // contract with the engine, and the engine never sees its store.
 import { Hono } from 'hono';
+import { AppError } from '../domain/errors.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import { EVENTS_RETAINED_MAX, EVENTS_RETAINED_MS, type KeyScope } from '../management/contract.ts';
 import { addEndpoints, addRemainder, catchErrors } from './app.ts';
@@ -39,6 +40,8 @@ export interface ConsoleOptions {
   dbFile: string;
   /** Only an empty database is seeded. */
   seed?: SeedOptions | undefined;
+  /** A database that is not empty is refused instead of left as it is: a person asked for this seed now. */
+  demandsEmpty?: boolean | undefined;
   /** The organization changes over time (see live/life.ts). */
   live?: boolean | LiveOptions | undefined;
   /** Faults can be set, in the process and at `/faults`. */
@@ -89,7 +92,7 @@ export interface Console {
 export const FIRST_KEY = 'first-key';
 const TOKEN_LIFETIME_MS = 10 * 60_000;
 
-/** Starts it. AppError: `store_failed` (the database), `port_busy`, `config` (the address). Nothing stays open when it throws. */
+/** Starts it. AppError: `store_failed` (the database), `port_busy`, `config` (the address), `usage` (`demandsEmpty`). Nothing stays open when it throws. */
 export async function startConsole(options: ConsoleOptions): Promise<Console> {
   const db = openDatabase(options.dbFile);
   const ending = new AbortController();
@@ -148,8 +151,16 @@ function prepare(store: ConsoleStore, options: ConsoleOptions): void {
     "INSERT INTO agent VALUES ('access-tier-eu', 'eu-west'), ('access-tier-us', 'us-east'), ('edge-1', 'global-edge') ON CONFLICT DO NOTHING",
   );
   if (options.seed && isEmpty(store)) seedOrganization(store, options.seed);
+  else if (options.seed && options.demandsEmpty) throw notEmpty(store, options.dbFile);
   pruneEvents(store);
   pruneEffects(store);
+}
+
+function notEmpty(store: ConsoleStore, file: string): AppError {
+  const seed = readMeta(store.sql, 'seed');
+  const found = seed === undefined ? 'an organization' : `the organization of seed ${seed}`;
+  const text = `database \`${file}\` has ${found} already: start without --seed and counts to use it, or give another --db`;
+  return new AppError('usage', text);
 }
 
 function firstCredentials(store: ConsoleStore): FirstCredentials | undefined {

@@ -6,6 +6,7 @@ import { AppError, lineOf } from '../domain/errors.ts';
 import { isLive } from '../domain/mode.ts';
 import type { PlanSelection } from '../domain/plan.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
+import { timeOfDay } from '../domain/time-text.ts';
 import { explainSubject } from '../explain/explain-subject.ts';
 import {
   createHttpApp,
@@ -21,7 +22,7 @@ import { applyPlan } from '../operator/apply-plan.ts';
 import { views, writeReport } from '../report/index.ts';
 import { watchRules } from '../rule-set/rule-watch.ts';
 import { RunQueue } from '../schedule/run-queue.ts';
-import { startSchedule } from '../schedule/schedule.ts';
+import { type Schedule, startSchedule } from '../schedule/schedule.ts';
 import { meaningOf } from '../store/store-fault.ts';
 import { operatorPort } from './operator.ts';
 import { type LastRun, readiness } from './readiness.ts';
@@ -31,6 +32,8 @@ export interface Daemon {
   url: string;
   /** The file of the bearer token, for people. */
   tokenPlace: string;
+  /** `next run at 10:15:00 UTC`. */
+  nextRun(): string;
   stop(): Promise<void>;
 }
 
@@ -49,6 +52,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
     throw error;
   }
   const schedule = startSchedule(config.schedule, () => void state.scheduledRun());
+  state.schedule = schedule;
   const notifications = composition.notifications.start(ending.asked);
   // Times that passed while no daemon ran are missed runs: they become one, now.
   void state.scheduledRun();
@@ -62,6 +66,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   return {
     url: listening.url,
     tokenPlace,
+    nextRun: () => state.nextRun(),
     stop: async () => {
       schedule.stop();
       ending.begin();
@@ -92,9 +97,16 @@ class DaemonState {
   readonly queue: RunQueue;
   /** Undefined before the first. */
   last: LastRun | undefined;
+  /** Undefined while the daemon starts. */
+  schedule: Schedule | undefined;
 
   constructor(private readonly composition: Composition) {
     this.queue = new RunQueue(composition.clock);
+  }
+
+  nextRun(): string {
+    const atMs = this.schedule?.nextMs();
+    return atMs === undefined ? 'no next run' : `next run at ${timeOfDay(atMs, this.composition.clock.nowMs())}`;
   }
 
   /** Times that come while one waits become that one. A failing run is reported, and the next one follows. */
@@ -105,7 +117,7 @@ class DaemonState {
       const { ended, joined } = this.queue.ask('schedule', () => this.perform(request), { same: 'schedule' });
       if (!joined) await ended;
     } catch (error) {
-      if (!engine.signal.aborted) log.error({}, `a scheduled run failed: ${lineOf(error)}`);
+      if (!engine.signal.aborted) log.error({}, `a scheduled run failed: ${lineOf(error)}; ${this.nextRun()}`);
     }
   }
 
@@ -124,7 +136,10 @@ class DaemonState {
       await engine.store.abortStaleRuns(engine.clock.nowMs());
       const run = await runCycle(engine, request, begun);
       this.last = { seq: run.seq, error: undefined };
-      log.info({ run: run.id, seq: run.seq, mode: run.mode }, `run ${run.seq} (${run.mode}) is done`);
+      log.info(
+        { run: run.id, seq: run.seq, mode: run.mode },
+        `run ${run.seq} (${run.mode}) is done; ${this.nextRun()}`,
+      );
       return run;
     } catch (error) {
       // A request for an unknown rule reveals nothing about the daemon; a run that could not even be recorded reveals

@@ -2,3 +2,9 @@
 export function isoTime(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
+
+/** `10:15:00 UTC`; with its date when that is not the day of `nowMs`. */
+export function timeOfDay(epochMs: number, nowMs: number): string {
+  const [day, time] = isoTime(epochMs).split('T') as [string, string];
+  return `${isoTime(nowMs).startsWith(day) ? '' : `${day} `}${time.slice(0, 8)} UTC`;
+}

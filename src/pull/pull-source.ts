@@ -3,7 +3,7 @@
 // gate would trust is not read to its end, which may not exist.
 import { AppError, lineOf } from '../domain/errors.ts';
 import { type Facts, isFacts } from '../domain/facts.ts';
-import type { Api, Clock } from '../domain/ports.ts';
+import type { Api, Clock, Page } from '../domain/ports.ts';
 import type { Baseline, SourceReading, TrustReason } from '../domain/snapshot.ts';
 import type { Source } from '../domain/subjects.ts';
 import { readRecord } from './record-key.ts';
@@ -27,6 +27,8 @@ export interface PullOptions<Result extends { values: Baseline['values'] }> {
   trust: TrustSettings;
   signal: AbortSignal;
   makeConsumer(): Consumer<Result>;
+  /** Called as records come, in each attempt from 0. `total`: the server's count, if it gives one. */
+  seen?(count: number, total: number | undefined): void;
 }
 
 export interface Pulled<Result> {
@@ -65,9 +67,12 @@ async function pullOnce<Result extends { values: Baseline['values'] }>(
   const attempt = new Attempt(options.makeConsumer(), source, options.form, clock.nowMs());
   let broken: TrustReason | undefined;
   try {
-    for await (const batch of batchesOf(options)) {
+    options.seen?.(0, undefined);
+    for await (const { records, total } of batchesOf(options)) {
       if (options.signal.aborted) throw new AppError('stopped', 'the process is being stopped');
-      if (attempt.take(batch, readMax)) continue;
+      const isInBounds = attempt.take(records, readMax);
+      options.seen?.(attempt.seen, total);
+      if (isInBounds) continue;
       broken = tooMany(source, readMax, baseline, trust);
       break;
     }
@@ -91,12 +96,12 @@ async function pullOnce<Result extends { values: Baseline['values'] }>(
   return { reading, result };
 }
 
-async function* batchesOf<R extends { values: Baseline['values'] }>(options: PullOptions<R>): AsyncIterable<unknown[]> {
+async function* batchesOf<R extends { values: Baseline['values'] }>(options: PullOptions<R>): AsyncIterable<Page> {
   const { api, source } = options;
   if (options.form === 'paged' && source !== 'services') {
-    for await (const page of api.pages(source)) yield page.records;
+    yield* api.pages(source);
   } else {
-    yield* api.stream(source);
+    for await (const records of api.stream(source)) yield { records, total: undefined };
   }
 }
 

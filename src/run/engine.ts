@@ -13,6 +13,7 @@ import { leastMode, type Mode } from '../domain/mode.ts';
 import type { OperatorStore, ReleaseStore, ResolveStore } from '../domain/operator-store.ts';
 import type { PlanStore } from '../domain/plan-store.ts';
 import type { Api, Clock, Ids, Log } from '../domain/ports.ts';
+import type { Progress } from '../domain/progress.ts';
 import type { PullReader, PullStore } from '../domain/pull-store.ts';
 import type { QuietTime } from '../domain/quiet-period.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
@@ -93,6 +94,8 @@ export interface Engine {
   signal: AbortSignal;
   /** Event windows that this process has filled, and how far back they reach. */
   feed: EventFeed;
+  /** Shows how far a run or an applied plan is; absent where nobody looks. */
+  progress?: Progress | undefined;
   /** Called when a run or a plan is over: sends alerts. Never throws; nothing waits for it. */
   afterwards?(): Promise<void>;
 }
@@ -100,7 +103,7 @@ export interface Engine {
 /** What pulling a snapshot needs: what it reads from the store, and where it stores the events that it read. */
 export type PullEngine = Pick<
   Engine,
-  'api' | 'clock' | 'steady' | 'ids' | 'log' | 'actions' | 'active' | 'settings' | 'signal' | 'feed'
+  'api' | 'clock' | 'steady' | 'ids' | 'log' | 'actions' | 'active' | 'settings' | 'signal' | 'feed' | 'progress'
 > & { store: PullStore };
 
 export interface EventFeed {
@@ -171,7 +174,7 @@ export function decideInput(
 
 /** For acting outside of a run, and in a run before its pull. `mode`: the highest mode at this moment. */
 export async function actContext(engine: Engine, run: Run, own: RunRules, mode: Mode): Promise<ActContext> {
-  const { api, store, clock, steady, quiet, ids, log, actions, settings, signal } = engine;
+  const { api, store, clock, steady, quiet, ids, log, actions, settings, signal, progress } = engine;
   const view: JudgeView = {
     joins: { users: new Map(), devices: new Map() },
     coverage: await store.coverage(),
@@ -197,6 +200,7 @@ export async function actContext(engine: Engine, run: Run, own: RunRules, mode: 
     actions,
     settings: settings.act,
     signal,
+    progress,
     demandIntact: () => {
       intact ??= store.demandIntact();
       return intact;

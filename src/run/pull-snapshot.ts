@@ -22,6 +22,7 @@ import { type Consumer, pullSource, skippedReading } from '../pull/pull-source.t
 import { redactedBaseline } from '../pull/redacted-baseline.ts';
 import { acceptReading } from './accepted-reading.ts';
 import type { PullEngine, RunRules } from './engine.ts';
+import { project } from './projection.ts';
 import type { JudgeView, PulledSnapshot } from './pulled-snapshot.ts';
 import { needsExemptOwners, readsBundles, unpagedForActions } from './reading-needs.ts';
 import { watchedSubjects } from './watched-subjects.ts';
@@ -109,6 +110,7 @@ class SnapshotPull {
   /** Reads new events and fills the windows; a fresh process fills them from the store first. */
   private async pullEvents(ownWindowMs: number): Promise<void> {
     const { engine, run, rules } = this;
+    engine.progress?.({ phase: 'reading', what: 'events' });
     // Stored events serve every later run: a run over chosen rules also reads what the whole active set needs.
     const active = engine.active();
     const windowMs = Math.max(ownWindowMs, active.evaluator.needs.windowMs);
@@ -155,6 +157,7 @@ class SnapshotPull {
       trust: engine.settings.trust,
       signal: engine.signal,
       makeConsumer: () => this.consumer(source, kind, present),
+      seen: (done, total = baseline?.count) => engine.progress?.({ phase: 'reading', what: source, done, total }),
     });
     const { result } = pulled;
     const reading = this.afterAcceptance(pulled.reading, acceptance);
@@ -281,15 +284,4 @@ function withoutRules(judgement: Judgement, rules: ReadonlySet<string>): Judgeme
     matches: judgement.matches.filter(kept),
     open: judgement.open.filter(kept),
   };
-}
-
-function project(record: Facts, paths: readonly string[]): Facts {
-  const kept: Facts = {};
-  for (const path of paths) {
-    const top = path.split('.')[0] as string;
-    const value = own(record, top);
-    if (value !== undefined)
-      Object.defineProperty(kept, top, { value, enumerable: true, configurable: true, writable: true });
-  }
-  return kept;
 }

@@ -6,6 +6,8 @@ import { DROPPED } from '../domain/secret-texts.ts';
 import { isSecretName } from '../domain/secrets.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { systemClock } from './clock.ts';
+import { coloured, showsColour } from './colour.ts';
+import { statusLine } from './status-line.ts';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -29,9 +31,12 @@ export function systemLog({ level, form }: LogOptions): Log {
 
 function plainLog(level: LogLevel): Log {
   const floor = LOG_LEVELS.indexOf(level);
+  const shown = showsColour(process.stderr, process.env) ? coloured : (line: string) => line;
   const write = (name: LogLevel) => (_fields: object, message: string) => {
     if (LOG_LEVELS.indexOf(name) < floor) return;
-    process.stderr.write(`${isoTime(systemClock.nowMs()).slice(11, 19)} ${name.padEnd(5)} ${printable(message)}\n`);
+    const line = `${isoTime(systemClock.nowMs()).slice(11, 19)} ${name.padEnd(5)} ${printable(message)}`;
+    statusLine.clear();
+    process.stderr.write(`${shown(line)}\n`);
   };
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
 }

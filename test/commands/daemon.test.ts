@@ -47,6 +47,10 @@ describe('a daemon', () => {
     expect(out + err).not.toContain(env.TRUSTWARD_API_KEY);
   });
 
+  it('shows when its next run is, with the date when that is another day', () => {
+    expect(daemon.said().out).toMatch(/Schedule +0 0 1 1 \* \(next run at \d{4}-\d\d-\d\d \d\d:\d\d:00 UTC\)/);
+  });
+
   it('is the only one on its database: a second one is refused at once with the address of the first', async () => {
     const second = await trustward(['serve'], env);
     expect(second).toMatchObject({ code: 1, out: '' });

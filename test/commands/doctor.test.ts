@@ -115,6 +115,11 @@ describe('a whole installation', () => {
     expect(() => statSync(join(org.dir, 'new'))).toThrow('ENOENT');
   });
 
+  it('has its schedule on one line', async () => {
+    const { out } = await command(['doctor'], { ...org.env, TRUSTWARD_SCHEDULE: '*/15 * * * * *' });
+    expect(out).toContain('`*/15 * * * * *`');
+  });
+
   it('is described within the columns of a terminal, without any secret', async () => {
     const { out } = await command(['doctor'], org.env);
     expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);

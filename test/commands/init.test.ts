@@ -90,7 +90,7 @@ describe('a new installation', () => {
     expect(await next(join(dir, 'b'), '--api-url', URL_OF_ALL)).toEqual([
       expect.stringContaining('cat > '),
       expect.stringContaining('doctor'),
-      'npx trustward run --mode dry-run',
+      'trustward run --mode dry-run',
     ]);
   });
 });

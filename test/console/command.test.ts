@@ -63,6 +63,35 @@ describe('--api-key', () => {
   });
 });
 
+describe('--seed', () => {
+  it('on a database that is not empty is refused with its file and the ways on, and changes nothing', async () => {
+    const devices = async (name: string) => {
+      let count: unknown;
+      await started(['--api-key', `${name}:ReadOnly`], async (printed) => {
+        const [secret] = Object.entries(printed).flatMap(([label, value]) =>
+          label.startsWith('API_KEY_') ? [value] : [],
+        );
+        const response = await fetch(`${printed.LISTENING}/api/v1/devices`, {
+          headers: { Authorization: `Bearer ${secret}` },
+        });
+        count = ((await response.json()) as unknown[]).length;
+      });
+      return count;
+    };
+    await started(['--seed', '7', '--devices', '5'], async () => undefined);
+    expect(await devices('one')).toBe(5);
+    for (const again of [
+      ['--seed', '8'],
+      ['--devices', '9'],
+    ])
+      await expect(started(again, async () => undefined)).rejects.toMatchObject({
+        code: 'usage',
+        message: `database \`${join(folder, 'console.db')}\` has the organization of seed 7 already: start without --seed and counts to use it, or give another --db`,
+      });
+    expect(await devices('two')).toBe(5);
+  });
+});
+
 describe('--token-lifetime', () => {
   it('is the lifetime of access tokens', async () => {
     await started(['--token-lifetime', '1.5h'], async (printed) => {

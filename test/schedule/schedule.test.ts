@@ -1,5 +1,6 @@
 // schedule: what is a cron expression and what is not, and that runs happen at its times.
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { timeOfDay } from '../../src/domain/time-text.ts';
 import { scheduleFault, startSchedule } from '../../src/schedule/schedule.ts';
 
 describe('a cron expression', () => {
@@ -19,6 +20,16 @@ describe('a cron expression', () => {
   });
   it('that is a date in the past never comes', () => {
     expect(scheduleFault('2020-01-01T00:00:00')).toContain('never');
+  });
+});
+
+describe('the time of the next run', () => {
+  const nowMs = Date.parse('2026-11-22T10:12:03.500Z');
+  it.each([
+    ['2026-11-22T10:15:00Z', '10:15:00 UTC'],
+    ['2026-11-23T03:00:00Z', '2026-11-23 03:00:00 UTC'],
+  ])('%s is shown in UTC, with its date when that is another day', (at, text) => {
+    expect(timeOfDay(Date.parse(at), nowMs)).toBe(text);
   });
 });
 

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { BUILD, built, ROOT } from './built.ts';
+import { BIN, BUILD, built, ROOT } from './built.ts';
 
 /** What src/ reads from the folder above itself. */
 const LINKED = ['package.json', 'rules'];
@@ -31,6 +31,8 @@ async function build(): Promise<void> {
   for (const path of sources.filter((name) => !name.endsWith('.ts')))
     replace(path, (temporary) => copyFileSync(join(ROOT, path), temporary));
   await compile(sources.filter((path) => path.endsWith('.ts')));
+  mkdirSync(BIN, { recursive: true });
+  replace(relative(BUILD, join(BIN, 'trustward')), (temporary) => symlinkSync(built('src/main.ts'), temporary));
   const wanted = new Set(sources.map((path) => relative(BUILD, built(path))));
   for (const path of filesOf(BUILD)) if (!wanted.has(path)) rmSync(join(BUILD, path), { force: true });
 }

@@ -5,6 +5,9 @@ import { join } from 'node:path';
 export const ROOT = new URL('../..', import.meta.url).pathname;
 export const BUILD = join(ROOT, '.test-build');
 
+/** Has `trustward`, as an installation has it on PATH. */
+export const BIN = join(BUILD, 'bin');
+
 export function built(path: string): string {
   return join(BUILD, path.replace(/\.ts$/, '.js'));
 }

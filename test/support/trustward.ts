@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { BUILD, built, ROOT } from './built.ts';
+import { BIN, BUILD, built, ROOT } from './built.ts';
 
 /** V8's own cache; it goes by the hash of each module's text. */
 const COMPILED = join(BUILD, 'compiled');
@@ -37,11 +37,11 @@ export function startTrustward(args: string[], env: Record<string, string>, opti
   const limit = options.fileBytesMax === undefined ? [] : ['prlimit', `--fsize=${options.fileBytesMax}:`];
   const { endWithinMs } = options;
   const main =
-    endWithinMs === undefined ? [built('src/main.ts')] : [built('test/daemon/quick-end.ts'), String(endWithinMs)];
+    endWithinMs === undefined ? [join(BIN, 'trustward')] : [built('test/daemon/quick-end.ts'), String(endWithinMs)];
   const [program = '', ...rest] = [...limit, process.execPath, ...main, ...args];
   const child = spawn(program, rest, {
     cwd: ROOT,
-    env: { PATH, HOME, NODE_COMPILE_CACHE: COMPILED, ...env },
+    env: { PATH: `${BIN}:${PATH}`, HOME, NODE_COMPILE_CACHE: COMPILED, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.uid }),
   });

@@ -24,7 +24,7 @@ export function configurationChecks(config: Config, env: Environment, asked: Rea
   const { api, schedule } = config;
   const where = api ? `Management API at ${api.url}` : 'embedded console (a made-up organization)';
   return [
-    ok(NAME, `${where}, schedule ${schedule}`),
+    ok(NAME, `${where}, schedule \`${schedule}\``),
     ...unknownNames(env, asked),
     ...openFiles(env, asked),
     ...unwise(config),

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';
+import { examples } from './examples.ts';
 import { engineOptions, modeOption, outputOptions } from './options.ts';
 
 export function addActing(program: Command, io: Io, bind: Bind): void {
@@ -9,16 +10,42 @@ export function addActing(program: Command, io: Io, bind: Bind): void {
     .option('--listen <host:port>', 'address of the HTTP endpoint (TRUSTWARD_LISTEN)')
     .option('--schedule <cron>', 'when runs happen (TRUSTWARD_SCHEDULE)')
     .addOption(modeOption('the most that any rule may do (TRUSTWARD_MODE)'))
+    .addHelpText(
+      ...examples(
+        '# with the settings of the environment; a made-up organization without TRUSTWARD_API_URL',
+        'trustward serve',
+        '# every ten minutes; what would be done waits for approval',
+        "trustward serve --mode approve --schedule '*/10 * * * *'",
+      ),
+    )
     .action(bind(async (options: never) => (await import('../serve.ts')).serveCommand(io, options)));
   outputOptions(engineOptions(program.command('run').description('do one run and print its report')), 'text, json, md')
     .addOption(modeOption('how far this run may go'))
     .option('--rule <id...>', 'only these rules')
+    .addHelpText(
+      ...examples(
+        '# what the rules would do now; nothing is changed',
+        'trustward run --mode dry-run',
+        '# one rule, and the report as a file',
+        'trustward run --rule ban-compromised-device --format md --out run.md',
+        '# other rules than the active ones: a what-if, of which nothing is kept',
+        'trustward run --rules new-rules',
+      ),
+    )
     .action(bind(async (options: never) => (await import('../run.ts')).runCommand(io, options)));
   outputOptions(
     engineOptions(program.command('plan').description('do a dry run that seals what a live run would do')),
     'text, json, md',
   )
     .option('--rule <id...>', 'only these rules')
+    .addHelpText(
+      ...examples(
+        '# everything that a live run would do',
+        'trustward plan',
+        '# for review in a merge request',
+        'trustward plan --format md --out plan.md',
+      ),
+    )
     .action(bind(async (options: never) => (await import('../plans.ts')).planCommand(io, options)));
   const answering = (name: string) =>
     outputOptions(
@@ -32,14 +59,26 @@ export function addActing(program: Command, io: Io, bind: Bind): void {
     .option('--only <target...>', 'only these targets or subjects')
     .option('--except <target...>', 'not these targets or subjects')
     .option('--yes', 'do not ask at a terminal')
+    .addHelpText(
+      ...examples(
+        '# all of it',
+        'trustward approve 01kb3n2v --reason "change 4711"',
+        '# the bans of one rule, but not this laptop; the rest waits on',
+        'trustward approve 01kb3n2v --rule ban-compromised-device --except C02MQHAHEA',
+      ),
+    )
     .action(
       bind(async (plan: never, options: never) => (await import('../plans.ts')).approveCommand(io, plan, options)),
     );
-  answering('reject').action(
-    bind(async (plan: never, options: never) => (await import('../plans.ts')).rejectCommand(io, plan, options)),
-  );
+  answering('reject')
+    .addHelpText(...examples('# reject the plan that a report names', 'trustward reject 01kb3n2v --reason "a drill"'))
+    .action(
+      bind(async (plan: never, options: never) => (await import('../plans.ts')).rejectCommand(io, plan, options)),
+    );
   outputOptions(
     engineOptions(program.command('apply <plan>').description('apply an approved plan: exactly it, or a part of it')),
     'text, json',
-  ).action(bind(async (plan: never, options: never) => (await import('../plans.ts')).applyCommand(io, plan, options)));
+  )
+    .addHelpText(...examples('# apply an approved plan, or continue an interrupted one', 'trustward apply 01kb3n2v'))
+    .action(bind(async (plan: never, options: never) => (await import('../plans.ts')).applyCommand(io, plan, options)));
 }

@@ -2,10 +2,21 @@
 import type { Command } from 'commander';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';
+import { examples } from './examples.ts';
 import { databaseOption, outputOptions, sinceOption } from './options.ts';
 
 export function addAudit(program: Command, io: Io, bind: Bind): void {
-  const audit = program.command('audit').description('the hash-chained record');
+  const audit = program
+    .command('audit')
+    .description('the hash-chained record')
+    .addHelpText(
+      ...examples(
+        '# what happened last',
+        'trustward audit list --limit 20',
+        '# whether the record is whole',
+        'trustward audit verify',
+      ),
+    );
   const add = (name: string, text: string) => databaseOption(audit.command(name).description(text));
   outputOptions(add('list', 'entries, newest first'), 'text, json')
     .option('--kind <kind>', 'only this kind, such as intent.sent')
@@ -13,27 +24,58 @@ export function addAudit(program: Command, io: Io, bind: Bind): void {
     .option('--actor <name>', 'only what this person or token did, whatever the way')
     .addOption(sinceOption())
     .option('--limit <n>', 'at most this many', '50')
+    .addHelpText(...examples('# every call that was sent, newest first', 'trustward audit list --kind intent.sent'))
     .action(bind(async (options: never) => (await import('../reading.ts')).auditListCommand(io, options)));
   outputOptions(add('verify', 'check that the record is whole; names the first bad entry or checkpoint'), 'text, json')
     .option('--file <export>', 'verify this export instead, on any machine')
     .option('--public-key <file>', 'a copy of the public key')
+    .addHelpText(
+      ...examples(
+        '# the record of this database',
+        'trustward audit verify',
+        '# an export, on another machine',
+        'trustward audit verify --file audit.ndjson --public-key trustward.pub',
+      ),
+    )
     .action(bind(async (options: never) => (await import('../audit.ts')).auditVerifyCommand(io, options)));
   add('export', 'entries and checkpoints as NDJSON, for verifying elsewhere')
     .option('--from <seq>', 'from this entry on', '1')
     .option('--out <file>', 'write there instead of to standard output')
+    .addHelpText(...examples('# everything', 'trustward audit export --out audit.ndjson'))
     .action(bind(async (options: never) => (await import('../audit.ts')).auditExportCommand(io, options)));
   const why = '--reason <text>';
   add('archive', 'move the oldest entries to a verified file beside the database')
     .requiredOption('--before <seq|date>', 'entries before this one, or before this date (UTC)')
     .requiredOption(why, 'why, for the audit')
+    .addHelpText(
+      ...examples(
+        '# entries of earlier years',
+        'trustward audit archive --before 2026-01-01 --reason "yearly archive"',
+      ),
+    )
     .action(bind(async (options: never) => (await import('../audit.ts')).auditArchiveCommand(io, options)));
   add('accept-tables', 'continue with tables that somebody changed beside the engine')
     .requiredOption(why, 'why, for the audit')
+    .addHelpText(
+      ...examples(
+        '# after `trustward audit verify` has named what was changed',
+        'trustward audit accept-tables --reason "a row was corrected by hand, ticket 4711"',
+      ),
+    )
     .action(bind(async (options: never) => (await import('../audit.ts')).acceptTablesCommand(io, options)));
   add('accept-restore', 'continue with a database that is older than its checkpoints outside')
     .requiredOption(why, 'why, for the audit')
+    .addHelpText(
+      ...examples('# after a backup was put in place', 'trustward audit accept-restore --reason "disk replaced"'),
+    )
     .action(bind(async (options: never) => (await import('../audit.ts')).acceptRestoreCommand(io, options)));
   add('new-key', 'sign checkpoints with a new key from now on')
     .requiredOption(why, 'why, for the audit')
+    .addHelpText(
+      ...examples(
+        '# after the key was lost, or may be known to others',
+        'trustward audit new-key --reason "key rotation"',
+      ),
+    )
     .action(bind(async (options: never) => (await import('../audit.ts')).newKeyCommand(io, options)));
 }

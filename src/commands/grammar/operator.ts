@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';
+import { examples } from './examples.ts';
 import { databaseOption, engineOptions, outputOptions } from './options.ts';
 
 export function addOperatorCommands(program: Command, io: Io, bind: Bind): void {
@@ -9,7 +10,10 @@ export function addOperatorCommands(program: Command, io: Io, bind: Bind): void 
   const reading = (command: Command) => outputOptions(databaseOption(command), 'text, json');
   const withReason = (command: Command) => acting(command).requiredOption('--reason <text>', 'why, for the audit');
 
-  const exempt = program.command('exempt').description('what rules leave alone for a time');
+  const exempt = program
+    .command('exempt')
+    .description('what rules leave alone for a time')
+    .addHelpText(...examples('# what is left alone now', 'trustward exempt list'));
   withReason(
     exempt.command('add [kind] [name]').description('leave one subject, or every subject of a selector, alone'),
   )
@@ -18,6 +22,14 @@ export function addOperatorCommands(program: Command, io: Io, bind: Bind): void 
     .requiredOption('--until <when>', 'a duration such as 30d, or a date (UTC)')
     .option('--unseen', 'it is meant, though no trusted snapshot has shown it')
     .option('--release', 'also undo what is in force on it')
+    .addHelpText(
+      ...examples(
+        '# one device (DeviceID)',
+        'trustward exempt add device 4f1c2b7e --owner "Ana Ruiz" --reason "on a ship until May" --until 30d',
+        '# every device of a group of people',
+        'trustward exempt add --selector Groups=Board --owner CISO --reason travel --until 2027-01-31',
+      ),
+    )
     .action(
       bind(async (kind: never, name: never, options: never) =>
         (await import('../operator.ts')).exemptAddCommand(io, kind, name, options),
@@ -25,28 +37,62 @@ export function addOperatorCommands(program: Command, io: Io, bind: Bind): void 
     );
   reading(exempt.command('list').description('exemptions in force'))
     .option('--all', 'include ended ones')
+    .addHelpText(...examples('# also those that have ended', 'trustward exempt list --all'))
     .action(bind(async (options: never) => (await import('../operator-lists.ts')).exemptListCommand(io, options)));
-  withReason(exempt.command('end <id>').description('end an exemption early')).action(
-    bind(async (id: never, options: never) => (await import('../operator.ts')).exemptEndCommand(io, id, options)),
-  );
+  withReason(exempt.command('end <id>').description('end an exemption early'))
+    .addHelpText(
+      ...examples(
+        '# by the beginning of the id in `trustward exempt list`',
+        'trustward exempt end 01m7ysaj --reason "back in the office"',
+      ),
+    )
+    .action(
+      bind(async (id: never, options: never) => (await import('../operator.ts')).exemptEndCommand(io, id, options)),
+    );
 
-  withReason(program.command('stop').description('stop all calls, from the next one on')).action(
-    bind(async (options: never) => (await import('../operator.ts')).stopCommand(io, options)),
-  );
-  withReason(program.command('resume').description('act again after a stop')).action(
-    bind(async (options: never) => (await import('../operator.ts')).resumeCommand(io, options)),
-  );
+  withReason(program.command('stop').description('stop all calls, from the next one on'))
+    .addHelpText(
+      ...examples('# at once, also while a daemon runs', 'trustward stop --reason "too many devices are banned"'),
+    )
+    .action(bind(async (options: never) => (await import('../operator.ts')).stopCommand(io, options)));
+  withReason(program.command('resume').description('act again after a stop'))
+    .addHelpText(
+      ...examples('# after a dry run has shown what comes', 'trustward resume --reason "the rule is corrected"'),
+    )
+    .action(bind(async (options: never) => (await import('../operator.ts')).resumeCommand(io, options)));
 
-  const snapshot = program.command('snapshot').description('readings of the sources');
+  const snapshot = program
+    .command('snapshot')
+    .description('readings of the sources')
+    .addHelpText(
+      ...examples('# the list is rightly shorter now', 'trustward snapshot accept devices --reason "Leeds closed"'),
+    );
   withReason(
     snapshot.command('accept <source>').description('accept an untrusted reading as the new baseline (devices, …)'),
-  ).action(
-    bind(async (source: never, options: never) => (await import('../operator.ts')).acceptCommand(io, source, options)),
-  );
+  )
+    .addHelpText(
+      ...examples('# the list is rightly shorter now', 'trustward snapshot accept devices --reason "Leeds closed"'),
+    )
+    .action(
+      bind(async (source: never, options: never) =>
+        (await import('../operator.ts')).acceptCommand(io, source, options),
+      ),
+    );
 
-  const intents = program.command('intents').description('actions that were planned or attempted');
+  const intents = program
+    .command('intents')
+    .description('actions that were planned or attempted')
+    .addHelpText(...examples('# what waits for a person', 'trustward intents list'));
   reading(intents.command('list').description('intents in doubt or parked'))
     .option('--state <state>', 'only this state or outcome')
+    .addHelpText(
+      ...examples(
+        '# what waits for a person',
+        'trustward intents list',
+        '# attempts that failed',
+        'trustward intents list --state failed',
+      ),
+    )
     .action(bind(async (options: never) => (await import('../operator-lists.ts')).intentListCommand(io, options)));
   withReason(
     intents
@@ -54,6 +100,12 @@ export function addOperatorCommands(program: Command, io: Io, bind: Bind): void 
       .description('record what an intent in doubt or parked did (by id or its beginning), or retry it'),
   )
     .requiredOption('--as <done|not-done|retry>', 'what it did')
+    .addHelpText(
+      ...examples(
+        '# you looked, and it was done',
+        'trustward intents resolve 01m7ysaj --as done --reason "seen banned in the console"',
+      ),
+    )
     .action(
       bind(async (id: never, options: never) => (await import('../operator.ts')).intentResolveCommand(io, id, options)),
     );
@@ -61,19 +113,39 @@ export function addOperatorCommands(program: Command, io: Io, bind: Bind): void 
   reading(program.command('notifications').description('notifications that were not delivered: waiting or given up'))
     .option('--all', 'include delivered ones')
     .option('--limit <n>', 'at most this many', '50')
+    .addHelpText(
+      ...examples(
+        '# what has not arrived yet',
+        'trustward notifications',
+        '# the last ten, delivered ones included',
+        'trustward notifications --all --limit 10',
+      ),
+    )
     .action(
       bind(async (options: never) => (await import('../operator-lists.ts')).notificationListCommand(io, options)),
     );
 
-  const claims = program.command('claims').description('actions that are still in force');
+  const claims = program
+    .command('claims')
+    .description('actions that are still in force')
+    .addHelpText(...examples('# what Trustward did that is still so', 'trustward claims list'));
   reading(claims.command('list').description('open and orphaned claims'))
     .option('--all', 'include ended ones')
+    .addHelpText(...examples('# for a script', 'trustward claims list --format json'))
     .action(bind(async (options: never) => (await import('../operator-lists.ts')).claimListCommand(io, options)));
   acting(
     claims.command('release [target]').description('undo now what is in force on a target, or plan the undo of a rule'),
   )
     .option('--rule <id>', 'instead of a target: a plan that undoes all that this rule has in force')
     .option('--reason <text>', 'why, for the audit; required with a target')
+    .addHelpText(
+      ...examples(
+        '# unban the device of a serial number',
+        'trustward claims release C02MQHAHEA --reason "replaced by a new laptop"',
+        '# plan the undo of all that a rule has in force',
+        'trustward claims release --rule ban-compromised-device --reason "a wrong rule"',
+      ),
+    )
     .action(
       bind(async (target: never, options: never) =>
         (await import('../operator.ts')).claimReleaseCommand(io, target, options),

@@ -2,6 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';
+import { examples } from './examples.ts';
 import { databaseOption, outputOptions, sinceOption } from './options.ts';
 
 export function addReading(program: Command, io: Io, bind: Bind): void {
@@ -16,6 +17,14 @@ export function addReading(program: Command, io: Io, bind: Bind): void {
     'text, json, md',
   )
     .option('--completed', 'the last run that was completed over all active rules')
+    .addHelpText(
+      ...examples(
+        '# the latest run',
+        'trustward report',
+        '# run 12, as a page',
+        'trustward report 12 --format md --out run-12.md',
+      ),
+    )
     .action(
       bind(async (run: never, options: never) => (await import('../reading.ts')).reportCommand(io, run, options)),
     );
@@ -25,6 +34,14 @@ export function addReading(program: Command, io: Io, bind: Bind): void {
   )
     .option('--status <status>', 'only plans of this status, such as pending')
     .option('--limit <n>', 'at most this many', '20')
+    .addHelpText(
+      ...examples(
+        '# what waits for an answer',
+        'trustward plans --status pending',
+        '# what approving it does',
+        'trustward plans 01kb3n2v',
+      ),
+    )
     .action(
       bind(async (plan: never, options: never) => (await import('../plan-list.ts')).plansCommand(io, plan, options)),
     );
@@ -33,11 +50,20 @@ export function addReading(program: Command, io: Io, bind: Bind): void {
     'text, json, md',
   )
     .addOption(sinceOption().default('12h'))
+    .addHelpText(
+      ...examples(
+        '# last night',
+        'trustward summary',
+        '# the week, for a ticket',
+        'trustward summary --since 7d --format md',
+      ),
+    )
     .action(bind(async (options: never) => (await import('../summary.ts')).summaryCommand(io, options)));
   outputOptions(databaseOption(program.command('runs').description('list runs, newest first')), 'text, json')
     .addOption(sinceOption())
     .addOption(new Option('--status <status>', 'only these').choices(['completed', 'aborted', 'running']))
     .option('--limit <n>', 'at most this many', '20')
+    .addHelpText(...examples('# runs that broke off since yesterday', 'trustward runs --since 24h --status aborted'))
     .action(bind(async (options: never) => (await import('../runs.ts')).runsCommand(io, options)));
   outputOptions(databaseOption(program.command('decisions').description('list decisions, newest first')), 'text, json')
     .option('--rule <id>', 'only this rule')
@@ -48,5 +74,13 @@ export function addReading(program: Command, io: Io, bind: Bind): void {
     .option('--owner <e-mail>', 'only this user, and devices of this owner')
     .addOption(sinceOption())
     .option('--limit <n>', 'at most this many', '50')
+    .addHelpText(
+      ...examples(
+        '# all that one rule decided about one serial number',
+        'trustward decisions --rule ban-compromised-device --target C02MQHAHEA',
+        '# the last five, for a script',
+        'trustward decisions --limit 5 --format json',
+      ),
+    )
     .action(bind(async (options: never) => (await import('../reading.ts')).decisionsCommand(io, options)));
 }

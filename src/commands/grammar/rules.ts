@@ -2,10 +2,21 @@
 import type { Command } from 'commander';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';
+import { examples } from './examples.ts';
 import { engineOptions, outputOptions, rulesOption } from './options.ts';
 
 export function addRules(program: Command, io: Io, bind: Bind): void {
-  const rules = program.command('rules').description('rule files');
+  const rules = program
+    .command('rules')
+    .description('rule files')
+    .addHelpText(
+      ...examples(
+        '# what is wrong with the rules of a folder',
+        'trustward rules check --rules new-rules',
+        '# whether their tests pass',
+        'trustward rules test --rules new-rules',
+      ),
+    );
   const add = (name: string, text: string, formats: string) =>
     outputOptions(rules.command(name).description(text), formats).addOption(rulesOption());
   outputOptions(
@@ -13,11 +24,20 @@ export function addRules(program: Command, io: Io, bind: Bind): void {
       program.command('explain <rule> <subject>').description('show why a rule matches one subject or not'),
     ),
     'text, json',
-  ).action(
-    bind(async (rule: never, subject: never, options: never) =>
-      (await import('../explain.ts')).explainCommand(io, rule, subject, options),
-    ),
-  );
+  )
+    .addHelpText(
+      ...examples(
+        '# one user, by e-mail',
+        'trustward explain notify-user-unauthorized-access ana.ruiz@example.com',
+        '# one device (DeviceID), by rules that are not active yet',
+        'trustward explain ban-compromised-device 4f1c2b7e --rules new-rules',
+      ),
+    )
+    .action(
+      bind(async (rule: never, subject: never, options: never) =>
+        (await import('../explain.ts')).explainCommand(io, rule, subject, options),
+      ),
+    );
   outputOptions(
     program
       .command('facts [subject]')
@@ -26,19 +46,37 @@ export function addRules(program: Command, io: Io, bind: Bind): void {
   )
     .option('--no-sample', 'do not read records to count missing facts in')
     .option('--api-url <url>', 'base address of the Management API (TRUSTWARD_API_URL)')
+    .addHelpText(
+      ...examples(
+        '# what a rule about devices can read, and how often each fact is missing',
+        'trustward facts device',
+        '# everything, as a page, without a look at records',
+        'trustward facts --no-sample --format md --out facts.md',
+      ),
+    )
     .action(
       bind(async (subject: never, options: never) => (await import('../facts.ts')).factsCommand(io, subject, options)),
     );
-  add('check', 'check that all rules load; file, line and column of each problem', 'text, json').action(
-    bind(async (options: never) => (await import('../rules.ts')).rulesCheckCommand(io, options)),
-  );
+  add('check', 'check that all rules load; file, line and column of each problem', 'text, json')
+    .addHelpText(...examples('# before a folder becomes the active one', 'trustward rules check --rules new-rules'))
+    .action(bind(async (options: never) => (await import('../rules.ts')).rulesCheckCommand(io, options)));
   add('test', 'run the tests inside the rules, with coverage of conditions', 'text, json, junit')
     .option('--mutate', 'also list changes of a rule that no test notices')
+    .addHelpText(
+      ...examples(
+        '# all tests, and what they do not notice',
+        'trustward rules test --mutate',
+        '# for a build server',
+        'trustward rules test --format junit --out rules.xml',
+      ),
+    )
     .action(bind(async (options: never) => (await import('../rules.ts')).rulesTestCommand(io, options)));
-  add('schema', 'JSON Schema of a rule file, for editors', 'json').action(
-    bind(async (options: never) => (await import('../rules.ts')).rulesSchemaCommand(io, options)),
-  );
-  add('list', 'the rules of the folder', 'text, json').action(
-    bind(async (options: never) => (await import('../rules.ts')).rulesListCommand(io, options)),
-  );
+  add('schema', 'JSON Schema of a rule file, for editors', 'json')
+    .addHelpText(
+      ...examples('# beside the rules, where editors find it', 'trustward rules schema --out rules/rule.schema.json'),
+    )
+    .action(bind(async (options: never) => (await import('../rules.ts')).rulesSchemaCommand(io, options)));
+  add('list', 'the rules of the folder', 'text, json')
+    .addHelpText(...examples('# each rule with its mode and its actions', 'trustward rules list'))
+    .action(bind(async (options: never) => (await import('../rules.ts')).rulesListCommand(io, options)));
 }
