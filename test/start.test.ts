@@ -44,7 +44,7 @@ describe('a start', () => {
       'commands/invocation.js',
       'commands/io.js',
       'commands/program.js',
-      'commands/shell-word.js',
+      'domain/shell-word.js',
     ]);
   });
 

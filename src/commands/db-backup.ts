@@ -7,13 +7,13 @@ import { privateKeyFileOf } from '../audit/signing-key.ts';
 import { auditSourcesOf } from '../audit/sources.ts';
 import type { AuditCheck } from '../audit/verdict.ts';
 import { verifyAudit } from '../audit/verify.ts';
+import { shellWord } from '../domain/shell-word.ts';
 import { backupDatabase } from '../store/backup.ts';
 import type { SqliteReader } from '../store/reader.ts';
 import { systemClock } from '../system/clock.ts';
 import { auditCheckText } from './audit-text.ts';
 import { nextCommands } from './db-restore.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, write } from './io.ts';
-import { shellWord } from './shell-word.ts';
 import { sizeText } from './size-text.ts';
 
 /** Exit code 1: the copy exists and equals the database, whose audit is broken. */

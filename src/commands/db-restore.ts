@@ -8,6 +8,7 @@ import { auditSourcesOf } from '../audit/sources.ts';
 import type { AuditCheck } from '../audit/verdict.ts';
 import { verifyAudit } from '../audit/verify.ts';
 import { AppError } from '../domain/errors.ts';
+import { shellWord } from '../domain/shell-word.ts';
 import { openAsItIs } from '../store/inspect.ts';
 import { SqliteReader } from '../store/reader.ts';
 import { restoreDatabase } from '../store/restore.ts';
@@ -16,7 +17,6 @@ import { systemClock } from '../system/clock.ts';
 import { systemIds } from '../system/ids.ts';
 import { auditCheckText } from './audit-text.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, write } from './io.ts';
-import { shellWord } from './shell-word.ts';
 import { sizeText } from './size-text.ts';
 
 export interface RestoreOptions extends CommonOptions {

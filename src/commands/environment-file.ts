@@ -1,5 +1,5 @@
 // commands: the settings of a new installation, as a file that a shell, systemd (EnvironmentFile=) and people can read.
-import { shellWord } from './shell-word.ts';
+import { shellWord } from '../domain/shell-word.ts';
 
 export interface InstallationPlaces {
   /** Undefined: the operator has to fill it in. */

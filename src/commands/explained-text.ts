@@ -5,7 +5,8 @@ import { isDone } from '../domain/intent.ts';
 import { SOURCE_OF } from '../domain/subjects.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { explanationText } from '../evaluate/index.ts';
-import type { DecidedNow, ExplainedSubject } from '../explain/explain-subject.ts';
+import type { ExplainedSubject } from '../explain/explain-subject.ts';
+import type { DecidedNow } from '../explain/judge-subject.ts';
 import { paragraph, type TerminalOptions, timeWords } from '../report/index.ts';
 
 /** `whatIf`: the folder of the rules, when they are not the active ones. */

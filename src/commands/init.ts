@@ -5,9 +5,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join, resolve } from 'node:path';
 import { ConfigReader } from '../config/reader.ts';
 import { AppError } from '../domain/errors.ts';
+import { shellWord } from '../domain/shell-word.ts';
 import { environmentFile } from './environment-file.ts';
 import { type Io, writeText } from './io.ts';
-import { shellWord } from './shell-word.ts';
 
 const SHIPPED_RULES = new URL('../../rules/', import.meta.url);
 

@@ -1,7 +1,7 @@
 // commands: commands in texts for people, as this process was started: a person can copy them. Every text of the source names a
 // command as `trustward …`; only what a person reads on this screen is rewritten, here. JSON, Markdown and files stay as they are.
 import { basename, delimiter, dirname, relative } from 'node:path';
-import { shellWord } from './shell-word.ts';
+import { shellWord } from '../domain/shell-word.ts';
 
 interface Started {
   /** The path of the program, links not followed. */

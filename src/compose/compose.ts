@@ -12,7 +12,7 @@ import type { Api, Clock, Log } from '../domain/ports.ts';
 import type { Progress } from '../domain/progress.ts';
 import { NO_CALLS, type QuietPeriod } from '../domain/quiet-period.ts';
 import { isLasting } from '../domain/store-fault.ts';
-import type { ExplainDeps } from '../explain/explain-subject.ts';
+import type { WhyDeps } from '../explain/why.ts';
 import { ManagementClient } from '../management/client.ts';
 import type { RuleHolder } from '../rule-set/rule-holder.ts';
 import type { Engine } from '../run/engine.ts';
@@ -48,7 +48,7 @@ export interface Composition {
   /** Of the HTTP endpoint. */
   tokens: TokenStore;
   /** What explaining needs, with the current rules. */
-  explaining(): ExplainDeps;
+  explaining(): WhyDeps;
   verifyAudit(): Promise<AuditCheck>;
   close(): Promise<void>;
 }
@@ -104,7 +104,7 @@ export async function composeEngine(
       afterwards: () => notifications.afterwards(),
     };
     await store.abortStaleRuns(clock.nowMs());
-    const explaining = (): ExplainDeps => {
+    const explaining = (): WhyDeps => {
       const { ids, actions, quiet, settings, daemonMode } = engine;
       return {
         api,

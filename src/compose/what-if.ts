@@ -4,7 +4,7 @@
 import { restoredWhy } from '../audit/sources.ts';
 import type { Config } from '../config/config.ts';
 import type { Progress } from '../domain/progress.ts';
-import type { ExplainDeps } from '../explain/explain-subject.ts';
+import type { WhyDeps } from '../explain/why.ts';
 import type { WhatIfEngine } from '../run/what-if.ts';
 import { boundElsewhere } from '../store/sqlite-store.ts';
 import { takeWriterLock } from '../store/writer-lock.ts';
@@ -19,7 +19,7 @@ import { composeReader } from './reader.ts';
 export interface WhatIfComposition {
   engine: WhatIfEngine;
   /** Which rules are active, the caller knows. */
-  explaining(): Omit<ExplainDeps, 'isWhatIf'>;
+  explaining(): Omit<WhyDeps, 'isWhatIf'>;
   /** Aborting it ends the reading. */
   stopping: AbortController;
   close(): Promise<void>;

@@ -8,6 +8,7 @@ import type { PlanSelection } from '../domain/plan.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
 import { timeOfDay } from '../domain/time-text.ts';
 import { explainSubject } from '../explain/explain-subject.ts';
+import { whyNamed } from '../explain/why.ts';
 import {
   createHttpApp,
   type HttpDeps,
@@ -171,6 +172,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     operator: operatorPort(engine, state.queue),
     rules: () => rules.all(),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
+    why: (name) => whyNamed(composition.explaining(), name),
     verifyAudit: () => composition.verifyAudit(),
     tokens: tokensPort(composition, register),
     verifyToken: (token) => register.verify(token),

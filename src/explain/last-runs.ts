@@ -76,8 +76,20 @@ export async function readLastRuns(reader: LastRunsReader, asked: Asked): Promis
   };
 }
 
+/** The same without a rule: how each source was last read. */
+export async function readLastReadings(
+  reader: LastRunsReader,
+  asked: Pick<Asked, 'events' | 'nowMs'>,
+): Promise<LastRuns['sources']> {
+  return readingsOf(reader, await recentRuns(reader), asked);
+}
+
 /** Always has a count: if the last reading has none, shares are taken of the last trusted count. */
-async function readingsOf(reader: LastRunsReader, runs: readonly JudgedRun[], { events, nowMs }: Asked) {
+async function readingsOf(
+  reader: LastRunsReader,
+  runs: readonly JudgedRun[],
+  { events, nowMs }: Pick<Asked, 'events' | 'nowMs'>,
+): Promise<LastRuns['sources']> {
   const readings = {} as LastRuns['sources'];
   for (const source of SOURCES) {
     const last = lastReading(runs, source)?.reading ?? { ...skippedReading(source, nowMs), state: 'read' as const };

@@ -172,6 +172,8 @@ export interface HttpDeps {
   rules(): readonly Rule[];
   /** Errors: AppError `not_found` for a rule or a subject, and those of reading the API. */
   explain(rule: string, subject: string): Promise<object>;
+  /** Errors: AppError `not_found`, `usage` for a name of several subjects, and those of reading the store. */
+  why(name: string): Promise<object>;
   verifyAudit(): Promise<AuditVerdict>;
   /** The owner of a bearer token; undefined for an unknown one. */
   verifyToken(token: string): Caller | undefined;

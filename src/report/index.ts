@@ -18,7 +18,7 @@ import { reportTextPieces, type TextOptions } from './text.ts';
 import { tokenView } from './token-view.ts';
 
 export { buildReport } from './build-report.ts';
-export { plural } from './fact-text.ts';
+export { factTexts, plural } from './fact-text.ts';
 export { historyText } from './history.ts';
 export { showHidden } from './hostile-text.ts';
 export { auditJson, decisionsJson, reportJson } from './json.ts';

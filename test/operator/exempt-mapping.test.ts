@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
-import { type ExplainDeps, explainSubject } from '../../src/explain/explain-subject.ts';
+import { explainSubject } from '../../src/explain/explain-subject.ts';
+import type { ExplainDeps } from '../../src/explain/judge-subject.ts';
 import { addExemption, type ExemptionRequest } from '../../src/operator/commands.ts';
 import { type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 

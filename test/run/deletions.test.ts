@@ -4,7 +4,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
-import { type ExplainDeps, explainSubject } from '../../src/explain/explain-subject.ts';
+import { explainSubject } from '../../src/explain/explain-subject.ts';
+import type { ExplainDeps } from '../../src/explain/judge-subject.ts';
 import { type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
 
 const ANN = 'ann@example.com';

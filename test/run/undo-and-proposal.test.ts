@@ -2,7 +2,8 @@
 // bypassed, and is done once.
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Mode } from '../../src/domain/mode.ts';
-import { type ExplainDeps, explainSubject } from '../../src/explain/explain-subject.ts';
+import { explainSubject } from '../../src/explain/explain-subject.ts';
+import type { ExplainDeps } from '../../src/explain/judge-subject.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
 
 let on: OnPlatform;

@@ -122,6 +122,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
     },
     rules: () => [RULE],
     explain: async (rule, subject) => ({ explanation: { rule, subject }, decisions: [] }),
+    why: async (name) => ({ subject: { id: name } }),
     verifyAudit: () => verifyChain(store.auditFrom(1)),
     verifyToken: tokenVerifier(SCOPES.map((scope) => ({ name: `${scope}er`, scope, hash: tokenHash(TOKENS[scope]) }))),
     hosts: { listenHost: '127.0.0.1', allowed: [] },

@@ -2,8 +2,8 @@
 import { statSync } from 'node:fs';
 import type { Config, Environment } from '../../config/config.ts';
 import { formatDuration } from '../../domain/duration.ts';
+import { shellWord } from '../../domain/shell-word.ts';
 import { didYouMean } from '../../evaluate/index.ts';
-import { shellWord } from '../shell-word.ts';
 import { type Check, ok, warning } from './check.ts';
 
 const NAME = 'configuration';

@@ -15,13 +15,13 @@ import { coveredBy, coveredText } from '../../domain/exemption-covers.ts';
 import type { IdentityReader } from '../../domain/identity.ts';
 import { stopText } from '../../domain/operator.ts';
 import type { RecordReader } from '../../domain/record-reader.ts';
+import { shellWord } from '../../domain/shell-word.ts';
 import { isoTime } from '../../domain/time-text.ts';
 import { showHidden } from '../../report/index.ts';
 import { inspectDatabase } from '../../store/inspect.ts';
 import { systemClock } from '../../system/clock.ts';
 import { auditCheckText } from '../audit-text.ts';
 import { intentsToResolve } from '../operator-lists.ts';
-import { shellWord } from '../shell-word.ts';
 import { sizeText } from '../size-text.ts';
 import { type Check, ok, problem, warning } from './check.ts';
 

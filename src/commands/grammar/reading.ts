@@ -3,9 +3,26 @@ import { type Command, Option } from 'commander';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';
 import { examples } from './examples.ts';
-import { databaseOption, outputOptions, sinceOption } from './options.ts';
+import { databaseOption, engineOptions, outputOptions, sinceOption } from './options.ts';
 
 export function addReading(program: Command, io: Io, bind: Bind): void {
+  outputOptions(
+    engineOptions(
+      program
+        .command('why <what>')
+        .description('show all that is known of one device, user or service, by any of its names'),
+    ),
+    'text, json',
+  )
+    .addHelpText(
+      ...examples(
+        '# by serial number: its state, who did it, what comes next',
+        'trustward why C02MQHAHEA',
+        '# the devices of a person',
+        'trustward why ana.ruiz@example.com',
+      ),
+    )
+    .action(bind(async (what: never, options: never) => (await import('../why.ts')).whyCommand(io, what, options)));
   outputOptions(
     databaseOption(
       program

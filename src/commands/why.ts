@@ -1,0 +1,35 @@
+// commands: `why WHAT`: all that is known of one device, user or service, on one screen. Through the daemon when one is active.
+import { composeWhatIf } from '../compose/what-if.ts';
+import type { Config } from '../config/config.ts';
+import { plainJson } from '../domain/canonical.ts';
+import { leastMode } from '../domain/mode.ts';
+import { whyNamed } from '../explain/why.ts';
+import type { WhyAnswer } from '../explain/why-answer.ts';
+import { namingApi } from './api-fault.ts';
+import { configOf } from './config-of.ts';
+import { findDaemon } from './daemon-client.ts';
+import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
+import { whyText } from './why-text.ts';
+
+export async function whyCommand(io: Io, what: string, options: CommonOptions): Promise<number> {
+  const format = outputOf(options, ['text', 'json'] as const, 'text');
+  const config = configOf(io, options);
+  const daemon = await findDaemon(config);
+  const why = daemon
+    ? (JSON.parse(await daemon.call('GET', `/api/why?of=${encodeURIComponent(what)}`)) as WhyAnswer)
+    : await whyHere(config, what);
+  const text = () => whyText(why, widthOf(options));
+  write(io, options, format === 'json' ? JSON.stringify(plainJson(why), null, 2) : text());
+  return 0;
+}
+
+/** Only reads, beside any writer. Errors: as composeWhatIf and whyNamed. */
+async function whyHere(config: Config, what: string): Promise<WhyAnswer> {
+  const { engine, explaining, close } = await composeWhatIf(config);
+  const daemonMode = leastMode(config.mode, engine.daemonMode);
+  try {
+    return await namingApi(config, () => whyNamed({ ...explaining(), isWhatIf: false, daemonMode }, what));
+  } finally {
+    await close();
+  }
+}

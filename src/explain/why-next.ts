@@ -1,0 +1,114 @@
+// explain: what happens to a subject by itself next, and the commands with which a person changes that. In: what is known of it. Out:
+// sentences and commands, most important first. Pure.
+import { isInDoubt } from '../domain/intent.ts';
+import { isLive } from '../domain/mode.ts';
+import { stopText } from '../domain/operator.ts';
+import { shellWord } from '../domain/shell-word.ts';
+import { isoTime } from '../domain/time-text.ts';
+import type { DecidedNow } from './judge-subject.ts';
+import type { WayOut, Why, WhyRule } from './why-answer.ts';
+
+/** Never empty. Names in it come from the platform: escape it where it is shown. */
+export function nextOf(why: Why): string[] {
+  const lines = [
+    ...(why.stop ? [`nothing is called until \`trustward resume\`: ${stopText(why.stop)}`] : []),
+    ...why.unfinished.map(unfinishedLine),
+    ...why.waiting.map(
+      ({ action, target, plan, status, expiresAt }) =>
+        `${action} ${target} waits in plan ${plan} (${status}) until ${isoTime(expiresAt)}; then it expires, and the next run plans it again`,
+    ),
+    ...why.rules.flatMap((rule) => rule.decisions.flatMap((decision) => decisionLine(why, rule, decision))),
+    ...why.claims.flatMap((claim) => claimLine(why, claim)),
+    ...strangerLines(why),
+  ];
+  if (why.unread !== undefined) lines.push(`no rule judges it: ${why.unread}`);
+  return lines.length > 0 ? lines : ['nothing: no rule proposes anything for it, and nothing is in force'];
+}
+
+function unfinishedLine(intent: Why['unfinished'][number]): string {
+  const { id, action, target, outcome, note } = intent;
+  const why = note ? ` (${note})` : '';
+  if (isInDoubt(intent))
+    return `whether ${action} ${target} was done is not known${why}: the next run reads it back, intent ${id}`;
+  if (outcome === 'parked') return `${action} ${target} waits for a person${why}: intent ${id}`;
+  if (outcome === 'failed')
+    return `${action} ${target} failed${why}: a later run tries again while its rule matches, intent ${id}`;
+  return `${action} ${target} is under way, intent ${id}`;
+}
+
+function decisionLine(why: Why, { rule, mode }: WhyRule, decision: DecidedNow): string[] {
+  const { action, target, reason, reasonText, verdict, notAsked } = decision;
+  if (mode === 'dry-run') return [`${rule} only reports it, in mode dry-run`];
+  switch (decision.decision) {
+    case 'hold':
+      return why.waiting.some((one) => one.action === action && one.target === target)
+        ? []
+        : [`${rule}: ${action} ${target} would be held: ${reasonText}`];
+    case 'skip':
+      return SKIPS_THAT_PASS.has(reason) ? [`${rule}: ${action} ${target} not yet: ${reasonText}`] : [];
+    case 'act': {
+      if (why.stop) return [];
+      const because = verdict === 'no_match' ? `since rule ${rule} no longer matches` : `by rule ${rule}`;
+      const unless = notAsked.length === 0 ? '' : ', if a whole run allows it';
+      const does = isLive(decision.mode) ? 'the next run does' : 'a run of mode enforce would do';
+      return [`${does} ${action} ${target}, ${because}${unless}`];
+    }
+  }
+}
+
+const SKIPS_THAT_PASS: ReadonlySet<string> = new Set(['for_not_reached', 'cooldown', 'untrusted_source']);
+
+/** Nothing of a claim that a rule undoes now: that has a line of its own. */
+function claimLine({ rules }: Why, { action, target, rule, status }: Why['claims'][number]): string[] {
+  const isUndone = rules.some(({ decisions }) =>
+    decisions.some((one) => one.verdict === 'no_match' && one.target === target && one.decision !== 'skip'),
+  );
+  if (isUndone) return [];
+  if (status === 'orphaned')
+    return [
+      `${action} ${target} stays: its rule ${rule} is missing or off, so a person or another rule has to undo it`,
+    ];
+  const own = rules.find((one) => one.rule === rule);
+  if (own && !own.revert)
+    return [`${action} ${target} stays: rule ${rule} has \`revert: false\`, so a person has to undo it`];
+  return [`${action} ${target} is undone when rule ${rule} no longer matches`];
+}
+
+/** What somebody else did stays. */
+function strangerLines({ states, claims }: Why): string[] {
+  return states.flatMap(({ action, target, isSo, isOwn }) =>
+    isSo && !isOwn && !claims.some((claim) => claim.action === action && claim.target === target)
+      ? [`Trustward does not undo ${action} ${target}: it did not do it`]
+      : [],
+  );
+}
+
+export function waysOutOf(why: Why): WayOut[] {
+  const { subject, claims, waiting, unfinished, exemption } = why;
+  const name = shellWord(subject.kind === 'device' && subject.serial !== '' ? subject.serial : subject.id);
+  const exempt = `trustward exempt add ${name} --owner NAME --reason TEXT --until 30d`;
+  const ways: WayOut[] = [];
+  if (why.stop) ways.push({ purpose: 'let it act again', command: 'trustward resume --reason TEXT' });
+  for (const target of new Set(claims.map((claim) => claim.target))) {
+    ways.push({ purpose: 'undo it, and keep it so', command: `${exempt} --release` });
+    const release = `trustward claims release ${shellWord(target)} --reason TEXT`;
+    ways.push({ purpose: 'undo it, until a rule matches anew', command: release });
+  }
+  for (const { plan, status, target } of waiting) {
+    if (status === 'pending') {
+      ways.push({ purpose: 'approve only this', command: `trustward approve ${plan} --only ${shellWord(target)}` });
+      ways.push({ purpose: 'see the whole plan', command: `trustward plans ${plan}` });
+    } else ways.push({ purpose: 'do it now', command: `trustward apply ${plan}` });
+  }
+  for (const { id, outcome } of unfinished) {
+    if (outcome === undefined) continue;
+    ways.push({ purpose: 'try it again', command: `trustward intents resolve ${id} --as retry --reason TEXT` });
+    ways.push({ purpose: 'give it up', command: `trustward intents resolve ${id} --as not-done --reason TEXT` });
+  }
+  if (exemption)
+    ways.push({ purpose: 'end the exemption', command: `trustward exempt end ${exemption.id} --reason TEXT` });
+  else if (claims.length === 0) ways.push({ purpose: 'protect it', command: exempt });
+  const rule = why.rules.find(({ verdict }) => verdict === 'match') ?? why.rules[0];
+  if (rule) ways.push({ purpose: 'every fact of a rule', command: `trustward explain ${rule.rule} ${name}` });
+  return ways;
+}

@@ -1,0 +1,73 @@
+// explain: whether a subject is banned or disabled now, and whether Trustward made it so. In: an identity, the platform, the stored
+// intents. Out: one state for each action that takes access away. The platform does not record who banned: only Trustward's own
+// actions are known here, and anything else was done by somebody else.
+import type { Action, ActionName } from '../domain/action.ts';
+import { AppError } from '../domain/errors.ts';
+import type { Identity } from '../domain/identity.ts';
+import { type Intent, isDone } from '../domain/intent.ts';
+import type { RecordReader } from '../domain/record-reader.ts';
+import type { ExplainDeps } from './judge-subject.ts';
+
+export interface StateDeps extends Pick<ExplainDeps, 'api' | 'actions'> {
+  reader: Pick<RecordReader, 'intents' | 'plan' | 'run'>;
+}
+
+export interface TargetState {
+  /** The action that takes access away: `ban_device`, `disable_service`. */
+  action: ActionName;
+  target: string;
+  /** Undefined: the platform does not have the target, or does not answer. */
+  isSo: boolean | undefined;
+  /** Trustward's last action on the target that was done: this one or its inverse. */
+  last: DoneAction | undefined;
+  /** Trustward's last action made it as it is now. False: somebody else did, or it never was otherwise. */
+  isOwn: boolean;
+}
+
+export interface DoneAction {
+  intent: Intent;
+  runSeq: number | undefined;
+  /** Who approved its plan. */
+  approvedBy: string | undefined;
+}
+
+export async function readStates(deps: StateDeps, subject: Identity): Promise<TargetState[]> {
+  const states: TargetState[] = [];
+  const target = subject.kind === 'device' ? subject.serial : subject.id;
+  if (target === '') return states;
+  for (const action of deps.actions.values()) {
+    if (!takesAccess(action) || !action.subjects.includes(subject.kind)) continue;
+    const isSo = await readState(deps, action, target);
+    const last = await lastDone(deps, action, target);
+    const isOwn = isSo !== undefined && last !== undefined && isSo === (last.intent.action === action.name);
+    states.push({ action: action.name, target, isSo, last, isOwn });
+  }
+  return states;
+}
+
+function takesAccess({ fieldWritten, inverse, givesAccess }: Action): boolean {
+  return fieldWritten !== undefined && inverse !== undefined && givesAccess === false;
+}
+
+async function readState({ api }: StateDeps, action: Action, target: string): Promise<boolean | undefined> {
+  try {
+    const { state } = await action.readBack(api, target, {});
+    return state === 'as_intended' ? true : state === 'otherwise' ? false : undefined;
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
+}
+
+async function lastDone({ reader }: StateDeps, action: Action, target: string): Promise<DoneAction | undefined> {
+  const intents = await reader.intents({ target });
+  // Without an attempt it was found so: somebody else had done it.
+  const done = intents.filter(
+    (intent) =>
+      isDone(intent) && intent.attempts > 0 && (intent.action === action.name || intent.action === action.inverse),
+  );
+  const last = done.sort((a, b) => (b.settledAt ?? 0) - (a.settledAt ?? 0))[0];
+  if (!last) return undefined;
+  const plan = last.approved && last.planId !== undefined ? await reader.plan(last.planId) : undefined;
+  return { intent: last, runSeq: (await reader.run(last.runId))?.seq, approvedBy: plan?.decidedBy };
+}

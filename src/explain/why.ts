@@ -1,0 +1,203 @@
+// explain: everything that a person asks about one subject: its state now and who made it so, what is in force, waiting, unfinished or
+// exempt, and the verdict of each rule now. In: an identity, the store, the platform. Out: data; why-next.ts has what follows from
+// it. Reads only, each record once; what cannot be read now is named, and the rest is answered.
+import { Exemptions, partiesOfRecords } from '../decide/exemptions.ts';
+import { AppError, lineOf } from '../domain/errors.ts';
+import type { Exemption } from '../domain/exemption.ts';
+import { type Facts, ownTexts } from '../domain/facts.ts';
+import type { Identity, IdentityReader } from '../domain/identity.ts';
+import { type Intent, isDone } from '../domain/intent.ts';
+import type { RecordReader } from '../domain/record-reader.ts';
+import { demandOne, resolveName } from '../domain/resolve-name.ts';
+import type { OpenState } from '../domain/store.ts';
+import type { Explanation, LoadedRule } from '../evaluate/index.ts';
+import { ownersOf } from '../run/exemption-of.ts';
+import { type HistoryAbout, type HistoryReader, historyOf } from './history-of.ts';
+import { decideNow, type ExplainDeps, type JudgedSubject, judgeSubject } from './judge-subject.ts';
+import { readLastReadings } from './last-runs.ts';
+import { readingOnce } from './read-once.ts';
+import { boundedLookups, readSubject } from './read-subject.ts';
+import type { WaitingIntent, Why, WhyAnswer, WhyRule } from './why-answer.ts';
+import { nextOf, waysOutOf } from './why-next.ts';
+import { readStates } from './why-state.ts';
+
+export type WhyReader = ExplainDeps['reader'] &
+  Pick<RecordReader, 'intents' | 'plans' | 'plan' | 'run' | 'exemptions' | 'stop'> &
+  IdentityReader &
+  HistoryReader;
+
+export interface WhyDeps extends ExplainDeps {
+  reader: WhyReader;
+}
+
+const HISTORY_MAX = 50;
+const PLANS_MAX = 50;
+const DEVICES_MAX = 10;
+
+/**
+ * `name`: an id, serial number, e-mail address or name. Errors: AppError `not_found`, `usage` when it names several, and those of the
+ * store. What the platform does not answer is in `unread`.
+ */
+export async function whyNamed(given: WhyDeps, name: string): Promise<WhyAnswer> {
+  const deps = onceOf(given);
+  const { subjects } = demandOne(await resolveName(deps.reader, name), name);
+  const why = await whySubject(deps, subjects[0]);
+  return { ...why, next: nextOf(why), commands: waysOutOf(why) };
+}
+
+async function whySubject(deps: WhyDeps, subject: Identity): Promise<Why> {
+  const { reader, clock } = deps;
+  const atMs = clock.nowMs();
+  const own = new Set([subject.id, ...(subject.serial === '' ? [] : [subject.serial])]);
+  const open = await reader.openState(atMs);
+  const read = await readRecords(deps, subject);
+  const rules = await judgedBy(deps, subject, read.unread);
+  return {
+    subject,
+    atMs,
+    unread: read.unread,
+    devices: await devicesWith(deps, subject, read.records),
+    states: await readStates(deps, subject),
+    claims: open.claims.filter(({ target, subjectId }) => own.has(target) || subjectId === subject.id),
+    waiting: await waitingFor(reader, own, subject),
+    unfinished: unfinishedOn(deps, open, own, subject.id),
+    exemption: await exemptionFor(deps, read.records, atMs),
+    stop: await reader.stop(),
+    rules,
+    history: await historyOf(reader, aboutOf(subject), { limit: HISTORY_MAX, nowMs: atMs }),
+  };
+}
+
+function aboutOf({ kind, id, serial }: Identity): HistoryAbout {
+  return kind === 'device' && serial !== '' ? { target: serial } : { subjectId: id };
+}
+
+function unfinishedOn({ actions }: WhyDeps, { intents }: OpenState, own: ReadonlySet<string>, id: string): Intent[] {
+  return intents.filter(
+    (intent) =>
+      (own.has(intent.target) || intent.basis.some(({ subjectId }) => subjectId === id)) &&
+      actions.get(intent.action)?.changesFleet !== false &&
+      intent.status !== 'withdrawn' &&
+      !isDone(intent),
+  );
+}
+
+/** Every rule asks for the same records: each is read once. */
+function onceOf(deps: WhyDeps): WhyDeps {
+  const { api, reader } = deps;
+  return {
+    ...deps,
+    api: readingOnce(api, ['devicesOfSerial', 'device', 'user', 'service', 'events', 'countEvents', 'listBundles']),
+    reader: readingOnce(reader, ['openState', 'clockAgreement', 'runs', 'latestRun', 'baseline', 'coverage']),
+  };
+}
+
+/** The records that exemptions are about. Of a subject that cannot be read, what is known of it. */
+async function readRecords(
+  deps: WhyDeps,
+  subject: Identity,
+): Promise<{ records: Facts[]; unread: string | undefined }> {
+  const lookups = boundedLookups(deps.api);
+  try {
+    const shared = subject.serial === '' ? [] : await lookups.devicesOfSerial(subject.serial);
+    if (shared.length > 0) return { records: shared, unread: undefined };
+    return { records: [await readSubject(lookups, deps.reader, subject.kind, subject.id)], unread: undefined };
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return { records: [knownOf(subject)], unread: lineOf(error) };
+  }
+}
+
+function knownOf({ kind, id, serial, name, platform, model, owners }: Identity): Facts {
+  switch (kind) {
+    case 'device':
+      return {
+        DeviceID: id,
+        SerialNumber: serial,
+        DeviceFriendlyName: name,
+        Platform: platform,
+        Model: model,
+        Emails: [...(owners ?? [])],
+      };
+    case 'user':
+      return { Email: id, Name: name };
+    case 'service':
+      return { ServiceID: id, ServiceName: name };
+  }
+}
+
+async function exemptionFor(deps: WhyDeps, records: readonly Facts[], nowMs: number): Promise<Exemption | undefined> {
+  const exemptions = new Exemptions(await deps.reader.exemptions(nowMs), nowMs);
+  const owners = exemptions.asksForOwnerRecords ? await ownersOf(deps.api, records).catch(() => new Map()) : new Map();
+  return exemptions.protecting(partiesOfRecords(records, owners));
+}
+
+/** A user's record names serial numbers; where it does not, the devices of which the user was seen as owner. */
+async function devicesWith(deps: WhyDeps, subject: Identity, records: readonly Facts[]): Promise<Why['devices']> {
+  const names = { device: subject.serial === '' ? [] : [subject.serial], user: [subject.id], service: [] }[
+    subject.kind
+  ];
+  const serials = subject.kind === 'user' ? records.flatMap((user) => ownTexts(user, 'SerialNumbers') ?? []) : [];
+  const found = new Map<string, Identity>();
+  for (const name of [...names, ...serials].slice(0, DEVICES_MAX)) {
+    for (const { identity, by } of await deps.reader.identitiesNamed(name)) {
+      const isOther = identity.kind === 'device' && identity.id !== subject.id && (by === 'serial' || by === 'owner');
+      if (isOther) found.set(identity.id, identity);
+    }
+  }
+  const devices: Why['devices'] = [];
+  for (const identity of [...found.values()].slice(0, DEVICES_MAX))
+    devices.push({ identity, states: subject.kind === 'user' ? await readStates(deps, identity) : [] });
+  return devices;
+}
+
+async function waitingFor(reader: WhyReader, own: ReadonlySet<string>, subject: Identity): Promise<WaitingIntent[]> {
+  const waiting: WaitingIntent[] = [];
+  for (const status of ['pending', 'approved', 'interrupted'] as const) {
+    for (const { id, expiresAt, mode, intents } of await reader.plans({ status }, PLANS_MAX)) {
+      if (mode === 'dry-run') continue;
+      for (const { action, target, basis, reasonText } of intents) {
+        if (!own.has(target) && !basis.some(({ subjectId }) => subjectId === subject.id)) continue;
+        const rules = [...new Set(basis.map(({ rule }) => rule))];
+        waiting.push({ plan: id, status, expiresAt, action, target, rules, reasonText });
+      }
+    }
+  }
+  return waiting;
+}
+
+/** All rules of its kind are judged and decided together: each counts for the others, as in a run. */
+async function judgedBy(deps: WhyDeps, { kind, id }: Identity, unread: string | undefined): Promise<WhyRule[]> {
+  const rules = deps.rules.filter(({ subject }) => subject === kind);
+  if (rules.length === 0) return [];
+  const judged = unread === undefined ? await judgedOr(deps, rules, kind, id) : unread;
+  if (typeof judged === 'string')
+    return rules.map((rule) => ({
+      ...headOf(rule),
+      verdict: undefined,
+      reason: judged,
+      flip: undefined,
+      decisions: [],
+    }));
+  const sources = await readLastReadings(deps.reader, judged);
+  const { decisions } = await decideNow(deps, rules, judged, sources);
+  return rules.map((rule, at) => {
+    const { verdict, reason, flips } = judged.explanations[at] as Explanation;
+    const own = decisions.filter((decision) => decision.rule === rule.id);
+    return { ...headOf(rule), verdict, reason, flip: flips[0], decisions: own };
+  });
+}
+
+function headOf({ id, title, mode, revert }: LoadedRule): Pick<WhyRule, 'rule' | 'title' | 'mode' | 'revert'> {
+  return { rule: id, title, mode, revert };
+}
+
+/** Why it could not be judged, when the platform does not answer. */
+async function judgedOr(...asked: Parameters<typeof judgeSubject>): Promise<JudgedSubject | string> {
+  try {
+    return await judgeSubject(...asked);
+  } catch (error) {
+    if (error instanceof AppError) return lineOf(error);
+    throw error;
+  }
+}
