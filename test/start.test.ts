@@ -44,7 +44,6 @@ describe('a start', () => {
       'commands/invocation.js',
       'commands/io.js',
       'commands/program.js',
-      'domain/shell-word.js',
     ]);
   });
 

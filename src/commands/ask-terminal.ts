@@ -2,12 +2,7 @@
 // The question goes to standard error: standard output has only the result.
 import { createInterface } from 'node:readline';
 
-/** Undefined where standard input or output is no terminal: a script is never asked. */
-export function terminalAsk(): ((question: string) => Promise<string>) | undefined {
-  return process.stdin.isTTY && process.stdout.isTTY ? askTerminal : undefined;
-}
-
-function askTerminal(question: string): Promise<string> {
+export function askTerminal(question: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise((resolve) => {
     lines.on('SIGINT', () => lines.close());

@@ -6,7 +6,7 @@ import { leastMode } from '../domain/mode.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import type { Run, RunQuery, RunStatus } from '../domain/run.ts';
 import type { RunRecord } from '../domain/store.ts';
-import { isoTime } from '../domain/time-text.ts';
+import { timeText } from '../domain/time-text.ts';
 import { type CountedRun, runLineView, runsText } from '../report/index.ts';
 import { lookAtLock } from '../store/writer-lock.ts';
 import { systemClock } from '../system/clock.ts';
@@ -74,7 +74,7 @@ async function noteOf(
   shown: Run,
   database: string,
 ): Promise<string> {
-  const which = `run ${newest.seq} (${leastMode(newest.mode, newest.daemonMode)}) began at ${isoTime(newest.startedAt)}`;
+  const which = `run ${newest.seq} (${leastMode(newest.mode, newest.daemonMode)}) began at ${timeText(newest.startedAt)}`;
   const about = `this is the report of run ${shown.seq}`;
   if (!lookAtLock(database).isHeld) return `${which} and did not come to its end; ${about}`;
   return `${which} and is under way: ${await progressOf(reader, newest)}; ${about}`;

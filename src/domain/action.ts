@@ -39,6 +39,8 @@ export interface ActionTraits {
   fieldWritten: string | undefined;
   /** The value of `fieldWritten` after the action, as `flagText` reads it. */
   valueWritten: string | undefined;
+  /** What a target is called after it, for people: `banned`. Only where it takes access away. */
+  stateText?: string;
   /**
    * What else it writes with these settings, as paths that `when` could read (`ServiceSpec`,
    * `$spec.metadata.description`). A rule with this action that reads one is a load error. Accepts settings that

@@ -6,8 +6,8 @@ import { alsoTouched, outcomeWords, targetNoun, unchangedWords } from './decisio
 import { changeTexts, factTexts } from './fact-text.ts';
 import { type CellLine, joinedLine, marked, whole } from './marked.ts';
 import type { ReportRun, RunDecision } from './report.ts';
+import { timeCell } from './time-words.ts';
 import { whoLine, whoLines } from './who.ts';
-import { timeCell } from './words.ts';
 
 export interface DecisionColumn {
   head: string;

@@ -4,7 +4,7 @@ import type { KnownTraits } from '../domain/action.ts';
 import type { EffectDevice } from '../domain/effect.ts';
 import { actKindOf } from './act-kind.ts';
 import type { ReportDecision, RunDecision } from './report.ts';
-import { timeCell } from './words.ts';
+import { timeCell } from './time-words.ts';
 
 /** Devices that the action affects beside its subject: several may share its serial number. */
 export function alsoTouched({ effect, subject }: ReportDecision): EffectDevice[] {

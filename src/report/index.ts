@@ -35,8 +35,8 @@ export { buildSummary } from './summary/build.ts';
 export { summaryMarkdown, summaryText } from './summary/words.ts';
 export { type Cell, paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
 export { reportText, type TextOptions } from './text.ts';
+export { timeWords } from './time-words.ts';
 export { whoLines } from './who.ts';
-export { timeWords } from './words.ts';
 
 export const REPORT_FORMATS = ['json', 'md', 'text'] as const;
 export type ReportFormat = (typeof REPORT_FORMATS)[number];

@@ -4,19 +4,19 @@ import { shownName } from '../domain/clip.ts';
 import { deletionTexts } from '../domain/deletion.ts';
 import { type Plan, type PlannedIntent, releasedRule } from '../domain/plan.ts';
 import { type PlanDifference, successorText } from '../domain/plan-content.ts';
-import { isoTime } from '../domain/time-text.ts';
+import { timeText } from '../domain/time-text.ts';
 import { changeTexts, plural } from './fact-text.ts';
 import { showHidden } from './hostile-text.ts';
 import { countLines, plannedCounts } from './plan-counts.ts';
 import { reportPlan } from './plan-view.ts';
 import { type Cell, paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
-import { progressWords, timeWords } from './words.ts';
+import { progressWords } from './words.ts';
 
 export function plansText(plans: readonly Plan[], nowMs: number, options: TerminalOptions = {}): string {
   const rows = plans.map((plan): Cell[] => [
     plan.id,
     [plan.status, kindWords(plan)],
-    [timeWords(isoTime(plan.createdAt)), ...endWords(plan, nowMs)],
+    [timeText(plan.createdAt), ...endWords(plan, nowMs)],
     plannedCounts(plan.intents).flatMap(({ rules, action, count }) => [`${count} ${action}`, rules.join(', ')]),
   ]);
   return plans.length === 0 ? 'no plans' : terminalTable(['Plan', 'Status', 'Made', 'Actions'], rows, options);
@@ -33,7 +33,7 @@ export interface PlanContext {
 export function planText(plan: Plan, context: PlanContext, options: TerminalOptions = {}): string {
   const { nowMs, run } = context;
   const ofRun = run === undefined ? '' : `, of run ${run}`;
-  const times = [`made ${timeWords(isoTime(plan.createdAt))}`, ...endWords(plan, nowMs)].join(', ');
+  const times = [`made ${timeText(plan.createdAt)}`, ...endWords(plan, nowMs)].join(', ');
   const head = `Plan ${plan.id} is ${plan.status}: ${plural(plan.intents.length, 'action')}, ${kindWords(plan)}${ofRun}, ${times}.`;
   const decided =
     plan.decidedBy === undefined
@@ -95,7 +95,7 @@ function effectWords(plan: Plan): string[] {
 function endWords({ status, expiresAt }: Plan, nowMs: number): string[] {
   const isOpen = status === 'pending' || status === 'approved' || status === 'interrupted';
   if (!isOpen && status !== 'expired') return [];
-  if (!isOpen || expiresAt <= nowMs) return [`expired ${timeWords(isoTime(expiresAt))}`];
+  if (!isOpen || expiresAt <= nowMs) return [`expired ${timeText(expiresAt)}`];
   return [`expires in ${durationLeft(expiresAt - nowMs)}`];
 }
 

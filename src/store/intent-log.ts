@@ -25,7 +25,8 @@ export function addIntent(db: Db, intent: Intent): void {
 export function linkDecisions(db: Db, intent: Intent): void {
   for (const { episodeId } of intent.basis) {
     db.run(
-      'UPDATE decisions SET intent_id = ?, outcome = ? WHERE episode_id = ? AND action = ? AND target = ? AND ended_seq IS NULL',
+      // `+`: not by the index of actions, which has half of the table for one value.
+      'UPDATE decisions SET intent_id = ?, outcome = ? WHERE episode_id = ? AND +action = ? AND target = ? AND ended_seq IS NULL',
       intent.id,
       intent.outcome ?? null,
       episodeId,
