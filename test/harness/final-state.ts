@@ -2,7 +2,7 @@
 // a reason that the harness can see for itself.
 import type { Claim } from '../../src/domain/claim.ts';
 import type { Intent } from '../../src/domain/intent.ts';
-import { partiesOf } from './check-operator.ts';
+import { isAbout } from './check-operator.ts';
 import type { Checker } from './checker.ts';
 import type { Ledger } from './ledger.ts';
 import { type Profile, SLOW_QUIET_MS } from './profile.ts';
@@ -122,9 +122,8 @@ function checkUndone(view: FinalView, verb: Verb, target: string): void {
 }
 
 function isExempt({ ledger, world }: FinalView, target: string): boolean {
-  const parties = partiesOf(world.now, target);
   return [...ledger.exemptions.values()].some(
-    ({ about, toMs }) => toMs === Number.POSITIVE_INFINITY && parties.includes(about),
+    ({ about, toMs }) => toMs === Number.POSITIVE_INFINITY && isAbout(about, world.now, target),
   );
 }
 

@@ -8,6 +8,7 @@ import type { Db } from '../../src/store/database.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { Crash, Life } from '../support/crash.ts';
 import { copyOf, freshDatabase } from '../support/memory-database.ts';
+import type { Asking, OperationName } from './asking.ts';
 import { type BesiegedView, besiege } from './besieged.ts';
 import { checkAudit } from './check-audit.ts';
 import { Checker, type Violation } from './checker.ts';
@@ -18,7 +19,7 @@ import { checkFinalState } from './final-state.ts';
 import { RuleShelf, scheduleHappenings } from './happenings.ts';
 import { digestOf, historyOf } from './history.ts';
 import { Ledger } from './ledger.ts';
-import { type Asking, type OperationName, operate } from './operations.ts';
+import { operate } from './operations.ts';
 import { People } from './people.ts';
 import type { PlantedBug } from './planted-bugs.ts';
 import { SimPlatform } from './platform.ts';
@@ -124,6 +125,7 @@ class Simulation {
       shelf: this.shelf,
       chances: profile.people,
       tends: profile.tends,
+      parts: profile.parts,
     });
   }
 
@@ -182,6 +184,9 @@ class Simulation {
         release: 0,
         exempt: 0,
         resolve: 0,
+        part: 0,
+        continue: 0,
+        'release-rule': 0,
       });
     const daemonMode = dice.weighted<Mode>({ enforce: 90, approve: 5, 'dry-run': 5, off: 0 });
     await this.perform(operation, daemonMode);
@@ -189,6 +194,8 @@ class Simulation {
 
   private releaseOrNot(): OperationName | undefined {
     const { profile, peopleDice } = this;
+    if (profile.parts && peopleDice.chance(0.3))
+      return peopleDice.pick(['part', 'part', 'part', 'continue', 'release-rule', 'resolve']);
     return profile.people && peopleDice.chance(profile.people.release)
       ? peopleDice.pick(['release', 'resolve', 'resolve', 'exempt'])
       : undefined;
@@ -336,6 +343,7 @@ class Simulation {
       this.clock.pass([20_000, 120_000, 3_600_000][round % 3] as number);
       if (this.profile.tends) await this.people?.acceptAll();
       await this.perform(round % 2 === 0 ? 'enforce' : 'apply', 'enforce');
+      if (round % 2 === 1) await this.perform('continue', 'enforce');
       unchanged = round < 5 || this.platform.requests.length > before ? 0 : unchanged + 1;
       if (this.checker.violations.length > 0) return;
     }
