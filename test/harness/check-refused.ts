@@ -17,7 +17,9 @@ export function checkRefused(
   if (!last || checker.operation?.name !== 'run') return;
   const isKnown = (request: PlatformRequest, untilMs: number) =>
     settled.some((one) => one.outcome === 'failed' && one.atMs >= request.atMs && one.atMs <= untilMs);
-  const others = before.findLastIndex(({ fate }) => fate !== 'unauthorized');
+  // Another answer or a person's retry ends the row.
+  const retriedMs = allowed.at(-1) ?? 0;
+  const others = before.findLastIndex((request) => request.fate !== 'unauthorized' || request.atMs <= retriedMs);
   const inARow = before.slice(others + 1).filter((request, at, all) => isKnown(request, all[at + 1]?.atMs ?? atMs));
   // A person wants it sent now; and across a jump of the clock nobody knows how long it was.
   const isExcused = [...allowed, ...checker.clock.jumps].some((sinceMs) => sinceMs >= last.atMs);

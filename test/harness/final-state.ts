@@ -171,12 +171,14 @@ function isByPerson(effect: Effect, target: string): boolean {
   return effect.target === target && effect.request === undefined && effect.changed;
 }
 
-/** Parked after a doubt, or after the allowed refusals; at once, when nothing could show whether it was done. */
+/** Parked after a doubt, a person's retry, or the allowed refusals; at once, when nothing could show whether it was done. */
 function isParkedForCause({ ledger, checker }: FinalView, intent: Intent): boolean {
   if (intent.outcome !== 'parked') return false;
   const life = ledger.intents.get(intent.id);
   const refusals = life?.requests.filter(({ answer }) => answer === 'failed').length ?? 0;
   if (!checker.canBeReadBack(intent.action) && life?.requests.at(-1)?.answer === 'doubtful') return true;
+  // What a person retries is in doubt from then on, also if it had failed.
+  if (life && life.allowed.length > 0) return true;
   return refusals >= 3 || (life?.settled.some(({ outcome }) => outcome === 'unknown') ?? false);
 }
 

@@ -114,7 +114,9 @@ export class Ledger {
     if (kind === 'stop.lifted') this.stoppedAtMs = undefined;
     if (kind === 'exemption.added')
       this.exemptions.set(exemption, { about, fromMs: nowMs, toMs: Number.POSITIVE_INFINITY });
-    if (kind === 'exemption.ended') (this.exemptions.get(exemption) as ToldExemption).toMs = nowMs;
+    // One that somebody wrote beside the engine has no beginning here.
+    const ended = kind === 'exemption.ended' ? this.exemptions.get(exemption) : undefined;
+    if (ended) ended.toMs = nowMs;
     // On a new request, a release that was not done is attempted again.
     const isAgain = kind === 'intent.planned' && body.released && this.intents.has(body.intent ?? '');
     if (isAgain || (kind === 'intent.resolved' && body.as === 'retry')) this.lifeOf(body).allowed.push(nowMs);

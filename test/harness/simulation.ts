@@ -4,6 +4,7 @@
 import { AppError, lineOf } from '../../src/domain/errors.ts';
 import { leastMode, type Mode } from '../../src/domain/mode.ts';
 import type { Engine } from '../../src/run/engine.ts';
+import { headOf } from '../../src/store/audit-rows.ts';
 import type { Db } from '../../src/store/database.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { Crash, Life } from '../support/crash.ts';
@@ -92,6 +93,7 @@ class Simulation {
   private crashCount = 0;
   private steps = 0;
   private isCalm = false;
+  private wasBesieged = false;
 
   constructor(
     private readonly profile: Profile,
@@ -157,11 +159,19 @@ class Simulation {
   /** False: it ended before its time. */
   private async live(): Promise<boolean> {
     for (let round = 0; round < this.profile.rounds && this.checker.violations.length === 0; round += 1) {
-      const isBesieged = round === this.profile.beside?.round;
+      const isBesieged = this.isBesiegedIn(round);
       if (!isBesieged) await this.round();
       else if (!(await besiege(this.besieged()))) return false;
       if (this.checkpoints && !this.copy && this.peopleDice.chance(0.02)) this.copy = copyOf(this.db, this.disk);
     }
+    return true;
+  }
+
+  /** Once, and not before there is a record with which an edit could differ. */
+  private isBesiegedIn(round: number): boolean {
+    const { beside } = this.profile;
+    if (!beside || this.wasBesieged || round < beside.round || headOf(this.db).seq === 0) return false;
+    this.wasBesieged = true;
     return true;
   }
 
