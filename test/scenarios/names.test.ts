@@ -130,6 +130,13 @@ describe.each(['through the daemon', 'without a daemon'])('without a terminal, %
       /exemption \S+ of device NAME-9 covers nothing that is\s+known now/,
     );
   });
+  it('a selector of which nobody can say whom it covers is shown with a warning', async () => {
+    const { out } = await trustward('exempt', 'add', '--selector', 'Groups=Borad', ...FOR);
+    expect(out).toContain('warning: whether it covers anything is not known now: `trustward exempt list` shows');
+    expect((await trustward('exempt', 'add', '--selector', 'Platform=Windoze', ...FOR)).out).toContain(
+      'warning: it covers nothing that is known now',
+    );
+  });
   it('a name that a user chose changes nothing', async () => {
     await expect(trustward('exempt', 'add', 'ada macbook', ...FOR)).rejects.toThrow('give its serial number `NAME-1`');
     const [name, serial] = how === 'through the daemon' ? ['ada macbook', 'NAME-1'] : ['twin', 'NAME-2'];
