@@ -73,6 +73,29 @@ describe('decisions', () => {
   });
 });
 
+describe('the audit', () => {
+  it.each(['NAME-1', 'name-1', 'ada macbook', 'ada@example.com'])(
+    'of a target is found by its name %s',
+    async (name) => {
+      const { out } = await trustward(
+        'audit',
+        'list',
+        '--target',
+        name,
+        '--kind',
+        'intent.settled',
+        '--format',
+        'json',
+      );
+      expect(JSON.parse(out).entries).toMatchObject([{ body: { target: 'NAME-1', outcome: 'succeeded' } }]);
+    },
+  );
+  it('of nothing that is known is refused, and not an empty list', async () => {
+    await expect(trustward('audit', 'list', '--target', 'NAME-77')).rejects.toMatchObject({ code: 'not_found' });
+    expect((await trustward('audit', 'list', '--target', 'NAME-3')).out).toContain('no audit entries');
+  });
+});
+
 describe('at a terminal, a person', () => {
   const at = (answer: string, args: string[]) => {
     const asked: string[] = [];
