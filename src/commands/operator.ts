@@ -98,12 +98,19 @@ export async function exemptAddCommand(
     },
     text: (answer) => [
       `exemption ${answer.id}: ${answer.about} is left alone until ${timeWords(answer.expiresAt)} (${answer.owner} is responsible for it)`,
-      ...(answer.covers ? [`${answer.covers.count === 0 ? 'warning: it ' : ''}${coveredText(answer.covers)}`] : []),
+      coversLine(answer.covers),
       ...(request.release && answer.released.length === 0 ? ['nothing that Trustward did is in force on it'] : []),
       ...answer.released.map(releasedLine),
     ],
     exitCode: ({ released }) => exitCodeOf(released),
   });
+}
+
+/** Groups are not kept, and before the first reading nothing is: then nobody can say whether a value is misspelled. */
+function coversLine(covers: Covered | null): string {
+  if (covers === null)
+    return 'warning: whether it covers anything is not known now: `trustward exempt list` shows when it was used';
+  return `${covers.count === 0 ? 'warning: it ' : ''}${coveredText(covers)}`;
 }
 
 async function aboutOf(

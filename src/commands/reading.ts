@@ -1,7 +1,7 @@
 // commands: `report`, `decisions`, `audit list`: reading only, also while a daemon writes.
 import { composeReader } from '../compose/reader.ts';
 import type { StoredDecision } from '../domain/decision.ts';
-import { namedDecisions } from '../domain/decision-filter.ts';
+import { auditedTarget, namedDecisions } from '../domain/decision-filter.ts';
 import { AppError } from '../domain/errors.ts';
 import { givenTime } from '../domain/given-time.ts';
 import type { HistoryLine } from '../domain/history.ts';
@@ -117,7 +117,8 @@ export async function auditListCommand(
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const limit = countOf(options.limit, '--limit', 10_000);
   return reading(io, options, async (reader) => {
-    const { kind, target, actor } = options;
+    const { kind, actor } = options;
+    const target = options.target === undefined ? undefined : await auditedTarget(reader, options.target);
     const since = sinceOf(options, systemClock.nowMs());
     const entries = await reader.audit({ kind, target, actor, since, limit });
     write(io, options, format === 'json' ? auditJson(entries) : auditText(entries, widthOf(options)));

@@ -33,7 +33,9 @@ export function decisionWords(decision: ReportDecision): string {
 
 /** `rule mode enforce, lowered to dry-run by the run`. */
 export function capWordsOf({ mode, cappedBy }: ReportDecision): string | undefined {
-  return cappedBy === null ? undefined : `lowered to mode ${mode} by the ${cappedBy}`;
+  if (cappedBy === null) return undefined;
+  // `daemon` is TRUSTWARD_MODE, also of a run without a daemon.
+  return `lowered to mode ${mode}${cappedBy === 'run' ? ' by the run' : ': no more was allowed'}`;
 }
 
 /** The run that wrote a decision that is still in force. */

@@ -13,6 +13,7 @@ import { whoLine } from './who.ts';
 import {
   durationWords,
   headline,
+  modeWords,
   placeWords,
   progressWords,
   reasonWords,
@@ -175,7 +176,7 @@ function runPart(report: Report): string {
   const facts = [
     `Run ${code(run.id)} (${placeWords(run)})`,
     `started by ${code(run.trigger)}`,
-    `mode ${code(run.mode)}, the daemon allows ${code(run.daemonMode)}`,
+    modeWords(run, code),
     ...(took === undefined ? [] : [`took ${took}`]),
     `status ${code(run.status)}`,
     ...(plan.id === null ? [] : [`plan ${code(plan.id)} with ${plural(plan.intents, 'intent')}`]),

@@ -1,15 +1,18 @@
 // report: plans for a terminal: a list of them, and one with its actions, what its approval does, and the commands. In: plans, the time.
 // Out: text of visible characters. Names from devices are clipped and escaped.
-import { shownName } from '../domain/clip.ts';
 import { deletionTexts } from '../domain/deletion.ts';
 import { type Plan, type PlannedIntent, releasedRule } from '../domain/plan.ts';
 import { type PlanDifference, successorText } from '../domain/plan-content.ts';
 import { timeText } from '../domain/time-text.ts';
 import { changeTexts, plural } from './fact-text.ts';
 import { showHidden } from './hostile-text.ts';
+import { whole } from './marked.ts';
 import { countLines, plannedCounts } from './plan-counts.ts';
 import { reportPlan } from './plan-view.ts';
+import { appliedWords } from './plan-words.ts';
+import type { ReportPlan } from './report.ts';
 import { type Cell, paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
+import { whoLines } from './who.ts';
 import { progressWords } from './words.ts';
 
 export function plansText(plans: readonly Plan[], nowMs: number, options: TerminalOptions = {}): string {
@@ -39,7 +42,8 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
     plan.decidedBy === undefined
       ? ''
       : `Answered by ${plan.decidedBy}${plan.decidedReason === undefined ? '' : `: ${plan.decidedReason}`}.`;
-  const progress = progressWords(reportPlan(plan, context.live, plan.digest));
+  const view = reportPlan(plan, context.live, plan.digest);
+  const progress = progressWords(view) ?? doneWords(view);
   const replaced = plan.supersededBy && `It is superseded by ${successorText(plan.supersededBy, context.difference)}.`;
   const sentences = [head, decided, replaced, progress, ...effectWords(plan)].filter((one) => one !== undefined);
   return [
@@ -52,16 +56,22 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
     .join('\n\n');
 }
 
-const HEAD = ['Action', 'Target', 'Rule and subject', 'Why', 'Effect'];
+/** What was done of an applied plan: nothing of it may have been. */
+function doneWords({ status, progress }: ReportPlan): string | undefined {
+  if (status !== 'applied' || !progress) return undefined;
+  return `It was applied: ${appliedWords(progress.outcomes, progress.notBegun.length)}.`;
+}
+
+const HEAD = ['Action', 'Target and devices', 'Rule', 'Why', 'Effect'];
 
 function cellsOf({ action, target, basis, effect, reason, reasonText }: PlannedIntent): Cell[] {
-  const names = effect.devices.map(({ name }) => shownName(name)).filter((name) => name !== '');
-  const shown = names.slice(0, NAMES_MAX);
-  const more = names.length > shown.length ? [`and ${names.length - shown.length} more`] : [];
+  const shown = effect.devices.slice(0, NAMES_MAX);
+  const more = effect.devices.length > shown.length ? [`and ${effect.devices.length - shown.length} more`] : [];
+  const known = new Set(shown.map(({ id }) => id));
   return [
     action,
-    [target, ...shown, ...more],
-    basis.slice(0, NAMES_MAX).flatMap(({ rule, subjectId }) => [rule, subjectId]),
+    [whole(target), ...shown.flatMap((device) => whoLines(device, target)), ...more],
+    basis.slice(0, NAMES_MAX).flatMap(({ rule, subjectId }) => [rule, ...(known.has(subjectId) ? [] : [subjectId])]),
     reasonText === '' ? reason : reasonText,
     [effect.text, ...changeTexts(effect.changes ?? []), ...(effect.deletion ? deletionTexts(effect.deletion) : [])],
   ];

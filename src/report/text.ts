@@ -16,6 +16,7 @@ import { whoLine } from './who.ts';
 import {
   durationWords,
   headline,
+  modeWords,
   placeWords,
   progressWords,
   reasonWords,
@@ -168,7 +169,7 @@ function runText(report: Report, options: TextOptions): string {
   const facts = [
     `Run ${run.id} (${placeWords(run)})`,
     `started by ${run.trigger}`,
-    `mode ${run.mode}, the daemon allows ${run.daemonMode}`,
+    modeWords(run),
     ...(took === undefined ? [] : [`took ${took}`]),
     run.status,
     ...(plan.id === null ? [] : [`plan ${plan.id} with ${plural(plan.intents, 'intent')}`]),

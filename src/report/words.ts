@@ -132,7 +132,13 @@ function waitingWords({ summary, rules, decisions }: Report): string[] {
 
 function capWords({ run }: Report): string[] {
   if (leastMode(run.mode, run.daemonMode) === run.mode) return [];
-  return [`It was asked for in mode ${run.mode}; the daemon allows mode ${run.daemonMode} at most.`];
+  return [`It was asked for in mode ${run.mode}; no more than mode ${run.daemonMode} was allowed.`];
+}
+
+/** The mode in force: the least of what was asked for and of what TRUSTWARD_MODE, or the daemon, allowed. */
+export function modeWords({ mode, daemonMode }: Report['run'], shown: (mode: string) => string = (one) => one): string {
+  const inForce = leastMode(mode, daemonMode);
+  return `mode ${shown(inForce)}${inForce === mode ? '' : ` (asked for ${shown(mode)})`}`;
 }
 
 function trustWords({ snapshot }: Report): string[] {

@@ -20,7 +20,7 @@ export function addAudit(program: Command, io: Io, bind: Bind): void {
   const add = (name: string, text: string) => databaseOption(audit.command(name).description(text));
   outputOptions(add('list', 'entries, newest first'), 'text, json')
     .option('--kind <kind>', 'only this kind, such as intent.sent')
-    .option('--target <target>', 'only entries about this serial number or service')
+    .option('--target <target>', 'only entries about this device or service, by any of its names')
     .option('--actor <name>', 'only what this person or token did, whatever the way')
     .addOption(sinceOption())
     .option('--limit <n>', 'at most this many', '50')

@@ -14,8 +14,8 @@ interface Section {
 
 /** Sections without lines are left out. */
 export function summaryText(summary: Summary, options: TerminalOptions = {}): string {
-  const width = (options.width ?? 100) - INDENT.length;
-  const hanging = (line: string) => `${INDENT}${paragraph(line, { width }).replaceAll('\n', `\n${INDENT}  `)}`;
+  const width = (options.width ?? 100) - 2 * INDENT.length;
+  const hanging = (line: string) => `${INDENT}${paragraph(line, { width }).replaceAll('\n', `\n${INDENT}${INDENT}`)}`;
   const parts = sectionsOf(summary).map(({ title, lines }) => [title.toUpperCase(), ...lines.map(hanging)].join('\n'));
   return `${[headlineOf(summary), ...parts].join('\n\n')}\n`;
 }
