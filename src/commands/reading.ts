@@ -1,26 +1,18 @@
-// commands: `report`, `decisions`, `audit list`: reading only, also while a daemon writes.
+// commands: `decisions`, `audit list`: reading only, also while a daemon writes.
 import { composeReader } from '../compose/reader.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import { namedDecisions } from '../domain/decision-filter.ts';
-import { AppError } from '../domain/errors.ts';
 import { givenTime } from '../domain/given-time.ts';
 import type { HistoryLine } from '../domain/history.ts';
 import { demandKnownOwner } from '../domain/known-owner.ts';
 import type { DecisionQuery } from '../domain/store.ts';
-import {
-  auditJson,
-  auditText,
-  buildReport,
-  decisionsJson,
-  decisionsText,
-  historyText,
-  showHidden,
-} from '../report/index.ts';
+import { historyText } from '../report/history.ts';
+import { showHidden } from '../report/hostile-text.ts';
+import { auditJson, decisionsJson } from '../report/json.ts';
+import { auditText, decisionsText } from '../report/lists-text.ts';
 import type { SqliteReader } from '../store/reader.ts';
 import { systemClock } from '../system/clock.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
-import { REPORT_FORMATS, renderReport } from './render.ts';
-import { lastRunOf } from './runs.ts';
 
 async function reading<T>(io: Io, options: CommonOptions, work: (reader: SqliteReader) => Promise<T>): Promise<T> {
   const reader = composeReader(databaseOf(io, options));
@@ -29,25 +21,6 @@ async function reading<T>(io: Io, options: CommonOptions, work: (reader: SqliteR
   } finally {
     await reader.close();
   }
-}
-
-export async function reportCommand(
-  io: Io,
-  runId: string | undefined,
-  options: CommonOptions & { completed?: boolean },
-): Promise<number> {
-  const format = outputOf(options, REPORT_FORMATS, 'text');
-  if (runId !== undefined && options.completed) throw new AppError('usage', 'give either a run or --completed');
-  return reading(io, options, async (reader) => {
-    const isLast = runId === undefined || runId === 'latest';
-    const { run, note } = isLast
-      ? await lastRunOf(reader, databaseOf(io, options), options)
-      : { run: await reader.run(runId), note: undefined };
-    if (!run) throw new AppError('not_found', `there is no run \`${runId}\``);
-    write(io, options, renderReport(await buildReport(reader, run), format, widthOf(options)));
-    if (note !== undefined) io.err(`${note}\n`);
-    return 0;
-  });
 }
 
 export interface DecisionsOptions extends CommonOptions {

@@ -42,7 +42,6 @@ function ownership(name: string, inverse: string, value: string): Action {
 
 /** On a kind of target of its own, which nothing undoes. */
 const MAILBOX: TargetTraits = {
-  noun: () => 'Mailbox',
   of: ({ id }) => [`mailto:${id}`],
   identity: (target) => ['mailbox', target],
 };
@@ -123,7 +122,7 @@ const answersOf = ({ decisions }: Round) =>
   decisions.map(({ action, target, decision, reason }) => `${action} ${target}: ${decision} ${reason}`);
 
 async function reportOf({ run }: Round): Promise<string> {
-  return reportMarkdown(await buildReport(on.store, run), { actions: MORE });
+  return reportMarkdown(await buildReport(on.store, run));
 }
 
 describe('an action that is registered', () => {
