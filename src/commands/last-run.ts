@@ -5,7 +5,6 @@ import type { RecordReader } from '../domain/record-reader.ts';
 import type { Run } from '../domain/run.ts';
 import type { RunRecord } from '../domain/store.ts';
 import { isoTime } from '../domain/time-text.ts';
-import { lookAtLock } from '../store/writer-lock.ts';
 
 /**
  * The run that a report without a number is about: the last that has ended; with `completed` the last that was completed over all
@@ -48,6 +47,7 @@ async function noteOf(
 ): Promise<string> {
   const which = `run ${newest.seq} (${leastMode(newest.mode, newest.daemonMode)}) began at ${isoTime(newest.startedAt)}`;
   const about = `this is the report of run ${shown.seq}`;
+  const { lookAtLock } = await import('../store/writer-lock.ts');
   if (!lookAtLock(database).isHeld) return `${which} and did not come to its end; ${about}`;
   return `${which} and is under way: ${await progressOf(reader, newest)}; ${about}`;
 }

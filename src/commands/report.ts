@@ -1,5 +1,5 @@
 // commands: `report`: the report of one run. Reading only, also while a daemon writes. It loads what a report needs and no more.
-import { composeRecords } from '../compose/records.ts';
+import { composeRunReader } from '../compose/run-reader.ts';
 import { AppError } from '../domain/errors.ts';
 import { buildReport } from '../report/build-report.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
@@ -14,7 +14,7 @@ export async function reportCommand(
   const format = outputOf(options, REPORT_FORMATS, 'text');
   if (runId !== undefined && options.completed) throw new AppError('usage', 'give either a run or --completed');
   const database = databaseOf(io, options);
-  const reader = composeRecords(database);
+  const reader = composeRunReader(database);
   try {
     const isLast = runId === undefined || runId === 'latest';
     const { run, note } = isLast

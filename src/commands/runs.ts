@@ -1,5 +1,5 @@
 // commands: `runs`: the list of runs, newest first, each with what it did. Reading only.
-import { composeRecords } from '../compose/records.ts';
+import { composeRunReader } from '../compose/run-reader.ts';
 import { givenTime } from '../domain/given-time.ts';
 import type { RunQuery, RunStatus } from '../domain/run.ts';
 import { type CountedRun, runLineView, runsText } from '../report/runs-list.ts';
@@ -17,7 +17,7 @@ export async function runsCommand(io: Io, options: RunsOptions): Promise<number>
   const query: RunQuery = { limit: countOf(options.limit, '--limit', 10_000) };
   if (options.status !== undefined) query.status = options.status;
   if (options.since !== undefined) query.since = givenTime(options.since, '--since', systemClock.nowMs(), 'before');
-  const reader = composeRecords(databaseOf(io, options));
+  const reader = composeRunReader(databaseOf(io, options));
   try {
     const runs: CountedRun[] = [];
     for (const run of await reader.runLines(query)) runs.push({ run, counts: await reader.countsOfRun(run) });

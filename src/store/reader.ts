@@ -1,17 +1,21 @@
-// store: the reading half of the port, over any connection. Reports, the HTTP endpoint and the reading commands use it.
+// store: the reading half of the port, over any connection. The HTTP endpoint, lists and the reading commands use it.
 import type { ActingTableReader, JudgeEnd, TableDifference } from '../domain/acting-tables.ts';
 import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { AuditQuery, AuditReader } from '../domain/audit-store.ts';
 import type { CheckpointReader } from '../domain/checkpoint.ts';
+import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
+import type { EndpointToken } from '../domain/endpoint-token.ts';
 import type { Episode } from '../domain/episode.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { IdentityReader, NamedIdentity, PresentPrints, SelectedIdentities } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
+import type { NotificationStatus, StoredNotification } from '../domain/notification.ts';
 import type { Acceptance } from '../domain/operator.ts';
 import type { PullReader } from '../domain/pull-store.ts';
 import type { KeptLatency } from '../domain/quiet-period.ts';
+import type { ClaimFilter, Newest, RecordReader, StateFilter } from '../domain/record-reader.ts';
 import type { OpenStateReader } from '../domain/run-store.ts';
 import type { Baseline, Coverage } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
@@ -20,21 +24,26 @@ import type { Source, SubjectKind } from '../domain/subjects.ts';
 import { tableDifferences } from './acting-tables.ts';
 import { auditEntries } from './audit-list.ts';
 import { auditedDigest, entriesFrom, headOf } from './audit-rows.ts';
+import { rowByPrefix } from './by-prefix.ts';
 import { decisionsOn } from './by-target.ts';
 import { allCheckpointLines, checkpointAt, readDatabaseId } from './checkpoint-table.ts';
 import { readClockAgreement } from './clock-agreement.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
 import { identitiesNamed, identitiesSelected, presentPrints } from './identities.ts';
 import { readKeptLatency } from './kept-latency.ts';
-import { readOpenState } from './open-state.ts';
-import { readAcceptances, readExemption } from './operator.ts';
-import { SqliteRecords } from './records.ts';
-import { episodeOfRow, intentOfRow } from './rows.ts';
+import { newestClaims, newestIntents } from './lists.ts';
+import { readOpenFailures, readOpenState } from './open-state.ts';
+import { readAcceptances, readExemption, readExemptions } from './operator.ts';
+import { readNotifications } from './outbox.ts';
+import { claimOfRow, episodeOfRow, intentOfRow } from './rows.ts';
+import { SqliteRunReader } from './run-reader.ts';
 import { storedJson } from './stored-json.ts';
+import { readTokens } from './token-table.ts';
+import { Where } from './where.ts';
 
 export class SqliteReader
-  extends SqliteRecords
-  implements IdentityReader, AuditReader, PullReader, OpenStateReader, CheckpointReader, ActingTableReader
+  extends SqliteRunReader
+  implements RecordReader, IdentityReader, AuditReader, PullReader, OpenStateReader, CheckpointReader, ActingTableReader
 {
   async tableDifferences(judgeEnd?: JudgeEnd): Promise<readonly TableDifference[]> {
     return tableDifferences(this.db, judgeEnd);
@@ -139,5 +148,41 @@ export class SqliteReader
 
   async presentPrints(kind: SubjectKind): Promise<PresentPrints> {
     return presentPrints(this.db, kind);
+  }
+
+  async intent(idOrPrefix: string): Promise<Intent | undefined> {
+    const row = rowByPrefix(this.db, 'intents', idOrPrefix);
+    return row && intentOfRow(row);
+  }
+
+  async openFailures(): Promise<Intent[]> {
+    return readOpenFailures(this.db);
+  }
+
+  async newestIntents(filter: StateFilter, limit: number): Promise<Newest<Intent>> {
+    return newestIntents(this.db, filter, limit);
+  }
+
+  async claims(filter: ClaimFilter): Promise<Claim[]> {
+    const where = new Where();
+    where.add('status = ?', filter.status);
+    where.add('subject = ?', filter.subjectId);
+    return this.db.all(`SELECT * FROM claims ${where.text} ORDER BY opened_at, id`, ...where.values).map(claimOfRow);
+  }
+
+  async newestClaims(filter: Pick<ClaimFilter, 'status'>, limit: number): Promise<Newest<Claim>> {
+    return newestClaims(this.db, filter, limit);
+  }
+
+  async exemptions(inForceAt?: number): Promise<Exemption[]> {
+    return readExemptions(this.db, inForceAt);
+  }
+
+  async notifications(statuses: readonly NotificationStatus[], limit: number): Promise<StoredNotification[]> {
+    return readNotifications(this.db, statuses, limit);
+  }
+
+  async endpointTokens(): Promise<EndpointToken[]> {
+    return readTokens(this.db);
   }
 }

@@ -1,30 +1,23 @@
-// store: runs and what came of them, as lists and reports read them, over any connection. In: ids, filters. Out: nouns. It loads
-// little, so that a short command starts soon; reader.ts adds what a run, the audit and names need.
-import type { Claim } from '../domain/claim.ts';
+// store: runs and what came of them, as reports and lists of runs read them, over any connection. In: ids, filters. Out: nouns. It loads
+// little, so that a short command starts soon; reader.ts has the rest of the reading half.
 import type { StoredDecision } from '../domain/decision.ts';
-import type { EndpointToken } from '../domain/endpoint-token.ts';
-import type { Exemption } from '../domain/exemption.ts';
 import type { Intent } from '../domain/intent.ts';
-import type { NotificationStatus, StoredNotification } from '../domain/notification.ts';
 import type { Stop } from '../domain/operator.ts';
 import { type Plan, type PlanStatus, statusAt } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { ClaimFilter, Newest, RecordReader, StateFilter } from '../domain/record-reader.ts';
+import type { RecordReader, RunReader } from '../domain/record-reader.ts';
 import type { Run, RunCounts, RunQuery } from '../domain/run.ts';
 import type { DecisionQuery, RunRecord } from '../domain/store.ts';
 import { rowByPrefix } from './by-prefix.ts';
 import type { Db, Row } from './database.ts';
-import { countsOfRun, newestClaims, newestDecisions, newestIntents, newestPlans, newestRuns } from './lists.ts';
-import { readOpenFailures } from './open-state.ts';
-import { readExemptions, readStop } from './operator.ts';
-import { readNotifications } from './outbox.ts';
+import { countsOfRun, newestDecisions, newestPlans, newestRuns } from './lists.ts';
+import { readStop } from './operator.ts';
 import { readInTurns } from './read-in-turns.ts';
-import { claimOfRow, decisionOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
+import { decisionOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
 import { storedList } from './stored-list.ts';
-import { readTokens } from './token-table.ts';
 import { Where } from './where.ts';
 
-export class SqliteRecords implements RecordReader {
+export class SqliteRunReader implements RunReader {
   constructor(
     protected readonly db: Db,
     protected readonly clock: Clock,
@@ -96,30 +89,6 @@ export class SqliteRecords implements RecordReader {
     return this.db.all(`SELECT * FROM intents ${where.text} ORDER BY created_at, id`, ...where.values).map(intentOfRow);
   }
 
-  async intent(idOrPrefix: string): Promise<Intent | undefined> {
-    const row = rowByPrefix(this.db, 'intents', idOrPrefix);
-    return row && intentOfRow(row);
-  }
-
-  async openFailures(): Promise<Intent[]> {
-    return readOpenFailures(this.db);
-  }
-
-  async newestIntents(filter: StateFilter, limit: number): Promise<Newest<Intent>> {
-    return newestIntents(this.db, filter, limit);
-  }
-
-  async claims(filter: ClaimFilter): Promise<Claim[]> {
-    const where = new Where();
-    where.add('status = ?', filter.status);
-    where.add('subject = ?', filter.subjectId);
-    return this.db.all(`SELECT * FROM claims ${where.text} ORDER BY opened_at, id`, ...where.values).map(claimOfRow);
-  }
-
-  async newestClaims(filter: Pick<ClaimFilter, 'status'>, limit: number): Promise<Newest<Claim>> {
-    return newestClaims(this.db, filter, limit);
-  }
-
   async plan(idOrPrefix: string): Promise<Plan | undefined> {
     const row = rowByPrefix(this.db, 'plans', idOrPrefix);
     return row && this.planNow(row);
@@ -136,20 +105,8 @@ export class SqliteRecords implements RecordReader {
     return { ...plan, status: statusAt(plan, this.clock.nowMs()) };
   }
 
-  async exemptions(inForceAt?: number): Promise<Exemption[]> {
-    return readExemptions(this.db, inForceAt);
-  }
-
   async stop(): Promise<Stop | undefined> {
     return readStop(this.db);
-  }
-
-  async notifications(statuses: readonly NotificationStatus[], limit: number): Promise<StoredNotification[]> {
-    return readNotifications(this.db, statuses, limit);
-  }
-
-  async endpointTokens(): Promise<EndpointToken[]> {
-    return readTokens(this.db);
   }
 
   async close(): Promise<void> {
