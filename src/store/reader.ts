@@ -9,7 +9,6 @@ import type { EndpointToken } from '../domain/endpoint-token.ts';
 import type { Episode } from '../domain/episode.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import type { Exemption } from '../domain/exemption.ts';
-import type { IdentityReader, NamedIdentity, PresentPrints, SelectedIdentities } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { NotificationStatus, StoredNotification } from '../domain/notification.ts';
 import type { Acceptance } from '../domain/operator.ts';
@@ -20,7 +19,7 @@ import type { OpenStateReader } from '../domain/run-store.ts';
 import type { Baseline, Coverage } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { OpenState } from '../domain/store.ts';
-import type { Source, SubjectKind } from '../domain/subjects.ts';
+import type { Source } from '../domain/subjects.ts';
 import { tableDifferences } from './acting-tables.ts';
 import { auditEntries } from './audit-list.ts';
 import { auditedDigest, entriesFrom, headOf } from './audit-rows.ts';
@@ -29,7 +28,6 @@ import { decisionsOn } from './by-target.ts';
 import { allCheckpointLines, checkpointAt, readDatabaseId } from './checkpoint-table.ts';
 import { readClockAgreement } from './clock-agreement.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
-import { identitiesNamed, identitiesSelected, presentPrints } from './identities.ts';
 import { readKeptLatency } from './kept-latency.ts';
 import { newestClaims, newestIntents } from './lists.ts';
 import { readOpenFailures, readOpenState } from './open-state.ts';
@@ -43,7 +41,7 @@ import { Where } from './where.ts';
 
 export class SqliteReader
   extends SqliteRunReader
-  implements RecordReader, IdentityReader, AuditReader, PullReader, OpenStateReader, CheckpointReader, ActingTableReader
+  implements RecordReader, AuditReader, PullReader, OpenStateReader, CheckpointReader, ActingTableReader
 {
   async tableDifferences(judgeEnd?: JudgeEnd): Promise<readonly TableDifference[]> {
     return tableDifferences(this.db, judgeEnd);
@@ -136,18 +134,6 @@ export class SqliteReader
 
   async keptLatency(): Promise<KeptLatency | undefined> {
     return readKeptLatency(this.db);
-  }
-
-  async identitiesNamed(text: string): Promise<NamedIdentity[]> {
-    return identitiesNamed(this.db, text);
-  }
-
-  async identitiesSelected(field: string, value: string): Promise<SelectedIdentities | undefined> {
-    return identitiesSelected(this.db, field, value);
-  }
-
-  async presentPrints(kind: SubjectKind): Promise<PresentPrints> {
-    return presentPrints(this.db, kind);
   }
 
   async intent(idOrPrefix: string): Promise<Intent | undefined> {

@@ -1,6 +1,7 @@
-// store: runs and what came of them, as reports and lists of runs read them, over any connection. In: ids, filters. Out: nouns. It loads
-// little, so that a short command starts soon; reader.ts has the rest of the reading half.
+// store: runs, what came of them, and names, as reports and short lists read them, over any connection. In: ids, filters. Out:
+// nouns. It loads little, so that a short command starts soon; reader.ts has the rest of the reading half.
 import type { StoredDecision } from '../domain/decision.ts';
+import type { IdentityReader, NamedIdentity, PresentPrints, SelectedIdentities } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { Stop } from '../domain/operator.ts';
 import { type Plan, type PlanStatus, statusAt } from '../domain/plan.ts';
@@ -8,8 +9,10 @@ import type { Clock } from '../domain/ports.ts';
 import type { RecordReader, RunReader } from '../domain/record-reader.ts';
 import type { Run, RunCounts, RunQuery } from '../domain/run.ts';
 import type { DecisionQuery, RunRecord } from '../domain/store.ts';
+import type { SubjectKind } from '../domain/subjects.ts';
 import { rowByPrefix } from './by-prefix.ts';
 import type { Db, Row } from './database.ts';
+import { identitiesNamed, identitiesSelected, presentPrints } from './identities.ts';
 import { countsOfRun, newestDecisions, newestPlans, newestRuns } from './lists.ts';
 import { readStop } from './operator.ts';
 import { readInTurns } from './read-in-turns.ts';
@@ -17,7 +20,7 @@ import { decisionOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
 import { storedList } from './stored-list.ts';
 import { Where } from './where.ts';
 
-export class SqliteRunReader implements RunReader {
+export class SqliteRunReader implements RunReader, IdentityReader {
   constructor(
     protected readonly db: Db,
     protected readonly clock: Clock,
@@ -107,6 +110,18 @@ export class SqliteRunReader implements RunReader {
 
   async stop(): Promise<Stop | undefined> {
     return readStop(this.db);
+  }
+
+  async identitiesNamed(text: string): Promise<NamedIdentity[]> {
+    return identitiesNamed(this.db, text);
+  }
+
+  async identitiesSelected(field: string, value: string): Promise<SelectedIdentities | undefined> {
+    return identitiesSelected(this.db, field, value);
+  }
+
+  async presentPrints(kind: SubjectKind): Promise<PresentPrints> {
+    return presentPrints(this.db, kind);
   }
 
   async close(): Promise<void> {
