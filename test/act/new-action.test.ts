@@ -158,7 +158,7 @@ describe('an action that is registered', () => {
     on.platform.users.set('ann@x.y', { Email: 'ann@x.y', Name: 'left', SerialNumbers: ['S-1'] });
     const held = await on.run();
     expect(answersOf(held)).toEqual(['farewell_user mailto:ann@x.y: hold approval_needed']);
-    expect(await reportOf(held)).toMatch(/\| Mailbox \|.*\n.*\n.*mailto/);
+    expect(await reportOf(held)).toMatch(/\| Target \|.*\n.*\n.*mailto/);
     const { intents } = await on.apply(await on.approve(held.plan));
     expect(intents).toMatchObject([{ action: 'farewell_user', outcome: 'succeeded' }]);
     expect(on.platform.sent).toEqual(['delete S-1 ann@x.y']);
