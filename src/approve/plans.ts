@@ -1,7 +1,7 @@
 // approve: the life of a plan until it is applied: pending, approved, rejected, superseded, expired. Pure: plans in, plans and
 // notes out. A plan is content-addressed: the digest covers rule hashes, intents and the facts behind them.
 import type { AuditNote } from '../domain/audit-entry.ts';
-import { digestOf } from '../domain/canonical.ts';
+import { digestOf } from '../domain/digest.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Mode } from '../domain/mode.ts';
