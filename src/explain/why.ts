@@ -49,7 +49,12 @@ async function whySubject(deps: WhyDeps, subject: Identity): Promise<Why> {
   const { reader, clock } = deps;
   const atMs = clock.nowMs();
   const own = new Set([subject.id, ...(subject.serial === '' ? [] : [subject.serial])]);
-  const open = await reader.openState(atMs);
+  const open = await reader.openStateOf(atMs, {
+    kind: subject.kind,
+    subjects: [subject.id],
+    targets: [...own],
+    rules: deps.rules.map(({ id }) => id),
+  });
   const read = await readRecords(deps, subject);
   const rules = await judgedBy(deps, subject, read.unread);
   return {
@@ -88,7 +93,7 @@ function onceOf(deps: WhyDeps): WhyDeps {
   return {
     ...deps,
     api: readingOnce(api, ['devicesOfSerial', 'device', 'user', 'service', 'events', 'countEvents', 'listBundles']),
-    reader: readingOnce(reader, ['openState', 'clockAgreement', 'runs', 'latestRun', 'baseline', 'coverage']),
+    reader: readingOnce(reader, ['clockAgreement', 'runs', 'latestRun', 'baseline', 'coverage']),
   };
 }
 

@@ -22,7 +22,7 @@ import type { Run, RunCounts, RunQuery } from '../domain/run.ts';
 import type { OpenStateReader } from '../domain/run-store.ts';
 import type { Baseline, Coverage } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
-import type { DecisionQuery, OpenState, RunRecord } from '../domain/store.ts';
+import type { DecisionQuery, OpenState, OpenStateAbout, RunRecord } from '../domain/store.ts';
 import type { Source, SubjectKind } from '../domain/subjects.ts';
 import { tableDifferences } from './acting-tables.ts';
 import { auditEntries } from './audit-list.ts';
@@ -37,6 +37,7 @@ import { identitiesNamed, identitiesSelected, presentPrints } from './identities
 import { readKeptLatency } from './kept-latency.ts';
 import { countsOfRun, newestClaims, newestDecisions, newestIntents, newestPlans, newestRuns } from './lists.ts';
 import { readOpenFailures, readOpenState } from './open-state.ts';
+import { readOpenStateOf } from './open-state-of.ts';
 import { readAcceptances, readExemption, readExemptions, readStop } from './operator.ts';
 import { readNotifications } from './outbox.ts';
 import { readInTurns } from './read-in-turns.ts';
@@ -220,6 +221,10 @@ export class SqliteReader
 
   async openState(nowMs: number): Promise<OpenState> {
     return this.db.snapshot(() => readOpenState(this.db, nowMs));
+  }
+
+  async openStateOf(nowMs: number, about: OpenStateAbout): Promise<OpenState> {
+    return this.db.snapshot(() => readOpenStateOf(this.db, nowMs, about));
   }
 
   events(fromMs: number): AsyncIterable<TrustEvent[]> {
