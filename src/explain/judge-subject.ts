@@ -86,7 +86,7 @@ export async function judgeSubject(
 
 export type DecidedNow = Pick<
   Decision,
-  'rule' | 'action' | 'target' | 'decision' | 'reason' | 'reasonText' | 'verdict' | 'mode' | 'effect'
+  'rule' | 'action' | 'target' | 'decision' | 'reason' | 'reasonText' | 'verdict' | 'mode' | 'facts' | 'effect'
 > & {
   /** Checks that weigh the subject among others: a run may answer with one of them instead. */
   notAsked: readonly ReasonCode[];
@@ -148,9 +148,9 @@ export async function decideNow(
     decisions: decided.decisions.flatMap((one) => {
       const rule = byId.get(one.rule);
       if (one.subject.id !== id || rule === undefined) return [];
-      const { action, target, decision, reason, reasonText, verdict, mode, effect } = one;
+      const { action, target, decision, reason, reasonText, verdict, mode, facts, effect } = one;
       const notAsked = checksOfARun(one, rule, actions.get(action));
-      return [{ rule: rule.id, action, target, decision, reason, reasonText, verdict, mode, effect, notAsked }];
+      return [{ rule: rule.id, action, target, decision, reason, reasonText, verdict, mode, facts, effect, notAsked }];
     }),
     claims: openState.claims.filter(({ rule, subjectId }) => byId.has(rule) && subjectId === id),
   };
