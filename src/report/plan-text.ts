@@ -5,7 +5,7 @@ import { deletionTexts } from '../domain/deletion.ts';
 import { type Plan, type PlannedIntent, releasedRule } from '../domain/plan.ts';
 import { type PlanDifference, successorText } from '../domain/plan-content.ts';
 import { isoTime } from '../domain/time-text.ts';
-import { changeTexts, plural } from './fact-text.ts';
+import { changeTexts, factTexts, plural } from './fact-text.ts';
 import { showHidden } from './hostile-text.ts';
 import { countLines, plannedCounts } from './plan-counts.ts';
 import { reportPlan } from './plan-view.ts';
@@ -45,7 +45,11 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
   return [
     ...sentences.filter((one) => one !== '').map((one) => paragraph(one, options)),
     countLines(plan.intents).map(showHidden).join('\n'),
-    terminalTable(HEAD, plan.intents.map(cellsOf), options),
+    terminalTable(
+      HEAD,
+      plan.intents.map((intent) => cellsOf(intent, plan.createdAt)),
+      options,
+    ),
     commandsOf(plan).map(showHidden).join('\n'),
   ]
     .filter((part) => part !== '')
@@ -54,7 +58,7 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
 
 const HEAD = ['Action', 'Target', 'Rule and subject', 'Why', 'Effect'];
 
-function cellsOf({ action, target, basis, effect, reason, reasonText }: PlannedIntent): Cell[] {
+function cellsOf({ action, target, basis, effect, reason, reasonText }: PlannedIntent, atMs: number): Cell[] {
   const names = effect.devices.map(({ name }) => shownName(name)).filter((name) => name !== '');
   const shown = names.slice(0, NAMES_MAX);
   const more = names.length > shown.length ? [`and ${names.length - shown.length} more`] : [];
@@ -62,7 +66,7 @@ function cellsOf({ action, target, basis, effect, reason, reasonText }: PlannedI
     action,
     [target, ...shown, ...more],
     basis.slice(0, NAMES_MAX).flatMap(({ rule, subjectId }) => [rule, subjectId]),
-    reasonText === '' ? reason : reasonText,
+    [...new Set(basis.slice(0, NAMES_MAX).flatMap(({ facts }) => factTexts(facts, atMs))), reasonText || reason],
     [effect.text, ...changeTexts(effect.changes ?? []), ...(effect.deletion ? deletionTexts(effect.deletion) : [])],
   ];
 }
