@@ -1,5 +1,6 @@
 // commands: all that is known of one subject, for the terminal: one screen. In: what explaining answered. Out: text as wide as the
 // terminal; hidden characters are shown.
+import { shownName } from '../domain/clip.ts';
 import { exemptionText } from '../domain/exemption.ts';
 import type { Identity } from '../domain/identity.ts';
 import { timeText } from '../domain/time-text.ts';
@@ -40,10 +41,12 @@ function sectionLines(label: string, lines: readonly string[], width: number): s
 
 function headLines(subject: Identity, width: number): string[] {
   const { kind, id, name, serial, platform, model, owners = [], goneAt } = subject;
-  const owned = owners.length > 0 ? [`owned by ${owners.slice(0, 3).join(', ')}`] : [];
-  const first = [name, serial, ...owned].filter((text) => text !== '').join(', ');
+  const owned = owners.length > 0 ? [`owned by ${owners.slice(0, 3).map(shownName).join(', ')}`] : [];
+  const first = [shownName(name), shownName(serial), ...owned].filter((text) => text !== '').join(', ');
   const gone = goneAt === undefined ? [] : [`GONE from trusted lists since ${time(goneAt)}`];
-  const second = [`${kind} ${id}`, platform, model, ...gone].filter((text) => text !== '').join(', ');
+  const second = [`${kind} ${shownName(id)}`, shownName(platform), shownName(model), ...gone]
+    .filter((text) => text !== '')
+    .join(', ');
   return [...(first === '' ? [] : [first]), second, ''].flatMap((line) => paragraph(line, { width }).split('\n'));
 }
 
@@ -90,7 +93,7 @@ function claimLines({ claims }: Why): string[] {
 
 function deviceLines({ devices, subject }: Why): string[] {
   return devices.map(({ identity, states }) => {
-    const named = [identity.name, identity.serial, subject.kind === 'user' ? '' : identity.id];
+    const named = [identity.name, identity.serial, subject.kind === 'user' ? '' : identity.id].map(shownName);
     const state = states.map(({ text, isSo }) =>
       isSo === undefined ? 'state unknown' : isSo ? text.toUpperCase() : `not ${text}`,
     );
@@ -115,10 +118,12 @@ const VERDICTS = { match: 'MATCHES', no_match: 'does not match', unknown: 'is un
 function ruleLine({ rule, mode, verdict, reason, flip, decisions }: WhyRule, atMs: number): string {
   const head = `${rule} (${mode}): ${verdict === undefined ? 'not judged' : VERDICTS[verdict]}`;
   const why = reason === undefined || verdict === undefined ? '' : `, ${reason}`;
+  const facts = verdict === 'match' ? [...new Set(decisions.flatMap((one) => factTexts(one.facts, atMs)))] : [];
+  const on = facts.length === 0 ? '' : `, ${facts.join(' and ')}`;
   const answers = decisions.map(({ decision, reasonText }) =>
     decision === 'act' ? '' : `; ${decision === 'hold' ? 'held' : 'skipped'}: ${reasonText}`,
   );
-  return `${head}${why}${answers.join('')}${flip ? `; ${flipWords(flip, atMs)}` : ''}`;
+  return `${head}${why}${on}${answers.join('')}${flip ? `; ${flipWords(flip, atMs)}` : ''}`;
 }
 
 function flipWords({ verdict, changes }: NonNullable<WhyRule['flip']>, atMs: number): string {

@@ -20,6 +20,7 @@ export function nextOf(why: Why): string[] {
     ...why.rules.flatMap((rule) => rule.decisions.flatMap((decision) => decisionLine(why, rule, decision))),
     ...claimLines(why),
     ...strangerLines(why),
+    ...bannedOf(why).map(({ action, target }) => `${action} is in force on device ${target}`),
   ];
   if (why.unread !== undefined) lines.push(`no rule judges it: ${why.unread}`);
   return lines.length > 0 ? lines : ['nothing: no rule proposes anything for it, and nothing is in force'];
@@ -94,32 +95,54 @@ function strangerLines({ states, claims }: Why): string[] {
   );
 }
 
+/** The devices of a user, with what is in force on them. */
+function bannedOf({ devices }: Why): Why['states'] {
+  return devices.flatMap(({ states }) => states.filter(({ isSo }) => isSo));
+}
+
+/** Each command once. */
 export function waysOutOf(why: Why): WayOut[] {
-  const { subject, claims, waiting, unfinished, exemption } = why;
-  const name = shellWord(subject.kind === 'device' && subject.serial !== '' ? subject.serial : subject.id);
+  const { claims, unfinished, exemption } = why;
+  const name = typed(why, why.subject.serial === '' ? why.subject.id : why.subject.serial);
   const exempt = `trustward exempt add ${name} --owner NAME --reason TEXT --until 30d`;
   const ways: WayOut[] = [];
   if (why.stop) ways.push({ purpose: 'let it act again', command: 'trustward resume --reason TEXT' });
   for (const target of new Set(claims.map((claim) => claim.target))) {
     ways.push({ purpose: 'undo it, and keep it so', command: `${exempt} --release` });
-    const release = `trustward claims release ${shellWord(target)} --reason TEXT`;
+    const release = `trustward claims release ${typed(why, target)} --reason TEXT`;
     ways.push({ purpose: 'undo it, until a rule matches anew', command: release });
   }
-  for (const { plan, status, target } of waiting) {
-    if (status === 'pending') {
-      ways.push({ purpose: 'approve only this', command: `trustward approve ${plan} --only ${shellWord(target)}` });
-      ways.push({ purpose: 'see the whole plan', command: `trustward plans ${plan}` });
-    } else ways.push({ purpose: 'do it now', command: `trustward apply ${plan}` });
-  }
+  ways.push(...waysWaiting(why));
   for (const { id, outcome } of unfinished) {
     if (outcome === undefined) continue;
     ways.push({ purpose: 'try it again', command: `trustward intents resolve ${id} --as retry --reason TEXT` });
     ways.push({ purpose: 'give it up', command: `trustward intents resolve ${id} --as not-done --reason TEXT` });
   }
+  for (const { identity } of why.devices.filter(({ states }) => states.some(({ isSo }) => isSo)))
+    ways.push({ purpose: 'why it is so', command: `trustward why ${typed({ subject: identity }, identity.serial)}` });
   if (exemption)
     ways.push({ purpose: 'end the exemption', command: `trustward exempt end ${exemption.id} --reason TEXT` });
   else if (claims.length === 0) ways.push({ purpose: 'protect it', command: exempt });
   const rule = why.rules.find(({ verdict }) => verdict === 'match') ?? why.rules[0];
   if (rule) ways.push({ purpose: 'every fact of a rule', command: `trustward explain ${rule.rule} ${name}` });
-  return ways;
+  return [...new Map(ways.map((way) => [way.command, way])).values()];
+}
+
+/** All of a plan that is about the subject is approved at once: a part leaves the rest in another plan. */
+function waysWaiting(why: Why): WayOut[] {
+  return [...new Map(why.waiting.map(({ plan, status }) => [plan, status]))].flatMap(([plan, status]) => {
+    if (status !== 'pending') return [{ purpose: 'do it now', command: `trustward apply ${plan}` }];
+    const own = why.waiting.filter((one) => one.plan === plan).map(({ target }) => typed(why, target));
+    return [
+      { purpose: 'approve only this', command: `trustward approve ${plan} --only ${[...new Set(own)].join(' ')}` },
+      { purpose: 'see the whole plan', command: `trustward plans ${plan}` },
+    ];
+  });
+}
+
+const UNTYPED = /^-|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
+
+/** A serial number that would be an option of the command, or cannot be typed, gives way to the id. */
+function typed({ subject }: Pick<Why, 'subject'>, text: string): string {
+  return shellWord(UNTYPED.test(text) ? subject.id : text);
 }

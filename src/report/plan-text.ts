@@ -4,7 +4,7 @@ import { deletionTexts } from '../domain/deletion.ts';
 import { type Plan, type PlannedIntent, releasedRule } from '../domain/plan.ts';
 import { type PlanDifference, successorText } from '../domain/plan-content.ts';
 import { timeText } from '../domain/time-text.ts';
-import { changeTexts, plural } from './fact-text.ts';
+import { changeTexts, factTexts, plural } from './fact-text.ts';
 import { showHidden } from './hostile-text.ts';
 import { whole } from './marked.ts';
 import { countLines, plannedCounts } from './plan-counts.ts';
@@ -49,7 +49,11 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
   return [
     ...sentences.filter((one) => one !== '').map((one) => paragraph(one, options)),
     countLines(plan.intents).map(showHidden).join('\n'),
-    terminalTable(HEAD, plan.intents.map(cellsOf), options),
+    terminalTable(
+      HEAD,
+      plan.intents.map((intent) => cellsOf(intent, plan.createdAt)),
+      options,
+    ),
     commandsOf(plan).map(showHidden).join('\n'),
   ]
     .filter((part) => part !== '')
@@ -64,7 +68,7 @@ function doneWords({ status, progress }: ReportPlan): string | undefined {
 
 const HEAD = ['Action', 'Target and devices', 'Rule', 'Why', 'Effect'];
 
-function cellsOf({ action, target, basis, effect, reason, reasonText }: PlannedIntent): Cell[] {
+function cellsOf({ action, target, basis, effect, reason, reasonText }: PlannedIntent, atMs: number): Cell[] {
   const shown = effect.devices.slice(0, NAMES_MAX);
   const more = effect.devices.length > shown.length ? [`and ${effect.devices.length - shown.length} more`] : [];
   const known = new Set(shown.map(({ id }) => id));
@@ -72,7 +76,7 @@ function cellsOf({ action, target, basis, effect, reason, reasonText }: PlannedI
     action,
     [whole(target), ...shown.flatMap((device) => whoLines(device, target)), ...more],
     basis.slice(0, NAMES_MAX).flatMap(({ rule, subjectId }) => [rule, ...(known.has(subjectId) ? [] : [subjectId])]),
-    reasonText === '' ? reason : reasonText,
+    [...new Set(basis.slice(0, NAMES_MAX).flatMap(({ facts }) => factTexts(facts, atMs))), reasonText || reason],
     [effect.text, ...changeTexts(effect.changes ?? []), ...(effect.deletion ? deletionTexts(effect.deletion) : [])],
   ];
 }

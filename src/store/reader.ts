@@ -18,7 +18,7 @@ import type { ClaimFilter, Newest, RecordReader, StateFilter } from '../domain/r
 import type { OpenStateReader } from '../domain/run-store.ts';
 import type { Baseline, Coverage } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
-import type { OpenState } from '../domain/store.ts';
+import type { OpenState, OpenStateAbout } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
 import { tableDifferences } from './acting-tables.ts';
 import { auditEntries } from './audit-list.ts';
@@ -31,6 +31,7 @@ import { eventsFrom, readCoverage } from './event-log.ts';
 import { readKeptLatency } from './kept-latency.ts';
 import { newestClaims, newestIntents } from './lists.ts';
 import { readOpenFailures, readOpenState } from './open-state.ts';
+import { readOpenStateOf } from './open-state-of.ts';
 import { readAcceptances, readExemption, readExemptions } from './operator.ts';
 import { readNotifications } from './outbox.ts';
 import { claimOfRow, episodeOfRow, intentOfRow } from './rows.ts';
@@ -103,6 +104,10 @@ export class SqliteReader
 
   async openState(nowMs: number): Promise<OpenState> {
     return this.db.snapshot(() => readOpenState(this.db, nowMs));
+  }
+
+  async openStateOf(nowMs: number, about: OpenStateAbout): Promise<OpenState> {
+    return this.db.snapshot(() => readOpenStateOf(this.db, nowMs, about));
   }
 
   events(fromMs: number): AsyncIterable<TrustEvent[]> {
