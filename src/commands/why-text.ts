@@ -1,11 +1,12 @@
 // commands: all that is known of one subject, for the terminal: one screen. In: what explaining answered. Out: text as wide as the
 // terminal; hidden characters are shown.
+import { shownName } from '../domain/clip.ts';
 import { exemptionText } from '../domain/exemption.ts';
 import type { Identity } from '../domain/identity.ts';
-import { isoTime } from '../domain/time-text.ts';
+import { timeText } from '../domain/time-text.ts';
 import type { Why, WhyAnswer, WhyRule } from '../explain/why-answer.ts';
 import type { TargetState } from '../explain/why-state.ts';
-import { factTexts, paragraph, type TerminalOptions, timeWords } from '../report/index.ts';
+import { factTexts, paragraph, type TerminalOptions } from '../report/index.ts';
 
 /** The width of the sections' names. */
 const LABEL = 11;
@@ -40,17 +41,14 @@ function sectionLines(label: string, lines: readonly string[], width: number): s
 
 function headLines(subject: Identity, width: number): string[] {
   const { kind, id, name, serial, platform, model, owners = [], goneAt } = subject;
-  const owned = owners.length > 0 ? [`owned by ${owners.slice(0, 3).join(', ')}`] : [];
-  const first = [name, serial, ...owned].filter((text) => text !== '').join(', ');
+  const owned = owners.length > 0 ? [`owned by ${owners.slice(0, 3).map(shownName).join(', ')}`] : [];
+  const first = [shownName(name), shownName(serial), ...owned].filter((text) => text !== '').join(', ');
   const gone = goneAt === undefined ? [] : [`GONE from trusted lists since ${time(goneAt)}`];
-  const second = [`${kind} ${id}`, platform, model, ...gone].filter((text) => text !== '').join(', ');
+  const second = [`${kind} ${shownName(id)}`, shownName(platform), shownName(model), ...gone]
+    .filter((text) => text !== '')
+    .join(', ');
   return [...(first === '' ? [] : [first]), second, ''].flatMap((line) => paragraph(line, { width }).split('\n'));
 }
-
-const STATES: { readonly [action: string]: readonly [isSo: string, isNot: string] } = {
-  ban_device: ['BANNED', 'not banned'],
-  disable_service: ['DISABLED', 'not disabled'],
-};
 
 function stateLines({ states, unread, subject }: Why): string[] {
   const lines = states.flatMap(stateOf);
@@ -60,10 +58,9 @@ function stateLines({ states, unread, subject }: Why): string[] {
 }
 
 function stateOf(state: TargetState): string[] {
-  const { action, target, isSo, last, isOwn } = state;
-  const [yes, no] = STATES[action] ?? [`${action} is in force`, `${action} is not in force`];
-  if (isSo === undefined) return [`whether it is ${yes.toLowerCase()} could not be read now`, ...lastWords(state)];
-  const now = isSo ? yes : no;
+  const { text, target, isSo, last, isOwn } = state;
+  if (isSo === undefined) return [`whether it is ${text} could not be read now`, ...lastWords(state)];
+  const now = isSo ? text.toUpperCase() : `not ${text}`;
   if (!isOwn && !last) return [isSo ? `${now}, but not by Trustward: somebody else did it` : now];
   if (!isOwn)
     return [`${now}: somebody else changed it after Trustward's last action on ${target}`, ...lastWords(state)];
@@ -96,11 +93,10 @@ function claimLines({ claims }: Why): string[] {
 
 function deviceLines({ devices, subject }: Why): string[] {
   return devices.map(({ identity, states }) => {
-    const named = [identity.name, identity.serial, subject.kind === 'user' ? '' : identity.id];
-    const state = states.map(({ action, isSo }) => {
-      const [yes, no] = STATES[action] ?? [action, `not ${action}`];
-      return isSo === undefined ? 'state unknown' : isSo ? yes : no;
-    });
+    const named = [identity.name, identity.serial, subject.kind === 'user' ? '' : identity.id].map(shownName);
+    const state = states.map(({ text, isSo }) =>
+      isSo === undefined ? 'state unknown' : isSo ? text.toUpperCase() : `not ${text}`,
+    );
     return [...named, ...state].filter((text) => text !== '').join(', ');
   });
 }
@@ -122,10 +118,12 @@ const VERDICTS = { match: 'MATCHES', no_match: 'does not match', unknown: 'is un
 function ruleLine({ rule, mode, verdict, reason, flip, decisions }: WhyRule, atMs: number): string {
   const head = `${rule} (${mode}): ${verdict === undefined ? 'not judged' : VERDICTS[verdict]}`;
   const why = reason === undefined || verdict === undefined ? '' : `, ${reason}`;
+  const facts = verdict === 'match' ? [...new Set(decisions.flatMap((one) => factTexts(one.facts, atMs)))] : [];
+  const on = facts.length === 0 ? '' : `, ${facts.join(' and ')}`;
   const answers = decisions.map(({ decision, reasonText }) =>
     decision === 'act' ? '' : `; ${decision === 'hold' ? 'held' : 'skipped'}: ${reasonText}`,
   );
-  return `${head}${why}${answers.join('')}${flip ? `; ${flipWords(flip, atMs)}` : ''}`;
+  return `${head}${why}${on}${answers.join('')}${flip ? `; ${flipWords(flip, atMs)}` : ''}`;
 }
 
 function flipWords({ verdict, changes }: NonNullable<WhyRule['flip']>, atMs: number): string {
@@ -152,5 +150,5 @@ function historyLines({ history }: Why): string[] {
 }
 
 function time(ms: number): string {
-  return timeWords(isoTime(ms));
+  return timeText(ms);
 }

@@ -8,10 +8,12 @@ import type { KeptLatency } from './quiet-period.ts';
 import type { RecordReader } from './record-reader.ts';
 import type { Run } from './run.ts';
 import type { ClockAgreement } from './steady-time.ts';
-import type { OpenState, Removed, RunCommit } from './store.ts';
+import type { OpenState, OpenStateAbout, Removed, RunCommit } from './store.ts';
 
 export interface OpenStateReader {
   openState(nowMs: number): Promise<OpenState>;
+  /** What of it deciding these subjects alone needs. */
+  openStateOf(nowMs: number, about: OpenStateAbout): Promise<OpenState>;
   /** Clock state when the stored timestamps were taken; undefined before the first. */
   clockAgreement(): Promise<ClockAgreement | undefined>;
   /** The latency of the API at the last attempt or outcome; undefined before the first. */

@@ -12,6 +12,7 @@ import type { Stop } from './operator.ts';
 import type { Plan } from './plan.ts';
 import type { Run, RunFindings } from './run.ts';
 import type { Baseline, Coverage } from './snapshot.ts';
+import type { SubjectKind } from './subjects.ts';
 
 /** The key of `OpenState.lastAttempts`. */
 export function attemptKey(rule: string, action: ActionName, target: string): string {
@@ -47,6 +48,14 @@ export interface OpenState {
   exemptions?: readonly Exemption[];
   /** An operator stopped everything. */
   stop?: Stop | undefined;
+}
+
+/** Subjects of one kind whose open state is asked for, with their targets, and the rules that are loaded. */
+export interface OpenStateAbout {
+  kind: SubjectKind;
+  subjects: readonly string[];
+  targets: readonly string[];
+  rules: readonly string[];
 }
 
 /** The changes of deciding, committed with the run's findings before anything is called. */

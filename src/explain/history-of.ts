@@ -44,8 +44,9 @@ export async function historyOf(
 }
 
 function decisionLine(decision: StoredDecision): HistoryLine {
-  const { id, writtenAt, rule, action, target, runSeq, reasonText } = decision;
-  const text = `${decision.decision} ${action} ${target}: ${reasonText}`;
+  const { id, writtenAt, rule, action, target, runSeq, reasonText, outcome } = decision;
+  const dry = outcome === 'dry_run' ? ' (dry run: nothing was called)' : '';
+  const text = `${decision.decision} ${action} ${target}: ${reasonText}${dry}`;
   return { at: writtenAt, kind: 'decision', text, action, target, rules: [rule], run: runSeq, by: undefined, id };
 }
 

@@ -7,7 +7,7 @@ import { Exemptions } from '../decide/exemptions.ts';
 import { fieldsWritten } from '../domain/action.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { Decision, ReasonCode } from '../domain/decision.ts';
-import type { Facts } from '../domain/facts.ts';
+import { type Facts, ownText } from '../domain/facts.ts';
 import type { IdentityReader } from '../domain/identity.ts';
 import type { PullReader } from '../domain/pull-store.ts';
 import type { OpenStateReader } from '../domain/run-store.ts';
@@ -86,7 +86,7 @@ export async function judgeSubject(
 
 export type DecidedNow = Pick<
   Decision,
-  'rule' | 'action' | 'target' | 'decision' | 'reason' | 'reasonText' | 'verdict' | 'mode' | 'effect'
+  'rule' | 'action' | 'target' | 'decision' | 'reason' | 'reasonText' | 'verdict' | 'mode' | 'facts' | 'effect'
 > & {
   /** Checks that weigh the subject among others: a run may answer with one of them instead. */
   notAsked: readonly ReasonCode[];
@@ -103,11 +103,17 @@ export async function decideNow(
   sources: Record<Source, SourceReading>,
 ): Promise<{ decisions: DecidedNow[]; claims: Claim[] }> {
   const { api, reader, actions, daemonMode, ids, quiet, settings, isWhatIf } = deps;
-  const { decisions: said, ...openState } = await reader.openState(nowMs);
+  const kind = (rules[0] as LoadedRule).subject;
   const setBackMs = (await reader.clockAgreement())?.setBackMs ?? nowMs;
   const lookups = boundedLookups(api);
   const touching = rules.find((rule) => deletesDevices(rule, actions)) ?? (rules[0] as LoadedRule);
   const touched = await readTouched(lookups, touching, record, actions);
+  const { decisions: said, ...openState } = await reader.openStateOf(nowMs, {
+    kind,
+    subjects: [id],
+    targets: [id, ...[record, ...touched].flatMap((one) => ownText(one, 'SerialNumber') ?? [])],
+    rules: deps.rules.map((rule) => rule.id),
+  });
   const exemptions = new Exemptions(openState.exemptions ?? [], nowMs);
   // A run does not judge by events that it could not read.
   const unjudged = rules.filter(({ sources: read }) => events?.reading.state === 'failed' && read.includes('events'));
@@ -142,9 +148,9 @@ export async function decideNow(
     decisions: decided.decisions.flatMap((one) => {
       const rule = byId.get(one.rule);
       if (one.subject.id !== id || rule === undefined) return [];
-      const { action, target, decision, reason, reasonText, verdict, mode, effect } = one;
+      const { action, target, decision, reason, reasonText, verdict, mode, facts, effect } = one;
       const notAsked = checksOfARun(one, rule, actions.get(action));
-      return [{ rule: rule.id, action, target, decision, reason, reasonText, verdict, mode, effect, notAsked }];
+      return [{ rule: rule.id, action, target, decision, reason, reasonText, verdict, mode, facts, effect, notAsked }];
     }),
     claims: openState.claims.filter(({ rule, subjectId }) => byId.has(rule) && subjectId === id),
   };

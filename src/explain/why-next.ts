@@ -4,7 +4,7 @@ import { isInDoubt } from '../domain/intent.ts';
 import { isLive } from '../domain/mode.ts';
 import { stopText } from '../domain/operator.ts';
 import { shellWord } from '../domain/shell-word.ts';
-import { isoTime } from '../domain/time-text.ts';
+import { timeText } from '../domain/time-text.ts';
 import type { DecidedNow } from './judge-subject.ts';
 import type { WayOut, Why, WhyRule } from './why-answer.ts';
 
@@ -15,11 +15,12 @@ export function nextOf(why: Why): string[] {
     ...why.unfinished.map(unfinishedLine),
     ...why.waiting.map(
       ({ action, target, plan, status, expiresAt }) =>
-        `${action} ${target} waits in plan ${plan} (${status}) until ${isoTime(expiresAt)}; then it expires, and the next run plans it again`,
+        `${action} ${target} waits in plan ${plan} (${status}) until ${timeText(expiresAt)}; then it expires, and the next run plans it again`,
     ),
     ...why.rules.flatMap((rule) => rule.decisions.flatMap((decision) => decisionLine(why, rule, decision))),
-    ...why.claims.flatMap((claim) => claimLine(why, claim)),
+    ...claimLines(why),
     ...strangerLines(why),
+    ...bannedOf(why).map(({ action, target }) => `${action} is in force on device ${target}`),
   ];
   if (why.unread !== undefined) lines.push(`no rule judges it: ${why.unread}`);
   return lines.length > 0 ? lines : ['nothing: no rule proposes anything for it, and nothing is in force'];
@@ -58,20 +59,31 @@ function decisionLine(why: Why, { rule, mode }: WhyRule, decision: DecidedNow): 
 
 const SKIPS_THAT_PASS: ReadonlySet<string> = new Set(['for_not_reached', 'cooldown', 'untrusted_source']);
 
-/** Nothing of a claim that a rule undoes now: that has a line of its own. */
-function claimLine({ rules }: Why, { action, target, rule, status }: Why['claims'][number]): string[] {
-  const isUndone = rules.some(({ decisions }) =>
-    decisions.some((one) => one.verdict === 'no_match' && one.target === target && one.decision !== 'skip'),
+/** One line for each action on a target: it is undone when its last claim ends. Nothing of what a rule undoes now: that has a line. */
+function claimLines({ claims, rules }: Why): string[] {
+  const undone = new Set(
+    rules.flatMap(({ decisions }) =>
+      decisions.flatMap((one) => (one.verdict === 'no_match' && one.decision !== 'skip' ? one.target : [])),
+    ),
   );
-  if (isUndone) return [];
-  if (status === 'orphaned')
-    return [
-      `${action} ${target} stays: its rule ${rule} is missing or off, so a person or another rule has to undo it`,
-    ];
-  const own = rules.find((one) => one.rule === rule);
-  if (own && !own.revert)
-    return [`${action} ${target} stays: rule ${rule} has \`revert: false\`, so a person has to undo it`];
-  return [`${action} ${target} is undone when rule ${rule} no longer matches`];
+  const groups = new Map<string, Why['claims']>();
+  for (const claim of claims) {
+    const key = `${claim.action} ${claim.target}`;
+    if (!undone.has(claim.target)) groups.set(key, [...(groups.get(key) ?? []), claim]);
+  }
+  return [...groups].map(([what, own]) => endOf(what, own, rules));
+}
+
+function endOf(what: string, claims: Why['claims'], rules: Why['rules']): string {
+  const orphan = claims.find(({ status }) => status === 'orphaned');
+  if (orphan)
+    return `${what} stays: its rule ${orphan.rule} is missing or off, so a person or another rule has to undo it`;
+  const lasting = claims.find((claim) => rules.some(({ rule, revert }) => rule === claim.rule && !revert));
+  if (lasting) return `${what} stays: rule ${lasting.rule} has \`revert: false\`, so a person has to undo it`;
+  const names = [...new Set(claims.map(({ rule }) => rule))];
+  return names.length === 1
+    ? `${what} is undone when rule ${names[0]} no longer matches`
+    : `${what} is undone when none of the rules ${names.join(', ')} matches any more`;
 }
 
 /** What somebody else did stays. */
@@ -83,32 +95,54 @@ function strangerLines({ states, claims }: Why): string[] {
   );
 }
 
+/** The devices of a user, with what is in force on them. */
+function bannedOf({ devices }: Why): Why['states'] {
+  return devices.flatMap(({ states }) => states.filter(({ isSo }) => isSo));
+}
+
+/** Each command once. */
 export function waysOutOf(why: Why): WayOut[] {
-  const { subject, claims, waiting, unfinished, exemption } = why;
-  const name = shellWord(subject.kind === 'device' && subject.serial !== '' ? subject.serial : subject.id);
+  const { claims, unfinished, exemption } = why;
+  const name = typed(why, why.subject.serial === '' ? why.subject.id : why.subject.serial);
   const exempt = `trustward exempt add ${name} --owner NAME --reason TEXT --until 30d`;
   const ways: WayOut[] = [];
   if (why.stop) ways.push({ purpose: 'let it act again', command: 'trustward resume --reason TEXT' });
   for (const target of new Set(claims.map((claim) => claim.target))) {
     ways.push({ purpose: 'undo it, and keep it so', command: `${exempt} --release` });
-    const release = `trustward claims release ${shellWord(target)} --reason TEXT`;
+    const release = `trustward claims release ${typed(why, target)} --reason TEXT`;
     ways.push({ purpose: 'undo it, until a rule matches anew', command: release });
   }
-  for (const { plan, status, target } of waiting) {
-    if (status === 'pending') {
-      ways.push({ purpose: 'approve only this', command: `trustward approve ${plan} --only ${shellWord(target)}` });
-      ways.push({ purpose: 'see the whole plan', command: `trustward plans ${plan}` });
-    } else ways.push({ purpose: 'do it now', command: `trustward apply ${plan}` });
-  }
+  ways.push(...waysWaiting(why));
   for (const { id, outcome } of unfinished) {
     if (outcome === undefined) continue;
     ways.push({ purpose: 'try it again', command: `trustward intents resolve ${id} --as retry --reason TEXT` });
     ways.push({ purpose: 'give it up', command: `trustward intents resolve ${id} --as not-done --reason TEXT` });
   }
+  for (const { identity } of why.devices.filter(({ states }) => states.some(({ isSo }) => isSo)))
+    ways.push({ purpose: 'why it is so', command: `trustward why ${typed({ subject: identity }, identity.serial)}` });
   if (exemption)
     ways.push({ purpose: 'end the exemption', command: `trustward exempt end ${exemption.id} --reason TEXT` });
   else if (claims.length === 0) ways.push({ purpose: 'protect it', command: exempt });
   const rule = why.rules.find(({ verdict }) => verdict === 'match') ?? why.rules[0];
   if (rule) ways.push({ purpose: 'every fact of a rule', command: `trustward explain ${rule.rule} ${name}` });
-  return ways;
+  return [...new Map(ways.map((way) => [way.command, way])).values()];
+}
+
+/** All of a plan that is about the subject is approved at once: a part leaves the rest in another plan. */
+function waysWaiting(why: Why): WayOut[] {
+  return [...new Map(why.waiting.map(({ plan, status }) => [plan, status]))].flatMap(([plan, status]) => {
+    if (status !== 'pending') return [{ purpose: 'do it now', command: `trustward apply ${plan}` }];
+    const own = why.waiting.filter((one) => one.plan === plan).map(({ target }) => typed(why, target));
+    return [
+      { purpose: 'approve only this', command: `trustward approve ${plan} --only ${[...new Set(own)].join(' ')}` },
+      { purpose: 'see the whole plan', command: `trustward plans ${plan}` },
+    ];
+  });
+}
+
+const UNTYPED = /^-|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
+
+/** A serial number that would be an option of the command, or cannot be typed, gives way to the id. */
+function typed({ subject }: Pick<Why, 'subject'>, text: string): string {
+  return shellWord(UNTYPED.test(text) ? subject.id : text);
 }

@@ -49,12 +49,17 @@ async function whySubject(deps: WhyDeps, subject: Identity): Promise<Why> {
   const { reader, clock } = deps;
   const atMs = clock.nowMs();
   const own = new Set([subject.id, ...(subject.serial === '' ? [] : [subject.serial])]);
-  const open = await reader.openState(atMs);
+  const open = await reader.openStateOf(atMs, {
+    kind: subject.kind,
+    subjects: [subject.id],
+    targets: [...own],
+    rules: deps.rules.map(({ id }) => id),
+  });
   const read = await readRecords(deps, subject);
-  const rules = await judgedBy(deps, subject, read.unread);
+  const { rules, judgedAtMs } = await judgedBy(deps, subject, read.unread);
   return {
     subject,
-    atMs,
+    atMs: judgedAtMs ?? atMs,
     unread: read.unread,
     devices: await devicesWith(deps, subject, read.records),
     states: await readStates(deps, subject),
@@ -88,7 +93,7 @@ function onceOf(deps: WhyDeps): WhyDeps {
   return {
     ...deps,
     api: readingOnce(api, ['devicesOfSerial', 'device', 'user', 'service', 'events', 'countEvents', 'listBundles']),
-    reader: readingOnce(reader, ['openState', 'clockAgreement', 'runs', 'latestRun', 'baseline', 'coverage']),
+    reader: readingOnce(reader, ['clockAgreement', 'runs', 'latestRun', 'baseline', 'coverage']),
   };
 }
 
@@ -167,25 +172,26 @@ async function waitingFor(reader: WhyReader, own: ReadonlySet<string>, subject: 
 }
 
 /** All rules of its kind are judged and decided together: each counts for the others, as in a run. */
-async function judgedBy(deps: WhyDeps, { kind, id }: Identity, unread: string | undefined): Promise<WhyRule[]> {
+async function judgedBy(
+  deps: WhyDeps,
+  { kind, id }: Identity,
+  unread: string | undefined,
+): Promise<{ rules: WhyRule[]; judgedAtMs?: number }> {
   const rules = deps.rules.filter(({ subject }) => subject === kind);
-  if (rules.length === 0) return [];
+  if (rules.length === 0) return { rules: [] };
   const judged = unread === undefined ? await judgedOr(deps, rules, kind, id) : unread;
-  if (typeof judged === 'string')
-    return rules.map((rule) => ({
-      ...headOf(rule),
-      verdict: undefined,
-      reason: judged,
-      flip: undefined,
-      decisions: [],
-    }));
+  if (typeof judged === 'string') {
+    const none = { verdict: undefined, reason: judged, flip: undefined, decisions: [] };
+    return { rules: rules.map((rule) => ({ ...headOf(rule), ...none })) };
+  }
   const sources = await readLastReadings(deps.reader, judged);
   const { decisions } = await decideNow(deps, rules, judged, sources);
-  return rules.map((rule, at) => {
+  const judgedRules = rules.map((rule, at) => {
     const { verdict, reason, flips } = judged.explanations[at] as Explanation;
     const own = decisions.filter((decision) => decision.rule === rule.id);
     return { ...headOf(rule), verdict, reason, flip: flips[0], decisions: own };
   });
+  return { rules: judgedRules, judgedAtMs: judged.nowMs };
 }
 
 function headOf({ id, title, mode, revert }: LoadedRule): Pick<WhyRule, 'rule' | 'title' | 'mode' | 'revert'> {

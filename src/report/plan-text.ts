@@ -3,8 +3,8 @@
 import { deletionTexts } from '../domain/deletion.ts';
 import { type Plan, type PlannedIntent, releasedRule } from '../domain/plan.ts';
 import { type PlanDifference, successorText } from '../domain/plan-content.ts';
-import { isoTime } from '../domain/time-text.ts';
-import { changeTexts, plural } from './fact-text.ts';
+import { timeText } from '../domain/time-text.ts';
+import { changeTexts, factTexts, plural } from './fact-text.ts';
 import { showHidden } from './hostile-text.ts';
 import { whole } from './marked.ts';
 import { countLines, plannedCounts } from './plan-counts.ts';
@@ -13,13 +13,13 @@ import { appliedWords } from './plan-words.ts';
 import type { ReportPlan } from './report.ts';
 import { type Cell, paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
 import { whoLines } from './who.ts';
-import { progressWords, timeWords } from './words.ts';
+import { progressWords } from './words.ts';
 
 export function plansText(plans: readonly Plan[], nowMs: number, options: TerminalOptions = {}): string {
   const rows = plans.map((plan): Cell[] => [
     plan.id,
     [plan.status, kindWords(plan)],
-    [timeWords(isoTime(plan.createdAt)), ...endWords(plan, nowMs)],
+    [timeText(plan.createdAt), ...endWords(plan, nowMs)],
     plannedCounts(plan.intents).flatMap(({ rules, action, count }) => [`${count} ${action}`, rules.join(', ')]),
   ]);
   return plans.length === 0 ? 'no plans' : terminalTable(['Plan', 'Status', 'Made', 'Actions'], rows, options);
@@ -36,7 +36,7 @@ export interface PlanContext {
 export function planText(plan: Plan, context: PlanContext, options: TerminalOptions = {}): string {
   const { nowMs, run } = context;
   const ofRun = run === undefined ? '' : `, of run ${run}`;
-  const times = [`made ${timeWords(isoTime(plan.createdAt))}`, ...endWords(plan, nowMs)].join(', ');
+  const times = [`made ${timeText(plan.createdAt)}`, ...endWords(plan, nowMs)].join(', ');
   const head = `Plan ${plan.id} is ${plan.status}: ${plural(plan.intents.length, 'action')}, ${kindWords(plan)}${ofRun}, ${times}.`;
   const decided =
     plan.decidedBy === undefined
@@ -49,7 +49,11 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
   return [
     ...sentences.filter((one) => one !== '').map((one) => paragraph(one, options)),
     countLines(plan.intents).map(showHidden).join('\n'),
-    terminalTable(HEAD, plan.intents.map(cellsOf), options),
+    terminalTable(
+      HEAD,
+      plan.intents.map((intent) => cellsOf(intent, plan.createdAt)),
+      options,
+    ),
     commandsOf(plan).map(showHidden).join('\n'),
   ]
     .filter((part) => part !== '')
@@ -64,7 +68,7 @@ function doneWords({ status, progress }: ReportPlan): string | undefined {
 
 const HEAD = ['Action', 'Target and devices', 'Rule', 'Why', 'Effect'];
 
-function cellsOf({ action, target, basis, effect, reason, reasonText }: PlannedIntent): Cell[] {
+function cellsOf({ action, target, basis, effect, reason, reasonText }: PlannedIntent, atMs: number): Cell[] {
   const shown = effect.devices.slice(0, NAMES_MAX);
   const more = effect.devices.length > shown.length ? [`and ${effect.devices.length - shown.length} more`] : [];
   const known = new Set(shown.map(({ id }) => id));
@@ -72,7 +76,7 @@ function cellsOf({ action, target, basis, effect, reason, reasonText }: PlannedI
     action,
     [whole(target), ...shown.flatMap((device) => whoLines(device, target)), ...more],
     basis.slice(0, NAMES_MAX).flatMap(({ rule, subjectId }) => [rule, ...(known.has(subjectId) ? [] : [subjectId])]),
-    reasonText === '' ? reason : reasonText,
+    [...new Set(basis.slice(0, NAMES_MAX).flatMap(({ facts }) => factTexts(facts, atMs))), reasonText || reason],
     [effect.text, ...changeTexts(effect.changes ?? []), ...(effect.deletion ? deletionTexts(effect.deletion) : [])],
   ];
 }
@@ -105,7 +109,7 @@ function effectWords(plan: Plan): string[] {
 function endWords({ status, expiresAt }: Plan, nowMs: number): string[] {
   const isOpen = status === 'pending' || status === 'approved' || status === 'interrupted';
   if (!isOpen && status !== 'expired') return [];
-  if (!isOpen || expiresAt <= nowMs) return [`expired ${timeWords(isoTime(expiresAt))}`];
+  if (!isOpen || expiresAt <= nowMs) return [`expired ${timeText(expiresAt)}`];
   return [`expires in ${durationLeft(expiresAt - nowMs)}`];
 }
 

@@ -11,6 +11,7 @@ import { countText, plural } from './fact-text.ts';
 import { operatorWords } from './operator-words.ts';
 import { appliedWords } from './plan-words.ts';
 import type { Report, ReportPlan, ReportSource, RunDecision } from './report.ts';
+import { timeWords } from './time-words.ts';
 
 const REASON_WORDS: Record<ReasonCode, string> = {
   untrusted_source: 'its data is not trusted',
@@ -39,16 +40,6 @@ const REASON_WORDS: Record<ReasonCode, string> = {
 
 export function reasonWords(reason: ReasonCode): string {
   return REASON_WORDS[reason];
-}
-
-/** `2026-11-21T09:37:02.123Z` → `2026-11-21 09:37:02 UTC`. */
-export function timeWords(iso: string): string {
-  return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
-}
-
-/** The same for a column, where it may wrap between date and time: `2026-11-21 09:37:02Z`. */
-export function timeCell(iso: string): string {
-  return `${iso.slice(0, 10)} ${iso.slice(11, 19)}Z`;
 }
 
 const MODE_WORDS = {

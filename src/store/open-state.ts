@@ -1,7 +1,8 @@
 // store: all open state that deciding needs, read in one transaction at the start of a run; and the failures that are open.
 import type { ActionName } from '../domain/action.ts';
 import type { ReasonCode } from '../domain/decision.ts';
-import { type Intent, intentKey } from '../domain/intent.ts';
+import type { Intent } from '../domain/intent.ts';
+import { intentKey } from '../domain/intent-key.ts';
 import { attemptKey, type OpenState } from '../domain/store.ts';
 import type { Db } from './database.ts';
 import { readExemptions, readStop } from './operator.ts';
@@ -33,8 +34,15 @@ export function readOpenState(db: Db, nowMs: number): OpenState {
     claims,
     decisions,
     intents,
-    rejected: readRejected(db),
     lastAttempts: readLastAttempts(db),
+    ...readAround(db, nowMs),
+  };
+}
+
+/** What is the same for every subject. */
+export function readAround(db: Db, nowMs: number): Pick<OpenState, 'rejected' | 'attempts24h' | 'exemptions' | 'stop'> {
+  return {
+    rejected: readRejected(db),
     attempts24h: readAttempts(db, nowMs - DAY_MS),
     exemptions: readExemptions(db, nowMs),
     stop: readStop(db),
@@ -69,11 +77,18 @@ function readRejected(db: Db): Set<string> {
   return new Set(db.all<{ key: string }>(sql).map((row) => row.key));
 }
 
-/** By their order, not by their times: an attempt recorded by a clock ahead does not stay the last one forever. */
-function readLastAttempts(db: Db): Map<string, number> {
+/**
+ * By their order, not by their times: an attempt recorded by a clock ahead does not stay the last one forever. `targets`: all by default.
+ */
+export function readLastAttempts(db: Db, targets?: readonly string[]): Map<string, number> {
+  const about =
+    targets === undefined
+      ? ''
+      : 'AND intent_id IN (SELECT id FROM intents WHERE target IN (SELECT value FROM json_each(?)))';
   const rows = db.all<{ rule: string; action: string; target: string; at: number }>(
     `SELECT json_each.value AS rule, action, target, sent_at AS at, max(attempts.id)
-     FROM attempts, json_each(attempts.rules) WHERE refused = 0 GROUP BY 1, 2, 3`,
+     FROM attempts, json_each(attempts.rules) WHERE refused = 0 ${about} GROUP BY 1, 2, 3`,
+    ...(targets === undefined ? [] : [JSON.stringify(targets)]),
   );
   return new Map(rows.map((row) => [attemptKey(row.rule, row.action as ActionName, row.target), row.at]));
 }

@@ -82,7 +82,9 @@ it('an exemption of the device is in the history of its serial number, before an
 
 it('a dry run adds its decision and no call, and a limit keeps the newest lines', async () => {
   await org.run('dry-run');
-  expect((await told({ target: 'PAST-1' })).map(([kind]) => kind)).toEqual(['decision']);
+  expect(await told({ target: 'PAST-1' })).toEqual([
+    ['decision', 'act ban_device PAST-1: the rule matches (dry run: nothing was called)', undefined],
+  ]);
   await org.run('enforce');
   expect((await lines({ target: 'PAST-1' }, 1)).map(({ kind }) => kind)).toEqual(['call']);
   expect(await lines({ target: 'NOBODY' })).toEqual([]);

@@ -1,5 +1,6 @@
 // http: explanations read the platform: a few at once, a few that wait, and a clear refusal for the rest.
 import { describe, expect, it } from 'vitest';
+import { views } from '../../src/report/index.ts';
 import { bodyOf, openEndpoint } from '../support/endpoint.ts';
 
 const PATH = '/api/rules/ban-compromised-device/explain';
@@ -39,5 +40,29 @@ describe('POST /api/rules/:id/explain', () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(38);
     expect(mostUnderWay).toBe(4);
     expect((await ask('POST', PATH, { body: { subject: 'd1' } })).status).toBe(200);
+  });
+});
+
+describe('GET /api/summary', () => {
+  it('makes a few at once, and asks the others to come again', async () => {
+    let underWay = 0;
+    let mostUnderWay = 0;
+    const { ask } = openEndpoint({
+      views: {
+        ...views,
+        summary: async (...given) => {
+          underWay += 1;
+          mostUnderWay = Math.max(mostUnderWay, underWay);
+          const made = await views.summary(...given);
+          underWay -= 1;
+          return made;
+        },
+      },
+    });
+    const asked = Array.from({ length: 50 }, () => ask('GET', '/api/summary', { scope: 'read' }));
+    const statuses = new Set((await Promise.all(asked)).map(({ status }) => status));
+    expect(statuses).toEqual(new Set([200, 429]));
+    expect(mostUnderWay).toBe(4);
+    expect((await ask('GET', '/api/summary')).status).toBe(200);
   });
 });

@@ -47,6 +47,12 @@ describe('a plan as text', () => {
     else expect(text).toContain(`  ${line}`);
   });
 
+  it('shows the facts on which each action rests, and why it waits', () => {
+    const text = planText(plan(held), context, { width: 400 });
+    expect(text).toContain('MdmData.CompromisedStatus = "TRUE"');
+    expect(text).toContain('the rule has mode `approve`');
+  });
+
   it('that is superseded names what is in its place', () => {
     const over: Partial<Plan> = { status: 'superseded', supersededBy: ['p2'] };
     const text = planText(plan(held, over), { ...context, difference: { added: 2, removed: 1, changed: 0 } });

@@ -130,6 +130,18 @@ describe('a summary', () => {
     });
   });
 
+  it('names no run for what a person released', async () => {
+    const { store } = await eventful();
+    const intent = { intent: 'i7', action: 'unban_device', target: 'S-7' };
+    await store.appendAudit([
+      { kind: 'intent.planned', body: { ...intent, released: true, by: 'ana' } },
+      { kind: 'intent.settled', body: { ...intent, run: 'run3', outcome: 'succeeded', note: 'Success' } },
+    ]);
+    const summary = await buildSummary(store, at(5), at(20));
+    expect(summary.calls[0]?.some[0]).toMatchObject({ intent: 'i7', run: null });
+    expect(summaryText(summary)).toContain('S-7 (intent i7)');
+  });
+
   it('is one screen of text that no name controls, and the same in Markdown', async () => {
     const { store } = await eventful();
     const summary = await buildSummary(store, at(5), at(20));

@@ -25,7 +25,7 @@ export function addAudit(program: Command, io: Io, bind: Bind): void {
     .addOption(sinceOption())
     .option('--limit <n>', 'at most this many', '50')
     .addHelpText(...examples('# every call that was sent, newest first', 'trustward audit list --kind intent.sent'))
-    .action(bind(async (options: never) => (await import('../reading.ts')).auditListCommand(io, options)));
+    .action(bind(async (options: never) => (await import('../audit-list.ts')).auditListCommand(io, options)));
   outputOptions(add('verify', 'check that the record is whole; names the first bad entry or checkpoint'), 'text, json')
     .option('--file <export>', 'verify this export instead, on any machine')
     .option('--public-key <file>', 'a copy of the public key')

@@ -42,9 +42,7 @@ export function addReading(program: Command, io: Io, bind: Bind): void {
         'trustward report 12 --format md --out run-12.md',
       ),
     )
-    .action(
-      bind(async (run: never, options: never) => (await import('../reading.ts')).reportCommand(io, run, options)),
-    );
+    .action(bind(async (run: never, options: never) => (await import('../report.ts')).reportCommand(io, run, options)));
   outputOptions(
     databaseOption(program.command('plans [plan]').description('list plans, those that wait first; or show one')),
     'text, json',

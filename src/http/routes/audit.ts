@@ -20,7 +20,7 @@ const auditQuery = z
     limit: limitField,
   })
   .refine((query) => query.after === undefined || query.before === undefined, {
-    message: 'give `after` or `before`, not both',
+    message: 'has both `after` and `before`: give one of them',
   });
 
 export function auditRoutes({ reader, views, verifyAudit, clock }: HttpDeps): Route[] {

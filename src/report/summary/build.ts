@@ -39,6 +39,7 @@ const OUTCOMES: { readonly [outcome: string]: SummaryCalls['outcome'] } = {
 async function sumCalls(reader: SummaryReader, sinceMs: number, { seqOf }: SummedRuns): Promise<SummaryCalls[]> {
   const groups = new Map<string, SummaryCalls>();
   const undone = new Map<string, ReadEntry>();
+  const released = await releasedSince(reader, sinceMs);
   const count = (entry: ReadEntry) => {
     const action = textIn(entry, 'action');
     const outcome = OUTCOMES[textIn(entry, 'outcome')];
@@ -46,7 +47,8 @@ async function sumCalls(reader: SummaryReader, sinceMs: number, { seqOf }: Summe
     const key = `${outcome} ${action}`;
     const group = groups.get(key) ?? { action, outcome, count: 0, some: [] };
     const [target, intent, note] = [textIn(entry, 'target'), textIn(entry, 'intent'), textIn(entry, 'note')];
-    group.some = [{ target, intent, run: seqOf(entry.body.run), note }, ...group.some].slice(0, NAMED_MAX);
+    const run = released.has(intent) ? null : seqOf(entry.body.run);
+    group.some = [{ target, intent, run, note }, ...group.some].slice(0, NAMED_MAX);
     groups.set(key, { ...group, count: group.count + 1 });
   };
   for await (const entry of entriesSince(reader, 'intent.settled', sinceMs)) {
@@ -59,6 +61,15 @@ async function sumCalls(reader: SummaryReader, sinceMs: number, { seqOf }: Summe
   for (const entry of undone.values()) count(entry);
   const order = ['done', 'failed', 'in_doubt'];
   return [...groups.values()].sort((one, other) => order.indexOf(one.outcome) - order.indexOf(other.outcome));
+}
+
+/** Intents that a person commanded: the last run before them did not do them. */
+async function releasedSince(reader: SummaryReader, sinceMs: number): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for await (const entry of entriesSince(reader, 'intent.planned', sinceMs)) {
+    if (entry.body.released === true) ids.add(textIn(entry, 'intent'));
+  }
+  return ids;
 }
 
 /** The newest first; a decision that is held again by a later run for another reason counts again. */

@@ -4,7 +4,7 @@ import { formatDuration } from '../../domain/duration.ts';
 import { countText, plural } from '../fact-text.ts';
 import { md } from '../markdown-text.ts';
 import { paragraph, type TerminalOptions } from '../terminal-table.ts';
-import { timeWords } from '../words.ts';
+import { timeWords } from '../time-words.ts';
 import type { Counted, Summary, SummaryCalls, SummaryRuns } from './summary.ts';
 
 interface Section {
