@@ -7,7 +7,10 @@ import type { Io } from '../../src/commands/io.ts';
 /** The whole grammar; `ran` gets the path of a command instead of running it. */
 async function grammar(ran: (path: string) => void): Promise<Command> {
   const program = new Command('trustward');
-  const bind = () => async (...values: unknown[]) => ran(pathOf(values.at(-1) as Command));
+  const bind =
+    () =>
+    async (...values: unknown[]) =>
+      ran(pathOf(values.at(-1) as Command));
   for (const add of await groupsFor(undefined)) add(program, {} as Io, bind);
   for (const command of allCommands(program)) command.exitOverride();
   return program;

@@ -78,10 +78,7 @@ describe('a plan that nobody answered', () => {
     expect(await told()).toEqual([['plan_waits', expect.stringContaining(plan.id)]]);
     on.clock.pass(DAY_MS);
     expect(await told()).toEqual([
-      [
-        'plan_expired',
-        `plan ${plan.id} expired at 2027-01-16 08:00:00 UTC, nobody answered it: nothing of it is done`,
-      ],
+      ['plan_expired', `plan ${plan.id} expired at 2027-01-16 08:00:00 UTC, nobody answered it: nothing of it is done`],
     ]);
     expect(await told()).toEqual([]);
     on.clock.pass(2 * DAY_MS);
