@@ -67,7 +67,7 @@ function fleet(count: number): BenchDevice[] {
 const NOTIFY: ActionTraits = {
   name: 'notify',
   subjects: ['device', 'user', 'service'],
-  target: { noun: () => 'Target', of: ({ id }) => [id], identity: (target) => ['notice', target] },
+  target: { of: ({ id }) => [id], identity: (target) => ['notice', target] },
   inverse: undefined,
   fieldWritten: undefined,
   valueWritten: undefined,

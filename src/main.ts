@@ -15,7 +15,6 @@ if (Number.parseInt(process.versions.node, 10) < NODE_MIN) {
 const { AppError, exitCodeOf } = await import('./domain/errors.ts');
 const { faultText } = await import('./commands/io.ts');
 const { buildProgram } = await import('./commands/program.ts');
-const { terminalAsk } = await import('./commands/ask-terminal.ts');
 const { endOnSignals } = await import('./system/end-on-signals.ts');
 const { asInvoked, invocation, invokedAs } = await import('./commands/invocation.ts');
 const { statusLine } = await import('./system/status-line.ts');
@@ -23,7 +22,6 @@ const { statusLine } = await import('./system/status-line.ts');
 invocation.command = invokedAs({ program: process.argv[1] ?? '', env: process.env, folder: process.cwd() });
 const ending = endOnSignals();
 
-const ask = terminalAsk();
 const io: Io = {
   env: process.env,
   out: (text) => {
@@ -34,10 +32,15 @@ const io: Io = {
     statusLine.clear();
     process.stderr.write(asInvoked(text));
   },
-  ...(ask && { ask }),
+  ...(process.stdin.isTTY && process.stdout.isTTY && { ask }),
   untilStopped: () => ending.untilAsked(),
   ending,
 };
+
+/** A script is never asked: either end of it is no terminal. */
+async function ask(question: string): Promise<string> {
+  return (await import('./commands/ask-terminal.ts')).askTerminal(question);
+}
 
 // A reader that closes its end (`| head`) is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));

@@ -18,8 +18,18 @@ const folder = mkdtempSync(join(tmpdir(), 'start-'));
 const env = { TRUSTWARD_DB: join(folder, 'trustward.db'), TRUSTWARD_RULES: join(ROOT, 'rules') };
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The packages, and the folders of src/ with their files, that a command loads. */
-function loadedBy(args: string[]): { packages: string[]; folders: string[]; commands: string[] } {
+interface Loaded {
+  packages: string[];
+  /** Of Node, without `node:`. */
+  builtins: string[];
+  /** Below src/, and the folders and the commands among them. */
+  files: string[];
+  folders: string[];
+  commands: string[];
+}
+
+/** What a command loads. */
+function loadedBy(args: string[]): Loaded {
   const { PATH = '' } = process.env;
   const node = ['--import', LISTING, built('src/main.ts'), ...args];
   const { status, stderr } = spawnSync(process.execPath, node, { encoding: 'utf8', env: { PATH, ...env } });
@@ -29,6 +39,8 @@ function loadedBy(args: string[]): { packages: string[]; folders: string[]; comm
   const packages = urls.flatMap((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1] ?? []);
   return {
     packages: [...new Set(packages)].sort(),
+    builtins: urls.flatMap((url) => /^node:(.*)/.exec(url)?.[1] ?? []),
+    files: own,
     folders: [...new Set(own.map((path) => path.split('/')[0] as string))]
       .filter((name) => !name.endsWith('.js'))
       .sort(),
@@ -41,10 +53,10 @@ describe('a start', () => {
     const { packages, commands } = loadedBy([flag]);
     expect(packages).toEqual(['commander']);
     expect(commands.filter((path) => !path.startsWith('commands/grammar/'))).toEqual([
+      'commands/ask-terminal.js',
       'commands/invocation.js',
       'commands/io.js',
       'commands/program.js',
-      'domain/shell-word.js',
     ]);
   });
 
@@ -68,19 +80,31 @@ describe('on a database, a start', () => {
   });
 
   it.each(['report', 'decisions', 'audit list', 'claims list'])(
-    'with `%s` loads neither rules nor the API nor what checks configuration',
+    'with `%s` loads neither rules nor actions nor the API nor what checks configuration',
     (command) => {
       const { packages, folders } = loadedBy(command.split(' '));
-      expect(packages.filter((name) => name !== 'lossless-json')).toEqual(['better-sqlite3', 'commander']);
-      expect(folders.filter((name) => name !== 'act')).toEqual([
-        'commands',
-        'compose',
-        'config',
-        'domain',
-        'report',
-        'store',
-        'system',
-      ]);
+      expect(packages).toEqual(['better-sqlite3', 'commander']);
+      expect(folders).toEqual(['commands', 'compose', 'config', 'domain', 'report', 'store', 'system']);
+    },
+  );
+
+  it.each([
+    { command: 'report', writer: 'report/text.js', others: ['report/json.js', 'report/markdown.js'] },
+    { command: 'report --format json', writer: 'report/json.js', others: ['report/text.js', 'report/markdown.js'] },
+    { command: 'report --format md', writer: 'report/markdown.js', others: ['report/text.js', 'report/json.js'] },
+  ])('with `$command` loads one writer of reports', ({ command, writer, others }) => {
+    const { files } = loadedBy(command.split(' '));
+    expect(files.filter((path) => [writer, ...others].includes(path))).toEqual([writer]);
+  });
+
+  it.each(['report', 'decisions', 'runs'])(
+    'with `%s` loads no audit, no digests and none of the other lists',
+    (command) => {
+      const { files, builtins } = loadedBy([command]);
+      const needless =
+        /^(report\/(index|summary\/.*|notification-view|token-view|plan-text)|store\/(reader|audit-.*|acting-tables))\.js$/;
+      expect(files.filter((path) => needless.test(path))).toEqual([]);
+      expect(builtins.filter((name) => ['crypto', 'readline'].includes(name))).toEqual([]);
     },
   );
 

@@ -1,13 +1,13 @@
 // approve: the life of a plan until it is applied: pending, approved, rejected, superseded, expired. Pure: plans in, plans and
 // notes out. A plan is content-addressed: the digest covers rule hashes, intents and the facts behind them.
 import type { AuditNote } from '../domain/audit-entry.ts';
-import { digestOf } from '../domain/canonical.ts';
+import { digestOf } from '../domain/digest.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Mode } from '../domain/mode.ts';
 import { type Plan, type PlannedIntent, releasedRule, statusAt } from '../domain/plan.ts';
 import { contentOf } from '../domain/plan-content.ts';
-import { isoTime } from '../domain/time-text.ts';
+import { timeText } from '../domain/time-text.ts';
 
 export interface SealInput {
   id: string;
@@ -118,7 +118,7 @@ export function demandInTime(plan: Plan, nowMs: number): void {
   const ttl = formatDuration(plan.expiresAt - plan.createdAt);
   throw new AppError(
     'conflict',
-    `plan ${plan.id} expired at ${isoTime(plan.expiresAt)} (${ttl} after it was made): the next run makes a new one`,
+    `plan ${plan.id} expired at ${timeText(plan.expiresAt)} (${ttl} after it was made): the next run makes a new one`,
   );
 }
 

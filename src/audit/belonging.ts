@@ -2,7 +2,7 @@
 // earlier version wrote without a name, or what shows that the database was restored. It writes nothing.
 import type { AuditReader } from '../domain/audit-store.ts';
 import type { CheckpointReader } from '../domain/checkpoint.ts';
-import { isoTime } from '../domain/time-text.ts';
+import { timeText } from '../domain/time-text.ts';
 import { type PublicKeys, parseCheckpoint, signatureFault } from './checkpoint.ts';
 import type { Outside } from './checkpoint-file.ts';
 import { isSigned, parseDatabaseLine } from './database-line.ts';
@@ -64,5 +64,5 @@ async function aheadText(database: BelongingReader, last: string): Promise<strin
   if (!checkpoint) return 'the checkpoints outside end in a line that cannot be read';
   const { seq } = await database.auditHead();
   const { size, at } = checkpoint;
-  return `the checkpoints outside reach to entry ${size} of ${isoTime(at)}, which this database (${seq} entries) does not have`;
+  return `the checkpoints outside reach to entry ${size} of ${timeText(at)}, which this database (${seq} entries) does not have`;
 }

@@ -1,13 +1,8 @@
 // commands: asks the person at the terminal. In: a question. Out: the line that was typed; empty at the end of the input or on Ctrl-C.
 // The question goes to standard error: standard output has only the result.
-import { createInterface } from 'node:readline';
 
-/** Undefined where standard input or output is no terminal: a script is never asked. */
-export function terminalAsk(): ((question: string) => Promise<string>) | undefined {
-  return process.stdin.isTTY && process.stdout.isTTY ? askTerminal : undefined;
-}
-
-function askTerminal(question: string): Promise<string> {
+export async function askTerminal(question: string): Promise<string> {
+  const { createInterface } = await import('node:readline');
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise((resolve) => {
     lines.on('SIGINT', () => lines.close());

@@ -4,7 +4,7 @@ import type { TablesAccepted } from '../audit/accept-tables.ts';
 import type { RestoreAccepted } from '../audit/checkpointer.ts';
 import type { AuditCheck, AuditFault } from '../audit/verdict.ts';
 import { differencesText } from '../domain/acting-tables.ts';
-import { isoTime } from '../domain/time-text.ts';
+import { timeText } from '../domain/time-text.ts';
 
 export function auditCheckText(check: AuditCheck): string {
   if (check.bad) return `the audit is broken at ${faultText(check.bad)}; ${check.entries} entries before it are whole`;
@@ -46,7 +46,7 @@ export function restoreAcceptedText({ aside, plans, stop }: RestoreAccepted): st
     '  what was reversed or rejected: runs now hold it as `stopped`; exempt it, or it is done again',
     '  exemptions and stops: those added later are gone, those ended later are back (`exempt list`)',
     '  tokens: those revoked later are valid again (`tokens list`)',
-    `  attempts: until ${isoTime(stop.at + DAY_MS)} the 24-hour ceilings do not count the forgotten ones`,
+    `  attempts: until ${timeText(stop.at + DAY_MS)} the 24-hour ceilings do not count the forgotten ones`,
     'next: `trustward run --mode dry-run` shows what a resume would do; read it, then `trustward resume --reason …`',
   ].join('\n');
 }

@@ -3,11 +3,11 @@
 import type { Decision, StoredDecision } from '../domain/decision.ts';
 import { isDone } from '../domain/intent.ts';
 import { SOURCE_OF } from '../domain/subjects.ts';
-import { isoTime } from '../domain/time-text.ts';
+import { timeText } from '../domain/time-text.ts';
 import { explanationText } from '../evaluate/index.ts';
 import type { ExplainedSubject } from '../explain/explain-subject.ts';
 import type { DecidedNow } from '../explain/judge-subject.ts';
-import { paragraph, type TerminalOptions, timeWords } from '../report/index.ts';
+import { paragraph, type TerminalOptions } from '../report/index.ts';
 
 /** `whatIf`: the folder of the rules, when they are not the active ones. */
 export type Explained = ExplainedSubject & { whatIf?: string | undefined };
@@ -133,5 +133,5 @@ function eventWords({ state, trusted, atMs, reasons }: NonNullable<Explained['ba
 }
 
 function time(ms: number): string {
-  return timeWords(isoTime(ms));
+  return timeText(ms);
 }

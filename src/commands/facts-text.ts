@@ -4,6 +4,7 @@ import { plainJson } from '../domain/canonical.ts';
 import { clip } from '../domain/clip.ts';
 import type { Fact } from '../domain/facts.ts';
 import { EVENT_ACTIONS, EVENT_SEVERITIES, EVENT_SUB_TYPES, EVENT_TYPES } from '../domain/platform-values.ts';
+import { isoTime } from '../domain/time-text.ts';
 import type { FactKind, FactRow } from '../evaluate/index.ts';
 import { md, paragraph, type TerminalOptions, terminalTable } from '../report/index.ts';
 
@@ -42,24 +43,44 @@ export function factsText(kinds: readonly KindFacts[], options: TerminalOptions)
     const events = kind.kind === 'event' ? ['', ...EVENT_WORDS.map((line) => paragraph(line, options))] : [];
     const actions = kind.kind === 'event' ? [terminalTable(ACTIONS_HEAD, actionRows(), options)] : [];
     const title = paragraph(`${TITLES[kind.kind]} (${sampleWords(kind)})`, options);
-    return [title, ...factLines(kind), ...events, ...actions].join('\n');
+    return [title, ...factLines(kind, options), ...events, ...actions].join('\n');
   });
   return sections.join('\n\n');
 }
 
-function factLines(kind: KindFacts): string[] {
+/** What does not fit beside the type has a line of its own. */
+function factLines(kind: KindFacts, { width = 100 }: TerminalOptions): string[] {
   const { facts } = kind;
   const nameWidth = Math.min(Math.max(...facts.map(({ fact }) => fact.length)), NAME_WIDTH_MAX) + 2;
   const missingWidth = Math.max(...facts.map(({ missing }) => missingWords(missing).length)) + 2;
   const indent = ' '.repeat(2 + nameWidth);
   return facts.flatMap((row) => {
     const missing = isAsked(kind) ? missingWords(row.missing).padEnd(missingWidth) : '';
-    const words = `${typeText(row).padEnd(TYPE_WIDTH)}  ${missing}${exampleText(row.example)}`.trimEnd();
-    const lines =
+    const example = datedExample(row);
+    const type = `${typeText(row).padEnd(TYPE_WIDTH)}  ${missing}`;
+    const fits = indent.length + type.length + example.length <= width;
+    const words = (fits ? type + example : type).trimEnd();
+    const first =
       row.fact.length > nameWidth - 2 ? [`  ${row.fact}`, indent + words] : [`  ${row.fact.padEnd(nameWidth)}${words}`];
-    return row.values.length > 2 ? [...lines, `${indent}known: ${row.values.join(', ')}`] : lines;
+    const below = [
+      ...(fits || example === '' ? [] : [`such as ${example}`]),
+      ...(row.values.length > 2 ? [`known: ${row.values.join(', ')}`] : []),
+    ];
+    const deep = indent.length > width / 3 ? '      ' : indent;
+    const wrapped = below.flatMap((line) => paragraph(line, { width: width - deep.length }).split('\n'));
+    return [...first, ...wrapped.map((line) => deep + line)];
   });
 }
+
+/** A time is also shown as its date: nobody reads 19 digits. */
+function datedExample({ example, unit }: FactRow): string {
+  const text = exampleText(example);
+  const perMs = unit === undefined ? undefined : PER_MS[unit];
+  if (perMs === undefined || !/^\d+$/.test(text)) return text;
+  return `${text} (${isoTime(Number(BigInt(text) / perMs)).slice(0, 10)})`;
+}
+
+const PER_MS: Readonly<Record<string, bigint>> = { nanoseconds: 1_000_000n, microseconds: 1_000n, milliseconds: 1n };
 
 function typeText({ type, unit, values, unpagedOnly }: FactRow): string {
   const more = [

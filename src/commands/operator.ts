@@ -15,7 +15,7 @@ import { exempt } from '../operator/exempt.ts';
 import type { AboutRequest } from '../operator/exemption-about.ts';
 import { releaseClaims } from '../operator/release-claims.ts';
 import { RESOLUTIONS, type Resolution, resolveIntent } from '../operator/resolve-intent.ts';
-import { views } from '../report/index.ts';
+import { timeWords, views } from '../report/index.ts';
 import { actorHere } from './actor.ts';
 import { chosenName } from './chosen-name.ts';
 import { ruleReleaseCommand } from './claims-release.ts';
@@ -33,7 +33,7 @@ export async function stopCommand(io: Io, options: ReasonOptions): Promise<numbe
     body: { reason: options.reason },
     withStore: async (refused) => ({ stopped: views.stop(await stopEverything(refused, personOf(options))) }),
     text: ({ stopped }) => [
-      `everything has been stopped since ${stopped.at} (${stopped.by}: ${stopped.reason})`,
+      `everything has been stopped since ${timeWords(stopped.at)} (${stopped.by}: ${stopped.reason})`,
       'runs continue to judge; nothing is called until `trustward resume --reason …`',
     ],
   });
@@ -47,7 +47,9 @@ export async function resumeCommand(io: Io, options: ReasonOptions): Promise<num
       stopped: null,
       lifted: views.stop(await resumeEverything(refused, personOf(options))),
     }),
-    text: ({ lifted }) => [`resumed: everything had been stopped since ${lifted.at} (${lifted.by}: ${lifted.reason})`],
+    text: ({ lifted }) => [
+      `resumed: everything had been stopped since ${timeWords(lifted.at)} (${lifted.by}: ${lifted.reason})`,
+    ],
   });
 }
 
@@ -95,13 +97,20 @@ export async function exemptAddCommand(
       return { ...shown, released: released.map(views.released) };
     },
     text: (answer) => [
-      `exemption ${answer.id}: ${answer.about} is left alone until ${answer.expiresAt} (${answer.owner} is responsible for it)`,
-      ...(answer.covers ? [`${answer.covers.count === 0 ? 'warning: it ' : ''}${coveredText(answer.covers)}`] : []),
+      `exemption ${answer.id}: ${answer.about} is left alone until ${timeWords(answer.expiresAt)} (${answer.owner} is responsible for it)`,
+      coversLine(answer.covers),
       ...(request.release && answer.released.length === 0 ? ['nothing that Trustward did is in force on it'] : []),
       ...answer.released.map(releasedLine),
     ],
     exitCode: ({ released }) => exitCodeOf(released),
   });
+}
+
+/** Groups are not kept, and before the first reading nothing is: then nobody can say whether a value is misspelled. */
+function coversLine(covers: Covered | null): string {
+  if (covers === null)
+    return 'warning: whether it covers anything is not known now: `trustward exempt list` shows when it was used';
+  return `${covers.count === 0 ? 'warning: it ' : ''}${coveredText(covers)}`;
 }
 
 async function aboutOf(

@@ -2,7 +2,7 @@
 import { composeReader } from '../compose/reader.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
-import { episodesOf, PLAN_STATUSES, type Plan, type PlanStatus } from '../domain/plan.ts';
+import { episodesOf, hasProgress, PLAN_STATUSES, type Plan, type PlanStatus } from '../domain/plan.ts';
 import { differenceFrom } from '../domain/plan-content.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import { plansText, planText, views } from '../report/index.ts';
@@ -72,5 +72,5 @@ async function shown(reader: RecordReader, planId: string, format: Format, optio
 }
 
 async function liveOf(reader: RecordReader, plan: Plan): Promise<Intent[]> {
-  return plan.status === 'interrupted' ? reader.intents({ liveFor: episodesOf(plan) }) : [];
+  return hasProgress(plan) ? reader.intents({ liveFor: episodesOf(plan) }) : [];
 }

@@ -1,54 +1,17 @@
-// commands: `report`, `decisions`, `audit list`: reading only, also while a daemon writes.
-import { composeReader } from '../compose/reader.ts';
+// commands: `decisions`: reading only, also while a daemon writes. Without a name in question it loads no more than a report does.
+import { composeRunReader } from '../compose/run-reader.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import { namedDecisions } from '../domain/decision-filter.ts';
-import { AppError } from '../domain/errors.ts';
 import { givenTime } from '../domain/given-time.ts';
 import type { HistoryLine } from '../domain/history.ts';
 import { demandKnownOwner } from '../domain/known-owner.ts';
 import type { DecisionQuery } from '../domain/store.ts';
-import {
-  auditJson,
-  auditText,
-  buildReport,
-  decisionsJson,
-  decisionsText,
-  historyText,
-  showHidden,
-} from '../report/index.ts';
-import type { SqliteReader } from '../store/reader.ts';
+import { historyText } from '../report/history.ts';
+import { showHidden } from '../report/hostile-text.ts';
+import { decisionsJson } from '../report/json.ts';
+import { decisionsText } from '../report/lists-text.ts';
 import { systemClock } from '../system/clock.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
-import { REPORT_FORMATS, renderReport } from './render.ts';
-import { lastRunOf } from './runs.ts';
-
-async function reading<T>(io: Io, options: CommonOptions, work: (reader: SqliteReader) => Promise<T>): Promise<T> {
-  const reader = composeReader(databaseOf(io, options));
-  try {
-    return await work(reader);
-  } finally {
-    await reader.close();
-  }
-}
-
-export async function reportCommand(
-  io: Io,
-  runId: string | undefined,
-  options: CommonOptions & { completed?: boolean },
-): Promise<number> {
-  const format = outputOf(options, REPORT_FORMATS, 'text');
-  if (runId !== undefined && options.completed) throw new AppError('usage', 'give either a run or --completed');
-  return reading(io, options, async (reader) => {
-    const isLast = runId === undefined || runId === 'latest';
-    const { run, note } = isLast
-      ? await lastRunOf(reader, databaseOf(io, options), options)
-      : { run: await reader.run(runId), note: undefined };
-    if (!run) throw new AppError('not_found', `there is no run \`${runId}\``);
-    write(io, options, renderReport(await buildReport(reader, run), format, widthOf(options)));
-    if (note !== undefined) io.err(`${note}\n`);
-    return 0;
-  });
-}
 
 export interface DecisionsOptions extends CommonOptions {
   rule?: string;
@@ -63,7 +26,9 @@ export interface DecisionsOptions extends CommonOptions {
 
 export async function decisionsCommand(io: Io, options: DecisionsOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
-  return reading(io, options, async (reader) => {
+  const database = databaseOf(io, options);
+  const reader = composeRunReader(database);
+  try {
     const { rule, subject, target, decision, action, owner } = options;
     const limit = countOf(options.limit, '--limit', 10_000);
     const nowMs = systemClock.nowMs();
@@ -71,21 +36,31 @@ export async function decisionsCommand(io: Io, options: DecisionsOptions): Promi
     const { query, about } = await namedDecisions(reader, { rule, subject, target });
     const found = await reader.decisions({ ...query, decision, action, owner, since, limit });
     if (found.length === 0 && owner !== undefined) await demandKnownOwner(reader, owner);
-    const history = (await historyIn(reader, query, { limit, nowMs }))?.filter(({ at }) => at >= (since ?? 0));
+    const history = (await historyIn(database, query, { limit, nowMs }))?.filter(({ at }) => at >= (since ?? 0));
     const text = () => textOf(found, about, history ?? [], widthOf(options));
     write(io, options, format === 'json' ? decisionsJson(found, history) : text());
     return 0;
-  });
+  } finally {
+    await reader.close();
+  }
 }
 
 /** Of the one target or subjects that are asked about. Loaded only where it is asked for. */
 async function historyIn(
-  reader: SqliteReader,
+  database: string,
   { target, subjectIds }: Pick<DecisionQuery, 'target' | 'subjectIds'>,
   bounds: { limit: number; nowMs: number },
 ): Promise<HistoryLine[] | undefined> {
   const about = target !== undefined ? { target } : subjectIds && { subjectIds };
-  return about && (await import('../explain/history-of.ts')).historyOf(reader, about, bounds);
+  if (about === undefined) return undefined;
+  const { composeReader } = await import('../compose/reader.ts');
+  const { historyOf } = await import('../explain/history-of.ts');
+  const reader = composeReader(database);
+  try {
+    return await historyOf(reader, about, bounds);
+  } finally {
+    await reader.close();
+  }
 }
 
 /**
@@ -108,21 +83,6 @@ function textOf(
       ? `no decisions about ${named}\n`
       : [...(named === '' ? [] : [`decisions about ${named}`]), decisionsText(found, width)].join('\n');
   return rest === '' ? decisions : `${decisions}\n${rest}`;
-}
-
-export async function auditListCommand(
-  io: Io,
-  options: CommonOptions & { limit: string; kind?: string; target?: string; actor?: string; since?: string },
-): Promise<number> {
-  const format = outputOf(options, ['text', 'json'] as const, 'text');
-  const limit = countOf(options.limit, '--limit', 10_000);
-  return reading(io, options, async (reader) => {
-    const { kind, target, actor } = options;
-    const since = sinceOf(options, systemClock.nowMs());
-    const entries = await reader.audit({ kind, target, actor, since, limit });
-    write(io, options, format === 'json' ? auditJson(entries) : auditText(entries, widthOf(options)));
-    return 0;
-  });
 }
 
 function sinceOf({ since }: { since?: string }, nowMs: number): number | undefined {

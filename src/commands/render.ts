@@ -1,10 +1,16 @@
-// commands: a report in the format that was asked for.
-import { ACTIONS } from '../act/actions.ts';
-import { type Report, type ReportFormat, reportPieces } from '../report/index.ts';
+// commands: a report in the format that was asked for. It loads the writer of that format alone.
+import type { Report } from '../report/report.ts';
 
 export const REPORT_FORMATS = ['text', 'json', 'md'] as const;
-export type { ReportFormat } from '../report/index.ts';
+export type ReportFormat = (typeof REPORT_FORMATS)[number];
 
-export function renderReport(report: Report, format: ReportFormat, options: { width: number }): string {
-  return [...reportPieces(report, format, { ...options, actions: ACTIONS })].join('');
+export async function renderReport(report: Report, format: ReportFormat, options: { width: number }): Promise<string> {
+  switch (format) {
+    case 'json':
+      return (await import('../report/json.ts')).reportJson(report);
+    case 'md':
+      return (await import('../report/markdown.ts')).reportMarkdown(report);
+    case 'text':
+      return (await import('../report/text.ts')).reportText(report, options);
+  }
 }

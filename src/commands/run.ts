@@ -31,7 +31,7 @@ export async function runCommand(io: Io, options: RunOptions): Promise<number> {
     : daemon
       ? await runThrough(io, daemon, config, options)
       : await runHere(io, config, options);
-  write(io, options, renderReport(report, format, widthOf(options)));
+  write(io, options, await renderReport(report, format, widthOf(options)));
   return exitCodeOfReport(report);
 }
 

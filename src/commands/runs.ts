@@ -1,14 +1,8 @@
-// commands: `runs`: the list of runs, newest first, each with what it did; and which run `report` shows. Reading only.
-import { composeReader } from '../compose/reader.ts';
-import { AppError } from '../domain/errors.ts';
+// commands: `runs`: the list of runs, newest first, each with what it did. Reading only.
+import { composeRunReader } from '../compose/run-reader.ts';
 import { givenTime } from '../domain/given-time.ts';
-import { leastMode } from '../domain/mode.ts';
-import type { RecordReader } from '../domain/record-reader.ts';
-import type { Run, RunQuery, RunStatus } from '../domain/run.ts';
-import type { RunRecord } from '../domain/store.ts';
-import { isoTime } from '../domain/time-text.ts';
-import { type CountedRun, runLineView, runsText } from '../report/index.ts';
-import { lookAtLock } from '../store/writer-lock.ts';
+import type { RunQuery, RunStatus } from '../domain/run.ts';
+import { type CountedRun, runLineView, runsText } from '../report/runs-list.ts';
 import { systemClock } from '../system/clock.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 
@@ -23,7 +17,7 @@ export async function runsCommand(io: Io, options: RunsOptions): Promise<number>
   const query: RunQuery = { limit: countOf(options.limit, '--limit', 10_000) };
   if (options.status !== undefined) query.status = options.status;
   if (options.since !== undefined) query.since = givenTime(options.since, '--since', systemClock.nowMs(), 'before');
-  const reader = composeReader(databaseOf(io, options));
+  const reader = composeRunReader(databaseOf(io, options));
   try {
     const runs: CountedRun[] = [];
     for (const run of await reader.runLines(query)) runs.push({ run, counts: await reader.countsOfRun(run) });
@@ -33,56 +27,4 @@ export async function runsCommand(io: Io, options: RunsOptions): Promise<number>
   } finally {
     await reader.close();
   }
-}
-
-/**
- * The run that a report without a number is about: the last that has ended; with `completed` the last that was completed over all
- * active rules. `note` is for people: what is under way meanwhile. Errors: AppError `not_found`.
- */
-export async function lastRunOf(
-  reader: Pick<RecordReader, 'run' | 'runLines' | 'countsOfRun'>,
-  database: string,
-  { completed = false }: { completed?: boolean },
-): Promise<{ run: RunRecord; note: string | undefined }> {
-  const [newest] = await reader.runLines({ limit: 1 });
-  if (!newest) throw new AppError('not_found', 'there is no run yet: `trustward run` makes one');
-  const shown = completed ? await lastCompleted(reader) : await lastEnded(reader, newest);
-  const run = (await reader.run(shown.id)) as RunRecord;
-  const isOther = newest.status === 'running' && newest.id !== run.id;
-  return { run, note: isOther ? await noteOf(reader, newest, run, database) : undefined };
-}
-
-async function lastCompleted(reader: Pick<RecordReader, 'runLines'>): Promise<Run> {
-  const [found] = await reader.runLines({ status: 'completed', whole: true, limit: 1 });
-  if (!found)
-    throw new AppError('not_found', 'no run over all active rules was completed yet: `trustward run` makes one');
-  return found;
-}
-
-async function lastEnded(reader: Pick<RecordReader, 'runLines'>, newest: Run): Promise<Run> {
-  if (newest.status !== 'running') return newest;
-  const ended = await Promise.all(
-    (['completed', 'aborted'] as const).map(async (status) => (await reader.runLines({ status, limit: 1 }))[0]),
-  );
-  return ended.filter((run) => run !== undefined).sort((one, other) => other.seq - one.seq)[0] ?? newest;
-}
-
-/** INVARIANT: nobody is told that a run is under way whose process is dead: nobody holds the writer's lock then. */
-async function noteOf(
-  reader: Pick<RecordReader, 'run' | 'countsOfRun'>,
-  newest: Run,
-  shown: Run,
-  database: string,
-): Promise<string> {
-  const which = `run ${newest.seq} (${leastMode(newest.mode, newest.daemonMode)}) began at ${isoTime(newest.startedAt)}`;
-  const about = `this is the report of run ${shown.seq}`;
-  if (!lookAtLock(database).isHeld) return `${which} and did not come to its end; ${about}`;
-  return `${which} and is under way: ${await progressOf(reader, newest)}; ${about}`;
-}
-
-/** As far as the record shows. */
-async function progressOf(reader: Pick<RecordReader, 'run' | 'countsOfRun'>, run: Run): Promise<string> {
-  if ((await reader.run(run.id))?.findings === undefined) return 'it reads and judges, and has decided nothing yet';
-  const { done, failed, open } = await reader.countsOfRun(run);
-  return done + failed + open === 0 ? 'it has decided' : `it acts: ${done} done, ${failed} failed, ${open} open`;
 }

@@ -3,10 +3,10 @@
 import { shownName } from '../domain/clip.ts';
 import { exemptionText } from '../domain/exemption.ts';
 import type { Identity } from '../domain/identity.ts';
-import { isoTime } from '../domain/time-text.ts';
+import { timeText } from '../domain/time-text.ts';
 import type { Why, WhyAnswer, WhyRule } from '../explain/why-answer.ts';
 import type { TargetState } from '../explain/why-state.ts';
-import { factTexts, paragraph, type TerminalOptions, timeWords } from '../report/index.ts';
+import { factTexts, paragraph, type TerminalOptions } from '../report/index.ts';
 
 /** The width of the sections' names. */
 const LABEL = 11;
@@ -50,11 +50,6 @@ function headLines(subject: Identity, width: number): string[] {
   return [...(first === '' ? [] : [first]), second, ''].flatMap((line) => paragraph(line, { width }).split('\n'));
 }
 
-const STATES: { readonly [action: string]: readonly [isSo: string, isNot: string] } = {
-  ban_device: ['BANNED', 'not banned'],
-  disable_service: ['DISABLED', 'not disabled'],
-};
-
 function stateLines({ states, unread, subject }: Why): string[] {
   const lines = states.flatMap(stateOf);
   if (unread !== undefined) lines.push(`it could not be read now: ${unread}`);
@@ -63,10 +58,9 @@ function stateLines({ states, unread, subject }: Why): string[] {
 }
 
 function stateOf(state: TargetState): string[] {
-  const { action, target, isSo, last, isOwn } = state;
-  const [yes, no] = STATES[action] ?? [`${action} is in force`, `${action} is not in force`];
-  if (isSo === undefined) return [`whether it is ${yes.toLowerCase()} could not be read now`, ...lastWords(state)];
-  const now = isSo ? yes : no;
+  const { text, target, isSo, last, isOwn } = state;
+  if (isSo === undefined) return [`whether it is ${text} could not be read now`, ...lastWords(state)];
+  const now = isSo ? text.toUpperCase() : `not ${text}`;
   if (!isOwn && !last) return [isSo ? `${now}, but not by Trustward: somebody else did it` : now];
   if (!isOwn)
     return [`${now}: somebody else changed it after Trustward's last action on ${target}`, ...lastWords(state)];
@@ -100,10 +94,9 @@ function claimLines({ claims }: Why): string[] {
 function deviceLines({ devices, subject }: Why): string[] {
   return devices.map(({ identity, states }) => {
     const named = [identity.name, identity.serial, subject.kind === 'user' ? '' : identity.id].map(shownName);
-    const state = states.map(({ action, isSo }) => {
-      const [yes, no] = STATES[action] ?? [action, `not ${action}`];
-      return isSo === undefined ? 'state unknown' : isSo ? yes : no;
-    });
+    const state = states.map(({ text, isSo }) =>
+      isSo === undefined ? 'state unknown' : isSo ? text.toUpperCase() : `not ${text}`,
+    );
     return [...named, ...state].filter((text) => text !== '').join(', ');
   });
 }
@@ -157,5 +150,5 @@ function historyLines({ history }: Why): string[] {
 }
 
 function time(ms: number): string {
-  return timeWords(isoTime(ms));
+  return timeText(ms);
 }

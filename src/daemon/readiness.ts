@@ -7,7 +7,7 @@ import { clip } from '../domain/clip.ts';
 import { lineOf } from '../domain/errors.ts';
 import { describeQuietPeriod, QUIET_PERIOD } from '../domain/quiet-period.ts';
 import { isLasting } from '../domain/store-fault.ts';
-import { isoTime } from '../domain/time-text.ts';
+import { timeText } from '../domain/time-text.ts';
 import type { HttpDeps, ReadyCheck } from '../http/index.ts';
 import { showHidden } from '../report/index.ts';
 import type { QueueCounters } from '../schedule/lanes.ts';
@@ -44,7 +44,7 @@ async function databaseCheck(store: HttpDeps['reader'], health: Composition['hea
   );
   const fault = health.fault();
   if (fault) {
-    const since = `since ${isoTime(fault.since)}`;
+    const since = `since ${timeText(fault.since)}`;
     const then = isLasting(fault) ? 'nothing is changed until a start with a whole one' : 'the next run tries again';
     return { name: 'database', ok: false, text: `${fault.text}; ${since}; ${then}` };
   }
@@ -92,13 +92,13 @@ function lastRunCheck(last: LastRun | undefined): ReadyCheck {
 export function scheduleCheck({ since, lanes: { schedule } }: QueueCounters): ReadyCheck {
   const { accepted, joined, refused, refusal, waitMsMax } = schedule;
   const counted = [
-    `${accepted + refused} times since ${isoTime(since)}`,
+    `${accepted + refused} times since ${timeText(since)}`,
     ...(joined > 0 ? [`${joined} came while a run waited and became that run`] : []),
     ...(refused > 0 ? [`${refused} refused`] : []),
     `longest wait ${(waitMsMax / 1_000).toFixed(1)} s`,
   ].join('; ');
   const text = refusal
-    ? `the last scheduled time, ${isoTime(refusal.at)}, was refused (${refusal.reason}); ${counted}`
+    ? `the last scheduled time, ${timeText(refusal.at)}, was refused (${refusal.reason}); ${counted}`
     : counted;
   return { name: 'schedule', ok: refusal === undefined, text };
 }
@@ -120,6 +120,6 @@ function auditChecks({ checkpointer }: Composition['engine']): ReadyCheck[] {
 /** A stop is an operator's choice, not a fault; who and why are left to the log and the report. */
 async function stopChecks(store: HttpDeps['reader']): Promise<ReadyCheck[]> {
   const stop = await store.stop().catch(() => undefined); // what is wrong with the database has a check of its own
-  const text = stop && `since ${isoTime(stop.at)}: runs judge, and nothing is called until it is resumed`;
+  const text = stop && `since ${timeText(stop.at)}: runs judge, and nothing is called until it is resumed`;
   return text === undefined ? [] : [{ name: 'stopped', ok: true, text }];
 }

@@ -3,7 +3,8 @@
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Decision } from '../domain/decision.ts';
 import { isFacts } from '../domain/facts.ts';
-import { type IntentDraft, intentKey } from '../domain/intent.ts';
+import type { IntentDraft } from '../domain/intent.ts';
+import { intentKey } from '../domain/intent-key.ts';
 import { isLive, isOnTrial, leastMode, MODES } from '../domain/mode.ts';
 import type { PlannedIntent } from '../domain/plan.ts';
 import { answer, reportTrials } from './answer.ts';

@@ -2,7 +2,8 @@
 // and which proposal preflight withdrew. In: the decisions in force. Out: answers for one-target.ts. Pure.
 import type { ActionTraits } from '../domain/action.ts';
 import type { ReasonCode, StoredDecision } from '../domain/decision.ts';
-import { intentKey, isDone } from '../domain/intent.ts';
+import { isDone } from '../domain/intent.ts';
+import { intentKey } from '../domain/intent-key.ts';
 import { actsAlone, type Mode, waitsForPerson } from '../domain/mode.ts';
 import { type ActionOnTarget, keyOf, targetKey } from '../domain/target-key.ts';
 import type { DecideInput } from './input.ts';

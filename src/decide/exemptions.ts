@@ -53,8 +53,14 @@ export class Exemptions {
 }
 
 function covers({ subject, selector }: Exemption, party: Party): boolean {
-  if (subject) return subject.kind === party.kind && sameText(party.kind, subject.id, party.id);
+  if (subject)
+    return subject.kind === party.kind && (sameText(party.kind, subject.id, party.id) || isSerial(subject.id, party));
   return selector !== undefined && selector.kind === party.kind && selects(selector, party);
+}
+
+/** A device that nothing was known of may have been exempted by its serial number: nobody could tell then. */
+function isSerial(id: string, party: Party): boolean {
+  return party.kind === 'device' && selects({ kind: 'device', field: 'SerialNumber', value: id }, party);
 }
 
 function selects({ kind, field, value }: Selector, { fields }: Party): boolean {

@@ -1,5 +1,6 @@
 // decide: reversals. Whether the target of a claim, as a trusted snapshot shows it, is no longer in the claimed state.
 // In: a claim and what was pulled. Out: the value found, or undefined when nothing shows that a person changed it. Pure.
+import type { ActionTraits } from '../domain/action.ts';
 import { MEMBERSHIP, membershipOf } from '../domain/bundles.ts';
 import type { Claim } from '../domain/claim.ts';
 import { elapsedMs } from '../domain/steady-time.ts';
@@ -23,14 +24,25 @@ export function foundReversed(
   if (!traits?.fieldWritten || !kind || known.doubtOn(claim)) return undefined;
   const reading = input.sources[SOURCE_OF[kind]];
   if (reading.state !== 'read' || !reading.trusted) return undefined;
-  if (traits.inverse && known.of(traits.inverse, claim.target, claim.episodeId)) return undefined;
+  const undo = traits.inverse && known.of(traits.inverse, claim.target, claim.episodeId);
+  if (undo && (undo.outcome !== 'failed' || mayBeStale(undo.settledAt, input))) return undefined;
   const settledAt = known.byId(claim.intentId)?.settledAt;
   if (mayBeStale(settledAt, input)) return undefined;
   const found =
     kind === 'device'
       ? deviceStateOf(claim, input, traits.fieldWritten)
       : stateOf(claim, input, followed, traits.fieldWritten);
-  return found === traits.valueWritten ? undefined : found;
+  if (found === traits.valueWritten) return undefined;
+  return undo && !isWhollyReversed(claim, input, traits) ? undefined : found;
+}
+
+/** An undo that failed may have been done in part: until nothing is left to undo, that is not somebody's reversal. */
+function isWhollyReversed(
+  { target }: Claim,
+  input: DecideInput,
+  { fieldWritten, valueWritten }: ActionTraits,
+): boolean {
+  return input.fleet.devicesOf(target).every(({ state }) => state[fieldWritten as string] !== valueWritten);
 }
 
 /** The whole fleet is known, so a claim whose rule is missing is checked as well. */

@@ -2,7 +2,8 @@
 // facts. Those that depend on all proposals of the run are added by together.ts and one-target.ts. Pure.
 import type { ActionName } from '../domain/action.ts';
 import type { BasisFacts, TargetFacts } from '../domain/check.ts';
-import { intentKey, isDone } from '../domain/intent.ts';
+import { isDone } from '../domain/intent.ts';
+import { intentKey } from '../domain/intent-key.ts';
 import { isLive, leastMode, waitsForPerson } from '../domain/mode.ts';
 import { attemptKey, type OpenState } from '../domain/store.ts';
 import { hasNoKnownDevice } from '../domain/target.ts';

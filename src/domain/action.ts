@@ -15,8 +15,6 @@ export type ActionName = string;
 
 /** A kind of target of an action. */
 export interface TargetTraits {
-  /** For people, as the head of a column: `Serial number`. */
-  noun(subject: SubjectKind): string;
   /** The targets on a matched subject, with the settings that the rule gives. */
   of(summary: SubjectSummary, settings: Facts): readonly string[];
   /** Settings of a target on this subject in place of the rule's, where the target's text alone does not identify it. */
@@ -39,6 +37,8 @@ export interface ActionTraits {
   fieldWritten: string | undefined;
   /** The value of `fieldWritten` after the action, as `flagText` reads it. */
   valueWritten: string | undefined;
+  /** What a target is called after it, for people: `banned`. Only where it takes access away. */
+  stateText?: string;
   /**
    * What else it writes with these settings, as paths that `when` could read (`ServiceSpec`,
    * `$spec.metadata.description`). A rule with this action that reads one is a load error. Accepts settings that

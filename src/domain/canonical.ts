@@ -1,18 +1,12 @@
 // domain: canonical JSON: one byte sequence for one value, for digests, the audit chain and stored documents.
 // Keys are sorted by code unit, big integers become strings of digits, undefined members are left out. ±Infinity is a
 // number that the API wrote and no type can hold: it stays one, as `1e999`.
-import { createHash } from 'node:crypto';
 
 /**
  * Canonical JSON text of a value. Throws a TypeError for what JSON cannot express (functions, NaN, cycles by depth).
  */
 export function canonicalJson(value: unknown): string {
   return write(value, 0);
-}
-
-/** SHA-256 of the canonical JSON text, in hex (64 characters). */
-export function digestOf(value: unknown): string {
-  return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }
 
 /** The same value as plain JSON data: big integers as strings of digits. */

@@ -1,5 +1,6 @@
-// domain: decisions as people ask for them: by a rule, a subject or a target, in any case and by any of its names. In: what was typed.
+// domain: decisions, and audit entries of a target, as people ask for them: by a rule, a subject or a target, in any case and by any of its names. In: what was typed.
 // Out: the query, and what it is about. Nothing is ever found by a name that means nothing: that is an error, not an empty list.
+import type { AuditReader } from './audit-store.ts';
 import { AppError } from './errors.ts';
 import type { IdentityReader } from './identity.ts';
 import type { RecordReader } from './record-reader.ts';
@@ -40,6 +41,18 @@ export async function namedDecisions(
     query.target = named ? targetOf(named, target) : target;
   }
   return { query, about };
+}
+
+/**
+ * The target of audit entries, by any of its names; what entries have exactly so is used as it is. Errors: AppError `not_found`, `usage` for a name
+ * of several.
+ */
+export async function auditedTarget(
+  reader: IdentityReader & Pick<AuditReader, 'audit'>,
+  name: string,
+): Promise<string> {
+  if ((await reader.audit({ target: name, limit: 1 })).length > 0) return name;
+  return targetOf(demandOne(await resolveName(reader, name, { kinds: ['device', 'service'] }), name), name);
 }
 
 /** Undefined when decisions have exactly this. */

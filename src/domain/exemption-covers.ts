@@ -1,7 +1,7 @@
 // domain: what an exemption covers now, as far as identities show it: for people, who see at once when it covers nothing. What is protected
 // is decided elsewhere (decide/exemptions.ts), by what the API shows at that time.
 import type { Exemption } from './exemption.ts';
-import { type IdentityReader, identityText } from './identity.ts';
+import { type IdentityReader, identityText, type SelectedIdentities } from './identity.ts';
 import { resolveName } from './resolve-name.ts';
 import type { SubjectKind } from './subjects.ts';
 
@@ -30,7 +30,18 @@ export async function coveredBy(
     const owner = await resolveName(reader, value, { kinds: ['user'] });
     if (owner.found === 'one') return { kind, count: 1, examples: [owner.named.text] };
   }
-  return selected && { kind, count: selected.count, examples: selected.examples.map(identityText) };
+  if (field === 'DeviceID' && subject && selected?.count === 0) return bySerial(reader, kind, value);
+  return selected && coveredOf(kind, selected);
+}
+
+/** A device that nothing was known of may have been named by its serial number. */
+async function bySerial(reader: IdentityReader, kind: SubjectKind, value: string): Promise<Covered | undefined> {
+  const selected = await reader.identitiesSelected('SerialNumber', value);
+  return selected && coveredOf(kind, selected);
+}
+
+function coveredOf(kind: SubjectKind, { count, examples }: SelectedIdentities): Covered {
+  return { kind, count, examples: examples.map(identityText) };
 }
 
 /** `covers 1 device: Ada's MacBook, C02…`. Names in it are as they came: escape it where it is shown. */

@@ -2,7 +2,7 @@
 // decide/exemptions.ts alone decides what it covers; every path (deciding, preflight, explaining) asks there.
 import { shownName } from './clip.ts';
 import type { SubjectKind, SubjectRef } from './subjects.ts';
-import { isoTime } from './time-text.ts';
+import { timeText } from './time-text.ts';
 
 /** One value of one field of all records of a kind: a serial number, a platform, a group. */
 export interface Selector {
@@ -76,5 +76,5 @@ export function aboutText({ subject, selector }: Pick<Exemption, 'subject' | 'se
 /** Why something is left alone, for people. */
 export function exemptionText(exemption: Exemption): string {
   const { id, owner, reason, expiresAt } = exemption;
-  return `exemption ${id} (${aboutText(exemption)}) until ${isoTime(expiresAt)}, ${owner} is responsible for it: ${reason}`;
+  return `exemption ${id} (${aboutText(exemption)}) until ${timeText(expiresAt)}, ${owner} is responsible for it: ${reason}`;
 }

@@ -3,7 +3,7 @@
 import { shownName } from './clip.ts';
 import { type Facts, ownText, ownTexts } from './facts.ts';
 import type { SubjectKind, SubjectRef } from './subjects.ts';
-import { isoTime } from './time-text.ts';
+import { timeText } from './time-text.ts';
 
 /** What one reading shows of a subject. Texts are empty where the record has none, or a value of another type. */
 export interface IdentitySeen extends SubjectRef {
@@ -109,7 +109,7 @@ const OWNERS_SHOWN = 2;
 export function identityText({ kind, id, name, serial, owners, goneAt }: Identity): string {
   const [first, ...others] = [name, serial, ...(owners ?? []).slice(0, OWNERS_SHOWN)].map(onOneLine).filter(isSaid);
   const more = (owners?.length ?? 0) > OWNERS_SHOWN ? [`${(owners?.length ?? 0) - OWNERS_SHOWN} more owners`] : [];
-  const gone = goneAt === undefined ? '' : `, gone since ${isoTime(goneAt)}`;
+  const gone = goneAt === undefined ? '' : `, gone since ${timeText(goneAt)}`;
   const own = `${kind} ${shownName(onOneLine(id))}${gone}`;
   return first === undefined ? own : `${[first, ...others].map(shownName).concat(more).join(', ')} (${own})`;
 }

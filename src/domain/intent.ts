@@ -2,7 +2,6 @@
 // may change. In: an intent as it is stored. Out: whether a change is allowed. Pure.
 
 import type { ActionName } from './action.ts';
-import { digestOf } from './canonical.ts';
 import type { Outcome } from './decision.ts';
 import type { Effect } from './effect.ts';
 import type { Fact, Facts } from './facts.ts';
@@ -75,15 +74,6 @@ export interface IntentDraft {
   released?: boolean;
   basis: IntentBasis[];
   effect: Effect;
-}
-
-/** Names an intent within and across plans: the same action for the same target and episodes. */
-export function intentKey(draft: {
-  action: ActionName;
-  target: string;
-  basis: readonly Pick<IntentBasis, 'episodeId'>[];
-}): string {
-  return digestOf([draft.action, draft.target, [...new Set(draft.basis.map((basis) => basis.episodeId))].sort()]);
 }
 
 /** Done: the answer, a read-back or an operator confirmed it. */

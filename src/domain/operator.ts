@@ -1,7 +1,7 @@
 // domain: further operator commands: stop, resume, and accept a reading; and what a run saw of them.
 import type { TrustReason } from './snapshot.ts';
 import type { Source } from './subjects.ts';
-import { isoTime } from './time-text.ts';
+import { timeText } from './time-text.ts';
 
 /** While it is set nothing is called: no action, undo, retry or applied plan. */
 export interface Stop {
@@ -12,12 +12,12 @@ export interface Stop {
 
 /** For people: why a run was a dry one. */
 export function silenceText(sinceMs: number): string {
-  return `no run was completed since ${isoTime(sinceMs)}, for more than 24 hours, and a restored snapshot looks the same`;
+  return `no run was completed since ${timeText(sinceMs)}, for more than 24 hours, and a restored snapshot looks the same`;
 }
 
 /** For people, wherever the stop holds something back. */
 export function stopText({ at, by, reason }: Stop): string {
-  return `${by} stopped everything at ${isoTime(at)}: ${reason}`;
+  return `${by} stopped everything at ${timeText(at)}: ${reason}`;
 }
 
 /** Causes of distrust that an operator can overrule: each compares a whole list with an earlier one. */

@@ -1,6 +1,6 @@
 // domain: the content of planned intents, as a plan's digest covers it; and how the plans in place of a superseded one differ from it.
 // In: planned intents. Out: comparable content, counts, words. Pure. Windows and `age` change by themselves: they are evidence.
-import { digestOf } from './canonical.ts';
+import { canonicalJson } from './canonical.ts';
 import { giveWay } from './give-way.ts';
 import type { Plan, PlannedIntent } from './plan.ts';
 
@@ -54,7 +54,7 @@ export async function differenceFrom(
       const earlier = before.get(one.key);
       if (!earlier) difference.added += 1;
       else difference.removed -= 1;
-      if (earlier && digestOf(contentOf(earlier)) !== digestOf(contentOf(one))) difference.changed += 1;
+      if (earlier && canonicalJson(contentOf(earlier)) !== canonicalJson(contentOf(one))) difference.changed += 1;
     }
   }
   return difference;

@@ -64,3 +64,7 @@ export interface RecordReader {
 
 /** The records that a run's report is made of. */
 export type ReportReader = Pick<RecordReader, 'decisionsOfRun' | 'intents' | 'plan' | 'stop'>;
+
+/** Runs, and what came of them. */
+export type RunReader = ReportReader &
+  Pick<RecordReader, 'run' | 'latestRun' | 'runs' | 'runLines' | 'countsOfRun' | 'decisions'>;

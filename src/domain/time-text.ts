@@ -8,3 +8,9 @@ export function timeOfDay(epochMs: number, nowMs: number): string {
   const [day, time] = isoTime(epochMs).split('T') as [string, string];
   return `${isoTime(nowMs).startsWith(day) ? '' : `${day} `}${time.slice(0, 8)} UTC`;
 }
+
+/** For people, in a sentence: `2026-11-21 09:37:02 UTC`. */
+export function timeText(epochMs: number): string {
+  const [day, time] = isoTime(epochMs).split('T') as [string, string];
+  return `${day} ${time.slice(0, 8)} UTC`;
+}

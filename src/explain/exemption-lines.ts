@@ -2,7 +2,7 @@
 // Out: lines. An exemption of a name, a group or a platform is not among them: the store does not know whom it covers.
 import { aboutText, type Exemption } from '../domain/exemption.ts';
 import type { HistoryLine } from '../domain/history.ts';
-import { isoTime } from '../domain/time-text.ts';
+import { timeText } from '../domain/time-text.ts';
 
 /** The fields whose value is one subject's or target's own. */
 const OWN_FIELDS: ReadonlySet<string> = new Set(['DeviceID', 'SerialNumber', 'Email', 'ServiceID']);
@@ -23,7 +23,7 @@ function namedBy({ subject, selector }: Exemption): string {
 
 function added(exemption: Exemption): HistoryLine {
   const { createdAt, createdBy, expiresAt, owner, reason } = exemption;
-  const text = `${createdBy} exempted ${aboutText(exemption)} until ${isoTime(expiresAt)} (${owner} is responsible for it): ${reason}`;
+  const text = `${createdBy} exempted ${aboutText(exemption)} until ${timeText(expiresAt)} (${owner} is responsible for it): ${reason}`;
   return line(exemption, createdAt, text, createdBy);
 }
 

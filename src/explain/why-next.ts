@@ -4,7 +4,7 @@ import { isInDoubt } from '../domain/intent.ts';
 import { isLive } from '../domain/mode.ts';
 import { stopText } from '../domain/operator.ts';
 import { shellWord } from '../domain/shell-word.ts';
-import { isoTime } from '../domain/time-text.ts';
+import { timeText } from '../domain/time-text.ts';
 import type { DecidedNow } from './judge-subject.ts';
 import type { WayOut, Why, WhyRule } from './why-answer.ts';
 
@@ -15,10 +15,10 @@ export function nextOf(why: Why): string[] {
     ...why.unfinished.map(unfinishedLine),
     ...why.waiting.map(
       ({ action, target, plan, status, expiresAt }) =>
-        `${action} ${target} waits in plan ${plan} (${status}) until ${isoTime(expiresAt)}; then it expires, and the next run plans it again`,
+        `${action} ${target} waits in plan ${plan} (${status}) until ${timeText(expiresAt)}; then it expires, and the next run plans it again`,
     ),
     ...why.rules.flatMap((rule) => rule.decisions.flatMap((decision) => decisionLine(why, rule, decision))),
-    ...why.claims.flatMap((claim) => claimLine(why, claim)),
+    ...claimLines(why),
     ...strangerLines(why),
     ...bannedOf(why).map(({ action, target }) => `${action} is in force on device ${target}`),
   ];
@@ -59,20 +59,31 @@ function decisionLine(why: Why, { rule, mode }: WhyRule, decision: DecidedNow): 
 
 const SKIPS_THAT_PASS: ReadonlySet<string> = new Set(['for_not_reached', 'cooldown', 'untrusted_source']);
 
-/** Nothing of a claim that a rule undoes now: that has a line of its own. */
-function claimLine({ rules }: Why, { action, target, rule, status }: Why['claims'][number]): string[] {
-  const isUndone = rules.some(({ decisions }) =>
-    decisions.some((one) => one.verdict === 'no_match' && one.target === target && one.decision !== 'skip'),
+/** One line for each action on a target: it is undone when its last claim ends. Nothing of what a rule undoes now: that has a line. */
+function claimLines({ claims, rules }: Why): string[] {
+  const undone = new Set(
+    rules.flatMap(({ decisions }) =>
+      decisions.flatMap((one) => (one.verdict === 'no_match' && one.decision !== 'skip' ? one.target : [])),
+    ),
   );
-  if (isUndone) return [];
-  if (status === 'orphaned')
-    return [
-      `${action} ${target} stays: its rule ${rule} is missing or off, so a person or another rule has to undo it`,
-    ];
-  const own = rules.find((one) => one.rule === rule);
-  if (own && !own.revert)
-    return [`${action} ${target} stays: rule ${rule} has \`revert: false\`, so a person has to undo it`];
-  return [`${action} ${target} is undone when rule ${rule} no longer matches`];
+  const groups = new Map<string, Why['claims']>();
+  for (const claim of claims) {
+    const key = `${claim.action} ${claim.target}`;
+    if (!undone.has(claim.target)) groups.set(key, [...(groups.get(key) ?? []), claim]);
+  }
+  return [...groups].map(([what, own]) => endOf(what, own, rules));
+}
+
+function endOf(what: string, claims: Why['claims'], rules: Why['rules']): string {
+  const orphan = claims.find(({ status }) => status === 'orphaned');
+  if (orphan)
+    return `${what} stays: its rule ${orphan.rule} is missing or off, so a person or another rule has to undo it`;
+  const lasting = claims.find((claim) => rules.some(({ rule, revert }) => rule === claim.rule && !revert));
+  if (lasting) return `${what} stays: rule ${lasting.rule} has \`revert: false\`, so a person has to undo it`;
+  const names = [...new Set(claims.map(({ rule }) => rule))];
+  return names.length === 1
+    ? `${what} is undone when rule ${names[0]} no longer matches`
+    : `${what} is undone when none of the rules ${names.join(', ')} matches any more`;
 }
 
 /** What somebody else did stays. */

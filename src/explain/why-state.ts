@@ -13,8 +13,10 @@ export interface StateDeps extends Pick<ExplainDeps, 'api' | 'actions'> {
 }
 
 export interface TargetState {
-  /** The action that takes access away: `ban_device`, `disable_service`. */
+  /** The action that takes access away. */
   action: ActionName;
+  /** What the target is called when it is done: `banned`. */
+  text: string;
   target: string;
   /** Undefined: the platform does not have the target, or does not answer. */
   isSo: boolean | undefined;
@@ -40,13 +42,13 @@ export async function readStates(deps: StateDeps, subject: Identity): Promise<Ta
     const isSo = await readState(deps, action, target);
     const last = await lastDone(deps, action, target);
     const isOwn = isSo !== undefined && last !== undefined && isSo === (last.intent.action === action.name);
-    states.push({ action: action.name, target, isSo, last, isOwn });
+    states.push({ action: action.name, text: action.stateText, target, isSo, last, isOwn });
   }
   return states;
 }
 
-function takesAccess({ fieldWritten, inverse, givesAccess }: Action): boolean {
-  return fieldWritten !== undefined && inverse !== undefined && givesAccess === false;
+function takesAccess(action: Action): action is Action & { stateText: string } {
+  return action.stateText !== undefined;
 }
 
 async function readState({ api }: StateDeps, action: Action, target: string): Promise<boolean | undefined> {

@@ -10,7 +10,7 @@ import type { RecordReader } from '../domain/record-reader.ts';
 import type { RunStore } from '../domain/run-store.ts';
 import type { RunRecord } from '../domain/store.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
-import { isoTime } from '../domain/time-text.ts';
+import { isoTime, timeText } from '../domain/time-text.ts';
 import type { DatabaseAlert } from './database-alert.ts';
 import { type OperatorAlertReader, operatorAlerts, RECENT_MS } from './operator-alerts.ts';
 
@@ -107,7 +107,7 @@ export class Alerts {
     return recent.map(({ id, digest, intents, mode, expiresAt, decidedBy }) => ({
       key: `expired ${id}`,
       code: 'plan_expired',
-      text: `plan ${id} expired at ${isoTime(expiresAt)}, ${decidedBy === undefined ? 'nobody answered it' : `${decidedBy} approved it and it was not applied`}: nothing of it is done`,
+      text: `plan ${id} expired at ${timeText(expiresAt)}, ${decidedBy === undefined ? 'nobody answered it' : `${decidedBy} approved it and it was not applied`}: nothing of it is done`,
       about: { plan: id, digest, mode, intents: intents.length, expiresAt: isoTime(expiresAt) },
     }));
   }
@@ -174,7 +174,7 @@ function waitingAlert({ id, digest, intents, mode, expiresAt }: Plan): Alert {
   return {
     key: `plan ${id}`,
     code: 'plan_waits',
-    text: `plan ${id} waits for a person: ${intents.length} action${intents.length === 1 ? '' : 's'}, until ${isoTime(expiresAt)}`,
+    text: `plan ${id} waits for a person: ${intents.length} action${intents.length === 1 ? '' : 's'}, until ${timeText(expiresAt)}`,
     about: { plan: id, digest, mode, intents: intents.length, expiresAt: isoTime(expiresAt) },
   };
 }
@@ -189,7 +189,7 @@ function reminderOf(plan: Plan, nowMs: number): Alert[] {
   const tenths = REMINDED_AT.find((one) => passed >= one);
   if (tenths === undefined) return [];
   const { about } = waitingAlert(plan);
-  const text = `plan ${id} still waits for a person: ${tenths === 5 ? 'half' : 'nine tenths'} of its time is over, and it expires at ${isoTime(expiresAt)}`;
+  const text = `plan ${id} still waits for a person: ${tenths === 5 ? 'half' : 'nine tenths'} of its time is over, and it expires at ${timeText(expiresAt)}`;
   return [{ key: `plan ${id} at ${tenths} tenths`, code: 'plan_still_waits', text, about }];
 }
 

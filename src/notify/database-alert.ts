@@ -5,7 +5,7 @@ import { lineOf } from '../domain/errors.ts';
 import type { Alert } from '../domain/notification.ts';
 import type { Clock, Ids, Log } from '../domain/ports.ts';
 import type { StoreFault } from '../domain/store-fault.ts';
-import { isoTime } from '../domain/time-text.ts';
+import { isoTime, timeText } from '../domain/time-text.ts';
 import type { Webhook } from './settings.ts';
 import { deliver } from './webhook.ts';
 
@@ -34,7 +34,7 @@ export class DatabaseAlert {
     return {
       key: 'database',
       code: 'database',
-      text: `the database fails since ${isoTime(since)}: ${text}`,
+      text: `the database fails since ${timeText(since)}: ${text}`,
       about: { fault: kind, since: isoTime(since) },
     };
   }

@@ -6,7 +6,7 @@ import { aboutText, type Exemption, type ExemptionSettings, isEnding, isUnused }
 import type { Alert } from '../domain/notification.ts';
 import { stopText } from '../domain/operator.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
-import { isoTime } from '../domain/time-text.ts';
+import { isoTime, timeText } from '../domain/time-text.ts';
 
 export type OperatorAlertReader = Pick<RecordReader, 'stop' | 'exemptions'> & Pick<AuditReader, 'audit'>;
 
@@ -35,10 +35,9 @@ async function stopOrResume(reader: Omit<OperatorAlertReader, 'exemptions'>, now
   }
   const [lifted] = await reader.audit({ kind: 'stop.lifted', limit: 1 });
   if (!lifted || lifted.at <= nowMs - RECENT_MS) return [];
-  const at = isoTime(lifted.at);
   const { by, reason } = operatorIn(lifted);
-  const text = `${by} resumed at ${at}, and actions are called again: ${reason}`;
-  return [{ key: `resumed ${lifted.seq}`, code: 'resumed', text, about: { at, by, reason } }];
+  const text = `${by} resumed at ${timeText(lifted.at)}, and actions are called again: ${reason}`;
+  return [{ key: `resumed ${lifted.seq}`, code: 'resumed', text, about: { at: isoTime(lifted.at), by, reason } }];
 }
 
 /** A tampered entry still shows that there was one; verification names it. */
@@ -52,12 +51,12 @@ function operatorIn({ bytes }: AuditEntry): { by: string; reason: string } {
 }
 
 function endingAlert(exemption: Exemption): Alert {
-  const text = `${named(exemption)} ends at ${isoTime(exemption.expiresAt)}: rules act on it again then`;
+  const text = `${named(exemption)} ends at ${timeText(exemption.expiresAt)}: rules act on it again then`;
   return { key: `exemption ending ${exemption.id}`, code: 'exemption_ending', text, about: aboutOf(exemption) };
 }
 
 function unusedAlert(exemption: Exemption): Alert {
-  const text = `${named(exemption)} has matched nothing since ${isoTime(exemption.createdAt)}`;
+  const text = `${named(exemption)} has matched nothing since ${timeText(exemption.createdAt)}`;
   return { key: `exemption unused ${exemption.id}`, code: 'exemption_unused', text, about: aboutOf(exemption) };
 }
 

@@ -7,7 +7,7 @@ import { type Acceptance, isAcceptable, type Stop } from '../domain/operator.ts'
 import type { OperatorStore } from '../domain/operator-store.ts';
 import type { RunRecord } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
-import { isoTime } from '../domain/time-text.ts';
+import { timeText } from '../domain/time-text.ts';
 import type { Engine } from '../run/engine.ts';
 import { type AboutRequest, aboutOf } from './exemption-about.ts';
 import { filled } from './filled.ts';
@@ -89,7 +89,7 @@ export async function endExemption(
   if (!found) throw new AppError('not_found', `there is no exemption \`${idOrPrefix}\``);
   const nowMs = clock.nowMs();
   if (!isInForce(found, nowMs)) {
-    const over = isoTime(found.endedAt ?? found.expiresAt);
+    const over = timeText(found.endedAt ?? found.expiresAt);
     throw new AppError('conflict', `exemption ${found.id} is over since ${over}`);
   }
   const ended: Exemption = { ...found, endedAt: nowMs, endedBy: by, endedReason: reason };

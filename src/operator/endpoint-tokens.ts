@@ -4,7 +4,7 @@
 import { type EndpointToken, hashOfToken, isGood, SCOPES, type TokenStore } from '../domain/endpoint-token.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Clock, Ids } from '../domain/ports.ts';
-import { isoTime } from '../domain/time-text.ts';
+import { timeText } from '../domain/time-text.ts';
 import { futureTimeOf } from './commands.ts';
 
 export interface TokenParts {
@@ -53,7 +53,7 @@ export async function addToken(parts: TokenParts, request: TokenRequest, by: str
   const expiresAt = expires === undefined ? undefined : futureTimeOf(expires, 'expires', nowMs);
   const taken = (await tokens.inUse()).find((token) => token.name === name);
   if (taken) {
-    const over = isGood(taken, nowMs) ? '' : `, which ended ${isoTime(taken.expiresAt as number)}`;
+    const over = isGood(taken, nowMs) ? '' : `, which ended ${timeText(taken.expiresAt as number)}`;
     throw new AppError(
       'conflict',
       `there is a token \`${name}\` already${over}: revoke it first, or choose another name`,

@@ -3,7 +3,8 @@
 import { EarlierAnswers, isStillToBeDone, wordKey } from '../decide/earlier-answers.ts';
 import type { BasisFacts, Other, TargetFacts } from '../domain/check.ts';
 import type { Episode } from '../domain/episode.ts';
-import { type Intent, type IntentBasis, intentKey } from '../domain/intent.ts';
+import type { Intent, IntentBasis } from '../domain/intent.ts';
+import { intentKey } from '../domain/intent-key.ts';
 import { isOnTrial } from '../domain/mode.ts';
 import { episodesOf, type PlannedIntent } from '../domain/plan.ts';
 import type { Rule } from '../domain/rule.ts';

@@ -6,7 +6,7 @@ import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { Effect } from '../domain/effect.ts';
 import { AppError } from '../domain/errors.ts';
-import { intentKey } from '../domain/intent.ts';
+import { intentKey } from '../domain/intent-key.ts';
 import type { Plan, PlannedIntent } from '../domain/plan.ts';
 import { openClaims } from '../domain/store.ts';
 import { targetKey } from '../domain/target-key.ts';

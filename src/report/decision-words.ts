@@ -1,19 +1,23 @@
 // report: one decision in plain words, for Markdown and terminal alike: who, why, since when, and the outcome. In: a
 // decision. Out: plain text that may hold hostile names: each writer escapes it for its own medium.
-import type { KnownTraits } from '../domain/action.ts';
 import type { EffectDevice } from '../domain/effect.ts';
 import { actKindOf } from './act-kind.ts';
 import type { ReportDecision, RunDecision } from './report.ts';
-import { timeCell } from './words.ts';
+import { timeCell } from './time-words.ts';
 
 /** Devices that the action affects beside its subject: several may share its serial number. */
 export function alsoTouched({ effect, subject }: ReportDecision): EffectDevice[] {
   return effect.devices.filter((device) => subject.kind !== 'device' || device.id !== subject.id);
 }
 
-/** What the action calls its target: a ban hits a serial number, not a device. An earlier version's action is not known. */
-export function targetNoun({ subject, action }: ReportDecision, actions?: KnownTraits): string {
-  return actions?.get(action)?.target.noun(subject.kind) ?? 'Target';
+/** What the targets of one rule and action are, by what was recorded: a ban hits a serial number, not a device. */
+export function targetNoun(decisions: readonly Pick<ReportDecision, 'subject' | 'target'>[]): string {
+  if (decisions.some(({ subject, target }) => subject.kind === 'device' && target === subject.serial))
+    return 'Serial number';
+  const isMapping = decisions.some(
+    ({ subject, target }) => subject.kind === 'user' && target.endsWith(` ${subject.id}`),
+  );
+  return isMapping ? 'Serial number and user' : 'Target';
 }
 
 /** `succeeded 2026-11-21 09:37:02Z: Success`; an act without an outcome shows how far it got. */
@@ -33,7 +37,9 @@ export function decisionWords(decision: ReportDecision): string {
 
 /** `rule mode enforce, lowered to dry-run by the run`. */
 export function capWordsOf({ mode, cappedBy }: ReportDecision): string | undefined {
-  return cappedBy === null ? undefined : `lowered to mode ${mode} by the ${cappedBy}`;
+  if (cappedBy === null) return undefined;
+  // `daemon` is TRUSTWARD_MODE, also of a run without a daemon.
+  return `lowered to mode ${mode}${cappedBy === 'run' ? ' by the run' : ': no more was allowed'}`;
 }
 
 /** The run that wrote a decision that is still in force. */

@@ -3,7 +3,7 @@
 import type { HistoryLine } from '../domain/history.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { type TerminalOptions, terminalTable } from './terminal-table.ts';
-import { timeCell } from './words.ts';
+import { timeCell } from './time-words.ts';
 
 export function historyView({ at, kind, text, action, target, rules, run, by, id }: HistoryLine) {
   return {

@@ -1,4 +1,5 @@
-// report: what the rest of the product may use of it. Reads the store only.
+// report: what the rest of the product may use of it. Reads the store only. It loads every view and writer: a command that starts soon
+// imports the file of the writer that it uses.
 import { inTurns } from '../domain/give-way.ts';
 import type { ReportReader } from '../domain/record-reader.ts';
 import type { RunRecord } from '../domain/store.ts';
@@ -19,10 +20,8 @@ import { tokenView } from './token-view.ts';
 
 export { buildReport } from './build-report.ts';
 export { factTexts, plural } from './fact-text.ts';
-export { historyText } from './history.ts';
 export { showHidden } from './hostile-text.ts';
-export { auditJson, decisionsJson, reportJson } from './json.ts';
-export { auditText, decisionsText } from './lists-text.ts';
+export { reportJson } from './json.ts';
 export { type MarkdownOptions, reportMarkdown } from './markdown.ts';
 export { md } from './markdown-text.ts';
 export { type CellLine, whole } from './marked.ts';
@@ -30,13 +29,12 @@ export { countLines, partWords } from './plan-counts.ts';
 export { plansText, planText } from './plan-text.ts';
 export { planLine } from './plan-words.ts';
 export type { Report, ReportDecision, ReportSummary } from './report.ts';
-export { type CountedRun, runLineView, runsText } from './runs-list.ts';
 export { buildSummary } from './summary/build.ts';
 export { summaryMarkdown, summaryText } from './summary/words.ts';
 export { type Cell, paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
 export { reportText, type TextOptions } from './text.ts';
+export { timeWords } from './time-words.ts';
 export { whoLines } from './who.ts';
-export { timeWords } from './words.ts';
 
 export const REPORT_FORMATS = ['json', 'md', 'text'] as const;
 export type ReportFormat = (typeof REPORT_FORMATS)[number];
@@ -51,7 +49,7 @@ export async function* writeReport(
   yield* inTurns(reportPieces(await buildReport(reader, run), format, options));
 }
 
-export function reportPieces(report: Report, format: ReportFormat, options: TextOptions): Generator<string> {
+function reportPieces(report: Report, format: ReportFormat, options: TextOptions): Generator<string> {
   switch (format) {
     case 'json':
       return reportJsonPieces(report);

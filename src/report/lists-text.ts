@@ -13,8 +13,8 @@ import { changeTexts, factTexts } from './fact-text.ts';
 import { type CellLine, marked, whole } from './marked.ts';
 import type { ReportDecision } from './report.ts';
 import { type TerminalOptions, terminalTable } from './terminal-table.ts';
+import { timeCell } from './time-words.ts';
 import { whoLines } from './who.ts';
-import { timeCell } from './words.ts';
 
 /** One row per decision, in the given order. */
 export function decisionsText(decisions: readonly StoredDecision[], options: TerminalOptions = {}): string {

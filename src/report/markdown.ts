@@ -1,6 +1,5 @@
 // report: the Markdown writer: one page that can be pasted into a ticket. Long lists are capped; the JSON report has
 // everything. INVARIANT: text from a record, a rule or a server is only printed through `md` or `code`.
-import type { KnownTraits } from '../domain/action.ts';
 import type { ActKind } from './act-kind.ts';
 import { type DecisionColumn, decisionColumns, HELD_BECAUSE, OUTCOME } from './decision-columns.ts';
 import { countText, plural } from './fact-text.ts';
@@ -13,6 +12,7 @@ import { whoLine } from './who.ts';
 import {
   durationWords,
   headline,
+  modeWords,
   placeWords,
   progressWords,
   reasonWords,
@@ -25,8 +25,6 @@ import {
 export interface MarkdownOptions {
   /** Rows of one table; a group shows a quarter as many examples. */
   rowsMax?: number;
-  /** What they call their targets. */
-  actions?: KnownTraits;
 }
 
 const ROWS_MAX = 40;
@@ -91,9 +89,9 @@ function* decisionTable(
   run: ReportRun,
   decisions: readonly RunDecision[],
   more: readonly DecisionColumn[],
-  { rowsMax = ROWS_MAX, actions }: MarkdownOptions,
+  { rowsMax = ROWS_MAX }: MarkdownOptions,
 ): Generator<string> {
-  const columns = decisionColumns(decisions, more, run, actions);
+  const columns = decisionColumns(decisions, more, run);
   const shown = decisions.slice(0, rowsMax);
   const head = columns.map((column) => column.head);
   yield* mdTable(head, cellsOf(shown, columns));
@@ -175,7 +173,7 @@ function runPart(report: Report): string {
   const facts = [
     `Run ${code(run.id)} (${placeWords(run)})`,
     `started by ${code(run.trigger)}`,
-    `mode ${code(run.mode)}, the daemon allows ${code(run.daemonMode)}`,
+    modeWords(run, code),
     ...(took === undefined ? [] : [`took ${took}`]),
     `status ${code(run.status)}`,
     ...(plan.id === null ? [] : [`plan ${code(plan.id)} with ${plural(plan.intents, 'intent')}`]),

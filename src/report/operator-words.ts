@@ -6,6 +6,7 @@ import { isoTime } from '../domain/time-text.ts';
 import { isoOrNull } from './iso-or-null.ts';
 import { stopView } from './operator-view.ts';
 import type { ReportOperatorState } from './report.ts';
+import { timeWords } from './time-words.ts';
 
 export function operatorView(run: RunRecord, stopNow: Stop | undefined): ReportOperatorState {
   const { silentSince, stop, ending, unused, accepted } = run.findings?.operator ?? {};
@@ -39,7 +40,7 @@ export function operatorWords(operator: ReportOperatorState): string[] {
         : `The acceptance of ${source} by ${by} was used up without effect: ${refused}.`,
     ),
     ...exemptionsEnding.map(
-      ({ id, about, owner, expiresAt }) => `Exemption ${id} of ${about} (${owner}) ends at ${expiresAt}.`,
+      ({ id, about, owner, expiresAt }) => `Exemption ${id} of ${about} (${owner}) ends at ${timeWords(expiresAt)}.`,
     ),
     ...exemptionsUnused.map(
       ({ id, about, owner, createdAt }) =>
@@ -53,11 +54,13 @@ function stopWords({ stopped, stoppedNow }: ReportOperatorState): string[] {
   const lasts = stopped !== null && stopped.at === stoppedNow?.at;
   return [
     ...(stopped && !lasts
-      ? [`This run was STOPPED by ${stopped.by} at ${stopped.at} (${stopped.reason}), which has been lifted since.`]
+      ? [
+          `This run was STOPPED by ${stopped.by} at ${timeWords(stopped.at)} (${stopped.reason}), which has been lifted since.`,
+        ]
       : []),
     ...(stoppedNow
       ? [
-          `STOPPED by ${stoppedNow.by} at ${stoppedNow.at} (${stoppedNow.reason}): nothing is called until it is resumed.`,
+          `STOPPED by ${stoppedNow.by} at ${timeWords(stoppedNow.at)} (${stoppedNow.reason}): nothing is called until it is resumed.`,
         ]
       : []),
   ];

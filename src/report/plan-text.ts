@@ -1,22 +1,25 @@
 // report: plans for a terminal: a list of them, and one with its actions, what its approval does, and the commands. In: plans, the time.
 // Out: text of visible characters. Names from devices are clipped and escaped.
-import { shownName } from '../domain/clip.ts';
 import { deletionTexts } from '../domain/deletion.ts';
 import { type Plan, type PlannedIntent, releasedRule } from '../domain/plan.ts';
 import { type PlanDifference, successorText } from '../domain/plan-content.ts';
-import { isoTime } from '../domain/time-text.ts';
+import { timeText } from '../domain/time-text.ts';
 import { changeTexts, factTexts, plural } from './fact-text.ts';
 import { showHidden } from './hostile-text.ts';
+import { whole } from './marked.ts';
 import { countLines, plannedCounts } from './plan-counts.ts';
 import { reportPlan } from './plan-view.ts';
+import { appliedWords } from './plan-words.ts';
+import type { ReportPlan } from './report.ts';
 import { type Cell, paragraph, type TerminalOptions, terminalTable } from './terminal-table.ts';
-import { progressWords, timeWords } from './words.ts';
+import { whoLines } from './who.ts';
+import { progressWords } from './words.ts';
 
 export function plansText(plans: readonly Plan[], nowMs: number, options: TerminalOptions = {}): string {
   const rows = plans.map((plan): Cell[] => [
     plan.id,
     [plan.status, kindWords(plan)],
-    [timeWords(isoTime(plan.createdAt)), ...endWords(plan, nowMs)],
+    [timeText(plan.createdAt), ...endWords(plan, nowMs)],
     plannedCounts(plan.intents).flatMap(({ rules, action, count }) => [`${count} ${action}`, rules.join(', ')]),
   ]);
   return plans.length === 0 ? 'no plans' : terminalTable(['Plan', 'Status', 'Made', 'Actions'], rows, options);
@@ -33,13 +36,14 @@ export interface PlanContext {
 export function planText(plan: Plan, context: PlanContext, options: TerminalOptions = {}): string {
   const { nowMs, run } = context;
   const ofRun = run === undefined ? '' : `, of run ${run}`;
-  const times = [`made ${timeWords(isoTime(plan.createdAt))}`, ...endWords(plan, nowMs)].join(', ');
+  const times = [`made ${timeText(plan.createdAt)}`, ...endWords(plan, nowMs)].join(', ');
   const head = `Plan ${plan.id} is ${plan.status}: ${plural(plan.intents.length, 'action')}, ${kindWords(plan)}${ofRun}, ${times}.`;
   const decided =
     plan.decidedBy === undefined
       ? ''
       : `Answered by ${plan.decidedBy}${plan.decidedReason === undefined ? '' : `: ${plan.decidedReason}`}.`;
-  const progress = progressWords(reportPlan(plan, context.live, plan.digest));
+  const view = reportPlan(plan, context.live, plan.digest);
+  const progress = progressWords(view) ?? doneWords(view);
   const replaced = plan.supersededBy && `It is superseded by ${successorText(plan.supersededBy, context.difference)}.`;
   const sentences = [head, decided, replaced, progress, ...effectWords(plan)].filter((one) => one !== undefined);
   return [
@@ -56,16 +60,22 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
     .join('\n\n');
 }
 
-const HEAD = ['Action', 'Target', 'Rule and subject', 'Why', 'Effect'];
+/** What was done of an applied plan: nothing of it may have been. */
+function doneWords({ status, progress }: ReportPlan): string | undefined {
+  if (status !== 'applied' || !progress) return undefined;
+  return `It was applied: ${appliedWords(progress.outcomes, progress.notBegun.length)}.`;
+}
+
+const HEAD = ['Action', 'Target and devices', 'Rule', 'Why', 'Effect'];
 
 function cellsOf({ action, target, basis, effect, reason, reasonText }: PlannedIntent, atMs: number): Cell[] {
-  const names = effect.devices.map(({ name }) => shownName(name)).filter((name) => name !== '');
-  const shown = names.slice(0, NAMES_MAX);
-  const more = names.length > shown.length ? [`and ${names.length - shown.length} more`] : [];
+  const shown = effect.devices.slice(0, NAMES_MAX);
+  const more = effect.devices.length > shown.length ? [`and ${effect.devices.length - shown.length} more`] : [];
+  const known = new Set(shown.map(({ id }) => id));
   return [
     action,
-    [target, ...shown, ...more],
-    basis.slice(0, NAMES_MAX).flatMap(({ rule, subjectId }) => [rule, subjectId]),
+    [whole(target), ...shown.flatMap((device) => whoLines(device, target)), ...more],
+    basis.slice(0, NAMES_MAX).flatMap(({ rule, subjectId }) => [rule, ...(known.has(subjectId) ? [] : [subjectId])]),
     [...new Set(basis.slice(0, NAMES_MAX).flatMap(({ facts }) => factTexts(facts, atMs))), reasonText || reason],
     [effect.text, ...changeTexts(effect.changes ?? []), ...(effect.deletion ? deletionTexts(effect.deletion) : [])],
   ];
@@ -99,7 +109,7 @@ function effectWords(plan: Plan): string[] {
 function endWords({ status, expiresAt }: Plan, nowMs: number): string[] {
   const isOpen = status === 'pending' || status === 'approved' || status === 'interrupted';
   if (!isOpen && status !== 'expired') return [];
-  if (!isOpen || expiresAt <= nowMs) return [`expired ${timeWords(isoTime(expiresAt))}`];
+  if (!isOpen || expiresAt <= nowMs) return [`expired ${timeText(expiresAt)}`];
   return [`expires in ${durationLeft(expiresAt - nowMs)}`];
 }
 

@@ -5,7 +5,7 @@ import type { Run, RunCounts } from '../domain/run.ts';
 import { countText } from './fact-text.ts';
 import { runView } from './run-view.ts';
 import { type Cell, type TerminalOptions, terminalTable } from './terminal-table.ts';
-import { timeCell } from './words.ts';
+import { timeCell } from './time-words.ts';
 
 export interface CountedRun {
   run: Run;

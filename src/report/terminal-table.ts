@@ -66,16 +66,17 @@ function* grid(head: readonly string[], rows: readonly Row[], widths: readonly n
   const wrapped = (row: Row) => row.map((lines, at) => lines.flatMap((line) => wrapLine(line, widths[at] as number)));
   yield `${rule('┌┬┐', widths)}\n${drawn(wrapped(head.map((title) => [title])), widths)}`;
   let isCompact = true;
+  const begun: Line[][][] = [];
   for (const row of rows) {
-    isCompact &&= wrapped(row).every((cell) => cell.length <= 1);
+    const cells = wrapped(row);
+    begun.push(cells);
+    isCompact &&= cells.every((cell) => cell.length <= 1);
     yield '';
     if (!isCompact) break;
   }
-  let isFirst = true;
-  for (const row of rows) {
-    const above = isFirst || !isCompact ? `\n${rule('├┼┤', widths)}` : '';
-    yield `${above}\n${drawn(wrapped(row), widths)}`;
-    isFirst = false;
+  for (const [at, row] of rows.entries()) {
+    const above = at === 0 || !isCompact ? `\n${rule('├┼┤', widths)}` : '';
+    yield `${above}\n${drawn(begun[at] ?? wrapped(row), widths)}`;
   }
   yield `\n${rule('└┴┘', widths)}`;
 }

@@ -1,7 +1,6 @@
 // report: the terminal writer: the same report in tables, for the operator who asks "why was this laptop banned?". In:
 // a report. Out: text whose only control characters are line feeds. Long lists are capped; the JSON report has
 // everything.
-import type { KnownTraits } from '../domain/action.ts';
 import type { ActKind } from './act-kind.ts';
 import { type DecisionColumn, decisionColumns, HELD_BECAUSE, OUTCOME } from './decision-columns.ts';
 import { countText, plural } from './fact-text.ts';
@@ -16,6 +15,7 @@ import { whoLine } from './who.ts';
 import {
   durationWords,
   headline,
+  modeWords,
   placeWords,
   progressWords,
   reasonWords,
@@ -28,8 +28,6 @@ import {
 export interface TextOptions extends TerminalOptions {
   /** Rows of one table. */
   rowsMax?: number;
-  /** What they call their targets. */
-  actions?: KnownTraits;
 }
 
 const ROWS_MAX = 100;
@@ -150,7 +148,7 @@ function* decisionTable(
   more: readonly DecisionColumn[],
   options: TextOptions,
 ): Generator<string> {
-  const columns = decisionColumns(decisions, more, run, options.actions);
+  const columns = decisionColumns(decisions, more, run);
   const shown = decisions.slice(0, options.rowsMax ?? ROWS_MAX);
   const head = columns.map((column) => column.head);
   yield* tablePieces(head, cellsOf(shown, columns), options);
@@ -168,7 +166,7 @@ function runText(report: Report, options: TextOptions): string {
   const facts = [
     `Run ${run.id} (${placeWords(run)})`,
     `started by ${run.trigger}`,
-    `mode ${run.mode}, the daemon allows ${run.daemonMode}`,
+    modeWords(run),
     ...(took === undefined ? [] : [`took ${took}`]),
     run.status,
     ...(plan.id === null ? [] : [`plan ${plan.id} with ${plural(plan.intents, 'intent')}`]),

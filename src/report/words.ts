@@ -11,6 +11,7 @@ import { countText, plural } from './fact-text.ts';
 import { operatorWords } from './operator-words.ts';
 import { appliedWords } from './plan-words.ts';
 import type { Report, ReportPlan, ReportSource, RunDecision } from './report.ts';
+import { timeWords } from './time-words.ts';
 
 const REASON_WORDS: Record<ReasonCode, string> = {
   untrusted_source: 'its data is not trusted',
@@ -39,16 +40,6 @@ const REASON_WORDS: Record<ReasonCode, string> = {
 
 export function reasonWords(reason: ReasonCode): string {
   return REASON_WORDS[reason];
-}
-
-/** `2026-11-21T09:37:02.123Z` → `2026-11-21 09:37:02 UTC`. */
-export function timeWords(iso: string): string {
-  return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
-}
-
-/** The same for a column, where it may wrap between date and time: `2026-11-21 09:37:02Z`. */
-export function timeCell(iso: string): string {
-  return `${iso.slice(0, 10)} ${iso.slice(11, 19)}Z`;
 }
 
 const MODE_WORDS = {
@@ -141,7 +132,13 @@ function waitingWords({ summary, rules, decisions }: Report): string[] {
 
 function capWords({ run }: Report): string[] {
   if (leastMode(run.mode, run.daemonMode) === run.mode) return [];
-  return [`It was asked for in mode ${run.mode}; the daemon allows mode ${run.daemonMode} at most.`];
+  return [`It was asked for in mode ${run.mode}; no more than mode ${run.daemonMode} was allowed.`];
+}
+
+/** The mode in force: the least of what was asked for and of what TRUSTWARD_MODE, or the daemon, allowed. */
+export function modeWords({ mode, daemonMode }: Report['run'], shown: (mode: string) => string = (one) => one): string {
+  const inForce = leastMode(mode, daemonMode);
+  return `mode ${shown(inForce)}${inForce === mode ? '' : ` (asked for ${shown(mode)})`}`;
 }
 
 function trustWords({ snapshot }: Report): string[] {

@@ -1,7 +1,7 @@
 // report: text wrapped to a width, in time that grows with its length. In: a visible line. Out: lines. It loses nothing. What is
 // marked as whole, addresses and commands in backticks are never broken; other words only where the width leaves no choice.
 import { charactersOf, textWidth } from './display-width.ts';
-import { type CellLine, partsOf } from './marked.ts';
+import { type CellLine, partsOf, plainText } from './marked.ts';
 
 export interface Line {
   text: string;
@@ -29,6 +29,9 @@ const PATH_SEAMS = /(?<=[,=({[/.])(?=[\w"'({[])|(?<=:)(?=["'({[])/;
 
 /** Wraps at spaces, then between the parts of a long word, then anywhere but in what is whole. */
 export function wrapLine(line: CellLine, width: number): Line[] {
+  const text = plainText(line);
+  const natural = textWidth(text);
+  if (natural <= width && !text.startsWith(' ')) return [{ text, width: natural }]; // most lines of a report
   const lines: Line[] = [];
   let current: Line = { text: '', width: 0 };
   for (const word of wordsOf(line).flatMap((atoms) => breakWord(atoms, width))) {

@@ -6,7 +6,7 @@ import { type RunOperatorState, silenceText, stopText, type UsedAcceptance } fro
 import type { Log } from '../domain/ports.ts';
 import type { Run } from '../domain/run.ts';
 import type { OpenState } from '../domain/store.ts';
-import { isoTime } from '../domain/time-text.ts';
+import { timeText } from '../domain/time-text.ts';
 import type { PulledSnapshot } from './pulled-snapshot.ts';
 
 export const EXEMPTIONS_DEFAULT: ExemptionSettings = { warnMs: 86_400_000, unusedMs: 30 * 86_400_000 };
@@ -66,7 +66,7 @@ export function logOperatorState(log: Log, run: Pick<Run, 'id'>, { operator, war
   if (operator.stop) log.warn({ run: run.id }, `nothing is called: ${stopText(operator.stop)}`);
   for (const { id, about, owner, expiresAt } of operator.ending) {
     if (!warned.includes(id)) continue;
-    log.warn({ run: run.id, exemption: id, owner }, `the exemption of ${about} ends at ${isoTime(expiresAt)}`);
+    log.warn({ run: run.id, exemption: id, owner }, `the exemption of ${about} ends at ${timeText(expiresAt)}`);
   }
   for (const { source, refused } of operator.accepted) {
     const what = refused === undefined ? 'is the new baseline' : `was not accepted: ${refused}`;

@@ -7,7 +7,8 @@ import type { ActionName } from '../domain/action.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import type { Outcome } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
-import { type Intent, type IntentTransition, intentKey, mayChange, stateOf } from '../domain/intent.ts';
+import { type Intent, type IntentTransition, mayChange, stateOf } from '../domain/intent.ts';
+import { intentKey } from '../domain/intent-key.ts';
 import { countAttempt, uncountAttempt } from './by-target.ts';
 import type { Db } from './database.ts';
 import { intentOfRow, rowOfIntent } from './rows.ts';
@@ -25,7 +26,8 @@ export function addIntent(db: Db, intent: Intent): void {
 export function linkDecisions(db: Db, intent: Intent): void {
   for (const { episodeId } of intent.basis) {
     db.run(
-      'UPDATE decisions SET intent_id = ?, outcome = ? WHERE episode_id = ? AND action = ? AND target = ? AND ended_seq IS NULL',
+      // `+`: not by the index of actions, which has half of the table for one value.
+      'UPDATE decisions SET intent_id = ?, outcome = ? WHERE episode_id = ? AND +action = ? AND target = ? AND ended_seq IS NULL',
       intent.id,
       intent.outcome ?? null,
       episodeId,

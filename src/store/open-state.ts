@@ -1,7 +1,8 @@
 // store: all open state that deciding needs, read in one transaction at the start of a run; and the failures that are open.
 import type { ActionName } from '../domain/action.ts';
 import type { ReasonCode } from '../domain/decision.ts';
-import { type Intent, intentKey } from '../domain/intent.ts';
+import type { Intent } from '../domain/intent.ts';
+import { intentKey } from '../domain/intent-key.ts';
 import { attemptKey, type OpenState } from '../domain/store.ts';
 import type { Db } from './database.ts';
 import { readExemptions, readStop } from './operator.ts';

@@ -3,7 +3,7 @@
 // Out: the current fault; one line in the log when it begins and one when it is over.
 import type { Clock, Log } from '../domain/ports.ts';
 import { isLasting, type StoreFault } from '../domain/store-fault.ts';
-import { isoTime } from '../domain/time-text.ts';
+import { timeText } from '../domain/time-text.ts';
 import type { InPlace } from './opened-file.ts';
 import { meaningOf } from './store-fault.ts';
 
@@ -49,6 +49,6 @@ export class StoreHealth implements StoreWatch {
     if (!this.current || isLasting(this.current)) return;
     const { kind, since } = this.current;
     this.current = undefined;
-    this.log.warn({ kind }, `the database can be written again; it could not since ${isoTime(since)}`);
+    this.log.warn({ kind }, `the database can be written again; it could not since ${timeText(since)}`);
   }
 }

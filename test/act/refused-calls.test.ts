@@ -74,7 +74,7 @@ describe('a refused call', () => {
     const { decisions } = await on.run();
     expect(decisions).toMatchObject([{ decision: 'skip', reason: 'refused' }]);
     expect(decisions[0]?.reasonText).toBe(
-      'the server refused it 2 times in a row, nothing was done; next at 2027-01-15T08:01:00.000Z',
+      'the server refused it 2 times in a row, nothing was done; next at 2027-01-15 08:01:00 UTC',
     );
   });
 

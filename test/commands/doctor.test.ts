@@ -72,7 +72,7 @@ describe('a whole installation', () => {
     expect(code).toBe(0);
     const texts = checks.map(({ name, text }) => `${name}: ${text}`);
     expect(texts).toContainEqual(
-      expect.stringMatching(new RegExp(`^daemon: runs since \\d{4}-\\S+ \\(process ${process.pid}, ${daemon.url}\\)`)),
+      expect.stringMatching(new RegExp(`^daemon: runs since \\d{4}-\\S+ \\S+ UTC \\(process ${process.pid}, ${daemon.url}\\)`)),
     );
     expect(texts).toContain(`endpoint: ${daemon.url} answers, and is ready`);
     expect(texts).toContainEqual(expect.stringMatching(/^quiet period: 15s: as configured; 3 × p99 /));

@@ -109,7 +109,10 @@ describe('facts', () => {
     const { code, out } = await facts(['device']);
     expect(code).toBe(0);
     expect(out).toContain('Facts of a device (how often each is missing in 200 records, read now)');
-    expect(out).toMatch(/ {2}MdmData\.Timestamp +time \(nanoseconds\) +\d+ % \(\d+ of 200\) +1768474800000000000\n/);
+    expect(out).toMatch(
+      / {2}MdmData\.Timestamp +time \(nanoseconds\) +\d+ % \(\d+ of 200\)\n {6}such as 1768474800000000000 \(2026-01-15\)\n/,
+    );
+    expect(out.split('\n').filter((line) => line.length > 100)).toEqual([]);
     expect(out).not.toContain('Facts of a user');
     const event = (await facts(['event', '--format', 'md'])).out;
     expect(event).toContain('| fact | type | unit | values | example | missing |');

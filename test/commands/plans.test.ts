@@ -11,7 +11,11 @@ let org: Organization;
 
 async function start(rule: string): Promise<string> {
   org = await startOrganization({ devices: 60, rules: { ban: rule } });
-  for (const serial of SERIALS) org.console.fleet.addDevice({ serial, mdm_compromised: 'TRUE' });
+  for (const serial of SERIALS) {
+    const owner = `${serial}@acme.example`.toLowerCase();
+    org.console.fleet.addUser(owner, serial);
+    org.console.fleet.addDevice({ serial, friendly_name: `Laptop ${serial}`, mdm_compromised: 'TRUE' }, [owner]);
+  }
   return (await org.run('enforce')).run.planId ?? '';
 }
 
@@ -43,7 +47,8 @@ describe('a plan that waits', () => {
     const { out, code } = await tw('plans', plan.slice(0, 20));
     expect(code).toBe(0);
     expect(out).toContain(`Plan ${plan} is pending: 3 actions, of a live run, of run 1, made `);
-    for (const serial of SERIALS) expect(out).toContain(serial);
+    for (const serial of SERIALS)
+      expect(out).toMatch(new RegExp(`${serial}\\b[^]*Laptop ${serial}\\b[^]*owner ${serial.toLowerCase()}@acme`));
     expect(out).toContain('the rule has mode `approve`');
     expect(out).toContain('Approving it allows exactly these actions.');
     for (const verb of ['approve', 'reject']) expect(out).toContain(`  trustward ${verb} ${plan}\n`);

@@ -65,13 +65,13 @@ it('`report` shows the last run that ended, and names the one under way only whi
   const dead = await ask('report', '--format', 'json');
   expect(JSON.parse(dead.out).run.seq).toBe(3);
   expect(dead.err).toBe(
-    'run 4 (enforce) began at 2026-11-21T09:15:00.000Z and did not come to its end; this is the report of run 3\n',
+    'run 4 (enforce) began at 2026-11-21 09:15:00 UTC and did not come to its end; this is the report of run 3\n',
   );
   const lock = takeWriterLock(join(dir, 'trustward.db'));
   try {
     const { err } = await ask('report');
     expect(err).toBe(
-      'run 4 (enforce) began at 2026-11-21T09:15:00.000Z and is under way: it has decided; this is the report of run 3\n',
+      'run 4 (enforce) began at 2026-11-21 09:15:00 UTC and is under way: it has decided; this is the report of run 3\n',
     );
   } finally {
     lock.release();

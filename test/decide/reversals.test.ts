@@ -33,6 +33,33 @@ describe('what a person did', () => {
     expect(one.run().acts).toMatchObject([{ draft: { action: 'ban_device' } }]);
   });
 
+  it('banning it again after our undo failed and they lifted our ban is not undone', () => {
+    const one = scene({ a: {} }, 'a');
+    one.sees('d1', 'no_match');
+    one.outcomes.set('S-d1', 'failed');
+    expect(one.pass(HOUR).run().acts).toMatchObject([{ draft: { action: 'unban_device' } }]);
+    one.sees('d1', 'unknown');
+    one.byHand('S-d1', 'FALSE');
+    one.pass(HOUR).run();
+    one.byHand('S-d1', 'TRUE');
+    one.sees('d1', 'no_match');
+    expect(one.pass(HOUR).run().acts).toEqual([]);
+    expect(one.openClaims()).toEqual([]);
+  });
+
+  it('is not seen in an undo that failed and was done in part: the rest is undone', () => {
+    const one = new Scene(rule('a'));
+    for (const id of ['d1', 'd2']) one.device(id, { serial: 'S-d1', verdicts: { a: 'match' } });
+    one.run();
+    one.sees('d1', 'no_match');
+    one.sees('d2', 'no_match');
+    one.outcomes.set('S-d1', 'failed');
+    one.pass(HOUR).run();
+    one.of('d1').state = 'FALSE';
+    one.outcomes.clear();
+    expect(one.pass(HOUR).run().acts).toMatchObject([{ draft: { action: 'unban_device' } }]);
+  });
+
   it('lifting a ban that was theirs overrides it as well', () => {
     const one = new Scene(rule('a'));
     one.device('d1', { state: 'TRUE', verdicts: { a: 'match' } });

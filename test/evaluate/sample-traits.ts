@@ -12,7 +12,7 @@ function trait(name: ActionTraits['name'], subjects: SubjectKind[], fieldWritten
   return {
     name,
     subjects,
-    target: { noun: () => 'Target', of: ({ id }) => [id], identity: (target) => [name, target] },
+    target: { of: ({ id }) => [id], identity: (target) => [name, target] },
     inverse: undefined,
     fieldWritten,
     valueWritten: undefined,

@@ -23,13 +23,18 @@ function checkExempt(checker: Checker, { target, atMs }: PlatformRequest, what: 
   const versions = checker.world.during(atMs - LOOK_MS, atMs);
   for (const { about, fromMs, toMs } of checker.ledger.exemptions.values()) {
     if (fromMs >= atMs - BETWEEN_MS || toMs < atMs) continue;
-    if (versions.every((version) => partiesOf(version, target).includes(about)))
+    if (versions.every((version) => isAbout(about, version, target)))
       checker.report('exempt', `${what}: exempt for ${atMs - fromMs} ms (${about})`);
   }
 }
 
+/** A serial number is the same in upper and lower case. */
+export function isAbout(about: string, version: Version, target: string): boolean {
+  return partiesOf(version, target).some((party) => party.toLowerCase() === about.toLowerCase());
+}
+
 /** Everybody whom an action on the target touches, in the form of exemptions. */
-export function partiesOf({ devices, services, users }: Version, target: string): string[] {
+function partiesOf({ devices, services, users }: Version, target: string): string[] {
   const parts = target.split(' ');
   const own = devices.filter(({ serial }) => parts.includes(serial));
   return [

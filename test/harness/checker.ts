@@ -4,10 +4,13 @@
 import type { Intent, IntentBasis } from '../../src/domain/intent.ts';
 import type { Mode } from '../../src/domain/mode.ts';
 import type { Source } from '../../src/domain/subjects.ts';
+import { Answers } from './check-answers.ts';
 import { checkBeside, type Intrusion } from './check-beside.ts';
 import { checkGate } from './check-gate.ts';
 import { checkSteering } from './check-operator.ts';
 import { checkOutcome } from './check-outcome.ts';
+import { checkRefused } from './check-refused.ts';
+import { checkRelease } from './check-release.ts';
 import { checkTrust, type ListSeen } from './check-trust.ts';
 import { checkUndo, Looks } from './check-undo.ts';
 import type { IntentLife, Ledger } from './ledger.ts';
@@ -78,6 +81,7 @@ export class Checker implements Witness {
   retries = 0;
   readonly requests: PlatformRequest[] = [];
   readonly looks = new Looks(this);
+  readonly answers = new Answers(this);
   /** Requests by run and action. */
   private readonly runs = new Map<string, Map<string, number>>();
 
@@ -126,7 +130,9 @@ export class Checker implements Witness {
     if (canBeRead && this.truth.wasSoThroughout(request.verb, request.target, request.atMs - LOOK_MS, request.atMs)) {
       this.report('acted_needlessly', `${action} ${request.target}: it was so already`);
     }
-    if (intent.undo && !intent.released) checkUndo(this, request, intent);
+    checkRefused(this, request, life, before);
+    if (intent.released) checkRelease(this, intent);
+    else if (intent.undo) checkUndo(this, request, intent);
   }
 
   /** Older servers do not list the services of a bundle. */
@@ -137,6 +143,7 @@ export class Checker implements Witness {
   /** What was settled by the last commit. */
   onCommit(): void {
     for (const life of this.ledger.follow()) checkOutcome(this, life);
+    this.answers.check();
     checkGate(this);
   }
 
@@ -148,8 +155,9 @@ export class Checker implements Witness {
       this.report('doubled', `intent ${id} (${action} ${target}) is sent a third time`);
     const last = possible.at(-1);
     if (last) this.checkRetry(request, intent, life, last);
-    if (before.length >= 4 + life.allowed.length)
-      this.report('doubled', `intent ${id} was refused ${before.length} times and goes on`);
+    const attempts = before.filter(({ fate }) => fate !== 'unauthorized').length;
+    if (attempts >= 4 + life.allowed.length)
+      this.report('doubled', `intent ${id} was refused ${attempts} times and goes on`);
     const grounds = intent.basis.filter((basis) => !this.hadItsRequest(request, intent, basis));
     if (grounds.length === 0) {
       const operator = this.personUndid(request);
@@ -232,6 +240,8 @@ export class Checker implements Witness {
     if (intent.released) {
       if (!this.ledger.released.some(({ target }) => target === intent.target))
         this.report('beyond_mode', `${what}: nobody let go of it`);
+      if (intent.planId && !this.approvedPlans.has(intent.planId))
+        this.report('beyond_mode', `${what}: nobody approved the plan that releases it`);
     } else if (intent.approved) {
       if (!intent.planId || !this.approvedPlans.has(intent.planId))
         this.report('beyond_mode', `${what}: nobody approved its plan`);

@@ -2,7 +2,7 @@
 // a reason that the harness can see for itself.
 import type { Claim } from '../../src/domain/claim.ts';
 import type { Intent } from '../../src/domain/intent.ts';
-import { partiesOf } from './check-operator.ts';
+import { isAbout } from './check-operator.ts';
 import type { Checker } from './checker.ts';
 import type { Ledger } from './ledger.ts';
 import { type Profile, SLOW_QUIET_MS } from './profile.ts';
@@ -122,9 +122,8 @@ function checkUndone(view: FinalView, verb: Verb, target: string): void {
 }
 
 function isExempt({ ledger, world }: FinalView, target: string): boolean {
-  const parties = partiesOf(world.now, target);
   return [...ledger.exemptions.values()].some(
-    ({ about, toMs }) => toMs === Number.POSITIVE_INFINITY && parties.includes(about),
+    ({ about, toMs }) => toMs === Number.POSITIVE_INFINITY && isAbout(about, world.now, target),
   );
 }
 
@@ -172,12 +171,14 @@ function isByPerson(effect: Effect, target: string): boolean {
   return effect.target === target && effect.request === undefined && effect.changed;
 }
 
-/** Parked after a doubt, or after the allowed refusals; at once, when nothing could show whether it was done. */
+/** Parked after a doubt, a person's retry, or the allowed refusals; at once, when nothing could show whether it was done. */
 function isParkedForCause({ ledger, checker }: FinalView, intent: Intent): boolean {
   if (intent.outcome !== 'parked') return false;
   const life = ledger.intents.get(intent.id);
   const refusals = life?.requests.filter(({ answer }) => answer === 'failed').length ?? 0;
   if (!checker.canBeReadBack(intent.action) && life?.requests.at(-1)?.answer === 'doubtful') return true;
+  // What a person retries is in doubt from then on, also if it had failed.
+  if (life && life.allowed.length > 0) return true;
   return refusals >= 3 || (life?.settled.some(({ outcome }) => outcome === 'unknown') ?? false);
 }
 

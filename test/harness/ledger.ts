@@ -38,7 +38,16 @@ export interface ToldExemption {
   toMs: number;
 }
 
+/** An approval according to the audit. */
+export interface ToldApproval {
+  plan: string;
+  /** The plan of which it is a part. */
+  partOf: string | undefined;
+}
+
 interface EntryBody {
+  plan?: string;
+  partOf?: string;
   intent?: string;
   action?: string;
   target?: string;
@@ -62,6 +71,8 @@ export class Ledger {
   readonly released: { target: string; atMs: number }[] = [];
   /** Sources whose acceptance waits for the next reading. */
   readonly accepted = new Set<string>();
+  /** Not judged yet. */
+  readonly approvals: ToldApproval[] = [];
   private seq = 0;
 
   constructor(
@@ -98,11 +109,14 @@ export class Ledger {
     const { exemption = '', about = '', target = '', source = '' } = body;
     if (kind === 'snapshot.accepted') this.accepted.add(source);
     if (kind === 'baseline.accepted' || kind === 'notice') this.accepted.delete(source);
+    if (kind === 'plan.approved') this.approvals.push({ plan: body.plan ?? '', partOf: body.partOf });
     if (kind === 'stop.set') this.stoppedAtMs ??= nowMs;
     if (kind === 'stop.lifted') this.stoppedAtMs = undefined;
     if (kind === 'exemption.added')
       this.exemptions.set(exemption, { about, fromMs: nowMs, toMs: Number.POSITIVE_INFINITY });
-    if (kind === 'exemption.ended') (this.exemptions.get(exemption) as ToldExemption).toMs = nowMs;
+    // One that somebody wrote beside the engine has no beginning here.
+    const ended = kind === 'exemption.ended' ? this.exemptions.get(exemption) : undefined;
+    if (ended) ended.toMs = nowMs;
     // On a new request, a release that was not done is attempted again.
     const isAgain = kind === 'intent.planned' && body.released && this.intents.has(body.intent ?? '');
     if (isAgain || (kind === 'intent.resolved' && body.as === 'retry')) this.lifeOf(body).allowed.push(nowMs);

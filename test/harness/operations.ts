@@ -1,49 +1,18 @@
-// harness: requests to an engine: runs of every kind, answers to plans, releases of targets. In: a living engine. Out:
+// harness: requests to an engine: runs of every kind, releases of targets, resolved doubts. In: a living engine. Out:
 // the operation, announced to the checker as its caller knows it. It may end at any await.
 
 import { runCycle } from '../../src/cycle.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import type { Mode } from '../../src/domain/mode.ts';
-import type { Plan } from '../../src/domain/plan.ts';
-import { answerPlan } from '../../src/operator/answer-plan.ts';
-import { applyPlan } from '../../src/operator/apply-plan.ts';
 import { exempt } from '../../src/operator/exempt.ts';
 import { releaseClaims } from '../../src/operator/release-claims.ts';
 import { resolveIntent } from '../../src/operator/resolve-intent.ts';
 import type { Engine } from '../../src/run/engine.ts';
-import type { Checker } from './checker.ts';
-import type { Dice } from './dice.ts';
-import type { RuleShelf } from './happenings.ts';
-import type { Ledger } from './ledger.ts';
-import { PERSON, type People } from './people.ts';
-import type { PlantedBug } from './planted-bugs.ts';
+import { answer, answerPart, continueApproved, releaseRule } from './answers.ts';
+import { type Asking, begin, type OperationName } from './asking.ts';
+import { PERSON } from './people.ts';
 import { isSlow } from './profile.ts';
-import type { SimClock } from './sim-clock.ts';
 import { isSo, verbOf } from './truth.ts';
-import type { World } from './world.ts';
-
-export type OperationName =
-  | 'enforce'
-  | 'dry-run'
-  | 'approve'
-  | 'chosen'
-  | 'waiting'
-  | 'apply'
-  | 'reject'
-  | 'release'
-  | 'exempt'
-  | 'resolve';
-
-export interface Asking {
-  clock: SimClock;
-  checker: Checker;
-  ledger: Ledger;
-  world: World;
-  shelf: RuleShelf;
-  dice: Dice;
-  people: People | undefined;
-  bug: PlantedBug | undefined;
-}
 
 export async function operate(asking: Asking, engine: Engine, operation: OperationName): Promise<void> {
   switch (operation) {
@@ -51,6 +20,12 @@ export async function operate(asking: Asking, engine: Engine, operation: Operati
       return answer(asking, engine, 'approve');
     case 'reject':
       return answer(asking, engine, 'reject');
+    case 'part':
+      return answerPart(asking, engine);
+    case 'continue':
+      return continueApproved(asking, engine);
+    case 'release-rule':
+      return releaseRule(asking, engine);
     case 'dry-run':
     case 'approve':
       return run(asking, engine, operation);
@@ -89,25 +64,6 @@ async function run(
   checkNothingUnderWay(asking);
 }
 
-/** A person answers the newest plan that waits, or continues an interrupted one; an approved one is applied at once, as the daemon does. */
-async function answer(asking: Asking, engine: Engine, word: 'approve' | 'reject'): Promise<void> {
-  const plan = await newestPlan(engine, ['pending', 'approved', 'interrupted']);
-  if (!plan || engine.daemonMode !== 'enforce') return;
-  const decided = plan.status === 'pending' ? await answerPlan(engine, plan.id, word, 'a person', undefined) : plan;
-  if (decided.status === 'rejected' || word === 'reject') return;
-  asking.checker.approvedPlans.add(plan.id);
-  begin(asking, engine, 'apply', 'enforce');
-  await applyPlan(engine, plan.id, 'a person');
-}
-
-async function newestPlan(engine: Engine, statuses: readonly Plan['status'][]): Promise<Plan | undefined> {
-  for (const status of statuses) {
-    const [plan] = await engine.store.plans({ status }, 1);
-    if (plan) return plan;
-  }
-  return undefined;
-}
-
 /** An operator releases a claimed target, or adds an exemption that releases what it protects. */
 async function letGo(asking: Asking, engine: Engine, how: 'release' | 'exempt'): Promise<void> {
   const { dice, people } = asking;
@@ -135,9 +91,14 @@ async function letGo(asking: Asking, engine: Engine, how: 'release' | 'exempt'):
 const SETTLED_MS = 60_000;
 const SLOWLY_SETTLED_MS = 200_000;
 
-/** An operator checks the platform and resolves a doubt, or lets it be attempted again. */
+/** An operator checks the platform and resolves a doubt, or lets it be attempted again; or retries what failed, or gives it up. */
 async function resolve({ checker, dice, clock, ledger, world }: Asking, engine: Engine): Promise<void> {
   const { store } = engine;
+  const failures = checker.profile.parts ? await store.openFailures() : [];
+  if (failures.length > 0 && dice.chance(0.7)) {
+    await resolveIntent(engine, dice.pick(failures).id, dice.chance(0.8) ? 'retry' : 'not-done', PERSON);
+    return;
+  }
   const open = [...(await store.intents({ outcome: 'unknown' })), ...(await store.intents({ outcome: 'parked' }))];
   const settledMs = isSlow(checker.profile) ? SLOWLY_SETTLED_MS : SETTLED_MS;
   const isOld = ({ id }: Intent) => (ledger.intents.get(id)?.sent.at(-1) ?? 0) < clock.trueMs - settledMs;
@@ -149,23 +110,6 @@ async function resolve({ checker, dice, clock, ledger, world }: Asking, engine: 
   const isDone = isSo(world.now, verb, target) && last?.request !== undefined;
   const as = dice.chance(0.5) ? 'retry' : isDone ? 'done' : 'not-done';
   await resolveIntent(engine, id, as, PERSON);
-}
-
-function begin({ shelf, clock, checker }: Asking, engine: Engine, name: 'run' | 'apply' | 'release', mode: Mode): void {
-  const rules = new Map(shelf.current.map((rule) => [rule.id, rule.mode]));
-  const ruleNow = (id: string) => shelf.current.find((rule) => rule.id === id);
-  const { trueMs: startMs } = clock;
-  checker.operation = {
-    name,
-    mode,
-    startMs,
-    daemonMode: engine.daemonMode,
-    rules,
-    modeNow: (id) => ruleNow(id)?.mode ?? 'off',
-    rulesNow: () => ({ changedAtMs: shelf.changedAtMs, hashOf: (id) => ruleNow(id)?.hash }),
-    lists: new Map(),
-    requests: new Map(),
-  };
 }
 
 /** An operation that ended without a crash leaves nothing half-done. */

@@ -26,6 +26,8 @@ export interface PeopleParts {
   shelf: RuleShelf;
   chances: PeopleProfile;
   tends: boolean;
+  /** They write serial numbers in another case than the records. */
+  parts: boolean;
 }
 
 export class People {
@@ -70,11 +72,12 @@ export class People {
 
   /** What an exemption may cover. */
   anybody(): { subject?: { kind: string; id: string }; selector?: { field: string; value: string } } {
-    const { dice, world } = this.parts;
+    const { dice, world, parts } = this.parts;
     const { devices, services, users } = world.born;
     const device = dice.pick(devices);
     const kind = dice.weighted({ device: 4, serial: 3, user: 2, service: services.length > 0 ? 2 : 0 });
-    if (kind === 'serial') return { selector: { field: 'SerialNumber', value: device.serial } };
+    const serial = parts && dice.chance(0.6) ? device.serial.toLowerCase() : device.serial;
+    if (kind === 'serial') return { selector: { field: 'SerialNumber', value: serial } };
     const id = kind === 'device' ? device.id : kind === 'user' ? dice.pick(users).email : (services[0]?.id as string);
     return { subject: { kind, id } };
   }

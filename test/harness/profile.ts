@@ -54,6 +54,8 @@ export interface Profile {
   people: PeopleProfile | undefined;
   /** People mark services as exposed or retired, and rules update or delete those. */
   tends: boolean;
+  /** People approve parts of plans, release all of a rule by a plan, retry what failed, and write serial numbers in another case. */
+  parts: boolean;
   /** The server lists the services of a bundle. */
   listsBundles: boolean;
   /** How long a request is waited for. */
@@ -92,14 +94,15 @@ export const LATENCY_MAX_MS = 400;
 
 /**
  * Lives from before the harness was extended: without operator commands, with them and without tended services, or
- * without slow platforms and without anybody beside the engine.
+ * without slow platforms, without anybody beside the engine and without parts of plans.
  */
 export type Without = 'people' | 'tending' | 'slowness';
 
 export function drawProfile(seed: number, without?: Without): Profile {
   const profile = drawLife(seed, without);
   if (without !== undefined) return profile;
-  return besieged(slowed(profile, new Dice(seed, 'slowness of the profile')), new Dice(seed, 'beside of the profile'));
+  const slow = slowed(profile, new Dice(seed, 'slowness of the profile'));
+  return answering(besieged(slow, new Dice(seed, 'beside of the profile')), new Dice(seed, 'answers of the profile'));
 }
 
 export function isSlow({ writes }: Profile): boolean {
@@ -156,6 +159,7 @@ function drawLife(seed: number, without?: Without): Profile {
     hasDate: dice.chance(0.7),
     timeoutMs: TIMEOUT_MS,
     beside: undefined,
+    parts: false,
     ...(without === 'people'
       ? { people: undefined, listsBundles: false, tends: false }
       : drawPeople(new Dice(seed, 'people of the profile'))),
@@ -173,6 +177,13 @@ function besieged(profile: Profile, dice: Dice): Profile {
   const what = dice.weighted({ edit: 20, replace: 12, nothing: 68 });
   if (what === 'nothing' || !profile.people) return profile;
   return { ...profile, beside: { what, round: dice.whole(4, profile.rounds - 1) } };
+}
+
+/** In some of these lives the credential is refused again and again. */
+function answering(profile: Profile, dice: Dice): Profile {
+  if (!profile.people || !dice.chance(0.5)) return profile;
+  const unauthorized = dice.chance(0.4) ? 1 + 3 * dice.share() : profile.writes.unauthorized;
+  return { ...profile, parts: true, writes: { ...profile.writes, unauthorized } };
 }
 
 function drawTending(dice: Dice): Partial<Profile> {

@@ -4,10 +4,12 @@
 import { AppError, lineOf } from '../../src/domain/errors.ts';
 import { leastMode, type Mode } from '../../src/domain/mode.ts';
 import type { Engine } from '../../src/run/engine.ts';
+import { headOf } from '../../src/store/audit-rows.ts';
 import type { Db } from '../../src/store/database.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { Crash, Life } from '../support/crash.ts';
 import { copyOf, freshDatabase } from '../support/memory-database.ts';
+import type { Asking, OperationName } from './asking.ts';
 import { type BesiegedView, besiege } from './besieged.ts';
 import { checkAudit } from './check-audit.ts';
 import { Checker, type Violation } from './checker.ts';
@@ -18,7 +20,7 @@ import { checkFinalState } from './final-state.ts';
 import { RuleShelf, scheduleHappenings } from './happenings.ts';
 import { digestOf, historyOf } from './history.ts';
 import { Ledger } from './ledger.ts';
-import { type Asking, type OperationName, operate } from './operations.ts';
+import { operate } from './operations.ts';
 import { People } from './people.ts';
 import type { PlantedBug } from './planted-bugs.ts';
 import { SimPlatform } from './platform.ts';
@@ -91,6 +93,7 @@ class Simulation {
   private crashCount = 0;
   private steps = 0;
   private isCalm = false;
+  private wasBesieged = false;
 
   constructor(
     private readonly profile: Profile,
@@ -124,6 +127,7 @@ class Simulation {
       shelf: this.shelf,
       chances: profile.people,
       tends: profile.tends,
+      parts: profile.parts,
     });
   }
 
@@ -155,11 +159,19 @@ class Simulation {
   /** False: it ended before its time. */
   private async live(): Promise<boolean> {
     for (let round = 0; round < this.profile.rounds && this.checker.violations.length === 0; round += 1) {
-      const isBesieged = round === this.profile.beside?.round;
+      const isBesieged = this.isBesiegedIn(round);
       if (!isBesieged) await this.round();
       else if (!(await besiege(this.besieged()))) return false;
       if (this.checkpoints && !this.copy && this.peopleDice.chance(0.02)) this.copy = copyOf(this.db, this.disk);
     }
+    return true;
+  }
+
+  /** Once, and not before there is a record with which an edit could differ. */
+  private isBesiegedIn(round: number): boolean {
+    const { beside } = this.profile;
+    if (!beside || this.wasBesieged || round < beside.round || headOf(this.db).seq === 0) return false;
+    this.wasBesieged = true;
     return true;
   }
 
@@ -182,6 +194,9 @@ class Simulation {
         release: 0,
         exempt: 0,
         resolve: 0,
+        part: 0,
+        continue: 0,
+        'release-rule': 0,
       });
     const daemonMode = dice.weighted<Mode>({ enforce: 90, approve: 5, 'dry-run': 5, off: 0 });
     await this.perform(operation, daemonMode);
@@ -189,6 +204,8 @@ class Simulation {
 
   private releaseOrNot(): OperationName | undefined {
     const { profile, peopleDice } = this;
+    if (profile.parts && peopleDice.chance(0.3))
+      return peopleDice.pick(['part', 'part', 'part', 'continue', 'release-rule', 'resolve']);
     return profile.people && peopleDice.chance(profile.people.release)
       ? peopleDice.pick(['release', 'resolve', 'resolve', 'exempt'])
       : undefined;
@@ -336,6 +353,7 @@ class Simulation {
       this.clock.pass([20_000, 120_000, 3_600_000][round % 3] as number);
       if (this.profile.tends) await this.people?.acceptAll();
       await this.perform(round % 2 === 0 ? 'enforce' : 'apply', 'enforce');
+      if (round % 2 === 1) await this.perform('continue', 'enforce');
       unchanged = round < 5 || this.platform.requests.length > before ? 0 : unchanged + 1;
       if (this.checker.violations.length > 0) return;
     }

@@ -75,7 +75,7 @@ describe('a database that cannot be written', () => {
       ['ops', 'alert', 'database', 'full'],
       ['night', 'alert', 'database', 'full'],
     ]);
-    expect(sent[0]?.text).toBe('the database fails since 1970-01-01T00:00:01.000Z: the disk is full: make room');
+    expect(sent[0]?.text).toBe('the database fails since 1970-01-01 00:00:01 UTC: the disk is full: make room');
     expect(await waiting()).toEqual([]);
   });
 

@@ -277,7 +277,7 @@ describe('releasing the claims of a target', () => {
     await on.run();
     const inForce = (await on.store.decisions({ limit: 10 })).filter(({ endedSeq }) => endedSeq === undefined);
     const text = expect.stringMatching(
-      /^an operator released it \(20.*Z\): left alone until the rule has ceased to match$/,
+      /^an operator released it \(20.* UTC\): left alone until the rule has ceased to match$/,
     );
     expect(inForce).toMatchObject([{ reasonText: text }, { reasonText: text }]);
   });

@@ -2,7 +2,7 @@
 // never decides alone. In: a platform in memory, runs in enforce. Out: what was banned.
 import { describe, expect, it } from 'vitest';
 import { aboutText } from '../../src/domain/exemption.ts';
-import { coveredText } from '../../src/domain/exemption-covers.ts';
+import { coveredBy, coveredText } from '../../src/domain/exemption-covers.ts';
 import { exempt } from '../../src/operator/exempt.ts';
 import type { AboutRequest } from '../../src/operator/exemption-about.ts';
 import { type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
@@ -94,6 +94,15 @@ describe('an exemption', () => {
     expect(eighth.exemption.subject).toEqual({ kind: 'device', id: 'd8' });
     on.platform.addDevice('d7');
     expect(await banned(on, 'd7')).toEqual([]);
+  });
+  it('of a device that nothing is known of protects it once it is there, whether its DeviceID or its serial number was given', async () => {
+    const on = await seen(['d1', {}]);
+    const { exemption } = await add(on, { subject: { kind: 'device', id: 'c02new' }, unseen: true });
+    on.platform.addDevice('d7', { SerialNumber: 'C02NEW' });
+    on.platform.addDevice('d8', { SerialNumber: 'C02OTHER' });
+    expect(await banned(on, 'd7', 'd8')).toEqual(['ban C02OTHER']);
+    const covers = await coveredBy(on.engine.store, exemption);
+    expect(covers && coveredText(covers)).toBe('covers 1 device: device d7, C02NEW (device d7)');
   });
   it('by a selector shows how many it covers, and three of them', async () => {
     const on = await seen(...(['a', 'b', 'c', 'd'].map((id) => [id, {}]) as [string, object][]));

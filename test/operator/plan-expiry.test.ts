@@ -47,7 +47,7 @@ describe('a plan that nobody answered', () => {
     for (const answer of ['approve', 'approve', 'reject'] as const) {
       await expect(answerPlan(on.engine, plan.id, answer, 'ann', undefined)).rejects.toMatchObject({
         code: 'conflict',
-        message: `plan ${plan.id} expired at 2027-01-16T08:00:00.000Z (1d after it was made): the next run makes a new one`,
+        message: `plan ${plan.id} expired at 2027-01-16 08:00:00 UTC (1d after it was made): the next run makes a new one`,
       });
     }
     await on.run();
@@ -80,7 +80,7 @@ describe('a plan that nobody answered', () => {
     expect(await told()).toEqual([
       [
         'plan_expired',
-        `plan ${plan.id} expired at 2027-01-16T08:00:00.000Z, nobody answered it: nothing of it is done`,
+        `plan ${plan.id} expired at 2027-01-16 08:00:00 UTC, nobody answered it: nothing of it is done`,
       ],
     ]);
     expect(await told()).toEqual([]);

@@ -39,6 +39,14 @@ describe('the runs of a summary', () => {
     });
   });
 
+  it('show no outage before the first scheduled run', async () => {
+    const store = openStore();
+    await addRun(store, { id: 'by-hand', trigger: 'command', startedAt: at(-60) });
+    await scheduled(store, [0, 5, 10, 15]);
+    const { runs } = await buildSummary(store, at(-120), at(16));
+    expect(runs).toMatchObject({ completed: 5, usualMs: 5 * MINUTE_MS, outages: { count: 0 } });
+  });
+
   it('show an outage that began before the time, and one that lasts', async () => {
     const store = openStore();
     await scheduled(store, [0, 5, 10, 15]);
@@ -140,7 +148,10 @@ describe('a summary', () => {
     const text = summaryText(summary, { width: 80 });
     expect(text).not.toContain(HOSTILE);
     expect(text.split('\n').length).toBeLessThan(45);
-    expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+    for (const width of [72, 80, 93, 100, 160]) {
+      const lines = summaryText(summary, { width }).split('\n');
+      expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(width);
+    }
     for (const title of ['RUNS', 'DONE', 'FAILED', 'HELD', 'EXPIRED', 'WHAT PEOPLE DID', 'NOT TRUSTED'])
       expect(text).toContain(`\n${title}\n  `);
     const markdown = summaryMarkdown(summary);

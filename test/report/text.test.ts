@@ -203,7 +203,7 @@ describe('decisions and audit entries in a terminal', () => {
     await addRun(store, { decisions: kinds });
     const text = decisionsText(await store.decisions({ limit: 10 }), { width: 160 });
     expect(text).toMatch(/ act: the rule matches/);
-    expect(text).toMatch(/ would act: the rule matches.*\n.*lowered to mode dry-run by the daemon/);
+    expect(text).toMatch(/ would act: the rule matches.*\n.*lowered to mode dry-run: no more was allowed/);
     expect(text).toMatch(/ only reported: the rule matches/);
     expect(text).not.toContain('dry_run');
   });

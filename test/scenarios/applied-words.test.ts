@@ -39,11 +39,16 @@ it('what was done, failed and was refused is counted, by the command, the view a
   expect(await firstLine()).toBe(`plan ${planId} was applied: 1 of 3 done, 1 failed, 1 refused`);
   const { out } = await command(['report'], org.env);
   expect(out.replaceAll(/\s+/g, ' ')).toContain('and applied: 1 of 3 done, 1 failed, 1 refused.');
+  expect((await command(['plans', planId], org.env)).out).toContain(
+    'It was applied: 1 of 3 done, 1 failed, 1 refused.',
+  );
+  const listed = JSON.parse((await command(['plans', '--format', 'json'], org.env)).out).plans[0].progress;
   await org.restart();
   const { store } = org.composition.engine;
   const plan = (await store.plan(planId)) as Plan;
   const { progress } = views.plan(plan, await store.intents({ liveFor: episodesOf(plan) }));
   expect(progress).toMatchObject({ outcomes: { failed: 1, succeeded: 1 }, notBegun: [{ target: 'HELD-1' }] });
+  expect(listed).toEqual(progress);
 });
 
 it('a plan of which nothing was done is never shown as applied alone', async () => {

@@ -111,7 +111,7 @@ describe('a damaged page', { timeout: 120_000 }, () => {
   });
 
   it('that the start reads prevents it with one line, and nothing is repaired', async () => {
-    const { at, size } = damage('runs', 0);
+    const { at, size } = damage('audit', 0.9999);
     const ended = await trustward(['serve'], env);
     expect(ended).toMatchObject({ code: 1, out: '' });
     const lines = ended.err.split('\n').filter((line) => line.startsWith('trustward: '));

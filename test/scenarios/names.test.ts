@@ -73,6 +73,29 @@ describe('decisions', () => {
   });
 });
 
+describe('the audit', () => {
+  it.each(['NAME-1', 'name-1', 'ada macbook', 'ada@example.com'])(
+    'of a target is found by its name %s',
+    async (name) => {
+      const { out } = await trustward(
+        'audit',
+        'list',
+        '--target',
+        name,
+        '--kind',
+        'intent.settled',
+        '--format',
+        'json',
+      );
+      expect(JSON.parse(out).entries).toMatchObject([{ body: { target: 'NAME-1', outcome: 'succeeded' } }]);
+    },
+  );
+  it('of nothing that is known is refused, and not an empty list', async () => {
+    await expect(trustward('audit', 'list', '--target', 'NAME-77')).rejects.toMatchObject({ code: 'not_found' });
+    expect((await trustward('audit', 'list', '--target', 'NAME-3')).out).toContain('no audit entries');
+  });
+});
+
 describe('at a terminal, a person', () => {
   const at = (answer: string, args: string[]) => {
     const asked: string[] = [];
@@ -128,6 +151,13 @@ describe.each(['through the daemon', 'without a daemon'])('without a terminal, %
     expect((await trustward('exempt', 'list')).out).toContain('covers nothing that is known now');
     expect((await trustward('doctor')).out).toMatch(
       /exemption \S+ of device NAME-9 covers nothing that is\s+known now/,
+    );
+  });
+  it('a selector of which nobody can say whom it covers is shown with a warning', async () => {
+    const { out } = await trustward('exempt', 'add', '--selector', 'Groups=Borad', ...FOR);
+    expect(out).toContain('warning: whether it covers anything is not known now: `trustward exempt list` shows');
+    expect((await trustward('exempt', 'add', '--selector', 'Platform=Windoze', ...FOR)).out).toContain(
+      'warning: it covers nothing that is known now',
     );
   });
   it('a name that a user chose changes nothing', async () => {

@@ -69,7 +69,7 @@ describe('a collision that requests can cause', () => {
   it('does not exist between two equal exemptions: both are in force', async () => {
     const { store, clock } = openStore();
     const ids = countingIds();
-    const request = { subject: { kind: 'device', id: 'd1' }, owner: 'ana', reason: 'lab', until: '1d' };
+    const request = { subject: { kind: 'device', id: 'd1' }, unseen: true, owner: 'ana', reason: 'lab', until: '1d' };
     const add = () => addExemption({ store, clock, ids }, request, 'ana');
     await Promise.all([add(), add()]);
     expect(await store.exemptions(clock.nowMs())).toHaveLength(2);

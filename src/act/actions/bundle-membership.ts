@@ -9,7 +9,6 @@ import type { Api, BundleFacts } from '../../domain/ports.ts';
 type Name = 'add_to_bundle' | 'remove_from_bundle';
 
 const MEMBER: TargetTraits = {
-  noun: () => 'Target',
   of: ({ id }, settings) => [`${id} ${ownText(settings, 'bundle') ?? ''}`],
   identity: (target) => ['membership', target],
 };

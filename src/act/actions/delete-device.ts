@@ -16,7 +16,6 @@ import { SERIAL } from './targets.ts';
  * A user has one target for each device. A user without a known device is a target too, so that this is reported instead of ignored.
  */
 const SERIAL_OR_MAPPING: TargetTraits = {
-  noun: (subject) => (subject === 'user' ? 'Serial number and user' : SERIAL.noun(subject)),
   of: (summary, settings) => {
     if (summary.kind === 'device') return SERIAL.of(summary, settings);
     if (hasNoKnownDevice(summary)) return [summary.id];

@@ -4,7 +4,6 @@ import type { Action, TargetTraits } from '../../domain/action.ts';
 import { type Facts, isFacts, own } from '../../domain/facts.ts';
 
 const NOTICE: TargetTraits = {
-  noun: () => 'Target',
   of: ({ id }) => [id],
   identity: (target) => ['notice', target],
 };

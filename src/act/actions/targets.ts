@@ -3,7 +3,6 @@ import type { TargetTraits } from '../../domain/action.ts';
 
 /** Every device of a serial number. */
 export const SERIAL: TargetTraits = {
-  noun: () => 'Serial number',
   of: ({ serial }) => [serial],
   identity: (target) => ['serial', target],
   serialOf: (target) => target,
@@ -11,7 +10,6 @@ export const SERIAL: TargetTraits = {
 
 /** A service, by its ServiceID. */
 export const SERVICE: TargetTraits = {
-  noun: () => 'Target',
   of: ({ id }) => [id],
   identity: (target) => ['service', target],
 };

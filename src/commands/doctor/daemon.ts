@@ -4,7 +4,7 @@ import { composeQuietPeriod } from '../../compose/compose.ts';
 import type { Config } from '../../config/config.ts';
 import { lineOf } from '../../domain/errors.ts';
 import { describeQuietPeriod, QUIET_PERIOD } from '../../domain/quiet-period.ts';
-import { isoTime } from '../../domain/time-text.ts';
+import { timeText } from '../../domain/time-text.ts';
 import { demandFree } from '../../http/index.ts';
 import { type LockLook, lookAtLock } from '../../store/writer-lock.ts';
 import { findDaemon } from '../daemon-client.ts';
@@ -21,7 +21,7 @@ export async function daemonChecks(config: Config): Promise<Check[]> {
   }
   const { isHeld, daemon } = look;
   if (isHeld && daemon) {
-    const since = `runs since ${isoTime(daemon.sinceMs)}`;
+    const since = `runs since ${timeText(daemon.sinceMs)}`;
     return [ok('daemon', `${since} (process ${daemon.pid}, ${daemon.url})`), ...(await endpointChecks(config, daemon))];
   }
   const quiet = await quietAsKept(config);

@@ -16,7 +16,7 @@ import type { IdentityReader } from '../../domain/identity.ts';
 import { stopText } from '../../domain/operator.ts';
 import type { RecordReader } from '../../domain/record-reader.ts';
 import { shellWord } from '../../domain/shell-word.ts';
-import { isoTime } from '../../domain/time-text.ts';
+import { timeText } from '../../domain/time-text.ts';
 import { showHidden } from '../../report/index.ts';
 import { inspectDatabase } from '../../store/inspect.ts';
 import { systemClock } from '../../system/clock.ts';
@@ -143,7 +143,7 @@ async function intentChecks(reader: Pick<RecordReader, 'intents' | 'openFailures
 
 async function lastRunText(reader: Pick<RecordReader, 'latestRun'>): Promise<string> {
   const run = await reader.latestRun();
-  return run ? `run ${run.seq} ${run.status} (began ${isoTime(run.startedAt)})` : 'no run yet';
+  return run ? `run ${run.seq} ${run.status} (began ${timeText(run.startedAt)})` : 'no run yet';
 }
 
 async function restoredChecks(file: string): Promise<Check[]> {

@@ -24,8 +24,8 @@ export function addOperatorCommands(program: Command, io: Io, bind: Bind): void 
     .option('--release', 'also undo what is in force on it')
     .addHelpText(
       ...examples(
-        '# one device (DeviceID)',
-        'trustward exempt add device 4f1c2b7e --owner "Ana Ruiz" --reason "on a ship until May" --until 30d',
+        '# one device, by its serial number',
+        'trustward exempt add C02MQHAHEA --owner "Ana Ruiz" --reason "on a ship until May" --until 30d',
         '# every device of a group of people',
         'trustward exempt add --selector Groups=Board --owner CISO --reason travel --until 2027-01-31',
       ),
@@ -83,27 +83,29 @@ export function addOperatorCommands(program: Command, io: Io, bind: Bind): void 
     .command('intents')
     .description('actions that were planned or attempted')
     .addHelpText(...examples('# what waits for a person', 'trustward intents list'));
-  reading(intents.command('list').description('intents in doubt or parked'))
+  reading(intents.command('list').description('intents that failed, are in doubt, or are parked'))
     .option('--state <state>', 'only this state or outcome')
     .addHelpText(
       ...examples(
         '# what waits for a person',
         'trustward intents list',
-        '# attempts that failed',
-        'trustward intents list --state failed',
+        '# all that were done',
+        'trustward intents list --state succeeded',
       ),
     )
     .action(bind(async (options: never) => (await import('../operator-lists.ts')).intentListCommand(io, options)));
   withReason(
     intents
       .command('resolve <id>')
-      .description('record what an intent in doubt or parked did (by id or its beginning), or retry it'),
+      .description('record what an intent in doubt or parked did (by id or its beginning), retry it, or give it up'),
   )
-    .requiredOption('--as <done|not-done|retry>', 'what it did')
+    .requiredOption('--as <done|not-done|retry>', 'what it did, or retry; not-done gives up what failed')
     .addHelpText(
       ...examples(
         '# you looked, and it was done',
         'trustward intents resolve 01m7ysaj --as done --reason "seen banned in the console"',
+        '# it was refused, and the next run may try again at once',
+        'trustward intents resolve 01m7ysaj --as retry --reason "the key may write now"',
       ),
     )
     .action(

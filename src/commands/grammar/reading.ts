@@ -42,9 +42,7 @@ export function addReading(program: Command, io: Io, bind: Bind): void {
         'trustward report 12 --format md --out run-12.md',
       ),
     )
-    .action(
-      bind(async (run: never, options: never) => (await import('../reading.ts')).reportCommand(io, run, options)),
-    );
+    .action(bind(async (run: never, options: never) => (await import('../report.ts')).reportCommand(io, run, options)));
   outputOptions(
     databaseOption(program.command('plans [plan]').description('list plans, those that wait first; or show one')),
     'text, json',
@@ -84,8 +82,8 @@ export function addReading(program: Command, io: Io, bind: Bind): void {
     .action(bind(async (options: never) => (await import('../runs.ts')).runsCommand(io, options)));
   outputOptions(databaseOption(program.command('decisions').description('list decisions, newest first')), 'text, json')
     .option('--rule <id>', 'only this rule')
-    .option('--subject <id>', 'only this device (DeviceID), user (e-mail) or service (ServiceID)')
-    .option('--target <target>', 'only this serial number or service')
+    .option('--subject <id>', 'only this device, user or service, by any of its names')
+    .option('--target <target>', 'only what is done to this device or service, by any of its names')
     .addOption(new Option('--decision <decision>', 'only these').choices(['act', 'hold', 'skip']))
     .option('--action <action>', 'only this action, such as ban_device')
     .option('--owner <e-mail>', 'only this user, and devices of this owner')

@@ -29,8 +29,8 @@ export function addRules(program: Command, io: Io, bind: Bind): void {
       ...examples(
         '# one user, by e-mail',
         'trustward explain notify-user-unauthorized-access ana.ruiz@example.com',
-        '# one device (DeviceID), by rules that are not active yet',
-        'trustward explain ban-compromised-device 4f1c2b7e --rules new-rules',
+        '# one device, by rules that are not active yet',
+        'trustward explain ban-compromised-device C02MQHAHEA --rules new-rules',
       ),
     )
     .action(

@@ -2,7 +2,7 @@
 import { type Check, skip } from '../../domain/check.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { wallElapsedMs } from '../../domain/steady-time.ts';
-import { isoTime } from '../../domain/time-text.ts';
+import { timeText } from '../../domain/time-text.ts';
 
 export const cooldown: Check = {
   when: "the rule's last attempt at the target was less than its cooldown ago",
@@ -11,7 +11,7 @@ export const cooldown: Check = {
       if (undo || !ruleNow || !steady || lastAttemptMs === undefined || ruleNow.cooldownMs === 0) continue;
       const waitedMs = wallElapsedMs(steady, lastAttemptMs);
       if (waitedMs >= ruleNow.cooldownMs) continue;
-      const until = isoTime(steady.nowMs - waitedMs + ruleNow.cooldownMs);
+      const until = timeText(steady.nowMs - waitedMs + ruleNow.cooldownMs);
       const ago = formatDuration(ruleNow.cooldownMs);
       return skip('cooldown', `the last attempt was less than ${ago} ago; next at ${until}`);
     }

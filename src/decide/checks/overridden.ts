@@ -2,7 +2,7 @@
 // what is read now. For an undo, the checks on claims are asked instead.
 import { type BasisFacts, type Check, skip, type TargetFacts } from '../../domain/check.ts';
 import { flagText } from '../../domain/target.ts';
-import { isoTime } from '../../domain/time-text.ts';
+import { timeText } from '../../domain/time-text.ts';
 
 export const overridden: Check = {
   when: 'a person reversed it since the rule began to match',
@@ -11,8 +11,8 @@ export const overridden: Check = {
     if (undo) return undefined;
     const one = basis.find(({ overriddenAt }) => overriddenAt !== undefined);
     const at = one?.overriddenAt;
-    const seen = at === undefined ? '' : ` (seen ${isoTime(at)})`;
-    const what = one?.isReleased && at ? `an operator released it (${isoTime(at)})` : `a person reversed it${seen}`;
+    const seen = at === undefined ? '' : ` (seen ${timeText(at)})`;
+    const what = one?.isReleased && at ? `an operator released it (${timeText(at)})` : `a person reversed it${seen}`;
     const isReversed =
       at !== undefined ||
       // An intent that was sent and is not done may have been done and reversed: one episode that saw it done is enough.

@@ -2,7 +2,7 @@
 // from then on twice as long passes each time, up to an hour. Another credential is tried at once. In: the refused intent.
 import { type Check, skip } from '../../domain/check.ts';
 import { wallElapsedMs } from '../../domain/steady-time.ts';
-import { isoTime } from '../../domain/time-text.ts';
+import { timeText } from '../../domain/time-text.ts';
 
 const FIRST_MS = 60_000;
 const LONGEST_MS = 3_600_000;
@@ -18,7 +18,7 @@ export const refusedLately: Check = {
       const often = times === 1 ? 'once' : `${times} times in a row`;
       return skip(
         'refused',
-        `the server refused it ${often}, nothing was done; next at ${isoTime(steady.nowMs + leftMs)}`,
+        `the server refused it ${often}, nothing was done; next at ${timeText(steady.nowMs + leftMs)}`,
       );
     }
     return undefined;

@@ -1,6 +1,6 @@
 // evaluate: the rules folder → loaded rules, and every problem of every file.
 // In: a folder and the actions' traits. Out: rules in the order of their ids; a broken file never hides the others.
-import { digestOf } from '../../domain/canonical.ts';
+import { digestOf } from '../../domain/digest.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { byPosition, Problems, type RuleProblem } from '../language/problem.ts';
 import { type ReadOptions, readRule } from './read-rule.ts';

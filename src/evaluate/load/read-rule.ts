@@ -2,7 +2,7 @@
 // Out: the rule, or all of its problems.
 
 import type { ActionName, ActionTraits } from '../../domain/action.ts';
-import { digestOf } from '../../domain/canonical.ts';
+import { digestOf } from '../../domain/digest.ts';
 import { parseDuration } from '../../domain/duration.ts';
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
 import type { ActionOfRule } from '../../domain/rule.ts';

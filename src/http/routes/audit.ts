@@ -1,5 +1,6 @@
 // http: the audit chain: reading its entries, and verifying it.
 import { z } from 'zod';
+import { auditedTarget } from '../../domain/decision-filter.ts';
 import type { HttpDeps } from '../deps.ts';
 import { limitField, nameField, positionField, readBody, readQuery, sinceField, sinceOf } from '../input.ts';
 import { json, type Route } from '../route.ts';
@@ -11,7 +12,7 @@ const auditQuery = z
     /** Entries before this number, newest first. */
     before: positionField.optional(),
     kind: nameField.optional(),
-    /** Entries that name this target. */
+    /** Entries that name this target, by any of its names. */
     target: nameField.optional(),
     /** Who did it, whatever the way, such as `ana`. */
     actor: nameField.optional(),
@@ -35,7 +36,7 @@ export function auditRoutes({ reader, views, verifyAudit, clock }: HttpDeps): Ro
           ...(after !== undefined && { afterSeq: after }),
           ...(before !== undefined && { beforeSeq: before }),
           ...(kind !== undefined && { kind }),
-          ...(target !== undefined && { target }),
+          ...(target !== undefined && { target: await auditedTarget(reader, target) }),
           ...(actor !== undefined && { actor }),
           ...sinceOf(since, clock.nowMs()),
         });

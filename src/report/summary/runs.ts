@@ -18,11 +18,13 @@ export interface SummedRuns {
 
 export async function sumRuns(reader: SummaryReader, sinceMs: number, untilMs: number): Promise<SummedRuns> {
   const { runs, isCut } = await runsSince(reader, sinceMs);
-  const usualMs = usualOf(await reader.runLines({ limit: PAGE }));
+  const newest = await reader.runLines({ limit: PAGE });
+  const usualMs = usualOf(newest);
   const [oldest] = runs;
   const before = oldest ? { before: oldest.seq } : {};
   const [earlier] = await reader.runLines({ ...before, limit: 1 });
-  const outages = usualMs === null ? [] : outagesOf(earlier ? [earlier, ...runs] : runs, usualMs, untilMs);
+  const outages =
+    usualMs === null ? [] : outagesOf(sinceSchedule(earlier ? [earlier, ...runs] : runs, newest), usualMs, untilMs);
   const aborted = runs.filter(({ status }) => status === 'aborted').reverse();
   const count = (status: Run['status']) => runs.filter((run) => run.status === status).length;
   const aborts = aborted.slice(0, NAMED_MAX).map(({ seq, startedAt, error }) => {
@@ -63,6 +65,12 @@ function usualOf(newest: readonly Run[]): number | null {
   const intervals = starts.slice(1).map((start, at) => (starts[at] as number) - start);
   const sorted = intervals.filter((ms) => ms > 0).sort((one, other) => one - other);
   return sorted.length < INTERVALS_MIN ? null : (sorted[Math.floor(sorted.length / 2)] as number);
+}
+
+/** Without the runs before the first scheduled one: where no schedule was, none was missed. */
+function sinceSchedule(runs: readonly Run[], newest: readonly Run[]): Run[] {
+  const first = newest.length < PAGE ? newest.findLast(({ trigger }) => trigger === 'schedule') : undefined;
+  return runs.filter(({ seq }) => seq >= (first?.seq ?? 0));
 }
 
 /** A schedule allows one interval between two runs; a run that takes longer than that joins the next one. */

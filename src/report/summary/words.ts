@@ -4,7 +4,7 @@ import { formatDuration } from '../../domain/duration.ts';
 import { countText, plural } from '../fact-text.ts';
 import { md } from '../markdown-text.ts';
 import { paragraph, type TerminalOptions } from '../terminal-table.ts';
-import { timeWords } from '../words.ts';
+import { timeWords } from '../time-words.ts';
 import type { Counted, Summary, SummaryCalls, SummaryRuns } from './summary.ts';
 
 interface Section {
@@ -14,8 +14,8 @@ interface Section {
 
 /** Sections without lines are left out. */
 export function summaryText(summary: Summary, options: TerminalOptions = {}): string {
-  const width = (options.width ?? 100) - INDENT.length;
-  const hanging = (line: string) => `${INDENT}${paragraph(line, { width }).replaceAll('\n', `\n${INDENT}  `)}`;
+  const width = (options.width ?? 100) - 2 * INDENT.length;
+  const hanging = (line: string) => `${INDENT}${paragraph(line, { width }).replaceAll('\n', `\n${INDENT}${INDENT}`)}`;
   const parts = sectionsOf(summary).map(({ title, lines }) => [title.toUpperCase(), ...lines.map(hanging)].join('\n'));
   return `${[headlineOf(summary), ...parts].join('\n\n')}\n`;
 }

@@ -1,0 +1,30 @@
+// commands: `report`: the report of one run. Reading only, also while a daemon writes. It loads what a report needs and no more.
+import { composeRunReader } from '../compose/run-reader.ts';
+import { AppError } from '../domain/errors.ts';
+import { buildReport } from '../report/build-report.ts';
+import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
+import { lastRunOf } from './last-run.ts';
+import { REPORT_FORMATS, renderReport } from './render.ts';
+
+export async function reportCommand(
+  io: Io,
+  runId: string | undefined,
+  options: CommonOptions & { completed?: boolean },
+): Promise<number> {
+  const format = outputOf(options, REPORT_FORMATS, 'text');
+  if (runId !== undefined && options.completed) throw new AppError('usage', 'give either a run or --completed');
+  const database = databaseOf(io, options);
+  const reader = composeRunReader(database);
+  try {
+    const isLast = runId === undefined || runId === 'latest';
+    const { run, note } = isLast
+      ? await lastRunOf(reader, database, options)
+      : { run: await reader.run(runId), note: undefined };
+    if (!run) throw new AppError('not_found', `there is no run \`${runId}\``);
+    write(io, options, await renderReport(await buildReport(reader, run), format, widthOf(options)));
+    if (note !== undefined) io.err(`${note}\n`);
+    return 0;
+  } finally {
+    await reader.close();
+  }
+}

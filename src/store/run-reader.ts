@@ -1,0 +1,135 @@
+// store: runs, what came of them, and names, as reports and short lists read them, over any connection. In: ids, filters. Out:
+// nouns. It loads little, so that a short command starts soon; reader.ts has the rest of the reading half.
+import type { StoredDecision } from '../domain/decision.ts';
+import type { IdentityReader, NamedIdentity, PresentPrints, SelectedIdentities } from '../domain/identity.ts';
+import type { Intent } from '../domain/intent.ts';
+import type { Stop } from '../domain/operator.ts';
+import { type Plan, type PlanStatus, statusAt } from '../domain/plan.ts';
+import type { Clock } from '../domain/ports.ts';
+import type { RecordReader, RunReader } from '../domain/record-reader.ts';
+import type { Run, RunCounts, RunQuery } from '../domain/run.ts';
+import type { DecisionQuery, RunRecord } from '../domain/store.ts';
+import type { SubjectKind } from '../domain/subjects.ts';
+import { rowByPrefix } from './by-prefix.ts';
+import type { Db, Row } from './database.ts';
+import { identitiesNamed, identitiesSelected, presentPrints } from './identities.ts';
+import { countsOfRun, newestDecisions, newestPlans, newestRuns } from './lists.ts';
+import { readStop } from './operator.ts';
+import { readInTurns } from './read-in-turns.ts';
+import { decisionOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
+import { storedList } from './stored-list.ts';
+import { Where } from './where.ts';
+
+export class SqliteRunReader implements RunReader, IdentityReader {
+  constructor(
+    protected readonly db: Db,
+    protected readonly clock: Clock,
+  ) {}
+
+  /** INVARIANT: an id that begins with a digit begins with 0, so that a run's number is never the beginning of an id. */
+  async run(idOrNumber: string): Promise<RunRecord | undefined> {
+    const row = /^[1-9]\d{0,14}$/.test(idOrNumber)
+      ? this.db.get('SELECT * FROM runs WHERE seq = ?', Number(idOrNumber))
+      : rowByPrefix(this.db, 'runs', idOrNumber);
+    return row && runOfRow(row);
+  }
+
+  async latestRun(): Promise<RunRecord | undefined> {
+    return (await this.runs(1))[0];
+  }
+
+  async runs(limit: number, before?: number): Promise<RunRecord[]> {
+    const rows = this.db.all(
+      'SELECT * FROM runs WHERE seq < ? ORDER BY seq DESC LIMIT ?',
+      before ?? Number.MAX_SAFE_INTEGER,
+      limit,
+    );
+    return rows.map(runOfRow);
+  }
+
+  async runLines(query: RunQuery): Promise<Run[]> {
+    return newestRuns(this.db, query);
+  }
+
+  async countsOfRun(run: Pick<Run, 'seq' | 'id'>): Promise<RunCounts> {
+    return countsOfRun(this.db, run);
+  }
+
+  async decisionsOfRun(run: RunRecord): Promise<StoredDecision[]> {
+    const found = this.db.all<{ id: string; bytes: number }>(
+      `SELECT id, octet_length(facts) + octet_length(effect) + octet_length(subject_name) AS bytes FROM decisions
+       WHERE run_seq <= ? AND (ended_seq IS NULL OR ended_seq > ?)
+         AND rule IN (SELECT value FROM json_each(?))
+       ORDER BY CASE decision WHEN 'act' THEN 0 WHEN 'hold' THEN 1 ELSE 2 END, rule, target, subject, id`,
+      run.seq,
+      run.seq,
+      JSON.stringify(judgedRulesOf(run)),
+    );
+    return readInTurns(found, (ids) =>
+      this.db
+        .all(
+          'SELECT decisions.* FROM json_each(?) JOIN decisions ON decisions.id = json_each.value ORDER BY json_each.key',
+          JSON.stringify(ids),
+        )
+        .map(decisionOfRow),
+    );
+  }
+
+  async decisions(query: DecisionQuery): Promise<StoredDecision[]> {
+    return newestDecisions(this.db, query);
+  }
+
+  async intents(filter: Parameters<RecordReader['intents']>[0]): Promise<Intent[]> {
+    const where = new Where();
+    where.add('status = ?', filter.status);
+    where.add('outcome = ?', filter.outcome);
+    where.add('target = ?', filter.target);
+    where.add('id IN (SELECT value FROM json_each(?))', filter.ids && JSON.stringify(filter.ids));
+    where.add(
+      'id IN (SELECT intent_id FROM intent_episodes WHERE live = 1 AND episode_id IN (SELECT value FROM json_each(?)))',
+      filter.liveFor && JSON.stringify(filter.liveFor),
+    );
+    return this.db.all(`SELECT * FROM intents ${where.text} ORDER BY created_at, id`, ...where.values).map(intentOfRow);
+  }
+
+  async plan(idOrPrefix: string): Promise<Plan | undefined> {
+    const row = rowByPrefix(this.db, 'plans', idOrPrefix);
+    return row && this.planNow(row);
+  }
+
+  async plans({ status }: { status?: PlanStatus }, limit: number): Promise<Plan[]> {
+    const plans: Plan[] = [];
+    for (const row of newestPlans(this.db, status, this.clock.nowMs(), limit)) plans.push(await this.planNow(row));
+    return plans;
+  }
+
+  private async planNow(row: Row): Promise<Plan> {
+    const plan = planOfRow(row, await storedList(row.intents as string));
+    return { ...plan, status: statusAt(plan, this.clock.nowMs()) };
+  }
+
+  async stop(): Promise<Stop | undefined> {
+    return readStop(this.db);
+  }
+
+  async identitiesNamed(text: string): Promise<NamedIdentity[]> {
+    return identitiesNamed(this.db, text);
+  }
+
+  async identitiesSelected(field: string, value: string): Promise<SelectedIdentities | undefined> {
+    return identitiesSelected(this.db, field, value);
+  }
+
+  async presentPrints(kind: SubjectKind): Promise<PresentPrints> {
+    return presentPrints(this.db, kind);
+  }
+
+  async close(): Promise<void> {
+    this.db.close();
+  }
+}
+
+/** Rules whose decisions a run's report shows: those that it judged or, if it broke off, was asked to judge. */
+function judgedRulesOf(run: RunRecord): string[] {
+  return run.findings ? run.findings.tallies.filter((tally) => tally.judged).map((tally) => tally.rule) : [];
+}

@@ -1,0 +1,89 @@
+// harness: answers to plans: a person approves, rejects, approves a part, applies what was approved before, or has a plan made that
+// releases a rule. In: a living engine. Out: the answer, announced to the checker before it is given. It may end at any await.
+import { AppError } from '../../src/domain/errors.ts';
+import type { Plan, PlannedIntent, PlanSelection } from '../../src/domain/plan.ts';
+import { answerPlan, approvePart } from '../../src/operator/answer-plan.ts';
+import { applyPlan } from '../../src/operator/apply-plan.ts';
+import { planRelease } from '../../src/operator/release-rule.ts';
+import type { Engine } from '../../src/run/engine.ts';
+import { type Asking, begin } from './asking.ts';
+import type { Dice } from './dice.ts';
+import { PERSON } from './people.ts';
+
+/** A person answers the newest plan that waits, or continues an interrupted one; an approved one is applied at once, as the daemon does. */
+export async function answer(asking: Asking, engine: Engine, word: 'approve' | 'reject'): Promise<void> {
+  const plan = await newestPlan(engine, ['pending', 'approved', 'interrupted']);
+  if (!plan || engine.daemonMode !== 'enforce') return;
+  if (plan.status === 'pending' && word === 'approve') asking.checker.answers.say(plan.id, plan.intents);
+  const decided = plan.status === 'pending' ? await answerPlan(engine, plan.id, word, 'a person', undefined) : plan;
+  if (decided.status === 'rejected' || word === 'reject') return;
+  await apply(asking, engine, plan.id);
+}
+
+async function newestPlan(engine: Engine, statuses: readonly Plan['status'][]): Promise<Plan | undefined> {
+  for (const status of statuses) {
+    const [plan] = await engine.store.plans({ status }, 1);
+    if (plan) return plan;
+  }
+  return undefined;
+}
+
+async function apply(asking: Asking, engine: Engine, plan: string): Promise<void> {
+  begin(asking, engine, 'apply', 'enforce');
+  await applyPlan(engine, plan, 'a person');
+}
+
+/** They approve a part of a plan, and apply it at once or leave it for later. */
+export async function answerPart(asking: Asking, engine: Engine): Promise<void> {
+  const { dice, checker } = asking;
+  const plan = await newestPlan(engine, ['pending']);
+  if (!plan || engine.daemonMode !== 'enforce') return;
+  const selection = drawSelection(plan, dice);
+  const chosen = plan.intents.filter((intent) => isChosen(intent, selection));
+  if (chosen.length === 0) return;
+  checker.answers.say(plan.id, chosen);
+  const part = await approvePart(engine, plan.id, selection, 'a person', undefined);
+  if (dice.chance(0.6)) await apply(asking, engine, part.plan.id);
+}
+
+function drawSelection({ intents }: Plan, dice: Dice): PlanSelection {
+  const some = (texts: readonly string[]) => [...new Set(texts)].filter(() => dice.chance(0.5));
+  const inAnyCase = (text: string) => (dice.chance(0.5) ? text.toLowerCase() : text.toUpperCase());
+  const targets = intents.map(({ target }) => target);
+  const subjects = intents.flatMap(({ basis }) => basis.map(({ subjectId }) => subjectId));
+  const names = some(dice.chance(0.5) ? targets : subjects).map(inAnyCase);
+  const rules = dice.chance(0.4) ? some(intents.flatMap(({ basis }) => basis.map(({ rule }) => rule))) : [];
+  return dice.chance(0.5) ? { rules, only: names, except: [] } : { rules, only: [], except: names };
+}
+
+/** As a person means it, whatever the engine makes of it. */
+function isChosen({ target, basis }: PlannedIntent, { rules, only, except }: PlanSelection): boolean {
+  const own = [target, ...basis.map(({ subjectId }) => subjectId)].map((text) => text.toUpperCase());
+  const isNamed = (texts: readonly string[]) => texts.some((text) => own.includes(text.toUpperCase()));
+  if (rules.length > 0 && basis.some(({ rule }) => !rules.includes(rule))) return false;
+  return (only.length === 0 || isNamed(only)) && !isNamed(except);
+}
+
+/** What was approved and not applied is in no new plan: people come back to it. One that is refused does not keep the others. */
+export async function continueApproved(asking: Asking, engine: Engine): Promise<void> {
+  if (engine.daemonMode !== 'enforce') return;
+  for (const status of ['approved', 'interrupted'] as const) {
+    for (const { id } of await engine.store.plans({ status }, 20)) {
+      await apply(asking, engine, id).catch((error) => {
+        if (!(error instanceof AppError && error.code === 'conflict')) throw error;
+      });
+    }
+  }
+}
+
+/** They have all of a rule undone; or they have the plan made, and answer it another time. */
+export async function releaseRule(asking: Asking, engine: Engine): Promise<void> {
+  const { dice, checker } = asking;
+  const claims = await engine.store.claims({ status: 'standing' });
+  if (claims.length === 0 || engine.daemonMode !== 'enforce') return;
+  const { plan } = await planRelease(engine, dice.pick(claims).rule, 'a person', PERSON.reason);
+  if (dice.chance(0.4)) return;
+  checker.answers.say(plan.id, plan.intents);
+  await answerPlan(engine, plan.id, 'approve', 'a person', undefined);
+  await apply(asking, engine, plan.id);
+}

@@ -1,0 +1,60 @@
+// harness: what every request to an engine needs, and its announcement to the checker. In: a living engine. Out: the operation, as its
+// caller knows it.
+import type { Mode } from '../../src/domain/mode.ts';
+import type { Engine } from '../../src/run/engine.ts';
+import type { Checker } from './checker.ts';
+import type { Dice } from './dice.ts';
+import type { RuleShelf } from './happenings.ts';
+import type { Ledger } from './ledger.ts';
+import type { People } from './people.ts';
+import type { PlantedBug } from './planted-bugs.ts';
+import type { SimClock } from './sim-clock.ts';
+import type { World } from './world.ts';
+
+export type OperationName =
+  | 'enforce'
+  | 'dry-run'
+  | 'approve'
+  | 'chosen'
+  | 'waiting'
+  | 'apply'
+  | 'reject'
+  | 'release'
+  | 'exempt'
+  | 'resolve'
+  | 'part'
+  | 'continue'
+  | 'release-rule';
+
+export interface Asking {
+  clock: SimClock;
+  checker: Checker;
+  ledger: Ledger;
+  world: World;
+  shelf: RuleShelf;
+  dice: Dice;
+  people: People | undefined;
+  bug: PlantedBug | undefined;
+}
+
+export function begin(
+  { shelf, clock, checker }: Asking,
+  engine: Engine,
+  name: 'run' | 'apply' | 'release',
+  mode: Mode,
+): void {
+  const rules = new Map(shelf.current.map((rule) => [rule.id, rule.mode]));
+  const ruleNow = (id: string) => shelf.current.find((rule) => rule.id === id);
+  const { trueMs: startMs } = clock;
+  checker.operation = {
+    name,
+    mode,
+    startMs,
+    daemonMode: engine.daemonMode,
+    rules,
+    modeNow: (id) => ruleNow(id)?.mode ?? 'off',
+    rulesNow: () => ({ changedAtMs: shelf.changedAtMs, hashOf: (id) => ruleNow(id)?.hash }),
+    lists: new Map(),
+    requests: new Map(),
+  };
+}
