@@ -53,7 +53,6 @@ describe('a start', () => {
     const { packages, commands } = loadedBy([flag]);
     expect(packages).toEqual(['commander']);
     expect(commands.filter((path) => !path.startsWith('commands/grammar/'))).toEqual([
-      'commands/ask-terminal.js',
       'commands/invocation.js',
       'commands/io.js',
       'commands/program.js',

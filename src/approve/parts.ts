@@ -1,6 +1,7 @@
 // approve: a part of a plan: the intents that a person chose become a plan of their own, and the rest waits on as another one. In: a
 // pending plan and a selection. Out: the intents chosen, two sealed plans, notes. Pure. The order within the plan stays.
 import type { AuditNote } from '../domain/audit-entry.ts';
+import type { EffectDevice } from '../domain/effect.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Plan, PlannedIntent, PlanSelection } from '../domain/plan.ts';
 import { planDigest, sealedNote } from './plans.ts';
@@ -17,6 +18,7 @@ export function chooseFrom(plan: Plan, selection: PlanSelection): Chosen {
   demandRules(plan, selection.rules);
   demandTargets(plan, 'only', selection.only);
   demandTargets(plan, 'except', selection.except);
+  demandOwners(plan, selection.except);
   const isChosen = (intent: PlannedIntent) =>
     (rules.size === 0 || intent.basis.every(({ rule }) => rules.has(rule))) &&
     (only.size === 0 || isNamed(intent, only)) &&
@@ -30,8 +32,10 @@ function namesOf(texts: readonly string[]): ReadonlySet<string> {
   return new Set(texts.map((text) => text.toLowerCase()));
 }
 
-function isNamed({ target, basis }: PlannedIntent, names: ReadonlySet<string>): boolean {
-  return names.has(target.toLowerCase()) || basis.some(({ subjectId }) => names.has(subjectId.toLowerCase()));
+/** By its target, a subject, or the e-mail address of an owner. A device's name is chosen by its user: it names nothing here. */
+function isNamed({ target, basis, effect }: PlannedIntent, names: ReadonlySet<string>): boolean {
+  const owners = effect.devices.flatMap((device) => device.owners ?? []);
+  return [target, ...basis.map(({ subjectId }) => subjectId), ...owners].some((one) => names.has(one.toLowerCase()));
 }
 
 function demandRules(plan: Plan, rules: readonly string[]): void {
@@ -48,8 +52,33 @@ function demandRules(plan: Plan, rules: readonly string[]): void {
 function demandTargets(plan: Plan, name: 'only' | 'except', texts: readonly string[]): void {
   const unknown = texts.filter((text) => !plan.intents.some((intent) => isNamed(intent, namesOf([text]))));
   if (unknown.length === 0) return;
+  const called = plan.intents.find(({ effect }) =>
+    effect.devices.some((one) => unknown.some((text) => isCalled(one, text))),
+  );
+  if (called) {
+    const what = `${name}: ${quoted(unknown)} is only the name of a device, and names are chosen by their users`;
+    throw new AppError('usage', `${what}: give its serial number \`${called.target}\``);
+  }
   const advice = `\`trustward plans ${plan.id}\` lists its targets`;
   throw new AppError('usage', `${name}: plan ${plan.id} has no target or subject ${quoted(unknown)}: ${advice}`);
+}
+
+function isCalled({ name }: EffectDevice, text: string): boolean {
+  return name.toLowerCase() === text.toLowerCase();
+}
+
+/** An address leaves out all devices of an owner, or nothing: one whose owners are not known may be theirs. */
+function demandOwners({ id, intents }: Plan, except: readonly string[]): void {
+  if (!except.some((text) => text.includes('@'))) return;
+  // An action about a user has that address itself.
+  const doubtful = intents.find(
+    ({ basis, effect }) =>
+      effect.devices.some(({ owners }) => owners === undefined) &&
+      !basis.some(({ subjectId }) => subjectId.includes('@')),
+  );
+  if (!doubtful) return;
+  const what = `except: the owners of \`${doubtful.target}\` in plan ${id} are not known`;
+  throw new AppError('usage', `${what}: give serial numbers instead of an e-mail address`);
 }
 
 /** An intent of several rules is chosen only when all of them are named: nobody approves for a rule that they did not name. */

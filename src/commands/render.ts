@@ -1,4 +1,6 @@
-// commands: a report in the format that was asked for. It loads the writer of that format alone.
+// commands: a report in the format that was asked for. It loads the writer of that format alone, and actions only for targets that
+// the record does not name.
+import type { KnownTraits } from '../domain/action.ts';
 import type { Report } from '../report/report.ts';
 
 export const REPORT_FORMATS = ['text', 'json', 'md'] as const;
@@ -9,8 +11,13 @@ export async function renderReport(report: Report, format: ReportFormat, options
     case 'json':
       return (await import('../report/json.ts')).reportJson(report);
     case 'md':
-      return (await import('../report/markdown.ts')).reportMarkdown(report);
+      return (await import('../report/markdown.ts')).reportMarkdown(report, await actionsFor(report));
     case 'text':
-      return (await import('../report/text.ts')).reportText(report, options);
+      return (await import('../report/text.ts')).reportText(report, { ...options, ...(await actionsFor(report)) });
   }
+}
+
+async function actionsFor({ decisions }: Report): Promise<{ actions?: KnownTraits }> {
+  const { namesOwnTarget } = await import('../report/decision-words.ts');
+  return decisions.some(namesOwnTarget) ? { actions: (await import('../act/actions.ts')).ACTIONS } : {};
 }

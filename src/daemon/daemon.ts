@@ -20,7 +20,7 @@ import {
 } from '../http/index.ts';
 import { answerPlan, approvePart } from '../operator/answer-plan.ts';
 import { applyPlan } from '../operator/apply-plan.ts';
-import { views } from '../report/index.ts';
+import { views, writeReport } from '../report/index.ts';
 import { watchRules } from '../rule-set/rule-watch.ts';
 import { RunQueue } from '../schedule/run-queue.ts';
 import { type Schedule, startSchedule } from '../schedule/schedule.ts';
@@ -159,7 +159,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
   const { store, clock } = engine;
   return {
     reader: store,
-    views,
+    views: { ...views, report: (reader, run, format) => writeReport(reader, run, format, { actions: engine.actions }) },
     trigger: (request) => state.trigger(request),
     readiness: () => readiness(composition, state.last, state.queue.counters),
     plans: {

@@ -15,6 +15,8 @@ export type ActionName = string;
 
 /** A kind of target of an action. */
 export interface TargetTraits {
+  /** For people, as the head of a column, where the target is neither its subject nor a serial number: `Mailbox`. */
+  noun?: string;
   /** The targets on a matched subject, with the settings that the rule gives. */
   of(summary: SubjectSummary, settings: Facts): readonly string[];
   /** Settings of a target on this subject in place of the rule's, where the target's text alone does not identify it. */

@@ -1,5 +1,6 @@
 // report: the columns of a table of decisions, for Markdown and terminal alike. In: decisions of one group. Out:
 // columns of plain lines that may hold hostile names: each writer escapes them.
+import type { KnownTraits } from '../domain/action.ts';
 import { deletionTexts } from '../domain/deletion.ts';
 import { alsoTouched, outcomeWords, targetNoun, unchangedWords } from './decision-words.ts';
 import { changeTexts, factTexts } from './fact-text.ts';
@@ -42,10 +43,11 @@ export function decisionColumns(
   decisions: readonly RunDecision[],
   more: readonly DecisionColumn[],
   { startedAt }: Pick<ReportRun, 'startedAt'>,
+  actions?: KnownTraits,
 ): DecisionColumn[] {
   const why: DecisionColumn = { head: 'Why', lines: (decision) => whyLines(decision, Date.parse(startedAt)) };
   const target: DecisionColumn = {
-    head: targetNoun(decisions),
+    head: targetNoun(decisions, actions),
     lines: (decision) => [whole(decision.target)],
   };
   const isSubject = decisions.every(({ subject, target: own }) => subject.id === own);

@@ -1,5 +1,6 @@
 // report: one decision in plain words, for Markdown and terminal alike: who, why, since when, and the outcome. In: a
 // decision. Out: plain text that may hold hostile names: each writer escapes it for its own medium.
+import type { KnownTraits } from '../domain/action.ts';
 import type { EffectDevice } from '../domain/effect.ts';
 import { actKindOf } from './act-kind.ts';
 import type { ReportDecision, RunDecision } from './report.ts';
@@ -10,14 +11,25 @@ export function alsoTouched({ effect, subject }: ReportDecision): EffectDevice[]
   return effect.devices.filter((device) => subject.kind !== 'device' || device.id !== subject.id);
 }
 
-/** What the targets of one rule and action are, by what was recorded: a ban hits a serial number, not a device. */
-export function targetNoun(decisions: readonly Pick<ReportDecision, 'subject' | 'target'>[]): string {
-  if (decisions.some(({ subject, target }) => subject.kind === 'device' && target === subject.serial))
-    return 'Serial number';
-  const isMapping = decisions.some(
-    ({ subject, target }) => subject.kind === 'user' && target.endsWith(` ${subject.id}`),
-  );
-  return isMapping ? 'Serial number and user' : 'Target';
+type OnTarget = Pick<ReportDecision, 'subject' | 'target' | 'action'>;
+
+/** What the targets of one rule and action are: a ban hits a serial number, not a device. An earlier version's action is not known. */
+export function targetNoun(decisions: readonly OnTarget[], actions?: KnownTraits): string {
+  for (const decision of decisions) {
+    const shown = nounShown(decision);
+    if (shown !== undefined) return shown;
+  }
+  return actions?.get(decisions[0]?.action ?? '')?.target.noun ?? 'Target';
+}
+
+/** Whether `targetNoun` needs the actions: the record does not show what a target is. */
+export function namesOwnTarget(decision: OnTarget): boolean {
+  return decision.target !== decision.subject.id && nounShown(decision) === undefined;
+}
+
+function nounShown({ subject, target }: OnTarget): string | undefined {
+  if (subject.kind === 'device' && target === subject.serial) return 'Serial number';
+  return subject.kind === 'user' && target.endsWith(` ${subject.id}`) ? 'Serial number and user' : undefined;
 }
 
 /** `succeeded 2026-11-21 09:37:02Z: Success`; an act without an outcome shows how far it got. */

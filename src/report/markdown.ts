@@ -1,5 +1,6 @@
 // report: the Markdown writer: one page that can be pasted into a ticket. Long lists are capped; the JSON report has
 // everything. INVARIANT: text from a record, a rule or a server is only printed through `md` or `code`.
+import type { KnownTraits } from '../domain/action.ts';
 import type { ActKind } from './act-kind.ts';
 import { type DecisionColumn, decisionColumns, HELD_BECAUSE, OUTCOME } from './decision-columns.ts';
 import { countText, plural } from './fact-text.ts';
@@ -25,6 +26,8 @@ import {
 export interface MarkdownOptions {
   /** Rows of one table; a group shows a quarter as many examples. */
   rowsMax?: number;
+  /** What they call targets that the record does not name. */
+  actions?: KnownTraits;
 }
 
 const ROWS_MAX = 40;
@@ -89,9 +92,9 @@ function* decisionTable(
   run: ReportRun,
   decisions: readonly RunDecision[],
   more: readonly DecisionColumn[],
-  { rowsMax = ROWS_MAX }: MarkdownOptions,
+  { rowsMax = ROWS_MAX, actions }: MarkdownOptions,
 ): Generator<string> {
-  const columns = decisionColumns(decisions, more, run);
+  const columns = decisionColumns(decisions, more, run, actions);
   const shown = decisions.slice(0, rowsMax);
   const head = columns.map((column) => column.head);
   yield* mdTable(head, cellsOf(shown, columns));

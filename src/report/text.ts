@@ -1,6 +1,7 @@
 // report: the terminal writer: the same report in tables, for the operator who asks "why was this laptop banned?". In:
 // a report. Out: text whose only control characters are line feeds. Long lists are capped; the JSON report has
 // everything.
+import type { KnownTraits } from '../domain/action.ts';
 import type { ActKind } from './act-kind.ts';
 import { type DecisionColumn, decisionColumns, HELD_BECAUSE, OUTCOME } from './decision-columns.ts';
 import { countText, plural } from './fact-text.ts';
@@ -28,6 +29,8 @@ import {
 export interface TextOptions extends TerminalOptions {
   /** Rows of one table. */
   rowsMax?: number;
+  /** What they call targets that the record does not name. */
+  actions?: KnownTraits;
 }
 
 const ROWS_MAX = 100;
@@ -148,7 +151,7 @@ function* decisionTable(
   more: readonly DecisionColumn[],
   options: TextOptions,
 ): Generator<string> {
-  const columns = decisionColumns(decisions, more, run);
+  const columns = decisionColumns(decisions, more, run, options.actions);
   const shown = decisions.slice(0, options.rowsMax ?? ROWS_MAX);
   const head = columns.map((column) => column.head);
   yield* tablePieces(head, cellsOf(shown, columns), options);

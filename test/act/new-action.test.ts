@@ -42,6 +42,7 @@ function ownership(name: string, inverse: string, value: string): Action {
 
 /** On a kind of target of its own, which nothing undoes. */
 const MAILBOX: TargetTraits = {
+  noun: 'Mailbox',
   of: ({ id }) => [`mailto:${id}`],
   identity: (target) => ['mailbox', target],
 };
@@ -122,7 +123,7 @@ const answersOf = ({ decisions }: Round) =>
   decisions.map(({ action, target, decision, reason }) => `${action} ${target}: ${decision} ${reason}`);
 
 async function reportOf({ run }: Round): Promise<string> {
-  return reportMarkdown(await buildReport(on.store, run));
+  return reportMarkdown(await buildReport(on.store, run), { actions: MORE });
 }
 
 describe('an action that is registered', () => {
@@ -158,7 +159,7 @@ describe('an action that is registered', () => {
     on.platform.users.set('ann@x.y', { Email: 'ann@x.y', Name: 'left', SerialNumbers: ['S-1'] });
     const held = await on.run();
     expect(answersOf(held)).toEqual(['farewell_user mailto:ann@x.y: hold approval_needed']);
-    expect(await reportOf(held)).toMatch(/\| Target \|.*\n.*\n.*mailto/);
+    expect(await reportOf(held)).toMatch(/\| Mailbox \|.*\n.*\n.*mailto/);
     const { intents } = await on.apply(await on.approve(held.plan));
     expect(intents).toMatchObject([{ action: 'farewell_user', outcome: 'succeeded' }]);
     expect(on.platform.sent).toEqual(['delete S-1 ann@x.y']);

@@ -95,6 +95,18 @@ describe('a plan that waits', () => {
     expect(await tw('approve', rest as string, '--except', 'HELD-9')).toMatchObject({ code: 2 });
   });
 
+  it('is approved in part by the address of an owner, and not by a name that a user chose', async () => {
+    const refused = await tw('approve', plan, '--except', 'laptop held-2');
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('give its serial number `HELD-2`') });
+    const approved = await tw('approve', plan, '--except', 'HELD-2@Acme.example', '--rule', 'ban-compromised-device');
+    const [, rest, part] =
+      /^plan (\S+) has the rest and waits: 1 action\nplan (\S+) is approved: 2 actions\n/.exec(approved.out) ?? [];
+    const applied = (await tw('apply', part as string)).out;
+    expect(applied).toContain('ban_device HELD-1: succeeded');
+    expect(applied).not.toContain('HELD-2');
+    expect((await tw('plans', rest as string)).out).toContain('owner held-2@acme.example');
+  });
+
   it('is counted by rule and action before a person at a terminal is asked', async () => {
     const no = answering('');
     const declined = await command(['approve', plan, '--except', 'HELD-3'], org.env, no);

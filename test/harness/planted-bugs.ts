@@ -8,6 +8,7 @@ import type { Facts } from '../../src/domain/facts.ts';
 import type { Api, WriteAnswer } from '../../src/domain/ports.ts';
 import type { Judge } from '../../src/domain/verdict.ts';
 import type { ActiveRules, EngineSettings, EngineStore } from '../../src/run/engine.ts';
+import { misheard } from './planted-answer-bugs.ts';
 import { hasty, unsteered } from './planted-operator-bugs.ts';
 
 /** Each with a seed that has found it: the first to be tried. */
@@ -47,6 +48,10 @@ export const PLANTED_BUGS = {
   strange_end_is_obeyed: 27,
   replaced_file_is_not_noticed: 60,
   lost_checkpoints_are_not_noticed: 13,
+  part_is_everything: 10,
+  rest_is_lost: 10,
+  serial_number_has_a_case: 270,
+  refusals_are_repeated: 566,
 } as const;
 export type PlantedBug = keyof typeof PLANTED_BUGS;
 
@@ -160,7 +165,7 @@ export function sickStore(store: EngineStore, bug: PlantedBug | undefined): Engi
           store.settle({ ...given, claims: claims.filter(({ status }) => status !== 'standing') }),
       });
     default:
-      return unsteered(store, bug);
+      return unsteered(misheard(store, bug), bug);
   }
 }
 

@@ -57,6 +57,22 @@ describe('a part of a plan', () => {
     expect(on.platform.effects).toHaveLength(4);
   });
 
+  it('without an owner is refused while the owners of some device are not known', async () => {
+    const plan = await waitingPlan();
+    const devices = (owners: readonly string[] | undefined) =>
+      plan.intents.map((intent) => {
+        const known = intent.effect.devices.map(({ owners: _, ...one }) => (owners ? { ...one, owners } : one));
+        return { ...intent, effect: { ...intent.effect, devices: known } };
+      });
+    const [first, ...others] = devices(['ada@x.org']) as [PlannedIntent, ...PlannedIntent[]];
+    const unknown = { ...plan, intents: [first, ...devices(undefined).slice(1)] };
+    const without = { ...ALL, except: ['ADA@x.org'] };
+    expect(() => chooseFrom(unknown, without)).toThrow('are not known: give serial numbers instead');
+    expect(chooseFrom(unknown, { ...ALL, only: ['ADA@x.org'] }).chosen).toEqual([first]);
+    const bos = others.map((one) => ({ ...one, effect: { ...one.effect, devices: [] } }));
+    expect(chooseFrom({ ...plan, intents: [first, ...bos] }, without).chosen).toEqual(bos);
+  });
+
   it('that is all of it approves the plan itself', async () => {
     const plan = await waitingPlan();
     expect(await part(plan, { except: [] })).toMatchObject({

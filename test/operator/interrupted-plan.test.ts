@@ -97,7 +97,7 @@ describe('an approved plan whose applying is killed', () => {
     });
     const run = (await on.store.latestRun())!;
     for (const format of ['text', 'md'] as const) {
-      const pieces = views.report(on.store, run, format);
+      const pieces = views.report(on.store, run, format, { actions: on.engine.actions });
       let report = '';
       for await (const piece of pieces) report += piece;
       const text = report.replaceAll('\\', '').replaceAll(/[\s`]+/g, ' ');

@@ -49,6 +49,7 @@ async function filled() {
     intents: [intent()],
     plan: plan(decision()),
   });
+  await store.appendAudit([{ kind: 'notice', body: { target: 'SERIAL-1' } }]);
   const endpoint = openEndpoint({ reader: store, clock });
   db.asked.clear();
   return { ...endpoint, store, db };

@@ -56,8 +56,8 @@ export function addActing(program: Command, io: Io, bind: Bind): void {
     ).option('--reason <text>', 'why, for the audit');
   answering('approve')
     .option('--rule <id...>', 'only actions whose every rule is named')
-    .option('--only <target...>', 'only these targets or subjects')
-    .option('--except <target...>', 'not these targets or subjects')
+    .option('--only <target...>', 'only these targets, subjects or owners')
+    .option('--except <target...>', 'not these targets, subjects or owners')
     .option('--yes', 'do not ask at a terminal')
     .addHelpText(
       ...examples(

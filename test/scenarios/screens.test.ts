@@ -1,0 +1,85 @@
+// scenario: every screen of one organization at 80, 100 and 160 columns: no id, serial number, address or rule name is broken, and no line of
+// words is wider than the terminal. In: a database with bans, a plan, an exemption and a release. Out: what is printed.
+import { stripVTControlCharacters } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { command } from '../support/in-process.ts';
+import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
+
+const BAN = BAN_COMPROMISED.replace('revert: true', 'revert: true\nowners: all\nlimits: { max: 1000, percent: 100 }');
+const HELD = BAN.replace('id: ban-compromised-device', 'id: ban-device-that-has-been-lost-somewhere')
+  .replace('mode: enforce', 'mode: approve')
+  .replace('MdmData.CompromisedStatus }, "TRUE"', 'Model }, "Lost 1"')
+  .replace('given: { MdmData: { CompromisedStatus: "TRUE" } }', 'given: { Model: "Lost 1" }');
+const OWNER = 'maximiliana.featherstonehaugh@subsidiary.acme.example';
+const WHY = ['--reason', 'the laptop of the night shift'];
+
+let org: Organization;
+/** All that is never broken, as it stands in the records. */
+let wholes: string[];
+const trustward = (...args: string[]) => command(args, org.env);
+
+beforeAll(async () => {
+  org = await startOrganization({ devices: 60, rules: { ban: BAN, lost: HELD } });
+  org.console.fleet.addUser(OWNER, 'Maximiliana');
+  const ids = ['TRUE', 'TRUE', 'TRUE', ''].map((mdm_compromised, no) =>
+    org.console.fleet.addDevice(
+      {
+        serial: `SCREEN-C02MQHAHEA-${no}`,
+        friendly_name: `The field laptop of night shift number ${no}`,
+        ...(mdm_compromised === '' ? { model: 'Lost 1' } : { mdm_compromised }),
+      } as never,
+      no === 3 ? [] : [OWNER],
+    ),
+  );
+  await org.composition.close();
+  await trustward('run', '--mode', 'enforce');
+  const plans = JSON.parse((await trustward('plans', '--format', 'json')).out).plans as { id: string }[];
+  await trustward('exempt', 'add', OWNER, '--owner', 'Ana', '--until', '7d', ...WHY);
+  await trustward('run', '--mode', 'enforce');
+  const stored = await Promise.all(
+    ['plans', 'intents list --state succeeded', 'claims list', 'exempt list', 'runs'].map(async (list) => {
+      const [rows] = Object.values(JSON.parse((await trustward(...list.split(' '), '--format', 'json')).out));
+      return (rows as { id: string }[]).map(({ id }) => id);
+    }),
+  );
+  wholes = [
+    ...ids,
+    ...ids.map((_, no) => `SCREEN-C02MQHAHEA-${no}`),
+    OWNER,
+    'ban-compromised-device',
+    'ban-device-that-has-been-lost-somewhere',
+    ...stored.flat(),
+  ];
+  wholes.push(plans[0]?.id as string);
+});
+afterAll(() => org.close());
+
+async function screen(width: number, args: string[]): Promise<string> {
+  const { columns, isTTY } = process.stdout;
+  Object.assign(process.stdout, { columns: width, isTTY: true });
+  try {
+    return stripVTControlCharacters((await trustward(...args)).out);
+  } finally {
+    Object.assign(process.stdout, { columns, isTTY });
+  }
+}
+
+const SCREENS = [
+  ...['report', 'report 1', 'decisions', 'summary', 'runs', 'plans', 'intents list', 'intents list --state succeeded'],
+  ...['claims list', 'exempt list', 'audit list', 'rules list', 'why SCREEN-C02MQHAHEA-0', 'why SCREEN-C02MQHAHEA-3'],
+  ...[`why ${OWNER}`, 'explain ban-compromised-device SCREEN-C02MQHAHEA-0', 'doctor', 'facts device --no-sample'],
+  ...['decisions --target SCREEN-C02MQHAHEA-0', 'tokens list', 'plans PLAN'],
+];
+
+describe.each([80, 100, 160])('at %i columns', (width) => {
+  it.each(SCREENS)('`%s` breaks nothing that people copy, and stays within the terminal', async (line) => {
+    const args = line.split(' ').map((arg) => (arg === 'PLAN' ? (wholes.at(-1) as string) : arg));
+    const text = await screen(width, args);
+    const joined = text.replace(/[\s│]+/g, '');
+    for (const whole of wholes.filter((one) => joined.includes(one))) expect(text).toContain(whole);
+    // A command is printed whole, to be copied.
+    const wide = text.split('\n').filter((one) => one.length > width && !/trustward /.test(one));
+    expect(wide).toEqual([]);
+    expect(text).not.toMatch(/(?<![\d-])\d{16,}(?!\d)(?! \(\d{4}-)/);
+  });
+});
