@@ -53,23 +53,12 @@ function ofNamed({ kind, by, subjects: [first], target }: Named): About {
 function ofUnseen(kind: SubjectKind | undefined, id: string, isMeant: boolean): About {
   if (!isMeant) {
     const { code, message } = nothingKnown(id);
-    const asId = '`--unseen` (`"unseen": true`) exempts it as an id all the same';
-    const isSerial = kind === undefined || kind === 'device';
-    const meant = isSerial ? `${asId}, ${serialSelector(id)} as a serial number` : asId;
-    throw new AppError(code, `${message}; ${meant}`);
+    throw new AppError(code, `${message}; \`--unseen\` (\`"unseen": true\`) exempts it all the same`);
   }
   const meant = kind ?? (id.includes('@') ? 'user' : undefined);
-  if (meant === undefined) {
-    const kinds = `give its kind too (${SUBJECT_KINDS.join(', ')}) if it is an id`;
-    const what = `no id or serial number is known as \`${id}\``;
-    throw new AppError('usage', `${what}: ${kinds}; for a serial number give ${serialSelector(id)}`);
-  }
+  if (meant === undefined)
+    throw new AppError('usage', `nothing is known as \`${id}\`: give its kind too (${SUBJECT_KINDS.join(', ')})`);
   return { subject: { kind: meant, id }, selector: undefined };
-}
-
-/** An id that is really a serial number would protect nothing. */
-function serialSelector(serial: string): string {
-  return `the selector \`SerialNumber=${serial}\``;
 }
 
 function ofSelector({ field, value }: { field: string; value: string }): About {
