@@ -7,6 +7,7 @@ import type { Source } from '../../src/domain/subjects.ts';
 import { Answers } from './check-answers.ts';
 import { checkBeside, type Intrusion } from './check-beside.ts';
 import { checkGate } from './check-gate.ts';
+import { checkModes } from './check-modes.ts';
 import { checkSteering } from './check-operator.ts';
 import { checkOutcome } from './check-outcome.ts';
 import { checkRefused } from './check-refused.ts';
@@ -120,7 +121,7 @@ export class Checker implements Witness {
     life.requests.push(request);
     checkBeside(this, request, life);
     this.checkOnce(request, intent, life, before);
-    this.checkModes(request, intent, life);
+    checkModes(this, request, intent, life);
     this.checkCeilings(request, action, life);
     checkTrust(this, request, intent, life);
     checkSteering(this, request, intent, life);
@@ -226,39 +227,6 @@ export class Checker implements Witness {
       ({ verb, target, request: by, changed }) =>
         verb === reversal && target === request.target && by === undefined && changed,
     );
-  }
-
-  private checkModes(request: PlatformRequest, intent: Intent, { rules, sent }: IntentLife): void {
-    const { operation } = this;
-    const what = `${intent.action} ${intent.target}`;
-    if (!operation) {
-      this.report('beyond_mode', `request ${request.number} (${what}) comes outside any operation`);
-      return;
-    }
-    if (operation.mode === 'dry-run' || operation.daemonMode === 'dry-run')
-      this.report('beyond_mode', `${what} in a dry run`);
-    if (intent.released) {
-      if (!this.ledger.released.some(({ target }) => target === intent.target))
-        this.report('beyond_mode', `${what}: nobody let go of it`);
-      if (intent.planId && !this.approvedPlans.has(intent.planId))
-        this.report('beyond_mode', `${what}: nobody approved the plan that releases it`);
-    } else if (intent.approved) {
-      if (!intent.planId || !this.approvedPlans.has(intent.planId))
-        this.report('beyond_mode', `${what}: nobody approved its plan`);
-    } else if (operation.mode !== 'enforce' || operation.daemonMode !== 'enforce') {
-      this.report(
-        'beyond_mode',
-        `${what} in mode ${operation.mode} of a daemon of mode ${operation.daemonMode}, unapproved`,
-      );
-    }
-    if (intent.released) return;
-    // Applying may continue an intent that failed before it was approved.
-    const floor = intent.approved || operation.name === 'apply' ? ['approve', 'enforce'] : ['enforce'];
-    for (const rule of rules) {
-      const mode = operation.rules.get(rule) ?? 'off';
-      if (!floor.includes(mode) && !floor.includes(operation.modeNow(rule)))
-        this.report('beyond_mode', `${what}${sent.length > 1 ? ' (again)' : ''}: rule ${rule} has mode ${mode}`);
-    }
   }
 
   private checkCeilings({ wallMs, fate }: PlatformRequest, action: string, { run }: IntentLife): void {

@@ -8,6 +8,8 @@ import seedsThatFailed from './seeds.json' with { type: 'json' };
 import { simulate } from './simulation.ts';
 
 const CRASH_POINTS = 1_000;
+/** Those below 10 are one life: the digit cancels out in the dice. */
+const FIRST_SEED = 10;
 const SEEDS_TO_FIND_A_BUG = 300;
 /** Lives on a slow platform, with edited rows, with a replaced file. */
 const NEWER_SEEDS = [86, 27, 60];
@@ -41,7 +43,7 @@ describe.runIf(chosen === undefined)(
   () => {
     it('loses nothing, doubles nothing and hides nothing', { timeout: LIMIT_MS }, async () => {
       const started = performance.now();
-      const figures = await runCampaign(1, 1_000, CRASH_POINTS);
+      const figures = await runCampaign(FIRST_SEED, 1_000, CRASH_POINTS);
       process.stdout.write(`${figuresLine(figures, (performance.now() - started) / 1_000)}\n`);
       expect(figures.failures).toEqual([]);
       expect(figures.crashPoints).toBeGreaterThanOrEqual(CRASH_POINTS);
@@ -57,7 +59,8 @@ describe.runIf(chosen === undefined)(
     });
 
     it('leads the same life twice from the same seed, to the byte', { timeout: LIMIT_MS }, async () => {
-      for (const seed of [1, 2, 3, ...NEWER_SEEDS]) expect(await simulate(seed)).toEqual(await simulate(seed));
+      for (const seed of [FIRST_SEED, 11, 12, ...NEWER_SEEDS])
+        expect(await simulate(seed)).toEqual(await simulate(seed));
     });
 
     it('survives a crash at steps all over one life, each in turn', { timeout: LIMIT_MS }, async () => {

@@ -1,15 +1,14 @@
 // harness: one simulation: a seed's world, its nemeses, and the real engine living and dying in it, until all is quiet.
 // In: a seed. Out: what was found and counted, and a digest of every effect and audited byte: the same for the same seed.
 
-import { AppError, lineOf } from '../../src/domain/errors.ts';
-import { leastMode, type Mode } from '../../src/domain/mode.ts';
+import type { Mode } from '../../src/domain/mode.ts';
 import type { Engine } from '../../src/run/engine.ts';
 import { headOf } from '../../src/store/audit-rows.ts';
 import type { Db } from '../../src/store/database.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
-import { Crash, Life } from '../support/crash.ts';
+import type { Life } from '../support/crash.ts';
 import { copyOf, freshDatabase } from '../support/memory-database.ts';
-import type { Asking, OperationName } from './asking.ts';
+import type { OperationName } from './asking.ts';
 import { type BesiegedView, besiege } from './besieged.ts';
 import { checkAudit } from './check-audit.ts';
 import { Checker, type Violation } from './checker.ts';
@@ -20,12 +19,12 @@ import { checkFinalState } from './final-state.ts';
 import { RuleShelf, scheduleHappenings } from './happenings.ts';
 import { digestOf, historyOf } from './history.ts';
 import { Ledger } from './ledger.ts';
-import { operate } from './operations.ts';
+import { Lives } from './lives.ts';
 import { People } from './people.ts';
 import type { PlantedBug } from './planted-bugs.ts';
 import { SimPlatform } from './platform.ts';
-import { openWriter, type Surroundings, startProcess } from './process.ts';
-import { drawProfile, isSlow, type Profile, type Without } from './profile.ts';
+import { openWriter, startProcess } from './process.ts';
+import { drawProfile, isSlow, type PeopleProfile, type Profile, type Without } from './profile.ts';
 import { goOnWithCopy } from './restored.ts';
 import { rulesOf } from './rules.ts';
 import { SimClock } from './sim-clock.ts';
@@ -76,28 +75,17 @@ class Simulation {
   readonly platform: SimPlatform;
   private readonly shelf: RuleShelf;
   private readonly schedule: Dice;
-  private readonly crashes: Dice;
   private readonly peopleDice: Dice;
-  private readonly machine: Dice;
   private readonly beside: Dice;
-  private readonly people: People | undefined;
   private readonly checkpoints: SimCheckpointFile | undefined;
   /** The database as somebody copied it in the middle. */
   private copy: Db | undefined;
-  private lastId = 0;
-  private life = new Life(undefined);
-  private engine: Engine | undefined;
-  private daemonMode: Mode | undefined;
-  /** Of the newest life; one writer at a time has the database. */
-  private writer: SqliteStore | undefined;
-  private crashCount = 0;
-  private steps = 0;
-  private isCalm = false;
+  private readonly lives: Lives;
   private wasBesieged = false;
 
   constructor(
     private readonly profile: Profile,
-    private readonly options: SimulationOptions,
+    options: SimulationOptions,
   ) {
     const { seed } = profile;
     this.disk = new SimDisk(options.bug);
@@ -109,26 +97,23 @@ class Simulation {
     this.platform = new SimPlatform(this.world, this.clock, profile, new Dice(seed, 'nemeses'), this.checker);
     this.shelf = new RuleShelf(rulesOf(profile), this.clock, profile);
     this.schedule = new Dice(seed, 'schedule');
-    this.crashes = new Dice(seed, 'crashes');
     this.peopleDice = new Dice(seed, 'people');
-    this.machine = new Dice(seed, 'machine');
     this.beside = new Dice(seed, 'beside');
-    if (this.machine.chance(0.25)) this.clock.boot = '';
-    if (!profile.people) return;
-    this.checkpoints = new SimCheckpointFile();
-    this.writer = openWriter(this.surroundings(this.db));
-    this.people = new People({
-      store: always(() => this.writer as SqliteStore),
-      clock: this.clock,
-      ids: { next: () => this.nextId() },
-      dice: this.peopleDice,
-      world: this.world,
-      ledger: this.ledger,
-      shelf: this.shelf,
-      chances: profile.people,
-      tends: profile.tends,
-      parts: profile.parts,
-    });
+    this.checkpoints = profile.people && new SimCheckpointFile();
+    const { clock, db, disk, world, ledger, checker, platform, shelf, schedule, checkpoints } = this;
+    const { bug, crashAt } = options;
+    const seen = { db, disk, clock, world, ledger, checker, platform, shelf, profile, checkpoints, schedule };
+    this.lives = new Lives({ ...seen, bug, crashAt });
+    if (profile.people) this.lives.people = this.peopleWith(profile.people);
+  }
+
+  private peopleWith(chances: PeopleProfile): People {
+    const { lives, clock, peopleDice: dice, world, ledger, shelf } = this;
+    const { tends, parts } = this.profile;
+    lives.writer = openWriter(lives.surroundings(this.db));
+    const store = always(() => lives.writer as SqliteStore);
+    const ids = { next: () => lives.nextId() };
+    return new People({ store, clock, ids, dice, world, ledger, shelf, chances, tends, parts });
   }
 
   close(): void {
@@ -137,16 +122,15 @@ class Simulation {
   }
 
   async play(): Promise<SimulationResult> {
-    // People command an installation that has been born: test/audit/birth-killed.test.ts kills that.
-    if (this.checkpoints) await startProcess(this.surroundings(this.db), this.life, 'dry-run');
+    if (this.checkpoints) await this.lives.bear();
     if ((await this.live()) && this.checker.violations.length === 0) await this.settle();
     if (this.checker.violations.length === 0) await this.restore();
     await checkAudit(this.checker, this.db, this.checkpoints);
     const { profile, ledger, checker, platform } = this;
     return {
       seed: profile.seed,
-      crashes: this.crashCount,
-      steps: this.steps + this.life.steps,
+      crashes: this.lives.crashCount,
+      steps: this.lives.steps,
       requests: platform.requests.length,
       retries: checker.retries,
       parked: ledger.withOutcome('parked').length,
@@ -179,7 +163,7 @@ class Simulation {
     const { schedule: dice, clock, world, shelf, profile } = this;
     const idleMs = dice.pick([500, 3_000, 20_000, 60_000, 300_000]);
     scheduleHappenings({ world, clock, shelf, profile, dice }, idleMs + 6_000);
-    this.people?.schedule(idleMs + 6_000);
+    this.lives.people?.schedule(idleMs + 6_000);
     clock.pass(idleMs);
     const operation =
       this.releaseOrNot() ??
@@ -199,7 +183,7 @@ class Simulation {
         'release-rule': 0,
       });
     const daemonMode = dice.weighted<Mode>({ enforce: 90, approve: 5, 'dry-run': 5, off: 0 });
-    await this.perform(operation, daemonMode);
+    await this.lives.perform(operation, daemonMode);
   }
 
   private releaseOrNot(): OperationName | undefined {
@@ -209,97 +193,6 @@ class Simulation {
     return profile.people && peopleDice.chance(profile.people.release)
       ? peopleDice.pick(['release', 'resolve', 'resolve', 'exempt'])
       : undefined;
-  }
-
-  /** One operation of a process that lives, or of a fresh one; it may end at any await. */
-  private async perform(operation: OperationName, daemonMode: Mode): Promise<void> {
-    try {
-      const engine = await this.living(daemonMode);
-      await operate(this.asking(), engine, operation);
-    } catch (error) {
-      this.takeError(error);
-    } finally {
-      this.checker.operation = undefined;
-    }
-    await this.hear();
-    if (this.life.ended) this.crashCount += 1;
-  }
-
-  private async hear(): Promise<void> {
-    await this.people?.heard();
-    for (const fault of this.people?.faults.splice(0) ?? [])
-      if (!this.isByIntrusion(fault)) this.checker.report('broke', `a person's word: ${String(fault)}`);
-  }
-
-  private async living(daemonMode: Mode): Promise<Engine> {
-    if (this.engine && !this.life.ended && this.daemonMode === daemonMode) return this.engine;
-    await this.hear();
-    this.steps += this.life.steps;
-    this.life.ended = true; // also one that was stopped in good order writes nothing more
-    this.life = new Life(this.lifeEnd());
-    if (this.machine.chance(0.1)) this.clock.reboot();
-    this.engine = await startProcess(this.surroundings(this.db), this.life, daemonMode);
-    this.daemonMode = daemonMode;
-    const isEdited = this.checker.intrusion !== undefined;
-    if (this.engine.daemonMode !== (isEdited ? leastMode(daemonMode, 'dry-run') : daemonMode))
-      this.checker.report(
-        'broken_chain',
-        isEdited ? 'an edited database may be acted on' : 'the newest database is doubted',
-      );
-    await this.engine.store.abortStaleRuns(this.clock.nowMs());
-    return this.engine;
-  }
-
-  private surroundings(db: Db): Surroundings {
-    const { clock, profile, platform, shelf, checker, checkpoints, disk } = this;
-    return {
-      db,
-      disk,
-      clock,
-      api: platform,
-      beginMeasuring: () => platform.beginMeasuring(),
-      ids: { next: () => this.nextId() },
-      profile,
-      checkpoints,
-      bug: this.options.bug,
-      onCommit: () => checker.onCommit(),
-      opened: (store) => {
-        this.writer = store;
-      },
-      rules: () => shelf.current,
-    };
-  }
-
-  private asking(): Asking {
-    const { clock, checker, ledger, world, shelf, schedule: dice, people } = this;
-    return { clock, checker, ledger, world, shelf, dice, people, bug: this.options.bug };
-  }
-
-  private nextId(): string {
-    this.lastId += 1;
-    return String(this.lastId).padStart(8, '0');
-  }
-
-  private lifeEnd(): number | undefined {
-    if (this.isCalm) return undefined;
-    const { crashAt } = this.options;
-    if (crashAt !== undefined) return crashAt > this.steps ? crashAt - this.steps : undefined;
-    return this.crashes.chance(this.profile.crashShare) ? this.crashes.whole(1, this.profile.crashWithin) : undefined;
-  }
-
-  private takeError(error: unknown): void {
-    if (this.life.ended || error instanceof Crash) return;
-    const expected = error instanceof AppError && EXPECTED.has(error.code);
-    if (!expected && !this.isByIntrusion(error))
-      this.checker.report(
-        'broke',
-        error instanceof Error ? `${lineOf(error)} ${error.stack?.split('\n')[1]?.trim()}` : String(error),
-      );
-  }
-
-  private isByIntrusion(error: unknown): boolean {
-    const { kind } = this.checker.intrusion ?? {};
-    return error instanceof AppError && kind !== undefined && error.code === REFUSING[kind];
   }
 
   private besieged(): BesiegedView {
@@ -317,43 +210,36 @@ class Simulation {
         checkpoints: this.checkpoints as SimCheckpointFile,
       },
       round: () => this.round(),
-      perform: (operation) => this.perform(operation, 'enforce'),
-      end: () => {
-        this.life.ended = true;
-      },
+      perform: (operation) => this.lives.perform(operation, 'enforce'),
+      end: () => this.lives.end(),
       start: (life, judge = this.checker) =>
         startProcess(
-          { ...this.surroundings(db), onCommit: () => judge === this.checker && judge.onCommit() },
+          { ...this.lives.surroundings(db), onCommit: () => judge === this.checker && judge.onCommit() },
           life,
           'enforce',
         ),
-      run: (engine, judge) => this.runJudgedBy(engine, judge),
+      run: (engine, judge) => this.lives.runJudgedBy(engine, judge),
     };
-  }
-
-  private async runJudgedBy(engine: Engine, checker: Checker): Promise<void> {
-    await engine.store.abortStaleRuns(this.clock.nowMs());
-    await operate({ ...this.asking(), checker }, engine, 'enforce').catch((error) => this.takeError(error));
   }
 
   /** No nemesis comes any more, the world stands still: the engine runs and people approve until nothing changes. */
   private async settle(): Promise<void> {
-    this.clock.pass(this.people || isSlow(this.profile) ? 500_000 : 60_000);
-    await this.people?.heard();
-    this.isCalm = true;
+    this.clock.pass(this.lives.people || isSlow(this.profile) ? 500_000 : 60_000);
+    await this.lives.people?.heard();
+    this.lives.isCalm = true;
     this.platform.isCalm = true;
     this.clock.jump(0);
     this.shelf.restore();
     this.world.enroll();
-    await this.people?.leave();
-    this.life.ended = true;
+    await this.lives.people?.leave();
+    this.lives.end();
     let unchanged = 0;
     for (let round = 0; round < 40 && unchanged < 3; round += 1) {
       const before = this.platform.requests.length;
       this.clock.pass([20_000, 120_000, 3_600_000][round % 3] as number);
-      if (this.profile.tends) await this.people?.acceptAll();
-      await this.perform(round % 2 === 0 ? 'enforce' : 'apply', 'enforce');
-      if (round % 2 === 1) await this.perform('continue', 'enforce');
+      if (this.profile.tends) await this.lives.people?.acceptAll();
+      await this.lives.perform(round % 2 === 0 ? 'enforce' : 'apply', 'enforce');
+      if (round % 2 === 1) await this.lives.perform('continue', 'enforce');
       unchanged = round < 5 || this.platform.requests.length > before ? 0 : unchanged + 1;
       if (this.checker.violations.length > 0) return;
     }
@@ -363,12 +249,24 @@ class Simulation {
 
   /** At last somebody puts the old copy in the place of the database. */
   private async restore(): Promise<void> {
-    const { copy, checkpoints, db, world, checker, platform, clock, profile, crashes } = this;
+    const { copy, checkpoints, db, world, checker, platform, clock, profile } = this;
     if (!copy || !checkpoints) return;
     const start = (life: Life) =>
-      startProcess({ ...this.surroundings(copy), onCommit: () => {}, opened: () => {} }, life, 'enforce');
-    const run = (engine: Engine, judge: Checker) => this.runJudgedBy(engine, judge);
-    await goOnWithCopy({ copy, db, checkpoints, world, checker, platform, clock, profile, dice: crashes, start, run });
+      startProcess({ ...this.lives.surroundings(copy), onCommit: () => {}, opened: () => {} }, life, 'enforce');
+    const run = (engine: Engine, judge: Checker) => this.lives.runJudgedBy(engine, judge);
+    await goOnWithCopy({
+      copy,
+      db,
+      checkpoints,
+      world,
+      checker,
+      platform,
+      clock,
+      profile,
+      dice: this.lives.crashes,
+      start,
+      run,
+    });
   }
 }
 
@@ -380,15 +278,3 @@ function always(newest: () => SqliteStore): SqliteStore {
       (Reflect.get(newest(), name) as (...given: unknown[]) => unknown).apply(newest(), given);
   return new Proxy<SqliteStore>(newest(), { get: methodOf });
 }
-
-/** How everything is refused after an edit, or on a replaced file. */
-const REFUSING = { on_edited: 'store_edited', on_replaced: 'store_failed' } as const;
-
-/** Why a run or an operator command may be refused. */
-const EXPECTED: ReadonlySet<string> = new Set([
-  'api_refused',
-  'api_unreachable',
-  'api_answer',
-  'conflict',
-  'not_found',
-]);
