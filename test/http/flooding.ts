@@ -162,7 +162,7 @@ async function scheduleOf(client: Client, everyMs: number): Promise<FloodFigures
     const [times, joined] = [countIn(/(\d+) times/), countIn(/(\d+) came while/)];
     const runs = await scheduledRuns(client);
     const done = [...runs.values()].reduce((sum, count) => sum + count, 0);
-    const since = Date.parse(/since (\S+);/.exec(text)?.[1] ?? '');
+    const since = Date.parse(/since ([^;]+);/.exec(text)?.[1] ?? '');
     const expected = 1 + Math.floor(nowMs / everyMs) - Math.floor(since / everyMs);
     if (!runs.has('running') && done === times - joined) return { isOk, text, times, joined, expected, runs };
     await systemClock.sleep(50);
