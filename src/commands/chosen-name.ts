@@ -7,12 +7,13 @@ import type { SubjectKind } from '../domain/subjects.ts';
 import { showHidden } from '../report/index.ts';
 import { type CommonOptions, databaseOf, type Io } from './io.ts';
 
-/** Errors: AppError `usage` when the person chooses none. */
+/** `confirms`: false where nothing is changed. Errors: AppError `usage` when the person chooses none. */
 export async function chosenName(
   io: Io,
   options: CommonOptions,
   name: string,
   kinds: readonly SubjectKind[],
+  { confirms = true } = {},
 ): Promise<string> {
   const { ask } = io;
   if (!ask) return name;
@@ -21,7 +22,7 @@ export async function chosenName(
   try {
     const resolved = await resolveName(reader, name, { kinds });
     if (resolved.found === 'several') return identifierOf(await choose(ask, name, resolved.among));
-    if (resolved.found === 'one' && isChosenName(resolved.named)) {
+    if (confirms && resolved.found === 'one' && isChosenName(resolved.named)) {
       const { named } = resolved;
       const answer = await ask(`\`${showHidden(name)}\` is a name: ${showHidden(named.text)}. Is it meant? [y/N] `);
       if (!/^y(es)?$/i.test(answer.trim())) throw new AppError('usage', 'nothing was changed');

@@ -3,17 +3,20 @@ import { composeWhatIf } from '../compose/what-if.ts';
 import type { Config } from '../config/config.ts';
 import { plainJson } from '../domain/canonical.ts';
 import { leastMode } from '../domain/mode.ts';
+import { SUBJECT_KINDS } from '../domain/subjects.ts';
 import { whyNamed } from '../explain/why.ts';
 import type { WhyAnswer } from '../explain/why-answer.ts';
 import { namingApi } from './api-fault.ts';
+import { chosenName } from './chosen-name.ts';
 import { configOf } from './config-of.ts';
 import { findDaemon } from './daemon-client.ts';
 import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
 import { whyText } from './why-text.ts';
 
-export async function whyCommand(io: Io, what: string, options: CommonOptions): Promise<number> {
+export async function whyCommand(io: Io, name: string, options: CommonOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const config = configOf(io, options);
+  const what = await chosenName(io, options, name, SUBJECT_KINDS, { confirms: false });
   const daemon = await findDaemon(config);
   const why = daemon
     ? (JSON.parse(await daemon.call('GET', `/api/why?of=${encodeURIComponent(what)}`)) as WhyAnswer)

@@ -100,6 +100,22 @@ describe.each(['through the daemon', 'without a daemon'])('why, %s', (how) => {
     expect(text).not.toContain('is undone when');
   });
 
+  it('lets a person at a terminal choose among devices of one name, and lists them elsewhere', async () => {
+    org.console.fleet.addDevice({ serial: 'WHY-0003', friendly_name: NAME });
+    await run();
+    const asked: string[] = [];
+    const ask = async (question: string) => {
+      asked.push(question);
+      return `${question.split('\n').findIndex((line) => line.includes('WHY-0003'))}`;
+    };
+    const { out } = await command(['why', NAME], org.env, { ask });
+    expect(out).toContain('WHY-0003');
+    expect(out).toContain('not banned');
+    expect(asked).toEqual([expect.stringContaining(SERIAL)]);
+    const { code, err } = await trustward('why', NAME);
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('WHY-0003') });
+  });
+
   it('fails for a name that no trusted snapshot has shown', async () => {
     const { code, out, err } = await trustward('why', 'nobody@acme.example');
     expect({ code, out }).toEqual({ code: 1, out: '' });
