@@ -42,8 +42,13 @@ export async function answerPart(asking: Asking, engine: Engine): Promise<void> 
   const chosen = plan.intents.filter((intent) => isChosen(intent, selection));
   if (chosen.length === 0) return;
   checker.answers.say(plan.id, chosen);
-  const part = await approvePart(engine, plan.id, selection, 'a person', undefined);
-  if (dice.chance(0.6)) await apply(asking, engine, part.plan.id);
+  const part = await approvePart(engine, plan.id, selection, 'a person', undefined).catch(unlessOwnersUnknown);
+  if (part && dice.chance(0.6)) await apply(asking, engine, part.plan.id);
+}
+
+/** An address leaves out nothing while somebody's devices are not known. */
+function unlessOwnersUnknown(error: unknown): undefined {
+  if (!(error instanceof AppError) || !error.message.startsWith('except: the owners of')) throw error;
 }
 
 function drawSelection({ intents }: Plan, dice: Dice): PlanSelection {
@@ -56,9 +61,10 @@ function drawSelection({ intents }: Plan, dice: Dice): PlanSelection {
   return dice.chance(0.5) ? { rules, only: names, except: [] } : { rules, only: [], except: names };
 }
 
-/** As a person means it, whatever the engine makes of it. */
-function isChosen({ target, basis }: PlannedIntent, { rules, only, except }: PlanSelection): boolean {
-  const own = [target, ...basis.map(({ subjectId }) => subjectId)].map((text) => text.toUpperCase());
+/** As a person means it, whatever the engine makes of it: an e-mail address is of a user, and of the devices of that owner. */
+function isChosen({ target, basis, effect }: PlannedIntent, { rules, only, except }: PlanSelection): boolean {
+  const owners = effect.devices.flatMap((device) => device.owners ?? []);
+  const own = [target, ...basis.map(({ subjectId }) => subjectId), ...owners].map((text) => text.toUpperCase());
   const isNamed = (texts: readonly string[]) => texts.some((text) => own.includes(text.toUpperCase()));
   if (rules.length > 0 && basis.some(({ rule }) => !rules.includes(rule))) return false;
   return (only.length === 0 || isNamed(only)) && !isNamed(except);
