@@ -1,4 +1,6 @@
 // domain: further operator commands: stop, resume, and accept a reading; and what a run saw of them.
+import type { ActionName } from './action.ts';
+import type { Intent } from './intent.ts';
 import type { TrustReason } from './snapshot.ts';
 import type { Source } from './subjects.ts';
 import { timeText } from './time-text.ts';
@@ -61,4 +63,16 @@ export interface RunOperatorState {
   ending: { id: string; about: string; owner: string; expiresAt: number }[];
   unused: { id: string; about: string; owner: string; createdAt: number }[];
   accepted: UsedAcceptance[];
+}
+
+/** The result for a target that an operator released. */
+export interface Released {
+  target: string;
+  action: ActionName;
+  /** released: the claims ended. dry_run: the mode only allows a report. standing: the undo was not done (yet). */
+  state: 'released' | 'dry_run' | 'standing';
+  /** For people: what was done, would be done, or why it was not. */
+  text: string;
+  /** The undo that was sent; undefined when none was needed. */
+  intent: Intent | undefined;
 }

@@ -1,6 +1,5 @@
 // http: the ports of the endpoint: all it knows of the rest of the product. compose.ts provides them.
 
-import type { ActionName } from '../domain/action.ts';
 import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { AuditReader } from '../domain/audit-store.ts';
 import type { Claim } from '../domain/claim.ts';
@@ -12,7 +11,7 @@ import type { HostPolicy } from '../domain/hosts.ts';
 import type { IdentityReader } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { StoredNotification } from '../domain/notification.ts';
-import type { Acceptance, Stop } from '../domain/operator.ts';
+import type { Acceptance, Released, Stop } from '../domain/operator.ts';
 import type { Plan, PlanSelection } from '../domain/plan.ts';
 import type { PlanDifference } from '../domain/plan-content.ts';
 import type { Clock, Log } from '../domain/ports.ts';
@@ -100,15 +99,6 @@ export interface Views {
 export interface Operator {
   by: string;
   reason: string;
-}
-
-/** The result for a target that an operator released. */
-export interface Released {
-  target: string;
-  action: ActionName;
-  state: 'released' | 'dry_run' | 'standing';
-  text: string;
-  intent: Intent | undefined;
 }
 
 export interface ExemptionRequest {

@@ -5,13 +5,12 @@ import type { Claim } from '../domain/claim.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import { type Covered, coveredBy } from '../domain/exemption-covers.ts';
-import { stopText } from '../domain/operator.ts';
+import { type Released, stopText } from '../domain/operator.ts';
 import { targetKey } from '../domain/target-key.ts';
 import type { Engine } from '../run/engine.ts';
 import { exemptionOf } from '../run/exemption-of.ts';
 import { addExemption, type ExemptionRequest } from './commands.ts';
 import { releaseClaims } from './release-claims.ts';
-import type { Released } from './release-target.ts';
 
 export interface Exempted {
   exemption: Exemption;

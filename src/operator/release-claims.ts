@@ -2,11 +2,12 @@
 // action that is in force on it.
 import { type ActContext, noCounts, type RunCounts } from '../act/context.ts';
 import { AppError } from '../domain/errors.ts';
+import type { Released } from '../domain/operator.ts';
 import { type ActionOnTarget, isSameTarget } from '../domain/target-key.ts';
 import { actContext, type Engine, rulesOfRun } from '../run/engine.ts';
 import { claimedTarget } from './claimed-target.ts';
 import { checked, type Operator } from './commands.ts';
-import { Release, type Released, storedOn } from './release-target.ts';
+import { Release, storedOn } from './release-target.ts';
 
 /**
  * `about`: any name of the target, or a claim on it, since two targets may have the same text.

@@ -15,23 +15,13 @@ import type { Effect } from '../domain/effect.ts';
 import type { Episode } from '../domain/episode.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Intent, type IntentDraft, isDone, isUnresolved } from '../domain/intent.ts';
+import type { Released } from '../domain/operator.ts';
 import type { PlannedIntent } from '../domain/plan.ts';
 import { elapsedMs } from '../domain/steady-time.ts';
 import { summaryOf } from '../domain/target.ts';
 import { isSameTarget } from '../domain/target-key.ts';
 import type { Engine } from '../run/engine.ts';
 import type { Operator } from './commands.ts';
-
-export interface Released {
-  target: string;
-  action: ActionName;
-  /** released: the claims ended. dry_run: the mode only allows a report. standing: the undo was not done (yet). */
-  state: 'released' | 'dry_run' | 'standing';
-  /** For people: what was done, would be done, or why it was not. */
-  text: string;
-  /** The undo that was sent; undefined when none was needed. */
-  intent: Intent | undefined;
-}
 
 export interface StoredOnTarget {
   intents: readonly Intent[];
