@@ -3,12 +3,14 @@
 import { ACTIONS } from '../../src/act/actions.ts';
 import { decidePlan } from '../../src/approve/plans.ts';
 import { verifyChain } from '../../src/audit/chain.ts';
+import { hashOfToken } from '../../src/domain/endpoint-token.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Rule } from '../../src/domain/rule.ts';
 import type { RunRequest } from '../../src/domain/run.ts';
 import { createHttpApp } from '../../src/http/app.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
-import { SCOPES, type Scope, tokenHash, tokenVerifier } from '../../src/http/tokens.ts';
+import { SignIn } from '../../src/http/sign-in.ts';
+import { hashVerifier, SCOPES, type Scope, tokenHash } from '../../src/http/tokens.ts';
 import {
   acceptSnapshot,
   addExemption,
@@ -20,6 +22,7 @@ import { addToken, revokeToken } from '../../src/operator/endpoint-tokens.ts';
 import { resolveIntent } from '../../src/operator/resolve-intent.ts';
 import { views } from '../../src/report/index.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { newSecret } from '../../src/system/secrets.ts';
 import { countingIds } from './engine-on-platform.ts';
 import { addRun, fakeClock, openStore } from './filled-store.ts';
 
@@ -77,6 +80,9 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
   const complaints: Endpoint['complaints'] = [];
   const complain = (fields: object, message: string) => complaints.push({ fields, message });
   const tokenParts = { tokens: store.tokens(), clock, ids: countingIds() };
+  const verifyHash = hashVerifier(
+    SCOPES.map((scope) => ({ name: `${scope}er`, scope, hash: tokenHash(TOKENS[scope]) })),
+  );
   const deps: HttpDeps = {
     reader: store,
     views,
@@ -124,7 +130,15 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
     explain: async (rule, subject) => ({ explanation: { rule, subject }, decisions: [] }),
     why: async (name) => ({ subject: { id: name } }),
     verifyAudit: () => verifyChain(store.auditFrom(1)),
-    verifyToken: tokenVerifier(SCOPES.map((scope) => ({ name: `${scope}er`, scope, hash: tokenHash(TOKENS[scope]) }))),
+    verifyToken: (token) => verifyHash(hashOfToken(token)),
+    signIn: new SignIn({
+      verifyHash,
+      secret: newSecret,
+      clock,
+      address: () => 'http://127.0.0.1:8080',
+      publicUrl: undefined,
+    }),
+    publicUrl: undefined,
     hosts: { listenHost: '127.0.0.1', allowed: [] },
     clock,
     log: { debug: () => {}, info: () => {}, warn: complain, error: complain },
