@@ -9,6 +9,7 @@ import type { Rule } from '../../src/domain/rule.ts';
 import type { RunRequest } from '../../src/domain/run.ts';
 import { createHttpApp } from '../../src/http/app.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
+import type { Pages } from '../../src/http/pages.ts';
 import { SignIn } from '../../src/http/sign-in.ts';
 import { hashVerifier, SCOPES, type Scope, tokenHash } from '../../src/http/tokens.ts';
 import {
@@ -60,6 +61,7 @@ export interface Endpoint {
   requests: RunRequest[];
   /** Log lines of level warn and error. */
   complaints: { fields: object; message: string }[];
+  signIn: SignIn;
   /** A request with a token of scope `admin` by default. */
   ask(method: string, path: string, options?: AskOptions): Promise<Response>;
 }
@@ -73,7 +75,7 @@ export interface AskOptions {
   headers?: Record<string, string>;
 }
 
-export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
+export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: HttpDeps) => Pages): Endpoint {
   const clock = fakeClock();
   const store = openStore(clock);
   const requests: RunRequest[] = [];
@@ -126,6 +128,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
       add: (request, by) => addToken({ ...tokenParts, secret: () => 'tw_made-0123456789' }, request, by),
       revoke: (name, by) => revokeToken(tokenParts, name, by),
     },
+    nextRunAtMs: () => undefined,
     rules: () => [RULE],
     explain: async (rule, subject) => ({ explanation: { rule, subject }, decisions: [] }),
     why: async (name) => ({ subject: { id: name } }),
@@ -145,7 +148,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
     demo: false,
     ...over,
   };
-  const app = createHttpApp(deps);
+  const app = createHttpApp(deps, pagesOf?.(deps));
   const ask: Endpoint['ask'] = async (method, path, { scope = 'admin', body, text, headers } = {}) => {
     const authorization: Record<string, string> = scope === 'none' ? {} : { authorization: `Bearer ${TOKENS[scope]}` };
     return app.request(path, {
@@ -155,7 +158,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   };
-  return { app, store, clock, requests, complaints, ask };
+  return { app, store, clock, requests, complaints, signIn: deps.signIn, ask };
 }
 
 /** The body of an answer, of the shape that the test names. */
