@@ -98,7 +98,7 @@ export interface Joins {
 
 /** The number of flips that one run looks for. */
 export const FLIPS_MAX = 1_000;
-/** The number of changes that one run tries for them: about half a second. */
+/** The number of changes that one run tries for them: some tenths of a second. */
 export const FLIP_TRIES_MAX = 100_000;
 
 /** Which flips to find while judging. */
