@@ -9,6 +9,7 @@ import type { Rule } from '../../src/domain/rule.ts';
 import type { RunRequest } from '../../src/domain/run.ts';
 import { createHttpApp } from '../../src/http/app.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
+import type { Pages } from '../../src/http/pages.ts';
 import { SignIn } from '../../src/http/sign-in.ts';
 import { hashVerifier, SCOPES, type Scope, tokenHash } from '../../src/http/tokens.ts';
 import {
@@ -56,6 +57,11 @@ export interface Endpoint {
   app: ReturnType<typeof createHttpApp>;
   store: SqliteStore;
   clock: ReturnType<typeof fakeClock>;
+  signIn: SignIn;
+  /** The address that links and cookies name. */
+  at: { url: string };
+  /** Refuses the token of a scope from now on. */
+  revoke(scope: Scope): void;
   /** The requests for runs. */
   requests: RunRequest[];
   /** Log lines of level warn and error. */
@@ -73,16 +79,18 @@ export interface AskOptions {
   headers?: Record<string, string>;
 }
 
-export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
+export function openEndpoint(over: Partial<HttpDeps> = {}, pages?: Pages): Endpoint {
   const clock = fakeClock();
   const store = openStore(clock);
   const requests: RunRequest[] = [];
   const complaints: Endpoint['complaints'] = [];
   const complain = (fields: object, message: string) => complaints.push({ fields, message });
   const tokenParts = { tokens: store.tokens(), clock, ids: countingIds() };
-  const verifyHash = hashVerifier(
-    SCOPES.map((scope) => ({ name: `${scope}er`, scope, hash: tokenHash(TOKENS[scope]) })),
-  );
+  const known = SCOPES.map((scope) => ({ name: `${scope}er`, scope, hash: tokenHash(TOKENS[scope]) }));
+  const verifyHash = (hash: string) => hashVerifier(known)(hash);
+  const at = { url: 'http://127.0.0.1:8080' };
+  const { publicUrl } = over;
+  const signIn = new SignIn({ verifyHash, secret: newSecret, clock, address: () => at.url, publicUrl });
   const deps: HttpDeps = {
     reader: store,
     views,
@@ -131,21 +139,19 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
     why: async (name) => ({ subject: { id: name } }),
     verifyAudit: () => verifyChain(store.auditFrom(1)),
     verifyToken: (token) => verifyHash(hashOfToken(token)),
-    signIn: new SignIn({
-      verifyHash,
-      secret: newSecret,
-      clock,
-      address: () => 'http://127.0.0.1:8080',
-      publicUrl: undefined,
-    }),
-    publicUrl: undefined,
+    signIn,
+    publicUrl,
     hosts: { listenHost: '127.0.0.1', allowed: [] },
     clock,
     log: { debug: () => {}, info: () => {}, warn: complain, error: complain },
     demo: false,
     ...over,
   };
-  const app = createHttpApp(deps);
+  const app = createHttpApp(deps, pages);
+  const revoke = (scope: Scope) => void known.splice(
+    known.findIndex((token) => token.scope === scope),
+    1,
+  );
   const ask: Endpoint['ask'] = async (method, path, { scope = 'admin', body, text, headers } = {}) => {
     const authorization: Record<string, string> = scope === 'none' ? {} : { authorization: `Bearer ${TOKENS[scope]}` };
     return app.request(path, {
@@ -155,7 +161,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   };
-  return { app, store, clock, requests, complaints, ask };
+  return { app, store, clock, signIn, at, revoke, requests, complaints, ask };
 }
 
 /** The body of an answer, of the shape that the test names. */
