@@ -148,10 +148,11 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pages?: Pages): Endpo
     ...over,
   };
   const app = createHttpApp(deps, pages);
-  const revoke = (scope: Scope) => void known.splice(
-    known.findIndex((token) => token.scope === scope),
-    1,
-  );
+  const revoke = (scope: Scope) =>
+    void known.splice(
+      known.findIndex((token) => token.scope === scope),
+      1,
+    );
   const ask: Endpoint['ask'] = async (method, path, { scope = 'admin', body, text, headers } = {}) => {
     const authorization: Record<string, string> = scope === 'none' ? {} : { authorization: `Bearer ${TOKENS[scope]}` };
     return app.request(path, {
