@@ -27,6 +27,7 @@ import { watchRules } from '../rule-set/rule-watch.ts';
 import { RunQueue } from '../schedule/run-queue.ts';
 import { type Schedule, startSchedule } from '../schedule/schedule.ts';
 import { meaningOf } from '../store/store-fault.ts';
+import { createPages } from '../web/index.ts';
 import { operatorPort } from './operator.ts';
 import { type LastRun, readiness } from './readiness.ts';
 import { signInOf, tokenRegister, tokensPort } from './tokens.ts';
@@ -50,7 +51,8 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const tokenPlace = token ? token.file : 'TRUSTWARD_TOKEN';
   const register = await tokenRegister(composition, token?.token ?? (config.token as string));
   const signIn = signInOf(composition, register, () => listening.url);
-  const listening = await listen(createHttpApp(httpDeps(composition, state, register, signIn)), config.listen);
+  const deps = httpDeps(composition, state, register, signIn);
+  const listening = await listen(createHttpApp(deps, createPages(deps)), config.listen);
   try {
     lock.announce({ pid: process.pid, url: listening.url, rulesDir: engine.rulesDir });
   } catch (error) {
@@ -176,6 +178,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
       apply: (plan, by) => state.queue.inTurn('operator', by, () => apply(composition, plan, by)),
     },
     operator: operatorPort(engine, state.queue),
+    nextRunAtMs: () => state.schedule?.nextMs(),
     rules: () => rules.all(),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
     why: (name) => whyNamed(composition.explaining(), name),

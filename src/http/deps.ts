@@ -159,6 +159,8 @@ export interface HttpDeps {
   };
   operator: OperatorPort;
   tokens: TokensPort;
+  /** When the schedule makes the next run, epoch ms; undefined: never. */
+  nextRunAtMs(): number | undefined;
   /** All loaded rules, including those of mode `off`. */
   rules(): readonly Rule[];
   /** Errors: AppError `not_found` for a rule or a subject, and those of reading the API. */

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { userHere } from '../../src/commands/actor.ts';
 import { browserOf } from '../../src/commands/open.ts';
 import { type Daemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { systemClock } from '../../src/system/clock.ts';
@@ -32,6 +33,18 @@ afterEach(async () => {
   daemon = undefined;
   await org.close();
 });
+
+/** What the button of the page behind a link does: the cookie of the session. */
+async function signIn(link: string): Promise<string> {
+  const { origin, search } = new URL(link.trim());
+  const answer = await fetch(`${origin}/sign-in`, {
+    method: 'POST',
+    headers: { origin, 'content-type': 'application/x-www-form-urlencoded' },
+    body: search.slice(1),
+    redirect: 'manual',
+  });
+  return answer.headers.getSetCookie()[0]?.split(';')[0] as string;
+}
 
 /** The program at a terminal of its own: what it writes there. */
 function atTerminal(args: string, env: Record<string, string> = {}) {
@@ -65,10 +78,23 @@ describe('`open`', () => {
     expect(first.out.startsWith(daemon.url)).toBe(true);
   });
 
-  it('uses the token that it is given, with that token’s scope', async () => {
+  it('signs in the person who gave the command, and as the token that it used for as long as that is good', async () => {
     daemon = await startDaemon(org.composition);
+    const { url } = daemon;
+    const person = await signIn((await command(['open'], org.env)).out);
     const token = (await command(['tokens', 'add', 'ci', '--scope', 'read'], org.env)).out.trim();
-    expect(await command(['open'], { ...org.env, TRUSTWARD_TOKEN: token })).toMatchObject({ code: 0 });
+    const ci = await signIn((await command(['open'], { ...org.env, TRUSTWARD_TOKEN: token })).out);
+    const page = (cookie: string) => fetch(`${url}/`, { headers: { cookie }, redirect: 'manual' });
+    expect(await (await page(person)).text()).toContain(`${userHere()} (token admin)`);
+    expect((await page(ci)).status).toBe(200);
+    await command(['tokens', 'revoke', 'ci'], org.env);
+    expect((await page(ci)).status).toBe(303);
+    expect((await page(person)).status).toBe(200);
+    expect(await (await page(await signIn(daemon.signInLink('ana (page)')))).text()).toContain('ana (page)');
+  });
+
+  it('is refused with a token that is not good', async () => {
+    daemon = await startDaemon(org.composition);
     const wrong = await command(['open'], { ...org.env, TRUSTWARD_TOKEN: 'wrong-token-0123456789' });
     expect(wrong).toMatchObject({ code: 2, out: '' });
   });

@@ -65,7 +65,7 @@ async function serving(over: Partial<HttpDeps> = {}) {
   const lines: string[] = [];
   const note = (fields: object, message: string) => lines.push(`${JSON.stringify(fields)} ${message}`);
   const log = { debug: note, info: note, warn: note, error: note };
-  const endpoint = openEndpoint({ log, ...over }, PAGES);
+  const endpoint = openEndpoint({ log, ...over }, () => PAGES);
   const listening = await listen(endpoint.app, { host: '127.0.0.1', port: 0 });
   onTestFinished(() => listening.close(0));
   const { url } = listening;
@@ -283,7 +283,7 @@ describe('a page', () => {
         throw new Error('secret-canary');
       },
     };
-    const { app, complaints } = openEndpoint({}, broken);
+    const { app, complaints } = openEndpoint({}, () => broken);
     const answer = await app.request('/no-such');
     expect(answer.headers.get('content-type')).toBe('application/problem+json');
     expect(await answer.text()).not.toContain('canary');

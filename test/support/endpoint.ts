@@ -79,7 +79,7 @@ export interface AskOptions {
   headers?: Record<string, string>;
 }
 
-export function openEndpoint(over: Partial<HttpDeps> = {}, pages?: Pages): Endpoint {
+export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: HttpDeps) => Pages): Endpoint {
   const clock = fakeClock();
   const store = openStore(clock);
   const requests: RunRequest[] = [];
@@ -134,6 +134,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pages?: Pages): Endpo
       add: (request, by) => addToken({ ...tokenParts, secret: () => 'tw_made-0123456789' }, request, by),
       revoke: (name, by) => revokeToken(tokenParts, name, by),
     },
+    nextRunAtMs: () => undefined,
     rules: () => [RULE],
     explain: async (rule, subject) => ({ explanation: { rule, subject }, decisions: [] }),
     why: async (name) => ({ subject: { id: name } }),
@@ -147,7 +148,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pages?: Pages): Endpo
     demo: false,
     ...over,
   };
-  const app = createHttpApp(deps, pages);
+  const app = createHttpApp(deps, pagesOf?.(deps));
   const revoke = (scope: Scope) =>
     void known.splice(
       known.findIndex((token) => token.scope === scope),
