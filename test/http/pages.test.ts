@@ -217,6 +217,14 @@ describe('a page', () => {
     expect(answer.headers.location).toBe(`/sign-in?to=${encodeURIComponent('/plans/p1?show=all&x=%2F')}`);
   });
 
+  it('asks again by itself after a link of another site, which brings no cookie', async () => {
+    const { send } = await serving();
+    const followed = await send('GET', '/plans/p1?x="><script>&y=1', { headers: { 'sec-fetch-site': 'cross-site' } });
+    expect(followed).toMatchObject({ status: 200, headers: { 'cache-control': 'no-store' } });
+    expect(followed.text).toContain('content="0;url=/plans/p1?x=%22%3E%3Cscript%3E&amp;y=1"');
+    expect((await send('GET', '/plans/p1', { headers: { 'sec-fetch-site': 'same-origin' } })).status).toBe(303);
+  });
+
   it('takes no bearer token, and the API takes no cookie', async () => {
     const { send, signedIn } = await serving();
     const headers = { authorization: `Bearer ${TOKENS.admin}` };
