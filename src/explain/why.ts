@@ -4,20 +4,21 @@
 import { Exemptions, partiesOfRecords } from '../decide/exemptions.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import type { Exemption } from '../domain/exemption.ts';
+import type { Explanation } from '../domain/explanation.ts';
 import { type Facts, ownTexts } from '../domain/facts.ts';
 import type { Identity, IdentityReader } from '../domain/identity.ts';
 import { type Intent, isDone } from '../domain/intent.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import { demandOne, resolveName } from '../domain/resolve-name.ts';
 import type { OpenState } from '../domain/store.ts';
-import type { Explanation, LoadedRule } from '../evaluate/index.ts';
+import type { WaitingIntent, Why, WhyAnswer, WhyRule } from '../domain/why.ts';
+import type { LoadedRule } from '../evaluate/index.ts';
 import { ownersOf } from '../run/exemption-of.ts';
 import { type HistoryAbout, type HistoryReader, historyOf } from './history-of.ts';
 import { decideNow, type ExplainDeps, type JudgedSubject, judgeSubject } from './judge-subject.ts';
 import { readLastReadings } from './last-runs.ts';
 import { readingOnce } from './read-once.ts';
 import { boundedLookups, readSubject } from './read-subject.ts';
-import type { WaitingIntent, Why, WhyAnswer, WhyRule } from './why-answer.ts';
 import { nextOf, waysOutOf } from './why-next.ts';
 import { readStates } from './why-state.ts';
 
