@@ -9,7 +9,7 @@ import type { PlanSelection } from '../domain/plan.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
 import { timeOfDay } from '../domain/time-text.ts';
 import { explainSubject } from '../explain/explain-subject.ts';
-import { whyNamed } from '../explain/why.ts';
+import { historyOfSubject, whyOf, whyStored } from '../explain/why.ts';
 import {
   createHttpApp,
   type HttpDeps,
@@ -181,7 +181,9 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     nextRunAtMs: () => state.schedule?.nextMs(),
     rules: () => rules.all(),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
-    why: (name) => whyNamed(composition.explaining(), name),
+    why: (of) => whyOf(composition.explaining(), of),
+    whyStored: (of, unread) => whyStored(composition.explaining(), of, unread),
+    history: (subject, limit) => historyOfSubject(composition.explaining(), subject, limit),
     verifyAudit: () => composition.verifyAudit(),
     tokens: tokensPort(composition, register),
     verifyToken: (token) => register.verify(token),

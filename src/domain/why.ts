@@ -4,6 +4,7 @@ import type { ActionName } from './action.ts';
 import type { Claim } from './claim.ts';
 import type { Exemption } from './exemption.ts';
 import type { DecidedNow } from './explanation.ts';
+import type { Facts } from './facts.ts';
 import type { HistoryLine } from './history.ts';
 import type { Identity } from './identity.ts';
 import type { Intent } from './intent.ts';
@@ -20,6 +21,8 @@ export interface Why {
   atMs: number;
   /** Why it could not be read now; undefined: it was. */
   unread: string | undefined;
+  /** Its record as read now, without secrets; undefined: it could not be read, or its serial number is another device's now. */
+  record: Facts | undefined;
   states: TargetState[];
   /** Open ones on the subject or its target. */
   claims: Claim[];

@@ -8,7 +8,9 @@ import type { EndpointToken } from '../domain/endpoint-token.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Covered } from '../domain/exemption-covers.ts';
 import type { HostPolicy } from '../domain/hosts.ts';
-import type { IdentityReader } from '../domain/identity.ts';
+import type { ExplainedSubject } from '../domain/explanation.ts';
+import type { HistoryLine } from '../domain/history.ts';
+import type { Identity, IdentityReader } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { StoredNotification } from '../domain/notification.ts';
 import type { Acceptance, Released, Stop } from '../domain/operator.ts';
@@ -19,6 +21,8 @@ import type { RecordReader, ReportReader } from '../domain/record-reader.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
 import type { RunRecord } from '../domain/store.ts';
+import type { SubjectRef } from '../domain/subjects.ts';
+import type { WhyAnswer } from '../domain/why.ts';
 import type { SignIn } from './sign-in.ts';
 import type { Caller } from './tokens.ts';
 
@@ -164,9 +168,13 @@ export interface HttpDeps {
   /** All loaded rules, including those of mode `off`. */
   rules(): readonly Rule[];
   /** Errors: AppError `not_found` for a rule or a subject, and those of reading the API. */
-  explain(rule: string, subject: string): Promise<object>;
-  /** Errors: AppError `not_found`, `usage` for a name of several subjects, and those of reading the store. */
-  why(name: string): Promise<object>;
+  explain(rule: string, subject: string): Promise<ExplainedSubject>;
+  /** A subject, or any name of one. Errors: AppError `not_found`, `usage` for a name of several, and those of reading the store. */
+  why(of: string | SubjectRef): Promise<WhyAnswer>;
+  /** The same, without asking the platform. `unread`: why it is not asked. */
+  whyStored(of: SubjectRef, unread: string): Promise<WhyAnswer>;
+  /** The newest of what happened to a subject, newest first. */
+  history(subject: Pick<Identity, 'kind' | 'id' | 'serial'>, limit: number): Promise<HistoryLine[]>;
   verifyAudit(): Promise<AuditVerdict>;
   /** The owner of a bearer token; undefined for an unknown one. */
   verifyToken(token: string): Caller | undefined;
