@@ -6,11 +6,19 @@ import type { Pages } from '../http/pages.ts';
 import { problemPage } from './answer.tsx';
 import { assetRoutes } from './assets.ts';
 import { overviewPages } from './pages/overview.tsx';
+import { searchPages } from './pages/search.tsx';
 import { signInPages } from './pages/sign-in.tsx';
+import { subjectPages } from './pages/subject.tsx';
 
 export function createPages(deps: HttpDeps): Pages {
   return {
-    routes: [...assetRoutes(), ...signInPages(deps), ...overviewPages(deps)],
+    routes: [
+      ...assetRoutes(),
+      ...signInPages(deps),
+      ...overviewPages(deps),
+      ...searchPages(deps),
+      ...subjectPages(deps),
+    ],
     problem: (problem, context) => problemPage(deps, problem, context),
   };
 }

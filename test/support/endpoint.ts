@@ -138,7 +138,8 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
     },
     nextRunAtMs: () => undefined,
     rules: () => [RULE],
-    explain: async (rule, subject) => ({ explanation: { rule, subject }, decisions: [] }) as unknown as ExplainedSubject,
+    explain: async (rule, subject) =>
+      ({ explanation: { rule, subject }, decisions: [] }) as unknown as ExplainedSubject,
     why: async (of) => ({ subject: { id: of } }) as unknown as WhyAnswer,
     whyStored: async (of) => ({ subject: of }) as unknown as WhyAnswer,
     history: async () => [],
