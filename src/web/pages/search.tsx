@@ -8,7 +8,7 @@ import { readQuery } from '../../http/input.ts';
 import type { Route } from '../../http/route.ts';
 import { type Row, Table } from '../../report/html/table.tsx';
 import { Code, Name, When, Words } from '../../report/html/text.tsx';
-import { subjectPath, Who } from '../../report/html/who.tsx';
+import { subjectPath } from '../../report/html/who.tsx';
 import { readPage } from '../answer.tsx';
 
 const query = z.strictObject({ q: z.string().max(1_000).optional() });
@@ -122,7 +122,9 @@ function row({ kind, subjects }: Named): Row {
   return {
     cells: [
       <>
-        <Who who={{ id, name }} href={subjectPath(kind, id)} />
+        <a href={subjectPath(kind, id)}>
+          <Name>{name || serial || id}</Name>
+        </a>
         {goneAt === undefined ? null : (
           <div class="quiet">
             gone since <When at={goneAt} />
