@@ -28,6 +28,7 @@ import { meaningOf } from '../store/store-fault.ts';
 import { operatorPort } from './operator.ts';
 import { type LastRun, readiness } from './readiness.ts';
 import { tokenRegister, tokensPort } from './tokens.ts';
+import { WorkUnderWay } from './work-under-way.ts';
 
 export interface Daemon {
   url: string;
@@ -96,6 +97,7 @@ async function reloadRules({ config, engine, rules }: Composition, ending: Abort
 /** The daemon's own state. */
 class DaemonState {
   readonly queue: RunQueue;
+  readonly work = new WorkUnderWay();
   /** Undefined before the first. */
   last: LastRun | undefined;
   /** Undefined while the daemon starts. */
@@ -103,6 +105,7 @@ class DaemonState {
 
   constructor(private readonly composition: Composition) {
     this.queue = new RunQueue(composition.clock);
+    composition.engine.progress = this.work.step;
   }
 
   nextRun(): string {
@@ -135,7 +138,10 @@ class DaemonState {
     try {
       // Nothing else is under way at this point: a run that is still marked so could not be recorded by a failing disk.
       await engine.store.abortStaleRuns(engine.clock.nowMs());
-      const run = await runCycle(engine, request, begun);
+      const run = await runCycle(engine, request, (begunRun) => {
+        this.work.begin({ run: begunRun.id });
+        begun?.(begunRun);
+      });
       this.last = { seq: run.seq, error: undefined };
       log.info(
         { run: run.id, seq: run.seq, mode: run.mode },
@@ -150,6 +156,8 @@ class DaemonState {
       // A run that could not even begin has no end that would trigger alerts.
       if (meaningOf(error)) await notifications.afterwards();
       throw error;
+    } finally {
+      this.work.end();
     }
   }
 }
@@ -167,13 +175,18 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
       reject: async (plan, by, reason) => ({
         plan: await state.queue.inTurn('operator', by, () => answerPlan(engine, plan, 'reject', by, reason)),
       }),
-      apply: (plan, by) => state.queue.inTurn('operator', by, () => apply(composition, plan, by)),
+      apply: (plan, by) => state.queue.inTurn('operator', by, () => apply(composition, state, plan, by)),
     },
     operator: operatorPort(engine, state.queue),
     rules: () => rules.all(),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
     why: (name) => whyNamed(composition.explaining(), name),
     verifyAudit: () => composition.verifyAudit(),
+    stream: {
+      onAudited: (listener) => store.onAudited(listener),
+      onProgress: (listener) => state.work.onProgress(listener),
+      ending: composition.ending.asked,
+    },
     tokens: tokensPort(composition, register),
     verifyToken: (token) => register.verify(token),
     hosts: { listenHost: config.listen.host, allowed: config.allowedHosts },
@@ -195,11 +208,16 @@ async function approveAndApply(
   return state.queue.inTurn('operator', by, async () => {
     const { plan, rest } = await approvePart(composition.engine, planId, selection, by, reason);
     const isHeld = !isLive(composition.engine.daemonMode) || (await composition.engine.store.stop()) !== undefined;
-    return { rest, ...(isHeld ? { plan } : await apply(composition, plan.id, by)) };
+    return { rest, ...(isHeld ? { plan } : await apply(composition, state, plan.id, by)) };
   });
 }
 
-async function apply({ engine }: Composition, planId: string, by: string): Promise<PlanAnswer> {
-  const { plan, ...applied } = await applyPlan(engine, planId, by);
-  return { plan, applied };
+async function apply({ engine }: Composition, { work }: DaemonState, planId: string, by: string): Promise<PlanAnswer> {
+  work.begin({ plan: planId });
+  try {
+    const { plan, ...applied } = await applyPlan(engine, planId, by);
+    return { plan, applied };
+  } finally {
+    work.end();
+  }
 }

@@ -17,6 +17,7 @@ import { operatorRoutes } from './routes/operator.ts';
 import { planRoutes } from './routes/plans.ts';
 import { recordRoutes } from './routes/records.ts';
 import { runRoutes } from './routes/runs.ts';
+import { streamRoutes } from './routes/stream.ts';
 import { summaryRoutes } from './routes/summary.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 
@@ -30,6 +31,7 @@ export function createHttpApp(deps: HttpDeps): Hono<Env> {
     ...recordRoutes(deps),
     ...summaryRoutes(deps),
     ...auditRoutes(deps),
+    ...streamRoutes(deps),
     ...explainRoutes(deps),
     ...operatorRoutes(deps),
     ...tokenRoutes(deps),
@@ -46,7 +48,9 @@ export function createHttpApp(deps: HttpDeps): Hono<Env> {
   });
   app.use('/api/*', async (context, next) => {
     const { req } = context;
-    context.set('caller', namingUser(callerOf(req.header('authorization'), deps), req.header(USER_HEADER)));
+    const callerNow = () => namingUser(callerOf(req.header('authorization'), deps), req.header(USER_HEADER));
+    context.set('caller', callerNow());
+    context.set('callerNow', callerNow);
     await next();
   });
   // After the token: a stranger learns nothing but that it is needed.

@@ -15,6 +15,7 @@ import type { Acceptance, Released, Stop } from '../domain/operator.ts';
 import type { Plan, PlanSelection } from '../domain/plan.ts';
 import type { PlanDifference } from '../domain/plan-content.ts';
 import type { Clock, Log } from '../domain/ports.ts';
+import type { WorkProgress } from '../domain/progress.ts';
 import type { RecordReader, ReportReader } from '../domain/record-reader.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
@@ -139,6 +140,16 @@ export interface TokensPort {
   revoke(name: string, by: string): Promise<EndpointToken>;
 }
 
+/** What open streams send, beside the audit: what wakes them, and what ends them. */
+export interface StreamSource {
+  /** The listener is called after each commit with audit entries. */
+  onAudited(listener: () => void): void;
+  /** The listener is called with each step of the work under way, and with undefined at its end. */
+  onProgress(listener: (progress: WorkProgress | undefined) => void): void;
+  /** Aborted when the process is to end. */
+  ending: AbortSignal;
+}
+
 export interface HttpDeps {
   reader: RecordReader & IdentityReader & AuditReader;
   views: Views;
@@ -158,6 +169,7 @@ export interface HttpDeps {
   };
   operator: OperatorPort;
   tokens: TokensPort;
+  stream: StreamSource;
   /** All loaded rules, including those of mode `off`. */
   rules(): readonly Rule[];
   /** Errors: AppError `not_found` for a rule or a subject, and those of reading the API. */

@@ -7,6 +7,7 @@ export type {
   PlanAnswer,
   ReadyCheck,
   StartedRun,
+  StreamSource,
   TokensPort,
   Views,
 } from './deps.ts';

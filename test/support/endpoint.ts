@@ -120,6 +120,11 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
       add: (request, by) => addToken({ ...tokenParts, secret: () => 'tw_made-0123456789' }, request, by),
       revoke: (name, by) => revokeToken(tokenParts, name, by),
     },
+    stream: {
+      onAudited: (listener) => store.onAudited(listener),
+      onProgress: () => {},
+      ending: new AbortController().signal,
+    },
     rules: () => [RULE],
     explain: async (rule, subject) => ({ explanation: { rule, subject }, decisions: [] }),
     why: async (name) => ({ subject: { id: name } }),
