@@ -1,4 +1,4 @@
-// test: as many streams as may be open while a run acts: each sees every entry in order, and the run takes little longer.
+// test: as many streams as may be open while a run acts: each sees every entry in order, and the run does not wait for them.
 import { expect, it } from 'vitest';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { systemClock } from '../../src/system/clock.ts';

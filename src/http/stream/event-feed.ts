@@ -85,7 +85,7 @@ export class EventFeed {
   }
 
   private async beat(signal: AbortSignal): Promise<void> {
-    while (await waited(this.deps.clock.sleep(BEAT_MS, signal))) {
+    while (!signal.aborted && (await waited(this.deps.clock.sleep(BEAT_MS, signal)))) {
       await this.lookAtHead();
       for (const each of [...this.open]) each.beat();
       await this.wakeAll();
