@@ -8,14 +8,22 @@ import type { Caller, Scope } from './tokens.ts';
 
 export type Env = {
   Variables: {
+    /** INVARIANT: set wherever a route has a scope; for an open one see `callerIfAny`. */
     caller: Caller;
-    /** Who the same request is of now. Errors: as at its beginning, once its token is revoked or expired. */
+    /** The id of the session that the caller comes from, if it does. */
+    session: string | undefined;
+    /** Without a session: who the same request is of now. Errors: as at its beginning, once its token is revoked or expired. */
     callerNow: () => Caller;
   };
   /** The answer on its socket; absent without one. */
   Bindings: { outgoing?: { destroy(): void } } | undefined;
 };
 export type Ctx = Context<Env>;
+
+/** The caller on a path that is open to anybody. */
+export function callerIfAny(context: Ctx): Caller | undefined {
+  return context.var.caller as Caller | undefined;
+}
 
 export interface Route {
   method: 'GET' | 'POST';

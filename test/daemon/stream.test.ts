@@ -39,7 +39,7 @@ describe('the stream of a daemon', () => {
     const run = first.events.find(({ data }) => data.kind === 'run.started')?.data.body as { run: string };
     const steps = first.events.filter(({ event }) => event === 'progress');
     expect(steps.length).toBeGreaterThan(0);
-    expect(steps.every(({ data }) => data.run === run.run && data.plan === null)).toBe(true);
+    expect(steps.every(({ data }) => data.run === run.run && data.plan === undefined)).toBe(true);
     expect(first.events.map(({ data }) => data.kind)).toEqual(
       expect.arrayContaining(['decision.made', 'intent.settled']),
     );

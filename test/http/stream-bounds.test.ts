@@ -2,8 +2,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { hashOfToken } from '../../src/domain/endpoint-token.ts';
 import { listen } from '../../src/http/listen.ts';
-import { type Scope, tokenHash, tokenVerifier } from '../../src/http/tokens.ts';
+import { hashVerifier, type Scope, tokenHash } from '../../src/http/tokens.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { openEndpoint } from '../support/endpoint.ts';
 import { type EventClient, openStream, standingClock } from '../support/event-client.ts';
@@ -15,11 +16,11 @@ async function serving({ clock = systemClock, scope = 'read' }: { clock?: typeof
   const good = new Set(NAMES);
   const ending = new AbortController();
   let wake = () => {};
-  const verify = tokenVerifier(NAMES.map((name) => ({ name, scope, hash: tokenHash(textOf(name)) })));
+  const verify = hashVerifier(NAMES.map((name) => ({ name, scope, hash: tokenHash(textOf(name)) })));
   const endpoint = openEndpoint({
     clock,
     verifyToken: (token) => {
-      const caller = verify(token);
+      const caller = verify(hashOfToken(token));
       return caller && good.has(caller.name) ? caller : undefined;
     },
     stream: { onAudited: (heard) => (wake = heard), onProgress: () => {}, ending: ending.signal },

@@ -3,12 +3,15 @@
 import { ACTIONS } from '../../src/act/actions.ts';
 import { decidePlan } from '../../src/approve/plans.ts';
 import { verifyChain } from '../../src/audit/chain.ts';
+import { hashOfToken } from '../../src/domain/endpoint-token.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Rule } from '../../src/domain/rule.ts';
 import type { RunRequest } from '../../src/domain/run.ts';
 import { createHttpApp } from '../../src/http/app.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
-import { SCOPES, type Scope, tokenHash, tokenVerifier } from '../../src/http/tokens.ts';
+import type { Pages } from '../../src/http/pages.ts';
+import { SignIn } from '../../src/http/sign-in.ts';
+import { hashVerifier, SCOPES, type Scope, tokenHash } from '../../src/http/tokens.ts';
 import {
   acceptSnapshot,
   addExemption,
@@ -20,6 +23,7 @@ import { addToken, revokeToken } from '../../src/operator/endpoint-tokens.ts';
 import { resolveIntent } from '../../src/operator/resolve-intent.ts';
 import { views } from '../../src/report/index.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { newSecret } from '../../src/system/secrets.ts';
 import { countingIds } from './engine-on-platform.ts';
 import { addRun, fakeClock, openStore } from './filled-store.ts';
 
@@ -57,6 +61,7 @@ export interface Endpoint {
   requests: RunRequest[];
   /** Log lines of level warn and error. */
   complaints: { fields: object; message: string }[];
+  signIn: SignIn;
   /** A request with a token of scope `admin` by default. */
   ask(method: string, path: string, options?: AskOptions): Promise<Response>;
 }
@@ -70,13 +75,16 @@ export interface AskOptions {
   headers?: Record<string, string>;
 }
 
-export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
+export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: HttpDeps) => Pages): Endpoint {
   const clock = fakeClock();
   const store = openStore(clock);
   const requests: RunRequest[] = [];
   const complaints: Endpoint['complaints'] = [];
   const complain = (fields: object, message: string) => complaints.push({ fields, message });
   const tokenParts = { tokens: store.tokens(), clock, ids: countingIds() };
+  const verifyHash = hashVerifier(
+    SCOPES.map((scope) => ({ name: `${scope}er`, scope, hash: tokenHash(TOKENS[scope]) })),
+  );
   const deps: HttpDeps = {
     reader: store,
     views,
@@ -125,18 +133,27 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
       onProgress: () => {},
       ending: new AbortController().signal,
     },
+    nextRunAtMs: () => undefined,
     rules: () => [RULE],
     explain: async (rule, subject) => ({ explanation: { rule, subject }, decisions: [] }),
     why: async (name) => ({ subject: { id: name } }),
     verifyAudit: () => verifyChain(store.auditFrom(1)),
-    verifyToken: tokenVerifier(SCOPES.map((scope) => ({ name: `${scope}er`, scope, hash: tokenHash(TOKENS[scope]) }))),
+    verifyToken: (token) => verifyHash(hashOfToken(token)),
+    signIn: new SignIn({
+      verifyHash,
+      secret: newSecret,
+      clock,
+      address: () => 'http://127.0.0.1:8080',
+      publicUrl: undefined,
+    }),
+    publicUrl: undefined,
     hosts: { listenHost: '127.0.0.1', allowed: [] },
     clock,
     log: { debug: () => {}, info: () => {}, warn: complain, error: complain },
     demo: false,
     ...over,
   };
-  const app = createHttpApp(deps);
+  const app = createHttpApp(deps, pagesOf?.(deps));
   const ask: Endpoint['ask'] = async (method, path, { scope = 'admin', body, text, headers } = {}) => {
     const authorization: Record<string, string> = scope === 'none' ? {} : { authorization: `Bearer ${TOKENS[scope]}` };
     return app.request(path, {
@@ -146,7 +163,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   };
-  return { app, store, clock, requests, complaints, ask };
+  return { app, store, clock, requests, complaints, signIn: deps.signIn, ask };
 }
 
 /** The body of an answer, of the shape that the test names. */

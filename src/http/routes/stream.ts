@@ -5,6 +5,7 @@ import { tokenOf } from '../../domain/actor.ts';
 import { demandScope } from '../auth.ts';
 import type { HttpDeps } from '../deps.ts';
 import { positionField, readQuery } from '../input.ts';
+import { STREAM_PATH } from '../path.ts';
 import { Problem } from '../problem.ts';
 import { type Ctx, notAllowed, type Route } from '../route.ts';
 import { EventFeed } from '../stream/event-feed.ts';
@@ -41,13 +42,13 @@ export function streamRoutes(deps: HttpDeps): Route[] {
   return [
     {
       method: 'GET',
-      path: '/api/stream',
+      path: STREAM_PATH,
       scope: SCOPE,
       isEndless: true,
       handle: async (context) => {
         if (context.req.method !== 'GET') throw notAllowed(context.req.method, 'GET');
         const { after, kind } = readQuery(context, streamQuery);
-        const { caller, callerNow } = context.var;
+        const { caller, callerNow, session } = context.var;
         const token = tokenOf(caller.name);
         const position = lastEventId(context) ?? after;
         const head = await feed.readHead();
@@ -57,7 +58,7 @@ export function streamRoutes(deps: HttpDeps): Route[] {
           after: position,
           filter: kindFilter(kind),
           token,
-          isAllowed: () => mayRead(callerNow),
+          isAllowed: () => (session === undefined ? mayRead(callerNow) : deps.signIn.isOpen(session)),
           cut: () => context.env?.outgoing?.destroy(),
           clock: deps.clock,
           log: deps.log,

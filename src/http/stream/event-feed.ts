@@ -33,7 +33,7 @@ export class EventFeed {
   /** The number of the last entry, as last seen. */
   head = 0;
   /** The last progress that is shown; `count` rises with each. */
-  progress = { count: 0, bytes: new Uint8Array() };
+  progress = { count: 0, kind: '', bytes: new Uint8Array() };
   private latest: WorkProgress | undefined;
   private readonly open = new Set<FedStream>();
   private beating: AbortController | undefined;
@@ -103,7 +103,8 @@ export class EventFeed {
 
   private async showProgress(): Promise<void> {
     if (this.latest === undefined) return; // it has ended meanwhile
-    this.progress = { count: this.progress.count + 1, bytes: Buffer.from(progressFrame(this.latest)) };
+    const kind = `${this.latest.plan === undefined ? 'run' : 'plan'}.progress`;
+    this.progress = { count: this.progress.count + 1, kind, bytes: Buffer.from(progressFrame(this.latest)) };
     await this.wakeAll();
   }
 

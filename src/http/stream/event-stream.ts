@@ -112,7 +112,7 @@ export class EventStream implements FedStream {
       return bytes;
     }
     if (this.after < feed.head) return this.page();
-    if (feed.progress.count > this.shownProgress && filter.has('progress')) {
+    if (feed.progress.count > this.shownProgress && (filter.has('progress') || filter.has(feed.progress.kind))) {
       this.shownProgress = feed.progress.count;
       return feed.progress.bytes;
     }

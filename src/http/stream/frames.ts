@@ -29,8 +29,7 @@ export function entryFrame(seq: number, kind: string, view: object): string {
 
 /** Without an id: it is not in the audit, and nobody gets it again. */
 export function progressFrame({ run, plan, phase, what, done, total }: WorkProgress): string {
-  const shown = what === undefined ? null : shownName(what);
-  const data = { run: run ?? null, plan: plan ?? null, phase, what: shown, done: done ?? null, total: total ?? null };
+  const data = { run, plan, phase, what: what === undefined ? undefined : shownName(what), done, total };
   return `event: progress\ndata: ${jsonText(data)}\n\n`;
 }
 
