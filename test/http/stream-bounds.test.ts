@@ -81,6 +81,20 @@ describe('open streams', () => {
     expect((await stream('token1')).status).toBe(401);
   });
 
+  it('are opened by a session of the page, and end at the next beat after it has ended', async () => {
+    const clock = standingClock();
+    const { listening, signIn } = await serving({ clock });
+    const link = signIn.link({ name: 'ana', scope: 'read' });
+    const signedIn = signIn.withCode(link.code);
+    const cookie = signedIn ? (signIn.cookie(signedIn).split(';')[0] ?? '') : '';
+    const client = await openStream(listening.url, { token: 'none', headers: { cookie } });
+    expect(client.status).toBe(200);
+    await client.until(({ last }) => last !== undefined);
+    signIn.end(signIn.callerOf(cookie)?.id ?? '');
+    await clock.advance(15_000);
+    await client.ended;
+  });
+
   it('end at once when the process is to end, whether or not their client reads', async () => {
     const { stream, fill, ending, listening } = await serving();
     const clients = [await stream(), await stream('token0', '/api/stream?kind=run')];
