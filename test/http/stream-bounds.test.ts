@@ -87,7 +87,7 @@ describe('open streams', () => {
     const link = signIn.link({ name: 'ana', scope: 'read' });
     const signedIn = signIn.withCode(link.code);
     const cookie = signedIn ? (signIn.cookie(signedIn).split(';')[0] ?? '') : '';
-    const client = await openStream(listening.url, { token: 'none', headers: { cookie } });
+    const client = await openStream(listening.url, { token: undefined, headers: { cookie } });
     expect(client.status).toBe(200);
     await client.until(({ last }) => last !== undefined);
     signIn.end(signIn.callerOf(cookie)?.id ?? '');

@@ -27,7 +27,8 @@ export interface EventClient {
 }
 
 export interface EventClientOptions {
-  token: string;
+  /** Undefined: none is sent. */
+  token: string | undefined;
   path?: string;
   method?: string;
   headers?: Record<string, string>;
@@ -38,7 +39,11 @@ export function openStream(url: string, options: EventClientOptions): Promise<Ev
   return new Promise((resolve, reject) => {
     const sent = request(
       new URL(path, url),
-      { method, agent: false, headers: { authorization: `Bearer ${token}`, ...headers } },
+      {
+        method,
+        agent: false,
+        headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }), ...headers },
+      },
       (answer) => resolve(reading(sent, answer)),
     );
     sent.on('error', reject);
