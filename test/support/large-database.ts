@@ -5,7 +5,7 @@ import type { Db } from '../../src/store/database.ts';
 
 export interface LargeSize {
   runs: number;
-  /** Written by each run; every 100th stays in force, and those of the last run. */
+  /** Written by each run; every 101st stays in force, and those of the last run. */
   decisionsOfRun: number;
   devices: number;
   /** The first of them are in doubt, parked or failed; each of the next has a claim. */
@@ -71,7 +71,10 @@ const EFFECT = (d: string) => `json_object('devices', json_array(json_object('id
   'name', ${NAME(d)}, 'owners', json_array(${OWNER(d)}), 'platform', 'macOS', 'serial', ${SERIAL(d)})),
   'text', 'ban serial number ' || ${SERIAL(d)} || ': 1 device')`;
 const FACTS = `json_object('MdmData.CompromisedStatus', 'TRUE', 'MdmData.Timestamp', '1790000000000000000')`;
-const BASIS = (n: string, d: string) => `json_array(json_object('decisionId', ${id('decision', n)}, 'episodeId', ${id('episode', n)},
+const BASIS = (
+  n: string,
+  d: string,
+) => `json_array(json_object('decisionId', ${id('decision', n)}, 'episodeId', ${id('episode', n)},
   'facts', json(${FACTS}), 'rule', ${RULE(n)}, 'ruleHash', '${'b'.repeat(64)}', 'subjectId', ${DEVICE(d)}))`;
 
 function* statements(size: LargeSize): Generator<string> {
@@ -92,13 +95,13 @@ function* statements(size: LargeSize): Generator<string> {
   yield `${numbers(1, decisions)} INSERT INTO decisions (id, run_id, run_seq, written_at, ended_seq, rule, rule_hash, kind, subject,
       subject_name, verdict, since, decision, reason, reason_text, action, target, mode, facts, effect, episode_id, intent_id, outcome)
     SELECT ${id('decision', 'n')}, ${id('run', seqOf('n'))}, ${seqOf('n')}, ${at(seqOf('n'))},
-      CASE WHEN n % 100 = 0 OR ${seqOf('n')} = ${runs} THEN NULL ELSE min(${runs}, ${seqOf('n')} + 1 + n % 20) END,
-      ${RULE('n / 100')}, '${'b'.repeat(64)}', 'device', ${DEVICE(`n % ${devices}`)}, ${NAME(`n % ${devices}`)}, 'match', ${at(seqOf('n'))},
-      CASE WHEN n / 100 % 3 = 0 THEN 'act' WHEN n / 100 % 3 = 1 THEN 'hold' ELSE 'skip' END,
-      CASE WHEN n / 100 % 3 = 0 THEN 'rule_matches' WHEN n / 100 % 3 = 1 THEN 'approval_needed' ELSE 'already_acted' END,
+      CASE WHEN n % 101 = 0 OR ${seqOf('n')} = ${runs} THEN NULL ELSE min(${runs}, ${seqOf('n')} + 1 + n % 20) END,
+      ${RULE('n')}, '${'b'.repeat(64)}', 'device', ${DEVICE(`n % ${devices}`)}, ${NAME(`n % ${devices}`)}, 'match', ${at(seqOf('n'))},
+      CASE WHEN n / 20 % 3 = 0 THEN 'act' WHEN n / 20 % 3 = 1 THEN 'hold' ELSE 'skip' END,
+      CASE WHEN n / 20 % 3 = 0 THEN 'rule_matches' WHEN n / 20 % 3 = 1 THEN 'approval_needed' ELSE 'already_acted' END,
       'the rule matches', 'ban_device', ${SERIAL(`n % ${devices}`)}, 'enforce', ${FACTS}, ${EFFECT(`n % ${devices}`)},
       ${id('episode', 'n')}, CASE WHEN n <= ${size.intents} THEN ${id('intent', 'n')} END,
-      CASE WHEN n / 100 % 3 = 0 THEN 'succeeded' END FROM numbers`;
+      CASE WHEN n / 20 % 3 = 0 THEN 'succeeded' END FROM numbers`;
   yield `${numbers(1, Math.max(size.intents, decisions / 10))} INSERT INTO episodes (id, rule, kind, subject, since, matching_since, state, state_since, closed_at,
       close_reason)
     SELECT ${id('episode', 'n')}, ${RULE('n')}, 'device', ${DEVICE(`n % ${devices}`)}, ${startMs} + n, ${startMs} + n,
@@ -120,7 +123,7 @@ function identitiesOf({ devices }: LargeSize, startMs: number): string {
 
 function* actedOf({ intents, claims, devices, runs }: LargeSize, startMs: number): Generator<string> {
   const device = `n % ${devices}`;
-  const outcome = `CASE WHEN n <= 20 THEN 'unknown' WHEN n <= 50 THEN 'parked' WHEN n <= 100 THEN 'failed' ELSE 'succeeded' END`;
+  const outcome = `CASE WHEN n <= 20 THEN 'unknown' WHEN n <= 50 THEN 'parked' WHEN n % 50 = 0 THEN 'failed' ELSE 'succeeded' END`;
   yield `${numbers(1, intents)} INSERT INTO intents (id, run_id, mode, action, target, settings, undo, approved, basis, effect, status,
       outcome, attempts, doubt_retries, created_at, sent_at, settled_at, note)
     SELECT ${id('intent', 'n')}, ${id('run', `1 + n % ${runs}`)}, 'enforce', 'ban_device', ${SERIAL(device)}, '{}', 0, 0, ${BASIS('n', device)},
@@ -149,10 +152,11 @@ function planOf({ plannedIntents, devices, runs }: LargeSize, number: number): s
 }
 
 /** Of each hundred entries one is of a person. */
-function auditOf({ audit, devices }: LargeSize, startMs: number): string {
+function auditOf({ audit, devices, runs }: LargeSize, startMs: number): string {
   const at = `${startMs} + n * ${(LARGE_END_MS - startMs) / audit}`;
-  const kind = `CASE n % 12 WHEN 0 THEN 'run.started' WHEN 1 THEN 'run.finished' WHEN 2 THEN 'intent.planned' WHEN 3 THEN 'intent.sent'
-    WHEN 4 THEN 'intent.settled' ELSE 'decision.made' END`;
+  const ofRun = Math.floor(audit / runs);
+  const kind = `CASE WHEN n % ${ofRun} = 0 THEN 'run.started' WHEN n % ${ofRun} = ${ofRun} - 1 THEN 'run.finished' WHEN n % 12 = 2 THEN 'intent.planned'
+    WHEN n % 12 = 3 THEN 'intent.sent' WHEN n % 12 = 4 THEN 'intent.settled' ELSE 'decision.made' END`;
   const person = 'n % 1200 = 6';
   return `${numbers(1, audit)} INSERT INTO audit (seq, at, kind, bytes, prev, hash)
     SELECT n, CAST(${at} AS INTEGER), CASE WHEN ${person} THEN 'plan.approved' ELSE ${kind} END,
