@@ -2,6 +2,7 @@
 // of readers that read everything.
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { DecisionGroup, DecisionGroupKey } from '../../src/domain/page-reader.ts';
+import { episodesOf, type Plan, progressOf } from '../../src/domain/plan.ts';
 import type { RunRecord } from '../../src/domain/store.ts';
 import { historyOf } from '../../src/explain/history-of.ts';
 import { buildSummary } from '../../src/report/summary/build.ts';
@@ -186,6 +187,16 @@ describe('plans, claims, intents and exemptions', () => {
     const named = await reader.planPage(id, { limit: 10, text: 'Person50@' });
     expect(named?.page.rows.map(({ target }) => target)).toEqual(['SN000100', 'SN000101']);
     expect(await reader.planPage('nobody', { limit: 10 })).toBeUndefined();
+  });
+
+  it('show how far a plan was applied, as the whole of its intents does', async () => {
+    const id = idOf('plan', 2);
+    db.run("UPDATE plans SET status = 'interrupted', decided_at = 1 WHERE id = ?", id);
+    const plan = (await reader.plan(id)) as Plan;
+    const shown = await reader.planPage(id, { limit: 1 });
+    expect(shown?.progress).toEqual(progressOf(plan, await reader.intents({ liveFor: episodesOf(plan) })));
+    expect(Object.keys(shown?.progress?.outcomes ?? {})).toContain('parked');
+    db.run("UPDATE plans SET status = 'superseded', decided_at = NULL WHERE id = ?", id);
   });
 
   it('page through claims from the oldest on, of both statuses', async () => {
