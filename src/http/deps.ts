@@ -10,14 +10,17 @@ import type { Covered } from '../domain/exemption-covers.ts';
 import type { HostPolicy } from '../domain/hosts.ts';
 import type { IdentityReader } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
+import type { Mode } from '../domain/mode.ts';
 import type { StoredNotification } from '../domain/notification.ts';
 import type { Acceptance, Released, Stop } from '../domain/operator.ts';
 import type { Plan, PlanSelection } from '../domain/plan.ts';
 import type { PlanDifference } from '../domain/plan-content.ts';
 import type { Clock, Log } from '../domain/ports.ts';
+import type { ProgressStep } from '../domain/progress.ts';
 import type { RecordReader, ReportReader } from '../domain/record-reader.ts';
 import type { Rule } from '../domain/rule.ts';
-import type { Run, RunRequest } from '../domain/run.ts';
+import type { RuleTestReport } from '../domain/rule-tests.ts';
+import type { Run, RunRequest, RunTrigger } from '../domain/run.ts';
 import type { RunRecord } from '../domain/store.ts';
 import type { Caller } from './tokens.ts';
 
@@ -139,6 +142,22 @@ export interface TokensPort {
   revoke(name: string, by: string): Promise<EndpointToken>;
 }
 
+/** A loaded rule, its file's text as it was loaded, and what its own tests show. */
+export interface RuleDetail {
+  rule: Rule;
+  text: string;
+  report: RuleTestReport;
+}
+
+/** The run under way. How far it is, is missing until its first step. */
+export interface RunUnderWay extends Partial<ProgressStep> {
+  run: string;
+  seq: number;
+  mode: Mode;
+  trigger: RunTrigger;
+  startedAt: number;
+}
+
 export interface HttpDeps {
   reader: RecordReader & IdentityReader & AuditReader;
   views: Views;
@@ -148,6 +167,10 @@ export interface HttpDeps {
    * `usage` (a rule that is not active), `busy` (too many wait), `stopped`.
    */
   trigger(request: RunRequest): Promise<StartedRun>;
+  /** The run under way; undefined between two runs. */
+  running(): RunUnderWay | undefined;
+  /** When the schedule's next run begins, epoch ms; undefined when it has no next time. */
+  nextRunAtMs(): number | undefined;
   /** Every check must be ok for `/readyz` to answer 200. */
   readiness(): Promise<readonly ReadyCheck[]>;
   /** Errors of all three: AppError `not_found`, `usage` (an ambiguous prefix), `conflict` (not in the state for it). */
@@ -160,6 +183,8 @@ export interface HttpDeps {
   tokens: TokensPort;
   /** All loaded rules, including those of mode `off`. */
   rules(): readonly Rule[];
+  /** Errors: AppError `not_found`. It gives way while the tests run. */
+  ruleDetail(id: string): Promise<RuleDetail>;
   /** Errors: AppError `not_found` for a rule or a subject, and those of reading the API. */
   explain(rule: string, subject: string): Promise<object>;
   /** Errors: AppError `not_found`, `usage` for a name of several subjects, and those of reading the store. */

@@ -5,6 +5,7 @@ import { decidePlan } from '../../src/approve/plans.ts';
 import { verifyChain } from '../../src/audit/chain.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Rule } from '../../src/domain/rule.ts';
+import type { RuleTestReport } from '../../src/domain/rule-tests.ts';
 import type { RunRequest } from '../../src/domain/run.ts';
 import { createHttpApp } from '../../src/http/app.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
@@ -47,6 +48,22 @@ export const RULE: Rule = {
   hash: 'b'.repeat(64),
   file: 'ban-compromised-device.yaml',
   sources: ['devices'],
+};
+
+export const RULE_TEXT = 'id: ban-compromised-device\n# <why>\n';
+
+export const RULE_REPORT: RuleTestReport = {
+  rule: RULE.id,
+  file: RULE.file,
+  ok: false,
+  tests: [
+    { name: 'compromised', line: 20, expected: 'match', got: 'match', ok: true, message: undefined },
+    { name: 'not', line: 21, expected: 'match', got: 'no_match', ok: false, message: 'expected match, got no_match' },
+  ],
+  problems: ['no test notices: TRUE → FALSE'],
+  coverage: [{ text: 'MdmData.CompromisedStatus == "TRUE"', seenTrue: true, seenFalse: true, seenUnknown: false }],
+  coveredPercent: 66,
+  mutants: { tried: 4, survivors: ['TRUE → FALSE'] },
 };
 
 export interface Endpoint {
@@ -120,7 +137,13 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
       add: (request, by) => addToken({ ...tokenParts, secret: () => 'tw_made-0123456789' }, request, by),
       revoke: (name, by) => revokeToken(tokenParts, name, by),
     },
+    running: () => undefined,
+    nextRunAtMs: () => clock.nowMs() + 600_000,
     rules: () => [RULE],
+    ruleDetail: async (id) => {
+      if (id !== RULE.id) throw new AppError('not_found', `there is no rule \`${id}\``);
+      return { rule: RULE, text: RULE_TEXT, report: RULE_REPORT };
+    },
     explain: async (rule, subject) => ({ explanation: { rule, subject }, decisions: [] }),
     why: async (name) => ({ subject: { id: name } }),
     verifyAudit: () => verifyChain(store.auditFrom(1)),
