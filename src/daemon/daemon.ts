@@ -182,7 +182,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     running: () => state.underWay.now(),
     nextRunAtMs: () => state.schedule?.nextMs(),
     rules: () => rules.all(),
-    ...rulePorts(composition),
+    ...rulePorts(composition, state.queue),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
     why: (name) => whyNamed(composition.explaining(), name),
     verifyAudit: () => composition.verifyAudit(),

@@ -16,6 +16,7 @@ import { healthRoutes } from './routes/health.ts';
 import { operatorRoutes } from './routes/operator.ts';
 import { planRoutes } from './routes/plans.ts';
 import { recordRoutes } from './routes/records.ts';
+import { ruleRoutes } from './routes/rules.ts';
 import { runRoutes } from './routes/runs.ts';
 import { summaryRoutes } from './routes/summary.ts';
 import { tokenRoutes } from './routes/tokens.ts';
@@ -31,6 +32,7 @@ export function createHttpApp(deps: HttpDeps): Hono<Env> {
     ...summaryRoutes(deps),
     ...auditRoutes(deps),
     ...explainRoutes(deps),
+    ...ruleRoutes(deps),
     ...operatorRoutes(deps),
     ...tokenRoutes(deps),
   ];

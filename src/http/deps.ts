@@ -22,6 +22,7 @@ import type { Rule } from '../domain/rule.ts';
 import type { RuleTestReport } from '../domain/rule-tests.ts';
 import type { Run, RunRequest, RunTrigger } from '../domain/run.ts';
 import type { RunRecord } from '../domain/store.ts';
+import type { TriedRule } from '../domain/tried-rule.ts';
 import type { Caller } from './tokens.ts';
 
 /** A run that has begun. `finished` rejects with the error that aborted it, after that is recorded. */
@@ -185,6 +186,12 @@ export interface HttpDeps {
   rules(): readonly Rule[];
   /** Errors: AppError `not_found`. It gives way while the tests run. */
   ruleDetail(id: string): Promise<RuleDetail>;
+  /**
+   * What a changed text of this rule would match and do over the present fleet; nothing is sent or kept. It waits for its turn among
+   * the runs. Errors: AppError `not_found`; `rules` with a line for each problem of the text; `usage` for another id; `busy`,
+   * `stopped`, and those of reading the API.
+   */
+  tryRule(id: string, text: string, by: string): Promise<TriedRule>;
   /** Errors: AppError `not_found` for a rule or a subject, and those of reading the API. */
   explain(rule: string, subject: string): Promise<object>;
   /** Errors: AppError `not_found`, `usage` for a name of several subjects, and those of reading the store. */

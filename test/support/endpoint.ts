@@ -7,6 +7,7 @@ import { AppError } from '../../src/domain/errors.ts';
 import type { Rule } from '../../src/domain/rule.ts';
 import type { RuleTestReport } from '../../src/domain/rule-tests.ts';
 import type { RunRequest } from '../../src/domain/run.ts';
+import type { TriedRule } from '../../src/domain/tried-rule.ts';
 import { createHttpApp } from '../../src/http/app.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
 import { SCOPES, type Scope, tokenHash, tokenVerifier } from '../../src/http/tokens.ts';
@@ -22,7 +23,7 @@ import { resolveIntent } from '../../src/operator/resolve-intent.ts';
 import { views } from '../../src/report/index.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { countingIds } from './engine-on-platform.ts';
-import { addRun, fakeClock, openStore } from './filled-store.ts';
+import { addRun, fakeClock, openStore, START_MS } from './filled-store.ts';
 
 export const TOKENS: Record<Scope, string> = {
   read: 'read-token-0123456789',
@@ -66,12 +67,41 @@ export const RULE_REPORT: RuleTestReport = {
   mutants: { tried: 4, survivors: ['TRUE → FALSE'] },
 };
 
+export const TRIED: TriedRule = {
+  rule: RULE,
+  asOf: START_MS,
+  before: { match: 1, unknown: 0, error: 0, act: 1, hold: 0, skip: 0 },
+  after: { match: 2, unknown: 3, error: 0, act: 1, hold: 1, skip: 0 },
+  added: [
+    {
+      kind: 'device',
+      id: 'device-2',
+      name: '<b>Ben</b>',
+      serial: 'SERIAL-2',
+      owners: undefined,
+      decided: [
+        { action: 'ban_device', target: 'SERIAL-2', decision: 'hold', reason: 'limits', reasonText: '2 of 2 devices' },
+      ],
+      was: [],
+      facts: { 'MdmData.CompromisedStatus': 'TRUE' },
+    },
+  ],
+  addedTotal: 1,
+  gone: [],
+  goneTotal: 0,
+  same: 1,
+  unknownBy: { 'MdmData.CompromisedStatus': 3 },
+  untrusted: [],
+};
+
 export interface Endpoint {
   app: ReturnType<typeof createHttpApp>;
   store: SqliteStore;
   clock: ReturnType<typeof fakeClock>;
   /** The requests for runs. */
   requests: RunRequest[];
+  /** The changed rules that were tried. */
+  trials: { id: string; text: string; by: string }[];
   /** Log lines of level warn and error. */
   complaints: { fields: object; message: string }[];
   /** A request with a token of scope `admin` by default. */
@@ -91,6 +121,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
   const clock = fakeClock();
   const store = openStore(clock);
   const requests: RunRequest[] = [];
+  const trials: Endpoint['trials'] = [];
   const complaints: Endpoint['complaints'] = [];
   const complain = (fields: object, message: string) => complaints.push({ fields, message });
   const tokenParts = { tokens: store.tokens(), clock, ids: countingIds() };
@@ -140,6 +171,11 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
     running: () => undefined,
     nextRunAtMs: () => clock.nowMs() + 600_000,
     rules: () => [RULE],
+    tryRule: async (id, text, by) => {
+      if (id !== RULE.id) throw new AppError('not_found', `there is no rule \`${id}\``);
+      trials.push({ id, text, by });
+      return TRIED;
+    },
     ruleDetail: async (id) => {
       if (id !== RULE.id) throw new AppError('not_found', `there is no rule \`${id}\``);
       return { rule: RULE, text: RULE_TEXT, report: RULE_REPORT };
@@ -164,7 +200,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   };
-  return { app, store, clock, requests, complaints, ask };
+  return { app, store, clock, requests, trials, complaints, ask };
 }
 
 /** The body of an answer, of the shape that the test names. */
