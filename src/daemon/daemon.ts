@@ -20,6 +20,7 @@ import {
 } from '../http/index.ts';
 import { answerPlan, approvePart } from '../operator/answer-plan.ts';
 import { applyPlan } from '../operator/apply-plan.ts';
+import { driftReader } from '../operator/plan-drift.ts';
 import { views, writeReport } from '../report/index.ts';
 import { watchRules } from '../rule-set/rule-watch.ts';
 import { RunQueue } from '../schedule/run-queue.ts';
@@ -178,6 +179,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
       }),
       apply: (plan, by) => state.queue.inTurn('operator', by, () => apply(composition, plan, by)),
     },
+    planDrift: driftReader(engine),
     operator: operatorPort(engine, state.queue),
     running: () => state.underWay.now(),
     nextRunAtMs: () => state.schedule?.nextMs(),

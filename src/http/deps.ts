@@ -4,6 +4,7 @@ import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { AuditReader } from '../domain/audit-store.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
+import type { Drift } from '../domain/drift.ts';
 import type { EndpointToken } from '../domain/endpoint-token.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Covered } from '../domain/exemption-covers.ts';
@@ -180,6 +181,11 @@ export interface HttpDeps {
     reject(plan: string, by: string, reason: string | undefined): Promise<PlanAnswer>;
     apply(plan: string, by: string): Promise<PlanAnswer>;
   };
+  /**
+   * What changed about targets of a plan since it was sealed, and why applying would refuse each now; it waits for 10 s at most. Errors:
+   * AppError `not_found`; `usage` for more than `DRIFT_TARGETS_MAX` targets, or one that the plan does not have.
+   */
+  planDrift(planId: string, targets: readonly string[]): Promise<readonly Drift[]>;
   operator: OperatorPort;
   tokens: TokensPort;
   /** All loaded rules, including those of mode `off`. */

@@ -3,6 +3,7 @@
 import { ACTIONS } from '../../src/act/actions.ts';
 import { decidePlan } from '../../src/approve/plans.ts';
 import { verifyChain } from '../../src/audit/chain.ts';
+import type { Drift } from '../../src/domain/drift.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Rule } from '../../src/domain/rule.ts';
 import type { RuleTestReport } from '../../src/domain/rule-tests.ts';
@@ -94,6 +95,17 @@ export const TRIED: TriedRule = {
   untrusted: [],
 };
 
+export const DRIFTED: Omit<Drift, 'key' | 'action' | 'target'> = {
+  changed: [{ subject: 'device-1', field: 'MdmData.CompromisedStatus', then: 'TRUE', now: '<b>FALSE</b>' }],
+  gone: [],
+  refused: {
+    check: 'changed-since',
+    reason: 'drifted',
+    reasonText: 'changed since it was approved: MdmData.CompromisedStatus was "TRUE" and is "<b>FALSE</b>"',
+  },
+  unread: undefined,
+};
+
 export interface Endpoint {
   app: ReturnType<typeof createHttpApp>;
   store: SqliteStore;
@@ -144,6 +156,11 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
         if (plan.status !== 'approved') throw new AppError('conflict', `plan ${plan.id} is ${plan.status}`);
         return { plan: { ...plan, status: 'applied' }, applied: { intents: [], refused: [] } };
       },
+    },
+    planDrift: async (id, targets) => {
+      const { intents } = await planOf(store, id);
+      const chosen = intents.filter(({ target }) => targets.includes(target));
+      return chosen.map(({ key, action, target }) => ({ key, action, target, ...DRIFTED }));
     },
     operator: {
       stop: (operator) => stopEverything({ store, clock }, operator),
