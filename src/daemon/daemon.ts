@@ -15,6 +15,7 @@ import {
   listen,
   loadOrCreateToken,
   type PlanAnswer,
+  type SignIn,
   type StartedRun,
   type TokenRegister,
 } from '../http/index.ts';
@@ -26,16 +27,19 @@ import { watchRules } from '../rule-set/rule-watch.ts';
 import { RunQueue } from '../schedule/run-queue.ts';
 import { type Schedule, startSchedule } from '../schedule/schedule.ts';
 import { meaningOf } from '../store/store-fault.ts';
+import { createPages } from '../web/index.ts';
 import { operatorPort } from './operator.ts';
 import { type LastRun, readiness } from './readiness.ts';
 import { rulePorts } from './rules.ts';
-import { tokenRegister, tokensPort } from './tokens.ts';
+import { signInOf, tokenRegister, tokensPort } from './tokens.ts';
 import { UnderWay } from './under-way.ts';
 
 export interface Daemon {
   url: string;
   /** The file of the bearer token, for people. */
   tokenPlace: string;
+  /** A link that signs a person of this name in to the page, once, with scope `admin`. It is shown to that person alone. */
+  signInLink(name: string): string;
   /** `next run at 10:15:00 UTC`. */
   nextRun(): string;
   stop(): Promise<void>;
@@ -48,7 +52,9 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const token = config.token === undefined ? loadOrCreateToken(config.db) : undefined;
   const tokenPlace = token ? token.file : 'TRUSTWARD_TOKEN';
   const register = await tokenRegister(composition, token?.token ?? (config.token as string));
-  const listening = await listen(createHttpApp(httpDeps(composition, state, register)), config.listen);
+  const signIn = signInOf(composition, register, () => listening.url);
+  const deps = httpDeps(composition, state, register, signIn);
+  const listening = await listen(createHttpApp(deps, createPages(deps)), config.listen);
   try {
     lock.announce({ pid: process.pid, url: listening.url, rulesDir: engine.rulesDir });
   } catch (error) {
@@ -70,6 +76,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   return {
     url: listening.url,
     tokenPlace,
+    signInLink: (name) => signIn.link({ name, scope: 'admin' }).url,
     nextRun: () => state.nextRun(),
     stop: async () => {
       schedule.stop();
@@ -164,7 +171,7 @@ class DaemonState {
   }
 }
 
-function httpDeps(composition: Composition, state: DaemonState, register: TokenRegister): HttpDeps {
+function httpDeps(composition: Composition, state: DaemonState, register: TokenRegister, signIn: SignIn): HttpDeps {
   const { config, engine, rules, log } = composition;
   const { store, clock } = engine;
   return {
@@ -190,6 +197,8 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     verifyAudit: () => composition.verifyAudit(),
     tokens: tokensPort(composition, register),
     verifyToken: (token) => register.verify(token),
+    signIn,
+    publicUrl: config.notify.publicUrl,
     hosts: { listenHost: config.listen.host, allowed: config.allowedHosts },
     clock,
     log,

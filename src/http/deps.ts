@@ -24,6 +24,7 @@ import type { RuleTestReport } from '../domain/rule-tests.ts';
 import type { Run, RunRequest, RunTrigger } from '../domain/run.ts';
 import type { RunRecord } from '../domain/store.ts';
 import type { TriedRule } from '../domain/tried-rule.ts';
+import type { SignIn } from './sign-in.ts';
 import type { Caller } from './tokens.ts';
 
 /** A run that has begun. `finished` rejects with the error that aborted it, after that is recorded. */
@@ -171,8 +172,6 @@ export interface HttpDeps {
   trigger(request: RunRequest): Promise<StartedRun>;
   /** The run under way; undefined between two runs. */
   running(): RunUnderWay | undefined;
-  /** When the schedule's next run begins, epoch ms; undefined when it has no next time. */
-  nextRunAtMs(): number | undefined;
   /** Every check must be ok for `/readyz` to answer 200. */
   readiness(): Promise<readonly ReadyCheck[]>;
   /** Errors of all three: AppError `not_found`, `usage` (an ambiguous prefix), `conflict` (not in the state for it). */
@@ -188,6 +187,8 @@ export interface HttpDeps {
   planDrift(planId: string, targets: readonly string[]): Promise<readonly Drift[]>;
   operator: OperatorPort;
   tokens: TokensPort;
+  /** When the schedule makes the next run, epoch ms; undefined: never. */
+  nextRunAtMs(): number | undefined;
   /** All loaded rules, including those of mode `off`. */
   rules(): readonly Rule[];
   /** Errors: AppError `not_found`. It gives way while the tests run. */
@@ -205,6 +206,9 @@ export interface HttpDeps {
   verifyAudit(): Promise<AuditVerdict>;
   /** The owner of a bearer token; undefined for an unknown one. */
   verifyToken(token: string): Caller | undefined;
+  signIn: SignIn;
+  /** TRUSTWARD_PUBLIC_URL, without a slash at its end. */
+  publicUrl: string | undefined;
   hosts: HostPolicy;
   clock: Clock;
   log: Log;

@@ -1,7 +1,8 @@
 // http: trying a changed rule: the text and the caller reach the port, and the answer is JSON without missing fields.
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { bodyOf, openEndpoint, RULE, TRIED } from '../support/endpoint.ts';
+import { bodyOf, openEndpoint } from '../support/endpoint.ts';
+import { RULE, TRIED } from '../support/rule-samples.ts';
 
 const PATH = `/api/rules/${RULE.id}/try`;
 

@@ -3,15 +3,14 @@
 import { ACTIONS } from '../../src/act/actions.ts';
 import { decidePlan } from '../../src/approve/plans.ts';
 import { verifyChain } from '../../src/audit/chain.ts';
-import type { Drift } from '../../src/domain/drift.ts';
+import { hashOfToken } from '../../src/domain/endpoint-token.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import type { Rule } from '../../src/domain/rule.ts';
-import type { RuleTestReport } from '../../src/domain/rule-tests.ts';
 import type { RunRequest } from '../../src/domain/run.ts';
-import type { TriedRule } from '../../src/domain/tried-rule.ts';
 import { createHttpApp } from '../../src/http/app.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
-import { SCOPES, type Scope, tokenHash, tokenVerifier } from '../../src/http/tokens.ts';
+import type { Pages } from '../../src/http/pages.ts';
+import { SignIn } from '../../src/http/sign-in.ts';
+import { hashVerifier, SCOPES, type Scope, tokenHash } from '../../src/http/tokens.ts';
 import {
   acceptSnapshot,
   addExemption,
@@ -23,87 +22,16 @@ import { addToken, revokeToken } from '../../src/operator/endpoint-tokens.ts';
 import { resolveIntent } from '../../src/operator/resolve-intent.ts';
 import { views } from '../../src/report/index.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { newSecret } from '../../src/system/secrets.ts';
 import { countingIds } from './engine-on-platform.ts';
-import { addRun, fakeClock, openStore, START_MS } from './filled-store.ts';
+import { addRun, fakeClock, openStore } from './filled-store.ts';
+import { DRIFTED, RULE, RULE_REPORT, RULE_TEXT, TRIED } from './rule-samples.ts';
 
 export const TOKENS: Record<Scope, string> = {
   read: 'read-token-0123456789',
   trigger: 'trigger-token-0123456789',
   approve: 'approve-token-0123456789',
   admin: 'admin-token-0123456789',
-};
-
-export const RULE: Rule = {
-  id: 'ban-compromised-device',
-  title: 'Ban devices that MDM reports as compromised',
-  severity: 'critical',
-  subject: 'device',
-  when: { '==': [{ var: 'MdmData.CompromisedStatus' }, 'TRUE'] },
-  then: [{ action: 'ban_device', with: {} }],
-  mode: 'enforce',
-  forMs: 0,
-  clearForMs: 0,
-  cooldownMs: 3_600_000,
-  revert: true,
-  limits: { max: 25, percent: 2 },
-  owners: 'one',
-  hash: 'b'.repeat(64),
-  file: 'ban-compromised-device.yaml',
-  sources: ['devices'],
-};
-
-export const RULE_TEXT = 'id: ban-compromised-device\n# <why>\n';
-
-export const RULE_REPORT: RuleTestReport = {
-  rule: RULE.id,
-  file: RULE.file,
-  ok: false,
-  tests: [
-    { name: 'compromised', line: 20, expected: 'match', got: 'match', ok: true, message: undefined },
-    { name: 'not', line: 21, expected: 'match', got: 'no_match', ok: false, message: 'expected match, got no_match' },
-  ],
-  problems: ['no test notices: TRUE → FALSE'],
-  coverage: [{ text: 'MdmData.CompromisedStatus == "TRUE"', seenTrue: true, seenFalse: true, seenUnknown: false }],
-  coveredPercent: 66,
-  mutants: { tried: 4, survivors: ['TRUE → FALSE'] },
-};
-
-export const TRIED: TriedRule = {
-  rule: RULE,
-  asOf: START_MS,
-  before: { match: 1, unknown: 0, error: 0, act: 1, hold: 0, skip: 0 },
-  after: { match: 2, unknown: 3, error: 0, act: 1, hold: 1, skip: 0 },
-  added: [
-    {
-      kind: 'device',
-      id: 'device-2',
-      name: '<b>Ben</b>',
-      serial: 'SERIAL-2',
-      owners: undefined,
-      decided: [
-        { action: 'ban_device', target: 'SERIAL-2', decision: 'hold', reason: 'limits', reasonText: '2 of 2 devices' },
-      ],
-      was: [],
-      facts: { 'MdmData.CompromisedStatus': 'TRUE' },
-    },
-  ],
-  addedTotal: 1,
-  gone: [],
-  goneTotal: 0,
-  same: 1,
-  unknownBy: { 'MdmData.CompromisedStatus': 3 },
-  untrusted: [],
-};
-
-export const DRIFTED: Omit<Drift, 'key' | 'action' | 'target'> = {
-  changed: [{ subject: 'device-1', field: 'MdmData.CompromisedStatus', then: 'TRUE', now: '<b>FALSE</b>' }],
-  gone: [],
-  refused: {
-    check: 'changed-since',
-    reason: 'drifted',
-    reasonText: 'changed since it was approved: MdmData.CompromisedStatus was "TRUE" and is "<b>FALSE</b>"',
-  },
-  unread: undefined,
 };
 
 export interface Endpoint {
@@ -116,6 +44,7 @@ export interface Endpoint {
   trials: { id: string; text: string; by: string }[];
   /** Log lines of level warn and error. */
   complaints: { fields: object; message: string }[];
+  signIn: SignIn;
   /** A request with a token of scope `admin` by default. */
   ask(method: string, path: string, options?: AskOptions): Promise<Response>;
 }
@@ -129,7 +58,7 @@ export interface AskOptions {
   headers?: Record<string, string>;
 }
 
-export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
+export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: HttpDeps) => Pages): Endpoint {
   const clock = fakeClock();
   const store = openStore(clock);
   const requests: RunRequest[] = [];
@@ -137,6 +66,9 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
   const complaints: Endpoint['complaints'] = [];
   const complain = (fields: object, message: string) => complaints.push({ fields, message });
   const tokenParts = { tokens: store.tokens(), clock, ids: countingIds() };
+  const verifyHash = hashVerifier(
+    SCOPES.map((scope) => ({ name: `${scope}er`, scope, hash: tokenHash(TOKENS[scope]) })),
+  );
   const deps: HttpDeps = {
     reader: store,
     views,
@@ -186,7 +118,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
       revoke: (name, by) => revokeToken(tokenParts, name, by),
     },
     running: () => undefined,
-    nextRunAtMs: () => clock.nowMs() + 600_000,
+    nextRunAtMs: () => undefined,
     rules: () => [RULE],
     tryRule: async (id, text, by) => {
       if (id !== RULE.id) throw new AppError('not_found', `there is no rule \`${id}\``);
@@ -200,14 +132,22 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
     explain: async (rule, subject) => ({ explanation: { rule, subject }, decisions: [] }),
     why: async (name) => ({ subject: { id: name } }),
     verifyAudit: () => verifyChain(store.auditFrom(1)),
-    verifyToken: tokenVerifier(SCOPES.map((scope) => ({ name: `${scope}er`, scope, hash: tokenHash(TOKENS[scope]) }))),
+    verifyToken: (token) => verifyHash(hashOfToken(token)),
+    signIn: new SignIn({
+      verifyHash,
+      secret: newSecret,
+      clock,
+      address: () => 'http://127.0.0.1:8080',
+      publicUrl: undefined,
+    }),
+    publicUrl: undefined,
     hosts: { listenHost: '127.0.0.1', allowed: [] },
     clock,
     log: { debug: () => {}, info: () => {}, warn: complain, error: complain },
     demo: false,
     ...over,
   };
-  const app = createHttpApp(deps);
+  const app = createHttpApp(deps, pagesOf?.(deps));
   const ask: Endpoint['ask'] = async (method, path, { scope = 'admin', body, text, headers } = {}) => {
     const authorization: Record<string, string> = scope === 'none' ? {} : { authorization: `Bearer ${TOKENS[scope]}` };
     return app.request(path, {
@@ -217,7 +157,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   };
-  return { app, store, clock, requests, trials, complaints, ask };
+  return { app, store, clock, requests, trials, complaints, signIn: deps.signIn, ask };
 }
 
 /** The body of an answer, of the shape that the test names. */
