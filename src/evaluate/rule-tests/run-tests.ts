@@ -4,7 +4,7 @@
 import { giveWay } from '../../domain/give-way.ts';
 import type { AtomCoverage, RuleTestReport, TestResult } from '../../domain/rule-tests.ts';
 import type { Language } from '../check/scope.ts';
-import { findFlips } from '../explain/flips.ts';
+import { findFlips } from '../judge/flips.ts';
 import { type Judged, prepareRule } from '../judge/judge-once.ts';
 import type { Expression } from '../language/expression.ts';
 import { textOf } from '../language/expression-text.ts';
