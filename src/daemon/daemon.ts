@@ -22,6 +22,7 @@ import {
 } from '../http/index.ts';
 import { answerPlan, approvePart } from '../operator/answer-plan.ts';
 import { applyPlan } from '../operator/apply-plan.ts';
+import { driftReader } from '../operator/plan-drift.ts';
 import { views, writeReport } from '../report/index.ts';
 import { watchRules } from '../rule-set/rule-watch.ts';
 import { RunQueue } from '../schedule/run-queue.ts';
@@ -30,8 +31,9 @@ import { meaningOf } from '../store/store-fault.ts';
 import { createPages } from '../web/index.ts';
 import { operatorPort } from './operator.ts';
 import { type LastRun, readiness } from './readiness.ts';
+import { rulePorts } from './rules.ts';
 import { signInOf, tokenRegister, tokensPort } from './tokens.ts';
-import { WorkUnderWay } from './work-under-way.ts';
+import { UnderWay } from './under-way.ts';
 
 export interface Daemon {
   url: string;
@@ -105,15 +107,15 @@ async function reloadRules({ config, engine, rules }: Composition, ending: Abort
 /** The daemon's own state. */
 class DaemonState {
   readonly queue: RunQueue;
-  readonly work = new WorkUnderWay();
   /** Undefined before the first. */
   last: LastRun | undefined;
   /** Undefined while the daemon starts. */
   schedule: Schedule | undefined;
+  readonly underWay = new UnderWay();
 
   constructor(private readonly composition: Composition) {
     this.queue = new RunQueue(composition.clock);
-    composition.engine.progress = this.work.step;
+    composition.engine.progress = this.underWay.following(composition.engine.progress);
   }
 
   nextRun(): string {
@@ -146,9 +148,9 @@ class DaemonState {
     try {
       // Nothing else is under way at this point: a run that is still marked so could not be recorded by a failing disk.
       await engine.store.abortStaleRuns(engine.clock.nowMs());
-      const run = await runCycle(engine, request, (begunRun) => {
-        this.work.begin({ run: begunRun.id });
-        begun?.(begunRun);
+      const run = await runCycle(engine, request, (run) => {
+        this.underWay.begin(run);
+        begun?.(run);
       });
       this.last = { seq: run.seq, error: undefined };
       log.info(
@@ -165,7 +167,7 @@ class DaemonState {
       if (meaningOf(error)) await notifications.afterwards();
       throw error;
     } finally {
-      this.work.end();
+      this.underWay.end();
     }
   }
 }
@@ -185,15 +187,18 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
       }),
       apply: (plan, by) => state.queue.inTurn('operator', by, () => apply(composition, state, plan, by)),
     },
+    planDrift: driftReader(engine),
     operator: operatorPort(engine, state.queue),
+    running: () => state.underWay.now(),
     nextRunAtMs: () => state.schedule?.nextMs(),
     rules: () => rules.all(),
+    ...rulePorts(composition, state.queue),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
     why: (name) => whyNamed(composition.explaining(), name),
     verifyAudit: () => composition.verifyAudit(),
     stream: {
       onAudited: (listener) => store.onAudited(listener),
-      onProgress: (listener) => state.work.onProgress(listener),
+      onProgress: (listener) => state.underWay.onProgress(listener),
       ending: composition.ending.asked,
     },
     tokens: tokensPort(composition, register),
@@ -228,12 +233,17 @@ async function approveAndApply(
   });
 }
 
-async function apply({ engine }: Composition, { work }: DaemonState, planId: string, by: string): Promise<PlanAnswer> {
-  work.begin({ plan: planId });
+async function apply(
+  { engine }: Composition,
+  { underWay }: DaemonState,
+  planId: string,
+  by: string,
+): Promise<PlanAnswer> {
+  underWay.beginPlan(planId);
   try {
     const { plan, ...applied } = await applyPlan(engine, planId, by);
     return { plan, applied };
   } finally {
-    work.end();
+    underWay.end();
   }
 }
