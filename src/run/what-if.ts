@@ -55,13 +55,14 @@ export async function whatIf(engine: WhatIfEngine, request: Pick<RunRequest, 'ru
   const openState = { ...rest, decisions: [] };
   const pulled = await pullSnapshot({ ...engine, store: holding(reader) }, run, rules, openState);
   demandJudged(run, pulled);
-  const decided = decide({ ...decideInput(engine, run, rules, pulled, openState), said });
+  const input = { ...decideInput(engine, run, rules, pulled, openState), said };
+  const decided = decide(input);
   const intents = decided.acts.map(({ draft, mode }) =>
     openIntent(draft, mode, { id: ids.next(), runId: run.id, nowMs: run.startedAt }),
   );
   const unsealed = { plan: undefined, digest: planDigest(decided.planned), superseded: [], notes: [] };
   const seen = operatorStateSeen(run, openState, pulled, engine.settings.exemptions);
-  const { findings, decisions } = commitOf(run, rules, pulled, decided, unsealed, intents, seen);
+  const { findings, decisions } = commitOf(run, rules, pulled, decided, input, unsealed, intents, seen);
   const record = { ...run, finishedAt: clock.nowMs(), findings, planId: undefined };
   const kept = decisions.map((decision) => ({
     ...decision,
@@ -103,6 +104,9 @@ function answering(
   );
   return {
     decisionsOfRun: async () => sorted,
+    comparedRun: async () => undefined,
+    decisionsEnded: async () => [],
+    matchesOfRuns: async () => [],
     intents: async ({ ids = [] }) => intents.filter(({ id }) => ids.includes(id)),
     plan: async () => undefined,
     stop: () => reader.stop(),
