@@ -180,6 +180,11 @@ export function waitsInPlan({ decision, reason, inPlan }: RunDecision): boolean 
   return decision === 'hold' && inPlan && !NOT_LIFTED.has(reason);
 }
 
+/** Whether the commands that answer the run's plan are to be shown beside it. */
+export function canBeApproved(decision: RunDecision, { plan }: Pick<Report, 'plan'>): boolean {
+  return waitsInPlan(decision) && plan.id !== null && plan.status === 'pending';
+}
+
 /** A ceiling is lifted by time, not by a person. */
 export function waitsForPerson({ reason }: Pick<RunDecision, 'reason'>): boolean {
   return reason !== 'ceiling';
