@@ -16,6 +16,7 @@ import type { Plan, PlanSelection } from '../domain/plan.ts';
 import type { PlanDifference } from '../domain/plan-content.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { RecordReader, ReportReader } from '../domain/record-reader.ts';
+import type { ReportFormat } from '../domain/report-format.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
 import type { RunRecord } from '../domain/store.ts';
@@ -70,9 +71,6 @@ export interface AuditVerdict {
   head: string;
   bad: { seq: number; reason: string } | undefined;
 }
-
-export const REPORT_FORMATS = ['json', 'md', 'text'] as const;
-export type ReportFormat = (typeof REPORT_FORMATS)[number];
 
 /** How stored nouns are shown: report/ has the words. */
 export interface Views {
