@@ -4,6 +4,7 @@ import type { RunMatches } from '../domain/run.ts';
 import type { RunRecord } from '../domain/store.ts';
 import { isoTime } from '../domain/time-text.ts';
 import type { ReportCeiling, ReportLimit, ReportTrend } from './figures.ts';
+import { grouped } from './grouped.ts';
 
 /** Of the rules that were judged. */
 export function limitsOf({ findings }: Pick<RunRecord, 'findings'>): ReportLimit[] {
@@ -23,12 +24,14 @@ export function ceilingsOf({ findings }: Pick<RunRecord, 'findings'>): ReportCei
   }));
 }
 
-/** Of the rules of this run. `matches`: the oldest run first. */
+/** Of the rules of this run that some of these runs judged. `matches`: the oldest run first. */
 export function trendOf(rules: readonly string[], matches: readonly RunMatches[]): ReportTrend[] {
-  return rules.map((rule) => ({
-    rule,
-    counts: matches
-      .filter((one) => one.rule === rule)
-      .map(({ seq, startedAt, match }) => ({ seq, at: isoTime(startedAt), match })),
+  const judged = new Set(rules);
+  return grouped(
+    matches.filter(({ rule }) => judged.has(rule)),
+    ({ rule }) => rule,
+  ).map((counts) => ({
+    rule: (counts[0] as RunMatches).rule,
+    counts: counts.map(({ seq, startedAt, match }) => ({ seq, at: isoTime(startedAt), match })),
   }));
 }

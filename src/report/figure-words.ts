@@ -18,10 +18,11 @@ export function changeWords({ run, snapshot, changes }: Report): { sentence: str
     const kind = isLive(leastMode(run.mode, run.daemonMode)) ? 'live' : 'dry';
     return { sentence: `There is no earlier completed ${kind} run over all rules to compare with.`, gone: [] };
   }
+  const isSame = changes.new + changes.changed + gone === 0;
   const figures = [
-    `${countText(changes.new)} new`,
-    `${countText(changes.changed)} changed`,
-    `${countText(gone)} gone`,
+    ...(isSame
+      ? ['nothing changed']
+      : [`${countText(changes.new)} new`, `${countText(changes.changed)} changed`, `${countText(gone)} gone`]),
     `${countText(changes.still)} as before`,
   ];
   const shown = goneExamples.slice(0, GONE_MAX).map(goneLine);
@@ -37,7 +38,7 @@ function goneLine({ rule, subject, action, target, why }: ReportGone): string {
   return `gone: ${action} of ${name}${clip(target, NAME_MAX)} by rule ${rule}${why === null ? '' : `: ${why}`}`;
 }
 
-/** `Affects 3 devices of 2 people; 1 new, 2 as before.` Empty: nothing to add to their number. */
+/** `3 devices of 2 people; 1 new, 2 as before.` Empty: nothing to add to their number. */
 export function groupWords(decisions: readonly RunDecision[], { changes }: Pick<Report, 'changes'>): string {
   const effect = effectWords(countEffect(decisions));
   const count = (change: RunDecision['change']) => decisions.filter((one) => one.change === change).length;
@@ -47,12 +48,8 @@ export function groupWords(decisions: readonly RunDecision[], { changes }: Pick<
     [count('still'), 'as before'],
   ] as const;
   const changed = figures.filter(([number]) => number > 0).map(([number, word]) => `${countText(number)} ${word}`);
-  const parts = [
-    ...(effect === undefined ? [] : [`affects ${effect}`]),
-    ...(changes.since === null ? [] : [changed.join(', ')]),
-  ];
-  const words = parts.join('; ');
-  return words === '' ? '' : `${words[0]?.toUpperCase()}${words.slice(1)}.`;
+  const parts = [...(effect === undefined ? [] : [effect]), ...(changes.since === null ? [] : [changed.join(', ')])];
+  return parts.length === 0 ? '' : `${parts.join('; ')}.`;
 }
 
 /** What an approval leads to, and what still stands in its way. */
@@ -89,7 +86,7 @@ function limitRow({ rule, matches, targets, max, percent, allowed, crossed }: Re
   const of = matches === targets ? '' : ` (${plural(matches, 'match', 'matches')})`;
   return {
     name: rule,
-    bound: `at once: max ${countText(max)}, ${percent} %`,
+    bound: `max ${countText(max)}, ${percent} %`,
     used: `${countText(targets)} of ${countText(allowed)}${of}${crossed ? ', crossed' : ''}`,
     bar: bar(targets, allowed),
   };
@@ -98,7 +95,7 @@ function limitRow({ rule, matches, targets, max, percent, allowed, crossed }: Re
 function ceilingRow({ action, window, used, allowed }: ReportCeiling): BoundRow {
   return {
     name: action,
-    bound: window === 'run' ? 'ceiling of a run' : 'ceiling of 24 hours',
+    bound: window === 'run' ? 'in a run' : 'in 24 hours',
     used: `${countText(used)} of ${countText(allowed)}`,
     bar: bar(used, allowed),
   };
@@ -127,6 +124,11 @@ export function trendRows({ trend }: Pick<Report, 'trend'>): { rule: string; cha
     });
 }
 
+export function trendHeading({ trend }: Pick<Report, 'trend'>): string {
+  const runs = Math.max(0, ...trend.map(({ counts }) => counts.length));
+  return `Matches over the last ${plural(runs, 'run')}`;
+}
+
 /** From nothing to the most; what is not nothing is never drawn as nothing. */
 function chart(matches: ReportTrend['counts'][number]['match'][]): string {
   const most = Math.max(...matches);
@@ -136,8 +138,8 @@ function chart(matches: ReportTrend['counts'][number]['match'][]): string {
 
 function trendWords(matches: number[]): string {
   const [least, most] = [Math.min(...matches), Math.max(...matches)];
-  const range = least === most ? `always ${countText(most)}` : `${countText(least)} to ${countText(most)}`;
-  return `${range} in ${plural(matches.length, 'run')}, last ${countText(matches.at(-1) as number)}`;
+  if (least === most) return `always ${countText(most)}`;
+  return `${countText(least)} to ${countText(most)}, last ${countText(matches.at(-1) as number)}`;
 }
 
 /** What a person can do about missing facts: facts with the same way are named together. */

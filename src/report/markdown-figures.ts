@@ -1,7 +1,7 @@
 // report: the figures of the Markdown report: changes, missing facts, limits and ceilings, the trend. INVARIANT: as in markdown.ts,
 // hostile text is only printed through `md` or `code`.
 import { countText } from './fact-text.ts';
-import { boundRows, changeWords, howToLines, trendRows } from './figure-words.ts';
+import { boundRows, changeWords, howToLines, trendHeading, trendRows } from './figure-words.ts';
 import { code, md, mdTable } from './markdown-text.ts';
 import type { Report } from './report.ts';
 
@@ -28,7 +28,7 @@ export function* boundsPart(report: Report): Generator<string> {
   if (rows.length === 0) return;
   yield '## Limits and ceilings\n\n';
   yield* mdTable(
-    ['Rule or action', 'Bound', 'Used', 'Share'],
+    ['Rule or action', 'Limit', 'Used', 'Share'],
     rows.map(({ name, bound, used, bar }) => [code(name), md(bound), md(used), bar]),
   );
   if (left > 0) yield `\n\nand ${countText(left)} of which less than half is used.`;
@@ -37,7 +37,7 @@ export function* boundsPart(report: Report): Generator<string> {
 export function* trendPart(report: Report): Generator<string> {
   const rows = trendRows(report);
   if (rows.length === 0) return;
-  yield '## Matches over the last runs\n\n';
+  yield `## ${trendHeading(report)}\n\n`;
   yield* mdTable(
     ['Rule', 'Runs, oldest first', 'Matches'],
     rows.map(({ rule, chart, words }) => [code(rule), chart, md(words)]),

@@ -31,7 +31,7 @@ function wouldWords(run: ReportRun, would: readonly RunDecision[], held: readonl
 }
 
 function prefixed(verb: string, held: readonly string[]): string[] {
-  return held.map((text) => `${verb} ${text}`);
+  return held.length === 0 ? [] : [`${verb} ${held.join(', ')}`];
 }
 
 /** `12 more for approval`. */

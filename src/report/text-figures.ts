@@ -1,7 +1,7 @@
 // report: the figures of the terminal report: changes, missing facts, limits and ceilings, the trend. In: a report. Out: text whose only
 // control characters are line feeds.
 import { countText } from './fact-text.ts';
-import { boundRows, changeWords, howToLines, trendRows } from './figure-words.ts';
+import { boundRows, changeWords, howToLines, trendHeading, trendRows } from './figure-words.ts';
 import { whole } from './marked.ts';
 import type { Report } from './report.ts';
 import { paragraph, type TerminalOptions, tablePieces } from './terminal-table.ts';
@@ -28,14 +28,14 @@ export function* boundsText(report: Report, options: TerminalOptions): Generator
   if (rows.length === 0) return;
   yield 'LIMITS AND CEILINGS\n';
   const cells = rows.map(({ name, bound, used, bar }) => [whole(name), bound, used, whole(bar)]);
-  yield* tablePieces(['Rule or action', 'Bound', 'Used', 'Share'], cells, options);
+  yield* tablePieces(['Rule or action', 'Limit', 'Used', 'Share'], cells, options);
   if (left > 0) yield `\nand ${countText(left)} of which less than half is used`;
 }
 
 export function* trendText(report: Report, options: TerminalOptions): Generator<string> {
   const rows = trendRows(report);
   if (rows.length === 0) return;
-  yield 'MATCHES OVER THE LAST RUNS\n';
+  yield `${trendHeading(report).toUpperCase()}\n`;
   const cells = rows.map(({ rule, chart, words }) => [whole(rule), whole(chart), words]);
   yield* tablePieces(['Rule', 'Runs, oldest first', 'Matches'], cells, options);
 }

@@ -92,7 +92,7 @@ function doneWords(report: Report): string[] {
 }
 
 function liveWords(acts: readonly RunDecision[]): string[] {
-  if (acts.length === 0) return ['Nothing was changed.'];
+  if (acts.length === 0) return []; // the sentence of the report says so
   const done = summaryOf(acts);
   const outcomes = (['succeeded', 'failed', 'unknown', 'parked', 'pending'] as const)
     .filter((name) => done[name] > 0)

@@ -1,6 +1,7 @@
 // store: what a report compares a run with: the run before it, the decisions that ended since, and what earlier runs counted.
 // In: runs by their numbers. Out: nouns. It never loads what a run found as a whole.
 import type { Episode } from '../domain/episode.ts';
+import { giveWay } from '../domain/give-way.ts';
 import { isLive, leastMode, MODES } from '../domain/mode.ts';
 import type { EndedDecision } from '../domain/record-reader.ts';
 import type { ComparedRun, Run, RunMatches } from '../domain/run.ts';
@@ -29,7 +30,8 @@ export async function decisionsEnded(
   { fromSeq, toSeq, rules }: { fromSeq: number; toSeq: number; rules?: readonly string[] },
 ): Promise<EndedDecision[]> {
   const found = db.all<{ id: string; bytes: number }>(
-    `SELECT id, octet_length(facts) + octet_length(effect) + octet_length(subject_name) AS bytes FROM decisions
+    `SELECT id, octet_length(facts) + octet_length(effect) + octet_length(subject_name) AS bytes
+     FROM decisions INDEXED BY decisions_run -- the index has both numbers: few rows are read
      WHERE run_seq <= ? AND ended_seq > ? AND ended_seq <= ? ${rules ? 'AND rule IN (SELECT value FROM json_each(?))' : ''}
      ORDER BY rule, target, subject, id`,
     fromSeq,
@@ -51,15 +53,17 @@ export async function decisionsEnded(
   );
 }
 
-/** Read from the tallies in SQL: parsed here, the examples of 30 runs would take most of the time. */
-export function matchesOfRuns(db: Db, upToSeq: number, runsMax: number): RunMatches[] {
-  return db.all<RunMatches & { [column: string]: string | number }>(
-    `SELECT tally.value ->> '$.rule' AS rule, run.seq AS seq, run.started_at AS startedAt, tally.value ->> '$.match' AS match
-     FROM (SELECT seq, started_at, tallies FROM runs
-           WHERE seq <= ? AND status = 'completed' AND scoped = 0 AND tallies IS NOT NULL ORDER BY seq DESC LIMIT ?) AS run,
-       json_each(run.tallies) AS tally
-     WHERE tally.value ->> '$.judged' ORDER BY rule, seq`,
-    upToSeq,
-    runsMax,
-  );
+const WHOLE = `SELECT seq FROM runs
+  WHERE seq <= ? AND status = 'completed' AND scoped = 0 AND tallies IS NOT NULL ORDER BY seq DESC LIMIT ?`;
+const MATCHES = `SELECT tally.value ->> '$.rule' AS rule, seq, started_at AS startedAt, tally.value ->> '$.match' AS match
+  FROM runs, json_each(runs.tallies) AS tally WHERE seq = ? AND tally.value ->> '$.judged'`;
+
+/** A run at a time: the examples of many rules are long, and others get their turn between. */
+export async function matchesOfRuns(db: Db, upToSeq: number, runsMax: number): Promise<RunMatches[]> {
+  const matches: RunMatches[] = [];
+  for (const { seq } of db.all<{ seq: number }>(WHOLE, upToSeq, runsMax).reverse()) {
+    for (const row of db.all(MATCHES, seq)) matches.push(row as unknown as RunMatches);
+    await giveWay();
+  }
+  return matches;
 }
