@@ -64,6 +64,12 @@ module.exports = {
       to: { path: '^src/(?!domain/|http/)' },
     },
     {
+      name: 'web-imports-domain-report-and-http',
+      severity: 'error',
+      from: { path: '^src/web/' },
+      to: { path: '^src/(?!domain/|report/|http/|web/)' },
+    },
+    {
       name: 'schedule-imports-domain-alone',
       severity: 'error',
       from: { path: '^src/schedule/' },
@@ -80,6 +86,7 @@ module.exports = {
     only('undici-lives-in-the-client', 'undici', 'management/client'),
     only('json-logic-lives-in-evaluate', 'json-logic-js', 'evaluate'),
     only('ipaddr-lives-in-notify', 'ipaddr\\.js', 'notify'),
+    only('pages-live-in-web', '(htmx\\.org|uplot)', 'web'),
     only('commander-lives-in-commands', 'commander', 'commands'),
   ],
   options: {
@@ -89,7 +96,7 @@ module.exports = {
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'node', 'default'],
-      extensions: ['.ts', '.js'],
+      extensions: ['.ts', '.tsx', '.js'],
     },
   },
 };

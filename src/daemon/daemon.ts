@@ -1,6 +1,7 @@
 // The daemon: an engine with a schedule, an HTTP endpoint and a watch on the rules folder. In: a composition. Out: a
 // handle with its address, to stop it.
 import type { Composition } from '../compose/compose.ts';
+import type { Config } from '../config/config.ts';
 import { runCycle } from '../cycle.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { isLive } from '../domain/mode.ts';
@@ -15,6 +16,7 @@ import {
   listen,
   loadOrCreateToken,
   type PlanAnswer,
+  type SignIn,
   type StartedRun,
   type TokenRegister,
 } from '../http/index.ts';
@@ -25,14 +27,17 @@ import { watchRules } from '../rule-set/rule-watch.ts';
 import { RunQueue } from '../schedule/run-queue.ts';
 import { type Schedule, startSchedule } from '../schedule/schedule.ts';
 import { meaningOf } from '../store/store-fault.ts';
+import { createPages } from '../web/index.ts';
 import { operatorPort } from './operator.ts';
 import { type LastRun, readiness } from './readiness.ts';
-import { tokenRegister, tokensPort } from './tokens.ts';
+import { signInOf, tokenRegister, tokensPort } from './tokens.ts';
 
 export interface Daemon {
   url: string;
   /** The file of the bearer token, for people. */
   tokenPlace: string;
+  /** A link that signs a person of this name in to the page, once, with scope `admin`. It is shown to that person alone. */
+  signInLink(name: string): string;
   /** `next run at 10:15:00 UTC`. */
   nextRun(): string;
   stop(): Promise<void>;
@@ -45,7 +50,9 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const token = config.token === undefined ? loadOrCreateToken(config.db) : undefined;
   const tokenPlace = token ? token.file : 'TRUSTWARD_TOKEN';
   const register = await tokenRegister(composition, token?.token ?? (config.token as string));
-  const listening = await listen(createHttpApp(httpDeps(composition, state, register)), config.listen);
+  const signIn = signInOf(composition, register, () => listening.url);
+  const deps = httpDeps(composition, state, register, signIn);
+  const listening = await listen(createHttpApp(deps, createPages(deps)), config.listen);
   try {
     lock.announce({ pid: process.pid, url: listening.url, rulesDir: engine.rulesDir });
   } catch (error) {
@@ -67,6 +74,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   return {
     url: listening.url,
     tokenPlace,
+    signInLink: (name) => signIn.link({ name, scope: 'admin' }).url,
     nextRun: () => state.nextRun(),
     stop: async () => {
       schedule.stop();
@@ -154,7 +162,7 @@ class DaemonState {
   }
 }
 
-function httpDeps(composition: Composition, state: DaemonState, register: TokenRegister): HttpDeps {
+function httpDeps(composition: Composition, state: DaemonState, register: TokenRegister, signIn: SignIn): HttpDeps {
   const { config, engine, rules, log } = composition;
   const { store, clock } = engine;
   return {
@@ -170,17 +178,25 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
       apply: (plan, by) => state.queue.inTurn('operator', by, () => apply(composition, plan, by)),
     },
     operator: operatorPort(engine, state.queue),
+    nextRunAtMs: () => state.schedule?.nextMs(),
     rules: () => rules.all(),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
     why: (name) => whyNamed(composition.explaining(), name),
     verifyAudit: () => composition.verifyAudit(),
     tokens: tokensPort(composition, register),
     verifyToken: (token) => register.verify(token),
-    hosts: { listenHost: config.listen.host, allowed: config.allowedHosts },
+    signIn,
+    publicUrl: config.notify.publicUrl,
+    hosts: { listenHost: config.listen.host, allowed: ownNames(config) },
     clock,
     log,
     demo: engine.demo,
   };
+}
+
+/** The links that people get name the public address: it must be served. */
+function ownNames({ allowedHosts, notify: { publicUrl } }: Config): string[] {
+  return publicUrl === undefined ? allowedHosts : [...allowedHosts, new URL(publicUrl).hostname];
 }
 
 /** A daemon of mode `approve` or `enforce` applies an approved plan at once. */

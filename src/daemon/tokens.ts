@@ -1,9 +1,9 @@
 // The daemon's part of the endpoint's tokens: who may call it, and changes of that. The register that each request asks
 // is updated before a change is answered, so a revoked token is refused from the next request on.
 import type { Composition } from '../compose/compose.ts';
-import { TokenRegister, type TokensPort, tokenHash } from '../http/index.ts';
+import { SignIn, TokenRegister, type TokensPort, tokenHash } from '../http/index.ts';
 import { addToken, revokeToken } from '../operator/endpoint-tokens.ts';
-import { newToken } from '../system/secrets.ts';
+import { newSecret, newToken } from '../system/secrets.ts';
 
 /** @param token the token of the configuration, of scope `admin`. */
 export async function tokenRegister({ tokens, clock, log }: Composition, token: string): Promise<TokenRegister> {
@@ -27,4 +27,10 @@ export function tokensPort({ tokens, engine }: Composition, register: TokenRegis
       return revoked;
     },
   };
+}
+
+/** @param address where the endpoint listens. */
+export function signInOf({ config, clock }: Composition, register: TokenRegister, address: () => string): SignIn {
+  const verifyHash = (hash: string) => register.verifyHash(hash);
+  return new SignIn({ verifyHash, secret: newSecret, clock, address, publicUrl: config.notify.publicUrl });
 }

@@ -6,23 +6,31 @@ import { lineOf } from '../domain/errors.ts';
 import { callerOf, demandScope, namingUser } from './auth.ts';
 import { demandShortBody } from './body.ts';
 import type { HttpDeps } from './deps.ts';
-import { SECURITY_HEADERS } from './headers.ts';
+import { guardedPage } from './guarded-page.ts';
+import { PAGE_HEADERS, SECURITY_HEADERS } from './headers.ts';
 import { demandHost } from './hosts.ts';
+import type { Pages } from './pages.ts';
+import { isForMachines, isUnderApi, STREAM_PATH } from './path.ts';
 import { type Problem, problemOf, problemResponse, UNFORESEEN } from './problem.ts';
 import { addRoutes, type Ctx, type Env, noRoute, type Route } from './route.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { explainRoutes } from './routes/explain.ts';
-import { healthRoutes } from './routes/health.ts';
+import { healthRoutes, pointerRoute } from './routes/health.ts';
 import { operatorRoutes } from './routes/operator.ts';
 import { planRoutes } from './routes/plans.ts';
 import { recordRoutes } from './routes/records.ts';
 import { runRoutes } from './routes/runs.ts';
+import { signInLinkRoutes, signInRoutes } from './routes/sign-in.ts';
 import { summaryRoutes } from './routes/summary.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 
-/** The endpoint. Everything under `/api` needs a bearer token; its errors never carry a secret or a stack trace. */
-export function createHttpApp(deps: HttpDeps): Hono<Env> {
+/**
+ * The endpoint. Everything under `/api` needs a bearer token; its errors never carry a secret or a stack trace. With pages, the other
+ * paths are theirs, also the errors there.
+ */
+export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
   const app = new Hono<Env>();
+  const isPage = (path: string) => pages !== undefined && !isForMachines(path);
   const routes: Route[] = [
     ...healthRoutes(deps),
     ...runRoutes(deps),
@@ -33,33 +41,57 @@ export function createHttpApp(deps: HttpDeps): Hono<Env> {
     ...explainRoutes(deps),
     ...operatorRoutes(deps),
     ...tokenRoutes(deps),
+    ...signInLinkRoutes(deps),
+    ...(pages ? [...pages.routes, ...signInRoutes(deps)] : [pointerRoute(deps)]),
   ];
+  const answerProblem = async (problem: Problem, context: Ctx): Promise<Response> => {
+    const { path } = context.req;
+    if (!pages || !isPage(path)) return problemResponse(problem, path);
+    try {
+      return await pages.problem(problem, context);
+    } catch (error) {
+      return problemResponse(foreseen(deps, error), path);
+    }
+  };
   app.use(async (context, next) => {
     const startedMs = deps.clock.monotonicMs();
     await next();
-    for (const [name, value] of Object.entries(SECURITY_HEADERS)) context.res.headers.set(name, value);
+    const { headers } = context.res;
+    const ours = isPage(context.req.path) ? PAGE_HEADERS : SECURITY_HEADERS;
+    for (const [name, value] of Object.entries(ours)) if (!headers.has(name)) headers.set(name, value);
     logRequest(deps, context, deps.clock.monotonicMs() - startedMs);
   });
   app.use(async (context, next) => {
     demandHost(context, deps.hosts);
     await next();
   });
-  app.use('/api/*', async (context, next) => {
-    const { req } = context;
-    context.set('caller', namingUser(callerOf(req.header('authorization'), deps), req.header(USER_HEADER)));
-    await next();
-  });
-  // After the token: a stranger learns nothing but that it is needed.
   app.use(async (context, next) => {
-    demandShortBody(context.req.header('content-length'));
+    const { req } = context;
+    const authorization = req.header('authorization');
+    const mayBeSession = isPage(req.path) || (req.path === STREAM_PATH && authorization === undefined);
+    const session = mayBeSession ? deps.signIn.callerOf(req.header('cookie')) : undefined;
+    if (session) {
+      context.set('caller', session.caller);
+      context.set('session', session.id);
+    } else if (isUnderApi(req.path)) {
+      context.set('caller', namingUser(callerOf(authorization, deps), req.header(USER_HEADER)));
+    }
     await next();
   });
-  addRoutes(app, routes.map(guarded));
+  // After the caller is known: a stranger learns nothing but that a token is needed.
+  app.use(async (context, next) => {
+    demandShortBody(context);
+    await next();
+  });
+  addRoutes(
+    app,
+    routes.map((route) => (isPage(route.path) ? guardedPage(route, deps) : guarded(route))),
+  );
   app.notFound((context) => {
     const { method, path } = context.req;
-    return problemResponse(noRoute(routes, method, path), path);
+    return answerProblem(noRoute(routes, method, path), context);
   });
-  app.onError((error, context) => problemResponse(foreseen(deps, error), context.req.path));
+  app.onError((error, context) => answerProblem(foreseen(deps, error), context));
   return app;
 }
 

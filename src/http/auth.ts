@@ -1,5 +1,6 @@
 // http: the caller of a request, and its rights. In: a request. Out: its caller, or 401, or 403 with the needed scope.
 import { isUserName, USER_HEADER, withToken } from '../domain/actor.ts';
+import { hashOfToken } from '../domain/endpoint-token.ts';
 import type { HttpDeps } from './deps.ts';
 import { Problem } from './problem.ts';
 import { type Caller, includesScope, type Scope } from './tokens.ts';
@@ -13,7 +14,7 @@ export function callerOf(authorization: string | undefined, deps: Pick<HttpDeps,
   }
   const token = BEARER.exec(authorization)?.[1];
   const caller = token === undefined ? undefined : deps.verifyToken(token);
-  if (caller) return caller;
+  if (token !== undefined && caller) return { ...caller, token: hashOfToken(token) };
   throw unauthorized('unknown token', 'Bearer realm="trustward", error="invalid_token"');
 }
 

@@ -20,6 +20,7 @@ import type { ReportFormat } from '../domain/report-format.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
 import type { RunRecord } from '../domain/store.ts';
+import type { SignIn } from './sign-in.ts';
 import type { Caller } from './tokens.ts';
 
 /** A run that has begun. `finished` rejects with the error that aborted it, after that is recorded. */
@@ -156,6 +157,8 @@ export interface HttpDeps {
   };
   operator: OperatorPort;
   tokens: TokensPort;
+  /** When the schedule makes the next run, epoch ms; undefined: never. */
+  nextRunAtMs(): number | undefined;
   /** All loaded rules, including those of mode `off`. */
   rules(): readonly Rule[];
   /** Errors: AppError `not_found` for a rule or a subject, and those of reading the API. */
@@ -165,6 +168,9 @@ export interface HttpDeps {
   verifyAudit(): Promise<AuditVerdict>;
   /** The owner of a bearer token; undefined for an unknown one. */
   verifyToken(token: string): Caller | undefined;
+  signIn: SignIn;
+  /** TRUSTWARD_PUBLIC_URL, without a slash at its end. */
+  publicUrl: string | undefined;
   hosts: HostPolicy;
   clock: Clock;
   log: Log;

@@ -11,6 +11,8 @@ export type {
   Views,
 } from './deps.ts';
 export { demandFree, type Listening, listen } from './listen.ts';
+export type { Pages } from './pages.ts';
+export { SignIn } from './sign-in.ts';
 export { loadOrCreateToken, type TokenFile } from './token-file.ts';
 export { TokenRegister } from './token-register.ts';
 export { type Caller, type KnownToken, type Scope, tokenHash } from './tokens.ts';

@@ -12,7 +12,7 @@ const TWICE = 'is given more than once';
 /** An empty body counts as `{}`. The content type is ignored: tokens, not cookies, identify the caller. */
 export async function readBody<T>(context: Ctx, schema: z.ZodType<T>): Promise<T> {
   const text = await readBodyText(context);
-  return check(schema, text.trim() === '' ? {} : parse(text), 'body');
+  return checkInput(schema, text.trim() === '' ? {} : parse(text), 'body');
 }
 
 function parse(text: string): unknown {
@@ -41,19 +41,31 @@ function wellFormed(_key: string, member: unknown): unknown {
 export function readQuery<T>(context: Ctx, schema: z.ZodType<T>): T {
   const repeated = Object.entries(context.req.queries()).find(([, values]) => values.length > 1);
   if (repeated) throw badInput('query', [{ path: repeated[0], message: TWICE }]);
-  return check(schema, context.req.query(), 'query');
+  return checkInput(schema, context.req.query(), 'query');
 }
 
-function check<T>(schema: z.ZodType<T>, value: unknown, where: 'body' | 'query'): T {
+type Where = 'body' | 'query' | 'form';
+
+/** Errors: Problem 400 that lists every fault. */
+export function checkInput<T>(schema: z.ZodType<T>, value: unknown, where: Where): T {
   const checked = schema.safeParse(value);
   if (checked.success) return checked.data;
+  const words = (issue: z.core.$ZodIssue) =>
+    where === 'form' && isRepeated(issue, value) ? TWICE : wordsOf(issue, value);
   throw badInput(
     where,
-    checked.error.issues.map((issue) => ({ path: pathText(issue.path), message: wordsOf(issue, value) })),
+    checked.error.issues.map((issue) => ({ path: pathText(issue.path), message: words(issue) })),
   );
 }
 
-function badInput(where: 'body' | 'query', errors: FieldError[]): Problem {
+/** A field of a form that is sent many times is a list, where one text was expected. */
+function isRepeated({ code, path }: z.core.$ZodIssue, value: unknown): boolean {
+  const [name, ...deeper] = path;
+  if (name === undefined || deeper.length > 0 || code === 'too_small' || code === 'too_big') return false;
+  return Array.isArray((value as Record<PropertyKey, unknown>)[name]);
+}
+
+function badInput(where: Where, errors: FieldError[]): Problem {
   const named = errors.map(({ path, message }) => `${path === '' ? `the ${where}` : `\`${path}\``} ${message}`);
   return new Problem(400, 'bad-request', 'The request is wrong', `the ${where} is wrong: ${named.join('; ')}`, {
     errors,

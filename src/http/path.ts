@@ -1,4 +1,18 @@
-// http: whether a path matches that of a route. In: a pattern such as `/api/runs/:id`, and a request's path.
+// http: whether a path matches that of a route, and whom it is for. In: a pattern such as `/api/runs/:id`, and a request's path.
+
+const FOR_MACHINES = /^\/(api|healthz|readyz|metrics)(\/|$)/;
+
+/** The other paths are pages for people, when there are pages. */
+export function isForMachines(path: string): boolean {
+  return FOR_MACHINES.test(path);
+}
+
+export function isUnderApi(path: string): boolean {
+  return path === '/api' || path.startsWith('/api/');
+}
+
+/** The one answer under `/api` that a session opens as well: a browser sends no header of ours with it. */
+export const STREAM_PATH = '/api/stream';
 
 /** Each segment with a colon matches one segment that is not empty. */
 export function matchesPath(pattern: string, path: string): boolean {

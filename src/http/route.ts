@@ -6,8 +6,20 @@ import { matchesPath } from './path.ts';
 import { Problem } from './problem.ts';
 import type { Caller, Scope } from './tokens.ts';
 
-export type Env = { Variables: { caller: Caller } };
+export type Env = {
+  Variables: {
+    /** INVARIANT: set wherever a route has a scope; for an open one see `callerIfAny`. */
+    caller: Caller;
+    /** The id of the session that the caller comes from, if it does. */
+    session: string | undefined;
+  };
+};
 export type Ctx = Context<Env>;
+
+/** The caller on a path that is open to anybody. */
+export function callerIfAny(context: Ctx): Caller | undefined {
+  return context.var.caller as Caller | undefined;
+}
 
 export interface Route {
   method: 'GET' | 'POST';

@@ -45,7 +45,7 @@ export function runsText(runs: readonly CountedRun[], options: TerminalOptions =
 }
 
 /** Each that is not zero, the decisions first. */
-function countWords({ act, hold, skip, done, failed, open }: RunCounts): string[] {
+export function countWords({ act, hold, skip, done, failed, open }: RunCounts): string[] {
   const words = (counts: readonly [string, number][]) =>
     counts.filter(([, count]) => count > 0).map(([word, count]) => `${countText(count)} ${word}`);
   const decided = words([

@@ -17,6 +17,8 @@ export const decisionName = z.enum(['act', 'hold', 'skip']);
 export const outcome = z.enum(['succeeded', 'failed', 'unknown', 'confirmed', 'parked', 'dry_run']);
 /** Any JSON value: an integer over 2^53 is a string of digits. */
 export const fact: z.ZodType<Fact> = z.any();
+/** JSON has no name for what is undefined. */
+export const factOrAbsent = fact.optional() as unknown as z.ZodType<Fact | undefined>;
 export const owners = z.array(text).readonly();
 
 export const trustReason = z.strictObject({

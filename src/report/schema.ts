@@ -10,6 +10,7 @@ import {
   decisionName,
   effect,
   fact,
+  factOrAbsent,
   kind,
   mode,
   outcome,
@@ -64,6 +65,12 @@ const decision = z.strictObject({
   outcome: outcome.nullable(),
   outcomeText: text.nullable(),
   facts: z.record(text, fact),
+  flip: z
+    .strictObject({
+      verdict: z.enum(VERDICTS),
+      changes: z.array(z.strictObject({ fact: text, from: factOrAbsent, to: factOrAbsent })),
+    })
+    .nullable(),
   effect,
   runId: text,
   runSeq: count,

@@ -3,8 +3,9 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { hashOfToken } from '../../src/domain/endpoint-token.ts';
 import { loadOrCreateToken } from '../../src/http/token-file.ts';
-import { tokenHash, tokenVerifier } from '../../src/http/tokens.ts';
+import { hashVerifier, tokenHash } from '../../src/http/tokens.ts';
 
 function database(): string {
   const folder = mkdtempSync(join(tmpdir(), 'trustward-token-'));
@@ -52,10 +53,11 @@ describe('the token file', () => {
 
 describe('the token verifier', () => {
   it('knows each token by its hash, and no other', () => {
-    const verify = tokenVerifier([
+    const ofHash = hashVerifier([
       { name: 'a', scope: 'read', hash: tokenHash('token-a') },
       { name: 'b', scope: 'admin', hash: tokenHash('token-b') },
     ]);
+    const verify = (token: string) => ofHash(hashOfToken(token));
     expect(verify('token-a')).toEqual({ name: 'a', scope: 'read' });
     expect(verify('token-b')).toEqual({ name: 'b', scope: 'admin' });
     expect(verify('token-c')).toBeUndefined();

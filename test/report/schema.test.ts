@@ -58,6 +58,11 @@ describe('the schema of the JSON report', () => {
       mode: 'enforce',
       decisions: [
         decision({
+          id: 'e',
+          target: 'S-3',
+          flip: { verdict: 'no_match', changes: [{ fact: 'a', from: 1, to: undefined }] },
+        }),
+        decision({
           mode: 'enforce',
           outcome: 'succeeded',
           intentId: 'intent1',
@@ -72,7 +77,7 @@ describe('the schema of the JSON report', () => {
       tallies: [tally({ missing: { 'MdmData.CompromisedStatus': 3 }, unknown: 3 })],
       sources: { events: { state: 'unavailable', trusted: false, form: 'none' } },
     });
-    expect((await read(store, run)).decisions).toHaveLength(4);
+    expect((await read(store, run)).decisions).toHaveLength(5);
   });
 
   it('describes a run that was aborted, also before it had a snapshot', async () => {

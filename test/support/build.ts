@@ -17,6 +17,7 @@ import { BIN, BUILD, built, ROOT } from './built.ts';
 
 /** What src/ reads from the folder above itself. */
 const LINKED = ['package.json', 'rules'];
+const COMPILED = /\.tsx?$/;
 
 /** Vitest calls it before any test, and before each round of a watch. */
 export async function setup(project: TestProject): Promise<void> {
@@ -25,12 +26,12 @@ export async function setup(project: TestProject): Promise<void> {
 }
 
 async function build(): Promise<void> {
-  const sources = filesOf(ROOT).filter((path) => !path.endsWith('.test.ts'));
+  const sources = filesOf(ROOT).filter((path) => !/\.test\.tsx?$/.test(path));
   for (const path of sources) mkdirSync(dirname(built(path)), { recursive: true });
   for (const name of LINKED) replace(name, (temporary) => symlinkSync(join(ROOT, name), temporary));
-  for (const path of sources.filter((name) => !name.endsWith('.ts')))
+  for (const path of sources.filter((name) => !COMPILED.test(name)))
     replace(path, (temporary) => copyFileSync(join(ROOT, path), temporary));
-  await compile(sources.filter((path) => path.endsWith('.ts')));
+  await compile(sources.filter((path) => COMPILED.test(path)));
   mkdirSync(BIN, { recursive: true });
   replace(relative(BUILD, join(BIN, 'trustward')), (temporary) => symlinkSync(built('src/main.ts'), temporary));
   const wanted = new Set(sources.map((path) => relative(BUILD, built(path))));
@@ -52,6 +53,8 @@ async function compile(paths: string[]): Promise<void> {
     module: ts.ModuleKind.ESNext,
     verbatimModuleSyntax: true,
     rewriteRelativeImportExtensions: true,
+    jsx: ts.JsxEmit.ReactJSX,
+    jsxImportSource: 'hono/jsx',
   };
   for (const { path, source, mark } of due) {
     const { outputText } = ts.transpileModule(source, { fileName: path, compilerOptions });

@@ -3,12 +3,15 @@
 import { ACTIONS } from '../../src/act/actions.ts';
 import { decidePlan } from '../../src/approve/plans.ts';
 import { verifyChain } from '../../src/audit/chain.ts';
+import { hashOfToken } from '../../src/domain/endpoint-token.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Rule } from '../../src/domain/rule.ts';
 import type { RunRequest } from '../../src/domain/run.ts';
 import { createHttpApp } from '../../src/http/app.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
-import { SCOPES, type Scope, tokenHash, tokenVerifier } from '../../src/http/tokens.ts';
+import type { Pages } from '../../src/http/pages.ts';
+import { SignIn } from '../../src/http/sign-in.ts';
+import { hashVerifier, SCOPES, type Scope, tokenHash } from '../../src/http/tokens.ts';
 import {
   acceptSnapshot,
   addExemption,
@@ -20,6 +23,7 @@ import { addToken, revokeToken } from '../../src/operator/endpoint-tokens.ts';
 import { resolveIntent } from '../../src/operator/resolve-intent.ts';
 import { views } from '../../src/report/index.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { newSecret } from '../../src/system/secrets.ts';
 import { countingIds } from './engine-on-platform.ts';
 import { addRun, fakeClock, openStore } from './filled-store.ts';
 
@@ -53,6 +57,11 @@ export interface Endpoint {
   app: ReturnType<typeof createHttpApp>;
   store: SqliteStore;
   clock: ReturnType<typeof fakeClock>;
+  signIn: SignIn;
+  /** The address that links and cookies name. */
+  at: { url: string };
+  /** Refuses the token of a scope from now on. */
+  revoke(scope: Scope): void;
   /** The requests for runs. */
   requests: RunRequest[];
   /** Log lines of level warn and error. */
@@ -70,13 +79,18 @@ export interface AskOptions {
   headers?: Record<string, string>;
 }
 
-export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
+export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: HttpDeps) => Pages): Endpoint {
   const clock = fakeClock();
   const store = openStore(clock);
   const requests: RunRequest[] = [];
   const complaints: Endpoint['complaints'] = [];
   const complain = (fields: object, message: string) => complaints.push({ fields, message });
   const tokenParts = { tokens: store.tokens(), clock, ids: countingIds() };
+  const known = SCOPES.map((scope) => ({ name: `${scope}er`, scope, hash: tokenHash(TOKENS[scope]) }));
+  const verifyHash = (hash: string) => hashVerifier(known)(hash);
+  const at = { url: 'http://127.0.0.1:8080' };
+  const { publicUrl } = over;
+  const signIn = new SignIn({ verifyHash, secret: newSecret, clock, address: () => at.url, publicUrl });
   const deps: HttpDeps = {
     reader: store,
     views,
@@ -120,18 +134,26 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
       add: (request, by) => addToken({ ...tokenParts, secret: () => 'tw_made-0123456789' }, request, by),
       revoke: (name, by) => revokeToken(tokenParts, name, by),
     },
+    nextRunAtMs: () => undefined,
     rules: () => [RULE],
     explain: async (rule, subject) => ({ explanation: { rule, subject }, decisions: [] }),
     why: async (name) => ({ subject: { id: name } }),
     verifyAudit: () => verifyChain(store.auditFrom(1)),
-    verifyToken: tokenVerifier(SCOPES.map((scope) => ({ name: `${scope}er`, scope, hash: tokenHash(TOKENS[scope]) }))),
+    verifyToken: (token) => verifyHash(hashOfToken(token)),
+    signIn,
+    publicUrl,
     hosts: { listenHost: '127.0.0.1', allowed: [] },
     clock,
     log: { debug: () => {}, info: () => {}, warn: complain, error: complain },
     demo: false,
     ...over,
   };
-  const app = createHttpApp(deps);
+  const app = createHttpApp(deps, pagesOf?.(deps));
+  const revoke = (scope: Scope) =>
+    void known.splice(
+      known.findIndex((token) => token.scope === scope),
+      1,
+    );
   const ask: Endpoint['ask'] = async (method, path, { scope = 'admin', body, text, headers } = {}) => {
     const authorization: Record<string, string> = scope === 'none' ? {} : { authorization: `Bearer ${TOKENS[scope]}` };
     return app.request(path, {
@@ -141,7 +163,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}): Endpoint {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   };
-  return { app, store, clock, requests, complaints, ask };
+  return { app, store, clock, signIn, at, revoke, requests, complaints, ask };
 }
 
 /** The body of an answer, of the shape that the test names. */

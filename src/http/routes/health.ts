@@ -4,11 +4,13 @@ import { json, type Route } from '../route.ts';
 
 export function healthRoutes(deps: HttpDeps): Route[] {
   const open = (path: string, handle: Route['handle']): Route => ({ method: 'GET', path, scope: undefined, handle });
-  return [
-    open('/healthz', () => json({ status: 'ok' })),
-    open('/readyz', () => reportReadiness(deps)),
-    open('/', () => new Response(pointer(deps.demo), { headers: { 'Content-Type': 'text/plain; charset=utf-8' } })),
-  ];
+  return [open('/healthz', () => json({ status: 'ok' })), open('/readyz', () => reportReadiness(deps))];
+}
+
+/** Where to go from here, when there is no page for people. */
+export function pointerRoute({ demo }: Pick<HttpDeps, 'demo'>): Route {
+  const headers = { 'Content-Type': 'text/plain; charset=utf-8' };
+  return { method: 'GET', path: '/', scope: undefined, handle: () => new Response(pointer(demo), { headers }) };
 }
 
 async function reportReadiness(deps: HttpDeps): Promise<Response> {

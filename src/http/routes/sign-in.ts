@@ -1,0 +1,81 @@
+// http: signing in to the page, and out. In: a form with the code of a link or a token. Out: a session in a cookie, and the way to
+// where the person was going. It never shows or logs a code, a token or a cookie.
+import { z } from 'zod';
+import { isoTime } from '../../domain/time-text.ts';
+import type { HttpDeps } from '../deps.ts';
+import { readForm } from '../form.ts';
+import { readBody } from '../input.ts';
+import { Problem } from '../problem.ts';
+import { json, type Route } from '../route.ts';
+
+const signInForm = z.strictObject({
+  code: z.string().max(512).optional(),
+  token: z.string().max(512).optional(),
+  to: z.string().optional(),
+});
+const nothing = z.strictObject({});
+
+/** A link for whoever holds a token, with its scope and name. */
+export function signInLinkRoutes({ signIn }: Pick<HttpDeps, 'signIn'>): Route[] {
+  return [
+    {
+      method: 'POST',
+      path: '/api/sign-in-links',
+      scope: 'read',
+      handle: async (context) => {
+        await readBody(context, nothing);
+        const { url, expiresAtMs } = signIn.link(context.var.caller);
+        return json({ url, expiresAt: isoTime(expiresAtMs) }, 201);
+      },
+    },
+  ];
+}
+
+/** The answers to the forms of the sign-in page, and of the button that ends a session. */
+export function signInRoutes({ signIn, log }: Pick<HttpDeps, 'signIn' | 'log'>): Route[] {
+  return [
+    {
+      method: 'POST',
+      path: '/sign-in',
+      scope: undefined,
+      handle: async (context) => {
+        const { code, token, to } = await readForm(context, signInForm);
+        const signedIn = code === undefined ? signIn.withToken(token?.trim() ?? '') : signIn.withCode(code);
+        if (!signedIn) throw code === undefined ? unknownToken() : usedUp();
+        const { session } = context.var;
+        if (session !== undefined) signIn.end(session);
+        const { name } = signedIn.caller;
+        log.info({ by: name }, `${name} signed in to the page`);
+        context.header('Set-Cookie', signIn.cookie(signedIn));
+        return context.redirect(localPath(to), 303);
+      },
+    },
+    {
+      method: 'POST',
+      path: '/sign-out',
+      scope: undefined,
+      handle: (context) => {
+        const { session } = context.var;
+        if (session !== undefined) signIn.end(session);
+        context.header('Set-Cookie', signIn.noCookie());
+        return context.redirect('/sign-in', 303);
+      },
+    },
+  ];
+}
+
+/** Where to go after signing in: a path of ours, otherwise the first page. A browser reads `//` and `/\\` as another host. */
+function localPath(to: string | undefined): string {
+  return to !== undefined && /^\/(?![/\\])[\x21-\x7e]{0,2000}$/.test(to) ? to : '/';
+}
+
+function usedUp(): Problem {
+  const detail =
+    'the link is unknown, was used already, or is older than ten minutes: run `trustward open` for a new one';
+  return new Problem(401, 'unauthorized', 'The link cannot be used', detail);
+}
+
+function unknownToken(): Problem {
+  const detail = 'the token is unknown, revoked or expired: check it, or run `trustward open` for a link';
+  return new Problem(401, 'unauthorized', 'The token is not valid', detail);
+}

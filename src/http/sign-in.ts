@@ -1,0 +1,186 @@
+// http: who is signed in to the page: one-time links and sessions, in memory only. In: the caller that a link or a token stands for,
+// and cookies. Out: a session's caller, while the token that it came from is good. It keeps no code, cookie or token: their hashes.
+import { timingSafeEqual } from 'node:crypto';
+import { hashOfToken } from '../domain/endpoint-token.ts';
+import type { Clock } from '../domain/ports.ts';
+import { type Caller, tokenHash } from './tokens.ts';
+
+const LINK_MS = 10 * 60_000;
+const SESSION_MS = 12 * 3_600_000;
+const IDLE_MS = 2 * 3_600_000;
+const LINKS_MAX = 100;
+const SESSIONS_MAX = 1_000;
+
+export interface SignInLink {
+  /** The whole address, with the code. Whoever has it can sign in: it is never logged. */
+  url: string;
+  code: string;
+  expiresAtMs: number;
+}
+
+export interface SignedIn {
+  caller: Caller;
+  /** The value of the cookie, which only the answer to the sign-in has. */
+  value: string;
+}
+
+interface Session {
+  caller: Caller;
+  /** Names the session; no cookie can be made of it. */
+  id: string;
+}
+
+interface SignInParts {
+  /** The owner of the token with this hash, 64 hex digits; undefined for one that is unknown, revoked or expired. */
+  verifyHash(hash: string): Caller | undefined;
+  /** 256 random bits as text. */
+  secret(): string;
+  clock: Clock;
+  /** The address that the endpoint listens on, with its port: known when it listens. */
+  address(): string;
+  /** TRUSTWARD_PUBLIC_URL, without a slash at its end. */
+  publicUrl: string | undefined;
+}
+
+export class SignIn {
+  private readonly links: Kept[] = [];
+  private readonly sessions: Kept[] = [];
+
+  constructor(private readonly parts: SignInParts) {}
+
+  /** A link for whoever holds the caller's token; the caller without one is the process itself. */
+  link(caller: Caller): SignInLink {
+    const { clock, secret, publicUrl, address } = this.parts;
+    const code = secret();
+    this.keep(this.links, code, caller, LINKS_MAX, LINK_MS);
+    const base = publicUrl ?? reachable(address());
+    return { code, url: `${base}/sign-in?code=${code}`, expiresAtMs: clock.nowMs() + LINK_MS };
+  }
+
+  /** Who would be signed in: does not use the link up. */
+  peek(code: string): Caller | undefined {
+    return this.find(this.links, code, LINK_MS)?.caller;
+  }
+
+  /** Undefined for a code that is unknown, used, expired, or of a token that is not good any more. */
+  withCode(code: string): SignedIn | undefined {
+    const link = this.find(this.links, code, LINK_MS);
+    if (!link) return undefined;
+    remove(this.links, link);
+    return this.begin(link.caller);
+  }
+
+  withToken(token: string): SignedIn | undefined {
+    const hash = hashOfToken(token);
+    const caller = this.parts.verifyHash(hash);
+    return caller && this.begin({ ...caller, token: hash });
+  }
+
+  /** The caller of a session that is open, which this counts as a use of. */
+  callerOf(cookieHeader: string | undefined): Session | undefined {
+    const value = cookieIn(cookieHeader, this.cookieName());
+    const session = value === undefined ? undefined : this.find(this.sessions, value, SESSION_MS);
+    if (!session) return undefined;
+    session.used = this.now();
+    return { caller: session.caller, id: session.hash.toString('hex') };
+  }
+
+  /** For an answer that lasts: whether its session is still open. Not a use of it. */
+  isOpen(id: string): boolean {
+    const session = this.sessions.find(({ hash }) => hash.toString('hex') === id);
+    return session !== undefined && this.isGood(session, SESSION_MS);
+  }
+
+  end(id: string): void {
+    const session = this.sessions.find(({ hash }) => hash.toString('hex') === id);
+    if (session) remove(this.sessions, session);
+  }
+
+  /** The value of Set-Cookie. It ends with the browser at the latest. */
+  cookie({ value }: SignedIn): string {
+    return this.setCookie(value, '');
+  }
+
+  noCookie(): string {
+    return this.setCookie('', '; Max-Age=0');
+  }
+
+  private setCookie(value: string, more: string): string {
+    const secure = this.parts.publicUrl?.startsWith('https:') ? '; Secure' : '';
+    return `${this.cookieName()}=${value}; Path=/; HttpOnly; SameSite=Strict${secure}${more}`;
+  }
+
+  /** Cookies are shared between the ports of a host: two daemons must not sign each other's people out. */
+  private cookieName(): string {
+    return `trustward-${new URL(this.parts.address()).port || '80'}`;
+  }
+
+  private begin(caller: Caller): SignedIn {
+    const value = this.parts.secret();
+    this.keep(this.sessions, value, caller, SESSIONS_MAX, SESSION_MS);
+    return { caller, value };
+  }
+
+  private keep(kept: Kept[], secret: string, caller: Caller, most: number, withinMs: number): void {
+    for (const old of kept.filter((each) => this.isOver(each, withinMs))) remove(kept, old);
+    kept.push({ hash: tokenHash(secret), caller, made: this.now(), used: this.now() });
+    if (kept.length > most) kept.shift();
+  }
+
+  /** Compares with all in every case, so that the duration reveals nothing. */
+  private find(kept: Kept[], secret: string, withinMs: number): Kept | undefined {
+    const hash = tokenHash(secret);
+    let found: Kept | undefined;
+    for (const each of kept) if (timingSafeEqual(each.hash, hash)) found = each;
+    if (!found || this.isGood(found, withinMs)) return found;
+    remove(kept, found);
+    return undefined;
+  }
+
+  private isGood(kept: Kept, withinMs: number): boolean {
+    if (this.isOver(kept, withinMs)) return false;
+    const { token } = kept.caller;
+    return token === undefined || this.parts.verifyHash(token) !== undefined;
+  }
+
+  private isOver({ made, used }: Kept, withinMs: number): boolean {
+    return this.sinceMs(made) >= withinMs || this.sinceMs(used) >= IDLE_MS;
+  }
+
+  private now(): Reading {
+    const { clock } = this.parts;
+    return { wallMs: clock.nowMs(), steadyMs: clock.monotonicMs() };
+  }
+
+  /** By the clock that shows more: one can be set back, and the other stands still while the machine sleeps. */
+  private sinceMs({ wallMs, steadyMs }: Reading): number {
+    const now = this.now();
+    return Math.max(now.wallMs - wallMs, now.steadyMs - steadyMs);
+  }
+}
+
+interface Reading {
+  wallMs: number;
+  steadyMs: number;
+}
+
+interface Kept {
+  hash: Buffer;
+  caller: Caller;
+  made: Reading;
+  used: Reading;
+}
+
+function remove(kept: Kept[], one: Kept): void {
+  kept.splice(kept.indexOf(one), 1);
+}
+
+function cookieIn(cookieHeader: string | undefined, name: string): string | undefined {
+  const pairs = (cookieHeader ?? '').split(';').map((pair) => pair.trim());
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
+}
+
+/** An address that listens everywhere is none that a browser can open. */
+function reachable(url: string): string {
+  return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+}

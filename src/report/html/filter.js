@@ -1,0 +1,53 @@
+// report: what an HTML report does for its reader: filter rows by typing, and show times in the reader's zone. In: the document. Out: rows
+// hidden or shown. It asks nobody for anything; without it everything is shown, in UTC.
+(() => {
+  const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+  const localTimes = (root) => {
+    for (const time of root.querySelectorAll('time[datetime]:not([data-local])')) {
+      const at = new Date(time.dateTime);
+      if (Number.isNaN(at.getTime())) continue;
+      time.dataset.local = '';
+      time.textContent = format.format(at);
+    }
+  };
+  const texts = new WeakMap();
+  const textOf = (row) => {
+    let text = texts.get(row);
+    if (text === undefined) {
+      text = row.textContent.toLowerCase();
+      texts.set(row, text);
+    }
+    return text;
+  };
+  const filter = (input) => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const scope = document.getElementById(input.dataset.filter) ?? document;
+    let shown = 0;
+    let all = 0;
+    for (const row of scope.querySelectorAll('tr[data-row]')) {
+      const text = textOf(row);
+      const isShown = words.every((word) => text.includes(word));
+      if (row.hidden === isShown) row.hidden = !isShown;
+      all += 1;
+      if (isShown) shown += 1;
+    }
+    for (const group of scope.querySelectorAll('details[data-group]')) {
+      const isEmpty = words.length > 0 && group.querySelector('tr[data-row]:not([hidden])') === null;
+      if (group.hidden !== isEmpty) group.hidden = isEmpty;
+      if (words.length > 0 && !isEmpty) group.open = true;
+    }
+    const count = document.getElementById(input.getAttribute('aria-describedby') ?? '');
+    if (count) count.textContent = words.length === 0 ? '' : `${shown} of ${all} rows`;
+  };
+  const begin = (root) => {
+    localTimes(root);
+    for (const input of root.querySelectorAll('input[data-filter]')) {
+      input.hidden = false;
+      input.closest('.tools')?.removeAttribute('hidden');
+      input.addEventListener('input', () => filter(input));
+      if (input.value !== '') filter(input);
+    }
+  };
+  begin(document);
+  document.addEventListener('htmx:load', (event) => begin(event.target));
+})();

@@ -1,0 +1,30 @@
+// report: texts on a page or in an HTML report. In: text that may come from a device, hostile. Out: elements: hidden characters are
+// spelled out, long names are cut, and no text changes the direction of its neighbours. hono/jsx escapes the rest.
+import { shownName } from '../../domain/clip.ts';
+import { isoTime, timeText } from '../../domain/time-text.ts';
+import { showHidden } from '../hostile-text.ts';
+
+/** A name that somebody chose: of a device, a person, a service. */
+export function Name({ children }: { children: string }) {
+  return <bdi>{showHidden(shownName(children))}</bdi>;
+}
+
+/** A sentence that may hold such names. */
+export function Words({ children }: { children: string }) {
+  return <bdi>{showHidden(children)}</bdi>;
+}
+
+/** An id, a serial number, an address, a command: whole, and selected by one click. */
+export function Code({ children }: { children: string }) {
+  return <code class="id">{showHidden(children)}</code>;
+}
+
+/** In UTC without JavaScript; otherwise in the reader's zone, with UTC when pointed at. */
+export function When({ at }: { at: number | string }) {
+  const ms = typeof at === 'number' ? at : Date.parse(at);
+  return (
+    <time datetime={isoTime(ms)} title={timeText(ms)}>
+      {timeText(ms)}
+    </time>
+  );
+}

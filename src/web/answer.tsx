@@ -1,0 +1,90 @@
+// web: a page as an answer. In: a page's content, and the request. Out: HTML; a refusal as a page that names what was wrong.
+
+import type { HttpDeps } from '../http/deps.ts';
+import type { Problem } from '../http/problem.ts';
+import { type Ctx, callerIfAny, type Route } from '../http/route.ts';
+import { includesScope, type Scope } from '../http/tokens.ts';
+import { Words } from '../report/html/text.tsx';
+import { Layout, type PageContent } from './layout.tsx';
+
+const HEADERS = { 'Content-Type': 'text/html; charset=utf-8' };
+
+/** Errors: those of the store. */
+export async function answerPage(deps: HttpDeps, context: Ctx, content: PageContent, status = 200): Promise<Response> {
+  const caller = callerIfAny(context);
+  const shared = {
+    caller,
+    demo: deps.demo,
+    stop: caller && (await deps.reader.stop()),
+    waiting: caller ? (await deps.reader.plans({ status: 'pending' }, WAITING_MAX)).length : 0,
+  };
+  const html = await (<Layout content={content} context={shared} />).toString();
+  return new Response(`<!DOCTYPE html>${html}`, { status, headers: HEADERS });
+}
+
+const WAITING_MAX = 100;
+
+/** A page for who has the scope `read`; `content` may answer by itself, as with another address. */
+export function readPage(
+  deps: HttpDeps,
+  path: string,
+  content: (context: Ctx) => Promise<PageContent | Response> | PageContent | Response,
+): Route {
+  return {
+    method: 'GET',
+    path,
+    scope: 'read',
+    handle: async (context) => {
+      const made = await content(context);
+      return made instanceof Response ? made : answerPage(deps, context, made);
+    },
+  };
+}
+
+/** Does what a form asks for, and leads to the address that it returns: reading that again repeats nothing. */
+export function formPage(path: string, scope: Scope, change: (context: Ctx) => Promise<string>): Route {
+  return {
+    method: 'POST',
+    path,
+    scope,
+    handle: async (context) => new Response(null, { status: 303, headers: { Location: await change(context) } }),
+  };
+}
+
+export function mayDo(context: Ctx, scope: Scope): boolean {
+  const caller = callerIfAny(context);
+  return caller !== undefined && includesScope(caller.scope, scope);
+}
+
+/** Reading it must not need the store: it may be what failed. */
+export async function problemPage(deps: HttpDeps, problem: Problem, context: Ctx): Promise<Response> {
+  const { title, problemDetail, more, status } = problem;
+  const content: PageContent = {
+    title,
+    body: (
+      <article class="card">
+        <h1>{title}</h1>
+        <p>
+          <Words>{problemDetail}</Words>
+        </p>
+        {more.errors && more.errors.length > 1 ? (
+          <ul>
+            {more.errors.map(({ path, message }) => (
+              <li>
+                <Words>{`${path} ${message}`}</Words>
+              </li>
+            ))}
+          </ul>
+        ) : null}
+        <p>
+          <a href="/">Overview</a>
+        </p>
+      </article>
+    ),
+  };
+  const caller = callerIfAny(context);
+  const html = await (
+    <Layout content={content} context={{ caller, demo: deps.demo, stop: undefined, waiting: 0 }} />
+  ).toString();
+  return new Response(`<!DOCTYPE html>${html}`, { status, headers: { ...HEADERS, ...more.headers } });
+}

@@ -1,0 +1,16 @@
+// web: the pages, in the order of the navigation. In: the ports. Out: what the endpoint mounts beside its API. Every page is written on
+// the server and works without JavaScript; each change is a form that leads to the page that shows it.
+
+import type { HttpDeps } from '../http/deps.ts';
+import type { Pages } from '../http/pages.ts';
+import { problemPage } from './answer.tsx';
+import { assetRoutes } from './assets.ts';
+import { overviewPages } from './pages/overview.tsx';
+import { signInPages } from './pages/sign-in.tsx';
+
+export function createPages(deps: HttpDeps): Pages {
+  return {
+    routes: [...assetRoutes(), ...signInPages(deps), ...overviewPages(deps)],
+    problem: (problem, context) => problemPage(deps, problem, context),
+  };
+}

@@ -1,0 +1,203 @@
+// web: what every page has: head, navigation, the box to search, who is signed in, and bands that nobody overlooks: DEMO, stopped. In: a
+// page's content. Out: a whole document. It has no inline script or style.
+import type { Child } from 'hono/jsx';
+import type { Stop } from '../domain/operator.ts';
+import { stopText } from '../domain/operator.ts';
+import { type Caller, includesScope, type Scope } from '../http/tokens.ts';
+import { Name, Words } from '../report/html/text.tsx';
+import { type AssetName, assetPath } from './assets.ts';
+import { Act } from './parts/act.tsx';
+
+/** Where in the navigation a page belongs. */
+export const SECTIONS = [
+  { path: '/', text: 'Overview', key: 'o' },
+  { path: '/runs', text: 'Runs', key: 'r' },
+  { path: '/plans', text: 'Plans', key: 'p' },
+  { path: '/rules', text: 'Rules', key: 'u' },
+  { path: '/in-force', text: 'In force', key: 'i' },
+  { path: '/exemptions', text: 'Exemptions', key: 'e' },
+  { path: '/in-doubt', text: 'In doubt', key: 'd' },
+  { path: '/audit', text: 'Audit', key: 'a' },
+  { path: '/tokens', text: 'Tokens', scope: 'admin' },
+] as const satisfies readonly { path: string; text: string; key?: string; scope?: Scope }[];
+
+export type Section = (typeof SECTIONS)[number]['path'];
+
+export interface PageContent {
+  title: string;
+  body: Child;
+  section?: Section;
+  /** Families of audit kinds on which its live parts read themselves again, such as `run plan`. */
+  live?: string;
+  /** Loads the library for charts, too. */
+  chart?: boolean;
+  /** What stands in the box to search. */
+  find?: string;
+}
+
+export interface PageContext {
+  /** Undefined: nobody is signed in. */
+  caller: Caller | undefined;
+  demo: boolean;
+  stop: Stop | undefined;
+  /** Plans that wait for a person. */
+  waiting: number;
+}
+
+export function Layout({ content, context }: { content: PageContent; context: PageContext }) {
+  const { title, body, live, chart, section, find } = content;
+  const { caller, demo, stop, waiting } = context;
+  const scripts: AssetName[] = ['filter.js', ...(caller ? (['htmx.js', 'page.js'] as const) : [])];
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="htmx-config" content={HTMX_CONFIG} />
+        <title>{`${title} · Trustward${demo ? ' DEMO' : ''}`}</title>
+        <link rel="icon" href={ICON} />
+        <link rel="stylesheet" href={assetPath('page.css')} />
+        {chart ? <link rel="stylesheet" href={assetPath('uplot.css')} /> : null}
+        {chart ? <script src={assetPath('uplot.js')} defer></script> : null}
+        {scripts.map((name) => (
+          <script src={assetPath(name)} defer></script>
+        ))}
+      </head>
+      <body data-live={caller ? live : undefined}>
+        <a class="skip" href="#main">
+          Skip to the content
+        </a>
+        <header>
+          {demo ? <div class="demo-line">DEMO: a made-up organization, served by the embedded console</div> : null}
+          {stop ? <StopLine stop={stop} caller={caller} /> : null}
+          {caller ? <Top caller={caller} section={section} waiting={waiting} find={find} /> : null}
+        </header>
+        <main id="main" tabindex={-1}>
+          {body}
+        </main>
+        {caller ? <Keys /> : null}
+      </body>
+    </html>
+  );
+}
+
+const HTMX_CONFIG = JSON.stringify({
+  includeIndicatorStyles: false,
+  allowEval: false,
+  allowScriptTags: false,
+  selfRequestsOnly: true,
+  historyCacheSize: 0,
+});
+
+const ICON =
+  'data:image/svg+xml,' +
+  encodeURIComponent(
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#2f62d8" d="M8 0l6 2v6c0 4-3 6.500-6 8-3-1.500-6-4-6-8V2z"/></svg>',
+  );
+
+function StopLine({ stop, caller }: { stop: Stop; caller: Caller | undefined }) {
+  return (
+    <div class="stop-line" role="alert">
+      STOPPED. <Words>{stopText(stop)}</Words>. Runs judge, and nothing is called.
+      {caller && includesScope(caller.scope, 'approve') ? <Act to="/resume" label="Resume" reason="required" /> : null}
+    </div>
+  );
+}
+
+function Top({
+  caller,
+  section,
+  waiting,
+  find,
+}: {
+  caller: Caller;
+  section: Section | undefined;
+  waiting: number;
+  find: string | undefined;
+}) {
+  return (
+    <div class="top">
+      <div class="top-in">
+        <a class="brand" href="/">
+          Trustward
+        </a>
+        <nav class="nav" aria-label="Pages">
+          {SECTIONS.filter((one) => !('scope' in one) || includesScope(caller.scope, one.scope)).map(
+            ({ path, text }) => (
+              <a href={path} aria-current={path === section ? 'page' : undefined}>
+                {text}
+                {path === '/plans' && waiting > 0 ? (
+                  <span class="count">
+                    {waiting}
+                    <span class="unseen"> waiting</span>
+                  </span>
+                ) : null}
+              </a>
+            ),
+          )}
+        </nav>
+        <search class="find">
+          <form action="/search" method="get">
+            <label class="unseen" for="find">
+              Serial number, name, e-mail or service
+            </label>
+            <input
+              id="find"
+              type="search"
+              name="q"
+              value={find}
+              placeholder="Serial, name, e-mail, service"
+              maxlength={1000}
+            />
+          </form>
+        </search>
+        <div class="user">
+          <span class="quiet">
+            <Name>{caller.name}</Name> ({caller.scope})
+          </span>
+          <form method="post" action="/sign-out">
+            <button type="submit" class="link">
+              Sign out
+            </button>
+          </form>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Keys() {
+  return (
+    <dialog id="keys" aria-labelledby="keys-title">
+      <h2 id="keys-title">Keys</h2>
+      <dl class="facts">
+        <dt>
+          <kbd>/</kbd>
+        </dt>
+        <dd>search</dd>
+        <dt>
+          <kbd>j</kbd> <kbd>k</kbd>
+        </dt>
+        <dd>next and previous row</dd>
+        {SECTIONS.flatMap((one) =>
+          'key' in one
+            ? [
+                <dt>
+                  <kbd>g</kbd> <kbd>{one.key}</kbd>
+                </dt>,
+                <dd>{one.text}</dd>,
+              ]
+            : [],
+        )}
+        <dt>
+          <kbd>?</kbd>
+        </dt>
+        <dd>this list</dd>
+      </dl>
+      <form method="dialog">
+        <button type="submit">Close</button>
+      </form>
+    </dialog>
+  );
+}

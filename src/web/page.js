@@ -1,0 +1,91 @@
+// web: what a page does when JavaScript is on: keys, live parts, questions before what cannot be taken back. In: the document and the
+// stream of the endpoint. Out: events on the body (`live-run`, `live-plan`, …) that htmx answers by reading a part again. Every page works without it.
+(() => {
+  const { body } = document;
+
+  // Live: one stream a page. The part of an audit kind before the dot names the event.
+  const families = (body.dataset.live ?? '').split(' ').filter(Boolean);
+  if (families.length > 0 && 'EventSource' in window) {
+    const stream = new EventSource(`/api/stream?kind=${families.join(',')}`);
+    const tell = (family) => htmx.trigger(body, `live-${family}`);
+    for (const family of families) stream.addEventListener(family, () => tell(family));
+    stream.addEventListener('progress', (event) => showProgress(event.data));
+    stream.addEventListener('reset', () => families.forEach(tell));
+    addEventListener('pagehide', () => stream.close());
+  }
+  function showProgress(data) {
+    const place = document.getElementById('progress');
+    if (!place) return;
+    const { phase, what, done, total } = JSON.parse(data);
+    const count = done === undefined ? '' : ` ${done}${total === undefined ? '' : ` of ${total}`}`;
+    place.textContent = `${phase}${what === undefined ? '' : ` ${what}`}${count}`;
+  }
+
+  // Keys.
+  const keys = document.getElementById('keys');
+  let at = -1;
+  const rows = () => [...document.querySelectorAll('main [data-row]')].filter((row) => row.offsetParent !== null);
+  const move = (by) => {
+    const all = rows();
+    if (all.length === 0) return;
+    at = Math.max(0, Math.min(all.length - 1, at + by));
+    for (const row of document.querySelectorAll('.at')) row.classList.remove('at');
+    const row = all[at];
+    row.classList.add('at');
+    row.scrollIntoView({ block: 'nearest' });
+    (row.querySelector('a, button, input') ?? row).focus({ preventScroll: true });
+  };
+  const go = {
+    o: '/',
+    r: '/runs',
+    p: '/plans',
+    u: '/rules',
+    i: '/in-force',
+    e: '/exemptions',
+    d: '/in-doubt',
+    a: '/audit',
+  };
+  let isGoing = false;
+  document.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest('input:not([type=checkbox]), textarea, select')) {
+      if (event.key === 'Escape') event.target.blur();
+      return;
+    }
+    const { key } = event;
+    if (isGoing && go[key]) location.href = go[key];
+    isGoing = key === 'g';
+    if (key === '/') {
+      event.preventDefault();
+      document.getElementById('find')?.focus();
+    } else if (key === 'j') move(1);
+    else if (key === 'k') move(-1);
+    else if (key === '?') keys?.showModal();
+  });
+  document.addEventListener('click', (event) => {
+    if (event.target.closest('[data-keys]')) keys?.showModal();
+  });
+
+  // A form whose button says `data-confirm` asks first, and no form is sent twice.
+  document.addEventListener('submit', (event) => {
+    const question = event.submitter?.dataset.confirm;
+    if (question && !confirm(question)) {
+      event.preventDefault();
+      return;
+    }
+    const form = event.target;
+    if (form.dataset.sent !== undefined) event.preventDefault();
+    else if (form.method === 'post') form.dataset.sent = '';
+  });
+  addEventListener('pageshow', () => {
+    for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent;
+  });
+
+  // Ticking a head ticks its rows.
+  document.addEventListener('change', (event) => {
+    const group = event.target.dataset?.ticks;
+    if (group === undefined) return;
+    for (const box of document.querySelectorAll(`input[data-ticked-by="${CSS.escape(group)}"]`))
+      box.checked = event.target.checked;
+  });
+})();

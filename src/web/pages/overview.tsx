@@ -1,0 +1,266 @@
+// web: the first page: is all well, what waits for a person, what was done in the last 24 hours, and the switch that stops everything.
+// In: the store, and the readiness of the daemon. Out: a page whose parts read themselves again while it is open.
+import { z } from 'zod';
+import type { Plan } from '../../domain/plan.ts';
+import type { HttpDeps } from '../../http/deps.ts';
+import { readForm } from '../../http/form.ts';
+import type { Ctx, Route } from '../../http/route.ts';
+import { countText, plural } from '../../report/fact-text.ts';
+import { Mark } from '../../report/html/marks.tsx';
+import { Table } from '../../report/html/table.tsx';
+import { Code, When, Words } from '../../report/html/text.tsx';
+import { plannedCounts } from '../../report/plan-counts.ts';
+import { snapshotView } from '../../report/run-view.ts';
+import type { Summary } from '../../report/summary/summary.ts';
+import { sourceWords } from '../../report/words.ts';
+import { formPage, mayDo, readPage } from '../answer.tsx';
+import { Act } from '../parts/act.tsx';
+import { Live } from '../parts/live.tsx';
+import { RUN_COLUMNS, runRow } from './run-row.tsx';
+
+const DAY_MS = 86_400_000;
+const RUNS = 5;
+const PLANS = 10;
+const LIVE = 'run plan intent stop';
+
+const reasonForm = z.strictObject({ reason: z.string().trim().min(1).max(1_000) });
+
+export function overviewPages(deps: HttpDeps): Route[] {
+  const by = (context: Ctx) => context.var.caller.name;
+  return [
+    readPage(deps, '/', async (context) => ({
+      title: 'Overview',
+      section: '/',
+      live: LIVE,
+      body: (
+        <>
+          <h1>Overview</h1>
+          <Live id="well" on="run stop" path="/">
+            {await well(deps)}
+          </Live>
+          <Live id="waits" on={LIVE} path="/">
+            <div class="cards">
+              {await waits(deps)}
+              {await lastDay(deps)}
+            </div>
+          </Live>
+          <Live id="recent" on="run" path="/">
+            {await recentRuns(deps)}
+          </Live>
+          {mayDo(context, 'trigger') ? <RunNow /> : null}
+          {await switches(deps, context)}
+        </>
+      ),
+    })),
+    formPage('/stop', 'approve', async (context) => {
+      const { reason } = await readForm(context, reasonForm);
+      await deps.operator.stop({ by: by(context), reason });
+      return '/';
+    }),
+    formPage('/resume', 'approve', async (context) => {
+      const { reason } = await readForm(context, reasonForm);
+      await deps.operator.resume({ by: by(context), reason });
+      return '/';
+    }),
+  ];
+}
+
+async function well(deps: HttpDeps) {
+  const checks = await deps.readiness();
+  const run = await deps.reader.latestRun();
+  const wrong = checks.filter(({ ok }) => !ok);
+  const snapshot = run && snapshotView(run);
+  const untrusted = snapshot !== undefined && snapshot.id !== null && !snapshot.trusted;
+  const isWell = wrong.length === 0 && !untrusted;
+  return (
+    <>
+      <div class={`notice ${isWell ? 'good' : 'bad'}`}>
+        <b>{isWell ? 'All is well.' : 'Something is wrong.'}</b>{' '}
+        {wrong.map(({ name, text }) => (
+          <span>
+            <b>{name}:</b> <Words>{text}</Words>.{' '}
+          </span>
+        ))}
+        {untrusted ? 'The last run did not trust what it read; nothing is done on that.' : null}
+        <p id="progress" class="quiet" aria-live="polite"></p>
+      </div>
+      <div class="cards">
+        <section class="card">
+          <h2>State</h2>
+          <dl class="facts">
+            {checks.map(({ name, ok, text }) => (
+              <>
+                <dt>{name}</dt>
+                <dd>
+                  {ok ? null : <Mark word="failed" text="not ok" />} <Words>{text}</Words>
+                </dd>
+              </>
+            ))}
+            <dt>next run</dt>
+            <dd>{nextRun(deps)}</dd>
+          </dl>
+        </section>
+        <section class="card">
+          <h2>Sources</h2>
+          {snapshot === undefined || snapshot.id === null ? (
+            <p class="empty">Nothing was read yet.</p>
+          ) : (
+            <Table
+              caption="Sources, as the last run read them"
+              columns={['Source', 'Read', 'Trust', 'Notes']}
+              rows={Object.entries(snapshot.sources).map(([source, reading]) => {
+                const { read, trust, notes } = sourceWords(reading);
+                return {
+                  cells: [
+                    source,
+                    read,
+                    reading.state !== 'read' ? trust : <Mark word={trust} tone={reading.trusted ? 'good' : 'bad'} />,
+                    notes.map((note) => (
+                      <div>
+                        <Words>{note}</Words>
+                      </div>
+                    )),
+                  ],
+                };
+              })}
+            />
+          )}
+        </section>
+      </div>
+    </>
+  );
+}
+
+function nextRun(deps: HttpDeps) {
+  const atMs = deps.nextRunAtMs();
+  return atMs === undefined ? 'none is scheduled' : <When at={atMs} />;
+}
+
+async function waits({ reader }: HttpDeps) {
+  const plans = await reader.plans({ status: 'pending' }, PLANS);
+  const approved = await reader.plans({ status: 'approved' }, PLANS);
+  const interrupted = await reader.plans({ status: 'interrupted' }, PLANS);
+  const unsettled = await Promise.all(
+    (['unknown', 'parked'] as const).map(async (outcome) => ({
+      outcome,
+      total: (await reader.newestIntents({ outcome }, 1)).total,
+    })),
+  );
+  const inDoubt = unsettled.filter(({ total }) => total > 0);
+  const failures = await reader.openFailures();
+  const all = [...plans, ...approved, ...interrupted];
+  const isNothing = all.length === 0 && inDoubt.length === 0 && failures.length === 0;
+  return (
+    <section class="card">
+      <h2>Waits for a person</h2>
+      {isNothing ? <p class="empty">Nothing waits.</p> : null}
+      <ul class="list">
+        {all.map((plan) => (
+          <li data-row>{planLine(plan)}</li>
+        ))}
+        {inDoubt.map(({ outcome, total }) => (
+          <li data-row>
+            <a href="/in-doubt">
+              {plural(total, 'action')} {outcome === 'unknown' ? 'in doubt' : 'parked'}
+            </a>
+          </li>
+        ))}
+        {failures.length > 0 ? (
+          <li data-row>
+            <a href="/in-doubt">{plural(failures.length, 'action')} failed and still to be done</a>
+          </li>
+        ) : null}
+      </ul>
+    </section>
+  );
+}
+
+function planLine({ id, status, intents, mode, expiresAt }: Plan) {
+  return (
+    <>
+      <a href={`/plans/${encodeURIComponent(id)}`}>Plan {id}</a> <Mark word={status} />{' '}
+      {mode === 'dry-run' ? <Mark word="dry-run" text="of a dry run" /> : null}
+      {plannedCounts(intents).map(({ rules, action, count }) => (
+        <div>
+          {countText(count)} × <Code>{action}</Code> by {rules.join(', ')}
+        </div>
+      ))}
+      <div class="quiet">
+        expires <When at={expiresAt} />
+      </div>
+    </>
+  );
+}
+
+async function lastDay({ views, reader, clock }: HttpDeps) {
+  const nowMs = clock.nowMs();
+  const summary = (await views.summary(reader, nowMs - DAY_MS, nowMs)) as Summary;
+  const { calls, runs, people } = summary;
+  return (
+    <section class="card">
+      <h2>Last 24 hours</h2>
+      <p>
+        {plural(runs.completed, 'run')} completed
+        {runs.aborted > 0 ? `, ${countText(runs.aborted)} aborted` : ''}.
+      </p>
+      {calls.length === 0 ? <p class="empty">Nothing was called.</p> : null}
+      <ul class="list">
+        {calls.map(({ action, outcome, count }) => (
+          <li>
+            {countText(count)} × <Code>{action}</Code>{' '}
+            <Mark
+              word={outcome === 'in_doubt' ? 'unknown' : outcome}
+              text={outcome === 'in_doubt' ? 'in doubt' : outcome}
+            />
+          </li>
+        ))}
+      </ul>
+      {people.count > 0 ? (
+        <>
+          <h3>People</h3>
+          <ul class="list">
+            {people.some.map(({ at, by, text, reason }) => (
+              <li>
+                <When at={at} /> <Words>{`${by ?? 'somebody'}: ${text}${reason === null ? '' : ` (${reason})`}`}</Words>
+              </li>
+            ))}
+          </ul>
+        </>
+      ) : null}
+    </section>
+  );
+}
+
+async function recentRuns({ reader }: HttpDeps) {
+  const runs = await reader.runLines({ limit: RUNS });
+  const counted = await Promise.all(runs.map(async (run) => ({ run, counts: await reader.countsOfRun(run) })));
+  return (
+    <section class="card">
+      <h2>
+        <a href="/runs">Last runs</a>
+      </h2>
+      <Table caption="The last runs" columns={RUN_COLUMNS} rows={counted.map(runRow)} empty="No run was made yet." />
+    </section>
+  );
+}
+
+function RunNow() {
+  return (
+    <section class="card">
+      <h2>Run now</h2>
+      <Act to="/runs" label="Dry run" fields={{ mode: 'dry-run' }} tone="main" />
+      <p class="quiet">It judges everything, changes nothing, and shows its report.</p>
+    </section>
+  );
+}
+
+async function switches({ reader }: HttpDeps, context: Ctx) {
+  if (!mayDo(context, 'approve') || (await reader.stop()) !== undefined) return null;
+  return (
+    <section class="card">
+      <h2>Stop everything</h2>
+      <p>Nothing is called from now on, also not by a run under way: no action, no undo, no plan. Runs still judge.</p>
+      <Act to="/stop" label="Stop" reason="required" tone="danger" />
+    </section>
+  );
+}

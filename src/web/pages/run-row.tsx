@@ -1,0 +1,33 @@
+// web: a run as a row of a table. In: a run, with the counts of what it did. Out: cells.
+import { formatDuration } from '../../domain/duration.ts';
+import { Mark } from '../../report/html/marks.tsx';
+import type { Row } from '../../report/html/table.tsx';
+import { When, Words } from '../../report/html/text.tsx';
+import { type CountedRun, countWords, runLineView } from '../../report/runs-list.ts';
+
+export const RUN_COLUMNS = ['Run', 'Started', 'Trigger', 'Mode', 'Status', 'Took', 'Newly decided, and done'];
+
+export function runRow(counted: CountedRun): Row {
+  const run = runLineView(counted);
+  return {
+    cells: [
+      <a href={`/runs/${run.seq}`}>{run.seq}</a>,
+      <When at={run.startedAt} />,
+      <>
+        {run.trigger}
+        {run.scoped ? ` only ${run.rules.join(', ')}` : ''}
+      </>,
+      <Mark word={run.modeInForce} />,
+      <>
+        <Mark word={run.status} />
+        {run.error === null ? null : (
+          <div>
+            <Words>{run.error}</Words>
+          </div>
+        )}
+      </>,
+      run.tookMs === null ? '' : formatDuration(run.tookMs),
+      countWords(run.counts).map((words) => <div>{words}</div>),
+    ],
+  };
+}

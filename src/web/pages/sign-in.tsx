@@ -1,0 +1,80 @@
+// web: signing in: by a link that works once, or by a token. In: the code of a link. Out: a form. Looking at it uses nothing up: only
+// its button does, since previews of links read addresses.
+import { z } from 'zod';
+import type { HttpDeps } from '../../http/deps.ts';
+import { readQuery } from '../../http/input.ts';
+import type { Route } from '../../http/route.ts';
+import { Name } from '../../report/html/text.tsx';
+import { answerPage } from '../answer.tsx';
+
+const query = z.strictObject({ code: z.string().max(200).optional(), to: z.string().max(2_000).optional() });
+
+export function signInPages(deps: HttpDeps): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/sign-in',
+      scope: undefined,
+      handle: (context) => {
+        const { code, to } = readQuery(context, query);
+        const caller = code === undefined ? undefined : deps.signIn.peek(code);
+        const body =
+          code === undefined ? (
+            <TokenForm to={to} />
+          ) : caller === undefined ? (
+            <>
+              <div class="notice bad" role="alert">
+                This link was used already, or is older than ten minutes. <code>trustward open</code> makes a new one.
+              </div>
+              <TokenForm to={to} />
+            </>
+          ) : (
+            <form method="post" action="/sign-in">
+              <input type="hidden" name="code" value={code} />
+              <input type="hidden" name="to" value={to ?? '/'} />
+              <p>
+                You will be signed in as{' '}
+                <b>
+                  <Name>{caller.name}</Name>
+                </b>{' '}
+                with scope <b>{caller.scope}</b>. The link works once.
+              </p>
+              <button type="submit" class="main" autofocus>
+                Sign in
+              </button>
+            </form>
+          );
+        return answerPage(deps, context, {
+          title: 'Sign in',
+          body: (
+            <article class="card sign-in">
+              <h1>Trustward</h1>
+              {body}
+            </article>
+          ),
+        });
+      },
+    },
+  ];
+}
+
+function TokenForm({ to }: { to: string | undefined }) {
+  return (
+    <>
+      <p>
+        On the machine of the daemon, <code>trustward open</code> makes a link that signs you in. Or use a token of the
+        endpoint:
+      </p>
+      <form method="post" action="/sign-in">
+        <input type="hidden" name="to" value={to ?? '/'} />
+        <label class="field">
+          <span>Token</span>
+          <input type="password" name="token" required autocomplete="off" maxlength={512} />
+        </label>
+        <button type="submit" class="main">
+          Sign in
+        </button>
+      </form>
+    </>
+  );
+}

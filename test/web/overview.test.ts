@@ -1,0 +1,62 @@
+// What the first page shows, what its buttons do, and that nobody who may not press them sees them.
+import { describe, expect, it } from 'vitest';
+import { openPages } from '../support/pages.ts';
+
+describe('the overview', () => {
+  it('shows that all is well, and when the next run comes', async () => {
+    const { get } = openPages({ nextRunAtMs: () => Date.UTC(2026, 10, 21, 9, 40) });
+    const { status, text } = await get('/');
+    expect(status).toBe(200);
+    expect(text).toContain('All is well.');
+    expect(text).toContain('next run 2026-11-21 09:40:00 UTC');
+  });
+
+  it('names what is wrong', async () => {
+    const { get } = openPages({ readiness: async () => [{ name: 'database', ok: false, text: 'the disk is full' }] });
+    expect((await get('/')).text).toContain('Something is wrong. database: the disk is full');
+  });
+
+  it('leads to the sign-in page while nobody is signed in', async () => {
+    const { get } = openPages();
+    const { status, headers } = await get('/', 'none');
+    expect([status, headers.get('location')]).toEqual([303, '/sign-in']);
+  });
+
+  it('stops everything and resumes, in the name of who is signed in', async () => {
+    const { get, post, store } = openPages();
+    expect((await post('/stop', { reason: 'a strange <b>ban</b>' })).status).toBe(303);
+    expect(await store.stop()).toMatchObject({ by: 'adminer', reason: 'a strange <b>ban</b>' });
+    const { text, html } = await get('/');
+    expect(text).toContain('STOPPED. adminer stopped everything');
+    expect(html).not.toContain('<b>ban</b>');
+    await post('/resume', { reason: 'understood' });
+    expect(await store.stop()).toBeUndefined();
+  });
+
+  it('refuses a stop without a reason as a page that says so', async () => {
+    const { post, store } = openPages();
+    const { status, text } = await post('/stop', {});
+    expect(status).toBe(400);
+    expect(text).toContain('reason');
+    expect(await store.stop()).toBeUndefined();
+  });
+
+  it('shows no button to a reader, and refuses what a reader sends anyway', async () => {
+    const { get, post, store } = openPages();
+    const { html } = await get('/', 'read');
+    expect([...html.matchAll(/<form[^>]*action="([^"]*)"/g)].map(([, action]) => action)).toEqual([
+      '/search',
+      '/sign-out',
+    ]);
+    expect((await post('/stop', { reason: 'x' }, 'read')).status).toBe(403);
+    expect(await store.stop()).toBeUndefined();
+  });
+
+  it('has no inline script, style or handler', async () => {
+    const { get } = openPages({ demo: true });
+    const { html, headers } = await get('/');
+    expect(html).toContain('DEMO');
+    expect(html).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\sstyle=|\son[a-z]+=/);
+    expect(headers.get('content-security-policy')).toContain("script-src 'self'");
+  });
+});
