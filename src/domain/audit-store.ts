@@ -11,6 +11,8 @@ export interface AuditQuery {
   target?: string;
   /** `ana`: all that `ana` did, whatever the way; `ana (token admin)`: only that way. */
   actor?: string;
+  /** Only what somebody did. */
+  hasActor?: true;
   /** Written at this time or later, epoch ms. */
   since?: number;
   limit: number;
@@ -28,4 +30,6 @@ export interface AuditReader {
 
 export interface AuditStore extends AuditReader {
   appendAudit(notes: AuditNote[]): Promise<void>;
+  /** The listener is called after each commit that appended entries. It returns at once; what it throws is dropped. */
+  onAudited(listener: () => void): void;
 }

@@ -3,12 +3,13 @@
 import type { Claim } from './claim.ts';
 import type { Outcome, StoredDecision } from './decision.ts';
 import type { EndpointToken } from './endpoint-token.ts';
+import type { Episode } from './episode.ts';
 import type { Exemption } from './exemption.ts';
 import type { Intent, IntentStatus } from './intent.ts';
 import type { NotificationStatus, StoredNotification } from './notification.ts';
 import type { Stop } from './operator.ts';
 import type { Plan, PlanStatus } from './plan.ts';
-import type { Run, RunCounts, RunQuery } from './run.ts';
+import type { ComparedRun, Run, RunCounts, RunMatches, RunQuery, RunTallies } from './run.ts';
 import type { DecisionQuery, RunRecord } from './store.ts';
 
 export interface StateFilter {
@@ -38,15 +39,24 @@ export interface RecordReader {
   runs(limit: number, before?: number): Promise<RunRecord[]>;
   /** Without what they found, newest first. */
   runLines(query: RunQuery): Promise<Run[]>;
+  /** Of completed runs over all active rules, newest first; `before`: of those before the run of this number. */
+  ruleTallies(limit: number, before?: number): Promise<RunTallies[]>;
   countsOfRun(run: Pick<Run, 'seq' | 'id'>): Promise<RunCounts>;
   /** Decisions in force in a run: those that it wrote, and unchanged ones of earlier runs. */
   decisionsOfRun(run: RunRecord): Promise<StoredDecision[]>;
+  /** The last completed run before this one over all rules, which was live or dry like this one. */
+  comparedRun(run: Run): Promise<ComparedRun | undefined>;
+  /** Decisions that were in force in one run, and are no longer in a later one. `rules`: only of these. */
+  decisionsEnded(between: { fromSeq: number; toSeq: number; rules?: readonly string[] }): Promise<EndedDecision[]>;
+  /** Of the last completed runs over all rules, up to the run of this number; the oldest first, without rules that were not judged. */
+  matchesOfRuns(upToSeq: number, runsMax: number): Promise<RunMatches[]>;
   decisions(query: DecisionQuery): Promise<StoredDecision[]>;
   /** `liveFor`: the live intents of one of these episodes; not dry or withdrawn ones. */
   intents(filter: StateFilter & { ids?: string[]; liveFor?: string[] }): Promise<Intent[]>;
   /** Failed intents that are still to be done: their match or claim is in force, the target is not so, and nobody gave them up. */
   openFailures(): Promise<Intent[]>;
-  newestIntents(filter: StateFilter, limit: number): Promise<Newest<Intent>>;
+  /** `before`: the id of the last one of the page before. */
+  newestIntents(filter: StateFilter & { before?: string }, limit: number): Promise<Newest<Intent>>;
   claims(filter: ClaimFilter): Promise<Claim[]>;
   newestClaims(filter: Pick<ClaimFilter, 'status'>, limit: number): Promise<Newest<Claim>>;
   /** Plans with their current status: `expired` from their end on. */
@@ -62,9 +72,15 @@ export interface RecordReader {
   endpointTokens(): Promise<EndpointToken[]>;
 }
 
+/** With how its episode ended, if that has ended. */
+export type EndedDecision = StoredDecision & { episodeClosed: Episode['closeReason'] };
+
 /** The records that a run's report is made of. */
-export type ReportReader = Pick<RecordReader, 'decisionsOfRun' | 'intents' | 'plan' | 'stop'>;
+export type ReportReader = Pick<
+  RecordReader,
+  'decisionsOfRun' | 'comparedRun' | 'decisionsEnded' | 'matchesOfRuns' | 'intents' | 'plan' | 'stop'
+>;
 
 /** Runs, and what came of them. */
 export type RunReader = ReportReader &
-  Pick<RecordReader, 'run' | 'latestRun' | 'runs' | 'runLines' | 'countsOfRun' | 'decisions'>;
+  Pick<RecordReader, 'run' | 'latestRun' | 'runs' | 'runLines' | 'ruleTallies' | 'countsOfRun' | 'decisions'>;

@@ -79,10 +79,39 @@ export interface RunFindings {
   operator?: RunOperatorState;
 }
 
+/** How many subjects each rule matched in one run. Rules that it did not judge are left out. */
+export interface RunTallies {
+  seq: number;
+  /** When it began, epoch ms. */
+  at: number;
+  tallies: Pick<RuleTally, 'rule' | 'match' | 'no_match' | 'unknown' | 'error'>[];
+}
+
 export interface RunRuleTally extends RuleTally {
   mode: Mode;
   hash: string;
   title: string;
   /** False when a source it needs could not be read: the rule was not judged. */
   judged: boolean;
+  /** What was compared with its limits. Absent in runs of earlier versions. */
+  limits?: RuleLimits;
+}
+
+export interface RuleLimits {
+  max: number;
+  percent: number;
+  /** The lesser of the two, in targets. */
+  allowed: number;
+  targets: number;
+}
+
+/** A run to compare another one with. */
+export type ComparedRun = Pick<Run, 'id' | 'seq' | 'startedAt'>;
+
+/** What one run counted for one rule. */
+export interface RunMatches {
+  rule: string;
+  seq: number;
+  startedAt: number;
+  match: number;
 }

@@ -19,8 +19,10 @@ import { healthRoutes, pointerRoute } from './routes/health.ts';
 import { operatorRoutes } from './routes/operator.ts';
 import { planRoutes } from './routes/plans.ts';
 import { recordRoutes } from './routes/records.ts';
+import { ruleRoutes } from './routes/rules.ts';
 import { runRoutes } from './routes/runs.ts';
 import { signInLinkRoutes, signInRoutes } from './routes/sign-in.ts';
+import { streamRoutes } from './routes/stream.ts';
 import { summaryRoutes } from './routes/summary.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 
@@ -38,7 +40,9 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
     ...recordRoutes(deps),
     ...summaryRoutes(deps),
     ...auditRoutes(deps),
+    ...streamRoutes(deps),
     ...explainRoutes(deps),
+    ...ruleRoutes(deps),
     ...operatorRoutes(deps),
     ...tokenRoutes(deps),
     ...signInLinkRoutes(deps),
@@ -74,7 +78,9 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
       context.set('caller', session.caller);
       context.set('session', session.id);
     } else if (isUnderApi(req.path)) {
-      context.set('caller', namingUser(callerOf(authorization, deps), req.header(USER_HEADER)));
+      const callerNow = () => namingUser(callerOf(authorization, deps), req.header(USER_HEADER));
+      context.set('caller', callerNow());
+      context.set('callerNow', callerNow);
     }
     await next();
   });

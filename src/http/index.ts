@@ -6,7 +6,10 @@ export type {
   OperatorPort,
   PlanAnswer,
   ReadyCheck,
+  RuleDetail,
+  RunUnderWay,
   StartedRun,
+  StreamSource,
   TokensPort,
   Views,
 } from './deps.ts';

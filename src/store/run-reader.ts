@@ -6,17 +6,20 @@ import type { Intent } from '../domain/intent.ts';
 import type { Stop } from '../domain/operator.ts';
 import { type Plan, type PlanStatus, statusAt } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { RecordReader, RunReader } from '../domain/record-reader.ts';
-import type { Run, RunCounts, RunQuery } from '../domain/run.ts';
+import type { EndedDecision, RecordReader, RunReader } from '../domain/record-reader.ts';
+import type { ComparedRun, Run, RunCounts, RunMatches, RunQuery, RunTallies } from '../domain/run.ts';
 import type { DecisionQuery, RunRecord } from '../domain/store.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import { rowByPrefix } from './by-prefix.ts';
+import { comparedRun, decisionsEnded, matchesOfRuns } from './compared-runs.ts';
 import type { Db, Row } from './database.ts';
 import { identitiesNamed, identitiesSelected, presentPrints } from './identities.ts';
+import { inForceIn } from './in-force.ts';
 import { countsOfRun, newestDecisions, newestPlans, newestRuns } from './lists.ts';
 import { readStop } from './operator.ts';
 import { readInTurns } from './read-in-turns.ts';
 import { decisionOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
+import { newestRuleTallies } from './rule-tallies.ts';
 import { storedList } from './stored-list.ts';
 import { Where } from './where.ts';
 
@@ -51,19 +54,22 @@ export class SqliteRunReader implements RunReader, IdentityReader {
     return newestRuns(this.db, query);
   }
 
+  async ruleTallies(limit: number, before?: number): Promise<RunTallies[]> {
+    return newestRuleTallies(this.db, limit, before);
+  }
+
   async countsOfRun(run: Pick<Run, 'seq' | 'id'>): Promise<RunCounts> {
     return countsOfRun(this.db, run);
   }
 
   async decisionsOfRun(run: RunRecord): Promise<StoredDecision[]> {
+    const columns =
+      'id, decision, rule, target, subject, octet_length(facts) + octet_length(effect) + octet_length(subject_name) AS bytes';
+    const { sql, values } = inForceIn(run, columns);
     const found = this.db.all<{ id: string; bytes: number }>(
-      `SELECT id, octet_length(facts) + octet_length(effect) + octet_length(subject_name) AS bytes FROM decisions
-       WHERE run_seq <= ? AND (ended_seq IS NULL OR ended_seq > ?)
-         AND rule IN (SELECT value FROM json_each(?))
+      `SELECT id, bytes FROM ${sql}
        ORDER BY CASE decision WHEN 'act' THEN 0 WHEN 'hold' THEN 1 ELSE 2 END, rule, target, subject, id`,
-      run.seq,
-      run.seq,
-      JSON.stringify(judgedRulesOf(run)),
+      ...values,
     );
     return readInTurns(found, (ids) =>
       this.db
@@ -73,6 +79,18 @@ export class SqliteRunReader implements RunReader, IdentityReader {
         )
         .map(decisionOfRow),
     );
+  }
+
+  async comparedRun(run: Run): Promise<ComparedRun | undefined> {
+    return comparedRun(this.db, run);
+  }
+
+  async decisionsEnded(between: Parameters<RecordReader['decisionsEnded']>[0]): Promise<EndedDecision[]> {
+    return decisionsEnded(this.db, between);
+  }
+
+  async matchesOfRuns(upToSeq: number, runsMax: number): Promise<RunMatches[]> {
+    return matchesOfRuns(this.db, upToSeq, runsMax);
   }
 
   async decisions(query: DecisionQuery): Promise<StoredDecision[]> {
@@ -127,9 +145,4 @@ export class SqliteRunReader implements RunReader, IdentityReader {
   async close(): Promise<void> {
     this.db.close();
   }
-}
-
-/** Rules whose decisions a run's report shows: those that it judged or, if it broke off, was asked to judge. */
-function judgedRulesOf(run: RunRecord): string[] {
-  return run.findings ? run.findings.tallies.filter((tally) => tally.judged).map((tally) => tally.rule) : [];
 }
