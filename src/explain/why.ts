@@ -204,7 +204,7 @@ async function devicesWith(deps: WhyDeps, subject: Identity, records: readonly F
 async function waitingFor(reader: WhyReader, own: ReadonlySet<string>, subject: Identity): Promise<WaitingIntent[]> {
   const waiting: WaitingIntent[] = [];
   for (const status of ['pending', 'approved', 'interrupted'] as const) {
-    for (const { id, expiresAt, mode, intents } of await reader.plans({ status }, PLANS_MAX)) {
+    for (const { id, expiresAt, mode, intents } of await reader.plans({ status, naming: [...own] }, PLANS_MAX)) {
       if (mode === 'dry-run') continue;
       for (const { action, target, basis, reasonText } of intents) {
         if (!own.has(target) && !basis.some(({ subjectId }) => subjectId === subject.id)) continue;
