@@ -105,9 +105,13 @@ function Explained({ explained }: { explained: ExplainedSubject }) {
       <p>
         <b>Decided now, for this {explanation.subject.kind} alone</b>
       </p>
-      {decisions.map((decision) => (
-        <Decided decision={decision} />
-      ))}
+      <ul class="list">
+        {decisions.map((decision) => (
+          <li>
+            <Decided decision={decision} />
+          </li>
+        ))}
+      </ul>
       {decisions.length === 0 ? <p>{nothingNowWords(explained)}</p> : null}
       {unasked.length === 0 ? null : (
         <p class="quiet">Not checked, since they take a whole run: {unasked.join(', ')}.</p>
