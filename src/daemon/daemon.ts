@@ -178,6 +178,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     },
     operator: operatorPort(engine, state.queue),
     nextRunAtMs: () => state.schedule?.nextMs(),
+    daemonMode: () => engine.daemonMode,
     rules: () => rules.all(),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
     why: (name) => whyNamed(composition.explaining(), name),

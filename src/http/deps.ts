@@ -4,12 +4,14 @@ import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { AuditReader } from '../domain/audit-store.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
+import type { Drift } from '../domain/drift.ts';
 import type { EndpointToken } from '../domain/endpoint-token.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Covered } from '../domain/exemption-covers.ts';
 import type { HostPolicy } from '../domain/hosts.ts';
 import type { IdentityReader } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
+import type { Mode } from '../domain/mode.ts';
 import type { StoredNotification } from '../domain/notification.ts';
 import type { Acceptance, Released, Stop } from '../domain/operator.ts';
 import type { Plan, PlanSelection } from '../domain/plan.ts';
@@ -157,10 +159,14 @@ export interface HttpDeps {
     reject(plan: string, by: string, reason: string | undefined): Promise<PlanAnswer>;
     apply(plan: string, by: string): Promise<PlanAnswer>;
   };
+  /** Reads the targets (25 at most) now, and names what differs from the plan. */
+  planDrift?(planId: string, targets: readonly string[]): Promise<readonly Drift[]>;
   operator: OperatorPort;
   tokens: TokensPort;
   /** When the schedule makes the next run, epoch ms; undefined: never. */
   nextRunAtMs(): number | undefined;
+  /** The most that anything may do now. */
+  daemonMode(): Mode;
   /** All loaded rules, including those of mode `off`. */
   rules(): readonly Rule[];
   /** Errors: AppError `not_found` for a rule or a subject, and those of reading the API. */

@@ -129,6 +129,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
       revoke: (name, by) => revokeToken(tokenParts, name, by),
     },
     nextRunAtMs: () => undefined,
+    daemonMode: () => 'enforce',
     rules: () => [RULE],
     explain: async (rule, subject) => ({ explanation: { rule, subject }, decisions: [] }),
     why: async (name) => ({ subject: { id: name } }),
