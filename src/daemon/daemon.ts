@@ -1,6 +1,7 @@
 // The daemon: an engine with a schedule, an HTTP endpoint and a watch on the rules folder. In: a composition. Out: a
 // handle with its address, to stop it.
 import type { Composition } from '../compose/compose.ts';
+import type { Config } from '../config/config.ts';
 import { runCycle } from '../cycle.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { isLive } from '../domain/mode.ts';
@@ -187,11 +188,16 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     verifyToken: (token) => register.verify(token),
     signIn,
     publicUrl: config.notify.publicUrl,
-    hosts: { listenHost: config.listen.host, allowed: config.allowedHosts },
+    hosts: { listenHost: config.listen.host, allowed: ownNames(config) },
     clock,
     log,
     demo: engine.demo,
   };
+}
+
+/** The links that people get name the public address: it must be served. */
+function ownNames({ allowedHosts, notify: { publicUrl } }: Config): string[] {
+  return publicUrl === undefined ? allowedHosts : [...allowedHosts, new URL(publicUrl).hostname];
 }
 
 /** A daemon of mode `approve` or `enforce` applies an approved plan at once. */

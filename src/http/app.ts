@@ -67,13 +67,14 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
   });
   app.use(async (context, next) => {
     const { req } = context;
-    const session =
-      isPage(req.path) || req.path === STREAM_PATH ? deps.signIn.callerOf(req.header('cookie')) : undefined;
+    const authorization = req.header('authorization');
+    const mayBeSession = isPage(req.path) || (req.path === STREAM_PATH && authorization === undefined);
+    const session = mayBeSession ? deps.signIn.callerOf(req.header('cookie')) : undefined;
     if (session) {
       context.set('caller', session.caller);
       context.set('session', session.id);
     } else if (isUnderApi(req.path)) {
-      context.set('caller', namingUser(callerOf(req.header('authorization'), deps), req.header(USER_HEADER)));
+      context.set('caller', namingUser(callerOf(authorization, deps), req.header(USER_HEADER)));
     }
     await next();
   });

@@ -57,11 +57,15 @@ export interface Endpoint {
   app: ReturnType<typeof createHttpApp>;
   store: SqliteStore;
   clock: ReturnType<typeof fakeClock>;
+  signIn: SignIn;
+  /** The address that links and cookies name. */
+  at: { url: string };
+  /** Refuses the token of a scope from now on. */
+  revoke(scope: Scope): void;
   /** The requests for runs. */
   requests: RunRequest[];
   /** Log lines of level warn and error. */
   complaints: { fields: object; message: string }[];
-  signIn: SignIn;
   /** A request with a token of scope `admin` by default. */
   ask(method: string, path: string, options?: AskOptions): Promise<Response>;
 }
@@ -82,9 +86,11 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
   const complaints: Endpoint['complaints'] = [];
   const complain = (fields: object, message: string) => complaints.push({ fields, message });
   const tokenParts = { tokens: store.tokens(), clock, ids: countingIds() };
-  const verifyHash = hashVerifier(
-    SCOPES.map((scope) => ({ name: `${scope}er`, scope, hash: tokenHash(TOKENS[scope]) })),
-  );
+  const known = SCOPES.map((scope) => ({ name: `${scope}er`, scope, hash: tokenHash(TOKENS[scope]) }));
+  const verifyHash = (hash: string) => hashVerifier(known)(hash);
+  const at = { url: 'http://127.0.0.1:8080' };
+  const { publicUrl } = over;
+  const signIn = new SignIn({ verifyHash, secret: newSecret, clock, address: () => at.url, publicUrl });
   const deps: HttpDeps = {
     reader: store,
     views,
@@ -135,14 +141,8 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
     why: async (name) => ({ subject: { id: name } }),
     verifyAudit: () => verifyChain(store.auditFrom(1)),
     verifyToken: (token) => verifyHash(hashOfToken(token)),
-    signIn: new SignIn({
-      verifyHash,
-      secret: newSecret,
-      clock,
-      address: () => 'http://127.0.0.1:8080',
-      publicUrl: undefined,
-    }),
-    publicUrl: undefined,
+    signIn,
+    publicUrl,
     hosts: { listenHost: '127.0.0.1', allowed: [] },
     clock,
     log: { debug: () => {}, info: () => {}, warn: complain, error: complain },
@@ -150,6 +150,11 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
     ...over,
   };
   const app = createHttpApp(deps, pagesOf?.(deps));
+  const revoke = (scope: Scope) =>
+    void known.splice(
+      known.findIndex((token) => token.scope === scope),
+      1,
+    );
   const ask: Endpoint['ask'] = async (method, path, { scope = 'admin', body, text, headers } = {}) => {
     const authorization: Record<string, string> = scope === 'none' ? {} : { authorization: `Bearer ${TOKENS[scope]}` };
     return app.request(path, {
@@ -159,7 +164,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   };
-  return { app, store, clock, requests, complaints, signIn: deps.signIn, ask };
+  return { app, store, clock, signIn, at, revoke, requests, complaints, ask };
 }
 
 /** The body of an answer, of the shape that the test names. */

@@ -3,7 +3,7 @@
 
 import type { VerdictName } from '../../domain/verdict.ts';
 import type { Language } from '../check/scope.ts';
-import { findFlips } from '../explain/flips.ts';
+import { findFlips } from '../judge/flips.ts';
 import { type Judged, prepareRule } from '../judge/judge-once.ts';
 import type { Expression } from '../language/expression.ts';
 import { textOf } from '../language/expression-text.ts';
