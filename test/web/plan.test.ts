@@ -74,6 +74,14 @@ describe('the page of a plan', () => {
     expect((await get('/plans/plan1')).text).toContain('It is applied after resuming.');
   });
 
+  it('says that a release undoes what a rule did, and how many still match', async () => {
+    const undo = { action: 'unban_device', undo: true, released: true, reason: 'rule_matches' };
+    const { get } = await openPlan([planned(1, undo), planned(2, { ...undo, reason: 'cleared' })]);
+    const { text } = await get('/plans/plan1');
+    expect(text).toContain('undoes what rule ban-compromised-device did');
+    expect(text).toContain('1 of 2 targets still match rule ban-compromised-device');
+  });
+
   it('says which holds no approval lifts', async () => {
     const { get } = await openPlan([planned(1, { reason: 'ceiling', reasonText: '50 of 50 calls are used' })]);
     expect((await get('/plans/plan1')).text).toMatch(/1 held: 50 of 50 calls are used \. No approval lifts a ceiling/);

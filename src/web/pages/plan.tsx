@@ -15,7 +15,7 @@ import { Answering } from './plan/answering.ts';
 import { answerRoute } from './plan/conflict.tsx';
 import { DriftTable, driftOf } from './plan/drift.tsx';
 import { groupsOf, type PlanQuery, rulesOf } from './plan/groups.ts';
-import { kindsOf, PlanHead } from './plan/head.tsx';
+import { canBeCalled, kindsOf, PlanHead } from './plan/head.tsx';
 import { Progress } from './plan/progress.tsx';
 import { storiesOf } from './plan/stories.ts';
 import { Group } from './plan/targets.tsx';
@@ -99,8 +99,7 @@ async function body(deps: HttpDeps, answering: Answering, context: Ctx, plan: Pl
     groups.flatMap(({ intents }) => intents),
   );
   const rows = groups.reduce((sum, { intents }) => sum + intents.length, 0);
-  const hasDrift =
-    deps.planDrift !== undefined && (status === 'pending' || status === 'approved' || status === 'interrupted');
+  const hasDrift = deps.planDrift !== undefined && canBeCalled(plan);
   const shown = { plan, kindOf: kindsOf(deps), query: asked, canAnswer, hasDrift, stories };
   const { pathname, search } = new URL(context.req.url);
   // What a person is filling in, and what is compared with now, stays while the plan has the same status.

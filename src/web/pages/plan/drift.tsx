@@ -37,8 +37,7 @@ export function DriftTable({ id, drifts }: { id: string; drifts: readonly Drift[
   return (
     <div id={id} class="drift">
       <p>
-        Compared with now: {same === drifts.length ? 'all' : same} of {plural(drifts.length, 'target')}{' '}
-        {same === 1 ? 'is' : 'are'} as when the plan was made.
+        Compared with now: {same} of {plural(drifts.length, 'target')} unchanged.
       </p>
       {differing.length === 0 ? null : (
         <Table

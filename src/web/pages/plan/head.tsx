@@ -52,7 +52,7 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
             <Words>{text}</Words>
           </p>
         ))}
-        <HeldBack intents={plan.intents} />
+        {canBeCalled(plan) ? <HeldBack intents={plan.intents} /> : null}
       </section>
       <NowInForce deps={deps} plan={plan} stop={(await deps.reader.stop()) ?? null} />
     </>
@@ -160,12 +160,16 @@ function isSame(held: readonly PlannedIntent[]): boolean {
   return held.every(({ reasonText }) => reasonText === held[0]?.reasonText);
 }
 
+/** Something of it may still be called. */
+export function canBeCalled({ status }: Plan): boolean {
+  return status === 'pending' || status === 'approved' || status === 'interrupted';
+}
+
 type Stopped = Awaited<ReturnType<HttpDeps['reader']['stop']>> | null;
 
 /** What this daemon does with an approved plan now. */
 function NowInForce({ deps, plan, stop }: { deps: HttpDeps; plan: Plan; stop: Stopped }) {
-  const { status } = plan;
-  if (status !== 'pending' && status !== 'approved' && status !== 'interrupted') return null;
+  if (!canBeCalled(plan)) return null;
   const mode = deps.daemonMode();
   if (stop)
     return (
@@ -180,7 +184,7 @@ function NowInForce({ deps, plan, stop }: { deps: HttpDeps; plan: Plan; stop: St
         approve or enforce to apply the plan.
       </div>
     );
-  if (status !== 'pending') return null;
+  if (plan.status !== 'pending') return null;
   return (
     <div class="notice">
       This daemon has mode <Mark word={mode} />: it applies what you approve at once (

@@ -55,7 +55,8 @@ function outcomeOf(plan: Plan, own: Intent | undefined, refused: string | undefi
   if (status === 'withdrawn') return { outcome: { word: 'skip', text: 'refused' }, text: note };
   if (outcome === 'unknown') return { outcome: { word: 'unknown', text: 'in doubt' }, text: note };
   if (outcome !== undefined) return { outcome: { word: outcome, text: outcome }, text: note };
-  return { outcome: { word: 'running', text: status === 'sent' ? 'under way' : 'not begun' } };
+  if (status === 'sent') return { outcome: { word: 'running', text: 'under way' } };
+  return { outcome: { word: 'skip', text: 'not begun' } };
 }
 
 /** What the checks refused when applying began, by action and target. */

@@ -36,12 +36,13 @@ export function Group({ group, shown }: { group: PlanGroup; shown: Shown }) {
   const id = `group-${at}`;
   const isSearched = (query.q ?? '') !== '';
   const ofRules = plan.intents.length === total ? 0 : countOf(plan, rules);
+  const hasStory = intents.some(({ key }) => Object.keys(shown.stories.get(key) ?? {}).length > 0);
   const columns = [
     ...(canAnswer ? ['Tick'] : []),
     'Target and devices',
     'Facts when the plan was made',
     'Effect',
-    canAnswer ? 'Before' : 'Outcome',
+    ...(hasStory ? [canAnswer ? 'Before' : 'Outcome'] : []),
   ];
   return (
     <section class="card" id={id} aria-labelledby={`${id}-title`}>
@@ -57,7 +58,7 @@ export function Group({ group, shown }: { group: PlanGroup; shown: Shown }) {
       <Table
         caption={`${action} by ${rules.join(', ')}`}
         columns={columns}
-        rows={intents.map((intent) => rowOf(intent, id, shown))}
+        rows={intents.map((intent) => rowOf(intent, id, hasStory, shown))}
         empty={isSearched ? 'Nothing of it has this text.' : 'See the group by itself.'}
       />
       {found > intents.length ? (
@@ -123,14 +124,13 @@ function GroupTools({ id, canTick }: { id: string; canTick: boolean }) {
   );
 }
 
-function rowOf(intent: PlannedIntent, group: string, shown: Shown): Row {
+function rowOf(intent: PlannedIntent, group: string, hasStory: boolean, shown: Shown): Row {
   const { plan, canAnswer, stories } = shown;
-  const story = stories.get(intent.key);
   const cells = [
     <Target intent={intent} kindOf={shown.kindOf} />,
     <Facts intent={intent} atMs={plan.createdAt} />,
     <EffectCell intent={intent} />,
-    <Story story={story} />,
+    ...(hasStory ? [<Story story={stories.get(intent.key)} />] : []),
   ];
   return { cells: canAnswer ? [<Tick intent={intent} group={group} />, ...cells] : cells };
 }
