@@ -19,6 +19,7 @@ import { healthRoutes, pointerRoute } from './routes/health.ts';
 import { operatorRoutes } from './routes/operator.ts';
 import { planRoutes } from './routes/plans.ts';
 import { recordRoutes } from './routes/records.ts';
+import { ruleRoutes } from './routes/rules.ts';
 import { runRoutes } from './routes/runs.ts';
 import { signInLinkRoutes, signInRoutes } from './routes/sign-in.ts';
 import { summaryRoutes } from './routes/summary.ts';
@@ -39,6 +40,7 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
     ...summaryRoutes(deps),
     ...auditRoutes(deps),
     ...explainRoutes(deps),
+    ...ruleRoutes(deps),
     ...operatorRoutes(deps),
     ...tokenRoutes(deps),
     ...signInLinkRoutes(deps),

@@ -6,6 +6,8 @@ export type {
   OperatorPort,
   PlanAnswer,
   ReadyCheck,
+  RuleDetail,
+  RunUnderWay,
   StartedRun,
   TokensPort,
   Views,

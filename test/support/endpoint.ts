@@ -5,7 +5,6 @@ import { decidePlan } from '../../src/approve/plans.ts';
 import { verifyChain } from '../../src/audit/chain.ts';
 import { hashOfToken } from '../../src/domain/endpoint-token.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import type { Rule } from '../../src/domain/rule.ts';
 import type { RunRequest } from '../../src/domain/run.ts';
 import { createHttpApp } from '../../src/http/app.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
@@ -26,31 +25,13 @@ import type { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { newSecret } from '../../src/system/secrets.ts';
 import { countingIds } from './engine-on-platform.ts';
 import { addRun, fakeClock, openStore } from './filled-store.ts';
+import { DRIFTED, RULE, RULE_REPORT, RULE_TEXT, TRIED } from './rule-samples.ts';
 
 export const TOKENS: Record<Scope, string> = {
   read: 'read-token-0123456789',
   trigger: 'trigger-token-0123456789',
   approve: 'approve-token-0123456789',
   admin: 'admin-token-0123456789',
-};
-
-export const RULE: Rule = {
-  id: 'ban-compromised-device',
-  title: 'Ban devices that MDM reports as compromised',
-  severity: 'critical',
-  subject: 'device',
-  when: { '==': [{ var: 'MdmData.CompromisedStatus' }, 'TRUE'] },
-  then: [{ action: 'ban_device', with: {} }],
-  mode: 'enforce',
-  forMs: 0,
-  clearForMs: 0,
-  cooldownMs: 3_600_000,
-  revert: true,
-  limits: { max: 25, percent: 2 },
-  owners: 'one',
-  hash: 'b'.repeat(64),
-  file: 'ban-compromised-device.yaml',
-  sources: ['devices'],
 };
 
 export interface Endpoint {
@@ -64,6 +45,8 @@ export interface Endpoint {
   revoke(scope: Scope): void;
   /** The requests for runs. */
   requests: RunRequest[];
+  /** The changed rules that were tried. */
+  trials: { id: string; text: string; by: string }[];
   /** Log lines of level warn and error. */
   complaints: { fields: object; message: string }[];
   /** A request with a token of scope `admin` by default. */
@@ -83,6 +66,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
   const clock = fakeClock();
   const store = openStore(clock);
   const requests: RunRequest[] = [];
+  const trials: Endpoint['trials'] = [];
   const complaints: Endpoint['complaints'] = [];
   const complain = (fields: object, message: string) => complaints.push({ fields, message });
   const tokenParts = { tokens: store.tokens(), clock, ids: countingIds() };
@@ -111,6 +95,11 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
         return { plan: { ...plan, status: 'applied' }, applied: { intents: [], refused: [] } };
       },
     },
+    planDrift: async (id, targets) => {
+      const { intents } = await planOf(store, id);
+      const chosen = intents.filter(({ target }) => targets.includes(target));
+      return chosen.map(({ key, action, target }) => ({ key, action, target, ...DRIFTED }));
+    },
     operator: {
       stop: (operator) => stopEverything({ store, clock }, operator),
       resume: (operator) => resumeEverything({ store, clock }, operator),
@@ -134,9 +123,19 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
       add: (request, by) => addToken({ ...tokenParts, secret: () => 'tw_made-0123456789' }, request, by),
       revoke: (name, by) => revokeToken(tokenParts, name, by),
     },
+    running: () => undefined,
     nextRunAtMs: () => undefined,
     daemonMode: () => 'enforce',
     rules: () => [RULE],
+    tryRule: async (id, text, by) => {
+      if (id !== RULE.id) throw new AppError('not_found', `there is no rule \`${id}\``);
+      trials.push({ id, text, by });
+      return TRIED;
+    },
+    ruleDetail: async (id) => {
+      if (id !== RULE.id) throw new AppError('not_found', `there is no rule \`${id}\``);
+      return { rule: RULE, text: RULE_TEXT, report: RULE_REPORT };
+    },
     explain: async (rule, subject) => ({ explanation: { rule, subject }, decisions: [] }),
     why: async (name) => ({ subject: { id: name } }),
     verifyAudit: () => verifyChain(store.auditFrom(1)),
@@ -164,7 +163,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   };
-  return { app, store, clock, signIn, at, revoke, requests, complaints, ask };
+  return { app, store, clock, signIn, at, revoke, requests, trials, complaints, ask };
 }
 
 /** The body of an answer, of the shape that the test names. */

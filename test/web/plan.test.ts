@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Drift } from '../../src/domain/drift.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { PlanAnswer } from '../../src/http/deps.ts';
-import { addRun, intent, START_MS } from '../support/filled-store.ts';
+import { addRun, decision, intent, START_MS } from '../support/filled-store.ts';
 import { openPlan, type PlanPages, planned } from '../support/plan-pages.ts';
 
 const HOSTILE = '<script>alert(1)</script>\u202e\n';
@@ -257,6 +257,21 @@ describe('a plan that is applied', () => {
     });
     await addRun(store, { id: 'run2', intents: [{ ...done, runId: 'run2' }] });
     expect((await get('/plans/plan1')).text).toContain('before: ban_device 2026-11-21 09:00:00 UTC');
+  });
+});
+
+describe('the facts of a target', () => {
+  it('come with what would end the match, as it was found when it began', async () => {
+    const { get, store } = await openPlan(both());
+    const changes = [{ fact: 'MdmData.CompromisedStatus', from: 'TRUE', to: 'FALSE' }];
+    const flip = { verdict: 'no_match', changes } as const;
+    const decided = { id: 'decision-2', subject: { kind: 'device', id: 'device-2' } } as const;
+    await addRun(store, {
+      id: 'run2',
+      decisions: [decision({ ...decided, flip: { ...flip, changes: [...changes] } })],
+    });
+    const { text } = await get('/plans/plan1');
+    expect(text).toContain('it would not match if MdmData.CompromisedStatus were "FALSE"');
   });
 });
 

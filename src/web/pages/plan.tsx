@@ -99,7 +99,7 @@ async function body(deps: HttpDeps, answering: Answering, context: Ctx, plan: Pl
     groups.flatMap(({ intents }) => intents),
   );
   const rows = groups.reduce((sum, { intents }) => sum + intents.length, 0);
-  const hasDrift = deps.planDrift !== undefined && canBeCalled(plan);
+  const hasDrift = canBeCalled(plan);
   const shown = { plan, kindOf: kindsOf(deps), query: asked, canAnswer, hasDrift, stories };
   const { pathname, search } = new URL(context.req.url);
   // What a person is filling in, and what is compared with now, stays while the plan has the same status.

@@ -25,7 +25,7 @@ export async function driftOf(
 ): Promise<readonly Drift[]> {
   const [group] = groupsOf(plan, { ...query, group: query.group ?? 0 });
   const intents = (group?.intents ?? []).slice(0, DRIFT_TARGETS_MAX);
-  if (planDrift === undefined || intents.length === 0) return [];
+  if (intents.length === 0) return [];
   const keys = new Set(intents.map(({ key }) => key));
   const drifts = await planDrift(plan.id, [...new Set(intents.map(({ target }) => target))]);
   return drifts.filter(({ key }) => keys.has(key));

@@ -1,7 +1,8 @@
-// web: what came of a plan's targets, and what was done to them before. In: some planned intents. Out: by key, the outcome and an earlier
-// action. It reads the newest intents on each target, whatever their number.
+// web: what came of a plan's targets, what was done to them before, and what would end a match. In: some planned intents. Out: by key,
+// the outcome, an earlier action, a flip. It reads the newest intents on each target, whatever their number.
 import { type Intent, isDone } from '../../../domain/intent.ts';
 import type { Plan, PlannedIntent } from '../../../domain/plan.ts';
+import type { Flip } from '../../../domain/verdict.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
 
 export interface TargetStory {
@@ -11,10 +12,13 @@ export interface TargetStory {
   text?: string | undefined;
   /** The last thing done to the target before this plan. */
   before?: { action: string; at: number };
+  /** The smallest change after which the rule would not match, as it was found when it began to match. */
+  flip?: Flip;
 }
 
 const NEWEST = 5;
 const ENTRIES = 100;
+const DECISIONS = 20;
 
 export async function storiesOf(
   { reader }: Pick<HttpDeps, 'reader'>,
@@ -27,13 +31,21 @@ export async function storiesOf(
     const { rows } = await reader.newestIntents({ target: planned.target }, NEWEST);
     const own = rows.find((one) => isOf(plan, planned, one));
     const before = rows.find((one) => isDone(one) && one.createdAt < plan.createdAt && one !== own);
+    const flip = await flipOf(reader, planned);
     const story: TargetStory = {
       ...(hasBegun(plan) && outcomeOf(plan, own, refused.get(`${planned.action} ${planned.target}`))),
+      ...(flip && { flip }),
       ...(before && { before: { action: before.action, at: before.settledAt ?? before.createdAt } }),
     };
     stories.set(planned.key, story);
   }
   return stories;
+}
+
+async function flipOf(reader: HttpDeps['reader'], { basis: [first] }: PlannedIntent): Promise<Flip | undefined> {
+  if (first === undefined) return undefined;
+  const decisions = await reader.decisions({ subjectId: first.subjectId, limit: DECISIONS });
+  return decisions.find(({ id }) => id === first.decisionId)?.flip;
 }
 
 function hasBegun({ status }: Plan): boolean {

@@ -4,7 +4,7 @@ import { deletionTexts } from '../../../domain/deletion.ts';
 import { DRIFT_TARGETS_MAX } from '../../../domain/drift.ts';
 import type { Plan, PlannedIntent } from '../../../domain/plan.ts';
 import type { SubjectKind } from '../../../domain/subjects.ts';
-import { changeTexts, countText, factTexts, plural } from '../../../report/fact-text.ts';
+import { changeTexts, countText, factTexts, flipWords, plural } from '../../../report/fact-text.ts';
 import { Mark } from '../../../report/html/marks.tsx';
 import { type Row, Table } from '../../../report/html/table.tsx';
 import { Code, When, Words } from '../../../report/html/text.tsx';
@@ -36,7 +36,7 @@ export function Group({ group, shown }: { group: PlanGroup; shown: Shown }) {
   const id = `group-${at}`;
   const isSearched = (query.q ?? '') !== '';
   const ofRules = plan.intents.length === total ? 0 : countOf(plan, rules);
-  const hasStory = intents.some(({ key }) => Object.keys(shown.stories.get(key) ?? {}).length > 0);
+  const hasStory = intents.some(({ key }) => hasWords(shown.stories.get(key)));
   const columns = [
     ...(canAnswer ? ['Tick'] : []),
     'Target and devices',
@@ -128,7 +128,7 @@ function rowOf(intent: PlannedIntent, group: string, hasStory: boolean, shown: S
   const { plan, canAnswer, stories } = shown;
   const cells = [
     <Target intent={intent} kindOf={shown.kindOf} />,
-    <Facts intent={intent} atMs={plan.createdAt} />,
+    <Facts intent={intent} atMs={plan.createdAt} flip={stories.get(intent.key)?.flip} />,
     <EffectCell intent={intent} />,
     ...(hasStory ? [<Story story={stories.get(intent.key)} />] : []),
   ];
@@ -184,11 +184,17 @@ function hrefOf(kind: SubjectKind | undefined, id: string): string | undefined {
   return kind && subjectPath(kind, id);
 }
 
-function Facts({ intent: { basis, held, reasonText, reason }, atMs }: { intent: PlannedIntent; atMs: number }) {
+interface FactsProps {
+  intent: PlannedIntent;
+  atMs: number;
+  flip: TargetStory['flip'];
+}
+
+function Facts({ intent: { basis, held, reasonText, reason }, atMs, flip }: FactsProps) {
   const texts = [...new Set(basis.slice(0, DEVICES_MAX).flatMap(({ facts }) => factTexts(facts, atMs)))];
   return (
     <>
-      <Lines texts={texts} />
+      <Lines texts={flip ? [...texts, flipWords(flip, atMs)] : texts} />
       {held ? (
         <div>
           <Mark word="hold" text="held" /> <Words>{reasonText || reason}</Words>
@@ -222,6 +228,10 @@ function Lines({ texts }: { texts: readonly string[] }) {
       ))}
     </>
   );
+}
+
+function hasWords(story: TargetStory | undefined): boolean {
+  return story?.outcome !== undefined || story?.before !== undefined;
 }
 
 function Story({ story }: { story: TargetStory | undefined }) {
