@@ -288,6 +288,8 @@ describe('an answer that takes long', () => {
     expect((await approve(pages, { choice: 'all' })).headers.get('location')).toBe('/plans/plan1');
     expect((await pages.get('/plans/plan1')).text).toContain('The approval by adminer');
     expect((await pages.get('/plans/plan1')).text).toContain('is under way');
+    const second = await approve(pages, { choice: 'all' });
+    expect([second.status, second.text.includes('approve by adminer')]).toEqual([409, true]);
     fail(new AppError('api_unreachable', 'the API does not answer'));
     await work.catch(() => {});
     const { text } = await pages.get('/plans/plan1');

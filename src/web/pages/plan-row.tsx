@@ -1,9 +1,9 @@
 // web: a plan that waits, as an entry of a list: its status, what it does by rule and action, and its end. In: a plan. Out: elements.
 import type { Plan } from '../../domain/plan.ts';
+import { plannedCounts } from '../../domain/planned-counts.ts';
 import { countText } from '../../report/fact-text.ts';
 import { Mark } from '../../report/html/marks.tsx';
 import { Code, When } from '../../report/html/text.tsx';
-import { plannedCounts } from '../../report/plan-counts.ts';
 
 export function planLine({ id, status, intents, mode, expiresAt }: Plan) {
   return (

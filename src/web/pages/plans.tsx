@@ -1,6 +1,7 @@
 // web: the plans: first those that wait for a person, then all others, newest first, a page at a time. In: the store. Out: a page.
 import { z } from 'zod';
-import { PLAN_STATUSES, type Plan, type PlanStatus, releasedRule } from '../../domain/plan.ts';
+import type { PlanLine } from '../../domain/page-reader.ts';
+import { PLAN_STATUSES, type PlanStatus } from '../../domain/plan.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { nameField, readQuery } from '../../http/input.ts';
 import type { Route } from '../../http/route.ts';
@@ -67,7 +68,10 @@ async function waiting({ reader }: HttpDeps) {
 }
 
 async function others({ reader }: HttpDeps, status: PlanStatus | undefined, before: string | undefined) {
-  const plans = await linesOf(reader, status, before);
+  const plans = await reader.planLines(status === undefined ? {} : { status }, {
+    ...(before !== undefined && { before }),
+    limit: PAGE,
+  });
   const isShownAbove = (plan: PlanLine) => status === undefined && (WAITING as readonly string[]).includes(plan.status);
   const last = plans.at(-1);
   const params = last && new URLSearchParams({ ...(status && { status }), before: last.id });
@@ -97,26 +101,6 @@ async function others({ reader }: HttpDeps, status: PlanStatus | undefined, befo
       <Pager next={plans.length === PAGE && params ? `/plans?${params}` : undefined} />
     </section>
   );
-}
-
-/** A plan without its intents. */
-interface PlanLine extends Omit<Plan, 'intents'> {
-  intents: number | undefined;
-  releases: string | undefined;
-}
-
-const PLANS_MAX = 1_000;
-
-async function linesOf(
-  reader: HttpDeps['reader'],
-  status: PlanStatus | undefined,
-  before: string | undefined,
-): Promise<PlanLine[]> {
-  const plans = await reader.plans(status === undefined ? {} : { status }, PLANS_MAX);
-  const from = before === undefined ? 0 : plans.findIndex(({ id }) => id === before) + 1;
-  return plans
-    .slice(from, from + PAGE)
-    .map((plan) => ({ ...plan, intents: plan.intents.length, releases: releasedRule(plan) }));
 }
 
 function rowOf({ id, status, mode, releases, intents, createdAt, decidedBy, decidedAt }: PlanLine): Row {

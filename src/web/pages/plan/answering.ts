@@ -1,6 +1,6 @@
 // web: an answer to a plan that may take long: it waits for its turn, and applies the plan. In: the work. Out: its answer if it comes at
 // once, otherwise where to look meanwhile; a failure that comes later is logged and shown at the plan.
-import { AppError } from '../../../domain/errors.ts';
+import { AppError, lineOf } from '../../../domain/errors.ts';
 import type { Plan } from '../../../domain/plan.ts';
 import type { HttpDeps, PlanAnswer } from '../../../http/deps.ts';
 
@@ -27,28 +27,32 @@ export class Answering {
     return this.late.get(planId);
   }
 
-  /** Returns the id of the plan that shows the answer. Errors: those of the work, when they come at once. */
+  /** Returns the id of the plan that shows the answer. Errors: those of the work, when they come at once; AppError `conflict`. */
   async begin(planId: string, verb: Verb, by: string, work: () => Promise<PlanAnswer>): Promise<string> {
     const { clock } = this.deps;
-    const at = clock.nowMs();
+    this.demandNoOther(planId);
+    const answer: LateAnswer = { verb, by, at: clock.nowMs(), failed: undefined };
+    this.late.set(planId, answer);
     const patience = new AbortController();
-    const ended = work();
+    const ended = work().finally(() => this.late.delete(planId));
     const soon = clock.sleep(SOON_MS, patience.signal).then(noAnswer, noAnswer);
     const first = await Promise.race([ended, soon]).finally(() => patience.abort());
     if (first) return first.plan.id;
-    const answer: LateAnswer = { verb, by, at, failed: undefined };
-    this.late.set(planId, answer);
-    void ended.then(
-      () => this.late.delete(planId),
-      (error: unknown) => this.failed(planId, answer, error),
-    );
+    void ended.catch((error: unknown) => this.failed(planId, answer, error));
     return this.placeOf(planId);
+  }
+
+  /** Of two who answer at a time, the second learns who the first is. */
+  private demandNoOther(planId: string): void {
+    const other = this.late.get(planId);
+    if (other === undefined || other.failed !== undefined) return;
+    const what = `plan ${planId} has an answer under way (${other.verb} by ${other.by})`;
+    throw new AppError('conflict', `${what}: nothing was done; look at the plan in a moment`);
   }
 
   private async failed(planId: string, answer: LateAnswer, error: unknown): Promise<void> {
     const failed = error instanceof AppError ? error.message : 'something went wrong inside: see the log';
-    this.deps.log.error({ plan: planId }, `${answer.verb} of plan ${planId} failed: ${String(error)}`);
-    this.late.delete(planId);
+    this.deps.log.error({ plan: planId }, `${answer.verb} of plan ${planId} failed: ${lineOf(error)}`);
     const oldest = this.late.keys().next();
     if (this.late.size >= FAILED_MAX && !oldest.done) this.late.delete(oldest.value);
     this.late.set(await this.placeOf(planId).catch(() => planId), { ...answer, failed });

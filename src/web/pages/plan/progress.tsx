@@ -1,6 +1,6 @@
 // web: how far applying a plan is or came, and the button that begins or continues it. In: a plan. Out: a part that reads itself again
 // while the plan is applied.
-import { episodesOf, type Plan, type PlanProgress, progressOf } from '../../../domain/plan.ts';
+import type { Plan, PlanProgress } from '../../../domain/plan.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
 import { countText } from '../../../report/fact-text.ts';
 import { Words } from '../../../report/html/text.tsx';
@@ -14,15 +14,14 @@ export async function Progress({ deps, plan, mayApply }: { deps: HttpDeps; plan:
   const { status } = plan;
   if (status === 'pending' || status === 'rejected' || status === 'superseded' || status === 'expired') return null;
   const canApply = mayApply && (status === 'approved' || status === 'interrupted');
-  const live = status === 'approved' ? [] : await deps.reader.intents({ liveFor: episodesOf(plan) });
-  const progress = status === 'approved' ? undefined : progressOf(plan, live);
+  const progress = status === 'approved' ? undefined : await deps.reader.planProgress(plan);
   return (
     <section class="card" aria-labelledby="progress-title">
       <h2 id="progress-title">{HEADS[status]}</h2>
       {progress === undefined ? <p>Nothing of it was begun yet.</p> : <Counts plan={plan} progress={progress} />}
-      {status === 'interrupted' ? (
+      {status === 'interrupted' && progress ? (
         <p>
-          <Words>{progressWords(reportPlan(plan, live, plan.digest)) ?? ''}</Words>
+          <Words>{progressWords({ ...reportPlan(plan, [], plan.digest), progress }) ?? ''}</Words>
         </p>
       ) : null}
       {canApply ? (

@@ -1,20 +1,17 @@
-// web: what a plan does, by rule and action: each target with who has it, the facts behind it, why it is held, what changes, and what came
-// of it. In: groups of planned intents. Out: sections with tables; the boxes belong to the form of the answer.
-import { deletionTexts } from '../../../domain/deletion.ts';
+// web: what a plan does, by rule and action: each group with a page of its targets. In: groups of planned intents.
+// Out: sections with tables; the boxes belong to the form of the answer.
 import { DRIFT_TARGETS_MAX } from '../../../domain/drift.ts';
 import type { Plan, PlannedIntent } from '../../../domain/plan.ts';
-import type { SubjectKind } from '../../../domain/subjects.ts';
-import { changeTexts, countText, factTexts, flipWords, plural } from '../../../report/fact-text.ts';
-import { Mark } from '../../../report/html/marks.tsx';
+import { countText, plural } from '../../../report/fact-text.ts';
 import { type Row, Table } from '../../../report/html/table.tsx';
-import { Code, When, Words } from '../../../report/html/text.tsx';
-import { subjectPath, Who } from '../../../report/html/who.tsx';
+import { Code } from '../../../report/html/text.tsx';
 import type { KindOf } from '../../../report/plan-sentence.ts';
 import { Pager } from '../../parts/pager.tsx';
-import { FORM, pathOf, RuleButton } from './answer-form.tsx';
+import { pathOf, RuleButton } from './answer-form.tsx';
 import { DriftPart } from './drift.tsx';
 import type { PlanGroup, PlanQuery } from './groups.ts';
 import type { TargetStory } from './stories.ts';
+import { EffectCell, Facts, hasWords, Story, Target, Tick } from './target-cells.tsx';
 
 export interface Shown {
   plan: Plan;
@@ -27,8 +24,6 @@ export interface Shown {
   /** By key: what was done to the target before, and for this plan. */
   stories: ReadonlyMap<string, TargetStory>;
 }
-
-const DEVICES_MAX = 5;
 
 export function Group({ group, shown }: { group: PlanGroup; shown: Shown }) {
   const { plan, canAnswer, query } = shown;
@@ -133,127 +128,4 @@ function rowOf(intent: PlannedIntent, group: string, hasStory: boolean, shown: S
     ...(hasStory ? [<Story story={stories.get(intent.key)} />] : []),
   ];
   return { cells: canAnswer ? [<Tick intent={intent} group={group} />, ...cells] : cells };
-}
-
-/** Named by its key: exactly this action is meant, whatever else has the same target. */
-function Tick({ intent: { key, action, target }, group }: { intent: PlannedIntent; group: string }) {
-  return (
-    <label>
-      <input type="checkbox" name="target" value={key} form={FORM} data-ticked-by={group} />
-      <span class="unseen">
-        Tick <Words>{`${action} ${target}`}</Words>
-      </span>
-    </label>
-  );
-}
-
-function Target({ intent, kindOf }: { intent: PlannedIntent; kindOf: KindOf }) {
-  const { target, basis, effect } = intent;
-  const devices = effect.devices.slice(0, DEVICES_MAX);
-  const known = new Set(effect.devices.map(({ id }) => id));
-  const others = new Map(
-    basis.filter(({ subjectId }) => !known.has(subjectId)).map((one) => [one.subjectId, one.rule]),
-  );
-  const kind = (rule: string, id: string): SubjectKind | undefined =>
-    kindOf(rule) ?? (id.includes('@') ? 'user' : undefined);
-  return (
-    <>
-      {others.has(target) ? null : (
-        <div>
-          <Code>{target}</Code>
-        </div>
-      )}
-      {[...others].slice(0, DEVICES_MAX).map(([id, rule]) => (
-        <div>
-          <Who who={{ id }} href={hrefOf(kind(rule, id), id)} />
-        </div>
-      ))}
-      {devices.map((device) => (
-        <div>
-          <Who who={device} href={subjectPath('device', device.id)} shown={target} />
-        </div>
-      ))}
-      {effect.devices.length > devices.length ? (
-        <div>and {countText(effect.devices.length - devices.length)} more</div>
-      ) : null}
-    </>
-  );
-}
-
-function hrefOf(kind: SubjectKind | undefined, id: string): string | undefined {
-  return kind && subjectPath(kind, id);
-}
-
-interface FactsProps {
-  intent: PlannedIntent;
-  atMs: number;
-  flip: TargetStory['flip'];
-}
-
-function Facts({ intent: { basis, held, reasonText, reason }, atMs, flip }: FactsProps) {
-  const texts = [...new Set(basis.slice(0, DEVICES_MAX).flatMap(({ facts }) => factTexts(facts, atMs)))];
-  return (
-    <>
-      <Lines texts={flip ? [...texts, flipWords(flip, atMs)] : texts} />
-      {held ? (
-        <div>
-          <Mark word="hold" text="held" /> <Words>{reasonText || reason}</Words>
-        </div>
-      ) : null}
-    </>
-  );
-}
-
-function EffectCell({ intent: { effect } }: { intent: PlannedIntent }) {
-  const { text, changes = [], deletion, ends = [] } = effect;
-  return (
-    <Lines
-      texts={[
-        text,
-        ...changeTexts(changes),
-        ...(deletion ? deletionTexts(deletion) : []),
-        ...ends.map((one) => `ends ${one}`),
-      ]}
-    />
-  );
-}
-
-function Lines({ texts }: { texts: readonly string[] }) {
-  return (
-    <>
-      {texts.map((text) => (
-        <div>
-          <Words>{text}</Words>
-        </div>
-      ))}
-    </>
-  );
-}
-
-function hasWords(story: TargetStory | undefined): boolean {
-  return story?.outcome !== undefined || story?.before !== undefined;
-}
-
-function Story({ story }: { story: TargetStory | undefined }) {
-  if (story === undefined) return null;
-  const { outcome, text, before } = story;
-  return (
-    <>
-      {outcome === undefined ? null : (
-        <div>
-          <Mark word={outcome.word} text={outcome.text} />
-        </div>
-      )}
-      {text === undefined ? null : (
-        <div>
-          <Words>{text}</Words>
-        </div>
-      )}
-      {before === undefined ? null : (
-        <div class="quiet">
-          before: <Code>{before.action}</Code> <When at={before.at} />
-        </div>
-      )}
-    </>
-  );
 }
