@@ -2,7 +2,7 @@
 // what is in force now. Out: elements.
 import { isLive } from '../../../domain/mode.ts';
 import { stopText } from '../../../domain/operator.ts';
-import { type Plan, type PlannedIntent, releasedRule } from '../../../domain/plan.ts';
+import { type Plan, type PlannedIntent, type PlanStatus, releasedRule } from '../../../domain/plan.ts';
 import { differenceFrom, successorText } from '../../../domain/plan-content.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
 import { countText, plural } from '../../../report/fact-text.ts';
@@ -15,14 +15,12 @@ import type { Answering } from './answering.ts';
 
 export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answering: Answering; plan: Plan }) {
   const run = await deps.reader.run(plan.runId);
-  const isWaiting = plan.status === 'pending';
-  const would = isWaiting ? 'Approving it allows Trustward to' : 'It was made to';
   return (
     <>
       <LateNotice answering={answering} plan={plan} />
       <section class="card">
         <p class="lead">
-          <Mark word={plan.status} /> {would} {allowedWords(plan.intents, kindsOf(deps))}
+          <Mark word={plan.status} /> {ALLOWS[plan.status]} {allowedWords(plan.intents, kindsOf(deps))}
         </p>
         <dl class="facts">
           <dt>kind</dt>
@@ -58,6 +56,17 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
     </>
   );
 }
+
+const ALLOWS: Record<PlanStatus, string> = {
+  pending: 'Approving it allows Trustward to',
+  approved: 'It allows Trustward to',
+  applying: 'It allows Trustward to',
+  interrupted: 'It allows Trustward to',
+  applied: 'It allowed Trustward to',
+  rejected: 'It proposed to',
+  superseded: 'It proposed to',
+  expired: 'It proposed to',
+};
 
 const DRY_WORDS =
   ': it holds everything that a live run would do. Approving and applying it does it: the mode of that run does not cap it, only those of the rules and of the daemon do';
