@@ -9,6 +9,7 @@ export type {
   RuleDetail,
   RunUnderWay,
   StartedRun,
+  StreamSource,
   TokensPort,
   Views,
 } from './deps.ts';
