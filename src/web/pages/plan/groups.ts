@@ -2,6 +2,7 @@
 // groups with some of their intents. Pure.
 import { nameKey } from '../../../domain/identity.ts';
 import type { Plan, PlannedIntent } from '../../../domain/plan.ts';
+import { grouped } from '../../../report/grouped.ts';
 
 const PAGE = 50;
 /** Of all groups together. */
@@ -32,15 +33,9 @@ export interface PlanGroup {
 /** All groups of the plan in its order, each with a page of its intents; with a text, those that it names. */
 export function groupsOf({ intents }: Pick<Plan, 'intents'>, { q, group, from = 0 }: PlanQuery): PlanGroup[] {
   const part = nameKey(q ?? '');
-  const groups = new Map<string, PlannedIntent[]>();
-  for (const one of intents) {
-    const key = [...rulesOf(one), one.action].join(' ');
-    const same = groups.get(key);
-    if (same) same.push(one);
-    else groups.set(key, [one]);
-  }
+  const groups = grouped(intents, (one) => [...rulesOf(one), one.action].join(' '));
   let left = ROWS_MAX;
-  return [...groups.values()].flatMap((all, at) => {
+  return groups.flatMap((all, at) => {
     if (group !== undefined && group !== at) return [];
     const [first] = all as [PlannedIntent];
     const found = part === '' ? all : all.filter((one) => isNamed(one, part));

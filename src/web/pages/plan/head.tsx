@@ -6,6 +6,7 @@ import { type Plan, type PlannedIntent, type PlanStatus, releasedRule } from '..
 import { differenceFrom, successorText } from '../../../domain/plan-content.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
 import { countText, plural } from '../../../report/fact-text.ts';
+import { grouped } from '../../../report/grouped.ts';
 import { Mark } from '../../../report/html/marks.tsx';
 import { Code, Name, When, Words } from '../../../report/html/text.tsx';
 import { allowedWords } from '../../../report/plan-sentence.ts';
@@ -143,21 +144,19 @@ export function Successors({ text, ids }: { text: string | undefined; ids: reado
 
 /** By reason: how many wait for it, and what ends it where no approval does. */
 function HeldBack({ intents }: { intents: readonly PlannedIntent[] }) {
-  const byReason = new Map<string, PlannedIntent[]>();
-  for (const one of intents.filter(({ held }) => held)) {
-    const same = byReason.get(one.reason);
-    if (same) same.push(one);
-    else byReason.set(one.reason, [one]);
-  }
-  if (byReason.size === 0) return null;
+  const byReason = grouped(
+    intents.filter(({ held }) => held),
+    ({ reason }) => reason,
+  );
+  if (byReason.length === 0) return null;
   return (
     <>
       <h2>What holds it</h2>
       <ul class="list">
-        {[...byReason].map(([reason, held]) => (
+        {byReason.map((held) => (
           <li>
-            {countText(held.length)} held: <Words>{held[0]?.reasonText ?? reason}</Words>
-            {held.length > 1 && !isSame(held) ? ', and likewise' : ''}. {notLiftedWords(reason) ?? ''}
+            {countText(held.length)} held: <Words>{held[0]?.reasonText ?? ''}</Words>
+            {held.length > 1 && !isSame(held) ? ', and likewise' : ''}. {notLiftedWords(held[0]?.reason ?? '') ?? ''}
           </li>
         ))}
       </ul>

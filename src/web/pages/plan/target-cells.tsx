@@ -2,12 +2,11 @@
 // intent. Out: elements. Names of devices and people are hostile.
 import { deletionTexts } from '../../../domain/deletion.ts';
 import type { PlannedIntent } from '../../../domain/plan.ts';
-import type { SubjectKind } from '../../../domain/subjects.ts';
 import { changeTexts, countText, factTexts, flipWords } from '../../../report/fact-text.ts';
 import { Mark } from '../../../report/html/marks.tsx';
 import { Code, When, Words } from '../../../report/html/text.tsx';
 import { subjectPath, Who } from '../../../report/html/who.tsx';
-import type { KindOf } from '../../../report/plan-sentence.ts';
+import { type KindOf, kindLike } from '../../../report/plan-sentence.ts';
 import { FORM } from './answer-form.tsx';
 import type { TargetStory } from './stories.ts';
 
@@ -32,8 +31,6 @@ export function Target({ intent, kindOf }: { intent: PlannedIntent; kindOf: Kind
   const others = new Map(
     basis.filter(({ subjectId }) => !known.has(subjectId)).map((one) => [one.subjectId, one.rule]),
   );
-  const kind = (rule: string, id: string): SubjectKind | undefined =>
-    kindOf(rule) ?? (id.includes('@') ? 'user' : undefined);
   return (
     <>
       {others.has(target) ? null : (
@@ -43,7 +40,7 @@ export function Target({ intent, kindOf }: { intent: PlannedIntent; kindOf: Kind
       )}
       {[...others].slice(0, DEVICES_MAX).map(([id, rule]) => (
         <div>
-          <Who who={{ id }} href={hrefOf(kind(rule, id), id)} />
+          <Who who={{ id }} href={subjectPath(kindOf(rule) ?? kindLike(id, effect), id)} />
         </div>
       ))}
       {devices.map((device) => (
@@ -56,10 +53,6 @@ export function Target({ intent, kindOf }: { intent: PlannedIntent; kindOf: Kind
       ) : null}
     </>
   );
-}
-
-function hrefOf(kind: SubjectKind | undefined, id: string): string | undefined {
-  return kind && subjectPath(kind, id);
 }
 
 interface FactsProps {
