@@ -181,7 +181,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     rules: () => rules.all(),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
     why: (name) => whyNamed(composition.explaining(), name),
-    verifyAudit: () => composition.verifyAudit(),
+    verifyAudit: (seen) => composition.verifyAudit(seen),
     tokens: tokensPort(composition, register),
     verifyToken: (token) => register.verify(token),
     signIn,
