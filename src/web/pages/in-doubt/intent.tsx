@@ -1,0 +1,148 @@
+// web: one action: what, on whom, for which rules, how it went, and every entry of the audit about it. In: its id. Out: a page, with a form
+// to resolve it while it needs a person.
+import type { AuditEntry } from '../../../domain/audit-entry.ts';
+import { AppError } from '../../../domain/errors.ts';
+import { ownText } from '../../../domain/facts.ts';
+import { type Intent, isInDoubt, timesRefused } from '../../../domain/intent.ts';
+import { nextText } from '../../../domain/intent-next.ts';
+import type { HttpDeps } from '../../../http/deps.ts';
+import { type Ctx, param, type Route } from '../../../http/route.ts';
+import { auditView } from '../../../report/audit-view.ts';
+import { factTexts, plural } from '../../../report/fact-text.ts';
+import { Mark } from '../../../report/html/marks.tsx';
+import { Table } from '../../../report/html/table.tsx';
+import { Code, When, Words } from '../../../report/html/text.tsx';
+import { addressOf } from '../../address.ts';
+import { mayDo, readPage } from '../../answer.tsx';
+import { AUDIT_COLUMNS, auditRow } from '../../parts/audit-row.tsx';
+import { Live } from '../../parts/live.tsx';
+import { Target } from '../../parts/target.tsx';
+import { Meanings, ResolveForm } from './resolve.tsx';
+
+const ENTRIES_READ = 500;
+const ENTRIES_MAX = 50;
+
+export function intentPage(deps: HttpDeps): Route {
+  return readPage(deps, '/intents/:id', async (context) => {
+    const id = param(context, 'id');
+    const [intent] = await deps.reader.intents({ ids: [id] });
+    if (!intent) throw new AppError('not_found', `there is no intent \`${id}\``);
+    return {
+      title: `Action ${intent.action} on ${intent.target}`,
+      section: '/in-doubt',
+      live: 'intent run',
+      body: (
+        <Live id="intent" on="intent run" path={`/intents/${encodeURIComponent(id)}`}>
+          {await described(deps, context, intent)}
+        </Live>
+      ),
+    };
+  });
+}
+
+async function described(deps: HttpDeps, context: Ctx, intent: Intent) {
+  const { reader } = deps;
+  const { id, action, target, outcome, status, undo, released, note, planId } = intent;
+  const run = await reader.run(intent.runId);
+  const entries = await entriesAbout(deps, intent);
+  const next = nextText(intent);
+  const canResolve = isInDoubt(intent) || outcome === 'parked' || (outcome === 'failed' && (await isOpen(deps, id)));
+  return (
+    <>
+      <h1>
+        {undo ? 'Undo' : 'Action'} <Code>{action}</Code> on <Code>{target}</Code>
+      </h1>
+      <section class="card">
+        <p class="lead">
+          <Mark word={outcome ?? status} text={outcome === 'unknown' ? 'in doubt' : (outcome ?? status)} />{' '}
+          {note === undefined ? null : <Words>{note}</Words>}
+        </p>
+        {next === undefined || (outcome === 'failed' && !canResolve) ? null : <p>Next: {next}.</p>}
+        <dl class="facts">
+          <dt>about</dt>
+          <dd>
+            <Target {...intent} />
+          </dd>
+          <dt>rules</dt>
+          <dd>
+            {[...new Set(intent.basis.map(({ rule }) => rule))].map((rule, at) => (
+              <>
+                {at > 0 ? ', ' : ''}
+                <a href={`/rules/${encodeURIComponent(rule)}`}>
+                  <Words>{rule}</Words>
+                </a>
+              </>
+            ))}
+          </dd>
+          <dt>asked for by</dt>
+          <dd>
+            {released ? 'a person, who released it; ' : ''}
+            {run ? <a href={`/runs/${run.seq}`}>run {run.seq}</a> : 'a run that was removed'}
+            {planId === undefined ? null : (
+              <>
+                , in <a href={`/plans/${encodeURIComponent(planId)}`}>plan {planId}</a>
+              </>
+            )}
+            {intent.approved ? ', approved by a person' : ''}
+          </dd>
+          <dt>made, sent, settled</dt>
+          <dd>
+            <When at={intent.createdAt} />
+            {intent.sentAt === undefined ? ', not sent' : [', ', <When at={intent.sentAt} />]}
+            {intent.settledAt === undefined ? '' : [', ', <When at={intent.settledAt} />]}
+          </dd>
+          <dt>attempts</dt>
+          <dd>
+            {plural(intent.attempts, 'attempt')}
+            {timesRefused(intent) > 0 ? `, and refused ${plural(timesRefused(intent), 'time')} before anything was done` : ''}
+          </dd>
+          <dt>facts</dt>
+          <dd>
+            {intent.basis.flatMap(({ facts }) =>
+              factTexts(facts, intent.createdAt).map((text) => (
+                <div>
+                  <Words>{text}</Words>
+                </div>
+              )),
+            )}
+          </dd>
+          <dt>intent</dt>
+          <dd>
+            <Code>{id}</Code>
+          </dd>
+        </dl>
+        {canResolve && mayDo(context, 'approve') ? (
+          <>
+            <h2>Resolve</h2>
+            <ResolveForm intent={intent} />
+            <Meanings />
+          </>
+        ) : null}
+      </section>
+      <section class="card">
+        <h2>What the audit has of it</h2>
+        <Table
+          caption="Entries of the audit about this action, newest first"
+          columns={AUDIT_COLUMNS}
+          rows={entries.map(auditRow)}
+          empty="None: they may have been archived."
+        />
+        <p>
+          <a href={addressOf('/audit', { target })}>
+            All entries about <Words>{target}</Words>
+          </a>
+        </p>
+      </section>
+    </>
+  );
+}
+
+async function isOpen({ reader }: HttpDeps, id: string): Promise<boolean> {
+  return (await reader.openFailures()).some((open) => open.id === id);
+}
+
+/** Of the newest entries about its target. */
+async function entriesAbout({ reader }: HttpDeps, { id, target }: Intent): Promise<AuditEntry[]> {
+  const entries = await reader.audit({ target, limit: ENTRIES_READ });
+  return entries.filter((entry) => ownText(auditView(entry).body, 'intent') === id).slice(0, ENTRIES_MAX);
+}
