@@ -11,6 +11,8 @@ export interface AuditQuery {
   target?: string;
   /** `ana`: all that `ana` did, whatever the way; `ana (token admin)`: only that way. */
   actor?: string;
+  /** Only what somebody did. */
+  hasActor?: true;
   /** Written at this time or later, epoch ms. */
   since?: number;
   limit: number;

@@ -1,6 +1,6 @@
 // domain: the intended actions of a run, sealed by a digest. Approved exactly; applied exactly or in part.
 import type { ActionName } from './action.ts';
-import { type Intent, type IntentDraft, timesRefused } from './intent.ts';
+import { type Intent, type IntentBasis, type IntentDraft, timesRefused } from './intent.ts';
 import type { Mode } from './mode.ts';
 
 /** interrupted: applying it ended before its end. Only applying it again, in its time, continues it. */
@@ -77,11 +77,17 @@ export interface PlanProgress {
   notBegun: { action: ActionName; target: string }[];
 }
 
+/** What the progress of a plan rests on: an intent without its facts. */
+export type BegunIntent = Pick<Intent, 'action' | 'target' | 'status' | 'outcome' | 'sentAt' | 'refused'> & {
+  basis: readonly Pick<IntentBasis, 'episodeId'>[];
+};
+
 /** `live`: the live intents of the plan's episodes. One that failed before the approval and was not tried again is not begun. */
-export function progressOf(plan: Plan, live: readonly Intent[]): PlanProgress {
+export function progressOf(plan: Plan, live: readonly BegunIntent[]): PlanProgress {
   const progress: PlanProgress = { outcomes: {}, notBegun: [] };
+  const begunFor = begunOf(plan, live);
   for (const planned of plan.intents) {
-    const begun = begunFor(plan, planned, live);
+    const begun = begunFor(planned);
     if (!begun) progress.notBegun.push({ action: planned.action, target: planned.target });
     else {
       const outcome = begun.outcome ?? 'unknown';
@@ -92,9 +98,10 @@ export function progressOf(plan: Plan, live: readonly Intent[]): PlanProgress {
 }
 
 /** What applying it again may still do: less, if the checks refuse some of it. What the server refused was no attempt. */
-export function restOf(plan: Plan, live: readonly Intent[]): PlannedIntent[] {
+export function restOf(plan: Plan, live: readonly BegunIntent[]): PlannedIntent[] {
+  const begunFor = begunOf(plan, live);
   return plan.intents.filter((planned) => {
-    const begun = begunFor(plan, planned, live);
+    const begun = begunFor(planned);
     return begun === undefined || (begun.outcome === 'failed' && timesRefused(begun) > 0);
   });
 }
@@ -103,14 +110,20 @@ export function episodesOf({ intents }: Pick<Plan, 'intents'>): string[] {
   return [...new Set(intents.flatMap(({ basis }) => basis.map(({ episodeId }) => episodeId)))];
 }
 
-function begunFor({ decidedAt = 0 }: Plan, planned: PlannedIntent, live: readonly Intent[]): Intent | undefined {
-  const episodes = new Set(planned.basis.map(({ episodeId }) => episodeId));
-  return live.find(
-    (intent) =>
-      intent.action === planned.action &&
-      intent.target === planned.target &&
-      intent.status !== 'planned' &&
-      (intent.outcome !== 'failed' || (intent.sentAt ?? 0) >= decidedAt) &&
-      intent.basis.some(({ episodeId }) => episodes.has(episodeId)),
-  );
+/** By target: a plan may have ten thousand intents. */
+function begunOf(
+  { decidedAt = 0 }: Plan,
+  live: readonly BegunIntent[],
+): (planned: PlannedIntent) => BegunIntent | undefined {
+  const begun = new Map<string, BegunIntent[]>();
+  for (const intent of live) {
+    const isBegun = intent.status !== 'planned' && (intent.outcome !== 'failed' || (intent.sentAt ?? 0) >= decidedAt);
+    if (isBegun) begun.set(intent.target, [...(begun.get(intent.target) ?? []), intent]);
+  }
+  return ({ action, target, basis }) => {
+    const episodes = new Set(basis.map(({ episodeId }) => episodeId));
+    return begun
+      .get(target)
+      ?.find((intent) => intent.action === action && intent.basis.some(({ episodeId }) => episodes.has(episodeId)));
+  };
 }

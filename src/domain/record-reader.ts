@@ -46,7 +46,8 @@ export interface RecordReader {
   intents(filter: StateFilter & { ids?: string[]; liveFor?: string[] }): Promise<Intent[]>;
   /** Failed intents that are still to be done: their match or claim is in force, the target is not so, and nobody gave them up. */
   openFailures(): Promise<Intent[]>;
-  newestIntents(filter: StateFilter, limit: number): Promise<Newest<Intent>>;
+  /** `before`: the id of the last one of the page before. */
+  newestIntents(filter: StateFilter & { before?: string }, limit: number): Promise<Newest<Intent>>;
   claims(filter: ClaimFilter): Promise<Claim[]>;
   newestClaims(filter: Pick<ClaimFilter, 'status'>, limit: number): Promise<Newest<Claim>>;
   /** Plans with their current status: `expired` from their end on. */

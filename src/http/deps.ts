@@ -13,6 +13,7 @@ import type { IdentityReader } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { StoredNotification } from '../domain/notification.ts';
 import type { Acceptance, Released, Stop } from '../domain/operator.ts';
+import type { PageReader } from '../domain/page-reader.ts';
 import type { Plan, PlanSelection } from '../domain/plan.ts';
 import type { PlanDifference } from '../domain/plan-content.ts';
 import type { Clock, Log } from '../domain/ports.ts';
@@ -74,7 +75,7 @@ export interface Views {
   report(reader: ReportReader, run: RunRecord, format: ReportFormat): AsyncIterable<string>;
   run(run: RunRecord): object;
   /** What happened between two times, epoch ms. */
-  summary(reader: RecordReader & AuditReader, sinceMs: number, untilMs: number): Promise<object>;
+  summary(reader: RecordReader & PageReader & AuditReader, sinceMs: number, untilMs: number): Promise<object>;
   decision(decision: StoredDecision): object;
   /** `live`: the live intents of the episodes of a plan that was applied or interrupted. `difference`: of the plans in the place of a superseded one. */
   plan(plan: Plan, live?: readonly Intent[], difference?: PlanDifference | null): object;
@@ -134,7 +135,7 @@ export interface TokensPort {
 }
 
 export interface HttpDeps {
-  reader: RecordReader & IdentityReader & AuditReader;
+  reader: RecordReader & PageReader & IdentityReader & AuditReader;
   views: Views;
   /**
    * Requests a run, one at a time; resolves when it has begun, which may be after others. Equal dry runs that wait become

@@ -3,11 +3,12 @@
 import { deletionTexts } from '../domain/deletion.ts';
 import { type Plan, type PlannedIntent, releasedRule } from '../domain/plan.ts';
 import { type PlanDifference, successorText } from '../domain/plan-content.ts';
+import { plannedCounts } from '../domain/planned-counts.ts';
 import { timeText } from '../domain/time-text.ts';
 import { changeTexts, factTexts, plural } from './fact-text.ts';
 import { showHidden } from './hostile-text.ts';
 import { whole } from './marked.ts';
-import { countLines, plannedCounts } from './plan-counts.ts';
+import { countLines } from './plan-counts.ts';
 import { reportPlan } from './plan-view.ts';
 import { appliedWords } from './plan-words.ts';
 import type { ReportPlan } from './report.ts';

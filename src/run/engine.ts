@@ -11,6 +11,7 @@ import type { ExemptionSettings } from '../domain/exemption.ts';
 import type { IdentityReader } from '../domain/identity.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { OperatorStore, ReleaseStore, ResolveStore } from '../domain/operator-store.ts';
+import type { PageReader } from '../domain/page-reader.ts';
 import type { PlanStore } from '../domain/plan-store.ts';
 import type { Api, Clock, Ids, Log } from '../domain/ports.ts';
 import type { Progress } from '../domain/progress.ts';
@@ -66,6 +67,7 @@ export type EngineStore = RunStore &
   ReleaseStore &
   AuditStore &
   RecordReader &
+  PageReader &
   IdentityReader;
 
 export interface Engine {

@@ -12,12 +12,12 @@ import type { Db, Row } from './database.ts';
 import { claimOfRow, decisionOfRow, intentOfRow, runLineOfRow } from './rows.ts';
 import { Where } from './where.ts';
 
-export function newestIntents(db: Db, filter: StateFilter, limit: number): Newest<Intent> {
+export function newestIntents(db: Db, filter: StateFilter & { before?: string }, limit: number): Newest<Intent> {
   const where = new Where();
   where.add('status = ?', filter.status);
   where.add('outcome = ?', filter.outcome);
   where.add('target = ?', filter.target);
-  const { rows, total } = newest(db, 'intents', where, 'created_at', limit);
+  const { rows, total } = newest(db, 'intents', where, 'created_at', limit, filter.before);
   return { rows: rows.map(intentOfRow), total };
 }
 
@@ -28,13 +28,14 @@ export function newestClaims(db: Db, filter: Pick<ClaimFilter, 'status'>, limit:
   return { rows: rows.map(claimOfRow), total };
 }
 
-/** The number of all and the page, of one state of the database. */
-function newest(db: Db, table: string, { text, values }: Where, at: string, limit: number): Newest<Row> {
-  const counted = `SELECT count(*) AS n FROM ${table} ${text}`;
-  const page = `SELECT * FROM ${table} ${text} ORDER BY ${at} DESC, id DESC LIMIT ?`;
+/** The number of all and the page, of one state of the database. `before`: the id of the last row of the page before. */
+export function newest(db: Db, table: string, where: Where, at: string, limit: number, before?: string): Newest<Row> {
+  const counted = { sql: `SELECT count(*) AS n FROM ${table} ${where.text}`, values: [...where.values] };
+  where.add(`(${at}, id) < (SELECT ${at}, id FROM ${table} WHERE id = ?)`, before);
+  const page = `SELECT * FROM ${table} ${where.text} ORDER BY ${at} DESC, id DESC LIMIT ?`;
   return db.snapshot(() => ({
-    total: Number(db.get<{ n: number }>(counted, ...values)?.n),
-    rows: db.all(page, ...values, limit),
+    total: Number(db.get<{ n: number }>(counted.sql, ...counted.values)?.n),
+    rows: db.all(page, ...where.values, limit),
   }));
 }
 
@@ -66,7 +67,7 @@ const SUBJECTS_OF_OWNER = `SELECT id FROM identities WHERE no IN (SELECT no FROM
   UNION SELECT id FROM identities WHERE kind = 'user' AND id_key = ?`;
 
 /** Decisions are in the order of their runs. */
-const FIRST_OF_RUN = 'SELECT rowid FROM decisions WHERE run_seq >= ? ORDER BY run_seq, rowid LIMIT 1';
+export const FIRST_OF_RUN = 'SELECT rowid FROM decisions WHERE run_seq >= ? ORDER BY run_seq, rowid LIMIT 1';
 
 /** The number of the first run that was not over before this time; a number after all runs without one. */
 export function firstRunSince(db: Db, atMs: number): number {
@@ -99,8 +100,14 @@ export function newestDecisions(db: Db, query: DecisionQuery): StoredDecision[] 
   return db.all(sql, ...where.values, query.limit).map(decisionOfRow);
 }
 
-/** `statusAt` derives the requested status from the stored status and the time. */
-export function newestPlans(db: Db, status: PlanStatus | undefined, nowMs: number, limit: number): Row[] {
+/** `statusAt` derives the requested status from the stored status and the time. `columns`: of the rows; `before`: an id. */
+export function newestPlans(
+  db: Db,
+  status: PlanStatus | undefined,
+  nowMs: number,
+  limit: number,
+  { columns = '*', before }: { columns?: string; before?: string | undefined } = {},
+): Row[] {
   const where = new Where();
   if (status === 'expired') {
     // The plus signs keep the query on the index of times: by status, all such plans would be sorted first.
@@ -109,6 +116,7 @@ export function newestPlans(db: Db, status: PlanStatus | undefined, nowMs: numbe
     where.add('status = ?', status);
     if (status === 'pending' || status === 'approved') where.add('expires_at > ?', nowMs);
   }
-  const sql = `SELECT * FROM plans ${where.text} ORDER BY created_at DESC, id DESC LIMIT ?`;
+  where.add('(created_at, id) < (SELECT created_at, id FROM plans WHERE id = ?)', before);
+  const sql = `SELECT ${columns} FROM plans ${where.text} ORDER BY created_at DESC, id DESC LIMIT ?`;
   return db.all(sql, ...where.values, limit);
 }

@@ -3,9 +3,13 @@
 import { canonicalJson } from '../domain/canonical.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Acceptance, RunOperatorState, Stop } from '../domain/operator.ts';
+import type { PageReader } from '../domain/page-reader.ts';
+import type { Newest } from '../domain/record-reader.ts';
 import { rowByPrefix } from './by-prefix.ts';
 import type { Db, Row } from './database.ts';
+import { newest } from './lists.ts';
 import { storedJson } from './stored-json.ts';
+import { Where } from './where.ts';
 
 export function readExemptions(db: Db, inForceAt: number | undefined): Exemption[] {
   const rows =
@@ -16,6 +20,16 @@ export function readExemptions(db: Db, inForceAt: number | undefined): Exemption
           inForceAt,
         );
   return rows.map(exemptionOfRow);
+}
+
+type ExemptionQuery = Parameters<PageReader['exemptionPage']>[0];
+
+/** No index is believed: a person wrote each of them. */
+export function exemptionPage(db: Db, { inForceAt, before, limit }: ExemptionQuery): Newest<Exemption> {
+  const where = new Where();
+  where.add('ended_at IS NULL AND expires_at > ?', inForceAt);
+  const { rows, total } = newest(db, 'exemptions NOT INDEXED', where, 'created_at', limit, before);
+  return { rows: rows.map(exemptionOfRow), total };
 }
 
 /** Errors: AppError `usage` for a beginning that fits several. */

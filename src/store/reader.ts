@@ -12,13 +12,25 @@ import type { Exemption } from '../domain/exemption.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { NotificationStatus, StoredNotification } from '../domain/notification.ts';
 import type { Acceptance } from '../domain/operator.ts';
+import type {
+  DecisionGroup,
+  DecisionGroupKey,
+  GroupQuery,
+  HeldSince,
+  PageQuery,
+  PageReader,
+  PlanIntentQuery,
+  PlanLine,
+  PlanPage,
+} from '../domain/page-reader.ts';
+import type { PlanStatus } from '../domain/plan.ts';
 import type { PullReader } from '../domain/pull-store.ts';
 import type { KeptLatency } from '../domain/quiet-period.ts';
 import type { ClaimFilter, Newest, RecordReader, StateFilter } from '../domain/record-reader.ts';
 import type { OpenStateReader } from '../domain/run-store.ts';
 import type { Baseline, Coverage } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
-import type { OpenState, OpenStateAbout } from '../domain/store.ts';
+import type { OpenState, OpenStateAbout, RunRecord } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
 import { tableDifferences } from './acting-tables.ts';
 import { auditEntries } from './audit-list.ts';
@@ -26,14 +38,18 @@ import { auditedDigest, entriesFrom, headOf } from './audit-rows.ts';
 import { rowByPrefix } from './by-prefix.ts';
 import { decisionsOn } from './by-target.ts';
 import { allCheckpointLines, checkpointAt, readDatabaseId } from './checkpoint-table.ts';
+import { claimCounts, claimsInForce } from './claim-pages.ts';
 import { readClockAgreement } from './clock-agreement.ts';
+import { decisionGroups, decisionsInGroup } from './decision-groups.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
+import { heldSince } from './held-since.ts';
 import { readKeptLatency } from './kept-latency.ts';
 import { newestClaims, newestIntents } from './lists.ts';
 import { readOpenFailures, readOpenState } from './open-state.ts';
 import { readOpenStateOf } from './open-state-of.ts';
-import { readAcceptances, readExemption, readExemptions } from './operator.ts';
+import { exemptionPage, readAcceptances, readExemption, readExemptions } from './operator.ts';
 import { readNotifications } from './outbox.ts';
+import { planLines, planPageOf } from './plan-pages.ts';
 import { claimOfRow, episodeOfRow, intentOfRow } from './rows.ts';
 import { SqliteRunReader } from './run-reader.ts';
 import { storedJson } from './stored-json.ts';
@@ -42,7 +58,7 @@ import { Where } from './where.ts';
 
 export class SqliteReader
   extends SqliteRunReader
-  implements RecordReader, AuditReader, PullReader, OpenStateReader, CheckpointReader, ActingTableReader
+  implements RecordReader, PageReader, AuditReader, PullReader, OpenStateReader, CheckpointReader, ActingTableReader
 {
   async tableDifferences(judgeEnd?: JudgeEnd): Promise<readonly TableDifference[]> {
     return tableDifferences(this.db, judgeEnd);
@@ -150,7 +166,7 @@ export class SqliteReader
     return readOpenFailures(this.db);
   }
 
-  async newestIntents(filter: StateFilter, limit: number): Promise<Newest<Intent>> {
+  async newestIntents(filter: StateFilter & { before?: string }, limit: number): Promise<Newest<Intent>> {
     return newestIntents(this.db, filter, limit);
   }
 
@@ -163,6 +179,39 @@ export class SqliteReader
 
   async newestClaims(filter: Pick<ClaimFilter, 'status'>, limit: number): Promise<Newest<Claim>> {
     return newestClaims(this.db, filter, limit);
+  }
+
+  async decisionGroups(run: RunRecord, query: GroupQuery): Promise<DecisionGroup[]> {
+    return decisionGroups(this.db, run, query);
+  }
+
+  async decisionsInGroup(run: RunRecord, group: DecisionGroupKey, query: PageQuery): Promise<Newest<StoredDecision>> {
+    return decisionsInGroup(this.db, run, group, query);
+  }
+
+  async planLines({ status }: { status?: PlanStatus }, query: { before?: string; limit: number }): Promise<PlanLine[]> {
+    return planLines(this.db, status, query, this.clock.nowMs());
+  }
+
+  async planPage(idOrPrefix: string, query: PlanIntentQuery): Promise<PlanPage | undefined> {
+    const plan = await this.plan(idOrPrefix);
+    return plan && planPageOf(this.db, plan, query, this.clock.nowMs());
+  }
+
+  async claimsInForce(query: Parameters<PageReader['claimsInForce']>[0]): Promise<Newest<Claim>> {
+    return claimsInForce(this.db, query);
+  }
+
+  async claimCounts(): ReturnType<PageReader['claimCounts']> {
+    return claimCounts(this.db);
+  }
+
+  async exemptionPage(query: Parameters<PageReader['exemptionPage']>[0]): Promise<Newest<Exemption>> {
+    return exemptionPage(this.db, query);
+  }
+
+  async heldSince(sinceMs: number, named: number): Promise<HeldSince[]> {
+    return heldSince(this.db, sinceMs, named);
   }
 
   async exemptions(inForceAt?: number): Promise<Exemption[]> {

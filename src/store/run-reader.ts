@@ -13,6 +13,7 @@ import type { SubjectKind } from '../domain/subjects.ts';
 import { rowByPrefix } from './by-prefix.ts';
 import type { Db, Row } from './database.ts';
 import { identitiesNamed, identitiesSelected, presentPrints } from './identities.ts';
+import { inForceIn } from './in-force.ts';
 import { countsOfRun, newestDecisions, newestPlans, newestRuns } from './lists.ts';
 import { readStop } from './operator.ts';
 import { readInTurns } from './read-in-turns.ts';
@@ -56,14 +57,13 @@ export class SqliteRunReader implements RunReader, IdentityReader {
   }
 
   async decisionsOfRun(run: RunRecord): Promise<StoredDecision[]> {
+    const columns =
+      'id, decision, rule, target, subject, octet_length(facts) + octet_length(effect) + octet_length(subject_name) AS bytes';
+    const { sql, values } = inForceIn(run, columns);
     const found = this.db.all<{ id: string; bytes: number }>(
-      `SELECT id, octet_length(facts) + octet_length(effect) + octet_length(subject_name) AS bytes FROM decisions
-       WHERE run_seq <= ? AND (ended_seq IS NULL OR ended_seq > ?)
-         AND rule IN (SELECT value FROM json_each(?))
+      `SELECT id, bytes FROM ${sql}
        ORDER BY CASE decision WHEN 'act' THEN 0 WHEN 'hold' THEN 1 ELSE 2 END, rule, target, subject, id`,
-      run.seq,
-      run.seq,
-      JSON.stringify(judgedRulesOf(run)),
+      ...values,
     );
     return readInTurns(found, (ids) =>
       this.db
@@ -127,9 +127,4 @@ export class SqliteRunReader implements RunReader, IdentityReader {
   async close(): Promise<void> {
     this.db.close();
   }
-}
-
-/** Rules whose decisions a run's report shows: those that it judged or, if it broke off, was asked to judge. */
-function judgedRulesOf(run: RunRecord): string[] {
-  return run.findings ? run.findings.tallies.filter((tally) => tally.judged).map((tally) => tally.rule) : [];
 }

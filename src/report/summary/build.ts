@@ -1,15 +1,12 @@
 // report: the record since a time → a summary. In: a reader, and the time. Out: counts with examples. It reads the store only, a page at a
 // time, and keeps no more than the counts and some examples.
-import type { StoredDecision } from '../../domain/decision.ts';
 import { aboutText } from '../../domain/exemption.ts';
-import { giveWay } from '../../domain/give-way.ts';
 import { isoTime } from '../../domain/time-text.ts';
 import { entriesSince, type ReadEntry, textIn } from './entries.ts';
 import { sumPeople } from './people.ts';
 import { type SummedRuns, sumRuns } from './runs.ts';
-import type { Summary, SummaryCalls, SummaryHeld, SummaryReader, SummaryUntrusted } from './summary.ts';
+import type { Summary, SummaryCalls, SummaryReader, SummaryUntrusted } from './summary.ts';
 
-const PAGE = 200;
 const NAMED_MAX = 5;
 
 /** Errors: AppError `store_failed`. */
@@ -20,7 +17,8 @@ export async function buildSummary(reader: SummaryReader, sinceMs: number, until
     until: isoTime(untilMs),
     runs: runs.summary,
     calls: await sumCalls(reader, sinceMs, runs),
-    held: await sumHeld(reader, sinceMs),
+    // A decision that is held again by a later run for another reason counts again.
+    held: await reader.heldSince(sinceMs, NAMED_MAX),
     expired: await sumExpired(reader, sinceMs, untilMs),
     people: await sumPeople(reader, sinceMs, runs),
     untrusted: await sumUntrusted(reader, sinceMs, runs),
@@ -66,32 +64,10 @@ async function sumCalls(reader: SummaryReader, sinceMs: number, { seqOf }: Summe
 /** Intents that a person commanded: the last run before them did not do them. */
 async function releasedSince(reader: SummaryReader, sinceMs: number): Promise<Set<string>> {
   const ids = new Set<string>();
-  for await (const entry of entriesSince(reader, 'intent.planned', sinceMs)) {
+  for await (const entry of entriesSince(reader, 'intent.planned', sinceMs, { hasActor: true })) {
     if (entry.body.released === true) ids.add(textIn(entry, 'intent'));
   }
   return ids;
-}
-
-/** The newest first; a decision that is held again by a later run for another reason counts again. */
-async function sumHeld(reader: SummaryReader, since: number): Promise<SummaryHeld[]> {
-  const groups = new Map<string, SummaryHeld>();
-  for (let before: string | undefined; ; ) {
-    const query = { decision: 'hold', since, limit: PAGE, ...(before !== undefined && { before }) };
-    const page = await reader.decisions(query);
-    for (const decision of page) addHeld(groups, decision);
-    if (page.length < PAGE) return [...groups.values()].sort((one, other) => other.count - one.count);
-    before = page.at(-1)?.id;
-    await giveWay();
-  }
-}
-
-function addHeld(groups: Map<string, SummaryHeld>, { rule, reason, target, runSeq, endedSeq }: StoredDecision): void {
-  const key = `${rule} ${reason}`;
-  const group = groups.get(key) ?? { rule, reason, count: 0, inForce: 0, some: [] };
-  group.count += 1;
-  if (endedSeq === undefined) group.inForce += 1;
-  if (group.some.length < NAMED_MAX) group.some.push({ target, run: runSeq });
-  groups.set(key, group);
 }
 
 async function sumExpired(reader: SummaryReader, sinceMs: number, untilMs: number): Promise<Summary['expired']> {

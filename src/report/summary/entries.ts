@@ -1,6 +1,7 @@
 // report: the audit entries of one kind since a time, a page at a time, with their bodies read. In: a reader. Out: entries, oldest first. Between
 // pages others are given way.
 import type { AuditKind } from '../../domain/audit-entry.ts';
+import type { AuditQuery } from '../../domain/audit-store.ts';
 import { giveWay } from '../../domain/give-way.ts';
 import type { SummaryReader } from './summary.ts';
 
@@ -17,9 +18,10 @@ export async function* entriesSince(
   reader: Pick<SummaryReader, 'audit'>,
   kind: AuditKind,
   since: number,
+  only: Pick<AuditQuery, 'hasActor'> = {},
 ): AsyncGenerator<ReadEntry> {
   for (let afterSeq = 0; ; ) {
-    const page = await reader.audit({ kind, since, afterSeq, limit: PAGE });
+    const page = await reader.audit({ kind, since, afterSeq, limit: PAGE, ...only });
     for (const { seq, at, bytes } of page) if (at >= since) yield { seq, at, kind, body: bodyOf(bytes) };
     if (page.length < PAGE) return;
     afterSeq = page.at(-1)?.seq as number;

@@ -38,6 +38,9 @@ const DEEDS: { readonly [kind in AuditKind]?: Words } = {
   'episode.overridden': (entry) => (hasActor(entry) ? undefined : `reversed ${of(entry, 'action', 'target')}`),
 };
 
+/** Runs write most entries of these kinds. */
+const DONE_BY_RUNS_TOO: ReadonlySet<AuditKind> = new Set(['intent.planned', 'claim.released']);
+
 export async function sumPeople(
   reader: SummaryReader,
   sinceMs: number,
@@ -45,7 +48,8 @@ export async function sumPeople(
 ): Promise<Counted<SummaryDeed>> {
   const newest = new Newest();
   for (const [kind, words] of Object.entries(DEEDS) as [AuditKind, Words][]) {
-    for await (const entry of entriesSince(reader, kind, sinceMs)) {
+    const only = DONE_BY_RUNS_TOO.has(kind) ? { hasActor: true as const } : {};
+    for await (const entry of entriesSince(reader, kind, sinceMs, only)) {
       const text = words(entry);
       if (text === undefined) continue;
       const { at, seq } = entry;
@@ -64,7 +68,7 @@ async function requestedRuns(
   seqOf: SummedRuns['seqOf'],
 ): Promise<SummaryDeed[]> {
   const asked = new Map<string, { count: number; last: ReadEntry }>();
-  for await (const entry of entriesSince(reader, 'run.started', sinceMs)) {
+  for await (const entry of entriesSince(reader, 'run.started', sinceMs, { hasActor: true })) {
     const by = textIn(entry, 'by');
     if (by !== '') asked.set(by, { count: (asked.get(by)?.count ?? 0) + 1, last: entry });
   }

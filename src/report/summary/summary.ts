@@ -1,8 +1,11 @@
 // report: the shape of a summary: what happened since a time, in counts with examples whose ids and run numbers lead on. Times are ISO 8601 in UTC.
 import type { AuditReader } from '../../domain/audit-store.ts';
+import type { HeldSince, PageReader } from '../../domain/page-reader.ts';
 import type { RecordReader } from '../../domain/record-reader.ts';
 
-export type SummaryReader = Pick<RecordReader, 'runLines' | 'decisions' | 'exemptions'> & Pick<AuditReader, 'audit'>;
+export type SummaryReader = Pick<RecordReader, 'runLines' | 'exemptions'> &
+  Pick<AuditReader, 'audit'> &
+  Pick<PageReader, 'heldSince'>;
 
 export interface Summary {
   since: string;
@@ -11,7 +14,7 @@ export interface Summary {
   /** Intents that were settled in this time, by action and outcome. */
   calls: SummaryCalls[];
   /** Decisions of this time that hold something, by rule and reason. */
-  held: SummaryHeld[];
+  held: HeldSince[];
   expired: {
     plans: Counted<{ id: string; at: string }>;
     exemptions: Counted<{ id: string; about: string; at: string }>;
@@ -48,15 +51,6 @@ export interface SummaryCalls {
   outcome: 'done' | 'failed' | 'in_doubt';
   count: number;
   some: { target: string; intent: string; run: number | null; note: string }[];
-}
-
-export interface SummaryHeld {
-  rule: string;
-  reason: string;
-  count: number;
-  /** Of these, still held. */
-  inForce: number;
-  some: { target: string; run: number }[];
 }
 
 export interface SummaryDeed {

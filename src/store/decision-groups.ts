@@ -1,0 +1,139 @@
+// store: the decisions in force in a run, for pages: in groups, filtered by a text, a part of a group at a time. In: a run, a group, a text.
+// Out: groups and pages. It reads a few columns of each decision in force, and whole rows only of those that are shown.
+import type { StoredDecision } from '../domain/decision.ts';
+import { giveWay } from '../domain/give-way.ts';
+import { nameKey } from '../domain/identity.ts';
+import type { DecisionGroup, DecisionGroupKey, GroupQuery, PageQuery } from '../domain/page-reader.ts';
+import type { Newest } from '../domain/record-reader.ts';
+import type { RunRecord } from '../domain/store.ts';
+import type { Db } from './database.ts';
+import { inForceIn } from './in-force.ts';
+import { readInTurns } from './read-in-turns.ts';
+import { decisionOfRow } from './rows.ts';
+import { storedJson } from './stored-json.ts';
+
+const GROUP = ['rule', 'action', 'decision', 'reason', 'mode'] as const;
+const COLUMNS = `id, run_seq, ${GROUP.join(', ')}, kind, subject, subject_name, target, since`;
+const RANK = "CASE decision WHEN 'act' THEN 0 WHEN 'hold' THEN 1 ELSE 2 END";
+const ORDER = `${RANK}, rule, action, reason, mode, target, subject, id`;
+
+interface Light extends DecisionGroupKey {
+  id: string;
+  run_seq: number;
+  kind: string;
+  subject: string;
+  subject_name: string;
+  target: string;
+  since: number;
+}
+
+/** What readings have shown of a subject, in lower case. */
+interface Known {
+  serial_key: string | null;
+  name_key: string | null;
+  owners: string[];
+}
+
+type KnownBy = (row: Light) => Known | undefined;
+
+export async function decisionGroups(db: Db, run: RunRecord, { text, first }: GroupQuery): Promise<DecisionGroup[]> {
+  const found = lightRows(db, run);
+  await giveWay();
+  const known = knownOf(db, found);
+  await giveWay();
+  const groups = grouped(naming(found, known, text), (row) => GROUP.map((column) => row[column]).join(' '));
+  const shown = await wholeRows(
+    db,
+    [...groups.values()].flatMap((rows) => rows.slice(0, first)),
+  );
+  const byId = new Map(shown.map((decision) => [decision.id, decision]));
+  return [...groups.values()].map((rows) => ({
+    ...figuresOf(rows, run.seq, known),
+    rows: rows.slice(0, first).flatMap(({ id }) => byId.get(id) ?? []),
+  }));
+}
+
+export async function decisionsInGroup(
+  db: Db,
+  run: RunRecord,
+  group: DecisionGroupKey,
+  { text, after, limit }: PageQuery,
+): Promise<Newest<StoredDecision>> {
+  const all = lightRows(db, run, group);
+  const found = text === undefined ? all : naming(all, knownOf(db, all), text);
+  const from = after === undefined ? 0 : found.findIndex(({ id }) => id === after) + 1;
+  const isUnknown = after !== undefined && from === 0;
+  return { rows: await wholeRows(db, isUnknown ? [] : found.slice(from, from + limit)), total: found.length };
+}
+
+function lightRows(db: Db, run: RunRecord, group?: DecisionGroupKey): Light[] {
+  const only = group && {
+    conditions: GROUP.map((column) => `AND +${column} = ?`).join(' '),
+    values: GROUP.map((column) => group[column]),
+  };
+  const { sql, values } = inForceIn(run, COLUMNS, only);
+  return db.all<Light>(`SELECT * FROM ${sql} ORDER BY ${ORDER}`, ...values);
+}
+
+/** In the same order. */
+function wholeRows(db: Db, rows: readonly Light[]): Promise<StoredDecision[]> {
+  const sql =
+    'SELECT decisions.* FROM json_each(?) JOIN decisions ON decisions.id = json_each.value ORDER BY json_each.key';
+  return readInTurns(rows, (ids) => db.all(sql, JSON.stringify(ids)).map(decisionOfRow));
+}
+
+function figuresOf(rows: readonly Light[], seq: number, known: KnownBy): Omit<DecisionGroup, 'rows'> {
+  const [{ rule, action, decision, reason, mode }] = rows as [Light];
+  const subjects = (kind: string) => rows.filter((row) => row.kind === kind).map(({ subject }) => subject);
+  const owners = rows.flatMap((row) => known(row)?.owners ?? []);
+  return {
+    ...{ rule, action, decision, reason, mode },
+    count: rows.length,
+    devices: new Set(subjects('device')).size,
+    people: new Set([...subjects('user').map(nameKey), ...owners]).size,
+    since: rows.reduce((oldest, { since }) => Math.min(oldest, since), Number.MAX_SAFE_INTEGER),
+    newInRun: rows.filter(({ run_seq }) => run_seq === seq).length,
+  };
+}
+
+const KNOWN = `SELECT id, serial_key, name_key, owners FROM identities
+  WHERE kind = ? AND id IN (SELECT value FROM json_each(?))`;
+
+function knownOf(db: Db, rows: readonly Light[]): KnownBy {
+  const known = new Map<string, Known>();
+  for (const [kind, some] of grouped(rows, ({ kind }) => kind)) {
+    const ids = JSON.stringify([...new Set(some.map(({ subject }) => subject))]);
+    const found = db.all<Omit<Known, 'owners'> & { id: string; owners: string | null }>(KNOWN, kind, ids);
+    for (const { id, owners, ...keys } of found) {
+      known.set(`${kind} ${id}`, { ...keys, owners: ownersIn(owners) });
+    }
+  }
+  return ({ kind, subject }) => known.get(`${kind} ${subject}`);
+}
+
+function ownersIn(text: string | null): string[] {
+  return text === null ? [] : storedJson<string[]>(text).map(nameKey);
+}
+
+/** Those that the text names; all of them without one. */
+function naming(rows: Light[], known: KnownBy, text: string | undefined): Light[] {
+  const part = nameKey(text ?? '');
+  if (part === '') return rows;
+  return rows.filter((row) => {
+    const { serial_key, name_key, owners = [] } = known(row) ?? {};
+    const own = [row.subject, row.subject_name, row.target].map((name) => name.toLowerCase());
+    return [...own, serial_key, name_key, ...owners].some((name) => name?.includes(part));
+  });
+}
+
+/** In the order of the first of each. */
+function grouped(rows: readonly Light[], keyOf: (row: Light) => string): Map<string, Light[]> {
+  const groups = new Map<string, Light[]>();
+  for (const row of rows) {
+    const key = keyOf(row);
+    const group = groups.get(key);
+    if (group) group.push(row);
+    else groups.set(key, [row]);
+  }
+  return groups;
+}

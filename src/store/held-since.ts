@@ -1,0 +1,30 @@
+// store: what decisions of a time hold, counted for a summary. In: a time. Out: counts by rule and reason, with examples. It reads a few columns:
+// a day may have tens of thousands.
+import type { HeldSince } from '../domain/page-reader.ts';
+import type { Db } from './database.ts';
+import { FIRST_OF_RUN, firstRunSince } from './lists.ts';
+
+const HELD = `SELECT rule, reason, target, run_seq, ended_seq IS NULL AS in_force FROM decisions
+  WHERE decision = 'hold' AND rowid >= (${FIRST_OF_RUN}) AND written_at >= ? ORDER BY rowid DESC`;
+
+interface HeldRow {
+  rule: string;
+  reason: string;
+  target: string;
+  run_seq: number;
+  in_force: 0 | 1;
+}
+
+export function heldSince(db: Db, sinceMs: number, named: number): HeldSince[] {
+  const groups = new Map<string, HeldSince>();
+  for (const row of db.all<HeldRow>(HELD, firstRunSince(db, sinceMs), sinceMs)) {
+    const { rule, reason, target } = row;
+    const key = `${rule} ${reason}`;
+    const group = groups.get(key) ?? { rule, reason, count: 0, inForce: 0, some: [] };
+    group.count += 1;
+    group.inForce += row.in_force;
+    if (group.some.length < named) group.some.push({ target, run: row.run_seq });
+    groups.set(key, group);
+  }
+  return [...groups.values()].sort((one, other) => other.count - one.count);
+}

@@ -1,0 +1,29 @@
+// store: the decisions in force in one run: those that it wrote, and unchanged ones of earlier runs. In: a run, columns. Out: SQL with its values.
+// INVARIANT: an index serves both halves, so that what ended before the run is not read. They are named: others would read all that was
+// ever decided by a rule.
+import type { RunRecord } from '../domain/store.ts';
+
+export interface InForce {
+  /** A SELECT in brackets. */
+  sql: string;
+  values: (string | number)[];
+}
+
+/** `only`: conditions for both halves, with their values. */
+export function inForceIn(
+  run: RunRecord,
+  columns: string,
+  only: { conditions: string; values: (string | number)[] } = { conditions: '', values: [] },
+): InForce {
+  const rules = JSON.stringify(judgedRulesOf(run));
+  const rest = `rule IN (SELECT value FROM json_each(?)) AND run_seq <= ? ${only.conditions}`;
+  const open = `SELECT ${columns} FROM decisions INDEXED BY decisions_standing WHERE ended_seq IS NULL AND ${rest}`;
+  const ended = `SELECT ${columns} FROM decisions INDEXED BY decisions_ended WHERE ended_seq > ? AND ${rest}`;
+  const values = [rules, run.seq, ...only.values];
+  return { sql: `(${open} UNION ALL ${ended})`, values: [...values, run.seq, ...values] };
+}
+
+/** Rules whose decisions a run's report shows: those that it judged or, if it broke off, was asked to judge. */
+function judgedRulesOf(run: RunRecord): string[] {
+  return run.findings ? run.findings.tallies.filter((tally) => tally.judged).map((tally) => tally.rule) : [];
+}
