@@ -33,8 +33,7 @@ function unfinishedLine(intent: Why['unfinished'][number]): string {
   if (isInDoubt(intent))
     return `whether ${action} ${target} was done is not known${why}: ${NEXT_OF_DOUBT}, intent ${id}`;
   if (outcome === 'parked') return `${action} ${target} waits for a person${why}: intent ${id}`;
-  if (outcome === 'failed')
-    return `${action} ${target} failed${why}: ${NEXT_OF_FAILURE}, intent ${id}`;
+  if (outcome === 'failed') return `${action} ${target} failed${why}: ${NEXT_OF_FAILURE}, intent ${id}`;
   return `${action} ${target} is under way, intent ${id}`;
 }
 

@@ -3,6 +3,8 @@
 export type Filters = Readonly<Record<string, string | number | undefined>>;
 
 export function addressOf(path: string, filters: Filters = {}): string {
-  const given = Object.entries(filters).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+  const given = Object.entries(filters).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as [string, string]],
+  );
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
 }

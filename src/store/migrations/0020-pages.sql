@@ -6,9 +6,9 @@ CREATE INDEX decisions_standing ON decisions (rule, run_seq, action, decision, r
 -- Which decisions were in force in an earlier run, too: by rule, those that ended after it. Each decision that ends writes one entry.
 CREATE INDEX decisions_ended ON decisions (rule, ended_seq, run_seq) WHERE ended_seq IS NOT NULL;
 
--- How many claims of each action are in force.
+-- How many claims of each rule and action are in force.
 DROP INDEX claims_by_status;
-CREATE INDEX claims_by_status ON claims (status, opened_at, id, action);
+CREATE INDEX claims_by_status ON claims (status, opened_at, id, action, rule);
 
 -- A plan without its intents, which may be megabytes: how many they are, and the rule whose claims they release. Intents that are no JSON
 -- were tampered with. Each change of a plan's status counts its intents again.

@@ -62,12 +62,13 @@ async function listed({ reader, clock }: HttpDeps, context: Ctx) {
     <>
       <h1>Audit</h1>
       <p>
-        Everything that Trustward read, decided and did, and what people did. Each entry has the hash of the one before it.
+        Everything that Trustward read, decided and did, and what people did. Each entry has the hash of the one before
+        it.
       </p>
       <VerifyCard />
       <section class="card" id="entries">
         <h2>Entries</h2>
-        <form class="act" method="get" action="/audit" role="search" aria-label="Entries of the audit">
+        <form class="act" method="get" action="/audit" aria-label="Entries of the audit">
           <Field name="kind" label="Kind" value={kind} hint="plan.approved" />
           <Field name="target" label="About the target" value={target} hint="a serial number or service" />
           <Field name="actor" label="Who" value={actor} hint="ana" />

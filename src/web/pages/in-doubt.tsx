@@ -13,12 +13,11 @@ import { Table } from '../../report/html/table.tsx';
 import { Code, When, Words } from '../../report/html/text.tsx';
 import { addressOf } from '../address.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
-import { Live } from '../parts/live.tsx';
 import { Narrow } from '../parts/narrow.tsx';
 import { Pager } from '../parts/pager.tsx';
 import { Target } from '../parts/target.tsx';
-import { Meanings, RESOLUTIONS, ResolveForm } from './in-doubt/resolve.tsx';
 import { intentPage } from './in-doubt/intent.tsx';
+import { Meanings, RESOLUTIONS, ResolveForm } from './in-doubt/resolve.tsx';
 
 const PAGE = 50;
 const PATH = '/in-doubt';
@@ -40,20 +39,18 @@ export function inDoubtPages(deps: HttpDeps): Route[] {
   return [
     readPage(deps, PATH, async (context) => {
       const { state, before } = readSearch(context, query);
-      const path = addressOf(PATH, { state, before });
       const shown = STATES.filter((one) => state === undefined || one.state === state);
       return {
         title: 'In doubt',
         section: PATH,
-        live: 'intent run',
         body: (
           <>
             <h1>Actions that need a person</h1>
             {mayDo(context, 'approve') ? <Meanings /> : null}
-            <Live id="doubts" on="run" path={path}>
+            <div id="doubts">
               <Narrow scope="doubts" noun="actions of this page" />
               {await Promise.all(shown.map((one) => section(deps, context, one, state && before)))}
-            </Live>
+            </div>
           </>
         ),
       };
@@ -83,7 +80,15 @@ async function section(
       <p>{lead}</p>
       <Table
         caption={title}
-        columns={['Action', 'About', 'State', 'Since', 'Last answer', 'Next', ...(mayDo(context, 'approve') ? ['Resolve'] : [])]}
+        columns={[
+          'Action',
+          'About',
+          'State',
+          'Since',
+          'Last answer',
+          'Next',
+          ...(mayDo(context, 'approve') ? ['Resolve'] : []),
+        ]}
         rows={rows.map((intent) => ({ id: intent.id, cells: cellsOf(intent, context) }))}
         empty="None."
       />

@@ -2,6 +2,7 @@
 // In: the store, and the readiness of the daemon. Out: a page whose parts read themselves again while it is open.
 import { z } from 'zod';
 import type { Plan } from '../../domain/plan.ts';
+import { plannedCounts } from '../../domain/planned-counts.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { readForm } from '../../http/form.ts';
 import type { Ctx, Route } from '../../http/route.ts';
@@ -9,7 +10,7 @@ import { countText, plural } from '../../report/fact-text.ts';
 import { Mark } from '../../report/html/marks.tsx';
 import { Table } from '../../report/html/table.tsx';
 import { Code, When, Words } from '../../report/html/text.tsx';
-import { plannedCounts } from '../../report/plan-counts.ts';
+
 import { snapshotView } from '../../report/run-view.ts';
 import type { Summary } from '../../report/summary/summary.ts';
 import { sourceWords } from '../../report/words.ts';

@@ -62,7 +62,10 @@ async function listed({ reader, clock }: HttpDeps, before: string | undefined) {
   return (
     <>
       <h1>Tokens</h1>
-      <p>Who may use the HTTP endpoint and sign in to these pages. The token of the configuration, `admin`, is not listed.</p>
+      <p>
+        Who may use the HTTP endpoint and sign in to these pages. The token of the configuration, `admin`, is not
+        listed.
+      </p>
       <section class="card">
         <h2>Make a token</h2>
         <form class="act" method="post" action={PATH}>

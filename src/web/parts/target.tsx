@@ -1,8 +1,8 @@
 // web: what an action is about: the target, and the devices that it touches as its effect names them. In: an intent or what is like it.
 // Out: elements that lead to the subject's page.
 import type { Intent, IntentBasis } from '../../domain/intent.ts';
-import { subjectPath, Who } from '../../report/html/who.tsx';
 import { Code } from '../../report/html/text.tsx';
+import { subjectPath, Who } from '../../report/html/who.tsx';
 
 const DEVICES_MAX = 3;
 

@@ -12,7 +12,9 @@ export function Whole({ children, max }: { children: string; max: number }) {
           .map((line) => showHidden(line, max))
           .join('\n')}
       </pre>
-      {shown.length < children.length ? <p class="quiet">The rest of {children.length} characters is left out.</p> : null}
+      {shown.length < children.length ? (
+        <p class="quiet">The rest of {children.length} characters is left out.</p>
+      ) : null}
     </>
   );
 }

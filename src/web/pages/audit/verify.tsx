@@ -49,7 +49,13 @@ export function verifyPages(deps: HttpDeps): Route[] {
 
 async function begin({ reader, verifyAudit, clock, log }: HttpDeps): Promise<Verification> {
   const { seq: last } = await reader.auditHead();
-  const verification: Verification = { startedAt: clock.nowMs(), seen: 0, last, ended: undefined, end: Promise.resolve() };
+  const verification: Verification = {
+    startedAt: clock.nowMs(),
+    seen: 0,
+    last,
+    ended: undefined,
+    end: Promise.resolve(),
+  };
   const seen = (seq: number) => {
     verification.seen = seq;
   };
@@ -78,10 +84,16 @@ function UnderWay({ verification: { seen, last, startedAt } }: { verification: V
       hx-swap="outerHTML"
     >
       <p>
-        Under way since <When at={startedAt} />: {countText(seen)} of {countText(Math.max(seen, last))} entries are read.
+        Under way since <When at={startedAt} />: {countText(seen)} of {countText(Math.max(seen, last))} entries are
+        read.
       </p>
       <p>
-        <meter min="0" max={String(Math.max(seen, last, 1))} value={String(seen)} aria-label="entries that are read"></meter>
+        <meter
+          min="0"
+          max={String(Math.max(seen, last, 1))}
+          value={String(seen)}
+          aria-label="entries that are read"
+        ></meter>
       </p>
       <a class="button" href={PATH}>
         See how far it is
@@ -128,7 +140,10 @@ export function VerifyCard() {
   return (
     <section class="card">
       <h2>Verify</h2>
-      <p>Reads every entry, computes each hash again, and compares the signed checkpoints and the tables that acting rests on.</p>
+      <p>
+        Reads every entry, computes each hash again, and compares the signed checkpoints and the tables that acting
+        rests on.
+      </p>
       <Act to={PATH} label="Verify the audit" tone="main" />
       <a href={PATH}>The last verdict</a>
     </section>

@@ -3,10 +3,10 @@
 import type { AuditEntry } from '../../../domain/audit-entry.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { ownText } from '../../../domain/facts.ts';
-import { type Intent, isInDoubt, timesRefused } from '../../../domain/intent.ts';
+import { type Intent, timesRefused } from '../../../domain/intent.ts';
 import { nextText } from '../../../domain/intent-next.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
-import { type Ctx, param, type Route } from '../../../http/route.ts';
+import { param, type Route } from '../../../http/route.ts';
 import { auditView } from '../../../report/audit-view.ts';
 import { factTexts, plural } from '../../../report/fact-text.ts';
 import { Mark } from '../../../report/html/marks.tsx';
@@ -32,32 +32,42 @@ export function intentPage(deps: HttpDeps): Route {
       section: '/in-doubt',
       live: 'intent run',
       body: (
-        <Live id="intent" on="intent run" path={`/intents/${encodeURIComponent(id)}`}>
-          {await described(deps, context, intent)}
-        </Live>
+        <>
+          <h1>
+            {intent.undo ? 'Undo' : 'Action'} <Code>{intent.action}</Code> on <Code>{intent.target}</Code>
+          </h1>
+          <Live id="how" on="intent run" path={`/intents/${encodeURIComponent(id)}`}>
+            {await described(deps, intent)}
+          </Live>
+          {mayDo(context, 'approve') && (await canResolve(deps, intent)) ? (
+            <section class="card">
+              <h2>Resolve</h2>
+              <ResolveForm intent={intent} />
+              <Meanings />
+            </section>
+          ) : null}
+          {await audited(deps, intent)}
+        </>
       ),
     };
   });
 }
 
-async function described(deps: HttpDeps, context: Ctx, intent: Intent) {
+async function described(deps: HttpDeps, intent: Intent) {
   const { reader } = deps;
-  const { id, action, target, outcome, status, undo, released, note, planId } = intent;
+  const { id, outcome, status, released, note, planId } = intent;
   const run = await reader.run(intent.runId);
-  const entries = await entriesAbout(deps, intent);
   const next = nextText(intent);
-  const canResolve = isInDoubt(intent) || outcome === 'parked' || (outcome === 'failed' && (await isOpen(deps, id)));
   return (
     <>
-      <h1>
-        {undo ? 'Undo' : 'Action'} <Code>{action}</Code> on <Code>{target}</Code>
-      </h1>
       <section class="card">
         <p class="lead">
           <Mark word={outcome ?? status} text={outcome === 'unknown' ? 'in doubt' : (outcome ?? status)} />{' '}
           {note === undefined ? null : <Words>{note}</Words>}
         </p>
-        {next === undefined || (outcome === 'failed' && !canResolve) ? null : <p>Next: {next}.</p>}
+        {next === undefined || (outcome === 'failed' && !(await canResolve(deps, intent))) ? null : (
+          <p>Next: {next}.</p>
+        )}
         <dl class="facts">
           <dt>about</dt>
           <dd>
@@ -94,7 +104,9 @@ async function described(deps: HttpDeps, context: Ctx, intent: Intent) {
           <dt>attempts</dt>
           <dd>
             {plural(intent.attempts, 'attempt')}
-            {timesRefused(intent) > 0 ? `, and refused ${plural(timesRefused(intent), 'time')} before anything was done` : ''}
+            {timesRefused(intent) > 0
+              ? `, and refused ${plural(timesRefused(intent), 'time')} before anything was done`
+              : ''}
           </dd>
           <dt>facts</dt>
           <dd>
@@ -111,34 +123,35 @@ async function described(deps: HttpDeps, context: Ctx, intent: Intent) {
             <Code>{id}</Code>
           </dd>
         </dl>
-        {canResolve && mayDo(context, 'approve') ? (
-          <>
-            <h2>Resolve</h2>
-            <ResolveForm intent={intent} />
-            <Meanings />
-          </>
-        ) : null}
-      </section>
-      <section class="card">
-        <h2>What the audit has of it</h2>
-        <Table
-          caption="Entries of the audit about this action, newest first"
-          columns={AUDIT_COLUMNS}
-          rows={entries.map(auditRow)}
-          empty="None: they may have been archived."
-        />
-        <p>
-          <a href={addressOf('/audit', { target })}>
-            All entries about <Words>{target}</Words>
-          </a>
-        </p>
       </section>
     </>
   );
 }
 
-async function isOpen({ reader }: HttpDeps, id: string): Promise<boolean> {
-  return (await reader.openFailures()).some((open) => open.id === id);
+async function audited(deps: HttpDeps, intent: Intent) {
+  const { target } = intent;
+  const entries = await entriesAbout(deps, intent);
+  return (
+    <section class="card">
+      <h2>What the audit has of it</h2>
+      <Table
+        caption="Entries of the audit about this action, newest first"
+        columns={AUDIT_COLUMNS}
+        rows={entries.map(auditRow)}
+        empty="None: they may have been archived."
+      />
+      <p>
+        <a href={addressOf('/audit', { target })}>
+          All entries about <Words>{target}</Words>
+        </a>
+      </p>
+    </section>
+  );
+}
+
+async function canResolve({ reader }: HttpDeps, intent: Intent): Promise<boolean> {
+  if (intent.outcome !== 'failed') return intent.outcome === 'unknown' || intent.outcome === 'parked';
+  return (await reader.openFailures()).some(({ id }) => id === intent.id);
 }
 
 /** Of the newest entries about its target. */

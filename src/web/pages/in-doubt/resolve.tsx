@@ -2,9 +2,21 @@
 import type { Intent } from '../../../domain/intent.ts';
 
 const MEANINGS = [
-  { as: 'done', label: 'It was done', text: 'It counts as confirmed, with its claims: it is undone when its rule no longer matches.' },
-  { as: 'not-done', label: 'Give it up', text: 'It was not done and should not be: it failed, and is left alone while the match lasts.' },
-  { as: 'retry', label: 'Try once more', text: 'The next run reads the target; if it is not done, it is sent once more, after all checks.' },
+  {
+    as: 'done',
+    label: 'It was done',
+    text: 'It counts as confirmed, with its claims: it is undone when its rule no longer matches.',
+  },
+  {
+    as: 'not-done',
+    label: 'Give it up',
+    text: 'It was not done and should not be: it failed, and is left alone while the match lasts.',
+  },
+  {
+    as: 'retry',
+    label: 'Try once more',
+    text: 'The next run reads the target; if it is not done, it is sent once more, after all checks.',
+  },
 ] as const;
 
 export const RESOLUTIONS = ['done', 'not-done', 'retry'] as const;
