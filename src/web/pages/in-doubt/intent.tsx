@@ -59,72 +59,68 @@ async function described(deps: HttpDeps, intent: Intent) {
   const run = await reader.run(intent.runId);
   const next = nextText(intent);
   return (
-    <>
-      <section class="card">
-        <p class="lead">
-          <Mark word={outcome ?? status} text={outcome === 'unknown' ? 'in doubt' : (outcome ?? status)} />{' '}
-          {note === undefined ? null : <Words>{note}</Words>}
-        </p>
-        {next === undefined || (outcome === 'failed' && !(await canResolve(deps, intent))) ? null : (
-          <p>Next: {next}.</p>
-        )}
-        <dl class="facts">
-          <dt>about</dt>
-          <dd>
-            <Target {...intent} />
-          </dd>
-          <dt>rules</dt>
-          <dd>
-            {[...new Set(intent.basis.map(({ rule }) => rule))].map((rule, at) => (
-              <>
-                {at > 0 ? ', ' : ''}
-                <a href={`/rules/${encodeURIComponent(rule)}`}>
-                  <Words>{rule}</Words>
-                </a>
-              </>
-            ))}
-          </dd>
-          <dt>asked for by</dt>
-          <dd>
-            {released ? 'a person, who released it; ' : ''}
-            {run ? <a href={`/runs/${run.seq}`}>run {run.seq}</a> : 'a run that was removed'}
-            {planId === undefined ? null : (
-              <>
-                , in <a href={`/plans/${encodeURIComponent(planId)}`}>plan {planId}</a>
-              </>
-            )}
-            {intent.approved ? ', approved by a person' : ''}
-          </dd>
-          <dt>made, sent, settled</dt>
-          <dd>
-            <When at={intent.createdAt} />
-            {intent.sentAt === undefined ? ', not sent' : [', ', <When at={intent.sentAt} />]}
-            {intent.settledAt === undefined ? '' : [', ', <When at={intent.settledAt} />]}
-          </dd>
-          <dt>attempts</dt>
-          <dd>
-            {plural(intent.attempts, 'attempt')}
-            {timesRefused(intent) > 0
-              ? `, and refused ${plural(timesRefused(intent), 'time')} before anything was done`
-              : ''}
-          </dd>
-          <dt>facts</dt>
-          <dd>
-            {intent.basis.flatMap(({ facts }) =>
-              factTexts(facts, intent.createdAt).map((text) => (
-                <div>
-                  <Words>{text}</Words>
-                </div>
-              )),
-            )}
-          </dd>
-          <dt>intent</dt>
-          <dd>
-            <Code>{id}</Code>
-          </dd>
-        </dl>
-      </section>
-    </>
+    <section class="card">
+      <p class="lead">
+        <Mark word={outcome ?? status} text={outcome === 'unknown' ? 'in doubt' : (outcome ?? status)} />{' '}
+        {note === undefined ? null : <Words>{note}</Words>}
+      </p>
+      {next === undefined || (outcome === 'failed' && !(await canResolve(deps, intent))) ? null : <p>Next: {next}.</p>}
+      <dl class="facts">
+        <dt>about</dt>
+        <dd>
+          <Target {...intent} />
+        </dd>
+        <dt>rules</dt>
+        <dd>
+          {[...new Set(intent.basis.map(({ rule }) => rule))].map((rule, at) => (
+            <>
+              {at > 0 ? ', ' : ''}
+              <a href={`/rules/${encodeURIComponent(rule)}`}>
+                <Words>{rule}</Words>
+              </a>
+            </>
+          ))}
+        </dd>
+        <dt>asked for by</dt>
+        <dd>
+          {released ? 'a person, who released it; ' : ''}
+          {run ? <a href={`/runs/${run.seq}`}>run {run.seq}</a> : 'a run that was removed'}
+          {planId === undefined ? null : (
+            <>
+              , in <a href={`/plans/${encodeURIComponent(planId)}`}>plan {planId}</a>
+            </>
+          )}
+          {intent.approved ? ', approved by a person' : ''}
+        </dd>
+        <dt>made, sent, settled</dt>
+        <dd>
+          <When at={intent.createdAt} />
+          {intent.sentAt === undefined ? ', not sent' : [', ', <When at={intent.sentAt} />]}
+          {intent.settledAt === undefined ? '' : [', ', <When at={intent.settledAt} />]}
+        </dd>
+        <dt>attempts</dt>
+        <dd>
+          {plural(intent.attempts, 'attempt')}
+          {timesRefused(intent) > 0
+            ? `, and refused ${plural(timesRefused(intent), 'time')} before anything was done`
+            : ''}
+        </dd>
+        <dt>facts</dt>
+        <dd>
+          {intent.basis.flatMap(({ facts }) =>
+            factTexts(facts, intent.createdAt).map((text) => (
+              <div>
+                <Words>{text}</Words>
+              </div>
+            )),
+          )}
+        </dd>
+        <dt>intent</dt>
+        <dd>
+          <Code>{id}</Code>
+        </dd>
+      </dl>
+    </section>
   );
 }
 
