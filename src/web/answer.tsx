@@ -16,7 +16,7 @@ export async function answerPage(deps: HttpDeps, context: Ctx, content: PageCont
     caller,
     demo: deps.demo,
     stop: caller && (await deps.reader.stop()),
-    waiting: caller ? (await deps.reader.plans({ status: 'pending' }, WAITING_MAX)).length : 0,
+    waiting: caller ? (await deps.reader.planLines({ status: 'pending' }, { limit: WAITING_MAX })).length : 0,
   };
   const html = await (<Layout content={content} context={shared} />).toString();
   return new Response(`<!DOCTYPE html>${html}`, { status, headers: HEADERS });

@@ -73,8 +73,8 @@ async function listed(deps: HttpDeps, context: Ctx) {
     <>
       <h1>Exemptions</h1>
       <p>
-        Whom no action is about for a time. An exemption never blocks an undo, and what is in force stays unless it is
-        released.
+        An exemption protects a subject from actions for a limited time. It never blocks an undo, and what is in force
+        stays unless it is released.
       </p>
       <nav class="tools" aria-label="Lists of exemptions">
         <a class="button" href={PATH} aria-current={isOver ? undefined : 'page'}>

@@ -10,7 +10,7 @@ import { type Ctx, param, type Route } from '../../http/route.ts';
 import { countText } from '../../report/fact-text.ts';
 import { Mark } from '../../report/html/marks.tsx';
 import { Table } from '../../report/html/table.tsx';
-import { Code, When, Words } from '../../report/html/text.tsx';
+import { Term, When, Words } from '../../report/html/text.tsx';
 import { addressOf } from '../address.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
 import { Narrow } from '../parts/narrow.tsx';
@@ -20,6 +20,8 @@ import { intentPage } from './in-doubt/intent.tsx';
 import { Meanings, RESOLUTIONS, ResolveForm } from './in-doubt/resolve.tsx';
 
 const PAGE = 50;
+/** Of each state, where all are shown. */
+const FIRST = 15;
 const PATH = '/in-doubt';
 
 const STATES = [
@@ -49,7 +51,7 @@ export function inDoubtPages(deps: HttpDeps): Route[] {
             {mayDo(context, 'approve') ? <Meanings /> : null}
             <div id="doubts">
               <Narrow scope="doubts" noun="actions of this page" />
-              {await Promise.all(shown.map((one) => section(deps, context, one, state && before)))}
+              {await Promise.all(shown.map((one) => section(deps, context, one, state === undefined ? { limit: FIRST } : { limit: PAGE, before })))}
             </div>
           </>
         ),
@@ -68,9 +70,9 @@ async function section(
   deps: HttpDeps,
   context: Ctx,
   { state, title, lead }: (typeof STATES)[number],
-  before: string | undefined,
+  part: Part,
 ) {
-  const { rows, total, hasMore } = await intentsOf(deps, state, before);
+  const { rows, total, hasMore } = await intentsOf(deps, state, part);
   const next = hasMore ? addressOf(PATH, { state, before: rows.at(-1)?.id }) : undefined;
   return (
     <section class="card">
@@ -92,27 +94,35 @@ async function section(
         rows={rows.map((intent) => ({ id: intent.id, cells: cellsOf(intent, context) }))}
         empty="None."
       />
-      <Pager next={next} />
+      <Pager next={next} text={state === 'failed' ? 'Newer' : 'Older'} />
     </section>
   );
 }
 
+interface Part {
+  limit: number;
+  /** The id of the last one of the page before. */
+  before?: string | undefined;
+}
+
 /** The newest first, but failures the oldest first. */
-async function intentsOf({ reader }: HttpDeps, state: State, before: string | undefined) {
+async function intentsOf({ reader }: HttpDeps, state: State, { limit, before }: Part) {
   if (state === 'failed') {
     const all = await reader.openFailures();
-    const from = before === undefined ? 0 : all.findIndex(({ id }) => id === before) + 1;
-    return { rows: all.slice(from, from + PAGE), total: all.length, hasMore: all.length > from + PAGE };
+    const at = before === undefined ? 0 : all.findIndex(({ id }) => id === before) + 1;
+    const from = before !== undefined && at === 0 ? all.length : at;
+    return { rows: all.slice(from, from + limit), total: all.length, hasMore: all.length > from + limit };
   }
-  const { rows, total } = await reader.newestIntents({ outcome: state, ...(before && { before }) }, PAGE + 1);
-  return { rows: rows.slice(0, PAGE), total, hasMore: rows.length > PAGE };
+  const query = { outcome: state, ...(before !== undefined && { before }) };
+  const { rows, total } = await reader.newestIntents(query, limit + 1);
+  return { rows: rows.slice(0, limit), total, hasMore: rows.length > limit };
 }
 
 function cellsOf(intent: Intent, context: Ctx) {
   const { id, action, outcome, status, undo, note, settledAt, sentAt, createdAt } = intent;
   return [
     <a href={`/intents/${encodeURIComponent(id)}`}>
-      <Code>{action}</Code>
+      <Term>{action}</Term>
       {undo ? ' (undo)' : ''}
     </a>,
     <Target {...intent} />,

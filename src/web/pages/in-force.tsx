@@ -7,7 +7,7 @@ import { nameField, readSearch } from '../../http/input.ts';
 import type { Ctx, Route } from '../../http/route.ts';
 import { countText, plural } from '../../report/fact-text.ts';
 import { Table } from '../../report/html/table.tsx';
-import { Code, Words } from '../../report/html/text.tsx';
+import { Code, Term, Words } from '../../report/html/text.tsx';
 import { addressOf } from '../address.ts';
 import { answerPage, formPage, mayDo, readPage } from '../answer.tsx';
 import { Act } from '../parts/act.tsx';
@@ -181,7 +181,7 @@ async function counts({ reader }: HttpDeps, context: Ctx) {
             <a href={addressOf(PATH, { rule, action })}>
               <Words>{rule}</Words>
             </a>,
-            <Code>{action}</Code>,
+            <Term>{action}</Term>,
             countText(standing),
             orphaned === 0 ? (
               '0'

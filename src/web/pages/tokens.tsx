@@ -63,8 +63,8 @@ async function listed({ reader, clock }: HttpDeps, before: string | undefined) {
     <>
       <h1>Tokens</h1>
       <p>
-        Who may use the HTTP endpoint and sign in to these pages. The token of the configuration, `admin`, is not
-        listed.
+        Who may use the HTTP endpoint and sign in to these pages. The token of the configuration, <code>admin</code>, is
+        not listed.
       </p>
       <section class="card">
         <h2>Make a token</h2>

@@ -3,7 +3,7 @@ import type { AuditEntry } from '../../domain/audit-entry.ts';
 import { ownText } from '../../domain/facts.ts';
 import { auditView } from '../../report/audit-view.ts';
 import type { Row } from '../../report/html/table.tsx';
-import { Code, When, Words } from '../../report/html/text.tsx';
+import { Term, When, Words } from '../../report/html/text.tsx';
 import { entryTexts } from '../../report/lists-text.ts';
 import { Whole } from './whole.tsx';
 
@@ -24,7 +24,7 @@ export function auditRow(entry: AuditEntry): Row {
         {seq}
       </a>,
       <When at={at} />,
-      <Code>{kind}</Code>,
+      <Term>{kind}</Term>,
       by === undefined ? null : <Words>{by}</Words>,
       <>
         <Words>{texts.slice(0, TEXTS).join('; ')}</Words>

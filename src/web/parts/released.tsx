@@ -2,7 +2,7 @@
 import type { Released } from '../../domain/operator.ts';
 import { Mark } from '../../report/html/marks.tsx';
 import { Table } from '../../report/html/table.tsx';
-import { Code, Words } from '../../report/html/text.tsx';
+import { Code, Term, Words } from '../../report/html/text.tsx';
 
 const TONES = { released: 'good', dry_run: 'calm', standing: 'wait' } as const;
 const WORDS = { released: 'released', dry_run: 'dry run', standing: 'still in force' } as const;
@@ -16,10 +16,10 @@ export function ReleasedTable({ released }: { released: readonly Released[] }) {
         cells: [
           intent ? (
             <a href={`/intents/${encodeURIComponent(intent.id)}`}>
-              <Code>{intent.action}</Code>
+              <Term>{intent.action}</Term>
             </a>
           ) : (
-            <Code>{action}</Code>
+            <Term>{action}</Term>
           ),
           <Code>{target}</Code>,
           <Mark word={WORDS[state]} tone={TONES[state]} />,

@@ -11,7 +11,7 @@ import { auditView } from '../../../report/audit-view.ts';
 import { factTexts, plural } from '../../../report/fact-text.ts';
 import { Mark } from '../../../report/html/marks.tsx';
 import { Table } from '../../../report/html/table.tsx';
-import { Code, When, Words } from '../../../report/html/text.tsx';
+import { Code, Term, When, Words } from '../../../report/html/text.tsx';
 import { addressOf } from '../../address.ts';
 import { mayDo, readPage } from '../../answer.tsx';
 import { AUDIT_COLUMNS, auditRow } from '../../parts/audit-row.tsx';
@@ -34,7 +34,7 @@ export function intentPage(deps: HttpDeps): Route {
       body: (
         <>
           <h1>
-            {intent.undo ? 'Undo' : 'Action'} <Code>{intent.action}</Code> on <Code>{intent.target}</Code>
+            {intent.undo ? 'Undo' : 'Action'} <Term>{intent.action}</Term> on <Code>{intent.target}</Code>
           </h1>
           <Live id="how" on="intent run" path={`/intents/${encodeURIComponent(id)}`}>
             {await described(deps, intent)}

@@ -7,7 +7,7 @@ import type { SubjectKind } from '../../../domain/subjects.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
 import { Mark } from '../../../report/html/marks.tsx';
 import type { Row } from '../../../report/html/table.tsx';
-import { Code, When, Words } from '../../../report/html/text.tsx';
+import { Code, Term, When, Words } from '../../../report/html/text.tsx';
 import { subjectPath, Who } from '../../../report/html/who.tsx';
 import { Act } from '../../parts/act.tsx';
 
@@ -34,7 +34,7 @@ export async function claimRows(
       cells: [
         <Subject claim={claim} intent={intent} kind={kinds.get(claim.rule)} />,
         <>
-          <Code>{claim.action}</Code> on <Code>{claim.target}</Code>
+          <Term>{claim.action}</Term> on <Code>{claim.target}</Code>
         </>,
         <>
           {spanText(Math.max(0, nowMs - claim.openedAt))}
