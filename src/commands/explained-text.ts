@@ -7,7 +7,7 @@ import { timeText } from '../domain/time-text.ts';
 import { explanationText } from '../evaluate/index.ts';
 import type { ExplainedSubject } from '../explain/explain-subject.ts';
 import type { DecidedNow } from '../explain/judge-subject.ts';
-import { paragraph, type TerminalOptions } from '../report/index.ts';
+import { flipWords, paragraph, type TerminalOptions } from '../report/index.ts';
 
 /** `whatIf`: the folder of the rules, when they are not the active ones. */
 export type Explained = ExplainedSubject & { whatIf?: string | undefined };
@@ -88,6 +88,7 @@ function lastRunLines({ explanation, decisions, basis: { run }, recorded }: Expl
     `LAST RUN of this rule: run ${run.seq} (${time(run.atMs)}, mode ${run.mode}): ${matched}`,
     ...recorded.decisions.flatMap((decision) => [
       `  ${thenWords(decision)}, ${because(decision)}`,
+      ...(decision.flip ? [`    ${flipWords(decision.flip, decision.writtenAt)}`] : []),
       `    ${decisions.some(({ effect }) => effect.text === decision.effect.text) ? `${decision.action} ${decision.target}` : decision.effect.text}${sinceWords(decision, run.seq)}`,
     ]),
     ...(recorded.none === undefined ? [] : [`  nothing: ${recorded.none}`]),

@@ -3,7 +3,9 @@
 import { existsSync } from 'node:fs';
 import { type Composition, composeEngine } from '../compose/compose.ts';
 import { type Daemon, startDaemon } from '../daemon/daemon.ts';
+import { onPage } from '../domain/actor.ts';
 import { demandFree } from '../http/index.ts';
+import { userHere } from './actor.ts';
 import { configOf } from './config-of.ts';
 import { type CommonOptions, type Io, writeText } from './io.ts';
 
@@ -14,7 +16,8 @@ export async function serveCommand(io: Io, options: CommonOptions): Promise<numb
   const composition = await composeEngine(config, config.mode, [], io.ending);
   try {
     const daemon = await startDaemon(composition);
-    writeText(io, welcome(composition, daemon));
+    const link = process.stdout.isTTY ? daemon.signInLink(onPage(userHere())) : undefined;
+    writeText(io, welcome(composition, daemon, link));
     await io.untilStopped();
     await daemon.stop();
   } finally {
@@ -23,13 +26,19 @@ export async function serveCommand(io: Io, options: CommonOptions): Promise<numb
   return 0;
 }
 
-function welcome({ config, engine, embedded, rules }: Composition, { url, tokenPlace, nextRun }: Daemon): string {
+/** @param link INVARIANT: for a terminal alone: a pipe may lead into a log. */
+function welcome(
+  { config, engine, embedded, rules }: Composition,
+  { url, tokenPlace, nextRun }: Daemon,
+  link: string | undefined,
+): string {
   const demo = embedded !== undefined;
   const token = tokenPlace.startsWith('TRUSTWARD') ? '$TRUSTWARD_TOKEN' : `$(cat ${tokenPlace})`;
   const lines = [
     '',
     `Trustward${demo ? ' DEMO' : ''} is running.`,
     '',
+    ...(link === undefined ? [] : [`  Page            ${link} (works once, for ten minutes)`]),
     `  HTTP endpoint   ${url}`,
     `  Token           ${tokenPlace}`,
     `  Mode            ${engine.daemonMode}${engine.daemonMode === 'dry-run' ? ' (nothing is changed)' : ''}`,
@@ -40,6 +49,7 @@ function welcome({ config, engine, embedded, rules }: Composition, { url, tokenP
     '',
     'What to do next, in another terminal:',
     '',
+    '  trustward open                  a link that signs in to the page',
     '  trustward report                what the last run found, did and why',
     '  trustward run --mode dry-run    one more run that changes nothing',
     '  trustward summary               what happened, and who did it',

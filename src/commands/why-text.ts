@@ -6,7 +6,7 @@ import type { Identity } from '../domain/identity.ts';
 import { timeText } from '../domain/time-text.ts';
 import type { Why, WhyAnswer, WhyRule } from '../explain/why-answer.ts';
 import type { TargetState } from '../explain/why-state.ts';
-import { factTexts, paragraph, type TerminalOptions } from '../report/index.ts';
+import { factTexts, flipWords, paragraph, type TerminalOptions } from '../report/index.ts';
 
 /** The width of the sections' names. */
 const LABEL = 11;
@@ -124,14 +124,6 @@ function ruleLine({ rule, mode, verdict, reason, flip, decisions }: WhyRule, atM
     decision === 'act' ? '' : `; ${decision === 'hold' ? 'held' : 'skipped'}: ${reasonText}`,
   );
   return `${head}${why}${on}${answers.join('')}${flip ? `; ${flipWords(flip, atMs)}` : ''}`;
-}
-
-function flipWords({ verdict, changes }: NonNullable<WhyRule['flip']>, atMs: number): string {
-  const to = verdict === 'match' ? 'it would match' : 'it would not match';
-  const values = changes.map(({ fact, to: value }) =>
-    value === undefined ? `${fact} were absent` : factTexts({ [fact]: value }, atMs)[0]?.replace(' = ', ' were '),
-  );
-  return `${to} if ${values.join(' and ')}`;
 }
 
 function commandLines({ commands }: WhyAnswer): string[] {

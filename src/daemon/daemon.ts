@@ -1,6 +1,7 @@
 // The daemon: an engine with a schedule, an HTTP endpoint and a watch on the rules folder. In: a composition. Out: a
 // handle with its address, to stop it.
 import type { Composition } from '../compose/compose.ts';
+import type { Config } from '../config/config.ts';
 import { runCycle } from '../cycle.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { isLive } from '../domain/mode.ts';
@@ -21,6 +22,7 @@ import {
 } from '../http/index.ts';
 import { answerPlan, approvePart } from '../operator/answer-plan.ts';
 import { applyPlan } from '../operator/apply-plan.ts';
+import { driftReader } from '../operator/plan-drift.ts';
 import { views, writeReport } from '../report/index.ts';
 import { watchRules } from '../rule-set/rule-watch.ts';
 import { RunQueue } from '../schedule/run-queue.ts';
@@ -29,7 +31,9 @@ import { meaningOf } from '../store/store-fault.ts';
 import { createPages } from '../web/index.ts';
 import { operatorPort } from './operator.ts';
 import { type LastRun, readiness } from './readiness.ts';
+import { rulePorts } from './rules.ts';
 import { signInOf, tokenRegister, tokensPort } from './tokens.ts';
+import { UnderWay } from './under-way.ts';
 
 export interface Daemon {
   url: string;
@@ -107,9 +111,11 @@ class DaemonState {
   last: LastRun | undefined;
   /** Undefined while the daemon starts. */
   schedule: Schedule | undefined;
+  readonly underWay = new UnderWay();
 
   constructor(private readonly composition: Composition) {
     this.queue = new RunQueue(composition.clock);
+    composition.engine.progress = this.underWay.following(composition.engine.progress);
   }
 
   nextRun(): string {
@@ -142,7 +148,10 @@ class DaemonState {
     try {
       // Nothing else is under way at this point: a run that is still marked so could not be recorded by a failing disk.
       await engine.store.abortStaleRuns(engine.clock.nowMs());
-      const run = await runCycle(engine, request, begun);
+      const run = await runCycle(engine, request, (run) => {
+        this.underWay.begin(run);
+        begun?.(run);
+      });
       this.last = { seq: run.seq, error: undefined };
       log.info(
         { run: run.id, seq: run.seq, mode: run.mode },
@@ -157,6 +166,8 @@ class DaemonState {
       // A run that could not even begin has no end that would trigger alerts.
       if (meaningOf(error)) await notifications.afterwards();
       throw error;
+    } finally {
+      this.underWay.end();
     }
   }
 }
@@ -176,9 +187,12 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
       }),
       apply: (plan, by) => state.queue.inTurn('operator', by, () => apply(composition, plan, by)),
     },
+    planDrift: driftReader(engine),
     operator: operatorPort(engine, state.queue),
+    running: () => state.underWay.now(),
     nextRunAtMs: () => state.schedule?.nextMs(),
     rules: () => rules.all(),
+    ...rulePorts(composition, state.queue),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
     why: (name) => whyNamed(composition.explaining(), name),
     verifyAudit: (seen) => composition.verifyAudit(seen),
@@ -186,11 +200,16 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     verifyToken: (token) => register.verify(token),
     signIn,
     publicUrl: config.notify.publicUrl,
-    hosts: { listenHost: config.listen.host, allowed: config.allowedHosts },
+    hosts: { listenHost: config.listen.host, allowed: ownNames(config) },
     clock,
     log,
     demo: engine.demo,
   };
+}
+
+/** The links that people get name the public address: it must be served. */
+function ownNames({ allowedHosts, notify: { publicUrl } }: Config): string[] {
+  return publicUrl === undefined ? allowedHosts : [...allowedHosts, new URL(publicUrl).hostname];
 }
 
 /** A daemon of mode `approve` or `enforce` applies an approved plan at once. */

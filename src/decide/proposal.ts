@@ -14,6 +14,7 @@ import { isOnTrial, type Mode } from '../domain/mode.ts';
 import type { Rule } from '../domain/rule.ts';
 import { hasNoKnownDevice, type SubjectSummary } from '../domain/target.ts';
 import { type ActionOnTarget, keyOf } from '../domain/target-key.ts';
+import type { Flip } from '../domain/verdict.ts';
 
 export interface Proposal {
   rule: Rule;
@@ -23,6 +24,7 @@ export interface Proposal {
   target: string;
   summary: SubjectSummary;
   facts: { [path: string]: Fact };
+  flip?: Flip | undefined;
   episode: Episode | undefined;
   /** All devices that the action touches: those of the serial number. */
   devices: FleetDevice[];

@@ -60,6 +60,7 @@ export function proposalsOf(input: DecideInput, matches: readonly FollowedMatch[
           target,
           summary: summaryOfTarget(match.summary, traits, target, input.bundles),
           facts: match.facts,
+          flip: match.flip,
           episode,
           devices: match.summary.kind === 'device' ? input.fleet.devicesOf(match.summary.serial) : [],
           intent: known.of(action, target, episode?.id),

@@ -5,6 +5,7 @@ import type { Answer } from '../domain/check.ts';
 import type { Decision, StoredDecision } from '../domain/decision.ts';
 import type { Effect } from '../domain/effect.ts';
 import { isLive } from '../domain/mode.ts';
+import type { Flip } from '../domain/verdict.ts';
 import type { DecideInput } from './input.ts';
 import { effectOf, type Proposal } from './proposal.ts';
 
@@ -26,6 +27,7 @@ export function reconcileDecisions(proposals: readonly Proposal[], input: Decide
   const kept = new Set<string>();
   const written: Decision[] = [];
   const untrusted = new Map<string, number>();
+  const former = formerFlips(input.openState.decisions);
   for (const proposal of proposals) {
     const before = inForce.get(keyOf(proposal));
     if (before && isSame(before, proposal) && !needsNewIntent(proposal)) {
@@ -36,7 +38,7 @@ export function reconcileDecisions(proposals: readonly Proposal[], input: Decide
       continue;
     }
     if (isBeyondExamples(proposal, untrusted)) continue;
-    const decision = decisionOf(proposal, input);
+    const decision = decisionOf(proposal, proposal.flip ?? former(proposal), input);
     ids.set(proposal, decision.id);
     written.push(decision);
   }
@@ -91,6 +93,23 @@ function needsNewIntent(proposal: Proposal): boolean {
   return proposal.answer?.decision === 'act' && isLive(proposal.mode) && proposal.intent === undefined;
 }
 
+/**
+ * The flip of an earlier decision about the same verdict of the same rule: judging looks for no other one. Indexed when first asked
+ * for: most runs write nothing.
+ */
+function formerFlips(inForce: readonly StoredDecision[]): (proposal: Proposal) => Flip | undefined {
+  const key = (...about: string[]) => about.join('\u0000');
+  let known: Map<string, Flip> | undefined;
+  return ({ rule, summary, undo }) => {
+    known ??= new Map(
+      inForce.flatMap(({ rule, ruleHash, subject, verdict, flip }) =>
+        flip ? [[key(rule, ruleHash, subject.kind, subject.id, verdict), flip] as const] : [],
+      ),
+    );
+    return known.get(key(rule.id, rule.hash, summary.kind, summary.id, undo ? 'no_match' : 'match'));
+  };
+}
+
 function isBeyondExamples(proposal: Proposal, counts: Map<string, number>): boolean {
   if (proposal.answer?.reason !== 'untrusted_source') return false;
   const count = (counts.get(proposal.rule.id) ?? 0) + 1;
@@ -98,7 +117,7 @@ function isBeyondExamples(proposal: Proposal, counts: Map<string, number>): bool
   return count > UNTRUSTED_MAX;
 }
 
-function decisionOf(proposal: Proposal, input: DecideInput): Decision {
+function decisionOf(proposal: Proposal, flip: Flip | undefined, input: DecideInput): Decision {
   const answer = proposal.answer as Answer;
   return {
     id: input.ids.next(),
@@ -116,6 +135,7 @@ function decisionOf(proposal: Proposal, input: DecideInput): Decision {
     mode: proposal.mode,
     cappedBy: proposal.cappedBy,
     facts: proposal.facts,
+    flip,
     effect: effectOf(proposal),
     episodeId: proposal.episode?.id,
     intentId: proposal.intent?.id,

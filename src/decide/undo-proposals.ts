@@ -83,6 +83,7 @@ export class UndoProposals {
       target: claim.target,
       summary: summaryOfTarget(seen.summary, traits, claim.target, this.input.bundles),
       facts: seen.facts,
+      flip: seen.flip,
       episode: this.followed.episodes.get(claim.episodeId),
       devices: seen.summary.kind === 'device' ? this.input.fleet.devicesOf(claim.target) : [],
       intent: this.known.of(traits.name, claim.target, claim.episodeId),

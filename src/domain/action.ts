@@ -3,7 +3,7 @@
 import type { Deletion } from './deletion.ts';
 import type { Change } from './effect.ts';
 import type { Fact, Facts } from './facts.ts';
-import type { Api, WriteAnswer } from './ports.ts';
+import type { Api, TargetReads, WriteAnswer } from './ports.ts';
 import type { SubjectKind, SubjectRef } from './subjects.ts';
 import type { SubjectSummary } from './target.ts';
 
@@ -100,7 +100,7 @@ export interface ReadBack {
 
 /** One whole action. Only act/ calls `perform`, after the intent is committed as `sent`. */
 export interface Action extends ActionTraits {
-  readBack(api: Api, target: string, settings: Facts): Promise<ReadBack>;
+  readBack(api: TargetReads, target: string, settings: Facts): Promise<ReadBack>;
   /** Why it must not be done to what was just read, for people; undefined: it may be done. */
   refuse?(fresh: ReadBack): string | undefined;
   /** The webhooks that are notified when it is done. */

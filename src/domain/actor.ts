@@ -21,6 +21,11 @@ export function withToken(user: string, token: string): string {
   return `${user} (token ${token})`;
 }
 
+/** A person at the terminal of a daemon who signed in to its page: `ana (page)`. */
+export function onPage(user: string): string {
+  return `${user} (page)`;
+}
+
 /** The token of `ana (token admin)`; a text of another form as it is. */
 export function tokenOf(actor: string): string {
   return /^[^()]+ \(token ([^()]+)\)$/.exec(actor)?.[1] ?? actor;

@@ -4,7 +4,7 @@ import type { Effect } from './effect.ts';
 import type { Fact } from './facts.ts';
 import type { Mode } from './mode.ts';
 import type { SubjectRef } from './subjects.ts';
-import type { VerdictName } from './verdict.ts';
+import type { Flip, VerdictName } from './verdict.ts';
 
 export type DecisionName = 'act' | 'hold' | 'skip';
 
@@ -65,6 +65,8 @@ export interface Decision {
   /** What made `mode` lower than the rule's own. */
   cappedBy: 'run' | 'daemon' | undefined;
   facts: { [path: string]: Fact };
+  /** Found when the rule's verdict was new. Absent: none was found, or not looked for. */
+  flip?: Flip | undefined;
   effect: Effect;
   episodeId: string | undefined;
   intentId: string | undefined;

@@ -105,3 +105,6 @@ export interface Api {
   listBundles(): Promise<readonly BundleFacts[] | undefined>;
   close(): Promise<void>;
 }
+
+/** What reading a target back needs: single records, and the list of bundles. It cannot write. */
+export type TargetReads = Pick<Api, 'devicesOfSerial' | 'user' | 'service' | 'listBundles'>;

@@ -8,7 +8,7 @@ import type { Intent, IntentStatus } from './intent.ts';
 import type { NotificationStatus, StoredNotification } from './notification.ts';
 import type { Stop } from './operator.ts';
 import type { Plan, PlanStatus } from './plan.ts';
-import type { Run, RunCounts, RunQuery } from './run.ts';
+import type { Run, RunCounts, RunQuery, RunTallies } from './run.ts';
 import type { DecisionQuery, RunRecord } from './store.ts';
 
 export interface StateFilter {
@@ -38,6 +38,8 @@ export interface RecordReader {
   runs(limit: number, before?: number): Promise<RunRecord[]>;
   /** Without what they found, newest first. */
   runLines(query: RunQuery): Promise<Run[]>;
+  /** Of completed runs over all active rules, newest first; `before`: of those before the run of this number. */
+  ruleTallies(limit: number, before?: number): Promise<RunTallies[]>;
   countsOfRun(run: Pick<Run, 'seq' | 'id'>): Promise<RunCounts>;
   /** Decisions in force in a run: those that it wrote, and unchanged ones of earlier runs. */
   decisionsOfRun(run: RunRecord): Promise<StoredDecision[]>;
@@ -68,4 +70,4 @@ export type ReportReader = Pick<RecordReader, 'decisionsOfRun' | 'intents' | 'pl
 
 /** Runs, and what came of them. */
 export type RunReader = ReportReader &
-  Pick<RecordReader, 'run' | 'latestRun' | 'runs' | 'runLines' | 'countsOfRun' | 'decisions'>;
+  Pick<RecordReader, 'run' | 'latestRun' | 'runs' | 'runLines' | 'ruleTallies' | 'countsOfRun' | 'decisions'>;

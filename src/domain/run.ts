@@ -79,6 +79,14 @@ export interface RunFindings {
   operator?: RunOperatorState;
 }
 
+/** How many subjects each rule matched in one run. Rules that it did not judge are left out. */
+export interface RunTallies {
+  seq: number;
+  /** When it began, epoch ms. */
+  at: number;
+  tallies: Pick<RuleTally, 'rule' | 'match' | 'no_match' | 'unknown' | 'error'>[];
+}
+
 export interface RunRuleTally extends RuleTally {
   mode: Mode;
   hash: string;

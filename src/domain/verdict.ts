@@ -10,11 +10,20 @@ import type { SubjectSummary } from './target.ts';
 export const VERDICTS = ['match', 'no_match', 'unknown', 'error'] as const;
 export type VerdictName = (typeof VERDICTS)[number];
 
+/** The smallest change of at most two facts that was found to give a rule another verdict. */
+export interface Flip {
+  verdict: VerdictName;
+  /** `to: undefined`: the field is removed. */
+  changes: { fact: string; from: Fact | undefined; to: Fact | undefined }[];
+}
+
 /** A match, with the values behind it: by path (`MdmData.CompromisedStatus`) or operator text. */
 export interface Match {
   rule: string;
   summary: SubjectSummary;
   facts: { [path: string]: Fact };
+  /** Absent: not wanted, not found, or beyond the budget. */
+  flip?: Flip;
 }
 
 /** Any other verdict on a subject that has an open episode or claim of that rule: decide/ must see these too. */
@@ -25,6 +34,8 @@ export interface OpenVerdict {
   facts: { [path: string]: Fact };
   /** The facts that were missing, stale or of the wrong type. */
   missing: string[];
+  /** As of a match; of `no_match` only. */
+  flip?: Flip;
 }
 
 export interface RuleTally {
@@ -85,6 +96,19 @@ export interface Joins {
   devices: ReadonlyMap<string, Facts[]>;
 }
 
+/** The number of flips that one run looks for. */
+export const FLIPS_MAX = 1_000;
+/** The number of changes that one run tries for them: some tenths of a second. */
+export const FLIP_TRIES_MAX = 100_000;
+
+/** Which flips to find while judging. */
+export interface WantedFlips {
+  /** Whether this verdict leads to a decision, and none in force is about it already. */
+  isNew(rule: string, subjectId: string, verdict: 'match' | 'no_match'): boolean;
+  /** What is left; the judge takes from it. */
+  budget: { flips: number; tries: number };
+}
+
 export interface JudgeContext {
   nowMs: number;
   /** What a summary's `state` keeps of the record; nothing for a caller that only needs verdicts. */
@@ -100,6 +124,8 @@ export interface JudgeContext {
   isOpen(rule: string, subjectId: string): boolean;
   /** Whether this subject has an open episode or claim of any rule. When given, `isOpen` is asked for these subjects only. */
   hasOpen?(subjectId: string): boolean;
+  /** Absent: no flip is wanted. */
+  flips?: WantedFlips;
 }
 
 /** One pass over one source. */

@@ -11,4 +11,4 @@ export { type ProblemCode, problemLine, type RuleProblem } from './language/prob
 export { rulesJsonSchema } from './load/json-schema.ts';
 export { loadRules, parseRule, type RuleSetLoad } from './load/load-rules.ts';
 export { formatTestReport, type TestReportFormat } from './rule-tests/format-report.ts';
-export { type RuleTestReport, runRuleTests, type TestReport } from './rule-tests/run-tests.ts';
+export { runRuleTests, type TestReport, testRuleInTurns } from './rule-tests/run-tests.ts';

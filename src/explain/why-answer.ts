@@ -8,8 +8,7 @@ import type { Intent } from '../domain/intent.ts';
 import type { Mode } from '../domain/mode.ts';
 import type { Stop } from '../domain/operator.ts';
 import type { PlanStatus } from '../domain/plan.ts';
-import type { VerdictName } from '../domain/verdict.ts';
-import type { Explanation } from '../evaluate/index.ts';
+import type { Flip, VerdictName } from '../domain/verdict.ts';
 import type { DecidedNow } from './judge-subject.ts';
 import type { TargetState } from './why-state.ts';
 
@@ -57,7 +56,7 @@ export interface WhyRule {
   /** Of `unknown` and `error`: which fact, and why. */
   reason: string | undefined;
   /** The smallest change that was found to give another verdict. */
-  flip: Explanation['flips'][number] | undefined;
+  flip: Flip | undefined;
   decisions: DecidedNow[];
 }
 

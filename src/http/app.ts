@@ -19,6 +19,7 @@ import { healthRoutes, pointerRoute } from './routes/health.ts';
 import { operatorRoutes } from './routes/operator.ts';
 import { planRoutes } from './routes/plans.ts';
 import { recordRoutes } from './routes/records.ts';
+import { ruleRoutes } from './routes/rules.ts';
 import { runRoutes } from './routes/runs.ts';
 import { signInLinkRoutes, signInRoutes } from './routes/sign-in.ts';
 import { summaryRoutes } from './routes/summary.ts';
@@ -39,6 +40,7 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
     ...summaryRoutes(deps),
     ...auditRoutes(deps),
     ...explainRoutes(deps),
+    ...ruleRoutes(deps),
     ...operatorRoutes(deps),
     ...tokenRoutes(deps),
     ...signInLinkRoutes(deps),
@@ -67,13 +69,14 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
   });
   app.use(async (context, next) => {
     const { req } = context;
-    const session =
-      isPage(req.path) || req.path === STREAM_PATH ? deps.signIn.callerOf(req.header('cookie')) : undefined;
+    const authorization = req.header('authorization');
+    const mayBeSession = isPage(req.path) || (req.path === STREAM_PATH && authorization === undefined);
+    const session = mayBeSession ? deps.signIn.callerOf(req.header('cookie')) : undefined;
     if (session) {
       context.set('caller', session.caller);
       context.set('session', session.id);
     } else if (isUnderApi(req.path)) {
-      context.set('caller', namingUser(callerOf(req.header('authorization'), deps), req.header(USER_HEADER)));
+      context.set('caller', namingUser(callerOf(authorization, deps), req.header(USER_HEADER)));
     }
     await next();
   });

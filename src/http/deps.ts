@@ -5,22 +5,27 @@ import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { AuditReader } from '../domain/audit-store.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
+import type { Drift } from '../domain/drift.ts';
 import type { EndpointToken } from '../domain/endpoint-token.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Covered } from '../domain/exemption-covers.ts';
 import type { HostPolicy } from '../domain/hosts.ts';
 import type { IdentityReader } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
+import type { Mode } from '../domain/mode.ts';
 import type { StoredNotification } from '../domain/notification.ts';
 import type { Acceptance, Released, Stop } from '../domain/operator.ts';
 import type { PageReader } from '../domain/page-reader.ts';
 import type { Plan, PlanSelection } from '../domain/plan.ts';
 import type { PlanDifference } from '../domain/plan-content.ts';
 import type { Clock, Log } from '../domain/ports.ts';
+import type { ProgressStep } from '../domain/progress.ts';
 import type { RecordReader, ReportReader } from '../domain/record-reader.ts';
 import type { Rule } from '../domain/rule.ts';
-import type { Run, RunRequest } from '../domain/run.ts';
+import type { RuleTestReport } from '../domain/rule-tests.ts';
+import type { Run, RunRequest, RunTrigger } from '../domain/run.ts';
 import type { RunRecord } from '../domain/store.ts';
+import type { TriedRule } from '../domain/tried-rule.ts';
 import type { SignIn } from './sign-in.ts';
 import type { Caller } from './tokens.ts';
 
@@ -134,6 +139,22 @@ export interface TokensPort {
   revoke(name: string, by: string): Promise<EndpointToken>;
 }
 
+/** A loaded rule, its file's text as it was loaded, and what its own tests show. */
+export interface RuleDetail {
+  rule: Rule;
+  text: string;
+  report: RuleTestReport;
+}
+
+/** The run under way. How far it is, is missing until its first step. */
+export interface RunUnderWay extends Partial<ProgressStep> {
+  run: string;
+  seq: number;
+  mode: Mode;
+  trigger: RunTrigger;
+  startedAt: number;
+}
+
 export interface HttpDeps {
   reader: RecordReader & PageReader & IdentityReader & AuditReader;
   views: Views;
@@ -143,6 +164,8 @@ export interface HttpDeps {
    * `usage` (a rule that is not active), `busy` (too many wait), `stopped`.
    */
   trigger(request: RunRequest): Promise<StartedRun>;
+  /** The run under way; undefined between two runs. */
+  running(): RunUnderWay | undefined;
   /** Every check must be ok for `/readyz` to answer 200. */
   readiness(): Promise<readonly ReadyCheck[]>;
   /** Errors of all three: AppError `not_found`, `usage` (an ambiguous prefix), `conflict` (not in the state for it). */
@@ -151,12 +174,25 @@ export interface HttpDeps {
     reject(plan: string, by: string, reason: string | undefined): Promise<PlanAnswer>;
     apply(plan: string, by: string): Promise<PlanAnswer>;
   };
+  /**
+   * What changed about targets of a plan since it was sealed, and why applying would refuse each now; it waits for 10 s at most. Errors:
+   * AppError `not_found`; `usage` for more than `DRIFT_TARGETS_MAX` targets, or one that the plan does not have.
+   */
+  planDrift(planId: string, targets: readonly string[]): Promise<readonly Drift[]>;
   operator: OperatorPort;
   tokens: TokensPort;
   /** When the schedule makes the next run, epoch ms; undefined: never. */
   nextRunAtMs(): number | undefined;
   /** All loaded rules, including those of mode `off`. */
   rules(): readonly Rule[];
+  /** Errors: AppError `not_found`. It gives way while the tests run. */
+  ruleDetail(id: string): Promise<RuleDetail>;
+  /**
+   * What a changed text of this rule would match and do over the present fleet; nothing is sent or kept. It waits for its turn among
+   * the runs. Errors: AppError `not_found`; `rules` with a line for each problem of the text; `usage` for another id; `busy`,
+   * `stopped`, and those of reading the API.
+   */
+  tryRule(id: string, text: string, by: string): Promise<TriedRule>;
   /** Errors: AppError `not_found` for a rule or a subject, and those of reading the API. */
   explain(rule: string, subject: string): Promise<object>;
   /** Errors: AppError `not_found`, `usage` for a name of several subjects, and those of reading the store. */

@@ -1,5 +1,6 @@
 // http: what is asked before a page is answered: our own Origin for every form, a session, and its scope. In: a route of the pages.
 // Out: the same route, guarded. INVARIANT: the caller comes from the session alone, never from a header that a page could set.
+import { html } from 'hono/html';
 import { demandScope } from './auth.ts';
 import type { HttpDeps } from './deps.ts';
 import { demandOrigin } from './origin.ts';
@@ -14,7 +15,7 @@ export function guardedPage(route: Route, deps: Pick<HttpDeps, 'publicUrl'>): Ro
       if (method === 'POST') demandOrigin(context, deps.publicUrl);
       if (scope === undefined) return handle(context);
       const caller = callerIfAny(context);
-      if (!caller && method === 'GET') return context.redirect(signInPath(context), 303);
+      if (!caller && method === 'GET') return leadToSession(context);
       if (!caller) throw notSignedIn();
       demandScope(caller, scope);
       return handle(context);
@@ -22,10 +23,22 @@ export function guardedPage(route: Route, deps: Pick<HttpDeps, 'publicUrl'>): Ro
   };
 }
 
-function signInPath({ req }: Ctx): string {
-  const { pathname, search } = new URL(req.url);
+function leadToSession(context: Ctx): Response | Promise<Response> {
+  const { pathname, search } = new URL(context.req.url);
   const to = `${pathname}${search}`;
-  return to === '/' ? '/sign-in' : `/sign-in?to=${encodeURIComponent(to)}`;
+  if (context.req.header('sec-fetch-site') === 'cross-site') return askAgain(context, to);
+  return context.redirect(to === '/' ? '/sign-in' : `/sign-in?to=${encodeURIComponent(to)}`, 303);
+}
+
+/**
+ * The browser followed a link of another site, such as that of a message, and a cookie of SameSite=Strict stays at home then. Asked
+ * again by our own page, it sends the cookie if there is one. Never a loop: that request is not cross-site.
+ */
+function askAgain(context: Ctx, to: string): Response | Promise<Response> {
+  return context.html(html`<!DOCTYPE html>
+<html lang="en"><head><title>Trustward</title><meta http-equiv="refresh" content="0;url=${to}"></head>
+<body><a href="${to}">Continue</a></body></html>
+`);
 }
 
 function notSignedIn(): Problem {

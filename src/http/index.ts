@@ -5,6 +5,8 @@ export type {
   OperatorPort,
   PlanAnswer,
   ReadyCheck,
+  RuleDetail,
+  RunUnderWay,
   StartedRun,
   TokensPort,
   Views,

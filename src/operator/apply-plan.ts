@@ -11,9 +11,10 @@ import { AppError } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import { episodesOf, type Plan, type PlannedIntent, releasedRule, restOf } from '../domain/plan.ts';
-import { actContext, type Engine, rulesOfRun } from '../run/engine.ts';
+import type { Engine } from '../run/engine.ts';
 import { type Applied, applyRelease, demandOpen } from './apply-release.ts';
 import { demandInPlace, foundPlan } from './find-plan.ts';
+import { planContext } from './plan-context.ts';
 import { type FactsOfPlanned, planFacts } from './plan-facts.ts';
 
 export type { Applied } from './apply-release.ts';
@@ -21,9 +22,7 @@ export type { Applied } from './apply-release.ts';
 /** Errors: AppError `not_found`, `conflict` when the plan is not approved, is too old, or nothing may be done. Single use, unless interrupted. */
 export async function applyPlan(engine: Engine, planId: string, by: string): Promise<Applied> {
   const plan = await applicablePlan(engine, planId);
-  const run = await engine.store.run(plan.runId);
-  if (!run) throw new AppError('not_found', `the run of plan ${plan.id} is not in this database`);
-  const context = await actContext(engine, run, await rulesOfRun(engine, { rules: undefined }), engine.daemonMode);
+  const context = await planContext(engine, plan);
   const rest = await restToApply(engine, context, plan);
   if (releasedRule(plan) !== undefined) return applyRelease(engine, context, plan, rest, by);
   const opened = openIntents(engine, plan, rest, context.ask, await planFacts(engine, rest));
@@ -35,7 +34,7 @@ export async function applyPlan(engine: Engine, planId: string, by: string): Pro
   await engine.store.changePlan(applying, opened.fresh, notes, plan.status);
   let ended: Plan = { ...applying, status: 'interrupted' };
   try {
-    await engine.store.reopen(reopened(run.id, opened.again));
+    await engine.store.reopen(reopened(plan.runId, opened.again));
     await carryOut(context, [...opened.fresh, ...opened.again]);
     const isWhole = !engine.signal.aborted || (await engine.store.intents({ ids })).every(isSettled);
     if (isWhole) ended = { ...applying, status: 'applied' };

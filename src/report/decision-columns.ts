@@ -3,7 +3,7 @@
 import type { KnownTraits } from '../domain/action.ts';
 import { deletionTexts } from '../domain/deletion.ts';
 import { alsoTouched, outcomeWords, targetNoun, unchangedWords } from './decision-words.ts';
-import { changeTexts, factTexts } from './fact-text.ts';
+import { changeTexts, factTexts, flipWords } from './fact-text.ts';
 import { type CellLine, joinedLine, marked, whole } from './marked.ts';
 import type { ReportRun, RunDecision } from './report.ts';
 import { timeCell } from './time-words.ts';
@@ -70,6 +70,7 @@ function whyLines(decision: RunDecision, atMs: number): string[] {
   const unchanged = unchangedWords(decision);
   return [
     ...factTexts(decision.facts, atMs),
+    ...(decision.flip ? [flipWords(decision.flip, atMs)] : []),
     ...(decision.decision === 'act' && decision.reason !== 'rule_matches' ? [decision.reasonText] : []),
     ...(unchanged ? [`(${unchanged})`] : []),
   ];

@@ -25,6 +25,7 @@ export function decisionView(decision: StoredDecision): ReportDecision {
     outcome: decision.outcome ?? null,
     outcomeText: decision.outcomeText ?? null,
     facts: decision.facts,
+    flip: decision.flip ?? null,
     effect: decision.effect,
     runId: decision.runId,
     runSeq: decision.runSeq,

@@ -5,6 +5,7 @@ import type { Change } from '../domain/effect.ts';
 import type { Fact } from '../domain/facts.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { epochMsOf } from '../domain/timestamp.ts';
+import type { Flip } from '../domain/verdict.ts';
 
 /** A changed value is what a person approves: more of it is shown than of a name. */
 const VALUE_MAX = 200;
@@ -12,6 +13,14 @@ const VALUE_MAX = 200;
 /** `MdmData.CompromisedStatus = "TRUE"`, one text per fact. A time stamp is shown as an age at that time, with its date. */
 export function factTexts(facts: { [path: string]: Fact }, atMs: number): string[] {
   return Object.entries(facts).map(([path, value]) => `${path} = ${clip(factText(path, value, atMs), NAME_MAX)}`);
+}
+
+/** `it would not match if MdmData.CompromisedStatus were "FALSE"`. Times are ages at `atMs`. */
+export function flipWords({ verdict, changes }: Flip, atMs: number): string {
+  const values = changes.map(({ fact, to }) =>
+    to === undefined ? `${fact} were absent` : factTexts({ [fact]: to }, atMs)[0]?.replace(' = ', ' were '),
+  );
+  return `it would ${verdict === 'match' ? 'match' : 'not match'} if ${values.join(' and ')}`;
 }
 
 /** `spec.backend.target.port: "80" → "8443"`, one text per change. */

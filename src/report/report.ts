@@ -11,7 +11,7 @@ import type { PlanDifference } from '../domain/plan-content.ts';
 import type { RunStatus, RunTrigger } from '../domain/run.ts';
 import type { SourceReading, TrustReason } from '../domain/snapshot.ts';
 import type { Source, SubjectKind } from '../domain/subjects.ts';
-import type { VerdictName } from '../domain/verdict.ts';
+import type { Flip, VerdictName } from '../domain/verdict.ts';
 
 export interface Report {
   run: ReportRun;
@@ -173,6 +173,8 @@ export interface ReportDecision {
   outcome: Outcome | null;
   outcomeText: string | null;
   facts: { [path: string]: Fact };
+  /** The smallest change that would have given another verdict when it was first decided. Null: none was found, or not looked for. */
+  flip: Flip | null;
   effect: Effect;
   /** The run that first wrote it. */
   runId: string;

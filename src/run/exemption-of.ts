@@ -11,7 +11,7 @@ import type { Rule } from '../domain/rule.ts';
 import type { ActionOnTarget } from '../domain/target-key.ts';
 
 interface Asking {
-  api: Api;
+  api: Pick<Api, 'devicesOfSerial' | 'user'>;
   store: Pick<RecordReader, 'exemptions'>;
   clock: Clock;
   actions: KnownTraits;
@@ -39,7 +39,7 @@ export async function exemptionOf(
 
 /** Where the records just read are not the devices themselves: a user's deletion hits those of one serial number. */
 async function devicesHit(
-  api: Api,
+  api: Pick<Api, 'devicesOfSerial'>,
   { action, target, settings = {} }: ActionOnTarget,
   actions: KnownTraits,
   records: readonly Facts[],

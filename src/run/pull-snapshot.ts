@@ -14,7 +14,7 @@ import type { Baseline, SourceReading } from '../domain/snapshot.ts';
 import { type SteadyReading, throughout } from '../domain/steady-time.ts';
 import type { OpenState } from '../domain/store.ts';
 import { KIND_OF, SOURCES, type Source, type SubjectKind } from '../domain/subjects.ts';
-import type { Judgement } from '../domain/verdict.ts';
+import { FLIP_TRIES_MAX, FLIPS_MAX, type Judgement, type WantedFlips } from '../domain/verdict.ts';
 import { FleetIndex } from '../pull/fleet-index.ts';
 import { IdentityPass } from '../pull/identity-pass.ts';
 import { pullEvents } from '../pull/pull-events.ts';
@@ -22,6 +22,7 @@ import { type Consumer, pullSource, skippedReading } from '../pull/pull-source.t
 import { redactedBaseline } from '../pull/redacted-baseline.ts';
 import { acceptReading } from './accepted-reading.ts';
 import type { PullEngine, RunRules } from './engine.ts';
+import { newVerdicts } from './new-flips.ts';
 import { project } from './projection.ts';
 import type { JudgeView, PulledSnapshot } from './pulled-snapshot.ts';
 import { needsExemptOwners, readsBundles, unpagedForActions } from './reading-needs.ts';
@@ -32,6 +33,8 @@ interface Pass {
   judgement: Judgement | undefined;
   values: Baseline['values'];
   identities: IdentityChanges;
+  /** What it left. */
+  flipBudget: WantedFlips['budget'];
 }
 
 type Subjects = Exclude<Source, 'events'>;
@@ -58,6 +61,8 @@ class SnapshotPull {
   private readonly exemptions: Exemptions;
   private readonly exemptOwners = new Map<string, Facts>();
   private readonly accepted: UsedAcceptance[] = [];
+  private readonly isNew: WantedFlips['isNew'];
+  private flipBudget: WantedFlips['budget'] = { flips: FLIPS_MAX, tries: FLIP_TRIES_MAX };
   private fleet = new FleetIndex();
   private coverage: JudgeView['coverage'] = [];
   private bundles: Bundles | undefined;
@@ -69,6 +74,7 @@ class SnapshotPull {
     private readonly openState: OpenState,
   ) {
     this.watched = watchedSubjects(openState);
+    this.isNew = newVerdicts(openState, rules.rules, run.startedAt);
     this.unpagedForActions = unpagedForActions(rules.rules, engine.actions);
     this.exemptions = new Exemptions(openState.exemptions ?? [], run.startedAt);
     for (const source of SOURCES) this.sources[source] = skippedReading(source, run.startedAt);
@@ -165,6 +171,7 @@ class SnapshotPull {
     if (reading.state !== 'read') this.unavailable.add(source);
     if (source === 'devices') this.fleet.tellsOwners = unpaged && reading.state === 'read' && reading.trusted;
     if (result?.judgement) this.judgements.push(result.judgement);
+    if (result) this.flipBudget = result.flipBudget;
     if (reading.trusted && result) {
       const values = { ...baseline?.values, ...result.values };
       this.baselines.push({ source, takenAt: reading.finishedAt, count: reading.count, values });
@@ -182,7 +189,9 @@ class SnapshotPull {
   /** A fresh one for each attempt: nothing of a failed attempt is kept. */
   private consumer(source: Subjects, kind: SubjectKind | undefined, present: PresentPrints): Consumer<Pass> {
     if (source === 'devices') this.fleet = new FleetIndex(fieldsWritten(this.engine.actions, 'device'));
-    const judge = kind && this.rules.evaluator.judge(kind, this.judgeContext(kind));
+    const flipBudget = { ...this.flipBudget };
+    const flips = { isNew: this.isNew, budget: flipBudget };
+    const judge = kind && this.rules.evaluator.judge(kind, { ...this.judgeContext(kind), flips });
     const join = this.joiner(source);
     const exempt = this.exemptKeeper(source);
     const identities = new IdentityPass(KIND_OF[source], present);
@@ -197,7 +206,7 @@ class SnapshotPull {
       },
       finish: () => {
         const judgement = judge?.finish();
-        return { judgement, values: judgement?.values ?? {}, identities: identities.finish() };
+        return { judgement, values: judgement?.values ?? {}, identities: identities.finish(), flipBudget };
       },
     };
   }

@@ -4,12 +4,14 @@ import { openIntent } from '../act/gate.ts';
 import { planDigest } from '../approve/plans.ts';
 import { decide } from '../decide/decide.ts';
 import type { StoredDecision } from '../domain/decision.ts';
+import { giveWay } from '../domain/give-way.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { PullReader, PullStore } from '../domain/pull-store.ts';
 import type { ReportReader } from '../domain/record-reader.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
 import type { OpenStateReader } from '../domain/run-store.ts';
 import type { ObservedEvents, RunRecord } from '../domain/store.ts';
+import type { Match } from '../domain/verdict.ts';
 import { decideInput, type Engine, type PullEngine, rulesOfRun } from './engine.ts';
 import { operatorStateSeen } from './operator-commands.ts';
 import { pullSnapshot } from './pull-snapshot.ts';
@@ -23,6 +25,7 @@ export type WhatIfEngine = Omit<PullEngine, 'store'> &
 
 export interface WhatIf {
   run: RunRecord;
+  matches: readonly Match[];
   /** Answers like a store that had kept it. */
   reader: ReportReader;
 }
@@ -55,7 +58,10 @@ export async function whatIf(engine: WhatIfEngine, request: Pick<RunRequest, 'ru
   const openState = { ...rest, decisions: [] };
   const pulled = await pullSnapshot({ ...engine, store: holding(reader) }, run, rules, openState);
   demandJudged(run, pulled);
+  // A daemon answers others before and after it decides.
+  await giveWay();
   const decided = decide({ ...decideInput(engine, run, rules, pulled, openState), said });
+  await giveWay();
   const intents = decided.acts.map(({ draft, mode }) =>
     openIntent(draft, mode, { id: ids.next(), runId: run.id, nowMs: run.startedAt }),
   );
@@ -70,7 +76,8 @@ export async function whatIf(engine: WhatIfEngine, request: Pick<RunRequest, 'ru
     writtenAt: run.startedAt,
     endedSeq: undefined,
   }));
-  return { run: record, reader: answering(reader, kept, intents) };
+  const matches = pulled.judgements.flatMap((judgement) => judgement.matches);
+  return { run: record, matches, reader: answering(reader, kept, intents) };
 }
 
 /** The current store, and over it, while this run lasts, the events that it saw. */

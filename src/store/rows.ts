@@ -8,6 +8,7 @@ import type { RunOperatorState } from '../domain/operator.ts';
 import type { Plan } from '../domain/plan.ts';
 import type { Run } from '../domain/run.ts';
 import type { RunRecord } from '../domain/store.ts';
+import type { Flip } from '../domain/verdict.ts';
 import type { Row } from './database.ts';
 import { storedJson } from './stored-json.ts';
 
@@ -157,6 +158,7 @@ export function rowOfDecision(decision: Decision): Row {
     mode: decision.mode,
     capped_by: orNull(decision.cappedBy),
     facts: canonicalJson(decision.facts),
+    flip: decision.flip ? canonicalJson(decision.flip) : null,
     effect: canonicalJson(decision.effect),
     episode_id: orNull(decision.episodeId),
     intent_id: orNull(decision.intentId),
@@ -186,6 +188,7 @@ export function decisionOfRow(row: Row): StoredDecision {
     mode: row.mode as StoredDecision['mode'],
     cappedBy: orUndefined(row.capped_by),
     facts: storedJson(row.facts),
+    ...(typeof row.flip === 'string' && { flip: storedJson<Flip>(row.flip) }),
     effect: storedJson(row.effect),
     episodeId: orUndefined(row.episode_id),
     intentId: orUndefined(row.intent_id),

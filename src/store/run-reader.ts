@@ -7,7 +7,7 @@ import type { Stop } from '../domain/operator.ts';
 import { type Plan, type PlanStatus, statusAt } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { RecordReader, RunReader } from '../domain/record-reader.ts';
-import type { Run, RunCounts, RunQuery } from '../domain/run.ts';
+import type { Run, RunCounts, RunQuery, RunTallies } from '../domain/run.ts';
 import type { DecisionQuery, RunRecord } from '../domain/store.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import { rowByPrefix } from './by-prefix.ts';
@@ -18,6 +18,7 @@ import { countsOfRun, newestDecisions, newestPlans, newestRuns } from './lists.t
 import { readStop } from './operator.ts';
 import { readInTurns } from './read-in-turns.ts';
 import { decisionOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
+import { newestRuleTallies } from './rule-tallies.ts';
 import { storedList } from './stored-list.ts';
 import { Where } from './where.ts';
 
@@ -50,6 +51,10 @@ export class SqliteRunReader implements RunReader, IdentityReader {
 
   async runLines(query: RunQuery): Promise<Run[]> {
     return newestRuns(this.db, query);
+  }
+
+  async ruleTallies(limit: number, before?: number): Promise<RunTallies[]> {
+    return newestRuleTallies(this.db, limit, before);
   }
 
   async countsOfRun(run: Pick<Run, 'seq' | 'id'>): Promise<RunCounts> {

@@ -5,7 +5,7 @@ import { SERIAL } from '../../src/act/actions/targets.ts';
 import { ACTIONS, actionsOf } from '../../src/act/actions.ts';
 import type { Action, ReadBack, TargetTraits } from '../../src/domain/action.ts';
 import { type Facts, ownText, ownTexts } from '../../src/domain/facts.ts';
-import type { Api } from '../../src/domain/ports.ts';
+import type { TargetReads } from '../../src/domain/ports.ts';
 import { flagText } from '../../src/domain/target.ts';
 import { type LoadedRule, parseRule, problemLine } from '../../src/evaluate/index.ts';
 import { releaseClaims } from '../../src/operator/release-claims.ts';
@@ -63,7 +63,7 @@ const farewell: Action = {
     api.deleteDevice(ownTexts(user as Facts, 'SerialNumbers')?.[0] ?? '', addressOf(target)),
 };
 
-async function readUser(api: Api, target: string): Promise<ReadBack> {
+async function readUser(api: TargetReads, target: string): Promise<ReadBack> {
   const user = await api.user(addressOf(target));
   if (!user) return { state: 'absent', records: [], evidence: {} };
   const state = ownTexts(user, 'SerialNumbers')?.length === 0 ? 'as_intended' : 'otherwise';

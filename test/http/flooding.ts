@@ -5,6 +5,7 @@ import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { isForMachines } from '../../src/http/path.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { built } from '../support/built.ts';
 import { startTrustward } from '../support/trustward.ts';
@@ -28,7 +29,7 @@ export interface FloodFigures {
   tookMs: number;
   /** Answers by status. */
   statuses: Map<number, number>;
-  /** Refusals and failures without problem details. */
+  /** Refusals and failures without problem details; those of a page's address may be a page. */
   bare: string[];
   /** As `/readyz` counts them, and the scheduled runs by their status. */
   schedule: { isOk: boolean; text: string; times: number; joined: number; expected: number; runs: Map<string, number> };
@@ -127,12 +128,17 @@ async function sendAll(
       const { status, type } = await client.send(each, token);
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
       const isRefusal = status >= 400 && each.method !== 'HEAD';
-      if (isRefusal && type !== 'application/problem+json')
+      if (isRefusal && type !== 'application/problem+json' && !isPage(each.path, type))
         bare.push(`${status} ${each.method} ${each.path.slice(0, 80)}`);
     }
   };
   await Promise.all(Array.from({ length: CLIENTS }, sendSome));
   return { requests: sent, tookMs: systemClock.monotonicMs() - beganMs, statuses, bare };
+}
+
+/** A person who calls a wrong address reads a page. */
+function isPage(path: string, type: string): boolean {
+  return type === 'text/html; charset=utf-8' && !isForMachines(URL.parse(`http://localhost${path}`)?.pathname ?? path);
 }
 
 /** Returns a function that ends it. */

@@ -1,7 +1,8 @@
 // http: decisions and open state can be queried, filtered and paged.
 import { describe, expect, it } from 'vitest';
-import { bodyOf, openEndpoint, RULE } from '../support/endpoint.ts';
+import { bodyOf, openEndpoint } from '../support/endpoint.ts';
 import { addRun, decision, intent, plan } from '../support/filled-store.ts';
+import { RULE } from '../support/rule-samples.ts';
 
 describe('GET /api/decisions', () => {
   it('filters by rule, subject, target, decision and run', async () => {

@@ -34,6 +34,22 @@ describe('the Markdown report', () => {
     expect(text).not.toContain('## Acted on');
   });
 
+  it('shows the change that would have given another verdict, whatever its names and values are', async () => {
+    const changes = [
+      { fact: 'MdmData.CompromisedStatus', from: 'TRUE', to: 'FALSE' },
+      { fact: 'Groups', from: 'a|b', to: 'a|b,<script>' },
+      { fact: 'OS', from: 'x', to: undefined },
+    ];
+    const text = await markdownOf({ decisions: [decision({ flip: { verdict: 'no_match', changes } })] });
+    expect(text).toContain(
+      `<br>${md('it would not match if MdmData.CompromisedStatus were "FALSE" and Groups were "a|b,<script>" and OS were absent')} |`,
+    );
+    const back = await markdownOf({
+      decisions: [decision({ flip: { verdict: 'match', changes: changes.slice(0, 1) } })],
+    });
+    expect(back).toContain('<br>it would match if MdmData.CompromisedStatus were "FALSE" |');
+  });
+
   it('promises no action of a live run for a rule whose own mode is dry-run', async () => {
     const text = await markdownOf({
       decisions: [decision({ cappedBy: undefined })],

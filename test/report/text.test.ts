@@ -27,6 +27,13 @@ describe('the terminal report', () => {
     expect(text).toMatch(/2026-11-21 08:59:00Z/);
   });
 
+  it('shows the change that would have given another verdict, in the column of the reasons', async () => {
+    const changes = [{ fact: 'MdmData.CompromisedStatus', from: 'TRUE', to: 'FALSE\u202e' }];
+    const text = await textOf({ decisions: [decision({ flip: { verdict: 'no_match', changes } })] }, 300);
+    expect(text).toContain('it would not match if MdmData.CompromisedStatus were "FALSE');
+    expect(text).not.toContain('\u202e');
+  });
+
   it('shows name, serial number and owners of each device, where they are known', async () => {
     const id = '7d2f3a54-1111-2222-3333-444455556666';
     const known = { platform: 'macOS', model: 'Mac14,2', serial: 'VMware-56 4d 1c', owners: ['ana@acme.example'] };

@@ -60,6 +60,11 @@ test('a database of tables version 11 migrates, keeps its claims and plans, and 
     run: { seq: 22, mode: 'dry-run', status: 'completed' },
     operator: { silentSince: expect.any(String), stoppedNow: null },
   });
+  // What it decided is still in force, and nothing is made up for it.
+  const { decisions } = JSON.parse(first.out) as { decisions: { unchanged: boolean; flip: object | null }[] };
+  const earlier = decisions.filter(({ unchanged }) => unchanged);
+  expect(earlier.length).toBeGreaterThan(0);
+  expect(earlier.filter(({ flip }) => flip !== null)).toEqual([]);
   const outside = readFileSync(join(folder, 'data/demo.db.checkpoints'), 'utf8').split('\n');
   expect(JSON.parse(outside[0] ?? '')).toMatchObject({ database: expect.any(String) });
   expect(outside.join('\n')).toContain(readFileSync(join(KEPT, 'tables-11/demo.db.checkpoints'), 'utf8'));

@@ -1,12 +1,14 @@
 // test: rows that an earlier version wrote are found by the tables and indexes of this one.
 import { afterEach, describe, expect, it } from 'vitest';
 import { linkEntry } from '../../src/audit/chain.ts';
+import type { StoredDecision } from '../../src/domain/decision.ts';
+import { decisionView } from '../../src/report/decision-view.ts';
 import { type Db, openDatabase } from '../../src/store/database.ts';
 import { migrate, readMigrations } from '../../src/store/migrate.ts';
-import { rowOfEpisode, rowOfIntent } from '../../src/store/rows.ts';
+import { rowOfDecision, rowOfEpisode, rowOfIntent, rowOfRun } from '../../src/store/rows.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { FakeClock } from '../support/platform.ts';
-import { episode, intent } from '../support/stored-nouns.ts';
+import { decision, episode, intent, run } from '../support/stored-nouns.ts';
 
 let db: Db;
 afterEach(() => db.close());
@@ -19,6 +21,19 @@ function openedAt(version: number): Db {
   );
   return db;
 }
+
+describe('a database of the tables 18', () => {
+  it('has its decisions without a flip', async () => {
+    openedAt(18);
+    db.insert('runs', rowOfRun({ ...run, seq: 1 }));
+    const { flip: _, ...row } = rowOfDecision(decision);
+    db.insert('decisions', { ...row, run_id: run.id, run_seq: 1, written_at: 1 });
+    migrate(db);
+    const [stored] = await new SqliteStore(db, linkEntry, new FakeClock()).decisions({ limit: 1 });
+    expect(stored).toMatchObject({ id: decision.id, facts: decision.facts });
+    expect(decisionView(stored as StoredDecision).flip).toBeNull();
+  });
+});
 
 describe('a database of the tables 12', () => {
   it('finds by target what its open episodes have seen', async () => {

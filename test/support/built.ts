@@ -9,5 +9,5 @@ export const BUILD = join(ROOT, '.test-build');
 export const BIN = join(BUILD, 'bin');
 
 export function built(path: string): string {
-  return join(BUILD, path.replace(/\.ts$/, '.js'));
+  return join(BUILD, path.replace(/\.tsx?$/, '.js'));
 }

@@ -5,7 +5,6 @@ import { decidePlan } from '../../src/approve/plans.ts';
 import { verifyChain } from '../../src/audit/chain.ts';
 import { hashOfToken } from '../../src/domain/endpoint-token.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import type { Rule } from '../../src/domain/rule.ts';
 import type { RunRequest } from '../../src/domain/run.ts';
 import { createHttpApp } from '../../src/http/app.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
@@ -26,6 +25,7 @@ import type { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { newSecret } from '../../src/system/secrets.ts';
 import { countingIds } from './engine-on-platform.ts';
 import { addRun, fakeClock, openStore } from './filled-store.ts';
+import { DRIFTED, RULE, RULE_REPORT, RULE_TEXT, TRIED } from './rule-samples.ts';
 
 export const TOKENS: Record<Scope, string> = {
   read: 'read-token-0123456789',
@@ -34,34 +34,21 @@ export const TOKENS: Record<Scope, string> = {
   admin: 'admin-token-0123456789',
 };
 
-export const RULE: Rule = {
-  id: 'ban-compromised-device',
-  title: 'Ban devices that MDM reports as compromised',
-  severity: 'critical',
-  subject: 'device',
-  when: { '==': [{ var: 'MdmData.CompromisedStatus' }, 'TRUE'] },
-  then: [{ action: 'ban_device', with: {} }],
-  mode: 'enforce',
-  forMs: 0,
-  clearForMs: 0,
-  cooldownMs: 3_600_000,
-  revert: true,
-  limits: { max: 25, percent: 2 },
-  owners: 'one',
-  hash: 'b'.repeat(64),
-  file: 'ban-compromised-device.yaml',
-  sources: ['devices'],
-};
-
 export interface Endpoint {
   app: ReturnType<typeof createHttpApp>;
   store: SqliteStore;
   clock: ReturnType<typeof fakeClock>;
+  signIn: SignIn;
+  /** The address that links and cookies name. */
+  at: { url: string };
+  /** Refuses the token of a scope from now on. */
+  revoke(scope: Scope): void;
   /** The requests for runs. */
   requests: RunRequest[];
+  /** The changed rules that were tried. */
+  trials: { id: string; text: string; by: string }[];
   /** Log lines of level warn and error. */
   complaints: { fields: object; message: string }[];
-  signIn: SignIn;
   /** A request with a token of scope `admin` by default. */
   ask(method: string, path: string, options?: AskOptions): Promise<Response>;
 }
@@ -79,12 +66,15 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
   const clock = fakeClock();
   const store = openStore(clock);
   const requests: RunRequest[] = [];
+  const trials: Endpoint['trials'] = [];
   const complaints: Endpoint['complaints'] = [];
   const complain = (fields: object, message: string) => complaints.push({ fields, message });
   const tokenParts = { tokens: store.tokens(), clock, ids: countingIds() };
-  const verifyHash = hashVerifier(
-    SCOPES.map((scope) => ({ name: `${scope}er`, scope, hash: tokenHash(TOKENS[scope]) })),
-  );
+  const known = SCOPES.map((scope) => ({ name: `${scope}er`, scope, hash: tokenHash(TOKENS[scope]) }));
+  const verifyHash = (hash: string) => hashVerifier(known)(hash);
+  const at = { url: 'http://127.0.0.1:8080' };
+  const { publicUrl } = over;
+  const signIn = new SignIn({ verifyHash, secret: newSecret, clock, address: () => at.url, publicUrl });
   const deps: HttpDeps = {
     reader: store,
     views,
@@ -104,6 +94,11 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
         if (plan.status !== 'approved') throw new AppError('conflict', `plan ${plan.id} is ${plan.status}`);
         return { plan: { ...plan, status: 'applied' }, applied: { intents: [], refused: [] } };
       },
+    },
+    planDrift: async (id, targets) => {
+      const { intents } = await planOf(store, id);
+      const chosen = intents.filter(({ target }) => targets.includes(target));
+      return chosen.map(({ key, action, target }) => ({ key, action, target, ...DRIFTED }));
     },
     operator: {
       stop: (operator) => stopEverything({ store, clock }, operator),
@@ -128,8 +123,18 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
       add: (request, by) => addToken({ ...tokenParts, secret: () => 'tw_made-0123456789' }, request, by),
       revoke: (name, by) => revokeToken(tokenParts, name, by),
     },
+    running: () => undefined,
     nextRunAtMs: () => undefined,
     rules: () => [RULE],
+    tryRule: async (id, text, by) => {
+      if (id !== RULE.id) throw new AppError('not_found', `there is no rule \`${id}\``);
+      trials.push({ id, text, by });
+      return TRIED;
+    },
+    ruleDetail: async (id) => {
+      if (id !== RULE.id) throw new AppError('not_found', `there is no rule \`${id}\``);
+      return { rule: RULE, text: RULE_TEXT, report: RULE_REPORT };
+    },
     explain: async (rule, subject) => ({ explanation: { rule, subject }, decisions: [] }),
     why: async (name) => ({ subject: { id: name } }),
     verifyAudit: async () => ({
@@ -137,14 +142,8 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
       ...{ first: 1, checkpoints: 0, sealed: 0, tables: [], notes: [] },
     }),
     verifyToken: (token) => verifyHash(hashOfToken(token)),
-    signIn: new SignIn({
-      verifyHash,
-      secret: newSecret,
-      clock,
-      address: () => 'http://127.0.0.1:8080',
-      publicUrl: undefined,
-    }),
-    publicUrl: undefined,
+    signIn,
+    publicUrl,
     hosts: { listenHost: '127.0.0.1', allowed: [] },
     clock,
     log: { debug: () => {}, info: () => {}, warn: complain, error: complain },
@@ -152,6 +151,11 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
     ...over,
   };
   const app = createHttpApp(deps, pagesOf?.(deps));
+  const revoke = (scope: Scope) =>
+    void known.splice(
+      known.findIndex((token) => token.scope === scope),
+      1,
+    );
   const ask: Endpoint['ask'] = async (method, path, { scope = 'admin', body, text, headers } = {}) => {
     const authorization: Record<string, string> = scope === 'none' ? {} : { authorization: `Bearer ${TOKENS[scope]}` };
     return app.request(path, {
@@ -161,7 +165,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   };
-  return { app, store, clock, requests, complaints, signIn: deps.signIn, ask };
+  return { app, store, clock, signIn, at, revoke, requests, trials, complaints, ask };
 }
 
 /** The body of an answer, of the shape that the test names. */

@@ -53,6 +53,8 @@ export interface RunFill {
   tallies?: RunRuleTally[];
   sources?: Partial<Record<Source, Partial<SourceReading>>>;
   error?: string;
+  /** Only over chosen rules. */
+  scoped?: true;
   /** False: it stays under way. */
   finished?: boolean;
 }
@@ -73,6 +75,7 @@ export async function addRun(store: SqliteStore, fill: RunFill = {}): Promise<Ru
     status: 'running',
     error: undefined,
     demo: fill.demo ?? false,
+    ...(fill.scoped && { scoped: true }),
   };
   const run = await store.beginRun(begun, [{ kind: 'run.started', body: { run: id } }]);
   await store.commitRun({

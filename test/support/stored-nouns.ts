@@ -101,6 +101,7 @@ export const decision: Decision = {
   mode: 'enforce',
   cappedBy: 'run',
   facts: { 'MdmData.Timestamp': '1234567890123456789' },
+  flip: { verdict: 'no_match', changes: [{ fact: 'MdmData.Timestamp', from: '1234567890123456789', to: undefined }] },
   effect: intent.effect,
   episodeId: 'e1',
   intentId: 'i1',

@@ -30,4 +30,22 @@ describe.skipIf(hasNoBrowser)(`signing in to the page${NEEDS_BROWSER}`, () => {
     await context.close();
     await listening.close(0);
   });
+
+  it('lasts when a link of another site is followed, as in a message', async () => {
+    const { app, signIn } = openPages();
+    const listening = await listen(app, { host: '127.0.0.1', port: 0 });
+    const { code } = signIn.link({ name: 'ana (page)', scope: 'read' });
+    const { page, context } = await openPage(browser);
+    await page.goto(`${listening.url}/sign-in?code=${code}`);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await context.route('http://chat.example/', (route) =>
+      route.fulfill({ contentType: 'text/html', body: `<a href="${listening.url}/">the plan</a>` }),
+    );
+    await page.goto('http://chat.example/');
+    await page.getByRole('link', { name: 'the plan' }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await context.close();
+    await listening.close(0);
+  });
 });

@@ -4,7 +4,7 @@ import type { Action, ReadBack, TargetTraits } from '../../domain/action.ts';
 import { type Bundles, bundleParts, MEMBERSHIP, membershipOf } from '../../domain/bundles.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Facts, isFacts, own, ownText } from '../../domain/facts.ts';
-import type { Api, BundleFacts } from '../../domain/ports.ts';
+import type { Api, BundleFacts, TargetReads } from '../../domain/ports.ts';
 
 type Name = 'add_to_bundle' | 'remove_from_bundle';
 
@@ -48,7 +48,7 @@ function refuseSettings(name: Name, settings: Facts): string | undefined {
   return /^[^\s/]+$/.test(bundle) ? undefined : `\`bundle\` is a bundle's id, without spaces, but is \`${bundle}\``;
 }
 
-async function readBack(api: Api, target: string, isMember: boolean): Promise<ReadBack> {
+async function readBack(api: TargetReads, target: string, isMember: boolean): Promise<ReadBack> {
   const { serviceId, bundleId } = bundleParts(target);
   const record = await api.service(serviceId);
   const evidence = { ServiceID: serviceId, bundle: bundleId };

@@ -7,7 +7,7 @@ import { type Deletion, deletionOf, deletionTarget, deletionTexts, mappingSettin
 import { AppError } from '../../domain/errors.ts';
 import { type Facts, ownTexts } from '../../domain/facts.ts';
 import { fleetDeviceOf } from '../../domain/fleet.ts';
-import type { Api } from '../../domain/ports.ts';
+import type { TargetReads } from '../../domain/ports.ts';
 import { hasNoKnownDevice } from '../../domain/target.ts';
 import { refuseAnySettings } from './settings.ts';
 import { SERIAL } from './targets.ts';
@@ -63,7 +63,7 @@ export const deleteDevice: Action = {
 };
 
 /** Owners are read in between: the record that the rule judges is read last, right before the call. */
-async function readDevices(api: Api, serial: string): Promise<ReadBack> {
+async function readDevices(api: TargetReads, serial: string): Promise<ReadBack> {
   const keeps = new Map<string, boolean | undefined>();
   for (const email of ownersOf(await api.devicesOfSerial(serial)))
     keeps.set(email, await keepsAnother(api, email, serial));
@@ -83,7 +83,7 @@ function ownersOf(records: readonly Facts[]): Set<string> {
   return new Set(owners.map((owner) => owner.toLowerCase()));
 }
 
-async function readMapping(api: Api, serial: string, email: string): Promise<ReadBack> {
+async function readMapping(api: TargetReads, serial: string, email: string): Promise<ReadBack> {
   const devices = await whereAllowed(api.devicesOfSerial(serial));
   const user = await api.user(email);
   const records = user ? [user] : [];
@@ -101,7 +101,7 @@ async function readMapping(api: Api, serial: string, email: string): Promise<Rea
 }
 
 /** Undefined: the server does not report it. A user who does not exist cannot be deleted. */
-async function keepsAnother(api: Api, email: string, serial: string): Promise<boolean | undefined> {
+async function keepsAnother(api: TargetReads, email: string, serial: string): Promise<boolean | undefined> {
   const user = await whereAllowed(api.user(email).then((found) => found ?? 'nobody'));
   if (user === 'nobody') return true;
   return user && ownTexts(user, 'SerialNumbers')?.some((other) => other !== serial);

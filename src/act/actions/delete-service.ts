@@ -2,7 +2,7 @@
 // disabling can be undone, and shows who still uses the service. The target is a ServiceID.
 import type { Action, ReadBack } from '../../domain/action.ts';
 import { type Facts, own } from '../../domain/facts.ts';
-import type { Api } from '../../domain/ports.ts';
+import type { TargetReads } from '../../domain/ports.ts';
 import { flagText } from '../../domain/target.ts';
 import { refuseAnySettings } from './settings.ts';
 import { SERVICE } from './targets.ts';
@@ -26,7 +26,7 @@ export const deleteService: Action = {
   perform: (api, target) => api.deleteService(target),
 };
 
-async function readBack(api: Api, serviceId: string): Promise<ReadBack> {
+async function readBack(api: TargetReads, serviceId: string): Promise<ReadBack> {
   const record = await api.service(serviceId);
   if (!record) return { state: 'as_intended', records: [], evidence: { ServiceID: serviceId, found: false } };
   const evidence = {

@@ -3,7 +3,7 @@
 import type { Action, ReadBack } from '../../domain/action.ts';
 import { shownName } from '../../domain/clip.ts';
 import { type Facts, isBeyondTypes, own } from '../../domain/facts.ts';
-import type { Api } from '../../domain/ports.ts';
+import type { TargetReads } from '../../domain/ports.ts';
 import { flagText } from '../../domain/target.ts';
 import { refuseAnySettings } from './settings.ts';
 import { SERIAL } from './targets.ts';
@@ -34,7 +34,7 @@ export function deviceBan(name: 'ban_device' | 'unban_device', banned: Banned, v
   };
 }
 
-async function readBack(api: Api, serial: string, banned: Banned): Promise<ReadBack> {
+async function readBack(api: TargetReads, serial: string, banned: Banned): Promise<ReadBack> {
   const records = await api.devicesOfSerial(serial);
   const states = records.map((record) => flagText(record, 'Banned'));
   const state =

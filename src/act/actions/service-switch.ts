@@ -1,7 +1,7 @@
 // act: the common part of enabling and disabling a service. The target is a ServiceID; all enforcement agents are notified.
 import type { Action, ReadBack } from '../../domain/action.ts';
 import { own } from '../../domain/facts.ts';
-import type { Api } from '../../domain/ports.ts';
+import type { TargetReads } from '../../domain/ports.ts';
 import { flagText } from '../../domain/target.ts';
 import { refuseAnySettings } from './settings.ts';
 import { SERVICE } from './targets.ts';
@@ -26,7 +26,7 @@ export function serviceSwitch(name: 'enable_service' | 'disable_service', enable
   };
 }
 
-async function readBack(api: Api, serviceId: string, enabled: Enabled): Promise<ReadBack> {
+async function readBack(api: TargetReads, serviceId: string, enabled: Enabled): Promise<ReadBack> {
   const record = await api.service(serviceId);
   if (!record) return { state: 'absent', records: [], evidence: { ServiceID: serviceId, found: false } };
   const state = flagText(record, 'Enabled') === enabled ? 'as_intended' : 'otherwise';

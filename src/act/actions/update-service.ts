@@ -6,7 +6,7 @@ import { canonicalJson } from '../../domain/canonical.ts';
 import type { Change } from '../../domain/effect.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Fact, type Facts, isFacts, own } from '../../domain/facts.ts';
-import type { Api, ServiceSpecFacts } from '../../domain/ports.ts';
+import type { ServiceSpecFacts, TargetReads } from '../../domain/ports.ts';
 import { isSecretName } from '../../domain/secrets.ts';
 import { changesBetween, isPatched, mergePatch, settingsOfPatch } from '../merge-patch.ts';
 import { specOf, specOfRecord } from '../service-spec.ts';
@@ -103,7 +103,7 @@ function valueWords(value: Fact): string {
   return text.length > VALUE_MAX ? `${text.slice(0, VALUE_MAX)}…` : text;
 }
 
-async function readBack(api: Api, serviceId: string, patch: Facts): Promise<ReadBack> {
+async function readBack(api: TargetReads, serviceId: string, patch: Facts): Promise<ReadBack> {
   const record = await api.service(serviceId);
   if (!record) return { state: 'absent', records: [], evidence: { ServiceID: serviceId, found: false } };
   const version = own(record, 'ServiceVersion') ?? null;

@@ -25,7 +25,10 @@ export const GROUPS: readonly Group[] = [
     commands: ['exempt', 'stop', 'resume', 'snapshot', 'intents', 'notifications', 'claims'],
     load: async () => (await import('./operator.ts')).addOperatorCommands,
   },
-  { commands: ['tokens', 'doctor', 'init', 'db'], load: async () => (await import('./operating.ts')).addOperating },
+  {
+    commands: ['open', 'tokens', 'doctor', 'init', 'db'],
+    load: async () => (await import('./operating.ts')).addOperating,
+  },
   { commands: ['audit'], load: async () => (await import('./audit.ts')).addAudit },
   { commands: ['rules', 'explain', 'facts'], load: async () => (await import('./rules.ts')).addRules },
   { commands: ['console'], load: async () => (await import('./console.ts')).addConsole },

@@ -8,6 +8,18 @@ import { databaseOption, engineOptions, outputOptions } from './options.ts';
 export function addOperating(program: Command, io: Io, bind: Bind): void {
   const onDatabase = (command: Command) => outputOptions(databaseOption(command), 'text, json');
 
+  databaseOption(program.command('open').description('print a link that signs in to the page, once; open the browser'))
+    .option('--print', 'only print it')
+    .addHelpText(
+      ...examples(
+        '# at a terminal with a desktop: also opens the browser',
+        'trustward open',
+        '# the link alone, for a browser on another machine',
+        'trustward open --print',
+      ),
+    )
+    .action(bind(async (options: never) => (await import('../open.ts')).openCommand(io, options)));
+
   const tokens = program
     .command('tokens')
     .description('who may call the HTTP endpoint')

@@ -5,15 +5,15 @@ import type { Fact, Facts } from '../../domain/facts.ts';
 import { SOURCE_OF, type Source, type SubjectKind, type SubjectRef } from '../../domain/subjects.ts';
 import { summaryOf } from '../../domain/target.ts';
 import { epochMsOf } from '../../domain/timestamp.ts';
-import type { VerdictName } from '../../domain/verdict.ts';
+import type { Flip, VerdictName } from '../../domain/verdict.ts';
 import type { Slot } from '../compile/compiler.ts';
 import { shown, slotValue } from '../judge/evidence.ts';
+import { findFlips } from '../judge/flips.ts';
 import { type Judged, prepareRule } from '../judge/judge-once.ts';
 import type { FactsContext } from '../judge/judging-frame.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { Unknown } from '../language/three-valued.ts';
 import { ownAt } from '../language/typed-value.ts';
-import { type Flip, findFlips } from './flips.ts';
 import { type ExplainedPart, explainPart, type ShownUnit, unitOf } from './parts.ts';
 
 export interface ExplainContext extends FactsContext {

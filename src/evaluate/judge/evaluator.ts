@@ -7,6 +7,7 @@ import { compileProgram, type Program } from '../compile/program.ts';
 import { Windows } from '../events/windows.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { judgeRecords } from './judge.ts';
+import { registerWindows } from './judging-frame.ts';
 
 /**
  * Compiles a rule set. All of them are judged, also those of mode `off`: leave out what must not be.
@@ -26,11 +27,6 @@ export function compileRules(rules: readonly LoadedRule[]): Evaluator {
     judge: (kind: SubjectKind, context: JudgeContext): Judge => judgeRecords(kind, programs[kind], windows, context),
     joinedPaths: (source) => joinedPaths(rules, source),
   };
-}
-
-/** Every window must exist before the first event is observed. */
-export function registerWindows(program: Program, windows: Windows): void {
-  for (const { fact } of program.slots) if (fact.kind === 'events') windows.register(fact.key, fact.count);
 }
 
 function needsOf(rules: readonly LoadedRule[]): Needs {

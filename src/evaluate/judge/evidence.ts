@@ -2,11 +2,12 @@
 // Out: values by path or operator text; a count with gaps as `at least n`. Never a whole record of another subject.
 import { type Fact, isFacts } from '../../domain/facts.ts';
 import { redacted } from '../../domain/secrets.ts';
+import type { VerdictName } from '../../domain/verdict.ts';
 import type { Slot } from '../compile/compiler.ts';
 import { readLate } from '../compile/late-facts.ts';
 import type { ProgramRule } from '../compile/program.ts';
 import type { Frame } from '../language/frame.ts';
-import { type Reasons, Span, type Truth, Unknown, type Value } from '../language/three-valued.ts';
+import { FALSE, type Reasons, Span, type Truth, Unknown, type Value } from '../language/three-valued.ts';
 
 const ELEMENTS_MAX = 20;
 
@@ -36,6 +37,11 @@ export function missingOf(rule: ProgramRule, frame: Frame, truth: Truth, reasons
     if (slotValue(slot, frame) instanceof Unknown) missing.add(slot.fact.label);
   }
   return [...missing];
+}
+
+/** Of a condition that is not true. */
+export function verdictOf(truth: Truth): Exclude<VerdictName, 'match'> {
+  return truth === FALSE ? 'no_match' : truth < 0 ? 'error' : 'unknown';
 }
 
 export function slotValue(slot: Slot, frame: Frame): Value | undefined {

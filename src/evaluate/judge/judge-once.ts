@@ -10,10 +10,8 @@ import { FactReader } from '../facts/fact-reader.ts';
 import type { Frame } from '../language/frame.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { FALSE, TRUE, type Truth } from '../language/three-valued.ts';
-import { registerWindows } from './evaluator.ts';
-import { missingOf } from './evidence.ts';
-import { verdictOf } from './judge.ts';
-import { type FactsContext, frameFor } from './judging-frame.ts';
+import { missingOf, verdictOf } from './evidence.ts';
+import { type FactsContext, frameFor, registerWindows } from './judging-frame.ts';
 
 export interface Judged {
   truth: Truth;
@@ -36,8 +34,21 @@ export function prepareRule(
     const windows = new Windows();
     registerWindows(program, windows);
     windows.observe(events);
-    const frame = frameFor(rule.subject, program, windows, context);
-    const reader = new FactReader(program.slots, program.verdicts);
+    return judgeWith(rule, program, windows, context)(record);
+  };
+}
+
+/** Judges records by one rule, one after another. `windows` already has those of the rule. A result holds until the next record. */
+export function judgeWith(
+  rule: LoadedRule,
+  program: Program,
+  windows: Windows,
+  context: FactsContext,
+): (record: Facts) => Judged {
+  const frame = frameFor(rule.subject, program, windows, context);
+  const reader = new FactReader(program.slots, program.verdicts);
+  const compiled = program.rules[0] as ProgramRule;
+  return (record) => {
     frame.record = record;
     frame.turn++;
     reader.read(record, frame);
@@ -45,7 +56,6 @@ export function prepareRule(
     program.evaluate(frame, (_, found) => {
       truth = found;
     });
-    const compiled = program.rules[0] as ProgramRule;
     const verdict = truth === TRUE ? 'match' : verdictOf(truth);
     const missing =
       verdict === 'unknown' || verdict === 'error' ? missingOf(compiled, frame, truth, program.reasons) : [];

@@ -3,20 +3,13 @@
 import { type Fact, type Facts, ownText } from '../../domain/facts.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import { type SubjectSummary, summaryOf } from '../../domain/target.ts';
-import type {
-  Judge,
-  JudgeContext,
-  Judgement,
-  Match,
-  OpenVerdict,
-  RuleTally,
-  VerdictName,
-} from '../../domain/verdict.ts';
+import type { Judge, JudgeContext, Judgement, Match, OpenVerdict, RuleTally } from '../../domain/verdict.ts';
 import type { Program, ProgramRule } from '../compile/program.ts';
 import type { Windows } from '../events/windows.ts';
 import { FactReader } from '../facts/fact-reader.ts';
 import { FALSE, TRUE, type Truth } from '../language/three-valued.ts';
-import { factsOf, missingOf } from './evidence.ts';
+import { factsOf, missingOf, verdictOf } from './evidence.ts';
+import { flipFinder } from './flip-finder.ts';
 import { frameFor } from './judging-frame.ts';
 
 const EXAMPLES_MAX = 100;
@@ -25,6 +18,7 @@ const KEY_FIELD: Record<SubjectKind, string> = { device: 'DeviceID', user: 'Emai
 export function judgeRecords(kind: SubjectKind, program: Program, windows: Windows, context: JudgeContext): Judge {
   const reader = new FactReader(program.slots, program.verdicts);
   const frame = frameFor(kind, program, windows, context);
+  const flipOf = context.flips && flipFinder(windows, context, context.flips);
   const tallies = program.rules.map(({ rule }) => newTally(rule.id));
   const matches: Match[] = [];
   const open: OpenVerdict[] = [];
@@ -40,7 +34,8 @@ export function judgeRecords(kind: SubjectKind, program: Program, windows: Windo
       tally.match++;
       const rule = program.rules[index] as ProgramRule;
       summary ??= summaryOf(kind, frame.record, context.fieldsWritten);
-      matches.push({ rule: rule.rule.id, summary, facts: factsOf(rule, frame) });
+      const flip = flipOf?.(rule.rule, summary.id, 'match', frame.record);
+      matches.push({ rule: rule.rule.id, summary, facts: factsOf(rule, frame), ...(flip && { flip }) });
     } else countDoubt(tally, truth, program, kind, frame.record);
   };
 
@@ -68,12 +63,15 @@ export function judgeRecords(kind: SubjectKind, program: Program, windows: Windo
     program.rules.forEach((rule, index) => {
       const truth = truths.get(index) ?? FALSE;
       if (truth === TRUE || !context.isOpen(rule.rule.id, known.id)) return;
+      const verdict = verdictOf(truth);
+      const flip = verdict === 'no_match' ? flipOf?.(rule.rule, known.id, verdict, record) : undefined;
       open.push({
         rule: rule.rule.id,
         summary: known,
-        verdict: verdictOf(truth),
+        verdict,
         facts: factsOf(rule, frame),
         missing: missingOf(rule, frame, truth, program.reasons),
+        ...(flip && { flip }),
       });
     });
   };
@@ -98,10 +96,6 @@ export function judgeRecords(kind: SubjectKind, program: Program, windows: Windo
       return { kind, judged, tallies, matches, open, values: reader.counted() };
     },
   };
-}
-
-export function verdictOf(truth: Truth): Exclude<VerdictName, 'match'> {
-  return truth === FALSE ? 'no_match' : truth < 0 ? 'error' : 'unknown';
 }
 
 function newTally(rule: string): RuleTally {

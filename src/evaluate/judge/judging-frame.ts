@@ -13,6 +13,11 @@ import { ownPart } from '../language/typed-value.ts';
 
 export type FactsContext = Pick<JudgeContext, 'nowMs' | 'windowsAtMs' | 'joins' | 'coverage' | 'unavailable'>;
 
+/** Every window must exist before the first event is observed. */
+export function registerWindows(program: Program, windows: Windows): void {
+  for (const { fact } of program.slots) if (fact.kind === 'events') windows.register(fact.key, fact.count);
+}
+
 export function frameFor(kind: SubjectKind, program: Program, windows: Windows, context: FactsContext): Frame {
   windows.advance(context.windowsAtMs ?? context.nowMs);
   const readers = program.slots.map(({ fact }): { window: EventWindow; view: WindowView } | undefined =>

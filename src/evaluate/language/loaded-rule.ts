@@ -36,6 +36,8 @@ export interface LoadedRule extends Rule {
   condition: Expression;
   reads: Reads;
   tests: RuleTest[];
+  /** The file's text, as it was loaded. */
+  text: string;
   /** The file's value, for mutants and the what-if of tests. */
   raw: { [key: string]: Fact };
 }

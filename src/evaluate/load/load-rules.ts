@@ -54,7 +54,7 @@ export function parseRule(
   const read = readRuleText(text, file.endsWith('.json'));
   if ('faults' in read) return { problems: read.faults.map((fault) => ({ file, ...fault })) };
   const problems = new Problems(file, read.positionOf);
-  const rule = readRule(read.value, file, (test) => read.positionOf(['tests', test]).line, options, problems);
+  const rule = readRule(read.value, text, file, (test) => read.positionOf(['tests', test]).line, options, problems);
   return rule ? { rule } : { problems: problems.list.sort(byPosition) };
 }
 

@@ -31,6 +31,7 @@ export interface ReadOptions {
 /** The rule, or undefined when there are problems. */
 export function readRule(
   value: Fact,
+  text: string,
   file: string,
   lineOf: (test: number) => number,
   options: ReadOptions,
@@ -52,7 +53,8 @@ export function readRule(
   refuseOwnEffect(reads, proposals, options.traits, problems);
   if (parsed.success) checkTests(parsed.data, subject, problems);
   if (!parsed.success || !condition || problems.list.length > 0) return undefined;
-  return assemble(parsed.data, value, file, proposals, condition, reads, readTests(parsed.data, lineOf));
+  const rule = assemble(parsed.data, value, file, proposals, condition, reads, readTests(parsed.data, lineOf));
+  return { ...rule, text };
 }
 
 const own = (value: Facts, key: string): Fact | undefined => (Object.hasOwn(value, key) ? value[key] : undefined);
@@ -65,7 +67,7 @@ function assemble(
   condition: Expression,
   reads: Reads,
   tests: LoadedRule['tests'],
-): LoadedRule {
+): Omit<LoadedRule, 'text'> {
   const { tests: _, ...meaning } = raw;
   return {
     id: data.id,

@@ -1,5 +1,6 @@
 // evaluate: a report of rule tests as text for people, as JSON, and as JUnit XML for CI. In: the report. Out: text.
-import type { AtomCoverage, RuleTestReport, TestReport } from './run-tests.ts';
+import type { AtomCoverage, RuleTestReport } from '../../domain/rule-tests.ts';
+import type { TestReport } from './run-tests.ts';
 
 export type TestReportFormat = 'text' | 'json' | 'junit';
 

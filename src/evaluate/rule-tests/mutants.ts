@@ -14,7 +14,8 @@ export interface Mutant {
 
 const MUTANTS_MAX = 400;
 
-export function mutantsOf(rule: LoadedRule, language: Language): Mutant[] {
+/** One after the other, as they are asked for. */
+export function* mutantsOf(rule: LoadedRule, language: Language): Generator<Mutant> {
   const edits = [
     ...editsOfWritten(rule.when, 'values', language).map(({ description, value }) => ({
       description,
@@ -22,12 +23,10 @@ export function mutantsOf(rule: LoadedRule, language: Language): Mutant[] {
     })),
     ...freshEdits(rule.raw),
   ];
-  const mutants: Mutant[] = [];
   for (const { description, changes } of edits.slice(0, MUTANTS_MAX)) {
     const changed = withChanges(rule, changes, language);
-    if (changed) mutants.push({ description, rule: changed });
+    if (changed) yield { description, rule: changed };
   }
-  return mutants;
 }
 
 function freshEdits(raw: Facts): { description: string; changes: Facts }[] {

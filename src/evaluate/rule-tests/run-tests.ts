@@ -1,9 +1,10 @@
 // evaluate: runs the tests inside rules. In: loaded rules and a now. Out: a report: results, which conditions were seen
 // true, false and unknown, tests that cannot fail, mutants that no test notices. Pure: the same rules, the same report.
 
-import type { VerdictName } from '../../domain/verdict.ts';
+import { giveWay } from '../../domain/give-way.ts';
+import type { AtomCoverage, RuleTestReport, TestResult } from '../../domain/rule-tests.ts';
 import type { Language } from '../check/scope.ts';
-import { findFlips } from '../explain/flips.ts';
+import { findFlips } from '../judge/flips.ts';
 import { type Judged, prepareRule } from '../judge/judge-once.ts';
 import type { Expression } from '../language/expression.ts';
 import { textOf } from '../language/expression-text.ts';
@@ -13,44 +14,11 @@ import { keyOf, walk } from '../language/walk.ts';
 import { LANGUAGE } from '../operators/index.ts';
 import { arrangeTest } from './arrange-test.ts';
 import { canBeUnknown } from './can-be-unknown.ts';
-import { type Mutant, mutantsOf } from './mutants.ts';
+import { mutantsOf } from './mutants.ts';
 import { secondOpinion } from './second-opinion.ts';
 
 /** Rule tests are judged at this time unless another is given: 2026-01-15T12:00:00Z. */
 export const TEST_NOW_MS = 1_768_478_400_000;
-
-export interface TestResult {
-  name: string;
-  line: number;
-  expected: VerdictName;
-  got: VerdictName;
-  ok: boolean;
-  /** Why it is not ok; else undefined. */
-  message: string | undefined;
-}
-
-/** One condition other than `and`, `or`, `not` and `if`, and the values that tests saw. */
-export interface AtomCoverage {
-  text: string;
-  seenTrue: boolean;
-  seenFalse: boolean;
-  /** `never`: it cannot be unknown. */
-  seenUnknown: boolean | 'never';
-}
-
-export interface RuleTestReport {
-  rule: string;
-  file: string;
-  ok: boolean;
-  tests: TestResult[];
-  /** Problems of the rule's tests as a whole. */
-  problems: string[];
-  coverage: AtomCoverage[];
-  /** How many of the values that the atoms can have were seen; 0 to 100. */
-  coveredPercent: number;
-  /** Only when asked for. `survivors`: changes of the rule that no test notices. */
-  mutants: { tried: number; survivors: string[] } | undefined;
-}
 
 export interface TestReport {
   ok: boolean;
@@ -68,28 +36,47 @@ export interface TestOptions {
 }
 
 export function runRuleTests(rules: readonly LoadedRule[], options: TestOptions = {}): TestReport {
-  const reports = rules.map((rule) => testRule(rule, options));
+  const reports = rules.map((rule) => {
+    const steps = testRule(rule, options);
+    let step = steps.next();
+    while (!step.done) step = steps.next();
+    return step.value;
+  });
   const tests = reports.flatMap((report) => report.tests);
   const passed = tests.filter((test) => test.ok).length;
   return { ok: reports.every((report) => report.ok), rules: reports, passed, failed: tests.length - passed };
 }
 
-function testRule(
+/** The same report of one rule, with others given way to between two tests and two mutants. */
+export async function testRuleInTurns(rule: LoadedRule, options: TestOptions = {}): Promise<RuleTestReport> {
+  const steps = testRule(rule, options);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    await giveWay();
+  }
+}
+
+/** Each step is short: a test, or a mutant over all tests. */
+function* testRule(
   rule: LoadedRule,
   { nowMs = TEST_NOW_MS, mutate = false, language = LANGUAGE }: TestOptions,
-): RuleTestReport {
+): Generator<void, RuleTestReport> {
   const atoms = new Map<string, AtomCoverage>();
   const judge = prepareRule(rule, (expression, truth) => note(atoms, expression, truth));
-  const run = (test: RuleTest): Judged => {
+  const judged: Judged[] = [];
+  const tests: TestResult[] = [];
+  for (const test of rule.tests) {
     const { record, events, context } = arrangeTest(rule, test, nowMs);
-    return judge(record, events, context);
-  };
-  const judged = rule.tests.map(run);
-  const tests = rule.tests.map((test, index) => resultOf(test, judged[index] as Judged));
-  const mutants = mutate ? mutantsOf(rule, language) : [];
-  const survivors = survivorsOf(mutants, rule, judged, nowMs);
-  const unnoticed = rule.tests.length === 0 ? [] : survivors.map((survivor) => `no test notices: ${survivor}`);
-  const problems = [...problemsOf(rule, judged, nowMs), ...unnoticed];
+    const one = judge(record, events, context);
+    judged.push(one);
+    tests.push(resultOf(test, one));
+    yield;
+  }
+  const mutants = mutate ? yield* tryMutants(rule, judged, nowMs, language) : undefined;
+  const survivors = rule.tests.length === 0 ? [] : (mutants?.survivors ?? []);
+  const unnoticed = survivors.map((survivor) => `no test notices: ${survivor}`);
+  const problems = [...(yield* problemsOf(rule, judged, nowMs)), ...unnoticed];
   const coverage = [...atoms.values()];
   return {
     rule: rule.id,
@@ -99,7 +86,7 @@ function testRule(
     problems,
     coverage,
     coveredPercent: percentOf(coverage),
-    mutants: mutate ? { tried: mutants.length, survivors } : undefined,
+    mutants,
   };
 }
 
@@ -140,13 +127,17 @@ function failureOf(test: RuleTest, judged: Judged): string | undefined {
   return `json-logic-js disagrees: it gives ${opinion ? 'match' : 'no_match'}`;
 }
 
-function problemsOf(rule: LoadedRule, judged: readonly Judged[], nowMs: number): string[] {
+function* problemsOf(rule: LoadedRule, judged: readonly Judged[], nowMs: number): Generator<void, string[]> {
   const first = judged[0];
   if (!first) return ['the rule has no tests'];
   if (!rule.tests.some((test) => test.expect === 'match'))
     return ['no test expects `match`: that the rule ever acts is not tested'];
   const differ = judged.some((each) => each.verdict !== first.verdict);
-  if (differ || !isFlippable(rule) || rule.tests.some((test) => hasFlip(rule, test, nowMs))) return [];
+  if (differ || !isFlippable(rule)) return [];
+  for (const test of rule.tests) {
+    yield;
+    if (hasFlip(rule, test, nowMs)) return [];
+  }
   return [`its tests cannot fail: no change of facts was found that gives another verdict than ${first.verdict}`];
 }
 
@@ -165,16 +156,25 @@ function isFlippable(rule: LoadedRule): boolean {
   return flippable;
 }
 
-/** The mutants that give every test the same verdict. */
-function survivorsOf(mutants: readonly Mutant[], rule: LoadedRule, judged: readonly Judged[], nowMs: number): string[] {
+/** Survivors are the mutants that give every test the same verdict. */
+function* tryMutants(
+  rule: LoadedRule,
+  judged: readonly Judged[],
+  nowMs: number,
+  language: Language,
+): Generator<void, { tried: number; survivors: string[] }> {
   const arranged = rule.tests.map((test) => arrangeTest(rule, test, nowMs));
-  const survives = (mutant: Mutant): boolean => {
+  const found = { tried: 0, survivors: [] as string[] };
+  for (const mutant of mutantsOf(rule, language)) {
     const judge = prepareRule(mutant.rule);
-    return arranged.every(
+    const survives = arranged.every(
       ({ record, events, context }, index) => judge(record, events, context).verdict === judged[index]?.verdict,
     );
-  };
-  return mutants.filter(survives).map((mutant) => mutant.description);
+    found.tried += 1;
+    if (survives) found.survivors.push(mutant.description);
+    yield;
+  }
+  return found;
 }
 
 function percentOf(coverage: readonly AtomCoverage[]): number {

@@ -1,38 +1,46 @@
 // evaluate: the smallest change of at most two facts that gives a rule another verdict on a record.
 // In: a judged rule. Out: for each verdict that can be reached, the fewest facts to change. Bounded; changes nothing.
 import type { Fact, Facts } from '../../domain/facts.ts';
-import type { VerdictName } from '../../domain/verdict.ts';
-import { slotValue } from '../judge/evidence.ts';
-import { verdictOf } from '../judge/judge.ts';
-import type { Judged } from '../judge/judge-once.ts';
+import type { Flip, VerdictName } from '../../domain/verdict.ts';
+import { STEPS_MAX } from '../language/frame.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { FALSE, TRUE, type Truth } from '../language/three-valued.ts';
 import { ownAt } from '../language/typed-value.ts';
+import { slotValue, verdictOf } from './evidence.ts';
 import { type Change, candidatesFor } from './flip-candidates.ts';
+import type { Judged } from './judge-once.ts';
 
-export interface Flip {
-  verdict: VerdictName;
-  /** `to: undefined`: the field is removed. */
-  changes: { fact: string; from: Fact | undefined; to: Fact | undefined }[];
+/** How many changes may still be tried. One that takes loops counts as several. */
+export interface TryBudget {
+  tries: number;
 }
 
 const TRIES_MAX = 20_000;
+/** Steps of loops that take about as long as one try. */
+const STEPS_OF_A_TRY = 100;
 
-export function findFlips(rule: LoadedRule, record: Facts, judged: Judged): Flip[] {
+/** `budget`: what is tried is taken from it. */
+export function findFlips(
+  rule: LoadedRule,
+  record: Facts,
+  judged: Judged,
+  budget: TryBudget = { tries: TRIES_MAX },
+): Flip[] {
   const wanted: VerdictName[] =
     judged.verdict === 'match' ? ['no_match'] : judged.verdict === 'no_match' ? ['match'] : ['match', 'no_match'];
   const candidates = candidatesFor(rule, record, judged);
   const ask = asker(record, judged);
   const found = new Map<VerdictName, Flip>();
-  let tries = 0;
+  const isOver = () => found.size === wanted.length || budget.tries <= 0;
   const attempt = (changes: Change[]): void => {
-    if (++tries > TRIES_MAX) return;
+    if (isOver()) return;
     const verdict = ask(changes);
+    budget.tries -= 1 + Math.floor((STEPS_MAX - judged.frame.steps) / STEPS_OF_A_TRY);
     if (!wanted.includes(verdict) || found.has(verdict)) return;
     found.set(verdict, { verdict, changes: changes.map(({ fact, from, to }) => ({ fact, from, to })) });
   };
   for (const change of candidates) attempt([change]);
-  for (let i = 0; i < candidates.length && found.size < wanted.length && tries < TRIES_MAX; i++) {
+  for (let i = 0; i < candidates.length && !isOver(); i++) {
     for (let j = i + 1; j < candidates.length; j++) {
       const [a, b] = [candidates[i] as Change, candidates[j] as Change];
       if (a.fact !== b.fact) attempt([a, b]);

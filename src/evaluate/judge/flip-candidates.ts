@@ -1,8 +1,6 @@
 // evaluate: which values of which facts can flip a verdict: those that the rule itself compares with.
 // In: a rule and a record. Out: changes of one fact each, the simplest first.
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
-import { shown, slotValue } from '../judge/evidence.ts';
-import type { Judged } from '../judge/judge-once.ts';
 import type { Expression, FactRef } from '../language/expression.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { Unknown } from '../language/three-valued.ts';
@@ -11,6 +9,8 @@ import { factsIn, walk } from '../language/walk.ts';
 import type { TimeUnit, ValueType } from '../record-types/field-types.ts';
 import { fieldAt } from '../record-types/field-types.ts';
 import { recordType } from '../record-types/index.ts';
+import { shown, slotValue } from './evidence.ts';
+import type { Judged } from './judge-once.ts';
 
 /** A change of one fact: of the record at a path, or of an event count. */
 export interface Change {
