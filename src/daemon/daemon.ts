@@ -191,6 +191,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     operator: operatorPort(engine, state.queue),
     running: () => state.underWay.now(),
     nextRunAtMs: () => state.schedule?.nextMs(),
+    daemonMode: () => engine.daemonMode,
     rules: () => rules.all(),
     ...rulePorts(composition, state.queue),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),

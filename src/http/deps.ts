@@ -192,6 +192,8 @@ export interface HttpDeps {
   stream: StreamSource;
   /** When the schedule makes the next run, epoch ms; undefined: never. */
   nextRunAtMs(): number | undefined;
+  /** The most that anything may do now. */
+  daemonMode(): Mode;
   /** All loaded rules, including those of mode `off`. */
   rules(): readonly Rule[];
   /** Errors: AppError `not_found`. It gives way while the tests run. */

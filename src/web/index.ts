@@ -10,6 +10,8 @@ import { exemptionPages } from './pages/exemptions.tsx';
 import { inDoubtPages } from './pages/in-doubt.tsx';
 import { inForcePages } from './pages/in-force.tsx';
 import { overviewPages } from './pages/overview.tsx';
+import { planPages } from './pages/plan.tsx';
+import { plansPages } from './pages/plans.tsx';
 import { signInPages } from './pages/sign-in.tsx';
 import { tokenPages } from './pages/tokens.tsx';
 
@@ -19,6 +21,8 @@ export function createPages(deps: HttpDeps): Pages {
       ...assetRoutes(),
       ...signInPages(deps),
       ...overviewPages(deps),
+      ...plansPages(deps),
+      ...planPages(deps),
       ...inForcePages(deps),
       ...exemptionPages(deps),
       ...inDoubtPages(deps),

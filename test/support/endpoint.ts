@@ -132,6 +132,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
     },
     running: () => undefined,
     nextRunAtMs: () => undefined,
+    daemonMode: () => 'enforce',
     rules: () => [RULE],
     tryRule: async (id, text, by) => {
       if (id !== RULE.id) throw new AppError('not_found', `there is no rule \`${id}\``);
