@@ -196,7 +196,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     ...rulePorts(composition, state.queue),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
     why: (name) => whyNamed(composition.explaining(), name),
-    verifyAudit: () => composition.verifyAudit(),
+    verifyAudit: (seen) => composition.verifyAudit(seen),
     stream: {
       onAudited: (listener) => store.onAudited(listener),
       onProgress: (listener) => state.underWay.onProgress(listener),

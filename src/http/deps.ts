@@ -1,5 +1,6 @@
 // http: the ports of the endpoint: all it knows of the rest of the product. compose.ts provides them.
 
+import type { AuditCheck } from '../domain/audit-check.ts';
 import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { AuditReader } from '../domain/audit-store.ts';
 import type { Claim } from '../domain/claim.ts';
@@ -69,14 +70,6 @@ export interface PlannedRelease {
   /** How many of its targets the rule still matches. */
   matching: number;
   kept: readonly { action: string; target: string; rules: readonly string[] }[];
-}
-
-export interface AuditVerdict {
-  ok: boolean;
-  /** Entries verified before the first bad one. */
-  entries: number;
-  head: string;
-  bad: { seq: number; reason: string } | undefined;
 }
 
 /** How stored nouns are shown: report/ has the words. */
@@ -215,7 +208,8 @@ export interface HttpDeps {
   explain(rule: string, subject: string): Promise<object>;
   /** Errors: AppError `not_found`, `usage` for a name of several subjects, and those of reading the store. */
   why(name: string): Promise<object>;
-  verifyAudit(): Promise<AuditVerdict>;
+  /** `seen`: called with the number of the last entry that was read, now and then. */
+  verifyAudit(seen?: (seq: number) => void): Promise<AuditCheck>;
   /** The owner of a bearer token; undefined for an unknown one. */
   verifyToken(token: string): Caller | undefined;
   signIn: SignIn;

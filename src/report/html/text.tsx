@@ -21,6 +21,11 @@ export function Code({ children }: { children: string }) {
   return <code class="id">{showHidden(children)}</code>;
 }
 
+/** A word of the product, such as the name of an action: never broken. */
+export function Term({ children }: { children: string }) {
+  return <code>{showHidden(children)}</code>;
+}
+
 /** In UTC without JavaScript; otherwise in the reader's zone, with UTC when pointed at. */
 export function When({ at }: { at: number | string }) {
   const ms = typeof at === 'number' ? at : Date.parse(at);
