@@ -1,5 +1,6 @@
 // http: the ports of the endpoint: all it knows of the rest of the product. compose.ts provides them.
 
+import type { AuditCheck } from '../domain/audit-check.ts';
 import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { AuditReader } from '../domain/audit-store.ts';
 import type { Claim } from '../domain/claim.ts';
@@ -73,14 +74,6 @@ export interface PlannedRelease {
   /** How many of its targets the rule still matches. */
   matching: number;
   kept: readonly { action: string; target: string; rules: readonly string[] }[];
-}
-
-export interface AuditVerdict {
-  ok: boolean;
-  /** Entries verified before the first bad one. */
-  entries: number;
-  head: string;
-  bad: { seq: number; reason: string } | undefined;
 }
 
 /** How stored nouns are shown: report/ has the words. */
@@ -203,6 +196,8 @@ export interface HttpDeps {
   stream: StreamSource;
   /** When the schedule makes the next run, epoch ms; undefined: never. */
   nextRunAtMs(): number | undefined;
+  /** The most that anything may do now. */
+  daemonMode(): Mode;
   /** All loaded rules, including those of mode `off`. */
   rules(): readonly Rule[];
   /** Errors: AppError `not_found`. It gives way while the tests run. */
@@ -221,7 +216,8 @@ export interface HttpDeps {
   whyStored(of: SubjectRef, unread: string): Promise<WhyAnswer>;
   /** The newest of what happened to a subject, newest first. */
   history(subject: Pick<Identity, 'kind' | 'id' | 'serial'>, limit: number): Promise<HistoryLine[]>;
-  verifyAudit(): Promise<AuditVerdict>;
+  /** `seen`: called with the number of the last entry that was read, now and then. */
+  verifyAudit(seen?: (seq: number) => void): Promise<AuditCheck>;
   /** The owner of a bearer token; undefined for an unknown one. */
   verifyToken(token: string): Caller | undefined;
   signIn: SignIn;

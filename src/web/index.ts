@@ -5,10 +5,17 @@ import type { HttpDeps } from '../http/deps.ts';
 import type { Pages } from '../http/pages.ts';
 import { problemPage } from './answer.tsx';
 import { assetRoutes } from './assets.ts';
+import { auditPages } from './pages/audit.tsx';
+import { exemptionPages } from './pages/exemptions.tsx';
+import { inDoubtPages } from './pages/in-doubt.tsx';
+import { inForcePages } from './pages/in-force.tsx';
 import { overviewPages } from './pages/overview.tsx';
+import { planPages } from './pages/plan.tsx';
+import { plansPages } from './pages/plans.tsx';
 import { searchPages } from './pages/search.tsx';
 import { signInPages } from './pages/sign-in.tsx';
 import { subjectPages } from './pages/subject.tsx';
+import { tokenPages } from './pages/tokens.tsx';
 
 export function createPages(deps: HttpDeps): Pages {
   return {
@@ -18,6 +25,13 @@ export function createPages(deps: HttpDeps): Pages {
       ...overviewPages(deps),
       ...searchPages(deps),
       ...subjectPages(deps),
+      ...plansPages(deps),
+      ...planPages(deps),
+      ...inForcePages(deps),
+      ...exemptionPages(deps),
+      ...inDoubtPages(deps),
+      ...auditPages(deps),
+      ...tokenPages(deps),
     ],
     problem: (problem, context) => problemPage(deps, problem, context),
   };

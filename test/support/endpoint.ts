@@ -134,6 +134,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
     },
     running: () => undefined,
     nextRunAtMs: () => undefined,
+    daemonMode: () => 'enforce',
     rules: () => [RULE],
     tryRule: async (id, text, by) => {
       if (id !== RULE.id) throw new AppError('not_found', `there is no rule \`${id}\``);
@@ -149,7 +150,10 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
     why: async (of) => ({ subject: { id: of } }) as unknown as WhyAnswer,
     whyStored: async (of) => ({ subject: of }) as unknown as WhyAnswer,
     history: async () => [],
-    verifyAudit: () => verifyChain(store.auditFrom(1)),
+    verifyAudit: async () => ({
+      ...(await verifyChain(store.auditFrom(1))),
+      ...{ first: 1, checkpoints: 0, sealed: 0, tables: [], notes: [] },
+    }),
     verifyToken: (token) => verifyHash(hashOfToken(token)),
     signIn,
     publicUrl,

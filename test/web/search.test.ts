@@ -72,7 +72,7 @@ describe('the box to search', () => {
     const { get } = await found();
     const { status, text, html } = await get('/search?q=nobody%22%3E');
     expect(status).toBe(200);
-    expect(text).toContain('nothing is known as `nobody">`: no trusted snapshot has shown it as an id');
+    expect(text).toContain('nothing is known as nobody"> : no trusted snapshot has shown it as an id');
     expect(text).toContain('is known after the next one');
     expect(html).not.toContain('nobody">');
   });

@@ -119,7 +119,7 @@ describe('the forms of the page of a subject', () => {
   it('refuse an exemption without a reason, or until a time that is over', async () => {
     const { on, post } = await banned();
     const path = '/subjects/device/d1/exempt';
-    expect((await post(path, { for: '1d', owner: 'ana' })).text).toContain('`reason` is required');
+    expect((await post(path, { for: '1d', owner: 'ana' })).text).toContain('reason is required');
     const late = await post(path, { for: '1d', owner: 'ana', reason: 'x', until: '2001-01-01' });
     expect([late.status, late.text.includes('is over already')]).toEqual([400, true]);
     expect(await on.store.exemptions()).toEqual([]);
@@ -137,6 +137,17 @@ describe('the forms of the page of a subject', () => {
     const { text } = await get('/subjects/device/d1');
     expect(text).toContain('wrong report');
     expect(text).toContain('not banned');
+  });
+});
+
+describe('a release where nothing may be called', () => {
+  it('shows that it is only reported', async () => {
+    const { on, rules } = await banned();
+    const dry = { ...on, engine: { ...on.engine, daemonMode: 'dry-run' as const } };
+    const { post } = pagesOnPlatform(dry, rules);
+    const { status, text } = await post('/subjects/device/d1/release', { reason: 'wrong report' });
+    expect([status, text.includes('Not all was released'), text.includes('dry run')]).toEqual([200, true, true]);
+    expect(on.platform.devices.get('d1')?.Banned).toBe('TRUE');
   });
 });
 

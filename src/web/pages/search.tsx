@@ -9,6 +9,7 @@ import type { Route } from '../../http/route.ts';
 import { type Row, Table } from '../../report/html/table.tsx';
 import { Code, Name, When, Words } from '../../report/html/text.tsx';
 import { subjectPath } from '../../report/html/who.tsx';
+import { addressOf } from '../address.ts';
 import { readPage } from '../answer.tsx';
 
 const query = z.strictObject({ q: z.string().max(1_000).optional() });
@@ -93,7 +94,7 @@ function Nothing({ asked }: { asked: string }) {
       </p>
       <p>
         What joined since the last run is known after the next one. The audit may still have it:{' '}
-        <a href={`/audit?${new URLSearchParams({ target: asked })}`}>
+        <a href={addressOf('/audit', { target: asked })}>
           entries about <Name>{asked}</Name>
         </a>
         .

@@ -3,15 +3,17 @@
 import { z } from 'zod';
 import { AppError } from '../../../domain/errors.ts';
 import type { Identity } from '../../../domain/identity.ts';
+import type { Released } from '../../../domain/operator.ts';
 import { openClaims } from '../../../domain/store.ts';
 import type { WhyAnswer } from '../../../domain/why.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
 import { readForm } from '../../../http/form.ts';
 import type { Ctx, Route } from '../../../http/route.ts';
 import { Name } from '../../../report/html/text.tsx';
-import { formPage } from '../../answer.tsx';
+import { answerPage } from '../../answer.tsx';
 import { Act } from '../../parts/act.tsx';
-import { askedSubject, pathOf, SUBJECT_PATH } from './about.ts';
+import { ReleasedTable } from '../../parts/released.tsx';
+import { askedSubject, pathOf, SUBJECT_PATH, titleOf } from './about.ts';
 
 const text = z.string().trim().min(1).max(1_000);
 const exemptForm = z.strictObject({
@@ -26,25 +28,46 @@ const releaseForm = z.strictObject({ reason: text, claim: z.string().max(100).op
 
 export function actionPages(deps: HttpDeps): Route[] {
   return [
-    formPage(`${SUBJECT_PATH}/exempt`, 'approve', async (context) => {
-      const form = await readForm(context, exemptForm);
+    changed('exempt', async (context) => {
+      const { owner, reason, until, release, ...form } = await readForm(context, exemptForm);
       const { subject } = await askedSubject(deps, context);
-      const { owner, reason, until, release } = form;
       const request = { ...aboutOf(subject), owner, reason, until: until ?? form.for, release: release === 'yes' };
-      await deps.operator.exempt({ ...request, unseen: true }, by(context));
-      return pathOf(subject);
+      const { released } = await deps.operator.exempt({ ...request, unseen: true }, context.var.caller.name);
+      return cameOf(deps, context, subject, released);
     }),
-    formPage(`${SUBJECT_PATH}/release`, 'approve', async (context) => {
+    changed('release', async (context) => {
       const { reason, claim } = await readForm(context, releaseForm);
       const { subject } = await askedSubject(deps, context);
       const target = claim === undefined ? ownTarget(subject) : await targetOf(deps, subject, claim);
-      const released = await deps.operator.release(target, { by: by(context), reason });
-      const dry = released.find(({ state }) => state === 'dry_run');
-      if (dry)
-        throw new AppError('conflict', `nothing was released, since the daemon's mode calls nothing: ${dry.text}`);
-      return pathOf(subject);
+      const released = await deps.operator.release(target, { by: context.var.caller.name, reason });
+      return cameOf(deps, context, subject, released);
     }),
   ];
+}
+
+function changed(what: string, handle: Route['handle']): Route {
+  return { method: 'POST', path: `${SUBJECT_PATH}/${what}`, scope: 'approve', handle };
+}
+
+/** The subject's page shows what was released; what was not is shown at once, since nothing else does. */
+function cameOf(deps: HttpDeps, context: Ctx, subject: Identity, released: readonly Released[]) {
+  if (released.every(({ state }) => state === 'released')) return context.redirect(pathOf(subject), 303);
+  return answerPage(deps, context, {
+    title: 'Not all was released',
+    body: (
+      <>
+        <h1>Not all was released</h1>
+        <section class="card">
+          <ReleasedTable released={released} />
+          <p>
+            <a href={pathOf(subject)}>
+              The page of <Name>{titleOf(subject)}</Name>
+            </a>
+          </p>
+        </section>
+      </>
+    ),
+  });
 }
 
 function ownTarget({ kind, id, serial }: Identity): string {
@@ -55,10 +78,6 @@ async function targetOf({ reader }: HttpDeps, { kind, id }: Identity, claimId: s
   const claim = (await openClaims(reader, { subjectId: id })).find((one) => one.id === claimId);
   if (!claim) throw new AppError('conflict', `claim \`${claimId}\` on this ${kind} is not in force any more`);
   return claim.target;
-}
-
-function by(context: Ctx): string {
-  return context.var.caller.name;
 }
 
 /** A serial number protects it through every new registration. */

@@ -9,6 +9,7 @@ import { positionField, readQuery } from '../../../http/input.ts';
 import type { Route } from '../../../http/route.ts';
 import { Mark } from '../../../report/html/marks.tsx';
 import { Name, When, Words } from '../../../report/html/text.tsx';
+import { addressOf } from '../../address.ts';
 import { readPage } from '../../answer.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { askedSubject, pathOf, SUBJECT_PATH, titleOf } from './about.ts';
@@ -59,7 +60,7 @@ export function historyPage(deps: HttpDeps): Route {
           </p>
           <section class="card">
             {shown.length === 0 ? <p class="empty">Nothing older is recorded.</p> : <Timeline lines={shown} />}
-            <Pager next={hasMore ? `${path}/history?from=${from + PAGE}` : undefined} />
+            <Pager next={hasMore ? addressOf(`${path}/history`, { from: from + PAGE }) : undefined} />
             <AuditLink subject={subject} />
           </section>
         </>
@@ -106,7 +107,7 @@ function AuditLink({ subject: { serial, id } }: { subject: Pick<Identity, 'seria
   const target = serial === '' ? id : serial;
   return (
     <p>
-      <a href={`/audit?${new URLSearchParams({ target })}`}>
+      <a href={addressOf('/audit', { target })}>
         All entries of the audit about <Name>{target}</Name>
       </a>
     </p>

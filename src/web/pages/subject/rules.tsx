@@ -8,6 +8,7 @@ import { Mark } from '../../../report/html/marks.tsx';
 import { type Row, Table } from '../../../report/html/table.tsx';
 import { Name, Words } from '../../../report/html/text.tsx';
 import { matchingFacts, rulesInOrder, verdictWords } from '../../../report/why-words.ts';
+import { Narrow } from '../../parts/narrow.tsx';
 import { rulePathOf } from './about.ts';
 import { RuleLink } from './state.tsx';
 
@@ -19,13 +20,7 @@ export function RulesCard({ why }: { why: Why }) {
   return (
     <section class="card" id="rules">
       <h2>Rules</h2>
-      {rules.length > FEW ? (
-        <div class="tools" hidden>
-          <label for="rules-narrow">Show only rules with</label>
-          <input id="rules-narrow" type="search" data-filter="rules" aria-describedby="rules-count" />
-          <span id="rules-count" class="quiet" aria-live="polite"></span>
-        </div>
-      ) : null}
+      {rules.length > FEW ? <Narrow scope="rules" noun="rules" /> : null}
       <Table
         caption="What each rule says of it now"
         columns={['Rule', 'Mode', 'Verdict', 'Because', 'Would be decided']}
