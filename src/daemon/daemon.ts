@@ -173,7 +173,7 @@ class DaemonState {
 }
 
 function httpDeps(composition: Composition, state: DaemonState, register: TokenRegister, signIn: SignIn): HttpDeps {
-  const { config, engine, rules, log } = composition;
+  const { config, engine, log } = composition;
   const { store, clock } = engine;
   return {
     reader: store,
@@ -191,7 +191,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     operator: operatorPort(engine, state.queue),
     running: () => state.underWay.now(),
     nextRunAtMs: () => state.schedule?.nextMs(),
-    rules: () => rules.all(),
+    daemonMode: () => engine.daemonMode,
     ...rulePorts(composition, state.queue),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
     why: (name) => whyNamed(composition.explaining(), name),

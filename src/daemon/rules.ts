@@ -9,7 +9,9 @@ import type { HttpDeps } from '../http/index.ts';
 import { changedRule, type TrialEngine, tryRule } from '../rule-set/try-rule.ts';
 import type { RunQueue } from '../schedule/run-queue.ts';
 
-export function rulePorts({ rules, engine }: Composition, queue: RunQueue): Pick<HttpDeps, 'ruleDetail' | 'tryRule'> {
+type RulePorts = Pick<HttpDeps, 'rules' | 'ruleRefusal' | 'ruleDetail' | 'tryRule'>;
+
+export function rulePorts({ rules, engine }: Composition, queue: RunQueue): RulePorts {
   // By the loaded rule and not by its hash, which leaves out the tests.
   const reports = new WeakMap<LoadedRule, Promise<RuleTestReport>>();
   const reportOf = (rule: LoadedRule): Promise<RuleTestReport> => {
@@ -18,6 +20,8 @@ export function rulePorts({ rules, engine }: Composition, queue: RunQueue): Pick
     return report;
   };
   return {
+    rules: () => rules.all(),
+    ruleRefusal: () => rules.refusal,
     ruleDetail: async (id) => {
       const rule = rules.all().find((one) => one.id === id);
       if (!rule) throw new AppError('not_found', `there is no rule \`${id}\``);
