@@ -1,14 +1,12 @@
--- Pages read a part of what is long. The report of the last run groups and names all decisions in force: the index has what that needs.
+-- Pages read a part of what is long. The report of the last run groups and names all decisions in force: the index has what that needs
+-- (`ended_seq` too: SQLite asks it again).
 DROP INDEX decisions_standing;
-CREATE INDEX decisions_standing ON decisions (rule, run_seq, action, decision, reason, mode, kind, subject, subject_name, target, since, id)
+CREATE INDEX decisions_standing ON decisions (rule, run_seq, action, decision, reason, mode, kind, subject, subject_name, target, since, id,
+  ended_seq)
   WHERE ended_seq IS NULL;
 
 -- Which decisions were in force in an earlier run, too: by rule, those that ended after it. Each decision that ends writes one entry.
 CREATE INDEX decisions_ended ON decisions (rule, ended_seq, run_seq) WHERE ended_seq IS NOT NULL;
-
--- How many claims of each rule and action are in force.
-DROP INDEX claims_by_status;
-CREATE INDEX claims_by_status ON claims (status, opened_at, id, action, rule);
 
 -- A plan without its intents, which may be megabytes: how many they are, and the rule whose claims they release. Intents that are no JSON
 -- were tampered with. Each change of a plan's status counts its intents again.

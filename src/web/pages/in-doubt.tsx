@@ -51,7 +51,13 @@ export function inDoubtPages(deps: HttpDeps): Route[] {
             {mayDo(context, 'approve') ? <Meanings /> : null}
             <div id="doubts">
               <Narrow scope="doubts" noun="actions of this page" />
-              {await Promise.all(shown.map((one) => section(deps, context, one, state === undefined ? { limit: FIRST } : { limit: PAGE, before })))}
+              {
+                await Promise.all(
+                  shown.map((one) =>
+                    section(deps, context, one, state === undefined ? { limit: FIRST } : { limit: PAGE, before }),
+                  ),
+                )
+              }
             </div>
           </>
         ),
@@ -66,12 +72,7 @@ export function inDoubtPages(deps: HttpDeps): Route[] {
   ];
 }
 
-async function section(
-  deps: HttpDeps,
-  context: Ctx,
-  { state, title, lead }: (typeof STATES)[number],
-  part: Part,
-) {
+async function section(deps: HttpDeps, context: Ctx, { state, title, lead }: (typeof STATES)[number], part: Part) {
   const { rows, total, hasMore } = await intentsOf(deps, state, part);
   const next = hasMore ? addressOf(PATH, { state, before: rows.at(-1)?.id }) : undefined;
   return (

@@ -10,7 +10,6 @@ import { countText, plural } from '../../report/fact-text.ts';
 import { Mark } from '../../report/html/marks.tsx';
 import { Table } from '../../report/html/table.tsx';
 import { Code, When, Words } from '../../report/html/text.tsx';
-
 import { snapshotView } from '../../report/run-view.ts';
 import type { Summary } from '../../report/summary/summary.ts';
 import { sourceWords } from '../../report/words.ts';

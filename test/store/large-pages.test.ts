@@ -1,0 +1,233 @@
+// test: what pages ask of a large database is found by an index, and no statement reads a large table from end to end. The answers are those
+// of readers that read everything.
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { DecisionGroup, DecisionGroupKey } from '../../src/domain/page-reader.ts';
+import { episodesOf, type Plan, progressOf } from '../../src/domain/plan.ts';
+import type { RunRecord } from '../../src/domain/store.ts';
+import { historyOf } from '../../src/explain/history-of.ts';
+import { buildSummary } from '../../src/report/summary/build.ts';
+import { SqliteReader } from '../../src/store/reader.ts';
+import { type CountingDb, countingDatabase } from '../support/counting-db.ts';
+import { fakeClock } from '../support/filled-store.ts';
+import { fillLarge, idOf, LARGE_END_MS, SMALL } from '../support/large-database.ts';
+
+const NOW_MS = LARGE_END_MS + 60_000;
+const DAY_MS = 86_400_000;
+
+let db: CountingDb;
+let reader: SqliteReader;
+let last: RunRecord;
+let middle: RunRecord;
+
+beforeAll(async () => {
+  db = countingDatabase();
+  fillLarge(db, SMALL);
+  reader = new SqliteReader(db, fakeClock(NOW_MS));
+  last = (await reader.run(String(SMALL.runs))) as RunRecord;
+  middle = (await reader.run(String(SMALL.runs / 2))) as RunRecord;
+});
+
+const group = {
+  rule: 'rule-00',
+  action: 'ban_device',
+  decision: 'act',
+  reason: 'rule_matches',
+  mode: 'enforce',
+} as const;
+
+const READERS: { [title: string]: () => Promise<unknown> } = {
+  'the decisions of the last run in groups': () => reader.decisionGroups(last, { first: 50 }),
+  'the decisions of an earlier run in groups': () => reader.decisionGroups(middle, { first: 50, text: 'person7' }),
+  'a part of a group': () => reader.decisionsInGroup(last, group, { limit: 50, text: 'laptop' }),
+  'the decisions of a run': () => reader.decisionsOfRun(last),
+  'runs and their counts': async () => {
+    for (const run of await reader.runLines({ limit: 50, before: 90 })) await reader.countsOfRun(run);
+  },
+  'runs of one status, over all rules': () => reader.runLines({ limit: 50, status: 'aborted', whole: true }),
+  plans: () => reader.planLines({}, { limit: 50, before: idOf('plan', 2) }),
+  'plans that wait': () => reader.planLines({ status: 'pending' }, { limit: 50 }),
+  'plans that are over': () => reader.planLines({ status: 'expired' }, { limit: 50 }),
+  'one plan': () => reader.planPage(idOf('plan', 1), { limit: 50, text: 'person7', rule: 'rule-03' }),
+  'intents in doubt': () => reader.newestIntents({ outcome: 'unknown', before: idOf('intent', 10) }, 50),
+  'intents of one status': () => reader.newestIntents({ status: 'settled' }, 50),
+  'failures that are open': () => reader.openFailures(),
+  'claims in force': () => reader.claimsInForce({ limit: 50, after: idOf('claim', 7) }),
+  'claims of a rule': () => reader.claimsInForce({ limit: 50, rule: 'rule-03', action: 'ban_device' }),
+  'claims on what a name names': () =>
+    reader.claimsInForce({ limit: 50, on: { targets: ['SN000123'], subjectIds: ['device-000123'] } }),
+  'claims by rule and action': () => reader.claimCounts(),
+  'exemptions that are over': () => reader.exemptionPage({ limit: 50, overAt: NOW_MS }),
+  exemptions: () => reader.exemptionPage({ limit: 50, inForceAt: NOW_MS, before: idOf('exemption', 100) }),
+  'a search': () => reader.identitiesNamed('person7@example.com'),
+  'the history of a device': () => historyOf(reader, { subjectId: 'device-000123' }, { limit: 50, nowMs: NOW_MS }),
+  audit: () => reader.audit({ limit: 50, beforeSeq: 9_000 }),
+  'audit of a kind and a time': () => reader.audit({ limit: 50, kind: 'plan.approved', since: NOW_MS - DAY_MS }),
+  'audit of an actor': () => reader.audit({ limit: 50, actor: 'ana', kind: 'plan.approved' }),
+  'audit of a target': () => reader.audit({ limit: 50, target: 'SN000123', kind: 'intent.settled' }),
+  'a summary': () => buildSummary(reader, NOW_MS - DAY_MS, NOW_MS),
+  tokens: () => reader.endpointTokens(),
+};
+
+const LARGE_TABLES =
+  /^SCAN (decisions|episodes|intents|intent_episodes|attempts|audit|runs|claims|identities)\b|^SCAN plans$/;
+/** In the order of its key or of an index, and with a LIMIT: a page of it. */
+function isWhole(sql: string, detail: string): boolean {
+  const isPage = /ORDER BY .* LIMIT \S+$/s.test(sql) && !/WHERE/.test(sql);
+  return LARGE_TABLES.test(detail) && !isPage;
+}
+
+const keyOf = ({ rule, action, decision, reason, mode }: DecisionGroupKey) =>
+  [rule, action, decision, reason, mode].join(' ');
+
+describe('a page over a large database', () => {
+  it.each(Object.entries(READERS))('scans no large table: %s', async (_, read) => {
+    db.asked.clear();
+    await read();
+    expect(db.asked.size).toBeGreaterThan(0);
+    const plans = [...db.asked.keys()].map((sql) => ({ sql, plan: db.planOf(sql) }));
+    expect(plans.filter(({ sql, plan }) => plan.some((detail) => isWhole(sql, detail)))).toEqual([]);
+  });
+
+  it('finds decisions in force without those that ended, and without rows of the table for a group', async () => {
+    db.asked.clear();
+    await reader.decisionGroups(last, { first: 0 });
+    const [statement] = [...db.asked.keys()].filter((sql) => sql.includes('decisions_standing'));
+    const plan = db.planOf(statement as string).join('\n');
+    expect(plan).toContain('COVERING INDEX decisions_standing (rule=? AND run_seq<?)');
+    expect(plan).toContain('INDEX decisions_ended (rule=? AND ended_seq>?)');
+  });
+
+  it('reads no intents for a list of plans', async () => {
+    db.asked.clear();
+    await reader.planLines({}, { limit: 50 });
+    for (const sql of db.asked.keys()) expect(db.planOf(sql).join('\n')).toMatch(/COVERING INDEX plans_/);
+  });
+});
+
+describe('the groups of a run', () => {
+  it.each(['last', 'middle'] as const)(
+    'hold every decision in force once, in the order of the report: %s',
+    async (which) => {
+      const run = which === 'last' ? last : middle;
+      const groups = await reader.decisionGroups(run, { first: 1_000 });
+      const whole = await reader.decisionsOfRun(run);
+      expect(groups.length).toBeGreaterThan(10);
+      expect(new Set(groups.map(keyOf)).size).toBe(groups.length);
+      expect(groups.flatMap(({ rows }) => rows.map(({ id }) => id)).sort()).toEqual(whole.map(({ id }) => id).sort());
+      for (const { rows, count, devices, people, since, newInRun, ...key } of groups) {
+        const own = whole.filter((one) => keyOf(one) === keyOf(key));
+        expect(own.length).toBe(count);
+        expect(rows).toEqual(own);
+        expect(devices).toBe(new Set(own.map(({ subject }) => subject.id)).size);
+        expect(people).toBe(
+          new Set(own.flatMap(({ effect }) => effect.devices.flatMap(({ owners = [] }) => owners))).size,
+        );
+        expect(since).toBe(Math.min(...own.map((one) => one.since)));
+        expect(newInRun).toBe(own.filter(({ runSeq }) => runSeq === run.seq).length);
+      }
+    },
+  );
+
+  it('are read page by page without a gap', async () => {
+    const [first] = (await reader.decisionGroups(last, { first: 1_000 })) as [DecisionGroup];
+    const found: string[] = [];
+    for (let after: string | undefined; ; ) {
+      const { rows, total } = await reader.decisionsInGroup(last, first, { limit: 3, ...(after && { after }) });
+      expect(total).toBe(first.count);
+      found.push(...rows.map(({ id }) => id));
+      after = rows.at(-1)?.id;
+      if (rows.length < 3) break;
+    }
+    expect(found).toEqual(first.rows.map(({ id }) => id));
+    expect(await reader.decisionsInGroup(last, first, { limit: 3, after: 'nobody' })).toMatchObject({ rows: [] });
+  });
+
+  it.each([
+    ['an id', 'DEVICE-000101'],
+    ['a name', 'laptop 101 of'],
+    ['a serial number', 'sn000101'],
+    ['an owner', 'PERSON50@'],
+  ])('are filtered by %s in any case', async (_, text) => {
+    const groups = await reader.decisionGroups(last, { first: 1_000, text });
+    const rows = groups.flatMap((one) => one.rows);
+    expect(rows.length).toBeGreaterThan(0);
+    expect(groups.reduce((sum, { count }) => sum + count, 0)).toBe(rows.length);
+    for (const { subject } of rows) expect(['device-000100', 'device-000101']).toContain(subject.id);
+    const [some] = groups as [DecisionGroup];
+    expect((await reader.decisionsInGroup(last, some, { limit: 1_000, text })).rows).toEqual(some.rows);
+  });
+});
+
+describe('plans, claims, intents and exemptions', () => {
+  it('have a page for each plan, with counts of all of it', async () => {
+    const id = idOf('plan', 1);
+    const whole = await reader.plan(id);
+    const lines = await reader.planLines({}, { limit: 5 });
+    expect(lines).toEqual(
+      (await reader.plans({}, 5)).map(({ intents, ...head }) => ({ ...head, intents: intents.length })),
+    );
+    expect(await reader.planLines({}, { limit: 5, before: lines[1]?.id as string })).toMatchObject([
+      { id: idOf('plan', 3) },
+      {},
+      {},
+      {},
+      {},
+    ]);
+    expect(await reader.planLines({ status: 'pending' }, { limit: 5 })).toMatchObject([{ id }]);
+    const first = await reader.planPage(id, { limit: 10, rule: 'rule-03' });
+    const ofRule = whole?.intents.filter(({ basis }) => basis[0]?.rule === 'rule-03');
+    expect(first).toMatchObject({
+      head: { id, status: 'pending' },
+      intents: 300,
+      held: 300,
+      page: { total: ofRule?.length },
+    });
+    expect(first?.page.rows).toEqual(ofRule?.slice(0, 10));
+    expect(first?.counts).toHaveLength(20);
+    const after = first?.page.rows.at(-1)?.key as string;
+    expect((await reader.planPage(id, { limit: 10, rule: 'rule-03', after }))?.page.rows).toEqual(
+      ofRule?.slice(10, 20),
+    );
+    const named = await reader.planPage(id, { limit: 10, text: 'Person50@' });
+    expect(named?.page.rows.map(({ target }) => target)).toEqual(['SN000100', 'SN000101']);
+    expect(await reader.planPage('nobody', { limit: 10 })).toBeUndefined();
+  });
+
+  it('show how far a plan was applied, as the whole of its intents does', async () => {
+    const id = idOf('plan', 2);
+    db.run("UPDATE plans SET status = 'interrupted', decided_at = 1 WHERE id = ?", id);
+    const plan = (await reader.plan(id)) as Plan;
+    const shown = await reader.planPage(id, { limit: 1 });
+    expect(shown?.progress).toEqual(progressOf(plan, await reader.intents({ liveFor: episodesOf(plan) })));
+    expect(Object.keys(shown?.progress?.outcomes ?? {})).toContain('parked');
+    db.run("UPDATE plans SET status = 'superseded', decided_at = NULL WHERE id = ?", id);
+  });
+
+  it('page through claims from the oldest on, of both statuses', async () => {
+    const all = (await reader.claims({})).map(({ id }) => id);
+    const found: string[] = [];
+    for (let after: string | undefined; ; ) {
+      const { rows, total } = await reader.claimsInForce({ limit: 120, ...(after && { after }) });
+      expect(total).toBe(all.length);
+      found.push(...rows.map(({ id }) => id));
+      after = rows.at(-1)?.id;
+      if (rows.length < 120) break;
+    }
+    expect(found).toEqual(all);
+    expect(await reader.claimsInForce({ limit: 5, after: 'nobody' })).toMatchObject({ rows: [] });
+    const counts = await reader.claimCounts();
+    expect(counts.reduce((sum, { count }) => sum + count, 0)).toBe(all.length);
+    expect(counts).toContainEqual({ status: 'standing', action: 'ban_device', count: 900 });
+  });
+
+  it('go on before the row that is named, and nowhere before one that does not exist', async () => {
+    const intents = await reader.newestIntents({ outcome: 'failed' }, 10);
+    const next = await reader.newestIntents({ outcome: 'failed', before: intents.rows[3]?.id as string }, 6);
+    expect(next).toEqual({ rows: intents.rows.slice(4), total: intents.total });
+    expect((await reader.newestIntents({ before: 'nobody' }, 6)).rows).toEqual([]);
+    const exemptions = await reader.exemptions();
+    const page = await reader.exemptionPage({ limit: 3, before: exemptions[4]?.id as string });
+    expect(page).toEqual({ rows: exemptions.slice(5, 8), total: exemptions.length });
+    expect(await reader.exemptionPage({ limit: 3, before: 'nobody' })).toMatchObject({ rows: [] });
+  });
+});
