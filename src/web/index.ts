@@ -10,6 +10,9 @@ import { exemptionPages } from './pages/exemptions.tsx';
 import { inDoubtPages } from './pages/in-doubt.tsx';
 import { inForcePages } from './pages/in-force.tsx';
 import { overviewPages } from './pages/overview.tsx';
+import { tryPages } from './pages/rule/try.tsx';
+import { rulePages } from './pages/rule.tsx';
+import { rulesPages } from './pages/rules.tsx';
 import { signInPages } from './pages/sign-in.tsx';
 import { tokenPages } from './pages/tokens.tsx';
 
@@ -24,6 +27,9 @@ export function createPages(deps: HttpDeps): Pages {
       ...inDoubtPages(deps),
       ...auditPages(deps),
       ...tokenPages(deps),
+      ...rulesPages(deps),
+      ...rulePages(deps),
+      ...tryPages(deps),
     ],
     problem: (problem, context) => problemPage(deps, problem, context),
   };

@@ -225,8 +225,7 @@ async function decisionsPage({ reader, rules }: HttpDeps, context: Ctx): Promise
   const { before } = readQuery(context, z.strictObject({ before: nameField.optional() }));
   const found = await reader.decisions({ rule: id, limit: PAGE + 1, ...(before !== undefined && { before }) });
   const shown = found.slice(0, PAGE);
-  const next =
-    found.length > PAGE ? addressOf(`${rulePath(id)}/decisions`, { before: shown.at(-1)?.id }) : undefined;
+  const next = found.length > PAGE ? addressOf(`${rulePath(id)}/decisions`, { before: shown.at(-1)?.id }) : undefined;
   const title = rules().find((rule) => rule.id === id)?.title;
   return {
     title: `Decisions of ${id}`,

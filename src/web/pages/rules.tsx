@@ -169,7 +169,10 @@ function ruleRow(rule: Rule, { daemonMode, tallies, inForce, report }: AboutRule
       counts.length === 0 ? (
         <span class="quiet">not judged yet</span>
       ) : (
-        <Sparkline counts={counts} label={`matches of the last ${plural(counts.length, 'run')}: ${counts.join(', ')}`} />
+        <Sparkline
+          counts={counts}
+          label={`matches of the last ${plural(counts.length, 'run')}: ${counts.join(', ')}`}
+        />
       ),
       inForce === 0 ? '0' : <a href={addressOf('/in-force', { rule: id })}>{countText(inForce)}</a>,
       <TestsMark report={report} />,

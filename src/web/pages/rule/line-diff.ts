@@ -87,11 +87,14 @@ function hunksOf(all: readonly DiffLine[]): Hunk[] {
   const changes = all.flatMap(({ kind }, at) => (kind === 'same' ? [] : [at]));
   let next = 0;
   for (const [at, line] of all.entries()) {
-    while (next < changes.length && (changes[next] as number) < at) lastChange = changes[next++] as number;
+    for (; next < changes.length && (changes[next] as number) <= at; next += 1) lastChange = changes[next] as number;
     const isNear = at - lastChange <= AROUND || (changes[next] ?? Number.POSITIVE_INFINITY) - at <= AROUND;
     if (!isNear) open = undefined;
     else if (open) open.lines.push(line);
-    else hunks.push((open = { before, after, lines: [line] }));
+    else {
+      open = { before, after, lines: [line] };
+      hunks.push(open);
+    }
     if (line.kind !== 'added') before += 1;
     if (line.kind !== 'removed') after += 1;
   }

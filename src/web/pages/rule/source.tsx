@@ -1,5 +1,6 @@
 // web: the text of a rule file with line numbers, and what is wrong at a line. In: a text, which is hostile, and problems. Out: lines that a
 // link can lead to. Hidden characters are spelled out.
+import type { Child } from 'hono/jsx';
 import { showHidden } from '../../../report/hostile-text.ts';
 import { Words } from '../../../report/html/text.tsx';
 
@@ -11,11 +12,11 @@ export function Source({ text, label }: { text: string; label: string }) {
   const lines = linesOf(text);
   return (
     <>
-      <pre class="source" tabindex={0} role="region" aria-label={label}>
+      <SourceBox label={label}>
         {lines.slice(0, LINES_MAX).map((line, at) => (
           <Line no={at + 1} text={line} id={`L${at + 1}`} />
         ))}
-      </pre>
+      </SourceBox>
       {lines.length > LINES_MAX ? <p class="quiet">The rest of {lines.length} lines is left out.</p> : null}
     </>
   );
@@ -52,7 +53,7 @@ export function SourceProblems({ text, problems }: { text: string; problems: rea
         ))}
       </ul>
       {shown.length === 0 ? null : (
-        <pre class="source" tabindex={0} role="region" aria-label="The lines with problems">
+        <SourceBox label="The lines with problems">
           {shown.map(({ no, line }, at) => (
             <>
               {at > 0 && shown[at - 1]?.no !== no - 1 ? '⋮\n' : ''}
@@ -67,9 +68,18 @@ export function SourceProblems({ text, problems }: { text: string; problems: rea
               )}
             </>
           ))}
-        </pre>
+        </SourceBox>
       )}
     </>
+  );
+}
+
+/** Long lines are reached with the keyboard, too. */
+export function SourceBox({ label, children }: { label: string; children?: Child }) {
+  return (
+    <section class="scroll" aria-label={label} tabindex={0}>
+      <pre class="source">{children}</pre>
+    </section>
   );
 }
 
