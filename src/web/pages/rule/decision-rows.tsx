@@ -25,9 +25,11 @@ export function decisionRow(stored: StoredDecision): Row {
       </>,
       <>
         {reasonWords(reason)}
-        <div class="quiet">
-          <Words>{reasonText}</Words>
-        </div>
+        {reasonText === reasonWords(reason) ? null : (
+          <div class="quiet">
+            <Words>{reasonText}</Words>
+          </div>
+        )}
       </>,
       <Facts facts={facts} atMs={stored.writtenAt} />,
       <When at={since} />,

@@ -20,7 +20,7 @@ export function TextDiff({ before, after }: { before: string; after: string }) {
           left -= lines.length;
           return lines.length === 0 ? null : (
             <>
-              <span class="no">{`${headOf(hunk)}\n`}</span>
+              <span class="hunk">{`${headOf(hunk)}\n`}</span>
               {lines.map((line) => (
                 <ChangedLine line={line} />
               ))}

@@ -60,10 +60,7 @@ export function SourceProblems({ text, problems }: { text: string; problems: rea
               <Line no={no} text={line} />
               {problems.map((problem) =>
                 problem.line === no ? (
-                  <>
-                    <b class="wrong">{`▲ ${showHidden(problem.text)}`}</b>
-                    {'\n'}
-                  </>
+                  <b class="wrong">{`▲ ${showHidden(problem.text)}\n`}</b>
                 ) : null,
               )}
             </>

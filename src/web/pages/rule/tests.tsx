@@ -9,6 +9,8 @@ import { Code, Words } from '../../../report/html/text.tsx';
 export function RuleTests({ report }: { report: RuleTestReport }) {
   const { tests, problems, coverage, coveredPercent, mutants } = report;
   const gaps = coverage.map((atom) => ({ text: atom.text, unseen: unseenOf(atom) })).filter((one) => one.unseen.length);
+  // They have a section of their own.
+  const others = problems.filter((problem) => !mutants?.survivors.some((survivor) => problem.endsWith(survivor)));
   const failed = tests.filter(({ ok }) => !ok).length;
   return (
     <section class="card">
@@ -17,10 +19,10 @@ export function RuleTests({ report }: { report: RuleTestReport }) {
         {plural(tests.length - failed, 'test')} passed, {failed} failed. They see {coveredPercent} % of the values that
         its conditions can have.
       </p>
-      {problems.length === 0 ? null : (
+      {others.length === 0 ? null : (
         <div class="notice wait">
           <ul>
-            {problems.map((problem) => (
+            {others.map((problem) => (
               <li>
                 <Words>{problem}</Words>
               </li>
