@@ -103,6 +103,8 @@ export interface PageReader {
   planLines(filter: { status?: PlanStatus }, query: { before?: string; limit: number }): Promise<PlanLine[]>;
   /** Undefined without such a plan. Errors: AppError `usage` for a beginning that fits several. */
   planPage(idOrPrefix: string, query: PlanIntentQuery): Promise<PlanPage | undefined>;
+  /** How far applying it is, also while it is under way. */
+  planProgress(plan: Plan): Promise<PlanProgress>;
   /** Standing and orphaned ones, the oldest first. */
   claimsInForce(query: ClaimQuery): Promise<Newest<Claim>>;
   /** Of the same ones. */

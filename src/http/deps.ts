@@ -19,8 +19,9 @@ import type { PageReader } from '../domain/page-reader.ts';
 import type { Plan, PlanSelection } from '../domain/plan.ts';
 import type { PlanDifference } from '../domain/plan-content.ts';
 import type { Clock, Log } from '../domain/ports.ts';
-import type { ProgressStep } from '../domain/progress.ts';
+import type { ProgressStep, WorkProgress } from '../domain/progress.ts';
 import type { RecordReader, ReportReader } from '../domain/record-reader.ts';
+import type { ReportFormat } from '../domain/report-format.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { RuleTestReport } from '../domain/rule-tests.ts';
 import type { Run, RunRequest, RunTrigger } from '../domain/run.ts';
@@ -70,9 +71,6 @@ export interface PlannedRelease {
   matching: number;
   kept: readonly { action: string; target: string; rules: readonly string[] }[];
 }
-
-export const REPORT_FORMATS = ['json', 'md', 'text'] as const;
-export type ReportFormat = (typeof REPORT_FORMATS)[number];
 
 /** How stored nouns are shown: report/ has the words. */
 export interface Views {
@@ -139,6 +137,16 @@ export interface TokensPort {
   revoke(name: string, by: string): Promise<EndpointToken>;
 }
 
+/** What open streams send, beside the audit: what wakes them, and what ends them. */
+export interface StreamSource {
+  /** The listener is called after each commit with audit entries. */
+  onAudited(listener: () => void): void;
+  /** The listener is called with each step of the work under way, and with undefined at its end. */
+  onProgress(listener: (progress: WorkProgress | undefined) => void): void;
+  /** Aborted when the process is to end. */
+  ending: AbortSignal;
+}
+
 /** A loaded rule, its file's text as it was loaded, and what its own tests show. */
 export interface RuleDetail {
   rule: Rule;
@@ -181,6 +189,7 @@ export interface HttpDeps {
   planDrift(planId: string, targets: readonly string[]): Promise<readonly Drift[]>;
   operator: OperatorPort;
   tokens: TokensPort;
+  stream: StreamSource;
   /** When the schedule makes the next run, epoch ms; undefined: never. */
   nextRunAtMs(): number | undefined;
   /** The most that anything may do now. */

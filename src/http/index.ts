@@ -8,6 +8,7 @@ export type {
   RuleDetail,
   RunUnderWay,
   StartedRun,
+  StreamSource,
   TokensPort,
   Views,
 } from './deps.ts';

@@ -9,9 +9,14 @@ const HIDDEN = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|[\u115f\u1160
 /** A sentence, an id, a line of a cell. Names are cut earlier, where they are put into words: `shownName`. */
 export const TEXT_MAX = 4_000;
 
-/** `evil\u202ename` → `evil⟨U+202E⟩name`; a line feed becomes `⟨U+000A⟩`. At most `max` characters of the text. */
-export function showHidden(text: string, max = TEXT_MAX): string {
-  return clip(text, max).replace(HIDDEN, (found) => {
+/** `evil\u202ename` → `evil⟨U+202E⟩name`; a line feed becomes `⟨U+000A⟩`. At most `TEXT_MAX` characters of the text. */
+export function showHidden(text: string): string {
+  return spellHidden(clip(text, TEXT_MAX));
+}
+
+/** The same for all of a text, however long it is. */
+export function spellHidden(text: string): string {
+  return text.replace(HIDDEN, (found) => {
     const code = (found.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0');
     return `⟨U+${code}⟩`;
   });

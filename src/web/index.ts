@@ -10,6 +10,8 @@ import { exemptionPages } from './pages/exemptions.tsx';
 import { inDoubtPages } from './pages/in-doubt.tsx';
 import { inForcePages } from './pages/in-force.tsx';
 import { overviewPages } from './pages/overview.tsx';
+import { planPages } from './pages/plan.tsx';
+import { plansPages } from './pages/plans.tsx';
 import { tryPages } from './pages/rule/try.tsx';
 import { rulePages } from './pages/rule.tsx';
 import { rulesPages } from './pages/rules.tsx';
@@ -22,6 +24,8 @@ export function createPages(deps: HttpDeps): Pages {
       ...assetRoutes(),
       ...signInPages(deps),
       ...overviewPages(deps),
+      ...plansPages(deps),
+      ...planPages(deps),
       ...inForcePages(deps),
       ...exemptionPages(deps),
       ...inDoubtPages(deps),

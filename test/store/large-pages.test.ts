@@ -217,7 +217,8 @@ describe('plans, claims, intents and exemptions', () => {
     expect(await reader.claimsInForce({ limit: 5, after: 'nobody' })).toMatchObject({ rows: [] });
     const counts = await reader.claimCounts();
     expect(counts.reduce((sum, { count }) => sum + count, 0)).toBe(all.length);
-    expect(counts).toContainEqual({ status: 'standing', action: 'ban_device', count: 900 });
+    const bans = counts.filter(({ status, action }) => status === 'standing' && action === 'ban_device');
+    expect(bans.reduce((sum, { count }) => sum + count, 0)).toBe(900);
   });
 
   it('go on before the row that is named, and nowhere before one that does not exist', async () => {

@@ -34,7 +34,7 @@ describe('the difference of two texts', () => {
     const lines = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 12 });
     fc.assert(
       fc.property(lines, lines, (before, after) => {
-        let rebuilt = [...before];
+        let rebuilt: string[] = [...before];
         for (const hunk of diffLines(before, after).reverse()) {
           const old = hunk.lines.filter(({ kind }) => kind !== 'added').map(({ text }) => text);
           const now = hunk.lines.filter(({ kind }) => kind !== 'removed').map(({ text }) => text);

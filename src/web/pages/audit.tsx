@@ -146,7 +146,10 @@ async function oneEntry({ reader }: HttpDeps, given: string) {
         <h2>Content</h2>
         <Whole max={BYTES_MAX}>{JSON.stringify(body, null, 2)}</Whole>
         <h2>What was hashed</h2>
-        <p>SHA-256 of the hash before it, the number, and exactly these bytes.</p>
+        <p>
+          The hash is SHA-256 over the hash before it, the number, and these bytes. Hidden characters are spelled out
+          here.
+        </p>
         <Whole max={BYTES_MAX}>{entry.bytes}</Whole>
       </section>
     </>

@@ -13,6 +13,7 @@ import { Table } from '../../report/html/table.tsx';
 import { Term, When, Words } from '../../report/html/text.tsx';
 import { addressOf } from '../address.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
+import { partAfter } from '../part-after.ts';
 import { Narrow } from '../parts/narrow.tsx';
 import { Pager } from '../parts/pager.tsx';
 import { Target } from '../parts/target.tsx';
@@ -110,9 +111,7 @@ interface Part {
 async function intentsOf({ reader }: HttpDeps, state: State, { limit, before }: Part) {
   if (state === 'failed') {
     const all = await reader.openFailures();
-    const at = before === undefined ? 0 : all.findIndex(({ id }) => id === before) + 1;
-    const from = before !== undefined && at === 0 ? all.length : at;
-    return { rows: all.slice(from, from + limit), total: all.length, hasMore: all.length > from + limit };
+    return { ...partAfter(all, before, limit), total: all.length };
   }
   const query = { outcome: state, ...(before !== undefined && { before }) };
   const { rows, total } = await reader.newestIntents(query, limit + 1);

@@ -1,8 +1,6 @@
 // web: the first page: is all well, what waits for a person, what was done in the last 24 hours, and the switch that stops everything.
 // In: the store, and the readiness of the daemon. Out: a page whose parts read themselves again while it is open.
 import { z } from 'zod';
-import type { Plan } from '../../domain/plan.ts';
-import { plannedCounts } from '../../domain/planned-counts.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { readForm } from '../../http/form.ts';
 import type { Ctx, Route } from '../../http/route.ts';
@@ -16,6 +14,7 @@ import { sourceWords } from '../../report/words.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
 import { Act } from '../parts/act.tsx';
 import { Live } from '../parts/live.tsx';
+import { planLine } from './plan-row.tsx';
 import { RUN_COLUMNS, runRow } from './run-row.tsx';
 
 const DAY_MS = 86_400_000;
@@ -172,23 +171,6 @@ async function waits({ reader }: HttpDeps) {
         ) : null}
       </ul>
     </section>
-  );
-}
-
-function planLine({ id, status, intents, mode, expiresAt }: Plan) {
-  return (
-    <>
-      <a href={`/plans/${encodeURIComponent(id)}`}>Plan {id}</a> <Mark word={status} />{' '}
-      {mode === 'dry-run' ? <Mark word="dry-run" text="of a dry run" /> : null}
-      {plannedCounts(intents).map(({ rules, action, count }) => (
-        <div>
-          {countText(count)} × <Code>{action}</Code> by {rules.join(', ')}
-        </div>
-      ))}
-      <div class="quiet">
-        expires <When at={expiresAt} />
-      </div>
-    </>
   );
 }
 

@@ -12,6 +12,7 @@ import { Code, Name, When } from '../../report/html/text.tsx';
 import { tokenView } from '../../report/token-view.ts';
 import { addressOf } from '../address.ts';
 import { answerPage, formPage } from '../answer.tsx';
+import { partAfter } from '../part-after.ts';
 import { Act } from '../parts/act.tsx';
 import { Narrow } from '../parts/narrow.tsx';
 import { Pager } from '../parts/pager.tsx';
@@ -56,9 +57,8 @@ export function tokenPages(deps: HttpDeps): Route[] {
 async function listed({ reader, clock }: HttpDeps, before: string | undefined) {
   const nowMs = clock.nowMs();
   const all = (await reader.endpointTokens()).map((token) => tokenView(token, nowMs));
-  const from = before === undefined ? 0 : all.findIndex(({ id }) => id === before) + 1;
-  const shown = all.slice(from, from + PAGE);
-  const next = all.length > from + PAGE ? addressOf(PATH, { before: shown.at(-1)?.id }) : undefined;
+  const { rows, hasMore } = partAfter(all, before, PAGE);
+  const next = hasMore ? addressOf(PATH, { before: rows.at(-1)?.id }) : undefined;
   return (
     <>
       <h1>Tokens</h1>
@@ -98,7 +98,7 @@ async function listed({ reader, clock }: HttpDeps, before: string | undefined) {
         <Table
           caption="Tokens, newest first"
           columns={['Token', 'Scope', 'State', 'Made', 'Ends', 'Used last', 'Revoke']}
-          rows={shown.map(rowOf)}
+          rows={rows.map(rowOf)}
           empty="No token was made."
         />
         <Pager next={next} />

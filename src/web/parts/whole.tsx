@@ -1,5 +1,5 @@
 // web: a long text as it is, such as JSON: its lines stay lines, and hidden characters are spelled out. In: any text. Out: a block.
-import { showHidden } from '../../report/hostile-text.ts';
+import { spellHidden } from '../../report/hostile-text.ts';
 
 /** `max`: characters that are shown. */
 export function Whole({ children, max }: { children: string; max: number }) {
@@ -9,7 +9,7 @@ export function Whole({ children, max }: { children: string; max: number }) {
       <pre class="whole">
         {shown
           .split('\n')
-          .map((line) => showHidden(line, max))
+          .map((line) => spellHidden(line))
           .join('\n')}
       </pre>
       {shown.length < children.length ? (

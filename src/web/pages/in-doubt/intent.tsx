@@ -27,6 +27,7 @@ export function intentPage(deps: HttpDeps): Route {
     const id = param(context, 'id');
     const [intent] = await deps.reader.intents({ ids: [id] });
     if (!intent) throw new AppError('not_found', `there is no intent \`${id}\``);
+    const needsPerson = await canResolve(deps, intent);
     return {
       title: `Action ${intent.action} on ${intent.target}`,
       section: '/in-doubt',
@@ -37,9 +38,9 @@ export function intentPage(deps: HttpDeps): Route {
             {intent.undo ? 'Undo' : 'Action'} <Term>{intent.action}</Term> on <Code>{intent.target}</Code>
           </h1>
           <Live id="how" on="intent run" path={`/intents/${encodeURIComponent(id)}`}>
-            {await described(deps, intent)}
+            {await described(deps, intent, needsPerson)}
           </Live>
-          {mayDo(context, 'approve') && (await canResolve(deps, intent)) ? (
+          {needsPerson && mayDo(context, 'approve') ? (
             <section class="card">
               <h2>Resolve</h2>
               <ResolveForm intent={intent} />
@@ -53,7 +54,7 @@ export function intentPage(deps: HttpDeps): Route {
   });
 }
 
-async function described(deps: HttpDeps, intent: Intent) {
+async function described(deps: HttpDeps, intent: Intent, needsPerson: boolean) {
   const { reader } = deps;
   const { id, outcome, status, released, note, planId } = intent;
   const run = await reader.run(intent.runId);
@@ -64,7 +65,7 @@ async function described(deps: HttpDeps, intent: Intent) {
         <Mark word={outcome ?? status} text={outcome === 'unknown' ? 'in doubt' : (outcome ?? status)} />{' '}
         {note === undefined ? null : <Words>{note}</Words>}
       </p>
-      {next === undefined || (outcome === 'failed' && !(await canResolve(deps, intent))) ? null : <p>Next: {next}.</p>}
+      {next === undefined || (outcome === 'failed' && !needsPerson) ? null : <p>Next: {next}.</p>}
       <dl class="facts">
         <dt>about</dt>
         <dd>

@@ -34,7 +34,10 @@ export async function claimRows(
       cells: [
         <Subject claim={claim} intent={intent} kind={kinds.get(claim.rule)} />,
         <>
-          <Term>{claim.action}</Term> on <Code>{claim.target}</Code>
+          <a href={`/intents/${encodeURIComponent(claim.intentId)}`}>
+            <Term>{claim.action}</Term>
+          </a>{' '}
+          on <Code>{claim.target}</Code>
         </>,
         <>
           {spanText(Math.max(0, nowMs - claim.openedAt))}
@@ -45,7 +48,7 @@ export async function claimRows(
         <a href={`/rules/${encodeURIComponent(claim.rule)}`}>
           <Words>{claim.rule}</Words>
         </a>,
-        <Origin claim={claim} intent={intent} run={intent && runs.get(intent.runId)} />,
+        <Origin intent={intent} run={intent && runs.get(intent.runId)} />,
         <Mark word={claim.status} tone={claim.status === 'orphaned' ? 'wait' : 'good'} />,
         ...(canRelease
           ? [
@@ -78,10 +81,9 @@ function Subject({ claim: { subjectId, target }, intent, kind }: SubjectProps) {
   return <Who who={device ?? { id: subjectId }} href={href} shown={target} />;
 }
 
-function Origin({ claim, intent, run }: { claim: Claim; intent: Intent | undefined; run: number | undefined }) {
+function Origin({ intent, run }: { intent: Intent | undefined; run: number | undefined }) {
   return (
     <>
-      <a href={`/intents/${encodeURIComponent(claim.intentId)}`}>the action</a>
       {run === undefined ? null : (
         <div>
           <a href={`/runs/${run}`}>run {run}</a>

@@ -5,7 +5,6 @@ import { showHidden } from '../../../report/hostile-text.ts';
 import { Words } from '../../../report/html/text.tsx';
 
 const LINES_MAX = 2_000;
-const LINE_MAX = 1_000;
 const AROUND = 2;
 
 export function Source({ text, label }: { text: string; label: string }) {
@@ -59,9 +58,7 @@ export function SourceProblems({ text, problems }: { text: string; problems: rea
               {at > 0 && shown[at - 1]?.no !== no - 1 ? '⋮\n' : ''}
               <Line no={no} text={line} />
               {problems.map((problem) =>
-                problem.line === no ? (
-                  <b class="wrong">{`▲ ${showHidden(problem.text)}\n`}</b>
-                ) : null,
+                problem.line === no ? <b class="wrong">{`▲ ${showHidden(problem.text)}\n`}</b> : null,
               )}
             </>
           ))}
@@ -92,7 +89,7 @@ function Line({ no, text, id }: { no: number; text: string; id?: string }) {
 }
 
 export function lineText(line: string): string {
-  return showHidden(line.replaceAll('\t', '  '), LINE_MAX);
+  return showHidden(line.replaceAll('\t', '  '));
 }
 
 export function linesOf(text: string): string[] {

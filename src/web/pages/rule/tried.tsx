@@ -67,7 +67,7 @@ function Counts({ tried: { rule, before, after }, loaded }: { tried: TriedRule; 
   return (
     <Table
       caption="Counts before and after the change"
-      columns={['', number('Rule in force'), number('Changed rule'), number('Difference')]}
+      columns={['Count', number('Rule in force'), number('Changed rule'), number('Difference')]}
       rows={[
         ...COUNTS.map(([key, text]) => ({
           cells: [text, countText(before[key]), countText(after[key]), signed(after[key] - before[key])],
