@@ -192,7 +192,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     running: () => state.underWay.now(),
     nextRunAtMs: () => state.schedule?.nextMs(),
     daemonMode: () => engine.daemonMode,
-    ...rulePorts(composition, state.queue),
+    ...rulePorts(composition, state.queue, state.underWay),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
     why: (name) => whyNamed(composition.explaining(), name),
     verifyAudit: (seen) => composition.verifyAudit(seen),

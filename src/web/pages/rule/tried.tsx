@@ -73,7 +73,7 @@ function Counts({ tried: { rule, before, after }, loaded }: { tried: TriedRule; 
           cells: [text, countText(before[key]), countText(after[key]), signed(after[key] - before[key])],
         })),
         { cells: ['Mode', <Mark word={loaded.mode} />, <Mark word={rule.mode} />, ''] },
-        { cells: ['Limits', ...limits, limits[0] === limits[1] ? '0' : 'changed'] },
+        { cells: ['Limits', ...limits, limits[0] === limits[1] ? '' : 'changed'] },
       ]}
     />
   );

@@ -107,7 +107,8 @@ function pageOf({ rule, text: loaded }: RuleDetail, given?: { text: string; came
               Try
             </button>
             <p class="waiting" role="status">
-              The fleet is being read twice: for the loaded rule, and for the changed one. <span id="progress"></span>
+              The fleet is being read twice: for the loaded rule, and for the changed one.{' '}
+              <span id="progress" data-trial={rule.id}></span>
             </p>
           </form>
         </section>
