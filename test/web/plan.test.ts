@@ -28,7 +28,7 @@ describe('the page of a plan', () => {
     expect(text).toContain('1 × ban_device by other');
     expect(text).toContain('Laptop 1 owner-1@example.com device-1');
     expect(text).toContain('MdmData.CompromisedStatus = "TRUE"');
-    expect(text).toContain('held the rule has mode `approve`');
+    expect(text).toContain('held the rule has mode approve');
     expect(text).toContain('of a live run');
     expect(text).toContain('run 1');
     expect(text).toContain('This daemon has mode enforce : it applies what you approve at once');
