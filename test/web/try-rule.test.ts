@@ -71,7 +71,8 @@ describe('trying a change of a rule', () => {
     const { post } = openPages(refusing(new AppError('rules', message)));
     const { status, text, html } = await post(PATH, { text: CHANGED });
     expect(status).toBe(409);
-    expect(text).toContain('Line 2, column 5: no field `<i>x</i>`: did you mean `y`?');
+    expect(text).toContain('Not tried: the text has mistakes');
+    expect(text).toContain('Line 2, column 5: no field <i>x</i> : did you mean y ?');
     expect(text).toContain('2 # <why> ▲ column 5: no field');
     expect(html).not.toContain('<i>x</i>');
     expect(boxOf(html)).toBe(CHANGED);

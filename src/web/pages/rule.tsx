@@ -9,7 +9,7 @@ import { type Ctx, param, type Route } from '../../http/route.ts';
 import { countText, plural } from '../../report/fact-text.ts';
 import { Mark } from '../../report/html/marks.tsx';
 import { Table } from '../../report/html/table.tsx';
-import { Code, When, Words } from '../../report/html/text.tsx';
+import { Code, Term, When, Words } from '../../report/html/text.tsx';
 import { ruleModeWords, ruleSettings, settingsOfAction } from '../../report/rule-words.ts';
 import { addressOf } from '../address.ts';
 import { mayDo, readPage } from '../answer.tsx';
@@ -120,7 +120,7 @@ function Settings({ deps, rule }: { deps: HttpDeps; rule: Rule }) {
         <dd>
           {rule.then.map((one) => (
             <div>
-              <Code>{one.action}</Code> <Words>{settingsOfAction(one)}</Words>
+              <Term>{one.action}</Term> <Words>{settingsOfAction(one)}</Words>
             </div>
           ))}
         </dd>

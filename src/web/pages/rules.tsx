@@ -9,7 +9,7 @@ import { countText, plural } from '../../report/fact-text.ts';
 import { Sparkline } from '../../report/html/bar.tsx';
 import { Mark } from '../../report/html/marks.tsx';
 import { type Row, Table } from '../../report/html/table.tsx';
-import { Code, Words } from '../../report/html/text.tsx';
+import { Code, Term, Words } from '../../report/html/text.tsx';
 import { addressOf } from '../address.ts';
 import { readPage } from '../answer.tsx';
 import { Live } from '../parts/live.tsx';
@@ -152,7 +152,7 @@ function ruleRow(rule: Rule, { daemonMode, tallies, inForce, report }: AboutRule
       subject,
       then.map(({ action }) => (
         <div>
-          <Code>{action}</Code>
+          <Term>{action}</Term>
         </div>
       )),
       <RuleMode rule={rule} daemonMode={daemonMode} />,

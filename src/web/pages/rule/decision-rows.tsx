@@ -5,7 +5,7 @@ import { decisionWords } from '../../../report/decision-words.ts';
 import { factTexts } from '../../../report/fact-text.ts';
 import { Mark } from '../../../report/html/marks.tsx';
 import type { Row } from '../../../report/html/table.tsx';
-import { Code, When, Words } from '../../../report/html/text.tsx';
+import { Code, Term, When, Words } from '../../../report/html/text.tsx';
 import { subjectPath, Who } from '../../../report/html/who.tsx';
 import { reasonWords } from '../../../report/words.ts';
 
@@ -20,7 +20,7 @@ export function decisionRow(stored: StoredDecision): Row {
       <>
         <Mark word={decision.decision} text={decisionWords(decision)} />
         <div>
-          <Code>{action}</Code> on <Code>{target}</Code>
+          <Term>{action}</Term> on <Code>{target}</Code>
         </div>
       </>,
       <>

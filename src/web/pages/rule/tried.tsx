@@ -5,7 +5,7 @@ import type { TriedDecision, TriedRule, TriedSubject } from '../../../domain/tri
 import { countText, plural } from '../../../report/fact-text.ts';
 import { Mark } from '../../../report/html/marks.tsx';
 import { Table } from '../../../report/html/table.tsx';
-import { Code, When, Words } from '../../../report/html/text.tsx';
+import { Code, Term, When, Words } from '../../../report/html/text.tsx';
 import { subjectPath, Who } from '../../../report/html/who.tsx';
 import { limitWords } from '../../../report/rule-words.ts';
 import { Narrow } from '../../parts/narrow.tsx';
@@ -129,7 +129,7 @@ function Decided({ decisions }: { decisions: readonly TriedDecision[] }) {
     <>
       {decisions.map(({ decision, action, target, reasonText }) => (
         <div>
-          <Mark word={decision} text={decision === 'act' ? 'would act' : decision} /> <Code>{action}</Code> on{' '}
+          <Mark word={decision} text={decision === 'act' ? 'would act' : decision} /> <Term>{action}</Term> on{' '}
           <Code>{target}</Code>
           <div class="quiet">
             <Words>{reasonText}</Words>

@@ -117,10 +117,18 @@ function pageOf({ rule, text: loaded }: RuleDetail, given?: { text: string; came
   };
 }
 
-function Refused({ problem: { title, problemDetail }, text, file }: { problem: Problem; text: string; file: string }) {
+function Refused({
+  problem: { slug, title, problemDetail },
+  text,
+  file,
+}: {
+  problem: Problem;
+  text: string;
+  file: string;
+}) {
   return (
     <section class="card" role="alert">
-      <h2>Not tried: {title.toLowerCase()}</h2>
+      <h2>Not tried: {slug === 'rules' ? 'the text has mistakes' : title.toLowerCase()}</h2>
       <SourceProblems text={text} problems={problemsIn(problemDetail, file)} />
     </section>
   );
