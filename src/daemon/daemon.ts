@@ -173,7 +173,7 @@ class DaemonState {
 }
 
 function httpDeps(composition: Composition, state: DaemonState, register: TokenRegister, signIn: SignIn): HttpDeps {
-  const { config, engine, rules, log } = composition;
+  const { config, engine, log } = composition;
   const { store, clock } = engine;
   return {
     reader: store,
@@ -192,8 +192,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     running: () => state.underWay.now(),
     nextRunAtMs: () => state.schedule?.nextMs(),
     daemonMode: () => engine.daemonMode,
-    rules: () => rules.all(),
-    ...rulePorts(composition, state.queue),
+    ...rulePorts(composition, state.queue, state.underWay),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
     why: (of) => whyOf(composition.explaining(), of),
     whyStored: (of, unread) => whyStored(composition.explaining(), of, unread),

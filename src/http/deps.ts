@@ -200,6 +200,8 @@ export interface HttpDeps {
   daemonMode(): Mode;
   /** All loaded rules, including those of mode `off`. */
   rules(): readonly Rule[];
+  /** Why the rules folder was refused when it was last loaded, one line for each problem; undefined: the loaded rules are the folder's. */
+  ruleRefusal(): readonly string[] | undefined;
   /** Errors: AppError `not_found`. It gives way while the tests run. */
   ruleDetail(id: string): Promise<RuleDetail>;
   /**

@@ -12,6 +12,9 @@ import { inForcePages } from './pages/in-force.tsx';
 import { overviewPages } from './pages/overview.tsx';
 import { planPages } from './pages/plan.tsx';
 import { plansPages } from './pages/plans.tsx';
+import { tryPages } from './pages/rule/try.tsx';
+import { rulePages } from './pages/rule.tsx';
+import { rulesPages } from './pages/rules.tsx';
 import { searchPages } from './pages/search.tsx';
 import { signInPages } from './pages/sign-in.tsx';
 import { subjectPages } from './pages/subject.tsx';
@@ -32,6 +35,9 @@ export function createPages(deps: HttpDeps): Pages {
       ...inDoubtPages(deps),
       ...auditPages(deps),
       ...tokenPages(deps),
+      ...rulesPages(deps),
+      ...rulePages(deps),
+      ...tryPages(deps),
     ],
     problem: (problem, context) => problemPage(deps, problem, context),
   };

@@ -62,6 +62,7 @@ export function Layout({ content, context }: { content: PageContent; context: Pa
         <link rel="stylesheet" href={assetPath('page.css')} />
         {chart ? <link rel="stylesheet" href={assetPath('uplot.css')} /> : null}
         {chart ? <script src={assetPath('uplot.js')} defer></script> : null}
+        {chart ? <script src={assetPath('chart.js')} defer></script> : null}
         {scripts.map((name) => (
           <script src={assetPath(name)} defer></script>
         ))}

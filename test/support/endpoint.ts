@@ -136,6 +136,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
     nextRunAtMs: () => undefined,
     daemonMode: () => 'enforce',
     rules: () => [RULE],
+    ruleRefusal: () => undefined,
     tryRule: async (id, text, by) => {
       if (id !== RULE.id) throw new AppError('not_found', `there is no rule \`${id}\``);
       trials.push({ id, text, by });
