@@ -36,7 +36,8 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     progress?.({ phase: 'deciding' });
     // Deciding, sealing and committing take long for thousands of targets: a stop is answered between them.
     await giveWay();
-    const decided = decide(decideInput(engine, run, rules, pulled, openState));
+    const input = decideInput(engine, run, rules, pulled, openState);
+    const decided = decide(input);
     await giveWay();
     const sealed = sealPlan({
       id: ids.next(),
@@ -55,7 +56,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     const seen = operatorStateSeen(run, openState, pulled, settings.exemptions);
     progress?.({ phase: 'recording' });
     await giveWay();
-    await store.commitRun(commitOf(run, rules, pulled, decided, sealed, intents, seen));
+    await store.commitRun(commitOf(run, rules, pulled, decided, input, sealed, intents, seen));
     await store.saveIdentities(pulled.identities);
     logOperatorState(log, run, seen);
 

@@ -98,7 +98,7 @@ describe('the first ten minutes of the README', () => {
     writeFileSync(key, server.issueApiKey('reads', 'ReadOnly'));
     const reading = walk.filter((block) => !block.includes('apply') && !block.includes('enforce'));
     const { stdout } = await shell(going(reading, 'reading', key));
-    expect(stdout).toContain('Nothing was changed.');
+    expect(stdout).toContain('nothing was changed.');
     expect(stdout).not.toContain('not available (403)');
   });
 

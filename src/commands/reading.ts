@@ -6,6 +6,7 @@ import { givenTime } from '../domain/given-time.ts';
 import type { HistoryLine } from '../domain/history.ts';
 import { demandKnownOwner } from '../domain/known-owner.ts';
 import type { DecisionQuery } from '../domain/store.ts';
+import { decisionView } from '../report/decision-view.ts';
 import { historyText } from '../report/history.ts';
 import { showHidden } from '../report/hostile-text.ts';
 import { decisionsJson } from '../report/json.ts';
@@ -25,7 +26,7 @@ export interface DecisionsOptions extends CommonOptions {
 }
 
 export async function decisionsCommand(io: Io, options: DecisionsOptions): Promise<number> {
-  const format = outputOf(options, ['text', 'json'] as const, 'text');
+  const format = outputOf(options, ['text', 'json', 'csv'] as const, 'text');
   const database = databaseOf(io, options);
   const reader = composeRunReader(database);
   try {
@@ -37,8 +38,12 @@ export async function decisionsCommand(io: Io, options: DecisionsOptions): Promi
     const found = await reader.decisions({ ...query, decision, action, owner, since, limit });
     if (found.length === 0 && owner !== undefined) await demandKnownOwner(reader, owner);
     const history = (await historyIn(database, query, { limit, nowMs }))?.filter(({ at }) => at >= (since ?? 0));
-    const text = () => textOf(found, about, history ?? [], widthOf(options));
-    write(io, options, format === 'json' ? decisionsJson(found, history) : text());
+    const written = {
+      text: () => textOf(found, about, history ?? [], widthOf(options)),
+      json: () => decisionsJson(found, history),
+      csv: async () => [...(await import('../report/csv.ts')).decisionsCsvPieces(found.map(decisionView))].join(''),
+    };
+    write(io, options, await written[format]());
     return 0;
   } finally {
     await reader.close();

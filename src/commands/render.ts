@@ -1,10 +1,8 @@
 // commands: a report in the format that was asked for. It loads the writer of that format alone, and actions only for targets that
 // the record does not name.
 import type { KnownTraits } from '../domain/action.ts';
+import type { ReportFormat } from '../domain/report-format.ts';
 import type { Report } from '../report/report.ts';
-
-export const REPORT_FORMATS = ['text', 'json', 'md'] as const;
-export type ReportFormat = (typeof REPORT_FORMATS)[number];
 
 export async function renderReport(report: Report, format: ReportFormat, options: { width: number }): Promise<string> {
   switch (format) {
@@ -12,6 +10,8 @@ export async function renderReport(report: Report, format: ReportFormat, options
       return (await import('../report/json.ts')).reportJson(report);
     case 'md':
       return (await import('../report/markdown.ts')).reportMarkdown(report, await actionsFor(report));
+    case 'csv':
+      return [...(await import('../report/csv.ts')).reportCsvPieces(report)].join('');
     case 'text':
       return (await import('../report/text.ts')).reportText(report, { ...options, ...(await actionsFor(report)) });
   }

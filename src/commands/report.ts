@@ -1,10 +1,11 @@
 // commands: `report`: the report of one run. Reading only, also while a daemon writes. It loads what a report needs and no more.
 import { composeRunReader } from '../compose/run-reader.ts';
 import { AppError } from '../domain/errors.ts';
+import { REPORT_FORMATS } from '../domain/report-format.ts';
 import { buildReport } from '../report/build-report.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 import { lastRunOf } from './last-run.ts';
-import { REPORT_FORMATS, renderReport } from './render.ts';
+import { renderReport } from './render.ts';
 
 export async function reportCommand(
   io: Io,

@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts';
 import { runCycle } from '../cycle.ts';
 import { AppError } from '../domain/errors.ts';
 import type { RecordReader, ReportReader } from '../domain/record-reader.ts';
+import { REPORT_FORMATS } from '../domain/report-format.ts';
 import { buildReport, type Report } from '../report/index.ts';
 import { whatIf } from '../run/what-if.ts';
 import { actorHere } from './actor.ts';
@@ -15,7 +16,7 @@ import { type DaemonClient, findDaemon } from './daemon-client.ts';
 import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
 import { type ActiveFolder, otherThanActive } from './other-rules.ts';
 import { progressOf } from './progress.ts';
-import { REPORT_FORMATS, renderReport } from './render.ts';
+import { renderReport } from './render.ts';
 
 export interface RunOptions extends CommonOptions {
   rule?: string[];

@@ -4,10 +4,9 @@ import { givenTime } from '../domain/given-time.ts';
 import { buildSummary, summaryMarkdown, summaryText } from '../report/index.ts';
 import { systemClock } from '../system/clock.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
-import { REPORT_FORMATS } from './render.ts';
 
 export async function summaryCommand(io: Io, options: CommonOptions & { since: string }): Promise<number> {
-  const format = outputOf(options, REPORT_FORMATS, 'text');
+  const format = outputOf(options, ['text', 'json', 'md'] as const, 'text');
   const nowMs = systemClock.nowMs();
   const since = givenTime(options.since, '--since', nowMs, 'before');
   const reader = composeReader(databaseOf(io, options));

@@ -3,6 +3,7 @@
 // on those of other proposals. Pure.
 import type { CheckName, TargetFacts } from '../domain/check.ts';
 import { isOnTrial } from '../domain/mode.ts';
+import type { RuleLimits } from '../domain/run.ts';
 import { CHECKS } from './checks/ask.ts';
 import { LISTS } from './checks/stages.ts';
 import type { Claims } from './claims.ts';
@@ -29,7 +30,13 @@ export function weighsOthers(check: CheckName): boolean {
   return WEIGH[check] !== undefined;
 }
 
-export function answer(proposals: readonly Proposal[], claims: Claims, input: DecideInput): void {
+/** Returns what was compared with the limits of each rule. */
+export function answer(
+  proposals: readonly Proposal[],
+  claims: Claims,
+  input: DecideInput,
+): ReadonlyMap<string, RuleLimits> {
+  const compared = new Map<string, RuleLimits>();
   const facts = new Map(proposals.map((proposal) => [proposal, targetFacts(proposal, claims, input)]));
   const earlier = new EarlierAnswers(input);
   for (const { check, of } of LISTS.deciding) {
@@ -37,7 +44,7 @@ export function answer(proposals: readonly Proposal[], claims: Claims, input: De
     const asked = (unlifted ? weighable(proposals) : unanswered(proposals)).filter(
       ({ traits }) => of === 'all' || traits.changesFleet,
     );
-    const added = WEIGH[check]?.(asked, { proposals, input, earlier });
+    const added = WEIGH[check]?.(asked, { proposals, input, earlier, compared });
     for (const proposal of asked) {
       const [known, more] = [facts.get(proposal) as TargetFacts, added?.get(proposal)];
       proposal.answer = ask(more ? { ...known, ...more } : known) ?? proposal.answer;
@@ -48,6 +55,7 @@ export function answer(proposals: readonly Proposal[], claims: Claims, input: De
       ? { decision: 'act', reason: 'cleared', reasonText: 'no rule that claims it matches any longer' }
       : { decision: 'act', reason: 'rule_matches', reasonText: 'the rule matches' };
   }
+  return compared;
 }
 
 /** A rule on trial is never held, since nobody can approve it: its answer names what would hold it if the rule were live. */

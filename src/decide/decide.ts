@@ -34,7 +34,7 @@ export function decide(input: DecideInput): Decided {
   // What a person did to one target of an episode holds for all its proposals.
   for (const proposal of proposals) proposal.episode = observations.episodeNow(proposal);
   proposals.push(...new UndoProposals(input, followed, claims, known).all());
-  answer(proposals, claims, input);
+  const limits = answer(proposals, claims, input);
   describeDeletions(proposals, input.fleet);
   describeEnds(proposals, claims);
   reportTrials(proposals);
@@ -48,6 +48,7 @@ export function decide(input: DecideInput): Decided {
     acts: draftsToAct(proposals, reconciled.idOf, reconciled.isUnchanged),
     planned: plannedIntents(proposals, reconciled.idOf, input),
     exemptionsUsed: [...new Set(proposals.flatMap((proposal) => proposal.exemption?.id ?? []))],
+    limits,
     notes: [...followed.notes, ...claims.notes, ...reconciled.written.map(decisionNote)],
   };
 }

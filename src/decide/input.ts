@@ -12,6 +12,7 @@ import type { Mode } from '../domain/mode.ts';
 import type { PlannedIntent } from '../domain/plan.ts';
 import type { Ids } from '../domain/ports.ts';
 import type { Rule } from '../domain/rule.ts';
+import type { RuleLimits } from '../domain/run.ts';
 import type { SourceReading } from '../domain/snapshot.ts';
 import type { SteadyReading } from '../domain/steady-time.ts';
 import type { OpenState } from '../domain/store.ts';
@@ -82,5 +83,7 @@ export interface Decided {
   planned: PlannedIntent[];
   /** Exemptions that prevented an action on a match. */
   exemptionsUsed: string[];
+  /** By rule that was judged: what was compared with its limits. */
+  limits: ReadonlyMap<string, RuleLimits>;
   notes: AuditNote[];
 }

@@ -4,6 +4,7 @@ import type { ActionName } from '../domain/action.ts';
 import { attemptsAllowed, ceilingSubject, share } from '../domain/ceiling.ts';
 import type { TargetFacts } from '../domain/check.ts';
 import { isLive } from '../domain/mode.ts';
+import type { RuleLimits } from '../domain/run.ts';
 import { SEVERITIES, SOURCE_OF } from '../domain/subjects.ts';
 import type { EarlierAnswers } from './earlier-answers.ts';
 import type { DecideInput } from './input.ts';
@@ -14,6 +15,8 @@ export interface Others {
   proposals: readonly Proposal[];
   input: DecideInput;
   earlier: EarlierAnswers;
+  /** Filled while the limits are weighed: by rule, what was compared. */
+  compared: Map<string, RuleLimits>;
 }
 
 export type Added = ReadonlyMap<Proposal, Partial<TargetFacts>>;
@@ -21,14 +24,15 @@ export type Added = ReadonlyMap<Proposal, Partial<TargetFacts>>;
 export type Weigh = (asked: readonly Proposal[], others: Others) => Added;
 
 /** If either limit is crossed, all the rule's proposals get the limit as a fact. An undo is bounded by its ceilings only. */
-export function weighLimits(asked: readonly Proposal[], { input }: Others): Added {
+export function weighLimits(asked: readonly Proposal[], { input, compared }: Others): Added {
   const added = new Map<Proposal, Partial<TargetFacts>>();
   for (const rule of input.judged) {
     const own = asked.filter((proposal) => proposal.rule.id === rule.id && !proposal.undo);
-    const targets = mostTargetsOfOneAction(own);
     const { max, percent } = rule.limits;
     const subjects = input.sources[SOURCE_OF[rule.subject]].count;
     const byShare = share(percent, subjects);
+    const targets = mostTargetsOfOneAction(own);
+    compared.set(rule.id, { max, percent, allowed: Math.min(max, byShare), targets });
     if (targets <= max && targets <= byShare) continue;
     const crossed = targets > max ? `max ${max}` : `${percent} % of ${subjects} = ${byShare}`;
     for (const proposal of own) added.set(proposal, { limit: { targets, crossed } });

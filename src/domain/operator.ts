@@ -1,5 +1,6 @@
 // domain: further operator commands: stop, resume, and accept a reading; and what a run saw of them.
 import type { ActionName } from './action.ts';
+import type { CeilingUse } from './ceiling.ts';
 import type { Intent } from './intent.ts';
 import type { TrustReason } from './snapshot.ts';
 import type { Source } from './subjects.ts';
@@ -54,7 +55,7 @@ export interface UsedAcceptance extends Acceptance {
   refused: string | undefined;
 }
 
-/** The operator commands that a run saw, for its report. */
+/** The operator commands that a run saw, and what it used of the ceilings that the operator set, for its report. */
 export interface RunOperatorState {
   /** When the last run before it was completed, if so long ago that this one was a dry run. */
   silentSince?: number | undefined;
@@ -63,6 +64,8 @@ export interface RunOperatorState {
   ending: { id: string; about: string; owner: string; expiresAt: number }[];
   unused: { id: string; about: string; owner: string; createdAt: number }[];
   accepted: UsedAcceptance[];
+  /** Absent in runs of earlier versions. */
+  ceilings?: CeilingUse[];
 }
 
 /** The result for a target that an operator released. */

@@ -3,12 +3,13 @@
 import type { Claim } from './claim.ts';
 import type { Outcome, StoredDecision } from './decision.ts';
 import type { EndpointToken } from './endpoint-token.ts';
+import type { Episode } from './episode.ts';
 import type { Exemption } from './exemption.ts';
 import type { Intent, IntentStatus } from './intent.ts';
 import type { NotificationStatus, StoredNotification } from './notification.ts';
 import type { Stop } from './operator.ts';
 import type { Plan, PlanStatus } from './plan.ts';
-import type { Run, RunCounts, RunQuery, RunTallies } from './run.ts';
+import type { ComparedRun, Run, RunCounts, RunMatches, RunQuery, RunTallies } from './run.ts';
 import type { DecisionQuery, RunRecord } from './store.ts';
 
 export interface StateFilter {
@@ -43,6 +44,12 @@ export interface RecordReader {
   countsOfRun(run: Pick<Run, 'seq' | 'id'>): Promise<RunCounts>;
   /** Decisions in force in a run: those that it wrote, and unchanged ones of earlier runs. */
   decisionsOfRun(run: RunRecord): Promise<StoredDecision[]>;
+  /** The last completed run before this one over all rules, which was live or dry like this one. */
+  comparedRun(run: Run): Promise<ComparedRun | undefined>;
+  /** Decisions that were in force in one run, and are no longer in a later one. `rules`: only of these. */
+  decisionsEnded(between: { fromSeq: number; toSeq: number; rules?: readonly string[] }): Promise<EndedDecision[]>;
+  /** Of the last completed runs over all rules, up to the run of this number; the oldest first, without rules that were not judged. */
+  matchesOfRuns(upToSeq: number, runsMax: number): Promise<RunMatches[]>;
   decisions(query: DecisionQuery): Promise<StoredDecision[]>;
   /** `liveFor`: the live intents of one of these episodes; not dry or withdrawn ones. */
   intents(filter: StateFilter & { ids?: string[]; liveFor?: string[] }): Promise<Intent[]>;
@@ -65,8 +72,14 @@ export interface RecordReader {
   endpointTokens(): Promise<EndpointToken[]>;
 }
 
+/** With how its episode ended, if that has ended. */
+export type EndedDecision = StoredDecision & { episodeClosed: Episode['closeReason'] };
+
 /** The records that a run's report is made of. */
-export type ReportReader = Pick<RecordReader, 'decisionsOfRun' | 'intents' | 'plan' | 'stop'>;
+export type ReportReader = Pick<
+  RecordReader,
+  'decisionsOfRun' | 'comparedRun' | 'decisionsEnded' | 'matchesOfRuns' | 'intents' | 'plan' | 'stop'
+>;
 
 /** Runs, and what came of them. */
 export type RunReader = ReportReader &

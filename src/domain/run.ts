@@ -93,4 +93,25 @@ export interface RunRuleTally extends RuleTally {
   title: string;
   /** False when a source it needs could not be read: the rule was not judged. */
   judged: boolean;
+  /** What was compared with its limits. Absent in runs of earlier versions. */
+  limits?: RuleLimits;
+}
+
+export interface RuleLimits {
+  max: number;
+  percent: number;
+  /** The lesser of the two, in targets. */
+  allowed: number;
+  targets: number;
+}
+
+/** A run to compare another one with. */
+export type ComparedRun = Pick<Run, 'id' | 'seq' | 'startedAt'>;
+
+/** What one run counted for one rule. */
+export interface RunMatches {
+  rule: string;
+  seq: number;
+  startedAt: number;
+  match: number;
 }

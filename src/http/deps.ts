@@ -20,6 +20,7 @@ import type { PlanDifference } from '../domain/plan-content.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { ProgressStep } from '../domain/progress.ts';
 import type { RecordReader, ReportReader } from '../domain/record-reader.ts';
+import type { ReportFormat } from '../domain/report-format.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { RuleTestReport } from '../domain/rule-tests.ts';
 import type { Run, RunRequest, RunTrigger } from '../domain/run.ts';
@@ -77,9 +78,6 @@ export interface AuditVerdict {
   head: string;
   bad: { seq: number; reason: string } | undefined;
 }
-
-export const REPORT_FORMATS = ['json', 'md', 'text'] as const;
-export type ReportFormat = (typeof REPORT_FORMATS)[number];
 
 /** How stored nouns are shown: report/ has the words. */
 export interface Views {

@@ -1,16 +1,21 @@
 // report: a run in the store → its report. It only reads the store: a report shows what was recorded, whenever it is
 // requested.
+import type { StoredDecision } from '../domain/decision.ts';
 import { giveWay } from '../domain/give-way.ts';
 import type { Intent } from '../domain/intent.ts';
 import { episodesOf, hasProgress } from '../domain/plan.ts';
 import { differenceFrom } from '../domain/plan-content.ts';
 import type { ReportReader } from '../domain/record-reader.ts';
 import type { RunRecord } from '../domain/store.ts';
+import { ceilingsOf, limitsOf, trendOf } from './bounds.ts';
+import { type Changes, changesOf } from './changes.ts';
 import { runDecisionViews, summaryOf } from './decision-view.ts';
+import { effectsOf } from './effects.ts';
 import { operatorView } from './operator-words.ts';
 import { reportPlan } from './plan-view.ts';
 import type { Report } from './report.ts';
 import { ruleViews, runView, snapshotView } from './run-view.ts';
+import { sentenceOf } from './sentence.ts';
 
 /** The whole report of one run. Errors: AppError `store_failed`. */
 export async function buildReport(reader: ReportReader, run: RunRecord): Promise<Report> {
@@ -19,16 +24,37 @@ export async function buildReport(reader: ReportReader, run: RunRecord): Promise
   const intents = await intentsOf(reader, ids);
   const plan = run.planId === undefined ? undefined : await reader.plan(run.planId);
   const live = plan && hasProgress(plan) ? await reader.intents({ liveFor: episodesOf(plan) }) : [];
-  const decisions = runDecisionViews(run, stored, intents, plan);
+  const { changes, changeOf } = await readChanges(reader, run, stored);
+  const decisions = runDecisionViews(run, stored, intents, plan, changeOf);
+  const rules = ruleViews(run);
+  const judged = rules.filter(({ judged }) => judged).map(({ id }) => id);
   return {
+    sentence: sentenceOf(runView(run), decisions),
     run: runView(run),
+    changes,
+    effects: effectsOf(decisions),
     snapshot: snapshotView(run),
     plan: reportPlan(plan, live, run.findings?.planDigest ?? '', plan && (await differenceFrom(reader, plan))),
-    rules: ruleViews(run),
+    rules,
+    limits: limitsOf(run),
+    ceilings: ceilingsOf(run),
+    trend: trendOf(judged, await reader.matchesOfRuns(run.seq, TREND_RUNS_MAX)),
     decisions,
     summary: summaryOf(decisions),
     operator: operatorView(run, await reader.stop()),
   };
+}
+
+const TREND_RUNS_MAX = 30;
+
+async function readChanges(
+  reader: ReportReader,
+  run: RunRecord,
+  decisions: readonly StoredDecision[],
+): Promise<Changes> {
+  const since = run.findings && (await reader.comparedRun(run));
+  const between = since && { fromSeq: since.seq, toSeq: run.seq, ...(run.scoped && { rules: run.rules }) };
+  return changesOf(run, decisions, since, between ? await reader.decisionsEnded(between) : []);
 }
 
 const INTENTS_AT_ONCE = 200;

@@ -31,7 +31,6 @@ const TAKES: DecisionColumn = {
   head: 'Takes',
   lines: ({ effect }) => (effect.deletion ? deletionTexts(effect.deletion) : []),
 };
-const SINCE: DecisionColumn = { head: 'Seen since', lines: ({ since }) => [timeCell(since)] };
 export const OUTCOME: DecisionColumn = { head: 'Outcome', lines: (decision) => [outcomeWords(decision)] };
 export const HELD_BECAUSE: DecisionColumn = { head: 'Held because', lines: ({ reasonText }) => [reasonText] };
 
@@ -50,10 +49,16 @@ export function decisionColumns(
     head: targetNoun(decisions, actions),
     lines: (decision) => [whole(decision.target)],
   };
+  // Where all are new, or none is, the line above the table says so.
+  const isMixed = new Set(decisions.map(({ change }) => change)).size > 1;
+  const since: DecisionColumn = {
+    head: 'Seen since',
+    lines: ({ since: at, change }) => [timeCell(at), ...(isMixed && change !== 'still' ? [change] : [])],
+  };
   const isSubject = decisions.every(({ subject, target: own }) => subject.id === own);
   const change = decisions.some(({ effect }) => effect.changes !== undefined) ? [CHANGE] : [];
   const takes = decisions.some(({ effect }) => effect.deletion !== undefined) ? [TAKES] : [];
-  return [WHO, ...(isSubject ? [] : [target]), ...change, ...takes, why, SINCE, ...more];
+  return [WHO, ...(isSubject ? [] : [target]), ...change, ...takes, why, since, ...more];
 }
 
 /** Several devices may share a serial number: all are affected. */

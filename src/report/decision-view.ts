@@ -4,6 +4,7 @@ import type { Intent } from '../domain/intent.ts';
 import type { Plan } from '../domain/plan.ts';
 import type { RunRecord } from '../domain/store.ts';
 import { isoTime } from '../domain/time-text.ts';
+import type { Changes } from './changes.ts';
 import { isoOrNull } from './iso-or-null.ts';
 import type { ReportDecision, ReportIntent, ReportSubject, ReportSummary, RunDecision } from './report.ts';
 
@@ -47,6 +48,7 @@ export function runDecisionViews(
   decisions: readonly StoredDecision[],
   intents: readonly Intent[],
   plan: Plan | undefined,
+  changeOf: Changes['changeOf'],
 ): RunDecision[] {
   const byId = new Map(intents.map((intent) => [intent.id, intent]));
   const planned = plannedKeys(plan);
@@ -55,6 +57,7 @@ export function runDecisionViews(
     return {
       ...decisionView(decision),
       unchanged: decision.runId !== run.id,
+      change: changeOf(decision.id),
       inPlan: planned.has(keyOf({ ...decision, subjectId: decision.subject.id })),
       intent: intent ? intentLife(intent) : null,
     };

@@ -4,6 +4,7 @@ import type { ActionName } from '../domain/action.ts';
 import type { ReasonCode } from '../domain/decision.ts';
 import { type ActKind, actKindOf } from './act-kind.ts';
 import { capWordsOf } from './decision-words.ts';
+import { grouped } from './grouped.ts';
 import type { Report, RunDecision } from './report.ts';
 import type { Who } from './who.ts';
 
@@ -38,7 +39,7 @@ export interface UnknownGroup {
 
 export function actGroups(report: Report, kind: ActKind): ActGroup[] {
   const acts = report.decisions.filter((decision) => actKindOf(decision) === kind);
-  return [...grouped(acts, ({ rule, action }) => `${rule} ${action}`)].map((decisions) => ({
+  return grouped(acts, ({ rule, action }) => `${rule} ${action}`).map((decisions) => ({
     ...headOf(report, decisions),
     limits: [...new Set(decisions.flatMap((decision) => capWordsOf(decision) ?? []))],
     undo: decisions.every(({ verdict }) => verdict === 'no_match'),
@@ -48,7 +49,7 @@ export function actGroups(report: Report, kind: ActKind): ActGroup[] {
 
 export function reasonGroups(report: Report, decision: 'hold' | 'skip'): ReasonGroup[] {
   const those = report.decisions.filter((item) => item.decision === decision);
-  return [...grouped(those, ({ rule, action, reason, inPlan }) => `${rule} ${action} ${reason} ${inPlan}`)].map(
+  return grouped(those, ({ rule, action, reason, inPlan }) => `${rule} ${action} ${reason} ${inPlan}`).map(
     (decisions) => ({ ...headOf(report, decisions), reason: (decisions[0] as RunDecision).reason, decisions }),
   );
 }
@@ -73,15 +74,4 @@ export function unknownGroups({ rules }: Report): UnknownGroup[] {
 function headOf(report: Report, decisions: RunDecision[]): Pick<ActGroup, 'rule' | 'title' | 'action'> {
   const { rule, action } = decisions[0] as RunDecision;
   return { rule, action, title: report.rules.find(({ id }) => id === rule)?.title ?? '' };
-}
-
-function grouped(decisions: readonly RunDecision[], keyOf: (decision: RunDecision) => string): Iterable<RunDecision[]> {
-  const groups = new Map<string, RunDecision[]>();
-  for (const decision of decisions) {
-    const key = keyOf(decision);
-    const group = groups.get(key);
-    if (group) group.push(decision);
-    else groups.set(key, [decision]);
-  }
-  return groups.values();
 }

@@ -2,9 +2,11 @@
 // imports the file of the writer that it uses.
 import { inTurns } from '../domain/give-way.ts';
 import type { ReportReader } from '../domain/record-reader.ts';
+import type { ReportFormat } from '../domain/report-format.ts';
 import type { RunRecord } from '../domain/store.ts';
 import { auditView } from './audit-view.ts';
 import { buildReport } from './build-report.ts';
+import { reportCsvPieces } from './csv.ts';
 import { decisionView } from './decision-view.ts';
 import { historyView } from './history.ts';
 import { reportJsonPieces } from './json.ts';
@@ -36,9 +38,6 @@ export { reportText, type TextOptions } from './text.ts';
 export { timeWords } from './time-words.ts';
 export { whoLines } from './who.ts';
 
-export const REPORT_FORMATS = ['json', 'md', 'text'] as const;
-export type ReportFormat = (typeof REPORT_FORMATS)[number];
-
 /** The report of a run in one of its formats, in chunks between which others are given way. Errors: AppError `store_failed`. */
 export async function* writeReport(
   reader: ReportReader,
@@ -57,6 +56,8 @@ function reportPieces(report: Report, format: ReportFormat, options: TextOptions
       return reportMarkdownPieces(report, options);
     case 'text':
       return reportTextPieces(report, options);
+    case 'csv':
+      return reportCsvPieces(report);
   }
 }
 

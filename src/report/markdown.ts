@@ -4,13 +4,16 @@ import type { KnownTraits } from '../domain/action.ts';
 import type { ActKind } from './act-kind.ts';
 import { type DecisionColumn, decisionColumns, HELD_BECAUSE, OUTCOME } from './decision-columns.ts';
 import { countText, plural } from './fact-text.ts';
+import { approvalWords, groupWords } from './figure-words.ts';
 import { type ActGroup, actGroups, type ReasonGroup, reasonGroups } from './groups.ts';
 import { rulesPart, sourcesPart, unknownPart } from './markdown-context.ts';
+import { boundsPart, changesPart, howToPart, trendPart } from './markdown-figures.ts';
 import { code, md, mdLine, mdSentences, mdTable } from './markdown-text.ts';
 import { eachOf, joinedParts, piece } from './pieces.ts';
 import type { Report, ReportRun, RunDecision } from './report.ts';
 import { whoLine } from './who.ts';
 import {
+  canBeApproved,
   durationWords,
   headline,
   modeWords,
@@ -19,7 +22,6 @@ import {
   reasonWords,
   summaryWords,
   waitsForPerson,
-  waitsInPlan,
   wayOutWords,
 } from './words.ts';
 
@@ -42,7 +44,9 @@ export function* reportMarkdownPieces(report: Report, options: MarkdownOptions =
   const rowsMax = options.rowsMax ?? ROWS_MAX;
   const parts = [
     piece(() => `# ${md(headline(report))}`),
+    piece(() => md(report.sentence)),
     piece(() => mdSentences(summaryWords(report))),
+    piece(() => changesPart(report)),
     actsPart(report, 'done', options),
     actsPart(report, 'would', options),
     heldPart(report, 'Held for a person', waitsForPerson, options),
@@ -51,6 +55,9 @@ export function* reportMarkdownPieces(report: Report, options: MarkdownOptions =
     actsPart(report, 'reported', options),
     skippedPart(report, rowsMax),
     unknownPart(report, rowsMax),
+    piece(() => howToPart(report)),
+    boundsPart(report),
+    trendPart(report),
     sourcesPart(report),
     rulesPart(report),
     piece(() => runPart(report)),
@@ -77,15 +84,16 @@ function* actsPart(report: Report, kind: ActKind, options: MarkdownOptions): Gen
 }
 
 function* actGroupPart(
-  { run }: Report,
+  report: Report,
   { rule, title, action, limits, undo, decisions }: ActGroup,
   kind: ActKind,
   options: MarkdownOptions,
 ): Generator<string> {
   const limit = limits.length === 0 ? '' : ` (${md(limits.join('; '))})`;
   yield `### ${code(action)}${undo ? ', undoing' : ''}: ${md(title)}\n\n`;
-  yield `Rule ${code(rule)}, ${plural(decisions.length, 'match', 'matches')}${limit}.\n\n`;
-  yield* decisionTable(run, decisions, kind === 'done' ? [OUTCOME] : [], options);
+  yield `Rule ${code(rule)}, ${plural(decisions.length, 'match', 'matches')}${limit}. ${md(groupWords(decisions, report))}`.trimEnd();
+  yield '\n\n';
+  yield* decisionTable(report.run, decisions, kind === 'done' ? [OUTCOME] : [], options);
 }
 
 function* decisionTable(
@@ -124,11 +132,10 @@ function* heldPart(
 }
 
 function* heldGroupPart(report: Report, group: ReasonGroup, options: MarkdownOptions): Generator<string> {
-  const first = group.decisions[0] as RunDecision;
   const reasons = [...new Set(group.decisions.map((decision) => decision.reasonText))];
   const because = reasons.length === 1 ? (reasons[0] as string) : reasonWords(group.reason);
   yield `### ${code(group.action)}: ${md(group.title)}\n\n`;
-  yield `Rule ${code(group.rule)}. Held because ${md(because)}. ${wayOutPart(report, first)}\n\n`;
+  yield `Rule ${code(group.rule)}. Held because ${md(because)}. ${wayOutPart(report, group.decisions)}\n\n`;
   yield* decisionTable(report.run, group.decisions, reasons.length > 1 ? [HELD_BECAUSE] : [], options);
 }
 
@@ -139,12 +146,12 @@ function interruptedPart({ plan }: Report): string {
 }
 
 /** What an operator can do, with the commands for it. */
-function wayOutPart(report: Report, decision: RunDecision): string {
-  const { plan } = report;
-  const words = md(wayOutWords(decision, report));
-  if (!waitsInPlan(decision) || plan.id === null || plan.status !== 'pending') return words;
-  const id = md(plan.id);
-  return `${words} To decide: \`trustward approve ${id}\` or \`trustward reject ${id}\`.`;
+function wayOutPart(report: Report, decisions: readonly RunDecision[]): string {
+  const first = decisions[0] as RunDecision;
+  const words = [groupWords(decisions, report), wayOutWords(first, report)].filter((text) => text !== '');
+  if (!canBeApproved(first, report)) return mdSentences(words);
+  const id = md(report.plan.id ?? '');
+  return `${mdSentences([...words, approvalWords(decisions)])} To decide: \`trustward approve ${id}\` or \`trustward reject ${id}\`.`;
 }
 
 function* skippedPart(report: Report, rowsMax: number): Generator<string> {

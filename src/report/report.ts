@@ -12,12 +12,24 @@ import type { RunStatus, RunTrigger } from '../domain/run.ts';
 import type { SourceReading, TrustReason } from '../domain/snapshot.ts';
 import type { Source, SubjectKind } from '../domain/subjects.ts';
 import type { Flip, VerdictName } from '../domain/verdict.ts';
+import type { ReportCeiling, ReportChange, ReportChanges, ReportEffect, ReportLimit, ReportTrend } from './figures.ts';
 
 export interface Report {
+  /** What happened, or would happen, in one sentence. */
+  sentence: string;
   run: ReportRun;
+  changes: ReportChanges;
+  /** By rule, action and decision. */
+  effects: ReportEffect[];
   snapshot: ReportSnapshot;
   plan: ReportPlan;
   rules: ReportRule[];
+  /** Empty in runs of earlier versions. */
+  limits: ReportLimit[];
+  /** Of each action that the run had to do with; empty in runs of earlier versions. */
+  ceilings: ReportCeiling[];
+  /** Of the last 30 completed runs over all rules, this one included. */
+  trend: ReportTrend[];
   decisions: RunDecision[];
   summary: ReportSummary;
   operator: ReportOperatorState;
@@ -132,6 +144,8 @@ export interface ReportRule {
   error: number;
   /** By missing fact: how many subjects. */
   missing: { [fact: string]: number };
+  /** By missing fact: what a person can do about it. */
+  howTo: { [fact: string]: string };
   /** At most 100 subjects whose verdict was unknown or error, with the reason. */
   examples: ReportExample[];
 }
@@ -188,6 +202,7 @@ export interface ReportDecision {
 export interface RunDecision extends ReportDecision {
   /** True when an earlier run wrote it, and it was still in force in this one. */
   unchanged: boolean;
+  change: ReportChange;
   /** True when the run's plan has an intent for it: for what waits, and in a dry run also for what would be done. */
   inPlan: boolean;
   intent: ReportIntent | null;

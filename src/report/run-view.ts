@@ -1,9 +1,12 @@
 // report: a stored run → its part of a report: the run, its snapshot and its rules.
+
+import { howToGet } from '../domain/how-to-get.ts';
 import type { Run } from '../domain/run.ts';
 import type { SourceReading } from '../domain/snapshot.ts';
 import type { RunRecord } from '../domain/store.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
 import { isoTime } from '../domain/time-text.ts';
+import type { RuleTally } from '../domain/verdict.ts';
 import { isoOrNull } from './iso-or-null.ts';
 import type { ReportRule, ReportRun, ReportSnapshot, ReportSource } from './report.ts';
 
@@ -77,6 +80,8 @@ function sourceView(reading: SourceReading): ReportSource {
 }
 
 export function ruleViews(run: RunRecord): ReportRule[] {
+  const readings = run.findings?.snapshot.sources;
+  const unavailable = SOURCES.filter((source) => readings?.[source].state === 'unavailable');
   return (run.findings?.tallies ?? []).map((tally) => ({
     id: tally.rule,
     title: tally.title,
@@ -88,6 +93,7 @@ export function ruleViews(run: RunRecord): ReportRule[] {
     unknown: tally.unknown,
     error: tally.error,
     missing: tally.missing,
+    howTo: howToOf(tally, unavailable),
     examples: tally.examples.map(({ subject, name, serial, owners, verdict, reason }) => ({
       subject,
       name: name ?? null,
@@ -97,4 +103,9 @@ export function ruleViews(run: RunRecord): ReportRule[] {
       reason,
     })),
   }));
+}
+
+function howToOf({ missing, examples }: RuleTally, unavailable: readonly Source[]): { [fact: string]: string } {
+  const reasons = examples.map(({ reason }) => reason);
+  return Object.fromEntries(Object.keys(missing).map((fact) => [fact, howToGet({ fact, reasons, unavailable })]));
 }

@@ -5,6 +5,7 @@ import type { KnownTraits } from '../domain/action.ts';
 import type { ActKind } from './act-kind.ts';
 import { type DecisionColumn, decisionColumns, HELD_BECAUSE, OUTCOME } from './decision-columns.ts';
 import { countText, plural } from './fact-text.ts';
+import { approvalWords, groupWords } from './figure-words.ts';
 import { groupReasons } from './grouped-reasons.ts';
 import { type ActGroup, actGroups, type ReasonGroup, reasonGroups } from './groups.ts';
 import { showHidden } from './hostile-text.ts';
@@ -12,8 +13,10 @@ import { eachOf, joinedParts, piece } from './pieces.ts';
 import type { Report, ReportRun, RunDecision } from './report.ts';
 import { type Cell, paragraph, type TerminalOptions, tablePieces } from './terminal-table.ts';
 import { rulesText, sourcesText, unknownText } from './text-context.ts';
+import { boundsText, changesText, howToText, trendText } from './text-figures.ts';
 import { whoLine } from './who.ts';
 import {
+  canBeApproved,
   durationWords,
   headline,
   modeWords,
@@ -22,7 +25,6 @@ import {
   reasonWords,
   summaryWords,
   waitsForPerson,
-  waitsInPlan,
   wayOutWords,
 } from './words.ts';
 
@@ -45,7 +47,9 @@ export function reportText(report: Report, options: TextOptions = {}): string {
 export function* reportTextPieces(report: Report, options: TextOptions = {}): Generator<string> {
   const parts = [
     piece(() => showHidden(headline(report))),
+    piece(() => paragraph(report.sentence, options)),
     piece(() => paragraph(summaryWords(report), options)),
+    piece(() => changesText(report, options)),
     actsText(report, 'done', options),
     actsText(report, 'would', options),
     heldText(report, options),
@@ -53,6 +57,9 @@ export function* reportTextPieces(report: Report, options: TextOptions = {}): Ge
     actsText(report, 'reported', options),
     skippedText(report, options),
     unknownText(report, options),
+    piece(() => howToText(report, options)),
+    boundsText(report, options),
+    trendText(report, options),
     sourcesText(report, options),
     rulesText(report, options),
     piece(() => runText(report, options)),
@@ -76,14 +83,16 @@ function* actsText(report: Report, kind: ActKind, options: TextOptions): Generat
 }
 
 function* actGroupText(
-  { run }: Report,
+  report: Report,
   { rule, title, action, limits, undo, decisions }: ActGroup,
   kind: ActKind,
   options: TextOptions,
 ): Generator<string> {
   const heading = `${ACT_HEADINGS[kind]} (${countText(decisions.length)})  ${action} by rule ${rule}${undo ? ', undoing' : ''}: ${title}`;
   yield `${paragraph(limits.length === 0 ? heading : `${heading} (${limits.join('; ')})`, options)}\n`;
-  yield* decisionTable(run, decisions, kind === 'done' ? [OUTCOME] : [], options);
+  const words = groupWords(decisions, report);
+  if (words !== '') yield `${paragraph(words, options)}\n`;
+  yield* decisionTable(report.run, decisions, kind === 'done' ? [OUTCOME] : [], options);
 }
 
 function* heldText(report: Report, options: TextOptions): Generator<string> {
@@ -101,9 +110,17 @@ function* heldGroupText(report: Report, group: ReasonGroup, options: TextOptions
   const heading = `${waits} (${countText(decisions.length)})  ${action} by rule ${rule}: ${title}`;
   const reasons = [...new Set(decisions.map((decision) => decision.reasonText))];
   const because = reasons.length === 1 ? (reasons[0] as string) : reasonWords(reason);
+  const wayOut = [
+    groupWords(decisions, report),
+    wayOutWords(first, report),
+    ...(canBeApproved(first, report) ? [approvalWords(decisions)] : []),
+  ];
   const lines = [
     paragraph(heading, options),
-    paragraph([`Held because ${because}.`, wayOutWords(first, report)], options),
+    paragraph(
+      [`Held because ${because}.`, ...wayOut].filter((text) => text !== ''),
+      options,
+    ),
     ...commandLines(report, first),
   ];
   yield lines.map((line) => `${line}\n`).join('');
@@ -121,9 +138,10 @@ function interruptedText({ plan }: Report, options: TextOptions): string {
 }
 
 /** Not wrapped, so that each can be copied whole. */
-function commandLines({ plan }: Report, decision: RunDecision): string[] {
-  if (!waitsInPlan(decision) || plan.id === null || plan.status !== 'pending') return [];
-  return [`  trustward approve ${showHidden(plan.id)}`, `  trustward reject ${showHidden(plan.id)}`];
+function commandLines(report: Report, decision: RunDecision): string[] {
+  if (!canBeApproved(decision, report)) return [];
+  const id = showHidden(report.plan.id ?? '');
+  return [`  trustward approve ${id}`, `  trustward reject ${id}`];
 }
 
 function* skippedText(report: Report, options: TextOptions): Generator<string> {

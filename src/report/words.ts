@@ -92,7 +92,7 @@ function doneWords(report: Report): string[] {
 }
 
 function liveWords(acts: readonly RunDecision[]): string[] {
-  if (acts.length === 0) return ['Nothing was changed.'];
+  if (acts.length === 0) return []; // the sentence of the report says so
   const done = summaryOf(acts);
   const outcomes = (['succeeded', 'failed', 'unknown', 'parked', 'pending'] as const)
     .filter((name) => done[name] > 0)
@@ -178,6 +178,11 @@ const LIFTED: ReadonlySet<ReasonCode> = new Set(['approval_needed', 'limits', 'o
  */
 export function waitsInPlan({ decision, reason, inPlan }: RunDecision): boolean {
   return decision === 'hold' && inPlan && !NOT_LIFTED.has(reason);
+}
+
+/** Whether the commands that answer the run's plan are to be shown beside it. */
+export function canBeApproved(decision: RunDecision, { plan }: Pick<Report, 'plan'>): boolean {
+  return waitsInPlan(decision) && plan.id !== null && plan.status === 'pending';
 }
 
 /** A ceiling is lifted by time, not by a person. */

@@ -1,12 +1,13 @@
 // run: everything that a run found and decided, put together for one transaction: committed before anything is called.
 import type { Sealed } from '../approve/plans.ts';
-import type { Decided } from '../decide/input.ts';
+import type { Decided, DecideInput } from '../decide/input.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Decision } from '../domain/decision.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { Run, RunRuleTally } from '../domain/run.ts';
 import type { RunCommit } from '../domain/store.ts';
 import { SOURCES } from '../domain/subjects.ts';
+import { ceilingUse } from './ceiling-use.ts';
 import type { RunRules } from './engine.ts';
 import type { OperatorStateSeen } from './operator-commands.ts';
 import type { PulledSnapshot } from './pulled-snapshot.ts';
@@ -16,6 +17,7 @@ export function commitOf(
   rules: RunRules,
   pulled: PulledSnapshot,
   decided: Decided,
+  input: DecideInput,
   sealed: Sealed,
   intents: Intent[],
   seen: OperatorStateSeen,
@@ -24,9 +26,9 @@ export function commitOf(
     runId: run.id,
     findings: {
       snapshot: pulled.snapshot,
-      tallies: talliesOf(rules, pulled),
+      tallies: talliesOf(rules, pulled, decided),
       planDigest: sealed.digest,
-      operator: seen.operator,
+      operator: { ...seen.operator, ceilings: ceilingUse(input, decided) },
     },
     baselines: pulled.baselines,
     episodes: decided.episodes,
@@ -47,12 +49,14 @@ export function commitOf(
   };
 }
 
-function talliesOf(rules: RunRules, pulled: PulledSnapshot): RunRuleTally[] {
+function talliesOf(rules: RunRules, pulled: PulledSnapshot, { limits }: Decided): RunRuleTally[] {
   const tallies = new Map(pulled.judgements.flatMap(({ tallies }) => tallies.map((tally) => [tally.rule, tally])));
   const unjudged = new Set(pulled.unjudged);
   return rules.rules.map(({ id, title, mode, hash }) => {
     const none = { rule: id, match: 0, no_match: 0, unknown: 0, error: 0, missing: {}, examples: [] };
-    return { ...(tallies.get(id) ?? none), title, mode, hash, judged: !unjudged.has(id) };
+    const own = limits.get(id);
+    const tally = { ...(tallies.get(id) ?? none), title, mode, hash, judged: !unjudged.has(id) };
+    return own ? { ...tally, limits: own } : tally;
   });
 }
 

@@ -60,14 +60,15 @@ export async function whatIf(engine: WhatIfEngine, request: Pick<RunRequest, 'ru
   demandJudged(run, pulled);
   // A daemon answers others before and after it decides.
   await giveWay();
-  const decided = decide({ ...decideInput(engine, run, rules, pulled, openState), said });
+  const input = { ...decideInput(engine, run, rules, pulled, openState), said };
+  const decided = decide(input);
   await giveWay();
   const intents = decided.acts.map(({ draft, mode }) =>
     openIntent(draft, mode, { id: ids.next(), runId: run.id, nowMs: run.startedAt }),
   );
   const unsealed = { plan: undefined, digest: planDigest(decided.planned), superseded: [], notes: [] };
   const seen = operatorStateSeen(run, openState, pulled, engine.settings.exemptions);
-  const { findings, decisions } = commitOf(run, rules, pulled, decided, unsealed, intents, seen);
+  const { findings, decisions } = commitOf(run, rules, pulled, decided, input, unsealed, intents, seen);
   const record = { ...run, finishedAt: clock.nowMs(), findings, planId: undefined };
   const kept = decisions.map((decision) => ({
     ...decision,
@@ -110,6 +111,9 @@ function answering(
   );
   return {
     decisionsOfRun: async () => sorted,
+    comparedRun: async () => undefined,
+    decisionsEnded: async () => [],
+    matchesOfRuns: async () => [],
     intents: async ({ ids = [] }) => intents.filter(({ id }) => ids.includes(id)),
     plan: async () => undefined,
     stop: () => reader.stop(),

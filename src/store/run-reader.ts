@@ -6,11 +6,12 @@ import type { Intent } from '../domain/intent.ts';
 import type { Stop } from '../domain/operator.ts';
 import { type Plan, type PlanStatus, statusAt } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { RecordReader, RunReader } from '../domain/record-reader.ts';
-import type { Run, RunCounts, RunQuery, RunTallies } from '../domain/run.ts';
+import type { EndedDecision, RecordReader, RunReader } from '../domain/record-reader.ts';
+import type { ComparedRun, Run, RunCounts, RunMatches, RunQuery, RunTallies } from '../domain/run.ts';
 import type { DecisionQuery, RunRecord } from '../domain/store.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import { rowByPrefix } from './by-prefix.ts';
+import { comparedRun, decisionsEnded, matchesOfRuns } from './compared-runs.ts';
 import type { Db, Row } from './database.ts';
 import { identitiesNamed, identitiesSelected, presentPrints } from './identities.ts';
 import { inForceIn } from './in-force.ts';
@@ -78,6 +79,18 @@ export class SqliteRunReader implements RunReader, IdentityReader {
         )
         .map(decisionOfRow),
     );
+  }
+
+  async comparedRun(run: Run): Promise<ComparedRun | undefined> {
+    return comparedRun(this.db, run);
+  }
+
+  async decisionsEnded(between: Parameters<RecordReader['decisionsEnded']>[0]): Promise<EndedDecision[]> {
+    return decisionsEnded(this.db, between);
+  }
+
+  async matchesOfRuns(upToSeq: number, runsMax: number): Promise<RunMatches[]> {
+    return matchesOfRuns(this.db, upToSeq, runsMax);
   }
 
   async decisions(query: DecisionQuery): Promise<StoredDecision[]> {

@@ -154,6 +154,7 @@ describe('GET /api/runs/:id/report', () => {
     ['?format=json', 'application/json', '"decisions"'],
     ['?format=md', 'text/markdown; charset=utf-8', '# Trustward: dry run'],
     ['?format=text', 'text/plain; charset=utf-8', 'WOULD ACT'],
+    ['?format=csv', 'text/csv; charset=utf-8', 'decision_id,rule,subject_kind'],
   ])('returns the report in the format of `%s`', async (query, type, content) => {
     const { ask, store } = openEndpoint();
     await addRun(store, { decisions: [decision()] });

@@ -25,7 +25,8 @@ describe('the Markdown report', () => {
   it('shows who a dry run would ban, by which serial number, why and since when', async () => {
     const text = await markdownOf({ decisions: [decision()] });
     expect(text).toContain('# Trustward: dry run, 2026-11-21 09:00:00 UTC');
-    expect(text).toContain('Nothing was changed. A live run would act on 1 match.');
+    expect(text).toContain('\n\nWould ban 1 device (owners not known); nothing was changed.\n\n');
+    expect(text).toContain('A live run would act on 1 match.');
     expect(text).toContain('## Would act (1)');
     expect(text).toContain('(lowered to mode dry-run by the run)');
     expect(text).toContain(

@@ -84,7 +84,7 @@ describe('the terminal report', () => {
       decisions: [decision({ cappedBy: undefined, reason: 'limits', reasonText })],
       tallies: [tally({ mode: 'dry-run' })],
     });
-    expect(text).toContain('is only reported; 1 would be held if the');
+    expect(text.replaceAll('\n', ' ')).toContain('is only reported; 1 would be held if the');
     expect(text).toContain('0 held for a person');
     expect(text).toContain(reasonText);
   });

@@ -31,7 +31,7 @@ export function addReading(program: Command, io: Io, bind: Bind): void {
           'show the report of a run, by number, id or the beginning of the id; the last that ended by default',
         ),
     ),
-    'text, json, md',
+    'text, json, md, csv',
   )
     .option('--completed', 'the last run that was completed over all active rules')
     .addHelpText(
@@ -80,7 +80,10 @@ export function addReading(program: Command, io: Io, bind: Bind): void {
     .option('--limit <n>', 'at most this many', '20')
     .addHelpText(...examples('# runs that broke off since yesterday', 'trustward runs --since 24h --status aborted'))
     .action(bind(async (options: never) => (await import('../runs.ts')).runsCommand(io, options)));
-  outputOptions(databaseOption(program.command('decisions').description('list decisions, newest first')), 'text, json')
+  outputOptions(
+    databaseOption(program.command('decisions').description('list decisions, newest first')),
+    'text, json, csv',
+  )
     .option('--rule <id>', 'only this rule')
     .option('--subject <id>', 'only this device, user or service, by any of its names')
     .option('--target <target>', 'only what is done to this device or service, by any of its names')

@@ -1,10 +1,11 @@
 // http: runs: triggering one, listing them, reading one and its report. In: requests. Out: runs as JSON, reports as
-// JSON, Markdown or text.
+// JSON, Markdown, text or CSV.
 import { z } from 'zod';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { RecordReader } from '../../domain/record-reader.ts';
+import { REPORT_FORMATS, type ReportFormat } from '../../domain/report-format.ts';
 import type { RunRecord } from '../../domain/store.ts';
-import { type HttpDeps, REPORT_FORMATS, type ReportFormat } from '../deps.ts';
+import type { HttpDeps } from '../deps.ts';
 import { limitField, nameField, positionField, readBody, readQuery } from '../input.ts';
 import { type Ctx, json, param, type Route, written } from '../route.ts';
 
@@ -22,6 +23,7 @@ const CONTENT_TYPES: Record<ReportFormat, string> = {
   json: 'application/json',
   md: 'text/markdown; charset=utf-8',
   text: 'text/plain; charset=utf-8',
+  csv: 'text/csv; charset=utf-8',
 };
 
 export function runRoutes(deps: HttpDeps): Route[] {

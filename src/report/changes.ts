@@ -1,0 +1,83 @@
+// report: what differs from the run before. In: the decisions of both runs. Out: counts and examples, and for each decision of this run
+// whether it is new. A decision that was written again with the same content has not changed.
+
+import type { StoredDecision } from '../domain/decision.ts';
+import type { EndedDecision } from '../domain/record-reader.ts';
+import type { ComparedRun, Run } from '../domain/run.ts';
+import { isoTime } from '../domain/time-text.ts';
+import type { ReportChange, ReportChanges, ReportGone } from './figures.ts';
+
+const EXAMPLES_MAX = 100;
+
+export interface Changes {
+  changes: ReportChanges;
+  /** By the id of a decision of this run. */
+  changeOf(id: string): ReportChange;
+}
+
+/** `ended`: in force in the run before, and no longer in this one. */
+export function changesOf(
+  run: Pick<Run, 'id' | 'seq' | 'rules' | 'scoped'>,
+  decisions: readonly StoredDecision[],
+  since: ComparedRun | undefined,
+  ended: readonly EndedDecision[],
+): Changes {
+  const before = new Map(ended.map((decision) => [keyOf(decision), decision]));
+  const byId = new Map(decisions.map((decision) => [decision.id, changeOf(decision, run, since, before)]));
+  const now = new Set(decisions.map(keyOf));
+  const gone = ended.filter((decision) => !now.has(keyOf(decision)));
+  const count = (change: ReportChange) => [...byId.values()].filter((one) => one === change).length;
+  return {
+    changes: {
+      since: since ? { run: since.id, seq: since.seq, at: isoTime(since.startedAt) } : null,
+      new: count('new'),
+      gone: gone.length,
+      changed: count('changed'),
+      still: count('still'),
+      goneExamples: gone.slice(0, EXAMPLES_MAX).map((decision) => goneView(decision, run)),
+    },
+    changeOf: (id) => byId.get(id) ?? 'new',
+  };
+}
+
+function changeOf(
+  decision: StoredDecision,
+  run: Pick<Run, 'id'>,
+  since: ComparedRun | undefined,
+  before: ReadonlyMap<string, EndedDecision>,
+): ReportChange {
+  if (since === undefined) return decision.runId === run.id ? 'new' : 'still';
+  if (decision.runSeq <= since.seq) return 'still';
+  const earlier = before.get(keyOf(decision));
+  if (earlier === undefined) return 'new';
+  return contentOf(earlier) === contentOf(decision) ? 'still' : 'changed';
+}
+
+function keyOf({ rule, subject, action, target }: StoredDecision): string {
+  return [rule, subject.kind, subject.id, action, target].join('\u0000');
+}
+
+/** What a person reads of it: between the two runs, a run of another kind may have written it twice. */
+function contentOf({ ruleHash, since, decision, reason, reasonText, mode, cappedBy, effect }: StoredDecision): string {
+  return JSON.stringify([ruleHash, since, decision, reason, reasonText, mode, cappedBy ?? null, effect]);
+}
+
+const CLOSED_WORDS = {
+  cleared: 'the rule no longer matches',
+  gone: 'it is no longer in the list',
+  adopted: 'another rule took over what was done',
+};
+
+function goneView(gone: EndedDecision, run: Pick<Run, 'rules' | 'scoped'>): ReportGone {
+  const { rule, subject, subjectName, action, target, decision, episodeClosed } = gone;
+  const isRuleGone = !run.scoped && !run.rules.includes(rule);
+  const closed = episodeClosed === undefined ? null : CLOSED_WORDS[episodeClosed];
+  return {
+    rule,
+    subject: { kind: subject.kind, id: subject.id, name: subjectName },
+    action,
+    target,
+    decision,
+    why: isRuleGone ? 'the rule is no longer active' : closed,
+  };
+}

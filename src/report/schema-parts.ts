@@ -1,0 +1,157 @@
+// report: parts of the schema of the JSON report: the words that it is made of, and all that is about a run as a whole. In: nothing. Out:
+// zod schemas, for schema.ts.
+import { z } from 'zod';
+import type { Fact } from '../domain/facts.ts';
+import { MODES } from '../domain/mode.ts';
+import { PLAN_STATUSES } from '../domain/plan.ts';
+import { SOURCES, SUBJECT_KINDS } from '../domain/subjects.ts';
+
+export const text = z.string();
+export const time = z.string().describe('ISO 8601 in UTC');
+export const count = z.int().min(0);
+export const texts = z.array(text);
+export const source = z.enum(SOURCES);
+export const kind = z.enum(SUBJECT_KINDS);
+export const mode = z.enum(MODES);
+export const decisionName = z.enum(['act', 'hold', 'skip']);
+export const outcome = z.enum(['succeeded', 'failed', 'unknown', 'confirmed', 'parked', 'dry_run']);
+/** Any JSON value: an integer over 2^53 is a string of digits. */
+export const fact: z.ZodType<Fact> = z.any();
+/** JSON has no name for what is undefined. */
+export const factOrAbsent = fact.optional() as unknown as z.ZodType<Fact | undefined>;
+export const owners = z.array(text).readonly();
+
+export const trustReason = z.strictObject({
+  source,
+  code: z.enum([
+    'incomplete',
+    'shifted',
+    'repeated_key',
+    'unreadable_records',
+    'empty',
+    'shrunk',
+    'grown',
+    'too_many',
+    'fact_moved',
+    'clock_skew',
+    'unavailable',
+  ]),
+  text,
+});
+
+export const effect = z.strictObject({
+  text,
+  devices: z.array(
+    z.strictObject({
+      id: text,
+      name: text,
+      platform: text,
+      model: text,
+      serial: text.optional(),
+      owners: owners.optional(),
+    }),
+  ),
+  changes: z.array(z.strictObject({ path: text, from: fact, to: fact })).optional(),
+  deletion: z
+    .strictObject({
+      devices: texts.nullable(),
+      owners: texts.nullable(),
+      certificates: count.nullable(),
+      users: texts.nullable(),
+    })
+    .optional(),
+  ends: texts.readonly().optional(),
+});
+
+export const run = z.strictObject({
+  id: text,
+  seq: count.describe('0: a what-if, which is kept nowhere'),
+  mode,
+  daemonMode: mode,
+  trigger: z.enum(['schedule', 'http', 'command']),
+  startedAt: time,
+  finishedAt: time.nullable(),
+  status: z.enum(['running', 'completed', 'aborted']),
+  error: text.nullable(),
+  demo: z.boolean(),
+  rules: texts,
+  ruleSetHash: text,
+  rulesDir: text.nullable(),
+  whatIf: z.boolean(),
+});
+
+export const changes = z.strictObject({
+  since: z.strictObject({ run: text, seq: count, at: time }).nullable(),
+  new: count,
+  gone: count,
+  changed: count,
+  still: count,
+  goneExamples: z
+    .array(
+      z.strictObject({
+        rule: text,
+        subject: z.strictObject({ kind, id: text, name: text }),
+        action: text,
+        target: text,
+        decision: decisionName,
+        why: text.nullable(),
+      }),
+    )
+    .max(100),
+});
+
+export const snapshot = z.strictObject({
+  id: text.nullable(),
+  at: time.nullable(),
+  devices: count,
+  users: count,
+  services: count,
+  events: count,
+  trusted: z.boolean(),
+  reasons: z.array(trustReason),
+  sources: z.partialRecord(
+    source,
+    z.strictObject({
+      state: z.enum(['read', 'skipped', 'unavailable', 'failed']),
+      form: z.enum(['paged', 'unpaged', 'none']),
+      count,
+      startedAt: time,
+      finishedAt: time,
+      trusted: z.boolean(),
+      reasons: z.array(trustReason),
+      unreadable: z.strictObject({ count, examples: texts }),
+      dropped: texts,
+    }),
+  ),
+});
+
+export const plan = z.strictObject({
+  id: text.nullable(),
+  digest: text,
+  intents: count,
+  status: z.enum(PLAN_STATUSES).nullable(),
+  createdAt: time.nullable(),
+  expiresAt: time.nullable(),
+  decidedAt: time.nullable(),
+  decidedBy: text.nullable(),
+  decidedReason: text.nullable(),
+  supersededBy: texts.nullable(),
+  difference: z.strictObject({ added: count, removed: count, changed: count }).nullable(),
+  progress: z
+    .strictObject({
+      outcomes: z.record(text, count),
+      notBegun: z.array(z.strictObject({ action: text, target: text })),
+    })
+    .nullable(),
+  held: z.array(
+    z.strictObject({
+      action: text,
+      target: text,
+      rules: texts,
+      subjects: texts,
+      reason: text,
+      reasonText: text,
+      effect,
+    }),
+  ),
+});
