@@ -6,11 +6,13 @@ import type { Pages } from '../http/pages.ts';
 import { problemPage } from './answer.tsx';
 import { assetRoutes } from './assets.ts';
 import { overviewPages } from './pages/overview.tsx';
+import { runPages } from './pages/run.tsx';
+import { runsPages } from './pages/runs.tsx';
 import { signInPages } from './pages/sign-in.tsx';
 
 export function createPages(deps: HttpDeps): Pages {
   return {
-    routes: [...assetRoutes(), ...signInPages(deps), ...overviewPages(deps)],
+    routes: [...assetRoutes(), ...signInPages(deps), ...overviewPages(deps), ...runsPages(deps), ...runPages(deps)],
     problem: (problem, context) => problemPage(deps, problem, context),
   };
 }

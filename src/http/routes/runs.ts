@@ -19,7 +19,7 @@ const runBody = z.strictObject({
 const listQuery = z.strictObject({ limit: limitField, before: positionField.optional() });
 const reportQuery = z.strictObject({ format: z.enum(REPORT_FORMATS).default('json') });
 
-const CONTENT_TYPES: Record<ReportFormat, string> = {
+export const CONTENT_TYPES: Record<ReportFormat, string> = {
   json: 'application/json',
   md: 'text/markdown; charset=utf-8',
   text: 'text/plain; charset=utf-8',
