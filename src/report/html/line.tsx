@@ -3,15 +3,13 @@
 import { type CellLine, partsOf } from '../marked.ts';
 import { Code, Words } from './text.tsx';
 
-export function Line({ children }: { children: CellLine }) {
-  return (
-    <div>{partsOf(children).map(({ text, isWhole }) => (isWhole ? <Code>{text}</Code> : <Words>{text}</Words>))}</div>
-  );
+export function Line({ of }: { of: CellLine }) {
+  return <div>{partsOf(of).map(({ text, isWhole }) => (isWhole ? <Code>{text}</Code> : <Words>{text}</Words>))}</div>;
 }
 
 /** Sentences of one paragraph; nothing without any. */
-export function Sentences({ children, tone }: { children: readonly string[]; tone?: string }) {
-  const shown = children.filter((text) => text !== '');
+export function Sentences({ of, tone }: { of: readonly string[]; tone?: string }) {
+  const shown = of.filter((text) => text !== '');
   if (shown.length === 0) return null;
   return (
     <p class={tone}>

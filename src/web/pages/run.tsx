@@ -7,8 +7,8 @@ import type { ReportFormat } from '../../domain/report-format.ts';
 import type { RunRecord } from '../../domain/store.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { readQuery } from '../../http/input.ts';
-import { type Ctx, param, type Route, written } from '../../http/route.ts';
-import { CONTENT_TYPES, runOf } from '../../http/routes/runs.ts';
+import { type Ctx, param, type Route } from '../../http/route.ts';
+import { runOf, writtenReport } from '../../http/routes/runs.ts';
 import { buildOutline, wholeDecisions } from '../../report/build-report.ts';
 import { countText } from '../../report/fact-text.ts';
 import { groupTable } from '../../report/html/run/groups.tsx';
@@ -22,11 +22,13 @@ import type { PageContent } from '../layout.tsx';
 import { Live } from '../parts/live.tsx';
 
 const ROWS_OF_GROUP = 50;
-/** Of each group, where there are many groups. */
-const ROWS_FEW = 10;
-const GROUPS_FEW = 20;
+/** Of all groups together, and the least of each: a page stays short, however many groups there are. */
+const ROWS_OF_PAGE = 200;
+const ROWS_LEAST = 3;
 const LIVE = 'run intent decision plan';
-const FILES = { csv: 'CSV', json: 'JSON', md: 'Markdown' } as const satisfies Partial<Record<ReportFormat, string>>;
+const FILES = { html: 'HTML', csv: 'CSV', json: 'JSON', md: 'Markdown' } as const satisfies Partial<
+  Record<ReportFormat, string>
+>;
 
 const textField = z.string().max(1_000).optional();
 const runQuery = z.strictObject({ q: textField });
@@ -42,12 +44,8 @@ export function runPages(deps: HttpDeps): Route[] {
     ...(Object.keys(FILES) as (keyof typeof FILES)[]).map((format) =>
       readPage(deps, `/runs/:id/report.${format}`, async (context) => {
         const run = await runOf(deps.reader, param(context, 'id'));
-        return written(deps.views.report(deps.reader, run, format), {
-          headers: {
-            'Content-Type': CONTENT_TYPES[format],
-            'Content-Disposition': `attachment; filename="trustward-run-${run.seq}.${format}"`,
-          },
-        });
+        const filename = `trustward-run-${run.seq}.${format}`;
+        return writtenReport(deps, run, format, { 'Content-Disposition': `attachment; filename="${filename}"` });
       }),
     ),
   ];
@@ -80,7 +78,7 @@ async function runPage(deps: HttpDeps, run: RunRecord, text: string | undefined)
 async function reportHtml({ reader }: HttpDeps, run: RunRecord, text: string | undefined): Promise<string> {
   const report = await buildOutline(reader, run);
   const groups = rowGroups(text === undefined ? report : narrowed(report, text));
-  const rowsMax = groups.length > GROUPS_FEW ? ROWS_FEW : ROWS_OF_GROUP;
+  const rowsMax = Math.max(ROWS_LEAST, Math.min(ROWS_OF_GROUP, Math.floor(ROWS_OF_PAGE / groups.length)));
   const shown = await wholeDecisions(
     reader,
     groups.flatMap(({ decisions }) => decisions.slice(0, rowsMax)),

@@ -48,7 +48,7 @@ export function Unknown({ report, place }: { report: Report; place: Place }) {
             caption={`Subjects that ${rule} could not judge`}
             columns={['Who', 'Why']}
             rows={examples.map(({ who, reason }) => ({
-              cells: [<Line>{whoLine(who)}</Line>, <Words>{reason}</Words>],
+              cells: [<Line of={whoLine(who)} />, <Words>{reason}</Words>],
             }))}
           />
           {count > examples.length ? <p class="quiet">and {countText(count - examples.length)} more</p> : null}
@@ -72,7 +72,7 @@ function HowTo({ report }: { report: Report }) {
       <ul>
         {lines.map(({ facts, text }) => (
           <li>
-            <Line>{joinedLine(facts.slice(0, FACTS_MAX), ', ')}</Line>
+            <Line of={joinedLine(facts.slice(0, FACTS_MAX), ', ')} />
             <Words>{text}</Words>.
           </li>
         ))}
@@ -133,7 +133,7 @@ export function Sources({ snapshot }: { snapshot: ReportSnapshot }) {
           const { read, trust, notes } = sourceWords(reading);
           const shown =
             reading.state !== 'read' ? trust : <Mark word={trust} tone={reading.trusted ? 'good' : 'bad'} />;
-          return { cells: [source, read, shown, notes.map((note) => <Line>{note}</Line>)] };
+          return { cells: [source, read, shown, notes.map((note) => <Line of={note} />)] };
         })}
       />
     </section>

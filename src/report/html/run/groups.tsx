@@ -132,7 +132,7 @@ export function GroupWords({ report, group, place }: { report: Report; group: Ro
     return (
       <>
         {head}
-        <Sentences>{group.limits.map((limit) => `${limit}.`)}</Sentences>
+        <Sentences of={group.limits.map((limit) => `${limit}.`)} />
       </>
     );
   const { plan } = report;
@@ -140,9 +140,9 @@ export function GroupWords({ report, group, place }: { report: Report; group: Ro
     <>
       {head}
       {because(group, 'Held')}
-      <Sentences>
-        {[wayOutWords(first, report), ...(canBeApproved(first, report) ? [approvalWords(decisions)] : [])]}
-      </Sentences>
+      <Sentences
+        of={[wayOutWords(first, report), ...(canBeApproved(first, report) ? [approvalWords(decisions)] : [])]}
+      />
       {plan.id !== null && first.inPlan ? (
         <PlanWay plan={plan.id} place={place} isWaiting={canBeApproved(first, report)} />
       ) : null}
@@ -154,7 +154,7 @@ function because(group: Extract<RowGroup, { kind: 'hold' | 'skip' }>, verb: stri
   const reasons = new Set(group.decisions.map(({ reasonText }) => reasonText));
   const [only] = reasons;
   const text = reasons.size === 1 ? (only as string) : reasonWords(group.reason);
-  return <Sentences>{[`${verb} because ${text}.`]}</Sentences>;
+  return <Sentences of={[`${verb} because ${text}.`]} />;
 }
 
 function PlanWay({ plan, place, isWaiting }: { plan: string; place: Place; isWaiting: boolean }) {

@@ -21,7 +21,7 @@ export function Headline({ report }: { report: Report }) {
       <p class="lead">
         <Words>{report.sentence}</Words>
       </p>
-      <Sentences tone="quiet">{summaryWords(report)}</Sentences>
+      <Sentences tone="quiet" of={summaryWords(report)} />
     </>
   );
 }

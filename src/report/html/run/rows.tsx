@@ -32,7 +32,7 @@ export function decisionRow(decision: RunDecision, columns: readonly DecisionCol
     cells: columns.map(({ kind, lines }) => {
       if (kind === 'who') return whoCell(decision, isPage);
       if (kind === 'since') return sinceCell(decision, lines(decision).length > 1);
-      return lines(decision).map((line) => <Line>{line}</Line>);
+      return lines(decision).map((line) => <Line of={line} />);
     }),
   };
 }
@@ -44,7 +44,7 @@ function whoCell(decision: RunDecision, isPage: boolean) {
     <>
       <Who who={subject} href={href} shown={target} />
       {alsoHit(decision).map((line) => (
-        <Line>{line}</Line>
+        <Line of={line} />
       ))}
     </>
   );
