@@ -48,12 +48,17 @@ export function* reportHtmlPieces(report: Report): Generator<string> {
   );
   // The style and the script stand as they are: their bytes are what the policy names.
   yield `<!DOCTYPE html>\n<html lang="en">${String(head).replace('</head>', '')}<style>${style}</style></head><body>`;
-  if (report.run.demo)
-    yield '<div class="demo-line">DEMO: a made-up organization, served by the embedded console</div>';
+  if (report.run.demo) yield DEMO;
   yield '<main id="main">';
   yield* runReportPieces({ report, place, tools: TOOLS });
   yield `</main><script>${script}</script></body></html>\n`;
 }
+
+const DEMO = String(
+  <header>
+    <div class="demo-line">DEMO: a made-up organization, served by the embedded console</div>
+  </header>,
+);
 
 const TOOLS = String(
   <div class="tools" hidden>

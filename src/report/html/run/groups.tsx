@@ -62,10 +62,12 @@ function* groupPieces(report: Report, group: RowGroup, place: Place): Generator<
   );
   yield `<details data-group id="${idOfGroup(group)}"${isOpen ? ' open' : ''}>${summary}${<GroupWords report={report} group={group} place={place} />}`;
   yield* groupTable(report, group, decisions.slice(0, place.rowsMax), place);
+  if (!place.isPage && decisions.length > OPEN_MAX)
+    yield `<p class="paper">On paper: the first ${OPEN_MAX} of ${countText(decisions.length)} rows.</p>`;
   yield '</details>';
 }
 
-/** A group of a file with more rows is folded at first. */
+/** A group of a file with more rows is folded at first, and not printed as a whole: page.css has the same number. */
 const OPEN_MAX = 100;
 
 /** The rows, and the way to those after them. */

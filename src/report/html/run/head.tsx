@@ -1,5 +1,6 @@
 // report: the beginning of a run's HTML report: one sentence, what changed since the run before, and what each rule and action affects. In: a
 // report. Out: elements that may hold hostile names, escaped.
+import { decisionWords } from '../../decision-words.ts';
 import { countText } from '../../fact-text.ts';
 import { changeWords } from '../../figure-words.ts';
 import type { Report } from '../../report.ts';
@@ -51,6 +52,8 @@ export function Changes({ report }: { report: Report }) {
 /** `groups`: those of the rows below, which these lead to. */
 export function Effects({ report, groups, place }: { report: Report; groups: readonly RowGroup[]; place: Place }) {
   if (report.effects.length === 0) return null;
+  const isUnknown = report.effects.some(({ ownersUnknown }) => ownersUnknown > 0);
+  const counts = [...COUNTS, ...(isUnknown ? [NOT_KNOWN] : [])];
   const groupOf = (rule: string, action: string, decision: string) =>
     groups.find((one) => one.rule === rule && one.action === action && one.decisions[0]?.decision === decision);
   return (
@@ -58,10 +61,10 @@ export function Effects({ report, groups, place }: { report: Report; groups: rea
       <h2>What it affects</h2>
       <Table
         caption="Devices and people, by rule, action and decision"
-        columns={['Rule', 'Action', 'Decision', ...COUNTS.map((head) => ({ head, kind: 'number' as const }))]}
+        columns={['Rule', 'Action', 'Decision', ...counts.map((head) => ({ head, kind: 'number' as const }))]}
         rows={report.effects.map(({ rule, action, decision, decisions, devices, people, ownersUnknown }) => {
           const group = groupOf(rule, action, decision);
-          const words = <Mark word={decision} />;
+          const words = <DecisionMark decision={decision} group={group} />;
           return {
             cells: [
               place.isPage ? <a href={rulePath(rule)}>{rule}</a> : rule,
@@ -70,7 +73,7 @@ export function Effects({ report, groups, place }: { report: Report; groups: rea
               countText(decisions),
               countText(devices),
               countText(people),
-              ownersUnknown === 0 ? '' : countText(ownersUnknown),
+              ...(isUnknown ? [ownersUnknown === 0 ? '' : countText(ownersUnknown)] : []),
             ],
           };
         })}
@@ -79,7 +82,15 @@ export function Effects({ report, groups, place }: { report: Report; groups: rea
   );
 }
 
-const COUNTS = ['Matches', 'Devices', 'People', 'Devices without known owners'];
+/** What a dry run would do does not look as if it were done. */
+function DecisionMark({ decision, group }: { decision: string; group: RowGroup | undefined }) {
+  const [first] = group?.decisions ?? [];
+  const isDone = group === undefined || !('limits' in group) || group.kind === 'done';
+  return <Mark word={decision} {...(first && { text: decisionWords(first) })} {...(!isDone && { tone: 'wait' })} />;
+}
+
+const COUNTS = ['Matches', 'Devices', 'People'];
+const NOT_KNOWN = 'Devices without known owners';
 
 export function InterruptedPlan({ report: { plan }, place }: { report: Report; place: Place }) {
   const words = progressWords(plan);
