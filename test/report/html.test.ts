@@ -55,7 +55,7 @@ it('hostile names add no element, no attribute and no hidden character', async (
     fc.asyncProperty(hostileText, async (text) => {
       const html = await htmlOf(fill(text));
       expect(shapeOf(html)).toEqual(plain);
-      expect(html.replace(/<(style|script)>[\s\S]*?<\/\1>/g, '')).not.toMatch(/(?![\u200c\u200d\n])[\p{Cc}\p{Cf}]/u);
+      expect(html.replace(/<(style|script)>[\s\S]*?<\/\1>/g, '')).not.toMatch(/(?!\n|\u200c|\u200d)[\p{Cc}\p{Cf}]/u);
     }),
     { numRuns: 60 },
   );

@@ -93,7 +93,7 @@ describe('the report of a run', () => {
       'Limits and ceilings',
       '3 of 5',
       'Sources',
-      'Rules',
+      'What each rule found',
       'How the run went',
     ];
     const places = inOrder.map((words) => text.indexOf(words));
@@ -136,6 +136,17 @@ describe('the report of a run', () => {
     expect(text).toContain('Laptop d00059');
     expect(text).not.toContain('Laptop d00001');
     expect((await get('/runs/1?q=nobody')).text).toContain('0 of 60 with nobody');
+  });
+
+  it('is never an old one: neither after a change nor after the end of its plan', async () => {
+    const { get, store, clock } = openPages();
+    await addRun(store, { mode: 'enforce', decisions: [decision(), held], plan: plan(held) });
+    expect((await get('/runs/1')).text).toContain('It waits in plan plan1');
+    const stop = { by: 'ana', reason: 'a strange ban', at: clock.nowMs() };
+    await store.setStop(stop, [{ kind: 'stop.set', body: { by: stop.by, reason: stop.reason, since: stop.at } }]);
+    expect((await get('/runs/1')).text).toContain('a strange ban');
+    clock.advance(90_000_000);
+    expect((await get('/runs/1')).text).toContain('Plan plan1 expired');
   });
 
   it('shows the outcome of what was done', async () => {

@@ -9,7 +9,7 @@ import type { HttpDeps } from '../../http/deps.ts';
 import { readQuery } from '../../http/input.ts';
 import { type Ctx, param, type Route } from '../../http/route.ts';
 import { runOf, writtenReport } from '../../http/routes/runs.ts';
-import { buildOutline, wholeDecisions } from '../../report/build-report.ts';
+import { wholeDecisions } from '../../report/build-report.ts';
 import { countText } from '../../report/fact-text.ts';
 import { groupTable } from '../../report/html/run/groups.tsx';
 import type { Place } from '../../report/html/run/place.ts';
@@ -20,6 +20,7 @@ import { keyOfGroup, narrowed, type RowGroup, rowGroups } from '../../report/row
 import { readPage } from '../answer.tsx';
 import type { PageContent } from '../layout.tsx';
 import { Live } from '../parts/live.tsx';
+import { keptOutlines } from './run/kept-outline.ts';
 
 const ROWS_OF_GROUP = 50;
 /** Of all groups together, and the least of each: a page stays short, however many groups there are. */
@@ -34,13 +35,16 @@ const textField = z.string().max(1_000).optional();
 const runQuery = z.strictObject({ q: textField });
 const groupQuery = z.strictObject({ q: textField, group: z.string().max(1_000), after: z.string().max(200) });
 
+type OutlineOf = (run: RunRecord) => Promise<Report>;
+
 export function runPages(deps: HttpDeps): Route[] {
+  const outlineOf = keptOutlines(deps);
   return [
     readPage(deps, '/runs/:id', async (context) => {
       const run = await runOf(deps.reader, param(context, 'id'));
-      return runPage(deps, run, readQuery(context, runQuery).q?.trim() || undefined);
+      return runPage(deps, outlineOf, run, readQuery(context, runQuery).q?.trim() || undefined);
     }),
-    readPage(deps, '/runs/:id/group', (context) => groupPage(deps, context)),
+    readPage(deps, '/runs/:id/group', (context) => groupPage(deps, outlineOf, context)),
     ...(Object.keys(FILES) as (keyof typeof FILES)[]).map((format) =>
       readPage(deps, `/runs/:id/report.${format}`, async (context) => {
         const run = await runOf(deps.reader, param(context, 'id'));
@@ -51,10 +55,15 @@ export function runPages(deps: HttpDeps): Route[] {
   ];
 }
 
-async function runPage(deps: HttpDeps, run: RunRecord, text: string | undefined): Promise<PageContent> {
+async function runPage(
+  deps: HttpDeps,
+  outlineOf: OutlineOf,
+  run: RunRecord,
+  text: string | undefined,
+): Promise<PageContent> {
   const path = pathOf(run);
   const isRunning = run.status === 'running';
-  const html = await reportHtml(deps, run, text);
+  const html = await reportHtml(deps, outlineOf, run, text);
   return {
     title: `Run ${run.seq}`,
     section: '/runs',
@@ -75,8 +84,13 @@ async function runPage(deps: HttpDeps, run: RunRecord, text: string | undefined)
   };
 }
 
-async function reportHtml({ reader }: HttpDeps, run: RunRecord, text: string | undefined): Promise<string> {
-  const report = await buildOutline(reader, run);
+async function reportHtml(
+  { reader }: HttpDeps,
+  outlineOf: OutlineOf,
+  run: RunRecord,
+  text: string | undefined,
+): Promise<string> {
+  const report = await outlineOf(run);
   const groups = rowGroups(text === undefined ? report : narrowed(report, text));
   const rowsMax = Math.max(ROWS_LEAST, Math.min(ROWS_OF_GROUP, Math.floor(ROWS_OF_PAGE / groups.length)));
   const shown = await wholeDecisions(
@@ -103,10 +117,10 @@ function placeOf(run: RunRecord, shown: readonly RunDecision[], rowsMax: number,
   };
 }
 
-async function groupPage({ reader }: HttpDeps, context: Ctx): Promise<PageContent> {
+async function groupPage({ reader }: HttpDeps, outlineOf: OutlineOf, context: Ctx): Promise<PageContent> {
   const { q, group: key, after } = readQuery(context, groupQuery);
   const run = await runOf(reader, param(context, 'id'));
-  const report = await buildOutline(reader, run);
+  const report = await outlineOf(run);
   const text = q?.trim() || undefined;
   const group = groupOf(text === undefined ? report : narrowed(report, text), key);
   const from = group.decisions.findIndex(({ id }) => id === after) + 1;
