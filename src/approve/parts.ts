@@ -15,11 +15,14 @@ export interface Chosen {
 export function chooseFrom(plan: Plan, selection: PlanSelection): Chosen {
   const rules = new Set(selection.rules);
   const [only, except] = [namesOf(selection.only), namesOf(selection.except)];
+  const keys = selection.keys && new Set(selection.keys);
+  demandKeys(plan, selection.keys ?? []);
   demandRules(plan, selection.rules);
   demandTargets(plan, 'only', selection.only);
   demandTargets(plan, 'except', selection.except);
   demandOwners(plan, selection.except);
   const isChosen = (intent: PlannedIntent) =>
+    keys?.has(intent.key) !== false &&
     (rules.size === 0 || intent.basis.every(({ rule }) => rules.has(rule))) &&
     (only.size === 0 || isNamed(intent, only)) &&
     !isNamed(intent, except);
@@ -36,6 +39,13 @@ function namesOf(texts: readonly string[]): ReadonlySet<string> {
 function isNamed({ target, basis, effect }: PlannedIntent, names: ReadonlySet<string>): boolean {
   const owners = effect.devices.flatMap((device) => device.owners ?? []);
   return [target, ...basis.map(({ subjectId }) => subjectId), ...owners].some((one) => names.has(one.toLowerCase()));
+}
+
+function demandKeys({ id, intents }: Plan, keys: readonly string[]): void {
+  const known = new Set(intents.map(({ key }) => key));
+  const unknown = keys.filter((key) => !known.has(key));
+  if (unknown.length === 0) return;
+  throw new AppError('usage', `plan ${id} has no action of the key ${quoted(unknown.slice(0, 3))}: read it again`);
 }
 
 function demandRules(plan: Plan, rules: readonly string[]): void {

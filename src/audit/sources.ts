@@ -2,6 +2,7 @@
 // were kept elsewhere; and whether a database was restored. In: file names and a reader of the database. Out: sources to verify.
 import { existsSync } from 'node:fs';
 import type { ActingTableReader } from '../domain/acting-tables.ts';
+import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { AuditReader } from '../domain/audit-store.ts';
 import type { CheckpointReader } from '../domain/checkpoint.ts';
 import { giveWay } from '../domain/give-way.ts';
@@ -17,6 +18,11 @@ export interface CopiesElsewhere {
   publicKey?: string;
 }
 
+interface Verifying extends CopiesElsewhere {
+  /** Called with the number of the last entry that was read, after each batch. */
+  seen?: ((seq: number) => void) | undefined;
+}
+
 /** Far longer than writing and syncing a line takes. */
 const PAUSE_MS = 300;
 
@@ -24,13 +30,13 @@ export function auditSourcesOf(
   databaseFile: string,
   reader: Pick<AuditReader, 'auditFrom' | 'auditHead'> & CheckpointReader & ActingTableReader,
   clock: Pick<Clock, 'sleep'>,
-  { publicKey }: CopiesElsewhere = {},
+  { publicKey, seen }: Verifying = {},
 ): AuditSources {
   const file = new CheckpointFile(checkpointFileOf(databaseFile));
   const keyFile = publicKey ?? publicKeyFileOf(databaseFile);
   return {
     headSeq: async () => (await reader.auditHead()).seq,
-    entries: () => withPauses(reader.auditFrom(1)),
+    entries: () => withPauses(reader.auditFrom(1), seen),
     tableLines: () => reader.checkpointLines(),
     fileLines: () => file.lines(),
     fileName: file.name,
@@ -50,9 +56,14 @@ export async function restoredWhy(databaseFile: string, reader: BelongingReader)
 }
 
 /** A daemon that verifies a million entries still answers and runs meanwhile. */
-async function* withPauses<T>(batches: AsyncIterable<T>): AsyncIterable<T> {
+async function* withPauses(
+  batches: AsyncIterable<AuditEntry[]>,
+  seen?: (seq: number) => void,
+): AsyncIterable<AuditEntry[]> {
   for await (const batch of batches) {
     yield batch;
+    const last = batch.at(-1);
+    if (last) seen?.(last.seq);
     await giveWay();
   }
 }

@@ -1,12 +1,13 @@
 // audit: verifies an export on any machine: lines and a public key come in, nothing else is needed. Out: whether it is
 // whole, or the first wrong entry or checkpoint. It holds the checkpoints, never the entries.
 
+import type { AuditCheck, AuditFault } from '../domain/audit-check.ts';
 import { checkpointLine } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import { ChainWalk } from './chain.ts';
 import { checkCheckpoints, type PublicKeys } from './checkpoint.ts';
 import { EXPORT_FORMAT, type ExportLine, entryOfLine, parseExportHeader, parseExportLine } from './export-format.ts';
-import { type AuditCheck, type AuditFault, faultOfCheckpoint } from './verdict.ts';
+import { faultOfCheckpoint } from './verdict.ts';
 
 /** Errors: AppError `usage` when the first line is not that of an export. */
 export async function verifyExport(lines: AsyncIterable<string>, keys: PublicKeys): Promise<AuditCheck> {

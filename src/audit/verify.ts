@@ -2,13 +2,14 @@
 // entries in order, the lines of both lists, the public keys. Out: whether it is whole, or the first fault. It only
 // reads, and holds one batch of entries at a time.
 import type { TableDifference } from '../domain/acting-tables.ts';
+import type { AuditCheck, AuditFault } from '../domain/audit-check.ts';
 import { type AuditEntry, GENESIS } from '../domain/audit-entry.ts';
 import { CHECKPOINT_EVERY } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import { ChainWalk } from './chain.ts';
 import type { PublicKeys } from './checkpoint.ts';
 import { type ComparedLists, compareLists } from './checkpoint-lists.ts';
-import { type AuditCheck, type AuditFault, faultOfCheckpoint } from './verdict.ts';
+import { faultOfCheckpoint } from './verdict.ts';
 
 export interface AuditSources {
   /** The sequence number of the last entry. */

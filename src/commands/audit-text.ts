@@ -1,28 +1,9 @@
-// commands: the result of `audit verify`, in one line for people and as JSON for programs; the result of accepting a
-// restored backup, and what an operator has to check before going on.
+// commands: the result of `audit verify` as JSON for programs; the result of accepting a restored backup, and what an operator has to
+// check before going on.
 import type { TablesAccepted } from '../audit/accept-tables.ts';
 import type { RestoreAccepted } from '../audit/checkpointer.ts';
-import type { AuditCheck, AuditFault } from '../audit/verdict.ts';
-import { differencesText } from '../domain/acting-tables.ts';
+import type { AuditCheck } from '../domain/audit-check.ts';
 import { timeText } from '../domain/time-text.ts';
-
-export function auditCheckText(check: AuditCheck): string {
-  if (check.bad) return `the audit is broken at ${faultText(check.bad)}; ${check.entries} entries before it are whole`;
-  if (check.tables.length > 0) {
-    return `${check.entries} entries are whole, but the database was changed beside the engine: ${differencesText(check.tables)}`;
-  }
-  const lines = [
-    `the audit is whole: ${check.entries} entries, head ${check.head}`,
-    ...(check.first > 1
-      ? [`entries before ${check.first} are missing here: archived, or not part of this export`]
-      : []),
-    ...(check.checkpoints > 0
-      ? [`${check.checkpoints} signed checkpoints agree, the last over entry ${check.sealed}`]
-      : []),
-    ...check.notes,
-  ];
-  return lines.join('\n');
-}
 
 export function tablesAcceptedText({ text, plans }: TablesAccepted): string {
   return [
@@ -52,11 +33,6 @@ export function restoreAcceptedText({ aside, plans, stop }: RestoreAccepted): st
 }
 
 const DAY_MS = 86_400_000;
-
-function faultText({ seq, checkpoint, reason }: AuditFault): string {
-  if (checkpoint === undefined) return `entry ${seq}: ${reason}`;
-  return `entry ${seq}: the checkpoint over ${checkpoint} entries ${reason}`;
-}
 
 export function auditCheckJson(check: AuditCheck): string {
   return JSON.stringify({ ...check, bad: check.bad ?? null }, null, 2);

@@ -12,9 +12,10 @@ import { verifyExport } from '../audit/verify-export.ts';
 import { composeReader } from '../compose/reader.ts';
 import { type AuditWriter, composeAuditWriter, composeVerification } from '../compose/record.ts';
 import { AppError } from '../domain/errors.ts';
+import { auditCheckText } from '../report/audit-check-text.ts';
 import { actorHere } from './actor.ts';
 import { archiveBoundOf } from './audit-bound.ts';
-import { auditCheckJson, auditCheckText, restoreAcceptedText, tablesAcceptedText } from './audit-text.ts';
+import { auditCheckJson, restoreAcceptedText, tablesAcceptedText } from './audit-text.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, write, writeText } from './io.ts';
 
 export interface AuditVerifyOptions extends CommonOptions {

@@ -5,13 +5,13 @@
 import { checkpointFileOf } from '../audit/checkpoint-file.ts';
 import { privateKeyFileOf } from '../audit/signing-key.ts';
 import { auditSourcesOf } from '../audit/sources.ts';
-import type { AuditCheck } from '../audit/verdict.ts';
 import { verifyAudit } from '../audit/verify.ts';
+import type { AuditCheck } from '../domain/audit-check.ts';
 import { shellWord } from '../domain/shell-word.ts';
+import { auditCheckText } from '../report/audit-check-text.ts';
 import { backupDatabase } from '../store/backup.ts';
 import type { SqliteReader } from '../store/reader.ts';
 import { systemClock } from '../system/clock.ts';
-import { auditCheckText } from './audit-text.ts';
 import { nextCommands } from './db-restore.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, write } from './io.ts';
 import { sizeText } from './size-text.ts';

@@ -2,10 +2,10 @@
 // `close` closes everything built here.
 import { dirname, join } from 'node:path';
 import { auditSourcesOf } from '../audit/sources.ts';
-import type { AuditCheck } from '../audit/verdict.ts';
 import { verifyAudit } from '../audit/verify.ts';
 import type { Config } from '../config/config.ts';
 import { startConsole } from '../console/console.ts';
+import type { AuditCheck } from '../domain/audit-check.ts';
 import type { TokenStore } from '../domain/endpoint-token.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { Api, Clock, Log } from '../domain/ports.ts';
@@ -49,7 +49,8 @@ export interface Composition {
   tokens: TokenStore;
   /** What explaining needs, with the current rules. */
   explaining(): WhyDeps;
-  verifyAudit(): Promise<AuditCheck>;
+  /** `seen`: called with the number of the last entry that was read, now and then. */
+  verifyAudit(seen?: (seq: number) => void): Promise<AuditCheck>;
   close(): Promise<void>;
 }
 
@@ -119,7 +120,7 @@ export async function composeEngine(
         settings,
       };
     };
-    const verify = () => verifyAudit(auditSourcesOf(config.db, store, clock));
+    const verify = (seen?: (seq: number) => void) => verifyAudit(auditSourcesOf(config.db, store, clock, { seen }));
     return {
       config,
       engine,

@@ -185,17 +185,23 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
       reject: async (plan, by, reason) => ({
         plan: await state.queue.inTurn('operator', by, () => answerPlan(engine, plan, 'reject', by, reason)),
       }),
-      apply: (plan, by) => state.queue.inTurn('operator', by, () => apply(composition, plan, by)),
+      apply: (plan, by) => state.queue.inTurn('operator', by, () => apply(composition, state, plan, by)),
     },
     planDrift: driftReader(engine),
     operator: operatorPort(engine, state.queue),
     running: () => state.underWay.now(),
     nextRunAtMs: () => state.schedule?.nextMs(),
+    daemonMode: () => engine.daemonMode,
     rules: () => rules.all(),
     ...rulePorts(composition, state.queue),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
     why: (name) => whyNamed(composition.explaining(), name),
-    verifyAudit: () => composition.verifyAudit(),
+    verifyAudit: (seen) => composition.verifyAudit(seen),
+    stream: {
+      onAudited: (listener) => store.onAudited(listener),
+      onProgress: (listener) => state.underWay.onProgress(listener),
+      ending: composition.ending.asked,
+    },
     tokens: tokensPort(composition, register),
     verifyToken: (token) => register.verify(token),
     signIn,
@@ -224,11 +230,21 @@ async function approveAndApply(
   return state.queue.inTurn('operator', by, async () => {
     const { plan, rest } = await approvePart(composition.engine, planId, selection, by, reason);
     const isHeld = !isLive(composition.engine.daemonMode) || (await composition.engine.store.stop()) !== undefined;
-    return { rest, ...(isHeld ? { plan } : await apply(composition, plan.id, by)) };
+    return { rest, ...(isHeld ? { plan } : await apply(composition, state, plan.id, by)) };
   });
 }
 
-async function apply({ engine }: Composition, planId: string, by: string): Promise<PlanAnswer> {
-  const { plan, ...applied } = await applyPlan(engine, planId, by);
-  return { plan, applied };
+async function apply(
+  { engine }: Composition,
+  { underWay }: DaemonState,
+  planId: string,
+  by: string,
+): Promise<PlanAnswer> {
+  underWay.beginPlan(planId);
+  try {
+    const { plan, ...applied } = await applyPlan(engine, planId, by);
+    return { plan, applied };
+  } finally {
+    underWay.end();
+  }
 }

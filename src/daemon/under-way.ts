@@ -1,12 +1,14 @@
-// The run that the daemon has under way, and how far it is, for people. In: its begin, its steps and its end. Out: what is known now.
-// Nothing rests on it.
-import type { Progress, ProgressStep } from '../domain/progress.ts';
+// The run or the applied plan that the daemon has under way, and how far it is, for people. In: its begin, its steps and its end. Out:
+// what is known now, and each step for those who watch. One is under way at a time. Nothing rests on it.
+import type { Progress, ProgressStep, WorkProgress } from '../domain/progress.ts';
 import type { Run } from '../domain/run.ts';
 import type { RunUnderWay } from '../http/index.ts';
 
 export class UnderWay {
   private run: Run | undefined;
+  private plan: string | undefined;
   private step: ProgressStep | undefined;
+  private watch: (progress: WorkProgress | undefined) => void = () => {};
 
   /** Called when a run has begun. */
   readonly begin = (run: Run): void => {
@@ -14,14 +16,26 @@ export class UnderWay {
     this.step = undefined;
   };
 
+  beginPlan(id: string): void {
+    this.plan = id;
+  }
+
   readonly end = (): void => {
     this.run = undefined;
+    this.plan = undefined;
+    this.watch(undefined);
   };
+
+  /** The watch gets each step, and undefined at the end. There is one: it passes on what many follow. */
+  onProgress(watch: (progress: WorkProgress | undefined) => void): void {
+    this.watch = watch;
+  }
 
   /** Notes each step, and passes it on to whoever looked before. */
   following(before: Progress | undefined): Progress {
     return (step) => {
       this.step = step;
+      this.watch({ run: this.run?.id, plan: this.plan, ...step });
       before?.(step);
     };
   }

@@ -1,59 +1,66 @@
 // domain: one link of the hash-chained record of everything that the engine read, decided and did.
 import type { Fact } from './facts.ts';
 
-export type AuditKind =
-  | 'database.bound'
-  | 'run.started'
-  | 'run.finished'
-  | 'run.aborted'
-  | 'runs.removed'
-  | 'rules.loaded'
-  | 'rules.rejected'
-  | 'source.untrusted'
-  | 'baseline.accepted'
-  | 'episode.opened'
-  | 'episode.closed'
-  | 'episode.overridden'
-  | 'decision.made'
-  | 'plan.sealed'
-  | 'plan.approved'
-  | 'plan.rejected'
-  | 'plan.superseded'
-  | 'plan.expired'
-  | 'plan.applying'
-  | 'plan.applied'
-  | 'plan.interrupted'
-  | 'intent.planned'
-  | 'intent.dry'
-  | 'intent.sent'
-  | 'intent.settled'
-  | 'intent.withdrawn'
-  | 'claim.opened'
-  | 'claim.ended'
-  | 'claim.orphaned'
-  | 'claim.released'
-  | 'intent.resolved'
-  | 'intent.reopened'
-  | 'exemption.added'
-  | 'exemption.ended'
-  | 'exemption.ending'
-  | 'stop.set'
-  | 'stop.lifted'
-  | 'snapshot.accepted'
-  | 'audit.archived'
-  | 'audit.key_replaced'
-  | 'audit.checkpoints_lost'
-  | 'database.restored'
-  | 'database.migrated'
-  | 'tables.accepted'
-  | 'tables.changed'
-  | 'restore.accepted'
-  | 'notification.delivered'
-  | 'notification.given_up'
-  | 'alert.raised'
-  | 'token.added'
-  | 'token.revoked'
-  | 'notice';
+export const AUDIT_KINDS = [
+  'database.bound',
+  'run.started',
+  'run.finished',
+  'run.aborted',
+  'runs.removed',
+  'rules.loaded',
+  'rules.rejected',
+  'source.untrusted',
+  'baseline.accepted',
+  'episode.opened',
+  'episode.closed',
+  'episode.overridden',
+  'decision.made',
+  'plan.sealed',
+  'plan.approved',
+  'plan.rejected',
+  'plan.superseded',
+  'plan.expired',
+  'plan.applying',
+  'plan.applied',
+  'plan.interrupted',
+  'intent.planned',
+  'intent.dry',
+  'intent.sent',
+  'intent.settled',
+  'intent.withdrawn',
+  'claim.opened',
+  'claim.ended',
+  'claim.orphaned',
+  'claim.released',
+  'intent.resolved',
+  'intent.reopened',
+  'exemption.added',
+  'exemption.ended',
+  'exemption.ending',
+  'stop.set',
+  'stop.lifted',
+  'snapshot.accepted',
+  'audit.archived',
+  'audit.key_replaced',
+  'audit.checkpoints_lost',
+  'database.restored',
+  'database.migrated',
+  'tables.accepted',
+  'tables.changed',
+  'restore.accepted',
+  'notification.delivered',
+  'notification.given_up',
+  'alert.raised',
+  'token.added',
+  'token.revoked',
+  'notice',
+] as const;
+export type AuditKind = (typeof AUDIT_KINDS)[number];
+
+/** What an entry is about: `run` of `run.started`. */
+export function familyOf(kind: string): string {
+  return kind.split('.', 1)[0] as string;
+}
 
 /** What to record; appending adds `at` and the links. */
 export interface AuditNote {

@@ -83,6 +83,17 @@ export interface HeldSince {
   some: { target: string; run: number }[];
 }
 
+export interface ClaimQuery {
+  status?: 'standing' | 'orphaned';
+  rule?: string;
+  action?: string;
+  /** On one of these targets, or of one of these subjects. */
+  on?: { targets: readonly string[]; subjectIds: readonly string[] };
+  /** The id of the last claim of the page before. */
+  after?: string;
+  limit: number;
+}
+
 export interface PageReader {
   /** All decisions in force in a run, in the order of its report, without their facts and flips. */
   outlinesOfRun(run: RunRecord): Promise<StoredDecision[]>;
@@ -96,11 +107,19 @@ export interface PageReader {
   planLines(filter: { status?: PlanStatus }, query: { before?: string; limit: number }): Promise<PlanLine[]>;
   /** Undefined without such a plan. Errors: AppError `usage` for a beginning that fits several. */
   planPage(idOrPrefix: string, query: PlanIntentQuery): Promise<PlanPage | undefined>;
+  /** How far applying it is, also while it is under way. */
+  planProgress(plan: Plan): Promise<PlanProgress>;
   /** Standing and orphaned ones, the oldest first. */
-  claimsInForce(query: { status?: 'standing' | 'orphaned'; after?: string; limit: number }): Promise<Newest<Claim>>;
-  claimCounts(): Promise<{ status: Claim['status']; action: ActionName; count: number }[]>;
-  /** The newest first; `inForceAt`: only those in force at this time. */
-  exemptionPage(query: { inForceAt?: number; before?: string; limit: number }): Promise<Newest<Exemption>>;
+  claimsInForce(query: ClaimQuery): Promise<Newest<Claim>>;
+  /** Of the same ones. */
+  claimCounts(): Promise<{ status: Claim['status']; rule: string; action: ActionName; count: number }[]>;
+  /** The newest first; `inForceAt`, `overAt`: only those that are in force, or over, at this time. */
+  exemptionPage(query: {
+    inForceAt?: number;
+    overAt?: number;
+    before?: string;
+    limit: number;
+  }): Promise<Newest<Exemption>>;
   /** The most frequent first, with `named` examples each. */
   heldSince(sinceMs: number, named: number): Promise<HeldSince[]>;
 }

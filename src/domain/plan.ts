@@ -58,6 +58,8 @@ export interface PlanSelection {
   /** A target, or a subject that it is based on; upper and lower case are one. */
   only: readonly string[];
   except: readonly string[];
+  /** Exactly intents of these keys, however many share a target. */
+  keys?: readonly string[];
 }
 
 /** The rule whose claims the plan undoes, if a person asked for that; undefined: a run made the plan. */

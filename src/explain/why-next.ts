@@ -1,6 +1,7 @@
 // explain: what happens to a subject by itself next, and the commands with which a person changes that. In: what is known of it. Out:
 // sentences and commands, most important first. Pure.
 import { isInDoubt } from '../domain/intent.ts';
+import { NEXT_OF_DOUBT, NEXT_OF_FAILURE } from '../domain/intent-next.ts';
 import { isLive } from '../domain/mode.ts';
 import { stopText } from '../domain/operator.ts';
 import { shellWord } from '../domain/shell-word.ts';
@@ -30,10 +31,9 @@ function unfinishedLine(intent: Why['unfinished'][number]): string {
   const { id, action, target, outcome, note } = intent;
   const why = note ? ` (${note})` : '';
   if (isInDoubt(intent))
-    return `whether ${action} ${target} was done is not known${why}: the next run reads it back, intent ${id}`;
+    return `whether ${action} ${target} was done is not known${why}: ${NEXT_OF_DOUBT}, intent ${id}`;
   if (outcome === 'parked') return `${action} ${target} waits for a person${why}: intent ${id}`;
-  if (outcome === 'failed')
-    return `${action} ${target} failed${why}: a later run tries again while its rule matches, intent ${id}`;
+  if (outcome === 'failed') return `${action} ${target} failed${why}: ${NEXT_OF_FAILURE}, intent ${id}`;
   return `${action} ${target} is under way, intent ${id}`;
 }
 

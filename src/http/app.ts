@@ -22,6 +22,7 @@ import { recordRoutes } from './routes/records.ts';
 import { ruleRoutes } from './routes/rules.ts';
 import { runRoutes } from './routes/runs.ts';
 import { signInLinkRoutes, signInRoutes } from './routes/sign-in.ts';
+import { streamRoutes } from './routes/stream.ts';
 import { summaryRoutes } from './routes/summary.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 
@@ -39,6 +40,7 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
     ...recordRoutes(deps),
     ...summaryRoutes(deps),
     ...auditRoutes(deps),
+    ...streamRoutes(deps),
     ...explainRoutes(deps),
     ...ruleRoutes(deps),
     ...operatorRoutes(deps),
@@ -76,7 +78,9 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
       context.set('caller', session.caller);
       context.set('session', session.id);
     } else if (isUnderApi(req.path)) {
-      context.set('caller', namingUser(callerOf(authorization, deps), req.header(USER_HEADER)));
+      const callerNow = () => namingUser(callerOf(authorization, deps), req.header(USER_HEADER));
+      context.set('caller', callerNow());
+      context.set('callerNow', callerNow);
     }
     await next();
   });

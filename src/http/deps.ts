@@ -1,5 +1,6 @@
 // http: the ports of the endpoint: all it knows of the rest of the product. compose.ts provides them.
 
+import type { AuditCheck } from '../domain/audit-check.ts';
 import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { AuditReader } from '../domain/audit-store.ts';
 import type { Claim } from '../domain/claim.ts';
@@ -18,7 +19,7 @@ import type { PageReader } from '../domain/page-reader.ts';
 import type { Plan, PlanSelection } from '../domain/plan.ts';
 import type { PlanDifference } from '../domain/plan-content.ts';
 import type { Clock, Log } from '../domain/ports.ts';
-import type { ProgressStep } from '../domain/progress.ts';
+import type { ProgressStep, WorkProgress } from '../domain/progress.ts';
 import type { RecordReader, ReportReader } from '../domain/record-reader.ts';
 import type { ReportFormat } from '../domain/report-format.ts';
 import type { Rule } from '../domain/rule.ts';
@@ -69,14 +70,6 @@ export interface PlannedRelease {
   /** How many of its targets the rule still matches. */
   matching: number;
   kept: readonly { action: string; target: string; rules: readonly string[] }[];
-}
-
-export interface AuditVerdict {
-  ok: boolean;
-  /** Entries verified before the first bad one. */
-  entries: number;
-  head: string;
-  bad: { seq: number; reason: string } | undefined;
 }
 
 /** How stored nouns are shown: report/ has the words. */
@@ -146,6 +139,16 @@ export interface TokensPort {
   revoke(name: string, by: string): Promise<EndpointToken>;
 }
 
+/** What open streams send, beside the audit: what wakes them, and what ends them. */
+export interface StreamSource {
+  /** The listener is called after each commit with audit entries. */
+  onAudited(listener: () => void): void;
+  /** The listener is called with each step of the work under way, and with undefined at its end. */
+  onProgress(listener: (progress: WorkProgress | undefined) => void): void;
+  /** Aborted when the process is to end. */
+  ending: AbortSignal;
+}
+
 /** A loaded rule, its file's text as it was loaded, and what its own tests show. */
 export interface RuleDetail {
   rule: Rule;
@@ -188,8 +191,11 @@ export interface HttpDeps {
   planDrift(planId: string, targets: readonly string[]): Promise<readonly Drift[]>;
   operator: OperatorPort;
   tokens: TokensPort;
+  stream: StreamSource;
   /** When the schedule makes the next run, epoch ms; undefined: never. */
   nextRunAtMs(): number | undefined;
+  /** The most that anything may do now. */
+  daemonMode(): Mode;
   /** All loaded rules, including those of mode `off`. */
   rules(): readonly Rule[];
   /** Errors: AppError `not_found`. It gives way while the tests run. */
@@ -204,7 +210,8 @@ export interface HttpDeps {
   explain(rule: string, subject: string): Promise<object>;
   /** Errors: AppError `not_found`, `usage` for a name of several subjects, and those of reading the store. */
   why(name: string): Promise<object>;
-  verifyAudit(): Promise<AuditVerdict>;
+  /** `seen`: called with the number of the last entry that was read, now and then. */
+  verifyAudit(seen?: (seq: number) => void): Promise<AuditCheck>;
   /** The owner of a bearer token; undefined for an unknown one. */
   verifyToken(token: string): Caller | undefined;
   signIn: SignIn;

@@ -1,7 +1,6 @@
 // http: what the rest of the product may use of the endpoint.
 export { createHttpApp } from './app.ts';
 export type {
-  AuditVerdict,
   HttpDeps,
   OperatorPort,
   PlanAnswer,
@@ -9,6 +8,7 @@ export type {
   RuleDetail,
   RunUnderWay,
   StartedRun,
+  StreamSource,
   TokensPort,
   Views,
 } from './deps.ts';

@@ -39,9 +39,19 @@ function wellFormed(_key: string, member: unknown): unknown {
 }
 
 export function readQuery<T>(context: Ctx, schema: z.ZodType<T>): T {
-  const repeated = Object.entries(context.req.queries()).find(([, values]) => values.length > 1);
+  return checkInput(schema, queryOf(context), 'query');
+}
+
+/** The same for a form that searches: a browser sends its empty fields too, and they count as not sent. */
+export function readSearch<T>(context: Ctx, schema: z.ZodType<T>): T {
+  const filled = Object.entries(queryOf(context)).filter(([, value]) => value.trim() !== '');
+  return checkInput(schema, Object.fromEntries(filled), 'query');
+}
+
+function queryOf({ req }: Ctx): Record<string, string> {
+  const repeated = Object.entries(req.queries()).find(([, values]) => values.length > 1);
   if (repeated) throw badInput('query', [{ path: repeated[0], message: TWICE }]);
-  return checkInput(schema, context.req.query(), 'query');
+  return req.query();
 }
 
 type Where = 'body' | 'query' | 'form';

@@ -12,7 +12,11 @@ export type Env = {
     caller: Caller;
     /** The id of the session that the caller comes from, if it does. */
     session: string | undefined;
+    /** Without a session: who the same request is of now. Errors: as at its beginning, once its token is revoked or expired. */
+    callerNow: () => Caller;
   };
+  /** The answer on its socket; absent without one. */
+  Bindings: { outgoing?: { destroy(): void } } | undefined;
 };
 export type Ctx = Context<Env>;
 
@@ -27,6 +31,8 @@ export interface Route {
   path: string;
   /** Undefined: open to anybody. */
   scope: Scope | undefined;
+  /** Its answer has no end, so HEAD is refused. */
+  isEndless?: true;
   handle(context: Ctx): Promise<Response> | Response;
 }
 
@@ -54,9 +60,15 @@ export function param(context: Ctx, name: string): string {
 
 /** The refusal for a request that no route answers: 405 with the methods of its path, otherwise 404. */
 export function noRoute(routes: readonly Route[], method: string, path: string): Problem {
-  const methods = routes.filter((route) => matchesPath(route.path, path)).map((route) => route.method);
-  if (methods.length === 0) return new Problem(404, 'not-found', 'Not found', `there is no \`${path}\``);
-  const allow = [...new Set(methods.flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name])))].join(', ');
+  const matching = routes.filter((route) => matchesPath(route.path, path));
+  if (matching.length === 0) return new Problem(404, 'not-found', 'Not found', `there is no \`${path}\``);
+  const methods = matching.flatMap((route) =>
+    route.method === 'GET' && !route.isEndless ? ['GET', 'HEAD'] : [route.method],
+  );
+  return notAllowed(method, [...new Set(methods)].join(', '));
+}
+
+export function notAllowed(method: string, allow: string): Problem {
   return new Problem(
     405,
     'method-not-allowed',

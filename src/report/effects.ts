@@ -1,6 +1,7 @@
 // report: what a group of decisions affects, in devices and people. In: decisions. Out: counts, in which each device and person counts
 // once, and the counts in words.
 
+import type { SubjectRef } from '../domain/subjects.ts';
 import { plural } from './fact-text.ts';
 import type { ReportEffect } from './figures.ts';
 import { grouped } from './grouped.ts';
@@ -8,7 +9,9 @@ import type { ReportDecision, RunDecision } from './report.ts';
 
 export type EffectCounts = Omit<ReportEffect, 'rule' | 'action' | 'decision'>;
 
-export function countEffect(decisions: readonly Pick<ReportDecision, 'subject' | 'effect'>[]): EffectCounts {
+export function countEffect(
+  decisions: readonly { subject: SubjectRef; effect: ReportDecision['effect'] }[],
+): EffectCounts {
   const [devices, people, ownersUnknown] = [new Set<string>(), new Set<string>(), new Set<string>()];
   for (const { subject, effect } of decisions) {
     if (subject.kind === 'user') people.add(subject.id.toLowerCase());

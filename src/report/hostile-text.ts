@@ -11,7 +11,12 @@ export const TEXT_MAX = 4_000;
 
 /** `evil\u202ename` → `evil⟨U+202E⟩name`; a line feed becomes `⟨U+000A⟩`. At most `TEXT_MAX` characters of the text. */
 export function showHidden(text: string): string {
-  return clip(text, TEXT_MAX).replace(HIDDEN, (found) => {
+  return spellHidden(clip(text, TEXT_MAX));
+}
+
+/** The same for all of a text, however long it is. */
+export function spellHidden(text: string): string {
+  return text.replace(HIDDEN, (found) => {
     const code = (found.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, '0');
     return `⟨U+${code}⟩`;
   });

@@ -58,7 +58,7 @@ export function auditText(entries: readonly AuditEntry[], options: TerminalOptio
       String(seq),
       timeCell(at),
       kind,
-      [...bodyTexts(body, Date.parse(at)), `[${hash.slice(0, 12)}]`],
+      [...entryTexts(body, Date.parse(at)), `[${hash.slice(0, 12)}]`],
     ]);
   return `${terminalTable(['Entry', 'When', 'What', 'Content and hash'], rows, options)}\n`;
 }
@@ -79,7 +79,8 @@ const FIRST = [
 ];
 const LONG_HASH = /^[0-9a-f]{64}$/;
 
-function bodyTexts(body: Fact, atMs: number): string[] {
+/** The members of an entry's body, the most informative first, each cut to the length of a name. */
+export function entryTexts(body: Fact, atMs: number): string[] {
   if (!isFacts(body)) return factTexts({ content: body }, atMs);
   const rank = (name: string) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
   const members = Object.entries(body).sort(([a], [b]) => rank(a) - rank(b));

@@ -46,7 +46,7 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
   const view = reportPlan(plan, context.live, plan.digest);
   const progress = progressWords(view) ?? doneWords(view);
   const replaced = plan.supersededBy && `It is superseded by ${successorText(plan.supersededBy, context.difference)}.`;
-  const sentences = [head, decided, replaced, progress, ...effectWords(plan)].filter((one) => one !== undefined);
+  const sentences = [head, decided, replaced, progress, ...approvalWords(plan)].filter((one) => one !== undefined);
   return [
     ...sentences.filter((one) => one !== '').map((one) => paragraph(one, options)),
     countLines(plan.intents).map(showHidden).join('\n'),
@@ -62,7 +62,7 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
 }
 
 /** What was done of an applied plan: nothing of it may have been. */
-function doneWords({ status, progress }: ReportPlan): string | undefined {
+export function doneWords({ status, progress }: ReportPlan): string | undefined {
   if (status !== 'applied' || !progress) return undefined;
   return `It was applied: ${appliedWords(progress.outcomes, progress.notBegun.length)}.`;
 }
@@ -85,13 +85,17 @@ function cellsOf({ action, target, basis, effect, reason, reasonText }: PlannedI
 const NAMES_MAX = 5;
 
 function kindWords(plan: Plan): string {
-  const rule = releasedRule(plan);
-  if (rule !== undefined) return `undoes what rule ${rule} did`;
-  return plan.mode === 'dry-run' ? 'of a dry run' : 'of a live run';
+  return kindWordsOf(plan.mode, releasedRule(plan));
 }
 
-/** What a person's yes does, and does not do. */
-function effectWords(plan: Plan): string[] {
+/** `released`: the rule whose claims it undoes. */
+export function kindWordsOf(mode: Plan['mode'], released: string | undefined): string {
+  if (released !== undefined) return `undoes what rule ${released} did`;
+  return mode === 'dry-run' ? 'of a dry run' : 'of a live run';
+}
+
+/** What a person's yes does, and does not do; nothing of a plan that does not wait. */
+export function approvalWords(plan: Plan): string[] {
   if (plan.status !== 'pending') return [];
   const rule = releasedRule(plan);
   const matching = plan.intents.filter(({ reason }) => reason === 'rule_matches').length;

@@ -1,6 +1,7 @@
 // report: what happened or would happen, in one sentence. In: the run and its decisions. Out: plain text that may hold hostile names:
 // each writer escapes it for its own medium.
 import { isLive, leastMode } from '../domain/mode.ts';
+import type { SubjectRef } from '../domain/subjects.ts';
 import { actKindOf } from './act-kind.ts';
 import { countEffect, effectWords } from './effects.ts';
 import { countText, plural } from './fact-text.ts';
@@ -53,9 +54,13 @@ function actsWords(decisions: readonly RunDecision[]): string {
   return listed(more > 0 ? [...all.slice(0, ACTIONS_MAX), `do ${plural(more, 'other action')}`] : all);
 }
 
+interface Proposed extends Pick<RunDecision, 'action' | 'effect'> {
+  subject: SubjectRef;
+}
+
 /** The name of an action is its verb, and mostly the kind of its subjects. */
-function actionWords(decisions: readonly RunDecision[]): string {
-  const { action, subject } = decisions[0] as RunDecision;
+export function actionWords(decisions: readonly Proposed[]): string {
+  const { action, subject } = decisions[0] as Proposed;
   const words = action.replaceAll('_', ' ');
   const subjects = new Set(decisions.map(({ subject }) => subject.id)).size;
   const counted = effectWords(countEffect(decisions)) ?? plural(subjects, subject.kind);
@@ -73,7 +78,7 @@ function outcomeWords(done: readonly RunDecision[]): string {
 }
 
 /** `a, b and c`. */
-function listed(parts: readonly string[]): string {
+export function listed(parts: readonly string[]): string {
   const before = parts.slice(0, -1).join(', ');
   return `${before}${before === '' ? '' : ' and '}${parts.at(-1)}`;
 }

@@ -194,14 +194,21 @@ export function waitsForPerson({ reason }: Pick<RunDecision, 'reason'>): boolean
 export function wayOutWords(decision: RunDecision, { run, plan }: Pick<Report, 'run' | 'plan'>): string {
   if (run.whatIf) return 'If these rules were active, it would wait.';
   if (waitsInPlan(decision) && plan.id !== null) return planWords(plan);
-  if (decision.reason === 'conflict') return 'No approval lifts this: change one of the rules, or end the other claim.';
-  if (decision.reason === 'other_first') return 'It continues when that is done, rejected, or no longer proposed.';
-  if (decision.reason === 'stopped') return 'It continues with the first run after `trustward resume`.';
-  if (decision.reason === 'ceiling')
-    return 'No approval lifts a ceiling: a later run tries it again, or raise the ceiling in the configuration.';
+  const notLifted = notLiftedWords(decision.reason);
+  if (notLifted !== undefined) return notLifted;
   if (LIFTED.has(decision.reason) && isLive(decision.mode))
     return 'A plan that was approved before has it, and waits for `trustward apply`.';
   return 'The next run tries it again.';
+}
+
+/** What ends a hold that no approval lifts; undefined for any other reason. */
+export function notLiftedWords(reason: string): string | undefined {
+  if (reason === 'conflict') return 'No approval lifts this: change one of the rules, or end the other claim.';
+  if (reason === 'other_first') return 'It continues when that is done, rejected, or no longer proposed.';
+  if (reason === 'stopped') return 'It continues with the first run after `trustward resume`.';
+  if (reason === 'ceiling')
+    return 'No approval lifts a ceiling: a later run tries it again, or raise the ceiling in the configuration.';
+  return undefined;
 }
 
 function planWords(plan: ReportPlan): string {

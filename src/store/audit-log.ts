@@ -37,6 +37,7 @@ export class AuditLog {
   /** Why the end found at the start was somebody else's: nothing is appended to it, which would sign it. */
   private strange: string | undefined;
   private next: ChainEnd | undefined;
+  private readonly listeners: (() => void)[] = [];
 
   constructor(
     private readonly db: Db,
@@ -48,6 +49,10 @@ export class AuditLog {
     this.own = headOf(db);
     this.strange = strangeEnd(db, sealing?.judgeEnd);
     if (this.strange !== undefined) this.edited(this.strange);
+  }
+
+  onCommitted(listener: () => void): void {
+    this.listeners.push(listener);
   }
 
   append(notes: AuditNote[]): void {
@@ -97,11 +102,13 @@ export class AuditLog {
 
   committed(): void {
     if (this.tables.isAccepting) this.strange = undefined;
+    const hasAppended = this.next !== undefined;
     this.own = this.next ?? this.own;
     this.tables.committed(this.recorded);
     this.reset();
     if (this.hasSealed) this.sealing?.sealed();
     this.hasSealed = false;
+    if (hasAppended) for (const listener of this.listeners) dropFault(listener);
   }
 
   rolledBack(): void {
@@ -152,6 +159,15 @@ export class AuditLog {
 interface ChainEnd {
   seq: number;
   hash: string;
+}
+
+/** INVARIANT: what was committed stays committed, whatever a listener does. */
+function dropFault(listener: () => void): void {
+  try {
+    listener();
+  } catch {
+    // It has lost a wake-up, and reads the entries the next time.
+  }
 }
 
 function hasAny(digests: TableDigests): boolean {

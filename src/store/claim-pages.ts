@@ -1,30 +1,52 @@
-// store: the claims in force for pages: counts, and a part at a time, the oldest first. In: a status, the last claim of the page before. Out: a page.
+// store: the claims in force for pages: counts, and a part at a time, the oldest first. In: filters, the last claim of the page before. Out: a page.
 import type { Claim } from '../domain/claim.ts';
-import type { PageReader } from '../domain/page-reader.ts';
+import type { ClaimQuery, PageReader } from '../domain/page-reader.ts';
 import type { Newest } from '../domain/record-reader.ts';
 import type { Db } from './database.ts';
 import { claimOfRow } from './rows.ts';
+import { Where } from './where.ts';
 
-type ClaimQuery = Parameters<PageReader['claimsInForce']>[0];
 type ClaimCounts = Awaited<ReturnType<PageReader['claimCounts']>>;
 
 const IN_FORCE = ['standing', 'orphaned'] as const;
-const COUNT = 'SELECT status, action, count(*) AS count FROM claims WHERE status = ? GROUP BY status, action';
-const AFTER = 'AND (opened_at, id) > (SELECT opened_at, id FROM claims WHERE id = ?)';
+const COUNT =
+  'SELECT status, rule, action, count(*) AS count FROM claims WHERE status = ? GROUP BY status, rule, action ORDER BY rule, action';
+const AFTER = '(opened_at, id) > (SELECT opened_at, id FROM claims WHERE id = ?)';
+/** Two ways to few rows: an index of each. */
+const ON = `id IN (SELECT id FROM claims WHERE status = ? AND target IN (SELECT value FROM json_each(?))
+  UNION SELECT id FROM claims WHERE status = ? AND subject IN (SELECT value FROM json_each(?)))`;
 
 /** One statement for each status: an index has the claims of one status in their order. */
-export function claimsInForce(db: Db, { status, after, limit }: ClaimQuery): Newest<Claim> {
+export function claimsInForce(db: Db, { status, after, limit, ...filter }: ClaimQuery): Newest<Claim> {
   const statuses: readonly Claim['status'][] = status === undefined ? IN_FORCE : [status];
-  const sql = `SELECT * FROM claims WHERE status = ? ${after === undefined ? '' : AFTER} ORDER BY opened_at, id LIMIT ?`;
-  const values = after === undefined ? [limit] : [after, limit];
-  const counted = 'SELECT count(*) AS n FROM claims WHERE status = ?';
-  return db.snapshot(() => ({
-    total: statuses.reduce((sum, one) => sum + Number(db.get<{ n: number }>(counted, one)?.n), 0),
-    rows: statuses
-      .flatMap((one) => db.all(sql, one, ...values).map(claimOfRow))
-      .sort((one, other) => one.openedAt - other.openedAt || (one.id < other.id ? -1 : 1))
-      .slice(0, limit),
-  }));
+  return db.snapshot(() => {
+    const pages = statuses.map((one) => {
+      const where = matching(one, filter);
+      const total = Number(db.get<{ n: number }>(`SELECT count(*) AS n FROM claims ${where.text}`, ...where.values)?.n);
+      where.add(AFTER, after);
+      const sql = `SELECT * FROM claims ${where.text} ORDER BY opened_at, id LIMIT ?`;
+      return { total, rows: db.all(sql, ...where.values, limit).map(claimOfRow) };
+    });
+    return {
+      total: pages.reduce((sum, page) => sum + page.total, 0),
+      rows: pages
+        .flatMap(({ rows }) => rows)
+        .sort((one, other) => one.openedAt - other.openedAt || (one.id < other.id ? -1 : 1))
+        .slice(0, limit),
+    };
+  });
+}
+
+function matching(
+  status: Claim['status'],
+  { rule, action, on }: Omit<ClaimQuery, 'status' | 'after' | 'limit'>,
+): Where {
+  const where = new Where();
+  where.add('status = ?', status);
+  where.add('rule = ?', rule);
+  where.add('action = ?', action);
+  if (on) where.add(ON, status, JSON.stringify(on.targets), status, JSON.stringify(on.subjectIds));
+  return where;
 }
 
 export function claimCounts(db: Db): ClaimCounts {

@@ -25,9 +25,10 @@ export function readExemptions(db: Db, inForceAt: number | undefined): Exemption
 type ExemptionQuery = Parameters<PageReader['exemptionPage']>[0];
 
 /** No index is believed: a person wrote each of them. */
-export function exemptionPage(db: Db, { inForceAt, before, limit }: ExemptionQuery): Newest<Exemption> {
+export function exemptionPage(db: Db, { inForceAt, overAt, before, limit }: ExemptionQuery): Newest<Exemption> {
   const where = new Where();
   where.add('ended_at IS NULL AND expires_at > ?', inForceAt);
+  where.add('(ended_at IS NOT NULL OR expires_at <= ?)', overAt);
   const { rows, total } = newest(db, 'exemptions NOT INDEXED', where, 'created_at', limit, before);
   return { rows: rows.map(exemptionOfRow), total };
 }

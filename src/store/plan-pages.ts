@@ -8,6 +8,7 @@ import {
   hasProgress,
   type Plan,
   type PlannedIntent,
+  type PlanProgress,
   type PlanStatus,
   progressOf,
   releasedRule,
@@ -56,7 +57,7 @@ export function planPageOf(db: Db, plan: Plan, query: PlanIntentQuery, nowMs: nu
     counts: plannedCounts(plan.intents),
     intents: plan.intents.length,
     held: plan.intents.filter(({ held }) => held).length,
-    progress: hasProgress(plan) ? progressOf(plan, liveOf(db, plan)) : undefined,
+    progress: hasProgress(plan) ? planProgress(db, plan) : undefined,
     releases: releasedRule(plan),
     page: { rows: isUnknown ? [] : found.slice(from, from + query.limit), total: found.length },
   };
@@ -68,6 +69,10 @@ function isAbout({ target, basis, effect }: PlannedIntent, { text, rule }: PlanI
   if (part === '') return true;
   const devices = effect.devices.flatMap(({ id, name, serial, owners = [] }) => [id, name, serial ?? '', ...owners]);
   return [target, ...basis.map(({ subjectId }) => subjectId), ...devices].some((name) => nameKey(name).includes(part));
+}
+
+export function planProgress(db: Db, plan: Plan): PlanProgress {
+  return progressOf(plan, liveOf(db, plan));
 }
 
 const LIVE = `SELECT one.episode_id, one.action, one.target, status, outcome, sent_at FROM intent_episodes AS one

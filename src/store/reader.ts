@@ -23,7 +23,7 @@ import type {
   PlanLine,
   PlanPage,
 } from '../domain/page-reader.ts';
-import type { PlanStatus } from '../domain/plan.ts';
+import type { Plan, PlanProgress, PlanStatus } from '../domain/plan.ts';
 import type { PullReader } from '../domain/pull-store.ts';
 import type { KeptLatency } from '../domain/quiet-period.ts';
 import type { ClaimFilter, Newest, RecordReader, StateFilter } from '../domain/record-reader.ts';
@@ -50,7 +50,7 @@ import { readOpenFailures, readOpenState } from './open-state.ts';
 import { readOpenStateOf } from './open-state-of.ts';
 import { exemptionPage, readAcceptances, readExemption, readExemptions } from './operator.ts';
 import { readNotifications } from './outbox.ts';
-import { planLines, planPageOf } from './plan-pages.ts';
+import { planLines, planPageOf, planProgress } from './plan-pages.ts';
 import { claimOfRow, episodeOfRow, intentOfRow } from './rows.ts';
 import { SqliteRunReader } from './run-reader.ts';
 import { storedJson } from './stored-json.ts';
@@ -205,6 +205,10 @@ export class SqliteReader
   async planPage(idOrPrefix: string, query: PlanIntentQuery): Promise<PlanPage | undefined> {
     const plan = await this.plan(idOrPrefix);
     return plan && planPageOf(this.db, plan, query, this.clock.nowMs());
+  }
+
+  async planProgress(plan: Plan): Promise<PlanProgress> {
+    return planProgress(this.db, plan);
   }
 
   async claimsInForce(query: Parameters<PageReader['claimsInForce']>[0]): Promise<Newest<Claim>> {

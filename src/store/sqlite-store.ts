@@ -175,6 +175,10 @@ export class SqliteStore
     this.unit(() => this.audits.append(notes));
   }
 
+  onAudited(listener: () => void): void {
+    this.audits.onCommitted(listener);
+  }
+
   async keepClockAgreement(agreement: ClockAgreement): Promise<void> {
     this.unit(() => saveClockAgreement(this.db, agreement));
   }

@@ -5,14 +5,34 @@ import type { HttpDeps } from '../http/deps.ts';
 import type { Pages } from '../http/pages.ts';
 import { problemPage } from './answer.tsx';
 import { assetRoutes } from './assets.ts';
+import { auditPages } from './pages/audit.tsx';
+import { exemptionPages } from './pages/exemptions.tsx';
+import { inDoubtPages } from './pages/in-doubt.tsx';
+import { inForcePages } from './pages/in-force.tsx';
 import { overviewPages } from './pages/overview.tsx';
+import { planPages } from './pages/plan.tsx';
+import { plansPages } from './pages/plans.tsx';
 import { runPages } from './pages/run.tsx';
 import { runsPages } from './pages/runs.tsx';
 import { signInPages } from './pages/sign-in.tsx';
+import { tokenPages } from './pages/tokens.tsx';
 
 export function createPages(deps: HttpDeps): Pages {
   return {
-    routes: [...assetRoutes(), ...signInPages(deps), ...overviewPages(deps), ...runsPages(deps), ...runPages(deps)],
+    routes: [
+      ...assetRoutes(),
+      ...signInPages(deps),
+      ...overviewPages(deps),
+      ...runsPages(deps),
+      ...runPages(deps),
+      ...plansPages(deps),
+      ...planPages(deps),
+      ...inForcePages(deps),
+      ...exemptionPages(deps),
+      ...inDoubtPages(deps),
+      ...auditPages(deps),
+      ...tokenPages(deps),
+    ],
     problem: (problem, context) => problemPage(deps, problem, context),
   };
 }

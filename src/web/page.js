@@ -81,11 +81,11 @@
     for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent;
   });
 
-  // Ticking a head ticks its rows.
+  // Ticking a head ticks its rows; not those that a filter hides.
   document.addEventListener('change', (event) => {
     const group = event.target.dataset?.ticks;
     if (group === undefined) return;
     for (const box of document.querySelectorAll(`input[data-ticked-by="${CSS.escape(group)}"]`))
-      box.checked = event.target.checked;
+      if (!box.closest('[hidden]')) box.checked = event.target.checked;
   });
 })();

@@ -1,7 +1,7 @@
 // test: every way to tamper with a row of an audit chain, and whether verification names the row. Each change is made
 // in a transaction that is rolled back after verifying.
 import { linkEntry } from '../../src/audit/chain.ts';
-import type { AuditCheck } from '../../src/audit/verdict.ts';
+import type { AuditCheck } from '../../src/domain/audit-check.ts';
 import type { AuditEntry } from '../../src/domain/audit-entry.ts';
 import type { Db } from '../../src/store/database.ts';
 import { ChainFolder } from './checkpoint-chain.ts';

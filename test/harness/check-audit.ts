@@ -1,9 +1,9 @@
 // harness: judges the record at the end: the chain, the checkpoints in the database and outside, and that they agree.
 
 import { judgeEndBy } from '../../src/audit/chain-end.ts';
-import type { AuditCheck } from '../../src/audit/verdict.ts';
 import { verifyAudit } from '../../src/audit/verify.ts';
 import { differencesText } from '../../src/domain/acting-tables.ts';
+import type { AuditCheck } from '../../src/domain/audit-check.ts';
 import type { Db } from '../../src/store/database.ts';
 import { SqliteReader } from '../../src/store/reader.ts';
 import type { Checker } from './checker.ts';

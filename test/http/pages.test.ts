@@ -8,6 +8,7 @@ import { listen } from '../../src/http/listen.ts';
 import type { Pages } from '../../src/http/pages.ts';
 import { type Ctx, callerIfAny, json, type Route } from '../../src/http/route.ts';
 import { bodyOf, openEndpoint, TOKENS } from '../support/endpoint.ts';
+import { openStream } from '../support/event-client.ts';
 
 const form = z.strictObject({ reason: z.string().max(10), only: listField(z.string()) });
 const html = (text: string) => new Response(text, { headers: { 'Content-Type': 'text/html' } });
@@ -30,9 +31,6 @@ const PAGES: Pages = {
       ...page('/plans/:id/approve', 'approve', async (context) => json(await readForm(context, form))),
       method: 'POST',
     },
-    page('/api/stream', 'read', ({ var: { caller, session } }) =>
-      json({ by: caller.name, session: session !== undefined }),
-    ),
   ],
   problem: (problem, context: Ctx) =>
     new Response(
@@ -235,12 +233,17 @@ describe('a page', () => {
   });
 
   it('may follow the stream with its session, and a program with its token', async () => {
-    const { send, signedIn } = await serving();
-    const stream = async (sent: Sent) => (await send('GET', '/api/stream', sent)).text.trim();
-    expect(await stream({ cookie: await signedIn('read') })).toBe('{"by":"reader","session":true}');
-    const headers = { authorization: `Bearer ${TOKENS.admin}` };
-    expect(await stream({ headers, cookie: await signedIn('read') })).toBe('{"by":"adminer","session":false}');
-    expect((await send('GET', '/api/stream')).status).toBe(401);
+    const { url, lines, signedIn } = await serving();
+    const stream = async (token: string | undefined, cookie = '') => {
+      const client = await openStream(url, { token, headers: { cookie } });
+      client.cut();
+      return client.status;
+    };
+    expect(await stream(undefined, await signedIn('read'))).toBe(200);
+    expect(await stream(TOKENS.admin, await signedIn('read'))).toBe(200);
+    expect(await stream(undefined)).toBe(401);
+    const asked = lines.filter((line) => line.endsWith(' GET /api/stream: 200'));
+    expect(asked.map((line) => /"by":"(\w+)"/.exec(line)?.[1])).toEqual(['reader', 'adminer']);
   });
 
   it('ends for everybody who came with a token when it is revoked', async () => {

@@ -57,6 +57,15 @@ describe('a part of a plan', () => {
     expect(on.platform.effects).toHaveLength(4);
   });
 
+  it('of keys has exactly those actions, and a key that the plan does not have is refused', async () => {
+    const plan = await waitingPlan();
+    await expect(part(plan, { keys: ['nothing'] })).rejects.toMatchObject({ code: 'usage' });
+    await expect(part(plan, { keys: [] })).rejects.toMatchObject({ code: 'usage' });
+    const [first, , third] = plan.intents;
+    const { plan: approved } = await part(plan, { keys: [first!.key, third!.key] });
+    expect(targetsOf(approved)).toEqual([first!.target, third!.target]);
+  });
+
   it('without an owner is refused while the owners of some device are not known', async () => {
     const plan = await waitingPlan();
     const devices = (owners: readonly string[] | undefined) =>

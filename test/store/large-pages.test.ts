@@ -53,7 +53,11 @@ const READERS: { [title: string]: () => Promise<unknown> } = {
   'intents of one status': () => reader.newestIntents({ status: 'settled' }, 50),
   'failures that are open': () => reader.openFailures(),
   'claims in force': () => reader.claimsInForce({ limit: 50, after: idOf('claim', 7) }),
-  'claims by action': () => reader.claimCounts(),
+  'claims of a rule': () => reader.claimsInForce({ limit: 50, rule: 'rule-03', action: 'ban_device' }),
+  'claims on what a name names': () =>
+    reader.claimsInForce({ limit: 50, on: { targets: ['SN000123'], subjectIds: ['device-000123'] } }),
+  'claims by rule and action': () => reader.claimCounts(),
+  'exemptions that are over': () => reader.exemptionPage({ limit: 50, overAt: NOW_MS }),
   exemptions: () => reader.exemptionPage({ limit: 50, inForceAt: NOW_MS, before: idOf('exemption', 100) }),
   'a search': () => reader.identitiesNamed('person7@example.com'),
   'the history of a device': () => historyOf(reader, { subjectId: 'device-000123' }, { limit: 50, nowMs: NOW_MS }),
@@ -214,7 +218,8 @@ describe('plans, claims, intents and exemptions', () => {
     expect(await reader.claimsInForce({ limit: 5, after: 'nobody' })).toMatchObject({ rows: [] });
     const counts = await reader.claimCounts();
     expect(counts.reduce((sum, { count }) => sum + count, 0)).toBe(all.length);
-    expect(counts).toContainEqual({ status: 'standing', action: 'ban_device', count: 900 });
+    const bans = counts.filter(({ status, action }) => status === 'standing' && action === 'ban_device');
+    expect(bans.reduce((sum, { count }) => sum + count, 0)).toBe(900);
   });
 
   it('go on before the row that is named, and nowhere before one that does not exist', async () => {

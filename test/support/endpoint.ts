@@ -22,6 +22,7 @@ import { addToken, revokeToken } from '../../src/operator/endpoint-tokens.ts';
 import { resolveIntent } from '../../src/operator/resolve-intent.ts';
 import { views } from '../../src/report/index.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
+import { systemClock } from '../../src/system/clock.ts';
 import { newSecret } from '../../src/system/secrets.ts';
 import { countingIds } from './engine-on-platform.ts';
 import { addRun, fakeClock, openStore } from './filled-store.ts';
@@ -63,7 +64,8 @@ export interface AskOptions {
 }
 
 export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: HttpDeps) => Pages): Endpoint {
-  const clock = fakeClock();
+  // Waits are real, or a beat would follow the other without a pause.
+  const clock = { ...fakeClock(), sleep: systemClock.sleep };
   const store = openStore(clock);
   const requests: RunRequest[] = [];
   const trials: Endpoint['trials'] = [];
@@ -123,8 +125,14 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
       add: (request, by) => addToken({ ...tokenParts, secret: () => 'tw_made-0123456789' }, request, by),
       revoke: (name, by) => revokeToken(tokenParts, name, by),
     },
+    stream: {
+      onAudited: (listener) => store.onAudited(listener),
+      onProgress: () => {},
+      ending: new AbortController().signal,
+    },
     running: () => undefined,
     nextRunAtMs: () => undefined,
+    daemonMode: () => 'enforce',
     rules: () => [RULE],
     tryRule: async (id, text, by) => {
       if (id !== RULE.id) throw new AppError('not_found', `there is no rule \`${id}\``);
@@ -137,7 +145,10 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
     },
     explain: async (rule, subject) => ({ explanation: { rule, subject }, decisions: [] }),
     why: async (name) => ({ subject: { id: name } }),
-    verifyAudit: () => verifyChain(store.auditFrom(1)),
+    verifyAudit: async () => ({
+      ...(await verifyChain(store.auditFrom(1))),
+      ...{ first: 1, checkpoints: 0, sealed: 0, tables: [], notes: [] },
+    }),
     verifyToken: (token) => verifyHash(hashOfToken(token)),
     signIn,
     publicUrl,

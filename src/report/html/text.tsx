@@ -9,14 +9,21 @@ export function Name({ children }: { children: string }) {
   return <bdi>{showHidden(shownName(children))}</bdi>;
 }
 
-/** A sentence that may hold such names. */
+/** A sentence that may hold such names. What stands in backticks, a command or a word of the configuration, is code. */
 export function Words({ children }: { children: string }) {
-  return <bdi>{showHidden(children)}</bdi>;
+  const parts = showHidden(children).split('`');
+  const isPaired = parts.length % 2 === 1;
+  return <bdi>{isPaired ? parts.map((part, at) => (at % 2 === 1 ? <code>{part}</code> : part)) : parts.join('`')}</bdi>;
 }
 
 /** An id, a serial number, an address, a command: whole, and selected by one click. */
 export function Code({ children }: { children: string }) {
   return <code class="id">{showHidden(children)}</code>;
+}
+
+/** A word of the product, such as the name of an action: never broken. */
+export function Term({ children }: { children: string }) {
+  return <code>{showHidden(children)}</code>;
 }
 
 /** In UTC without JavaScript; otherwise in the reader's zone, with UTC when pointed at. */

@@ -7,6 +7,7 @@ import { readForm } from '../../http/form.ts';
 import { positionField, readQuery } from '../../http/input.ts';
 import type { Ctx, Route } from '../../http/route.ts';
 import { Table } from '../../report/html/table.tsx';
+import { addressOf } from '../address.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
 import { Act } from '../parts/act.tsx';
 import { Live } from '../parts/live.tsx';
@@ -36,7 +37,7 @@ export function runsPages(deps: HttpDeps): Route[] {
             <h1>Runs</h1>
             {mayDo(context, 'trigger') ? <NewRun /> : null}
             <StatusFilter chosen={chosen} />
-            <Live id="runs" on="run" path={addressOf(chosen, before)}>
+            <Live id="runs" on="run" path={addressOf('/runs', { status: chosen, before })}>
               <p id="progress" class="quiet" aria-live="polite"></p>
               {await list(deps, chosen, before)}
             </Live>
@@ -74,17 +75,9 @@ async function list({ reader }: HttpDeps, status: RunStatus | undefined, before:
         rows={counted.map(runRow)}
         empty="There is no such run."
       />
-      <Pager next={last && addressOf(status, last.seq)} />
+      <Pager next={last && addressOf('/runs', { status, before: last.seq })} />
     </section>
   );
-}
-
-function addressOf(status: RunStatus | undefined, before: number | undefined): string {
-  const query = new URLSearchParams({
-    ...(status && { status }),
-    ...(before !== undefined && { before: `${before}` }),
-  });
-  return query.size === 0 ? '/runs' : `/runs?${query}`;
 }
 
 function StatusFilter({ chosen }: { chosen: RunStatus | undefined }) {

@@ -1,0 +1,151 @@
+// web: verifying the audit. In: a button. Out: a page with the verdict, or how far it is: a million entries take seconds, and no answer
+// waits for them. One verification at a time; its verdict is kept until the next one.
+import { z } from 'zod';
+import type { AuditCheck } from '../../../domain/audit-check.ts';
+import { AppError, lineOf } from '../../../domain/errors.ts';
+import type { HttpDeps } from '../../../http/deps.ts';
+import { readForm } from '../../../http/form.ts';
+import type { Route } from '../../../http/route.ts';
+import { auditCheckText } from '../../../report/audit-check-text.ts';
+import { countText } from '../../../report/fact-text.ts';
+import { When, Words } from '../../../report/html/text.tsx';
+import { formPage, readPage } from '../../answer.tsx';
+import { Act } from '../../parts/act.tsx';
+
+const PATH = '/audit/verify';
+/** What is done by then is shown at once. */
+const WAIT_MS = 1_000;
+
+interface Verification {
+  startedAt: number;
+  /** The number of the last entry that was read. */
+  seen: number;
+  last: number;
+  ended: { at: number; check?: AuditCheck; fault?: string } | undefined;
+  end: Promise<void>;
+}
+
+export function verifyPages(deps: HttpDeps): Route[] {
+  let current: Verification | undefined;
+  return [
+    formPage(PATH, 'read', async (context) => {
+      await readForm(context, z.strictObject({}));
+      if (!current || current.ended) current = await begin(deps);
+      await Promise.race([current.end, deps.clock.sleep(WAIT_MS)]);
+      return PATH;
+    }),
+    readPage(deps, PATH, () => ({
+      title: 'Verify the audit',
+      section: '/audit',
+      body: (
+        <>
+          <h1>Verify the audit</h1>
+          {current && !current.ended ? <UnderWay verification={current} /> : <Verdict verification={current} />}
+        </>
+      ),
+    })),
+  ];
+}
+
+async function begin({ reader, verifyAudit, clock, log }: HttpDeps): Promise<Verification> {
+  const { seq: last } = await reader.auditHead();
+  const verification: Verification = {
+    startedAt: clock.nowMs(),
+    seen: 0,
+    last,
+    ended: undefined,
+    end: Promise.resolve(),
+  };
+  const seen = (seq: number) => {
+    verification.seen = seq;
+  };
+  verification.end = verifyAudit(seen).then(
+    (check) => {
+      verification.ended = { at: clock.nowMs(), check };
+    },
+    (error: unknown) => {
+      log.warn({}, `the audit could not be verified: ${lineOf(error)}`);
+      verification.ended = { at: clock.nowMs(), fault: error instanceof AppError ? error.message : 'see the log' };
+    },
+  );
+  return verification;
+}
+
+/** Reads itself again until the verdict is there. */
+function UnderWay({ verification: { seen, last, startedAt } }: { verification: Verification }) {
+  return (
+    <section
+      id="verification"
+      class="notice wait"
+      aria-live="polite"
+      hx-get={PATH}
+      hx-select="#verification"
+      hx-trigger="every 2s"
+      hx-swap="outerHTML"
+    >
+      <p>
+        Under way since <When at={startedAt} />: {countText(seen)} of {countText(Math.max(seen, last))} entries are
+        read.
+      </p>
+      <p>
+        <meter
+          min="0"
+          max={String(Math.max(seen, last, 1))}
+          value={String(seen)}
+          aria-label="entries that are read"
+        ></meter>
+      </p>
+      <a class="button" href={PATH}>
+        See how far it is
+      </a>
+    </section>
+  );
+}
+
+function Verdict({ verification }: { verification: Verification | undefined }) {
+  const { ended, startedAt } = verification ?? {};
+  return (
+    <section id="verification">
+      {ended === undefined ? (
+        <p class="empty">It was not verified since the daemon started.</p>
+      ) : (
+        <div class={`notice ${ended.check?.ok ? 'good' : 'bad'}`}>
+          <p>
+            <b>{ended.check === undefined ? 'It could not be verified.' : ended.check.ok ? 'Whole.' : 'Not whole.'}</b>
+          </p>
+          {(ended.check ? auditCheckText(ended.check) : (ended.fault ?? '')).split('\n').map((line) => (
+            <p>
+              <Words>{line}</Words>
+            </p>
+          ))}
+          {ended.check?.bad ? (
+            <p>
+              <a href={`/audit/${ended.check.bad.seq}`}>Entry {ended.check.bad.seq} of the audit</a>
+            </p>
+          ) : null}
+          <p class="quiet">
+            Began <When at={startedAt ?? ended.at} />, ended <When at={ended.at} />.
+          </p>
+        </div>
+      )}
+      <Act to={PATH} label="Verify again" />
+      <p>
+        <a href="/audit">All entries of the audit</a>
+      </p>
+    </section>
+  );
+}
+
+export function VerifyCard() {
+  return (
+    <section class="card">
+      <h2>Verify</h2>
+      <p>
+        Reads every entry, computes each hash again, and compares the signed checkpoints and the tables that acting
+        rests on.
+      </p>
+      <Act to={PATH} label="Verify the audit" tone="main" />
+      <a href={PATH}>The last verdict</a>
+    </section>
+  );
+}

@@ -1,0 +1,152 @@
+// web: exemptions: those in force with what they cover now, those that are over, a form to add one, and one to end each. In: forms.
+// Out: pages. An exemption that ends soon or never matched anything is marked as the last run found it.
+import { z } from 'zod';
+import { SELECTOR_FIELDS } from '../../domain/exemption.ts';
+import { SUBJECT_KINDS } from '../../domain/subjects.ts';
+import type { HttpDeps } from '../../http/deps.ts';
+import { readForm } from '../../http/form.ts';
+import { nameField, readSearch } from '../../http/input.ts';
+import { Problem } from '../../http/problem.ts';
+import { type Ctx, param, type Route } from '../../http/route.ts';
+import { countText } from '../../report/fact-text.ts';
+import { Table } from '../../report/html/table.tsx';
+import { Name, Words } from '../../report/html/text.tsx';
+import { addressOf } from '../address.ts';
+import { answerPage, formPage, mayDo, readPage } from '../answer.tsx';
+import { Narrow } from '../parts/narrow.tsx';
+import { Pager } from '../parts/pager.tsx';
+import { ReleasedTable } from '../parts/released.tsx';
+import { AddForm } from './exemptions/add-form.tsx';
+import { IN_FORCE_COLUMNS, inForceRows, OVER_COLUMNS, overRow } from './exemptions/rows.tsx';
+
+const PATH = '/exemptions';
+const PAGE = 50;
+
+const query = z.strictObject({
+  list: z.enum(['in-force', 'over']).default('in-force'),
+  before: nameField.optional(),
+});
+const text = z.string().trim().min(1).max(1_000);
+const addForm = z.strictObject({
+  subject: nameField.optional(),
+  kind: z.enum(SUBJECT_KINDS).optional(),
+  unseen: z.literal('yes').optional(),
+  field: z.enum(Object.keys(SELECTOR_FIELDS)).optional(),
+  value: nameField.optional(),
+  owner: text,
+  reason: text,
+  until: z.string().trim().min(1).max(100),
+  date: z.string().trim().min(1).max(100).optional(),
+  release: z.literal('yes').optional(),
+});
+const endForm = z.strictObject({ reason: text });
+
+export function exemptionPages(deps: HttpDeps): Route[] {
+  return [
+    readPage(deps, PATH, async (context) => ({
+      title: 'Exemptions',
+      section: PATH,
+      body: await listed(deps, context),
+    })),
+    { method: 'POST', path: PATH, scope: 'approve', handle: (context) => add(deps, context) },
+    formPage('/exemptions/:id/end', 'approve', async (context) => {
+      const { reason } = await readForm(context, endForm);
+      await deps.operator.endExemption(param(context, 'id'), { by: context.var.caller.name, reason });
+      return addressOf(PATH, { list: 'over' });
+    }),
+  ];
+}
+
+async function listed(deps: HttpDeps, context: Ctx) {
+  const { list, before } = readSearch(context, query);
+  const isOver = list === 'over';
+  const nowMs = deps.clock.nowMs();
+  const { rows, total } = await deps.reader.exemptionPage({
+    ...(isOver ? { overAt: nowMs } : { inForceAt: nowMs }),
+    ...(before !== undefined && { before }),
+    limit: PAGE + 1,
+  });
+  const shown = rows.slice(0, PAGE);
+  const next = rows.length > PAGE ? addressOf(PATH, { list, before: shown.at(-1)?.id }) : undefined;
+  const canEnd = mayDo(context, 'approve');
+  return (
+    <>
+      <h1>Exemptions</h1>
+      <p>
+        An exemption protects a subject from actions for a limited time. It never blocks an undo, and what is in force
+        stays unless it is released.
+      </p>
+      <nav class="tools" aria-label="Lists of exemptions">
+        <a class="button" href={PATH} aria-current={isOver ? undefined : 'page'}>
+          In force
+        </a>
+        <a class="button" href={addressOf(PATH, { list: 'over' })} aria-current={isOver ? 'page' : undefined}>
+          Over
+        </a>
+      </nav>
+      <section class="card" id="list">
+        <h2>
+          {isOver ? 'Over' : 'In force'}: {countText(total)}
+        </h2>
+        <Narrow scope="list" noun="exemptions of this page" />
+        {isOver ? (
+          <Table
+            caption="Exemptions that are over, newest first"
+            columns={OVER_COLUMNS}
+            rows={shown.map((one) => overRow(one))}
+            empty="None is over."
+          />
+        ) : (
+          <Table
+            caption="Exemptions in force, newest first"
+            columns={[...IN_FORCE_COLUMNS, ...(canEnd ? ['End'] : [])]}
+            rows={await inForceRows(deps, shown, canEnd)}
+            empty="None is in force."
+          />
+        )}
+        <Pager next={next} />
+      </section>
+      {canEnd && !isOver ? <AddForm owner={context.var.caller.name} /> : null}
+    </>
+  );
+}
+
+/** Leads to the list, unless something was to be released: then it shows what came of that. */
+async function add(deps: HttpDeps, context: Ctx): Promise<Response> {
+  const { subject, kind, unseen, field, value, owner, reason, until, date, release } = await readForm(context, addForm);
+  if ((field === undefined) !== (value === undefined))
+    throw wrong(field === undefined ? 'field' : 'value', 'is missing: “all with” needs a field and its value');
+  const request = {
+    ...(subject !== undefined && { subject: { kind, id: subject } }),
+    ...(field !== undefined && value !== undefined && { selector: { field, value } }),
+    ...{ owner, reason, until: date ?? until, unseen: unseen === 'yes', release: release === 'yes' },
+  };
+  const { exemption, released } = await deps.operator.exempt(request, context.var.caller.name);
+  if (!request.release) return context.redirect(`${PATH}#exemption-${encodeURIComponent(exemption.id)}`, 303);
+  return answerPage(deps, context, {
+    title: 'Exempted',
+    section: PATH,
+    body: (
+      <>
+        <h1>Exempted</h1>
+        <section class="card">
+          <p>
+            <Name>{exemption.owner}</Name> is responsible for it: <Words>{exemption.reason}</Words>
+          </p>
+          <h2>Released</h2>
+          <ReleasedTable released={released} />
+          <p>
+            <a href={PATH}>All exemptions</a>
+          </p>
+        </section>
+      </>
+    ),
+  });
+}
+
+function wrong(path: string, message: string): Problem {
+  const errors = [{ path, message }];
+  return new Problem(400, 'bad-request', 'The request is wrong', `the form is wrong: \`${path}\` ${message}`, {
+    errors,
+  });
+}

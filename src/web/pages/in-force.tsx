@@ -1,0 +1,206 @@
+// web: what is in force: the claims that Trustward holds on targets, the oldest first, with what they rest on. In: filters. Out: a page with a
+// form to release each, or to plan the release of all of a rule.
+import { z } from 'zod';
+import type { HttpDeps } from '../../http/deps.ts';
+import { readForm } from '../../http/form.ts';
+import { nameField, readSearch } from '../../http/input.ts';
+import type { Ctx, Route } from '../../http/route.ts';
+import { countText, plural } from '../../report/fact-text.ts';
+import { Table } from '../../report/html/table.tsx';
+import { Code, Term, Words } from '../../report/html/text.tsx';
+import { addressOf } from '../address.ts';
+import { answerPage, formPage, mayDo, readPage } from '../answer.tsx';
+import { Act } from '../parts/act.tsx';
+import { Narrow } from '../parts/narrow.tsx';
+import { Pager } from '../parts/pager.tsx';
+import { ReleasedTable } from '../parts/released.tsx';
+import { CLAIM_COLUMNS, claimRows } from './in-force/claim-rows.tsx';
+
+const PATH = '/in-force';
+const PAGE = 50;
+
+const query = z.strictObject({
+  rule: nameField.optional(),
+  action: nameField.optional(),
+  status: z.enum(['standing', 'orphaned']).optional(),
+  q: nameField.optional(),
+  after: nameField.optional(),
+});
+type Asked = z.infer<typeof query>;
+
+const reason = z.string().trim().min(1).max(1_000);
+const releaseForm = z.strictObject({ target: nameField, reason });
+const ruleForm = z.strictObject({ rule: nameField, reason: reason.optional() });
+
+export function inForcePages(deps: HttpDeps): Route[] {
+  return [
+    readPage(deps, PATH, async (context) => ({
+      title: 'In force',
+      section: PATH,
+      body: await shown(deps, context, readSearch(context, query)),
+    })),
+    {
+      method: 'POST',
+      path: '/in-force/release',
+      scope: 'approve',
+      handle: (context) => release(deps, context),
+    },
+    formPage('/in-force/release-rule', 'approve', async (context) => {
+      const { rule, reason } = await readForm(context, ruleForm);
+      const { plan } = await deps.operator.releaseRule(rule, context.var.caller.name, reason);
+      return `/plans/${encodeURIComponent(plan.id)}`;
+    }),
+  ];
+}
+
+async function release(deps: HttpDeps, context: Ctx): Promise<Response> {
+  const { target, reason } = await readForm(context, releaseForm);
+  const released = await deps.operator.release(target, { by: context.var.caller.name, reason });
+  const [only] = released;
+  if (released.length === 1 && only?.intent)
+    return context.redirect(`/intents/${encodeURIComponent(only.intent.id)}`, 303);
+  return answerPage(deps, context, {
+    title: 'Released',
+    section: PATH,
+    body: (
+      <>
+        <h1>
+          Release of <Code>{target}</Code>
+        </h1>
+        <section class="card">
+          <ReleasedTable released={released} />
+          <p>
+            <a href={PATH}>All that is in force</a>
+          </p>
+        </section>
+      </>
+    ),
+  });
+}
+
+async function shown(deps: HttpDeps, context: Ctx, asked: Asked) {
+  const { rule, action, status, q, after } = asked;
+  const { rows, total } = await deps.reader.claimsInForce({
+    ...(rule !== undefined && { rule }),
+    ...(action !== undefined && { action }),
+    ...(status !== undefined && { status }),
+    ...(q !== undefined && { on: await namedBy(deps, q) }),
+    ...(after !== undefined && { after }),
+    limit: PAGE + 1,
+  });
+  const claims = rows.slice(0, PAGE);
+  const next = rows.length > PAGE ? addressOf(PATH, { ...asked, after: claims.at(-1)?.id }) : undefined;
+  const isNarrowed = [rule, action, status, q].some((one) => one !== undefined);
+  return (
+    <>
+      <h1>In force</h1>
+      <p>What Trustward did and still holds: each is undone when its last claim ends.</p>
+      {await counts(deps, context)}
+      <section class="card">
+        <h2>
+          {isNarrowed ? 'Those asked for' : 'All'}: {countText(total)}
+        </h2>
+        {isNarrowed ? <Narrowed asked={asked} /> : null}
+        <form class="act" method="get" action={PATH} aria-label="What is in force">
+          {rule === undefined ? null : <input type="hidden" name="rule" value={rule} />}
+          {action === undefined ? null : <input type="hidden" name="action" value={action} />}
+          {status === undefined ? null : <input type="hidden" name="status" value={status} />}
+          <label class="field">
+            <span>Serial number, name, e-mail, service or id, in full</span>
+            <input type="text" name="q" value={q} maxlength={1000} size={36} />
+          </label>
+          <button type="submit">Show</button>
+        </form>
+        <div id="claims">
+          <Narrow scope="claims" noun="rows of this page" />
+          <Table
+            caption="What is in force, the oldest first"
+            columns={[...CLAIM_COLUMNS, ...(mayDo(context, 'approve') ? ['Release'] : [])]}
+            rows={await claimRows(deps, claims, mayDo(context, 'approve'))}
+            empty={isNarrowed ? 'Nothing like this is in force.' : 'Nothing is in force.'}
+          />
+          <Pager next={next} text="Newer" />
+        </div>
+      </section>
+    </>
+  );
+}
+
+/** Everything that the text may name; the text itself may be a target. */
+async function namedBy({ reader }: HttpDeps, text: string) {
+  const named = (await reader.identitiesNamed(text)).map(({ identity }) => identity);
+  const serials = named.flatMap(({ kind, serial }) => (kind === 'device' && serial !== '' ? [serial] : []));
+  const subjectIds = [...new Set([text, ...named.map(({ id }) => id)])];
+  return { targets: [...new Set([text, ...serials])], subjectIds };
+}
+
+function Narrowed({ asked: { rule, action, status, q } }: { asked: Asked }) {
+  const parts = [
+    ...(rule === undefined ? [] : [`rule ${rule}`]),
+    ...(action === undefined ? [] : [action]),
+    ...(status === undefined ? [] : [status]),
+    ...(q === undefined ? [] : [`“${q}”`]),
+  ];
+  return (
+    <p>
+      Only <Words>{parts.join(', ')}</Words>. <a href={PATH}>Show all that is in force</a>
+    </p>
+  );
+}
+
+async function counts({ reader }: HttpDeps, context: Ctx) {
+  const found = await reader.claimCounts();
+  const groups = new Map<string, { rule: string; action: string; standing: number; orphaned: number }>();
+  for (const { rule, action, status, count } of found) {
+    const key = `${rule} ${action}`;
+    const group = groups.get(key) ?? { rule, action, standing: 0, orphaned: 0 };
+    groups.set(key, { ...group, [status]: count });
+  }
+  const orphaned = found.reduce((sum, { status, count }) => sum + (status === 'orphaned' ? count : 0), 0);
+  const canRelease = mayDo(context, 'approve');
+  return (
+    <section class="card">
+      <h2>By rule and action</h2>
+      {orphaned > 0 ? (
+        <div class="notice wait">
+          {plural(orphaned, 'claim')} {orphaned === 1 ? 'is' : 'are'} <b>orphaned</b>: the rule is missing or off, so
+          nothing undoes it by itself. A person releases it, or a rule that matches takes it over.
+        </div>
+      ) : null}
+      <Table
+        caption="What is in force, by rule and action"
+        columns={[
+          'Rule',
+          'Action',
+          { head: 'Standing', kind: 'number' },
+          { head: 'Orphaned', kind: 'number' },
+          ...(canRelease ? ['Release all'] : []),
+        ]}
+        rows={[...groups.values()].map(({ rule, action, standing, orphaned }) => ({
+          cells: [
+            <a href={addressOf(PATH, { rule, action })}>
+              <Words>{rule}</Words>
+            </a>,
+            <Term>{action}</Term>,
+            countText(standing),
+            orphaned === 0 ? (
+              '0'
+            ) : (
+              <a href={addressOf(PATH, { rule, action, status: 'orphaned' })}>{countText(orphaned)}</a>
+            ),
+            ...(canRelease
+              ? [<Act to="/in-force/release-rule" label="Plan the release" reason="optional" fields={{ rule }} />]
+              : []),
+          ],
+        }))}
+        empty="Nothing is in force."
+      />
+      {canRelease && groups.size > 0 ? (
+        <p class="quiet">
+          It plans the undo of all that the rule has in force. Nothing is undone before that plan is approved and
+          applied.
+        </p>
+      ) : null}
+    </section>
+  );
+}

@@ -1,0 +1,100 @@
+// web: claims as rows: who, what, since when, for which rule, and the run or plan behind it. In: a page of claims. Out: rows. The devices
+// are those that the action was about; runs that were removed are not named.
+import { spanText } from '../../../domain/age-text.ts';
+import type { Claim } from '../../../domain/claim.ts';
+import type { Intent } from '../../../domain/intent.ts';
+import type { SubjectKind } from '../../../domain/subjects.ts';
+import type { HttpDeps } from '../../../http/deps.ts';
+import { Mark } from '../../../report/html/marks.tsx';
+import type { Row } from '../../../report/html/table.tsx';
+import { Code, Term, When, Words } from '../../../report/html/text.tsx';
+import { subjectPath, Who } from '../../../report/html/who.tsx';
+import { Act } from '../../parts/act.tsx';
+
+export const CLAIM_COLUMNS = ['Who', 'Done', 'Since', 'Rule', 'By', 'State'];
+
+export async function claimRows(
+  { reader, clock, rules }: HttpDeps,
+  claims: readonly Claim[],
+  canRelease: boolean,
+): Promise<Row[]> {
+  const found = await reader.intents({ ids: [...new Set(claims.map(({ intentId }) => intentId))] });
+  const intents = new Map(found.map((intent) => [intent.id, intent]));
+  const runs = new Map<string, number>();
+  for (const id of new Set(found.map(({ runId }) => runId))) {
+    const run = await reader.run(id);
+    if (run) runs.set(id, run.seq);
+  }
+  const nowMs = clock.nowMs();
+  const kinds = new Map(rules().map(({ id, subject }) => [id, subject]));
+  return claims.map((claim) => {
+    const intent = intents.get(claim.intentId);
+    return {
+      id: `claim-${claim.id}`,
+      cells: [
+        <Subject claim={claim} intent={intent} kind={kinds.get(claim.rule)} />,
+        <>
+          <a href={`/intents/${encodeURIComponent(claim.intentId)}`}>
+            <Term>{claim.action}</Term>
+          </a>{' '}
+          on <Code>{claim.target}</Code>
+        </>,
+        <>
+          {spanText(Math.max(0, nowMs - claim.openedAt))}
+          <div class="quiet">
+            <When at={claim.openedAt} />
+          </div>
+        </>,
+        <a href={`/rules/${encodeURIComponent(claim.rule)}`}>
+          <Words>{claim.rule}</Words>
+        </a>,
+        <Origin intent={intent} run={intent && runs.get(intent.runId)} />,
+        <Mark word={claim.status} tone={claim.status === 'orphaned' ? 'wait' : 'good'} />,
+        ...(canRelease
+          ? [
+              <Act
+                to="/in-force/release"
+                label="Release"
+                reason="required"
+                fields={{ target: claim.target }}
+                confirm={`Undo ${claim.action} on ${claim.target} now? It is not done again while the rule keeps matching.`}
+              />,
+            ]
+          : []),
+      ],
+    };
+  });
+}
+
+interface SubjectProps {
+  claim: Claim;
+  intent: Intent | undefined;
+  /** What the rule judges; undefined: the rule is not loaded. */
+  kind: SubjectKind | undefined;
+}
+
+/** A device is known as the action read it. */
+function Subject({ claim: { subjectId, target }, intent, kind }: SubjectProps) {
+  const device = intent?.effect.devices.find(({ id }) => id === subjectId);
+  const known = kind ?? (device ? 'device' : undefined);
+  const href = known && subjectPath(known, subjectId);
+  return <Who who={device ?? { id: subjectId }} href={href} shown={target} />;
+}
+
+function Origin({ intent, run }: { intent: Intent | undefined; run: number | undefined }) {
+  return (
+    <>
+      {run === undefined ? null : (
+        <div>
+          <a href={`/runs/${run}`}>run {run}</a>
+        </div>
+      )}
+      {intent?.planId === undefined ? null : (
+        <div>
+          <a href={`/plans/${encodeURIComponent(intent.planId)}`}>plan {intent.planId}</a>
+        </div>
+      )}
+      {intent?.approved ? <div class="quiet">approved by a person</div> : null}
+    </>
+  );
+}

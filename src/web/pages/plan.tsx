@@ -1,0 +1,177 @@
+// web: one plan: exactly what approving it does, by rule and action, the answer of a person, and how it is applied. In: the store, and the
+// ports that answer a plan. Out: a page; after an answer the plan, or the part, that has it.
+import { z } from 'zod';
+import { AppError } from '../../domain/errors.ts';
+import type { Plan, PlanSelection } from '../../domain/plan.ts';
+import type { HttpDeps } from '../../http/deps.ts';
+import { listField, readForm } from '../../http/form.ts';
+import { positionField, readQuery } from '../../http/input.ts';
+import { type Ctx, param, type Route } from '../../http/route.ts';
+import { countText } from '../../report/fact-text.ts';
+import { mayDo, readPage } from '../answer.tsx';
+import { Live } from '../parts/live.tsx';
+import { AnswerForm, pathOf } from './plan/answer-form.tsx';
+import { Answering } from './plan/answering.ts';
+import { answerRoute } from './plan/conflict.tsx';
+import { DriftTable, driftOf } from './plan/drift.tsx';
+import { groupsOf, type PlanQuery, rulesOf } from './plan/groups.ts';
+import { canBeCalled, kindsOf, PlanHead } from './plan/head.tsx';
+import { Progress } from './plan/progress.tsx';
+import { storiesOf } from './plan/stories.ts';
+import { Group } from './plan/targets.tsx';
+
+const LIVE = 'plan intent stop';
+
+const text = z.string().max(1_000).optional();
+const query = z.strictObject({ q: text, group: positionField.optional(), from: positionField.optional() });
+const digest = z.string().max(100);
+const reason = z.string().trim().min(1).max(1_000);
+const approveForm = z.strictObject({
+  digest,
+  reason: reason.optional(),
+  choice: z.string().max(100_000),
+  target: listField(z.string().max(100)),
+});
+const rejectForm = z.strictObject({ digest, reason });
+const applyForm = z.strictObject({ digest });
+
+export function planPages(deps: HttpDeps): Route[] {
+  const answering = new Answering(deps);
+  const { plans } = deps;
+  return [
+    readPage(deps, '/plans/:id', async (context) => {
+      const plan = await foundPlan(deps, context);
+      return {
+        title: `Plan ${plan.id}`,
+        section: '/plans',
+        live: LIVE,
+        body: await body(deps, answering, context, plan, readQuery(context, query)),
+      };
+    }),
+    readPage(deps, '/plans/:id/drift', async (context) => {
+      const plan = await foundPlan(deps, context);
+      const asked = readQuery(context, query);
+      const id = `drift-${asked.group ?? 0}-${asked.from ?? 0}`;
+      return {
+        title: `Plan ${plan.id}, compared with now`,
+        section: '/plans',
+        body: (
+          <>
+            <h1>Plan {plan.id}, compared with now</h1>
+            <section class="card">
+              <DriftTable id={id} drifts={await driftOf(deps, plan, asked)} />
+              <a href={pathOf(plan)}>Plan {plan.id}</a>
+            </section>
+          </>
+        ),
+      };
+    }),
+    answerRoute(deps, '/plans/:id/approve', async (context, plan) => {
+      const form = await readForm(context, approveForm);
+      demandSeen(plan, form.digest);
+      demandPending(plan);
+      const part = partOf(plan, form.choice, new Set(form.target));
+      const by = context.var.caller.name;
+      return answering.begin(plan.id, 'approve', by, () => plans.approve(plan.id, by, form.reason, part));
+    }),
+    answerRoute(deps, '/plans/:id/reject', async (context, plan) => {
+      const form = await readForm(context, rejectForm);
+      demandSeen(plan, form.digest);
+      demandPending(plan);
+      const by = context.var.caller.name;
+      return answering.begin(plan.id, 'reject', by, () => plans.reject(plan.id, by, form.reason));
+    }),
+    answerRoute(deps, '/plans/:id/apply', async (context, plan) => {
+      demandSeen(plan, (await readForm(context, applyForm)).digest);
+      const by = context.var.caller.name;
+      return answering.begin(plan.id, 'apply', by, () => plans.apply(plan.id, by));
+    }),
+  ];
+}
+
+async function body(deps: HttpDeps, answering: Answering, context: Ctx, plan: Plan, asked: PlanQuery) {
+  const { status } = plan;
+  const canAnswer = status === 'pending' && mayDo(context, 'approve');
+  const groups = groupsOf(plan, asked);
+  const stories = await storiesOf(
+    deps,
+    plan,
+    groups.flatMap(({ intents }) => intents),
+  );
+  const rows = groups.reduce((sum, { intents }) => sum + intents.length, 0);
+  const hasDrift = canBeCalled(plan);
+  const shown = { plan, kindOf: kindsOf(deps), query: asked, canAnswer, hasDrift, stories };
+  const { pathname, search } = new URL(context.req.url);
+  // What a person is filling in, and what is compared with now, stays while the plan has the same status.
+  const stays = status === 'applying' || status === 'applied' ? undefined : 'true';
+  return (
+    <>
+      <h1>Plan {plan.id}</h1>
+      <Live id="plan" on={LIVE} path={`${pathname}${search}`}>
+        <PlanHead deps={deps} answering={answering} plan={plan} />
+        <Progress deps={deps} plan={plan} mayApply={mayDo(context, 'approve')} />
+        {canAnswer ? <AnswerForm plan={plan} paged={rows < plan.intents.length} /> : null}
+        <div id={`targets-${status}`} hx-preserve={stays}>
+          <Search plan={plan} asked={asked} isWhole={rows === plan.intents.length} />
+          {groups.map((group) => (
+            <Group group={group} shown={shown} />
+          ))}
+        </div>
+      </Live>
+    </>
+  );
+}
+
+/** For a plan that is longer than a page. */
+function Search({ plan, asked, isWhole }: { plan: Plan; asked: PlanQuery; isWhole: boolean }) {
+  const isPart = asked.q !== undefined || asked.group !== undefined;
+  if (isWhole && !isPart) return null;
+  return (
+    <form method="get" action={pathOf(plan)} class="act">
+      <label>
+        Find in this plan{' '}
+        <input type="search" name="q" value={asked.q} maxlength={1000} placeholder="Target, name, owner" />
+      </label>
+      <button type="submit">Find</button>
+      {isPart ? <a href={pathOf(plan)}>All {countText(plan.intents.length)} of it</a> : null}
+    </form>
+  );
+}
+
+async function foundPlan({ reader }: HttpDeps, context: Ctx): Promise<Plan> {
+  const id = param(context, 'id');
+  const plan = await reader.plan(id);
+  if (!plan) throw new AppError('not_found', `there is no plan \`${id}\`: \`/plans\` lists them`);
+  return plan;
+}
+
+/** A person answers what they saw. Errors: AppError `conflict`. */
+function demandSeen(plan: Plan, seen: string): void {
+  if (plan.digest === seen) return;
+  throw new AppError('conflict', `plan ${plan.id} is not what your page showed: nothing was done; read it again`);
+}
+
+/** Of two who answer, the second learns it at once; the port asks again in its turn. Errors: AppError `conflict`. */
+function demandPending({ id, status }: Plan): void {
+  if (status === 'pending') return;
+  throw new AppError('conflict', `plan ${id} is ${status} by now and no longer waits: nothing was changed`);
+}
+
+/** Errors: AppError `usage` for a choice that names nothing. */
+function partOf(plan: Plan, choice: string, ticked: ReadonlySet<string>): PlanSelection {
+  const whole = { rules: [], only: [], except: [] };
+  if (choice === 'all') return whole;
+  if (choice === 'only' || choice === 'except') {
+    if (ticked.size === 0) throw new AppError('usage', 'nothing is ticked: tick targets of the plan, or approve all');
+    const isOnly = choice === 'only';
+    return { ...whole, keys: keysOf(plan, ({ key }) => ticked.has(key) === isOnly) };
+  }
+  const [kind, ...rules] = choice.split(' ');
+  if (kind !== 'rules') throw new AppError('usage', `\`choice\` is \`${choice}\`: expected all, only, except or rules`);
+  const wanted = rules.join(' ');
+  return { ...whole, keys: keysOf(plan, (one) => rulesOf(one).join(' ') === wanted) };
+}
+
+function keysOf({ intents }: Plan, isChosen: (intent: Plan['intents'][number]) => boolean): string[] {
+  return intents.filter(isChosen).map(({ key }) => key);
+}

@@ -1,0 +1,202 @@
+// web: the beginning of a plan's page: what approving it allows, who answered, when it ends, and what holds it back. In: the plan, and
+// what is in force now. Out: elements.
+import { isLive } from '../../../domain/mode.ts';
+import { stopText } from '../../../domain/operator.ts';
+import { type Plan, type PlannedIntent, type PlanStatus, releasedRule } from '../../../domain/plan.ts';
+import { differenceFrom, successorText } from '../../../domain/plan-content.ts';
+import type { HttpDeps } from '../../../http/deps.ts';
+import { countText, plural } from '../../../report/fact-text.ts';
+import { grouped } from '../../../report/grouped.ts';
+import { Mark } from '../../../report/html/marks.tsx';
+import { Code, Name, When, Words } from '../../../report/html/text.tsx';
+import { allowedWords } from '../../../report/plan-sentence.ts';
+import { approvalWords, kindWordsOf } from '../../../report/plan-text.ts';
+import { notLiftedWords } from '../../../report/words.ts';
+import type { Answering } from './answering.ts';
+
+export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answering: Answering; plan: Plan }) {
+  const run = await deps.reader.run(plan.runId);
+  return (
+    <>
+      <LateNotice answering={answering} plan={plan} />
+      <section class="card">
+        <p class="lead">
+          <Mark word={plan.status} /> {ALLOWS[plan.status]} {allowedWords(plan.intents, kindsOf(deps))}
+        </p>
+        <dl class="facts">
+          <dt>kind</dt>
+          <dd>
+            {kindWordsOf(plan.mode, releasedRule(plan))}
+            {isDryRuns(plan) ? DRY_WORDS : ''}
+          </dd>
+          <dt>run</dt>
+          <dd>{run === undefined ? <Code>{plan.runId}</Code> : <a href={`/runs/${run.seq}`}>run {run.seq}</a>}</dd>
+          <dt>made</dt>
+          <dd>
+            <When at={plan.createdAt} />
+          </dd>
+          <dt>{plan.status === 'expired' ? 'expired' : 'expires'}</dt>
+          <dd>
+            <When at={plan.expiresAt} />
+          </dd>
+          <AnswerFact plan={plan} />
+          <dt>digest</dt>
+          <dd>
+            <Code>{plan.digest}</Code>
+          </dd>
+        </dl>
+        <Successors text={await successors(deps, plan)} ids={plan.supersededBy ?? []} />
+        {approvalWords(plan).map((text) => (
+          <p>
+            <Words>{text}</Words>
+          </p>
+        ))}
+        {canBeCalled(plan) ? <HeldBack intents={plan.intents} /> : null}
+      </section>
+      <NowInForce deps={deps} plan={plan} stop={(await deps.reader.stop()) ?? null} />
+    </>
+  );
+}
+
+const ALLOWS: Record<PlanStatus, string> = {
+  pending: 'Approving it allows Trustward to',
+  approved: 'It allows Trustward to',
+  applying: 'It allows Trustward to',
+  interrupted: 'It allows Trustward to',
+  applied: 'It allowed Trustward to',
+  rejected: 'It proposed to',
+  superseded: 'It proposed to',
+  expired: 'It proposed to',
+};
+
+const DRY_WORDS =
+  ': it holds everything that a live run would do. Approving and applying it does it: the mode of that run does not cap it, only those of the rules and of the daemon do';
+
+function isDryRuns(plan: Plan): boolean {
+  return plan.mode === 'dry-run' && releasedRule(plan) === undefined;
+}
+
+export function kindsOf({ rules }: Pick<HttpDeps, 'rules'>) {
+  const kinds = new Map(rules().map(({ id, subject }) => [id, subject]));
+  return (rule: string) => kinds.get(rule);
+}
+
+/** Who said yes or no. */
+export function AnswerFact({ plan: { decidedAt, decidedBy, decidedReason, status } }: { plan: Plan }) {
+  if (decidedBy === undefined) return null;
+  return (
+    <>
+      <dt>answered</dt>
+      <dd>
+        {status === 'rejected' ? 'rejected' : 'approved'} by <Name>{decidedBy}</Name>
+        {decidedAt === undefined ? null : (
+          <>
+            , <When at={decidedAt} />
+          </>
+        )}
+        {decidedReason === undefined ? null : (
+          <>
+            : <Words>{decidedReason}</Words>
+          </>
+        )}
+      </dd>
+    </>
+  );
+}
+
+function LateNotice({ answering, plan }: { answering: Answering; plan: Plan }) {
+  const late = answering.of(plan.id);
+  if (late === undefined) return null;
+  const what = { approve: 'The approval', reject: 'The rejection', apply: 'Applying' }[late.verb];
+  return (
+    <div class={`notice ${late.failed === undefined ? 'wait' : 'bad'}`} role="status">
+      {what} by <Name>{late.by}</Name> (<When at={late.at} />){' '}
+      {late.failed === undefined ? (
+        'is under way: it waits for a run under way to end, then the actions follow one after another.'
+      ) : (
+        <>
+          failed: <Words>{late.failed}</Words>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Undefined unless others are in its place. */
+async function successors({ reader }: HttpDeps, plan: Plan): Promise<string | undefined> {
+  if (plan.status !== 'superseded' || plan.supersededBy === undefined) return undefined;
+  return successorText(plan.supersededBy, await differenceFrom(reader, plan));
+}
+
+export function Successors({ text, ids }: { text: string | undefined; ids: readonly string[] }) {
+  if (text === undefined) return null;
+  return (
+    <p>
+      It is superseded by {text}.{' '}
+      {ids.map((id) => (
+        <>
+          <a href={`/plans/${encodeURIComponent(id)}`}>Plan {id}</a>{' '}
+        </>
+      ))}
+    </p>
+  );
+}
+
+/** By reason: how many wait for it, and what ends it where no approval does. */
+function HeldBack({ intents }: { intents: readonly PlannedIntent[] }) {
+  const byReason = grouped(
+    intents.filter(({ held }) => held),
+    ({ reason }) => reason,
+  );
+  if (byReason.length === 0) return null;
+  return (
+    <>
+      <h2>What holds it</h2>
+      <ul class="list">
+        {byReason.map((held) => (
+          <li>
+            {countText(held.length)} held: <Words>{held[0]?.reasonText ?? ''}</Words>
+            {held.length > 1 && !isSame(held) ? ', and likewise' : ''}. {notLiftedWords(held[0]?.reason ?? '') ?? ''}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function isSame(held: readonly PlannedIntent[]): boolean {
+  return held.every(({ reasonText }) => reasonText === held[0]?.reasonText);
+}
+
+/** Something of it may still be called. */
+export function canBeCalled({ status }: Plan): boolean {
+  return status === 'pending' || status === 'approved' || status === 'interrupted';
+}
+
+type Stopped = Awaited<ReturnType<HttpDeps['reader']['stop']>> | null;
+
+/** What this daemon does with an approved plan now. */
+function NowInForce({ deps, plan, stop }: { deps: HttpDeps; plan: Plan; stop: Stopped }) {
+  if (!canBeCalled(plan)) return null;
+  const mode = deps.daemonMode();
+  if (stop)
+    return (
+      <div class="notice wait">
+        <Words>{stopText(stop)}</Words>. A plan can be approved; nothing of it is called. It is applied after resuming.
+      </div>
+    );
+  if (!isLive(mode))
+    return (
+      <div class="notice wait">
+        This daemon has mode <Mark word={mode} />: it applies nothing, and an approved plan waits. Start it in mode
+        approve or enforce to apply the plan.
+      </div>
+    );
+  if (plan.status !== 'pending') return null;
+  return (
+    <div class="notice">
+      This daemon has mode <Mark word={mode} />: it applies what you approve at once (
+      {plural(plan.intents.length, 'action')} at most).
+    </div>
+  );
+}
