@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { DecisionGroup } from '../src/domain/page-reader.ts';
 import type { RunRecord } from '../src/domain/store.ts';
 import { historyOf } from '../src/explain/history-of.ts';
-import { buildReport } from '../src/report/build-report.ts';
+import { buildOutline, buildReport } from '../src/report/build-report.ts';
 import { buildSummary } from '../src/report/summary/build.ts';
 import { openDatabase, openReadOnly } from '../src/store/database.ts';
 import { migrate } from '../src/store/migrate.ts';
@@ -55,6 +55,7 @@ try {
   const readers: { [title: string]: () => Promise<unknown> } = {
     'all decisions of the last run': () => reader.decisionsOfRun(last),
     'its report, as JSON has it': () => buildReport(reader, last),
+    'its outline, as its page has it': () => buildOutline(reader, last),
     'its groups, with 50 rows each': () => reader.decisionGroups(last, { first: 50 }),
     'its groups, with 10 rows each': () => reader.decisionGroups(last, { first: 10 }),
     'its groups, filtered by an owner': () => reader.decisionGroups(last, { first: 50, text: 'person7' }),

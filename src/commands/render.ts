@@ -12,6 +12,8 @@ export async function renderReport(report: Report, format: ReportFormat, options
       return (await import('../report/markdown.ts')).reportMarkdown(report, await actionsFor(report));
     case 'csv':
       return [...(await import('../report/csv.ts')).reportCsvPieces(report)].join('');
+    case 'html':
+      return [...(await import('../report/html/run/file.tsx')).reportHtmlPieces(report)].join('');
     case 'text':
       return (await import('../report/text.ts')).reportText(report, { ...options, ...(await actionsFor(report)) });
   }

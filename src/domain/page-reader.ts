@@ -95,6 +95,10 @@ export interface ClaimQuery {
 }
 
 export interface PageReader {
+  /** All decisions in force in a run, in the order of its report, without their facts and flips. */
+  outlinesOfRun(run: RunRecord): Promise<StoredDecision[]>;
+  /** In the order of the ids; one that was removed meanwhile is missing. */
+  decisionsById(ids: readonly string[]): Promise<StoredDecision[]>;
   /** The decisions in force in a run, as its report has them: those that act first, then by rule. */
   decisionGroups(run: RunRecord, query: GroupQuery): Promise<DecisionGroup[]>;
   /** In the order of `DecisionGroup.rows`; a group may leave out parts, such as all of a rule. `total`: with a text, those that it names. */

@@ -11,6 +11,8 @@ import { whoLine, whoLines } from './who.ts';
 
 export interface DecisionColumn {
   head: string;
+  /** What an HTML report shows in its own way. */
+  kind?: 'who' | 'since';
   lines(decision: RunDecision): CellLine[];
 }
 
@@ -18,6 +20,7 @@ const ALSO_MAX = 5;
 
 const WHO: DecisionColumn = {
   head: 'Who',
+  kind: 'who',
   lines: (decision) => [...whoLines(decision.subject, decision.target), ...alsoHit(decision)],
 };
 /** The changed values, before and after: this is what an operator approves. */
@@ -33,6 +36,7 @@ const TAKES: DecisionColumn = {
 };
 export const OUTCOME: DecisionColumn = { head: 'Outcome', lines: (decision) => [outcomeWords(decision)] };
 export const HELD_BECAUSE: DecisionColumn = { head: 'Held because', lines: ({ reasonText }) => [reasonText] };
+export const SKIPPED_BECAUSE: DecisionColumn = { head: 'Skipped because', lines: ({ reasonText }) => [reasonText] };
 
 /**
  * Who, the target if it is not the subject itself, what is changed or taken, why, since when; then `more`. Ages are those at the
@@ -53,6 +57,7 @@ export function decisionColumns(
   const isMixed = new Set(decisions.map(({ change }) => change)).size > 1;
   const since: DecisionColumn = {
     head: 'Seen since',
+    kind: 'since',
     lines: ({ since: at, change }) => [timeCell(at), ...(isMixed && change !== 'still' ? [change] : [])],
   };
   const isSubject = decisions.every(({ subject, target: own }) => subject.id === own);
@@ -62,7 +67,7 @@ export function decisionColumns(
 }
 
 /** Several devices may share a serial number: all are affected. */
-function alsoHit(decision: RunDecision): CellLine[] {
+export function alsoHit(decision: RunDecision): CellLine[] {
   if (decision.subject.kind !== 'device') return [];
   const also = alsoTouched(decision);
   if (also.length === 0) return [];

@@ -64,6 +64,11 @@ export function runDecisionViews(
   });
 }
 
+/** A decision of an outline, with all that was stored of it. */
+export function wholeDecision(outline: RunDecision, decision: StoredDecision, intent: Intent | undefined): RunDecision {
+  return { ...outline, ...decisionView(decision), intent: intent ? intentLife(intent) : null };
+}
+
 /**
  * A plan holds what waits for an operator; a dry run's plan also what a live run would do by itself. A plan kept from
  * an earlier run names that run's decisions, so its content is matched by rule, action and target.

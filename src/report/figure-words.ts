@@ -63,6 +63,10 @@ export interface BoundRow {
   bound: string;
   used: string;
   bar: string;
+  count: number;
+  allowed: number;
+  /** What stands after the numbers. */
+  note: string;
 }
 
 const BAR_WIDTH = 20;
@@ -84,21 +88,21 @@ export function boundRows({ limits, ceilings }: Pick<Report, 'limits' | 'ceiling
 
 function limitRow({ rule, matches, targets, max, percent, allowed, crossed }: ReportLimit): BoundRow {
   const of = matches === targets ? '' : ` (${plural(matches, 'match', 'matches')})`;
-  return {
-    name: rule,
-    bound: `max ${countText(max)}, ${percent} %`,
-    used: `${countText(targets)} of ${countText(allowed)}${of}${crossed ? ', crossed' : ''}`,
-    bar: bar(targets, allowed),
-  };
+  const note = `${of}${crossed ? ', crossed' : ''}`;
+  return { name: rule, bound: `max ${countText(max)}, ${percent} %`, ...useOf(targets, allowed, note) };
 }
 
 function ceilingRow({ action, window, used, allowed }: ReportCeiling): BoundRow {
   return {
     name: action,
     bound: window === 'run' ? 'in a run' : 'in 24 hours',
-    used: `${countText(used)} of ${countText(allowed)}`,
-    bar: bar(used, allowed),
+    ...useOf(used, allowed, ''),
   };
+}
+
+function useOf(count: number, allowed: number, note: string): Omit<BoundRow, 'name' | 'bound'> {
+  const used = `${countText(count)} of ${countText(allowed)}${note}`;
+  return { used, bar: bar(count, allowed), count, allowed, note };
 }
 
 function shareOf(used: number, allowed: number): number {
@@ -115,12 +119,14 @@ function bar(used: number, allowed: number): string {
 const LEVELS = '▁▂▃▄▅▆▇█';
 
 /** Of rules that matched in some of the runs; one run alone is no chart. */
-export function trendRows({ trend }: Pick<Report, 'trend'>): { rule: string; chart: string; words: string }[] {
+export function trendRows({
+  trend,
+}: Pick<Report, 'trend'>): { rule: string; matches: number[]; chart: string; words: string }[] {
   return trend
     .filter(({ counts }) => counts.length > 1 && counts.some(({ match }) => match > 0))
     .map(({ rule, counts }) => {
       const matches = counts.map(({ match }) => match);
-      return { rule, chart: chart(matches), words: trendWords(matches) };
+      return { rule, matches, chart: chart(matches), words: trendWords(matches) };
     });
 }
 

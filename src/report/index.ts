@@ -9,6 +9,7 @@ import { buildReport } from './build-report.ts';
 import { reportCsvPieces } from './csv.ts';
 import { decisionView } from './decision-view.ts';
 import { historyView } from './history.ts';
+import { reportFilePolicy, reportHtmlPieces } from './html/run/file.tsx';
 import { reportJsonPieces } from './json.ts';
 import { reportMarkdownPieces } from './markdown.ts';
 import { notificationView } from './notification-view.ts';
@@ -58,12 +59,15 @@ function reportPieces(report: Report, format: ReportFormat, options: TextOptions
       return reportTextPieces(report, options);
     case 'csv':
       return reportCsvPieces(report);
+    case 'html':
+      return reportHtmlPieces(report);
   }
 }
 
 /** How stored nouns are shown to other programs. */
 export const views = {
   report: writeReport,
+  reportFilePolicy,
   run: runSummaryView,
   summary: buildSummary,
   history: historyView,

@@ -7,9 +7,8 @@ import type { DecisionGroup, DecisionGroupKey, GroupQuery, PageQuery } from '../
 import type { Newest } from '../domain/record-reader.ts';
 import type { RunRecord } from '../domain/store.ts';
 import type { Db } from './database.ts';
+import { decisionsById } from './decision-outlines.ts';
 import { inForceIn } from './in-force.ts';
-import { readInTurns } from './read-in-turns.ts';
-import { decisionOfRow } from './rows.ts';
 import { storedJson } from './stored-json.ts';
 
 const GROUP = ['rule', 'action', 'decision', 'reason', 'mode'] as const;
@@ -78,9 +77,10 @@ function lightRows(db: Db, run: RunRecord, group: Partial<DecisionGroupKey> = {}
 
 /** In the same order. */
 function wholeRows(db: Db, rows: readonly Light[]): Promise<StoredDecision[]> {
-  const sql =
-    'SELECT decisions.* FROM json_each(?) JOIN decisions ON decisions.id = json_each.value ORDER BY json_each.key';
-  return readInTurns(rows, (ids) => db.all(sql, JSON.stringify(ids)).map(decisionOfRow));
+  return decisionsById(
+    db,
+    rows.map(({ id }) => id),
+  );
 }
 
 function figuresOf(rows: readonly Light[], seq: number, known: KnownBy): Omit<DecisionGroup, 'rows'> {

@@ -41,6 +41,7 @@ import { allCheckpointLines, checkpointAt, readDatabaseId } from './checkpoint-t
 import { claimCounts, claimsInForce } from './claim-pages.ts';
 import { readClockAgreement } from './clock-agreement.ts';
 import { decisionGroups, decisionsInGroup } from './decision-groups.ts';
+import { decisionsById, outlinesOfRun } from './decision-outlines.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
 import { heldSince } from './held-since.ts';
 import { readKeptLatency } from './kept-latency.ts';
@@ -76,6 +77,14 @@ export class SqliteReader
   async lastCompletedAt(): Promise<number | undefined> {
     const sql = "SELECT finished_at FROM runs WHERE status = 'completed' ORDER BY seq DESC LIMIT 1";
     return this.db.get<{ finished_at: number }>(sql)?.finished_at;
+  }
+
+  async outlinesOfRun(run: RunRecord): Promise<StoredDecision[]> {
+    return outlinesOfRun(this.db, run);
+  }
+
+  async decisionsById(ids: readonly string[]): Promise<StoredDecision[]> {
+    return decisionsById(this.db, ids);
   }
 
   async decisionsOn(target: string): Promise<StoredDecision[]> {

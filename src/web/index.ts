@@ -15,6 +15,8 @@ import { plansPages } from './pages/plans.tsx';
 import { tryPages } from './pages/rule/try.tsx';
 import { rulePages } from './pages/rule.tsx';
 import { rulesPages } from './pages/rules.tsx';
+import { runPages } from './pages/run.tsx';
+import { runsPages } from './pages/runs.tsx';
 import { searchPages } from './pages/search.tsx';
 import { signInPages } from './pages/sign-in.tsx';
 import { subjectPages } from './pages/subject.tsx';
@@ -28,6 +30,8 @@ export function createPages(deps: HttpDeps): Pages {
       ...overviewPages(deps),
       ...searchPages(deps),
       ...subjectPages(deps),
+      ...runsPages(deps),
+      ...runPages(deps),
       ...plansPages(deps),
       ...planPages(deps),
       ...inForcePages(deps),

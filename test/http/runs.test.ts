@@ -155,6 +155,7 @@ describe('GET /api/runs/:id/report', () => {
     ['?format=md', 'text/markdown; charset=utf-8', '# Trustward: dry run'],
     ['?format=text', 'text/plain; charset=utf-8', 'WOULD ACT'],
     ['?format=csv', 'text/csv; charset=utf-8', 'decision_id,rule,subject_kind'],
+    ['?format=html', 'text/html; charset=utf-8', '<!DOCTYPE html>'],
   ])('returns the report in the format of `%s`', async (query, type, content) => {
     const { ask, store } = openEndpoint();
     await addRun(store, { decisions: [decision()] });

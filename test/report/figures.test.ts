@@ -181,7 +181,7 @@ describe('limits, ceilings and the trend', () => {
         { rule: 'c', counts: counts(4) },
       ],
     });
-    expect(rows).toEqual([{ rule: 'a', chart: '▁▂▅█', words: '0 to 100, last 100' }]);
+    expect(rows).toEqual([{ rule: 'a', matches: [0, 1, 50, 100], chart: '▁▂▅█', words: '0 to 100, last 100' }]);
   });
 
   it('are empty in a run of an earlier version, which did not keep them', async () => {

@@ -40,6 +40,7 @@ const READERS: { [title: string]: () => Promise<unknown> } = {
   'the decisions of an earlier run in groups': () => reader.decisionGroups(middle, { first: 50, text: 'person7' }),
   'a part of a group': () => reader.decisionsInGroup(last, group, { limit: 50, text: 'laptop' }),
   'all of a rule': () => reader.decisionsInGroup(last, { rule: group.rule }, { limit: 50 }),
+  'the outlines of a run': () => reader.outlinesOfRun(last),
   'the decisions of a run': () => reader.decisionsOfRun(last),
   'runs and their counts': async () => {
     for (const run of await reader.runLines({ limit: 50, before: 90 })) await reader.countsOfRun(run);

@@ -21,7 +21,7 @@ export function addActing(program: Command, io: Io, bind: Bind): void {
     .action(bind(async (options: never) => (await import('../serve.ts')).serveCommand(io, options)));
   outputOptions(
     engineOptions(program.command('run').description('do one run and print its report')),
-    'text, json, md, csv',
+    'text, json, md, csv, html',
   )
     .addOption(modeOption('how far this run may go'))
     .option('--rule <id...>', 'only these rules')
@@ -38,7 +38,7 @@ export function addActing(program: Command, io: Io, bind: Bind): void {
     .action(bind(async (options: never) => (await import('../run.ts')).runCommand(io, options)));
   outputOptions(
     engineOptions(program.command('plan').description('do a dry run that seals what a live run would do')),
-    'text, json, md, csv',
+    'text, json, md, csv, html',
   )
     .option('--rule <id...>', 'only these rules')
     .addHelpText(

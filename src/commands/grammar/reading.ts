@@ -31,7 +31,7 @@ export function addReading(program: Command, io: Io, bind: Bind): void {
           'show the report of a run, by number, id or the beginning of the id; the last that ended by default',
         ),
     ),
-    'text, json, md, csv',
+    'text, json, md, csv, html',
   )
     .option('--completed', 'the last run that was completed over all active rules')
     .addHelpText(

@@ -24,7 +24,7 @@ function pointer(demo: boolean): string {
 
   GET  /readyz                          whether it can do its work
   GET  /api/runs                        what it did
-  GET  /api/runs/latest/report?format=md  the last report (json, md, text, csv)
+  GET  /api/runs/latest/report?format=md  the last report (json, md, text, csv, html)
   POST /api/runs {"mode": "dry-run"}    a run now
   GET  /api/decisions                   what it decided, and why
 

@@ -1,5 +1,5 @@
 // http: runs: triggering one, listing them, reading one and its report. In: requests. Out: runs as JSON, reports as
-// JSON, Markdown, text or CSV.
+// JSON, Markdown, text, CSV or HTML.
 import { z } from 'zod';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { RecordReader } from '../../domain/record-reader.ts';
@@ -24,6 +24,7 @@ const CONTENT_TYPES: Record<ReportFormat, string> = {
   md: 'text/markdown; charset=utf-8',
   text: 'text/plain; charset=utf-8',
   csv: 'text/csv; charset=utf-8',
+  html: 'text/html; charset=utf-8',
 };
 
 export function runRoutes(deps: HttpDeps): Route[] {
@@ -53,10 +54,25 @@ export function runRoutes(deps: HttpDeps): Route[] {
       handle: async (context) => {
         const { format } = readQuery(context, reportQuery);
         const run = await runOf(reader, param(context, 'id'));
-        return written(views.report(reader, run, format), { headers: { 'Content-Type': CONTENT_TYPES[format] } });
+        return writtenReport(deps, run, format);
       },
     },
   ];
+}
+
+/** With the policy that an HTML file has in itself, so that it is the same wherever it is opened. */
+export function writtenReport(
+  { views, reader }: Pick<HttpDeps, 'views' | 'reader'>,
+  run: RunRecord,
+  format: ReportFormat,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const policy = format === 'html' && {
+    'Content-Security-Policy': `${views.reportFilePolicy()}; frame-ancestors 'none'`,
+  };
+  return written(views.report(reader, run, format), {
+    headers: { 'Content-Type': CONTENT_TYPES[format], ...policy, ...headers },
+  });
 }
 
 /** 202 when it has begun, or 200 when it has finished; an aborted one shows that in its status. */

@@ -1,8 +1,9 @@
 // report: how much of a bound is used, as a bar beside its numbers. In: a number and what is allowed. Out: elements without any style of
 // their own, so that a strict content policy allows them.
+import { countText } from '../fact-text.ts';
 
 /** `allowed` 0: nothing is. The numbers are always there: the bar adds nothing for who cannot see it. */
-export function Bar({ used, allowed, noun }: { used: number; allowed: number; noun: string }) {
+export function Bar({ used, allowed, noun = '' }: { used: number; allowed: number; noun?: string }) {
   const share = allowed === 0 ? (used > 0 ? 1 : 0) : Math.min(1, used / allowed);
   const tone = used > allowed ? 'over' : share >= 0.8 ? 'near' : 'under';
   return (
@@ -12,7 +13,7 @@ export function Bar({ used, allowed, noun }: { used: number; allowed: number; no
         <rect class="used" width={String(Math.round(share * 100))} height="8" rx="2" />
       </svg>
       <span>
-        {used} of {allowed} {noun}
+        {countText(used)} of {countText(allowed)} {noun}
       </span>
     </span>
   );

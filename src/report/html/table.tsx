@@ -48,6 +48,16 @@ export function Table({ caption, columns, rows, empty, id }: TableProps) {
   );
 }
 
+/** The same in pieces of bounded work, for many rows. */
+export function* tablePieces(table: Omit<TableProps, 'rows' | 'empty'>, rows: Iterable<Row>): Generator<string> {
+  const whole = String(<Table {...table} rows={[]} />);
+  const end = whole.lastIndexOf('</tbody>');
+  const columns = table.columns.map((column) => (typeof column === 'string' ? { head: column } : column));
+  yield whole.slice(0, end);
+  for (const row of rows) yield String(<TableRow columns={columns} row={row} />);
+  yield whole.slice(end);
+}
+
 export function TableRow({ columns, row }: { columns: readonly Column[]; row: Row }) {
   return (
     <tr id={row.id} data-row>

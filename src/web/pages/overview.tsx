@@ -14,12 +14,11 @@ import { sourceWords } from '../../report/words.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
 import { Act } from '../parts/act.tsx';
 import { Live } from '../parts/live.tsx';
-import { planLine } from './plan-row.tsx';
+import { waits } from './overview/waits.tsx';
 import { RUN_COLUMNS, runRow } from './run-row.tsx';
 
 const DAY_MS = 86_400_000;
 const RUNS = 5;
-const PLANS = 10;
 const LIVE = 'run plan intent stop';
 
 const reasonForm = z.strictObject({ reason: z.string().trim().min(1).max(1_000) });
@@ -133,45 +132,6 @@ async function well(deps: HttpDeps) {
 function nextRun(deps: HttpDeps) {
   const atMs = deps.nextRunAtMs();
   return atMs === undefined ? 'none is scheduled' : <When at={atMs} />;
-}
-
-async function waits({ reader }: HttpDeps) {
-  const plans = await reader.plans({ status: 'pending' }, PLANS);
-  const approved = await reader.plans({ status: 'approved' }, PLANS);
-  const interrupted = await reader.plans({ status: 'interrupted' }, PLANS);
-  const unsettled = await Promise.all(
-    (['unknown', 'parked'] as const).map(async (outcome) => ({
-      outcome,
-      total: (await reader.newestIntents({ outcome }, 1)).total,
-    })),
-  );
-  const inDoubt = unsettled.filter(({ total }) => total > 0);
-  const failures = await reader.openFailures();
-  const all = [...plans, ...approved, ...interrupted];
-  const isNothing = all.length === 0 && inDoubt.length === 0 && failures.length === 0;
-  return (
-    <section class="card">
-      <h2>Waits for a person</h2>
-      {isNothing ? <p class="empty">Nothing waits.</p> : null}
-      <ul class="list">
-        {all.map((plan) => (
-          <li data-row>{planLine(plan)}</li>
-        ))}
-        {inDoubt.map(({ outcome, total }) => (
-          <li data-row>
-            <a href="/in-doubt">
-              {plural(total, 'action')} {outcome === 'unknown' ? 'in doubt' : 'parked'}
-            </a>
-          </li>
-        ))}
-        {failures.length > 0 ? (
-          <li data-row>
-            <a href="/in-doubt">{plural(failures.length, 'action')} failed and still to be done</a>
-          </li>
-        ) : null}
-      </ul>
-    </section>
-  );
 }
 
 async function lastDay({ views, reader, clock }: HttpDeps) {

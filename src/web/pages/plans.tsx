@@ -13,7 +13,7 @@ import { kindWordsOf } from '../../report/plan-text.ts';
 import { readPage } from '../answer.tsx';
 import { Live } from '../parts/live.tsx';
 import { Pager } from '../parts/pager.tsx';
-import { planLine } from './plan-row.tsx';
+import { countedPlans, planLine } from './plan-row.tsx';
 
 const PAGE = 50;
 const WAITING_MAX = 10;
@@ -49,8 +49,8 @@ export function plansPages(deps: HttpDeps): Route[] {
 }
 
 async function waiting({ reader }: HttpDeps) {
-  const found = await Promise.all(WAITING.map((status) => reader.plans({ status }, WAITING_MAX)));
-  const plans = found.flat();
+  const found = await Promise.all(WAITING.map((status) => reader.planLines({ status }, { limit: WAITING_MAX })));
+  const plans = await countedPlans(reader, found.flat());
   return (
     <section class="card">
       <h2>These wait</h2>
