@@ -144,11 +144,11 @@ describe.skipIf(hasNoBrowser || !hasTerminal)(`a person at work in a browser${NE
     await page.goto(new URL('/', page.url()).href);
     await page.getByPlaceholder('Reason', { exact: true }).fill('a strange ban');
     await page.getByRole('button', { name: 'Stop' }).click();
-    await shows(/STOPPED/);
+    await page.locator('.stop-line').waitFor();
     expect(await violationsOf(page)).toEqual([]);
     await page.getByPlaceholder('Reason', { exact: true }).first().fill('understood');
     await page.getByRole('button', { name: 'Resume' }).click();
-    await isSo(async () => (await page.getByText('STOPPED').count()) === 0);
+    await isSo(async () => (await page.locator('.stop-line').count()) === 0);
   });
 
   it('has not seen one error of a script, nor a refusal of the content policy', () => {

@@ -70,14 +70,10 @@ async function runPage(
     ...(isRunning && { live: LIVE }),
     body: (
       <>
-        {isRunning ? (
-          <Live id="report" on={LIVE} path={path}>
-            <p id="progress" class="quiet" aria-live="polite"></p>
-            {raw(html)}
-          </Live>
-        ) : (
-          raw(html)
-        )}
+        <Live id="report" on={isRunning ? LIVE : undefined} path={path}>
+          {isRunning ? <p id="progress" class="quiet" aria-live="polite"></p> : null}
+          {raw(html)}
+        </Live>
         <Files path={path} />
       </>
     ),

@@ -2,8 +2,19 @@
 // is as it was when the page was loaded.
 import type { Child } from 'hono/jsx';
 
-/** `on`: families such as `run plan`; the page's content names them as `live`, too. */
-export function Live({ id, on, path, children }: { id: string; on: string; path: string; children: Child }) {
+interface LiveProps {
+  id: string;
+  /**
+   * Families such as `run plan`; the page's content names them as `live`, too. Undefined: nothing happens to it any more. INVARIANT: a page
+   * that was live has the part also when it is read again: what is not found is replaced by nothing.
+   */
+  on: string | undefined;
+  path: string;
+  children: Child;
+}
+
+export function Live({ id, on, path, children }: LiveProps) {
+  if (on === undefined) return <section id={id}>{children}</section>;
   const trigger = on
     .split(' ')
     .map((family) => `live-${family} from:body throttle:1s`)
