@@ -9,7 +9,7 @@ import type { PlanSelection } from '../domain/plan.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
 import { timeOfDay } from '../domain/time-text.ts';
 import { explainSubject } from '../explain/explain-subject.ts';
-import { whyNamed } from '../explain/why.ts';
+import { historyOfSubject, whyOf, whyStored } from '../explain/why.ts';
 import {
   createHttpApp,
   type HttpDeps,
@@ -194,7 +194,9 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     daemonMode: () => engine.daemonMode,
     ...rulePorts(composition, state.queue, state.underWay),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
-    why: (name) => whyNamed(composition.explaining(), name),
+    why: (of) => whyOf(composition.explaining(), of),
+    whyStored: (of, unread) => whyStored(composition.explaining(), of, unread),
+    history: (subject, limit) => historyOfSubject(composition.explaining(), subject, limit),
     verifyAudit: (seen) => composition.verifyAudit(seen),
     stream: {
       onAudited: (listener) => store.onAudited(listener),

@@ -15,7 +15,9 @@ import { plansPages } from './pages/plans.tsx';
 import { tryPages } from './pages/rule/try.tsx';
 import { rulePages } from './pages/rule.tsx';
 import { rulesPages } from './pages/rules.tsx';
+import { searchPages } from './pages/search.tsx';
 import { signInPages } from './pages/sign-in.tsx';
+import { subjectPages } from './pages/subject.tsx';
 import { tokenPages } from './pages/tokens.tsx';
 
 export function createPages(deps: HttpDeps): Pages {
@@ -24,6 +26,8 @@ export function createPages(deps: HttpDeps): Pages {
       ...assetRoutes(),
       ...signInPages(deps),
       ...overviewPages(deps),
+      ...searchPages(deps),
+      ...subjectPages(deps),
       ...plansPages(deps),
       ...planPages(deps),
       ...inForcePages(deps),
