@@ -1,5 +1,5 @@
 // web: a page as an answer. In: a page's content, and the request. Out: HTML; a refusal as a page that names what was wrong.
-import type { JSX } from 'hono/jsx';
+import type { Child } from 'hono/jsx';
 import type { HttpDeps } from '../http/deps.ts';
 import type { Problem } from '../http/problem.ts';
 import { type Ctx, callerIfAny, type Route } from '../http/route.ts';
@@ -22,8 +22,8 @@ export async function answerPage(deps: HttpDeps, context: Ctx, content: PageCont
   return htmlOf(context, <Layout content={content} context={shared} />, status);
 }
 
-async function htmlOf(context: Ctx, page: JSX.Element, status: number, headers = {}): Promise<Response> {
-  const html = await page.toString();
+async function htmlOf(context: Ctx, page: Child, status: number, headers = {}): Promise<Response> {
+  const html = await (<>{page}</>).toString();
   return zippedResponse(context, `<!DOCTYPE html>${html}`, status, { ...HEADERS, ...headers });
 }
 
