@@ -71,12 +71,12 @@ async function runPage(
     body: (
       <>
         {isRunning ? (
-          <Live id="report" on={LIVE} path={path}>
+          <Live id="report" on={LIVE} path={path} everySeconds={5}>
             <p id="progress" class="quiet" aria-live="polite"></p>
             {raw(html)}
           </Live>
         ) : (
-          raw(html)
+          <section id="report">{raw(html)}</section>
         )}
         <Files path={path} />
       </>

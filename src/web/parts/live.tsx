@@ -2,12 +2,19 @@
 // is as it was when the page was loaded.
 import type { Child } from 'hono/jsx';
 
-/** `on`: families such as `run plan`; the page's content names them as `live`, too. */
-export function Live({ id, on, path, children }: { id: string; on: string; path: string; children: Child }) {
-  const trigger = on
-    .split(' ')
-    .map((family) => `live-${family} from:body throttle:1s`)
-    .join(', ');
+interface LiveProps {
+  id: string;
+  /** Families such as `run plan`; the page's content names them as `live`, too. */
+  on: string;
+  path: string;
+  /** Reads itself again this often as well: what happened before the stream was open is not missed. */
+  everySeconds?: number;
+  children: Child;
+}
+
+export function Live({ id, on, path, everySeconds, children }: LiveProps) {
+  const events = on.split(' ').map((family) => `live-${family} from:body throttle:1s`);
+  const trigger = [...events, ...(everySeconds === undefined ? [] : [`every ${everySeconds}s`])].join(', ');
   return (
     <section id={id} hx-get={path} hx-select={`#${id}`} hx-trigger={trigger} hx-swap="outerHTML" hx-disinherit="*">
       {children}
