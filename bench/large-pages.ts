@@ -61,6 +61,9 @@ try {
     'its groups, filtered by an owner': () => reader.decisionGroups(last, { first: 50, text: 'person7' }),
     'the groups of an earlier run': () => reader.decisionGroups(middle, { first: 50 }),
     'more of a group': () => reader.decisionsInGroup(last, group, { limit: 50, after }),
+    'all of a rule': () => reader.decisionsInGroup(last, { rule: group.rule }, { limit: 50 }),
+    'what a rule led to': () => reader.decisions({ rule: group.rule, limit: 50 }),
+    'matches of each rule in 30 runs': () => reader.ruleTallies(30),
     '50 runs and their counts': async () => {
       for (const line of await reader.runLines({ limit: 50 })) await reader.countsOfRun(line);
     },

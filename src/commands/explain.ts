@@ -3,8 +3,9 @@
 import { composeWhatIf } from '../compose/what-if.ts';
 import type { Config } from '../config/config.ts';
 import { plainJson } from '../domain/canonical.ts';
+import type { ExplainedSubject } from '../domain/explanation.ts';
 import { leastMode } from '../domain/mode.ts';
-import { type ExplainedSubject, explainSubject } from '../explain/explain-subject.ts';
+import { explainSubject } from '../explain/explain-subject.ts';
 import { namingApi } from './api-fault.ts';
 import { configOf } from './config-of.ts';
 import { findDaemon } from './daemon-client.ts';

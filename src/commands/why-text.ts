@@ -4,9 +4,9 @@ import { shownName } from '../domain/clip.ts';
 import { exemptionText } from '../domain/exemption.ts';
 import type { Identity } from '../domain/identity.ts';
 import { timeText } from '../domain/time-text.ts';
-import type { Why, WhyAnswer, WhyRule } from '../explain/why-answer.ts';
-import type { TargetState } from '../explain/why-state.ts';
-import { factTexts, flipWords, paragraph, type TerminalOptions } from '../report/index.ts';
+import type { Why, WhyAnswer, WhyRule } from '../domain/why.ts';
+import { flipWords, paragraph, type TerminalOptions } from '../report/index.ts';
+import { matchingFacts, rulesInOrder, shortStateWords, stateWords, verdictWords } from '../report/why-words.ts';
 
 /** The width of the sections' names. */
 const LABEL = 11;
@@ -15,7 +15,7 @@ const HISTORY_MAX = 8;
 
 export function whyText(why: WhyAnswer, { width = 100 }: TerminalOptions = {}): string {
   const sections: [label: string, lines: string[]][] = [
-    ['STATE', stateLines(why)],
+    ['STATE', stateWords(why)],
     ['IN FORCE', claimLines(why)],
     ['EXEMPT', why.exemption ? [exemptionText(why.exemption)] : []],
     ['DEVICES', deviceLines(why)],
@@ -50,40 +50,6 @@ function headLines(subject: Identity, width: number): string[] {
   return [...(first === '' ? [] : [first]), second, ''].flatMap((line) => paragraph(line, { width }).split('\n'));
 }
 
-function stateLines({ states, unread, subject }: Why): string[] {
-  const lines = states.flatMap(stateOf);
-  if (unread !== undefined) lines.push(`it could not be read now: ${unread}`);
-  if (lines.length === 0) lines.push(`a ${subject.kind} has no state of its own that Trustward changes`);
-  return lines;
-}
-
-function stateOf(state: TargetState): string[] {
-  const { text, target, isSo, last, isOwn } = state;
-  if (isSo === undefined) return [`whether it is ${text} could not be read now`, ...lastWords(state)];
-  const now = isSo ? text.toUpperCase() : `not ${text}`;
-  if (!isOwn && !last) return [isSo ? `${now}, but not by Trustward: somebody else did it` : now];
-  if (!isOwn)
-    return [`${now}: somebody else changed it after Trustward's last action on ${target}`, ...lastWords(state)];
-  return [now, ...lastWords(state)];
-}
-
-/** Who did it, when, and on which facts. */
-function lastWords({ last }: TargetState): string[] {
-  if (!last) return [];
-  const { intent, runSeq, approvedBy } = last;
-  const rules = [...new Set(intent.basis.map(({ rule }) => rule))].join(', ');
-  const run = runSeq === undefined ? '' : ` in run ${runSeq}`;
-  const who = intent.released
-    ? 'at an operator’s request'
-    : `by rule ${rules}${run}${approvedBy === undefined ? '' : `, approved by ${approvedBy}`}`;
-  const at = intent.settledAt === undefined ? '' : `, ${time(intent.settledAt)}`;
-  const facts = [
-    ...new Set(intent.basis.flatMap((basis) => factTexts(basis.facts, intent.settledAt ?? intent.createdAt))),
-  ];
-  const because = facts.length === 0 || intent.undo ? [] : [`because ${facts.join(' and ')}`];
-  return [`${intent.action} ${intent.target}: ${intent.outcome}${at}, ${who}`, ...because];
-}
-
 function claimLines({ claims }: Why): string[] {
   return claims.map(
     ({ action, target, rule, openedAt, status }) =>
@@ -94,18 +60,12 @@ function claimLines({ claims }: Why): string[] {
 function deviceLines({ devices, subject }: Why): string[] {
   return devices.map(({ identity, states }) => {
     const named = [identity.name, identity.serial, subject.kind === 'user' ? '' : identity.id].map(shownName);
-    const state = states.map(({ text, isSo }) =>
-      isSo === undefined ? 'state unknown' : isSo ? text.toUpperCase() : `not ${text}`,
-    );
-    return [...named, ...state].filter((text) => text !== '').join(', ');
+    return [...named, ...states.map(shortStateWords)].filter((text) => text !== '').join(', ');
   });
 }
 
-/** Those that say something first. */
-const ORDER = { match: 0, unknown: 1, error: 1, no_match: 2 } as const;
-
 function ruleLines({ rules, atMs }: Why): string[] {
-  const sorted = [...rules].sort((a, b) => ORDER[a.verdict ?? 'unknown'] - ORDER[b.verdict ?? 'unknown']);
+  const sorted = rulesInOrder(rules);
   const more = sorted.length - RULES_MAX;
   return [
     ...sorted.slice(0, RULES_MAX).map((rule) => ruleLine(rule, atMs)),
@@ -113,17 +73,15 @@ function ruleLines({ rules, atMs }: Why): string[] {
   ];
 }
 
-const VERDICTS = { match: 'MATCHES', no_match: 'does not match', unknown: 'is unknown', error: 'failed' } as const;
-
-function ruleLine({ rule, mode, verdict, reason, flip, decisions }: WhyRule, atMs: number): string {
-  const head = `${rule} (${mode}): ${verdict === undefined ? 'not judged' : VERDICTS[verdict]}`;
+function ruleLine(one: WhyRule, atMs: number): string {
+  const { rule, mode, verdict, reason, flip, decisions } = one;
   const why = reason === undefined || verdict === undefined ? '' : `, ${reason}`;
-  const facts = verdict === 'match' ? [...new Set(decisions.flatMap((one) => factTexts(one.facts, atMs)))] : [];
+  const facts = matchingFacts(one, atMs);
   const on = facts.length === 0 ? '' : `, ${facts.join(' and ')}`;
   const answers = decisions.map(({ decision, reasonText }) =>
     decision === 'act' ? '' : `; ${decision === 'hold' ? 'held' : 'skipped'}: ${reasonText}`,
   );
-  return `${head}${why}${on}${answers.join('')}${flip ? `; ${flipWords(flip, atMs)}` : ''}`;
+  return `${rule} (${mode}): ${verdictWords(one)}${why}${on}${answers.join('')}${flip ? `; ${flipWords(flip, atMs)}` : ''}`;
 }
 
 function commandLines({ commands }: WhyAnswer): string[] {

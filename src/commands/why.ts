@@ -4,8 +4,8 @@ import type { Config } from '../config/config.ts';
 import { plainJson } from '../domain/canonical.ts';
 import { leastMode } from '../domain/mode.ts';
 import { SUBJECT_KINDS } from '../domain/subjects.ts';
-import { whyNamed } from '../explain/why.ts';
-import type { WhyAnswer } from '../explain/why-answer.ts';
+import type { WhyAnswer } from '../domain/why.ts';
+import { whyOf } from '../explain/why.ts';
 import { namingApi } from './api-fault.ts';
 import { chosenName } from './chosen-name.ts';
 import { configOf } from './config-of.ts';
@@ -26,12 +26,12 @@ export async function whyCommand(io: Io, name: string, options: CommonOptions): 
   return 0;
 }
 
-/** Only reads, beside any writer. Errors: as composeWhatIf and whyNamed. */
+/** Only reads, beside any writer. Errors: as composeWhatIf and whyOf. */
 async function whyHere(config: Config, what: string): Promise<WhyAnswer> {
   const { engine, explaining, close } = await composeWhatIf(config);
   const daemonMode = leastMode(config.mode, engine.daemonMode);
   try {
-    return await namingApi(config, () => whyNamed({ ...explaining(), isWhatIf: false, daemonMode }, what));
+    return await namingApi(config, () => whyOf({ ...explaining(), isWhatIf: false, daemonMode }, what));
   } finally {
     await close();
   }

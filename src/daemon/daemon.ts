@@ -9,7 +9,7 @@ import type { PlanSelection } from '../domain/plan.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
 import { timeOfDay } from '../domain/time-text.ts';
 import { explainSubject } from '../explain/explain-subject.ts';
-import { whyNamed } from '../explain/why.ts';
+import { historyOfSubject, whyOf, whyStored } from '../explain/why.ts';
 import {
   createHttpApp,
   type HttpDeps,
@@ -173,7 +173,7 @@ class DaemonState {
 }
 
 function httpDeps(composition: Composition, state: DaemonState, register: TokenRegister, signIn: SignIn): HttpDeps {
-  const { config, engine, rules, log } = composition;
+  const { config, engine, log } = composition;
   const { store, clock } = engine;
   return {
     reader: store,
@@ -192,10 +192,11 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     running: () => state.underWay.now(),
     nextRunAtMs: () => state.schedule?.nextMs(),
     daemonMode: () => engine.daemonMode,
-    rules: () => rules.all(),
-    ...rulePorts(composition, state.queue),
+    ...rulePorts(composition, state.queue, state.underWay),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
-    why: (name) => whyNamed(composition.explaining(), name),
+    why: (of) => whyOf(composition.explaining(), of),
+    whyStored: (of, unread) => whyStored(composition.explaining(), of, unread),
+    history: (subject, limit) => historyOfSubject(composition.explaining(), subject, limit),
     verifyAudit: (seen) => composition.verifyAudit(seen),
     stream: {
       onAudited: (listener) => store.onAudited(listener),

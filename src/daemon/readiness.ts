@@ -9,7 +9,7 @@ import { describeQuietPeriod, QUIET_PERIOD } from '../domain/quiet-period.ts';
 import { isLasting } from '../domain/store-fault.ts';
 import { timeText } from '../domain/time-text.ts';
 import type { HttpDeps, ReadyCheck } from '../http/index.ts';
-import { showHidden } from '../report/index.ts';
+import { plural, showHidden } from '../report/index.ts';
 import type { QueueCounters } from '../schedule/lanes.ts';
 import { meaningOf } from '../store/store-fault.ts';
 
@@ -53,7 +53,7 @@ async function databaseCheck(store: HttpDeps['reader'], health: Composition['hea
 
 function rulesCheck(rules: Composition['rules']): ReadyCheck {
   const wrong = rules.refusal;
-  const text = `${rules.all().length} rules`;
+  const text = plural(rules.all().length, 'rule');
   if (wrong === undefined) return { name: 'rules', ok: true, text };
   const problems = `${wrong.length} problem${wrong.length === 1 ? '' : 's'}${placesOf(wrong)}`;
   const rest = '`trustward rules check`, the log and the audit (`rules.rejected`) have the details';
@@ -92,7 +92,7 @@ function lastRunCheck(last: LastRun | undefined): ReadyCheck {
 export function scheduleCheck({ since, lanes: { schedule } }: QueueCounters): ReadyCheck {
   const { accepted, joined, refused, refusal, waitMsMax } = schedule;
   const counted = [
-    `${accepted + refused} times since ${timeText(since)}`,
+    `${plural(accepted + refused, 'time')} since ${timeText(since)}`,
     ...(joined > 0 ? [`${joined} came while a run waited and became that run`] : []),
     ...(refused > 0 ? [`${refused} refused`] : []),
     `longest wait ${(waitMsMax / 1_000).toFixed(1)} s`,

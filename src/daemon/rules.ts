@@ -3,13 +3,17 @@
 // the runs. It never reads the rules folder.
 import type { Composition } from '../compose/compose.ts';
 import { AppError } from '../domain/errors.ts';
+import type { Progress } from '../domain/progress.ts';
 import type { RuleTestReport } from '../domain/rule-tests.ts';
 import { type LoadedRule, testRuleInTurns } from '../evaluate/index.ts';
 import type { HttpDeps } from '../http/index.ts';
 import { changedRule, type TrialEngine, tryRule } from '../rule-set/try-rule.ts';
 import type { RunQueue } from '../schedule/run-queue.ts';
+import type { UnderWay } from './under-way.ts';
 
-export function rulePorts({ rules, engine }: Composition, queue: RunQueue): Pick<HttpDeps, 'ruleDetail' | 'tryRule'> {
+type RulePorts = Pick<HttpDeps, 'rules' | 'ruleRefusal' | 'ruleDetail' | 'tryRule'>;
+
+export function rulePorts({ rules, engine }: Composition, queue: RunQueue, underWay: UnderWay): RulePorts {
   // By the loaded rule and not by its hash, which leaves out the tests.
   const reports = new WeakMap<LoadedRule, Promise<RuleTestReport>>();
   const reportOf = (rule: LoadedRule): Promise<RuleTestReport> => {
@@ -18,6 +22,8 @@ export function rulePorts({ rules, engine }: Composition, queue: RunQueue): Pick
     return report;
   };
   return {
+    rules: () => rules.all(),
+    ruleRefusal: () => rules.refusal,
     ruleDetail: async (id) => {
       const rule = rules.all().find((one) => one.id === id);
       if (!rule) throw new AppError('not_found', `there is no rule \`${id}\``);
@@ -26,14 +32,16 @@ export function rulePorts({ rules, engine }: Composition, queue: RunQueue): Pick
     tryRule: async (id, text, by) => {
       // A mistake in the text is answered at once.
       const changed = changedRule(rules.all(), id, text, engine.actions);
-      return queue.inTurn('request', by, () => tryRule(trialEngine(engine), rules.all(), changed));
+      return queue.inTurn('request', by, () =>
+        tryRule(trialEngine(engine, underWay.trying(id)), rules.all(), changed).finally(() => underWay.end()),
+      );
     },
   };
 }
 
-/** INVARIANT: of the store it has only what reads, and it shows no progress: no run is under way. */
-function trialEngine(engine: Composition['engine']): TrialEngine {
+/** INVARIANT: of the store it has only what reads. Its progress is not that of a run: none is under way. */
+function trialEngine(engine: Composition['engine'], progress: Progress): TrialEngine {
   const { api, store, clock, steady, quiet, ids, log, actions, settings, signal, daemonMode, rulesDir, demo } = engine;
   const common = { api, clock, steady, quiet, ids, log, actions, settings, signal, daemonMode, rulesDir, demo };
-  return { ...common, reader: store };
+  return { ...common, progress, reader: store };
 }

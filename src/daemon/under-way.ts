@@ -40,6 +40,11 @@ export class UnderWay {
     };
   }
 
+  /** Trying a rule is no run: only those who watch get its steps. */
+  trying(rule: string): Progress {
+    return (step) => this.watch({ trial: rule, ...step });
+  }
+
   now(): RunUnderWay | undefined {
     if (!this.run) return undefined;
     const { id, seq, mode, trigger, startedAt } = this.run;

@@ -101,8 +101,8 @@ export interface PageReader {
   decisionsById(ids: readonly string[]): Promise<StoredDecision[]>;
   /** The decisions in force in a run, as its report has them: those that act first, then by rule. */
   decisionGroups(run: RunRecord, query: GroupQuery): Promise<DecisionGroup[]>;
-  /** In the order of `DecisionGroup.rows`. `total`: with a text, those that it names. */
-  decisionsInGroup(run: RunRecord, group: DecisionGroupKey, query: PageQuery): Promise<Newest<StoredDecision>>;
+  /** In the order of `DecisionGroup.rows`; a group may leave out parts, such as all of a rule. `total`: with a text, those that it names. */
+  decisionsInGroup(run: RunRecord, group: Partial<DecisionGroupKey>, query: PageQuery): Promise<Newest<StoredDecision>>;
   /** The newest first. */
   planLines(filter: { status?: PlanStatus }, query: { before?: string; limit: number }): Promise<PlanLine[]>;
   /** Undefined without such a plan. Errors: AppError `usage` for a beginning that fits several. */

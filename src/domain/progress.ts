@@ -12,8 +12,9 @@ export interface ProgressStep {
 /** Called often: it returns at once and never throws. */
 export type Progress = (step: ProgressStep) => void;
 
-/** A step, and the run or the applied plan whose step it is. */
+/** A step, and the run, the applied plan or the tried rule whose step it is. */
 export interface WorkProgress extends ProgressStep {
   run?: string | undefined;
   plan?: string | undefined;
+  trial?: string | undefined;
 }

@@ -23,6 +23,12 @@ export interface ClaimFilter {
   subjectId?: string;
 }
 
+export interface PlanFilter {
+  status?: PlanStatus;
+  /** Of the newest `limit` plans, those in which one of these is a text: a target, an id. */
+  naming?: readonly string[];
+}
+
 /** The first page of a list, newest first; `total` counts all that the filter lets through. */
 export interface Newest<T> {
   rows: T[];
@@ -61,7 +67,7 @@ export interface RecordReader {
   newestClaims(filter: Pick<ClaimFilter, 'status'>, limit: number): Promise<Newest<Claim>>;
   /** Plans with their current status: `expired` from their end on. */
   plan(idOrPrefix: string): Promise<Plan | undefined>;
-  plans(filter: { status?: PlanStatus }, limit: number): Promise<Plan[]>;
+  plans(filter: PlanFilter, limit: number): Promise<Plan[]>;
   /** Exemptions in force at a time, or all without a time; the newest first. */
   exemptions(inForceAt?: number): Promise<Exemption[]>;
   /** The stop switch; undefined while it is not set. */

@@ -21,6 +21,15 @@ export interface AtomCoverage {
   seenUnknown: boolean | 'never';
 }
 
+/** The values that an atom was never seen to have. */
+export function unseenOf(atom: AtomCoverage): string[] {
+  return [
+    ...(atom.seenTrue ? [] : ['true']),
+    ...(atom.seenFalse ? [] : ['false']),
+    ...(atom.seenUnknown === false ? ['unknown'] : []),
+  ];
+}
+
 export interface RuleTestReport {
   rule: string;
   file: string;

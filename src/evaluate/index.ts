@@ -1,8 +1,7 @@
 // evaluate: the public interface of stage 2. Rules are loaded, compiled to an Evaluator, explained and tested through these
 // functions. Nothing outside imports another file of this folder.
 
-export { type ExplainContext, type Explanation, explain } from './explain/explain.ts';
-export { explanationText } from './explain/text.ts';
+export { type ExplainContext, explain } from './explain/explain.ts';
 export { FACT_KINDS, type FactKind, type FactRow, factRows } from './facts/fact-list.ts';
 export { compileRules } from './judge/evaluator.ts';
 export type { LoadedRule, RuleTest } from './language/loaded-rule.ts';

@@ -1,26 +1,11 @@
 // explain: why a rule gives its verdict on one subject, and what would be done. In: a rule and any name of a subject.
 // Out: the verdict as read now, what would be decided for this one subject now, and what the last run decided.
 // Checks that weigh a subject among others are named, and taken from the recorded decision. Changes nothing.
-import type { Claim } from '../domain/claim.ts';
 import type { Decision } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Mode } from '../domain/mode.ts';
-import type { Explanation } from '../evaluate/index.ts';
-import { type DecidedNow, decideNow, type ExplainDeps, judgeSubject } from './judge-subject.ts';
-import { type ExplainBasis, type Recorded, readLastRuns } from './last-runs.ts';
-
-export interface ExplainedSubject {
-  explanation: Explanation;
-  /** The rule's own mode: for a rule that is `off`, nothing is decided. */
-  mode: Mode;
-  /** What a run over this rule and this one subject would decide now. */
-  decisions: DecidedNow[];
-  /** Open claims of this rule on this subject. */
-  claims: Claim[];
-  /** `differs`: from what would be decided for this one subject now. */
-  recorded: Recorded & { differs: boolean };
-  basis: ExplainBasis;
-}
+import type { ExplainedSubject, Explanation, Recorded } from '../domain/explanation.ts';
+import { decideNow, type ExplainDeps, judgeSubject } from './judge-subject.ts';
+import { readLastRuns } from './last-runs.ts';
 
 /** Errors: AppError `not_found` for an unknown rule or subject, and those of reading the API. */
 export async function explainSubject(deps: ExplainDeps, ruleId: string, id: string): Promise<ExplainedSubject> {

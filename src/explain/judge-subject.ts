@@ -6,7 +6,7 @@ import { decide } from '../decide/decide.ts';
 import { Exemptions } from '../decide/exemptions.ts';
 import { fieldsWritten } from '../domain/action.ts';
 import type { Claim } from '../domain/claim.ts';
-import type { Decision, ReasonCode } from '../domain/decision.ts';
+import type { DecidedNow, Explanation } from '../domain/explanation.ts';
 import { type Facts, ownText } from '../domain/facts.ts';
 import type { IdentityReader } from '../domain/identity.ts';
 import type { PullReader } from '../domain/pull-store.ts';
@@ -15,7 +15,7 @@ import type { SourceReading } from '../domain/snapshot.ts';
 import type { Source, SubjectKind } from '../domain/subjects.ts';
 import { summaryOf } from '../domain/target.ts';
 import type { Judgement } from '../domain/verdict.ts';
-import { compileRules, type Explanation, explain, type LoadedRule } from '../evaluate/index.ts';
+import { compileRules, explain, type LoadedRule } from '../evaluate/index.ts';
 import type { Engine } from '../run/engine.ts';
 import { ownersOf } from '../run/exemption-of.ts';
 import { deletesDevices, readsBundles as needsBundles } from '../run/reading-needs.ts';
@@ -83,14 +83,6 @@ export async function judgeSubject(
   judge.accept(record);
   return { id: summaryOf(kind, record).id, nowMs, record, events, explanations, judgement: judge.finish() };
 }
-
-export type DecidedNow = Pick<
-  Decision,
-  'rule' | 'action' | 'target' | 'decision' | 'reason' | 'reasonText' | 'verdict' | 'mode' | 'facts' | 'effect'
-> & {
-  /** Checks that weigh the subject among others: a run may answer with one of them instead. */
-  notAsked: readonly ReasonCode[];
-};
 
 /**
  * What a run over these rules and this one subject would decide now, and the open claims of the rules on it. None of the stored

@@ -1,7 +1,6 @@
 // explain: what only a whole run knows, as the last runs recorded it: whether the sources can be trusted, how many matched, and
 // what was decided about this subject. In: the store, a rule, a subject. Out: these facts, with numbers and times of runs. Reads only.
-import type { StoredDecision } from '../domain/decision.ts';
-import type { Mode } from '../domain/mode.ts';
+import type { BasisReading, ExplainBasis, Recorded } from '../domain/explanation.ts';
 import type { PullReader } from '../domain/pull-store.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import type { SourceReading } from '../domain/snapshot.ts';
@@ -13,30 +12,6 @@ import type { ReadEvents } from './read-subject.ts';
 
 /** The part of the store that shows what the last runs read and decided. */
 export type LastRunsReader = Pick<RecordReader, 'runs' | 'latestRun' | 'decisions'> & Pick<PullReader, 'baseline'>;
-
-/** What an explanation uses besides the records that it read, with times. */
-export interface ExplainBasis {
-  /** The last run that judged this rule, with the number of subjects and of matches. `wasEdited`: the rule has changed since. */
-  run:
-    | { id: string; seq: number; atMs: number; mode: Mode; match: number; subjects: number; wasEdited: boolean }
-    | undefined;
-  /** The rule's lists as last read. Without a run: none of the last runs read the list, and it counts as trusted. */
-  sources: (BasisReading & { source: Source; seq: number | undefined })[];
-  /** The event log as read now; undefined when the rule counts no events. */
-  events: BasisReading | undefined;
-}
-
-interface BasisReading extends Pick<SourceReading, 'state' | 'trusted'> {
-  atMs: number | undefined;
-  reasons: string[];
-}
-
-/** What the run of `ExplainBasis.run` decided about the subject: its own decisions, and unchanged ones of earlier runs. */
-export interface Recorded {
-  decisions: StoredDecision[];
-  /** Why there are no decisions. */
-  none: string | undefined;
-}
 
 export interface LastRuns {
   basis: ExplainBasis;

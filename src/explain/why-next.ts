@@ -1,13 +1,13 @@
 // explain: what happens to a subject by itself next, and the commands with which a person changes that. In: what is known of it. Out:
 // sentences and commands, most important first. Pure.
+import type { DecidedNow } from '../domain/explanation.ts';
 import { isInDoubt } from '../domain/intent.ts';
 import { NEXT_OF_DOUBT, NEXT_OF_FAILURE } from '../domain/intent-next.ts';
 import { isLive } from '../domain/mode.ts';
 import { stopText } from '../domain/operator.ts';
 import { shellWord } from '../domain/shell-word.ts';
 import { timeText } from '../domain/time-text.ts';
-import type { DecidedNow } from './judge-subject.ts';
-import type { WayOut, Why, WhyRule } from './why-answer.ts';
+import type { WayOut, Why, WhyRule } from '../domain/why.ts';
 
 /** Never empty. Names in it come from the platform: escape it where it is shown. */
 export function nextOf(why: Why): string[] {

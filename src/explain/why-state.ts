@@ -1,36 +1,16 @@
 // explain: whether a subject is banned or disabled now, and whether Trustward made it so. In: an identity, the platform, the stored
 // intents. Out: one state for each action that takes access away. The platform does not record who banned: only Trustward's own
 // actions are known here, and anything else was done by somebody else.
-import type { Action, ActionName } from '../domain/action.ts';
+import type { Action } from '../domain/action.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Identity } from '../domain/identity.ts';
-import { type Intent, isDone } from '../domain/intent.ts';
+import { isDone } from '../domain/intent.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
+import type { DoneAction, TargetState } from '../domain/why.ts';
 import type { ExplainDeps } from './judge-subject.ts';
 
 export interface StateDeps extends Pick<ExplainDeps, 'api' | 'actions'> {
   reader: Pick<RecordReader, 'intents' | 'plan' | 'run'>;
-}
-
-export interface TargetState {
-  /** The action that takes access away. */
-  action: ActionName;
-  /** What the target is called when it is done: `banned`. */
-  text: string;
-  target: string;
-  /** Undefined: the platform does not have the target, or does not answer. */
-  isSo: boolean | undefined;
-  /** Trustward's last action on the target that was done: this one or its inverse. */
-  last: DoneAction | undefined;
-  /** Trustward's last action made it as it is now. False: somebody else did, or it never was otherwise. */
-  isOwn: boolean;
-}
-
-export interface DoneAction {
-  intent: Intent;
-  runSeq: number | undefined;
-  /** Who approved its plan. */
-  approvedBy: string | undefined;
 }
 
 export async function readStates(deps: StateDeps, subject: Identity): Promise<TargetState[]> {

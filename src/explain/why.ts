@@ -4,20 +4,27 @@
 import { Exemptions, partiesOfRecords } from '../decide/exemptions.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import type { Exemption } from '../domain/exemption.ts';
-import { type Facts, ownTexts } from '../domain/facts.ts';
+import type { Explanation } from '../domain/explanation.ts';
+import { type Facts, isFacts, ownTexts } from '../domain/facts.ts';
+import type { HistoryLine } from '../domain/history.ts';
 import type { Identity, IdentityReader } from '../domain/identity.ts';
 import { type Intent, isDone } from '../domain/intent.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import { demandOne, resolveName } from '../domain/resolve-name.ts';
+import { resolveSubject } from '../domain/resolve-subject.ts';
+import { withoutSecrets } from '../domain/secrets.ts';
 import type { OpenState } from '../domain/store.ts';
-import type { Explanation, LoadedRule } from '../evaluate/index.ts';
+import type { SubjectRef } from '../domain/subjects.ts';
+import { summaryOf } from '../domain/target.ts';
+import type { WaitingIntent, Why, WhyAnswer, WhyRule } from '../domain/why.ts';
+import type { LoadedRule } from '../evaluate/index.ts';
+import { dropSecrets } from '../pull/secrets.ts';
 import { ownersOf } from '../run/exemption-of.ts';
 import { type HistoryAbout, type HistoryReader, historyOf } from './history-of.ts';
 import { decideNow, type ExplainDeps, type JudgedSubject, judgeSubject } from './judge-subject.ts';
 import { readLastReadings } from './last-runs.ts';
 import { readingOnce } from './read-once.ts';
 import { boundedLookups, readSubject } from './read-subject.ts';
-import type { WaitingIntent, Why, WhyAnswer, WhyRule } from './why-answer.ts';
 import { nextOf, waysOutOf } from './why-next.ts';
 import { readStates } from './why-state.ts';
 
@@ -35,14 +42,41 @@ const PLANS_MAX = 50;
 const DEVICES_MAX = 10;
 
 /**
- * `name`: an id, serial number, e-mail address or name. Errors: AppError `not_found`, `usage` when it names several, and those of the
- * store. What the platform does not answer is in `unread`.
+ * `of`: a subject, or any name of one. Errors: AppError `not_found`, `usage` for a name of several, and those of the store. What the
+ * platform does not answer is in `unread`.
  */
-export async function whyNamed(given: WhyDeps, name: string): Promise<WhyAnswer> {
+export async function whyOf(given: WhyDeps, of: string | SubjectRef): Promise<WhyAnswer> {
   const deps = onceOf(given);
-  const { subjects } = demandOne(await resolveName(deps.reader, name), name);
-  const why = await whySubject(deps, subjects[0]);
+  const { reader } = deps;
+  const subject =
+    typeof of === 'string'
+      ? demandOne(await resolveName(reader, of), of).subjects[0]
+      : await resolveSubject(reader, of);
+  const why = await whySubject(deps, subject);
   return { ...why, next: nextOf(why), commands: waysOutOf(why) };
+}
+
+/** The same, without asking the platform: what the store alone knows. `unread`: why it was not asked. */
+export async function whyStored(given: WhyDeps, of: SubjectRef, unread: string): Promise<WhyAnswer> {
+  const refuse = async () => {
+    throw new AppError('api_unreachable', unread);
+  };
+  const api = new Proxy(given.api, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? refuse : value;
+    },
+  });
+  return whyOf({ ...given, api }, of);
+}
+
+/** What happened to it, newest first; see `historyOf`. */
+export async function historyOfSubject(
+  { reader, clock }: Pick<WhyDeps, 'reader' | 'clock'>,
+  subject: Pick<Identity, 'kind' | 'id' | 'serial'>,
+  limit: number,
+): Promise<HistoryLine[]> {
+  return historyOf(reader, aboutOf(subject), { limit, nowMs: clock.nowMs() });
 }
 
 async function whySubject(deps: WhyDeps, subject: Identity): Promise<Why> {
@@ -69,11 +103,12 @@ async function whySubject(deps: WhyDeps, subject: Identity): Promise<Why> {
     exemption: await exemptionFor(deps, read.records, atMs),
     stop: await reader.stop(),
     rules,
-    history: await historyOf(reader, aboutOf(subject), { limit: HISTORY_MAX, nowMs: atMs }),
+    record: recordOf(read, subject),
+    history: await historyOfSubject(deps, subject, HISTORY_MAX),
   };
 }
 
-function aboutOf({ kind, id, serial }: Identity): HistoryAbout {
+function aboutOf({ kind, id, serial }: Pick<Identity, 'kind' | 'id' | 'serial'>): HistoryAbout {
   return kind === 'device' && serial !== '' ? { target: serial } : { subjectId: id };
 }
 
@@ -97,11 +132,21 @@ function onceOf(deps: WhyDeps): WhyDeps {
   };
 }
 
+/** For people: also without what looks like a secret. */
+function recordOf({ records, unread }: ReadRecords, { kind, id }: Identity): Facts | undefined {
+  if (unread !== undefined) return undefined;
+  const own = records.find((record) => summaryOf(kind, record).id === id);
+  const { value } = own ? withoutSecrets(dropSecrets(own, new Set())) : { value: undefined };
+  return isFacts(value) ? value : undefined;
+}
+
+interface ReadRecords {
+  records: Facts[];
+  unread: string | undefined;
+}
+
 /** The records that exemptions are about. Of a subject that cannot be read, what is known of it. */
-async function readRecords(
-  deps: WhyDeps,
-  subject: Identity,
-): Promise<{ records: Facts[]; unread: string | undefined }> {
+async function readRecords(deps: WhyDeps, subject: Identity): Promise<ReadRecords> {
   const lookups = boundedLookups(deps.api);
   try {
     const shared = subject.serial === '' ? [] : await lookups.devicesOfSerial(subject.serial);
@@ -159,7 +204,7 @@ async function devicesWith(deps: WhyDeps, subject: Identity, records: readonly F
 async function waitingFor(reader: WhyReader, own: ReadonlySet<string>, subject: Identity): Promise<WaitingIntent[]> {
   const waiting: WaitingIntent[] = [];
   for (const status of ['pending', 'approved', 'interrupted'] as const) {
-    for (const { id, expiresAt, mode, intents } of await reader.plans({ status }, PLANS_MAX)) {
+    for (const { id, expiresAt, mode, intents } of await reader.plans({ status, naming: [...own] }, PLANS_MAX)) {
       if (mode === 'dry-run') continue;
       for (const { action, target, basis, reasonText } of intents) {
         if (!own.has(target) && !basis.some(({ subjectId }) => subjectId === subject.id)) continue;

@@ -9,8 +9,10 @@ import type { Drift } from '../domain/drift.ts';
 import type { EndpointToken } from '../domain/endpoint-token.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Covered } from '../domain/exemption-covers.ts';
+import type { ExplainedSubject } from '../domain/explanation.ts';
+import type { HistoryLine } from '../domain/history.ts';
 import type { HostPolicy } from '../domain/hosts.ts';
-import type { IdentityReader } from '../domain/identity.ts';
+import type { Identity, IdentityReader } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { Mode } from '../domain/mode.ts';
 import type { StoredNotification } from '../domain/notification.ts';
@@ -26,7 +28,9 @@ import type { Rule } from '../domain/rule.ts';
 import type { RuleTestReport } from '../domain/rule-tests.ts';
 import type { Run, RunRequest, RunTrigger } from '../domain/run.ts';
 import type { RunRecord } from '../domain/store.ts';
+import type { SubjectRef } from '../domain/subjects.ts';
 import type { TriedRule } from '../domain/tried-rule.ts';
+import type { WhyAnswer } from '../domain/why.ts';
 import type { SignIn } from './sign-in.ts';
 import type { Caller } from './tokens.ts';
 
@@ -198,6 +202,8 @@ export interface HttpDeps {
   daemonMode(): Mode;
   /** All loaded rules, including those of mode `off`. */
   rules(): readonly Rule[];
+  /** Why the rules folder was refused when it was last loaded, one line for each problem; undefined: the loaded rules are the folder's. */
+  ruleRefusal(): readonly string[] | undefined;
   /** Errors: AppError `not_found`. It gives way while the tests run. */
   ruleDetail(id: string): Promise<RuleDetail>;
   /**
@@ -207,9 +213,13 @@ export interface HttpDeps {
    */
   tryRule(id: string, text: string, by: string): Promise<TriedRule>;
   /** Errors: AppError `not_found` for a rule or a subject, and those of reading the API. */
-  explain(rule: string, subject: string): Promise<object>;
-  /** Errors: AppError `not_found`, `usage` for a name of several subjects, and those of reading the store. */
-  why(name: string): Promise<object>;
+  explain(rule: string, subject: string): Promise<ExplainedSubject>;
+  /** A subject, or any name of one. Errors: AppError `not_found`, `usage` for a name of several, and those of reading the store. */
+  why(of: string | SubjectRef): Promise<WhyAnswer>;
+  /** The same, without asking the platform. `unread`: why it is not asked. */
+  whyStored(of: SubjectRef, unread: string): Promise<WhyAnswer>;
+  /** The newest of what happened to a subject, newest first. */
+  history(subject: Pick<Identity, 'kind' | 'id' | 'serial'>, limit: number): Promise<HistoryLine[]>;
   /** `seen`: called with the number of the last entry that was read, now and then. */
   verifyAudit(seen?: (seq: number) => void): Promise<AuditCheck>;
   /** The owner of a bearer token; undefined for an unknown one. */

@@ -30,7 +30,7 @@ export function changeTexts(changes: readonly Change[]): string[] {
 }
 
 /** What operators give has their text as its name: seconds, or a count. A time stamp of a record has 16 digits or more. */
-function factText(path: string, value: Fact, atMs: number): string {
+export function factText(path: string, value: Fact, atMs: number): string {
   if (typeof value === 'number' && path.startsWith('since_last_event(')) return spanText(value * 1_000);
   if (typeof value === 'number' && /^event_(count|distinct)\(/.test(path)) return `${value}`;
   const number = typeof value === 'string' && NAMES.test(path) ? undefined : numberOf(value);

@@ -55,7 +55,7 @@ export async function decisionGroups(db: Db, run: RunRecord, { text, first }: Gr
 export async function decisionsInGroup(
   db: Db,
   run: RunRecord,
-  group: DecisionGroupKey,
+  group: Partial<DecisionGroupKey>,
   { text, after, limit }: PageQuery,
 ): Promise<Newest<StoredDecision>> {
   const all = lightRows(db, run, group);
@@ -65,10 +65,11 @@ export async function decisionsInGroup(
   return { rows: await wholeRows(db, isUnknown ? [] : found.slice(from, from + limit)), total: found.length };
 }
 
-function lightRows(db: Db, run: RunRecord, group?: DecisionGroupKey): Light[] {
-  const only = group && {
-    conditions: GROUP.map((column) => `AND +${column} = ?`).join(' '),
-    values: GROUP.map((column) => group[column]),
+function lightRows(db: Db, run: RunRecord, group: Partial<DecisionGroupKey> = {}): Light[] {
+  const given = GROUP.flatMap((column) => (group[column] === undefined ? [] : [[column, group[column]] as const]));
+  const only = {
+    conditions: given.map(([column]) => `AND +${column} = ?`).join(' '),
+    values: given.map(([, value]) => value),
   };
   const { sql, values } = inForceIn(run, COLUMNS, only);
   return db.all<Light>(`SELECT * FROM ${sql} ORDER BY ${ORDER}`, ...values);

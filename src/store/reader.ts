@@ -194,7 +194,11 @@ export class SqliteReader
     return decisionGroups(this.db, run, query);
   }
 
-  async decisionsInGroup(run: RunRecord, group: DecisionGroupKey, query: PageQuery): Promise<Newest<StoredDecision>> {
+  async decisionsInGroup(
+    run: RunRecord,
+    group: Partial<DecisionGroupKey>,
+    query: PageQuery,
+  ): Promise<Newest<StoredDecision>> {
     return decisionsInGroup(this.db, run, group, query);
   }
 

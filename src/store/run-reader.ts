@@ -4,9 +4,9 @@ import type { StoredDecision } from '../domain/decision.ts';
 import type { IdentityReader, NamedIdentity, PresentPrints, SelectedIdentities } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { Stop } from '../domain/operator.ts';
-import { type Plan, type PlanStatus, statusAt } from '../domain/plan.ts';
+import { type Plan, statusAt } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { EndedDecision, RecordReader, RunReader } from '../domain/record-reader.ts';
+import type { EndedDecision, PlanFilter, RecordReader, RunReader } from '../domain/record-reader.ts';
 import type { ComparedRun, Run, RunCounts, RunMatches, RunQuery, RunTallies } from '../domain/run.ts';
 import type { DecisionQuery, RunRecord } from '../domain/store.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
@@ -115,9 +115,14 @@ export class SqliteRunReader implements RunReader, IdentityReader {
     return row && this.planNow(row);
   }
 
-  async plans({ status }: { status?: PlanStatus }, limit: number): Promise<Plan[]> {
+  async plans({ status, naming }: PlanFilter, limit: number): Promise<Plan[]> {
     const plans: Plan[] = [];
-    for (const row of newestPlans(this.db, status, this.clock.nowMs(), limit)) plans.push(await this.planNow(row));
+    // As texts they are in the JSON: a plan of 10,000 intents is only read as such when it has one of them.
+    const texts = naming?.map((name) => JSON.stringify(name));
+    for (const row of newestPlans(this.db, status, this.clock.nowMs(), limit)) {
+      const intents = row.intents as string;
+      if (texts === undefined || texts.some((text) => intents.includes(text))) plans.push(await this.planNow(row));
+    }
     return plans;
   }
 

@@ -12,9 +12,14 @@ import { inForcePages } from './pages/in-force.tsx';
 import { overviewPages } from './pages/overview.tsx';
 import { planPages } from './pages/plan.tsx';
 import { plansPages } from './pages/plans.tsx';
+import { tryPages } from './pages/rule/try.tsx';
+import { rulePages } from './pages/rule.tsx';
+import { rulesPages } from './pages/rules.tsx';
 import { runPages } from './pages/run.tsx';
 import { runsPages } from './pages/runs.tsx';
+import { searchPages } from './pages/search.tsx';
 import { signInPages } from './pages/sign-in.tsx';
+import { subjectPages } from './pages/subject.tsx';
 import { tokenPages } from './pages/tokens.tsx';
 
 export function createPages(deps: HttpDeps): Pages {
@@ -23,6 +28,8 @@ export function createPages(deps: HttpDeps): Pages {
       ...assetRoutes(),
       ...signInPages(deps),
       ...overviewPages(deps),
+      ...searchPages(deps),
+      ...subjectPages(deps),
       ...runsPages(deps),
       ...runPages(deps),
       ...plansPages(deps),
@@ -32,6 +39,9 @@ export function createPages(deps: HttpDeps): Pages {
       ...inDoubtPages(deps),
       ...auditPages(deps),
       ...tokenPages(deps),
+      ...rulesPages(deps),
+      ...rulePages(deps),
+      ...tryPages(deps),
     ],
     problem: (problem, context) => problemPage(deps, problem, context),
   };

@@ -1,9 +1,11 @@
 // web: what every page has: head, navigation, the box to search, who is signed in, and bands that nobody overlooks: DEMO, stopped. In: a
 // page's content. Out: a whole document. It has no inline script or style.
 import type { Child } from 'hono/jsx';
+import { shownName } from '../domain/clip.ts';
 import type { Stop } from '../domain/operator.ts';
 import { stopText } from '../domain/operator.ts';
 import { type Caller, includesScope, type Scope } from '../http/tokens.ts';
+import { showHidden } from '../report/hostile-text.ts';
 import { Name, Words } from '../report/html/text.tsx';
 import { type AssetName, assetPath } from './assets.ts';
 import { Act } from './parts/act.tsx';
@@ -55,11 +57,12 @@ export function Layout({ content, context }: { content: PageContent; context: Pa
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="htmx-config" content={HTMX_CONFIG} />
-        <title>{`${title} · Trustward${demo ? ' DEMO' : ''}`}</title>
+        <title>{`${showHidden(shownName(title))} · Trustward${demo ? ' DEMO' : ''}`}</title>
         <link rel="icon" href={ICON} />
         <link rel="stylesheet" href={assetPath('page.css')} />
         {chart ? <link rel="stylesheet" href={assetPath('uplot.css')} /> : null}
         {chart ? <script src={assetPath('uplot.js')} defer></script> : null}
+        {chart ? <script src={assetPath('chart.js')} defer></script> : null}
         {scripts.map((name) => (
           <script src={assetPath(name)} defer></script>
         ))}

@@ -16,7 +16,9 @@
   function showProgress(data) {
     const place = document.getElementById('progress');
     if (!place) return;
-    const { phase, what, done, total } = JSON.parse(data);
+    const { phase, what, done, total, trial } = JSON.parse(data);
+    // A trial is shown to who tries this rule, and not as if a run were under way.
+    if (trial !== undefined && trial !== place.dataset.trial) return;
     const count = done === undefined ? '' : ` ${done}${total === undefined ? '' : ` of ${total}`}`;
     place.textContent = `${phase}${what === undefined ? '' : ` ${what}`}${count}`;
   }

@@ -3,6 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { rulePorts } from '../../src/daemon/rules.ts';
+import { UnderWay } from '../../src/daemon/under-way.ts';
+import type { WorkProgress } from '../../src/domain/progress.ts';
 import { RunQueue } from '../../src/schedule/run-queue.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
 
@@ -17,7 +19,7 @@ afterEach(() => org.close());
 
 describe('the details of a rule', () => {
   it('have the text as it was loaded, not the file as it is now', async () => {
-    const { ruleDetail } = rulePorts(org.composition, queue());
+    const { ruleDetail } = rulePorts(org.composition, queue(), new UnderWay());
     const { rule, text } = await ruleDetail(ID);
     const file = join(org.rulesDir, rule.file);
     expect(text).toBe(readFileSync(file, 'utf8'));
@@ -26,7 +28,7 @@ describe('the details of a rule', () => {
   });
 
   it('have each test with its result and why, the coverage, and the changes that no test notices', async () => {
-    const { ruleDetail } = rulePorts(org.composition, queue());
+    const { ruleDetail } = rulePorts(org.composition, queue(), new UnderWay());
     const { report } = await ruleDetail(ID);
     expect(report).toMatchObject({ ok: true, tests: [{ name: 'compromised', ok: true }], mutants: { survivors: [] } });
     expect(report.coverage[0]).toMatchObject({ seenTrue: true, seenFalse: false });
@@ -39,12 +41,12 @@ describe('the details of a rule', () => {
   });
 
   it('are found once for each loading of the rule', async () => {
-    const { ruleDetail } = rulePorts(org.composition, queue());
+    const { ruleDetail } = rulePorts(org.composition, queue(), new UnderWay());
     expect((await ruleDetail(ID)).report).toBe((await ruleDetail(ID)).report);
   });
 
   it('of an unknown rule are refused', async () => {
-    await expect(rulePorts(org.composition, queue()).ruleDetail('none')).rejects.toMatchObject({
+    await expect(rulePorts(org.composition, queue(), new UnderWay()).ruleDetail('none')).rejects.toMatchObject({
       code: 'not_found',
       message: 'there is no rule `none`',
     });
@@ -56,7 +58,7 @@ describe('a changed rule, tried in a daemon', () => {
     await org.run('dry-run');
     const { store } = org.composition.engine;
     const before = [await store.auditHead(), await store.runs(10)];
-    const { tryRule } = rulePorts(org.composition, queue());
+    const { tryRule } = rulePorts(org.composition, queue(), new UnderWay());
     const tried = await tryRule(
       ID,
       BAN_COMPROMISED.replace('"TRUE"]', '"FALSE"]').replace('expect: match', 'expect: no_match'),
@@ -69,10 +71,21 @@ describe('a changed rule, tried in a daemon', () => {
     expect(org.effects('device_banned')).toEqual([]);
   });
 
+  it('shows how far it is to those who watch, by the name of the rule, until it ends', async () => {
+    const underWay = new UnderWay();
+    const steps: (WorkProgress | undefined)[] = [];
+    underWay.onProgress((step) => steps.push(step));
+    const { tryRule } = rulePorts(org.composition, queue(), underWay);
+    await tryRule(ID, BAN_COMPROMISED, 'ana');
+    expect(steps[0]).toMatchObject({ trial: ID, phase: 'reading', what: 'devices' });
+    expect(steps.every((step) => step?.run === undefined)).toBe(true);
+    expect(steps.at(-1)).toBeUndefined();
+  });
+
   it('is refused at once for a mistake in the text, and when the daemon ends', async () => {
     const ended = queue();
     await ended.stop();
-    const { tryRule } = rulePorts(org.composition, ended);
+    const { tryRule } = rulePorts(org.composition, ended, new UnderWay());
     await expect(tryRule(ID, 'id: [', 'ana')).rejects.toMatchObject({ code: 'rules' });
     await expect(tryRule(ID, BAN_COMPROMISED, 'ana')).rejects.toMatchObject({ code: 'stopped' });
   });

@@ -4,7 +4,8 @@ import jsonLogic, { type RulesLogic } from 'json-logic-js';
 import { describe, expect, it } from 'vitest';
 import type { Facts } from '../../src/domain/facts.ts';
 import type { JudgeContext, VerdictName } from '../../src/domain/verdict.ts';
-import { explain, explanationText, runRuleTests } from '../../src/evaluate/index.ts';
+import { explain, runRuleTests } from '../../src/evaluate/index.ts';
+import { explanationText } from '../../src/report/explanation-text.ts';
 import { contextOf, NOW_MS, problemsOf, ruleOf, verdictOf } from './sample-traits.ts';
 
 const isMac = { '==': [{ var: 'Platform' }, 'macOS'] };

@@ -1,7 +1,8 @@
 // test: explanations agree with judging, name the facts with age and source, and their flips do flip.
 import { describe, expect, it } from 'vitest';
 import type { Facts } from '../../src/domain/facts.ts';
-import { type ExplainContext, explain, explanationText } from '../../src/evaluate/index.ts';
+import { type ExplainContext, explain } from '../../src/evaluate/index.ts';
+import { explanationText } from '../../src/report/explanation-text.ts';
 import { contextOf, eventOf, NOW_MS, problemsOf, ruleOf, verdictOf } from './sample-traits.ts';
 import { Grammar } from './typed-grammar.ts';
 

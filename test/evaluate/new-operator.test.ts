@@ -7,7 +7,6 @@ import { isNumeric, settle } from '../../src/evaluate/check/types.ts';
 import {
   compileRules,
   explain,
-  explanationText,
   type LoadedRule,
   parseRule,
   problemLine,
@@ -18,6 +17,7 @@ import { FALSE, TRUE, Unknown } from '../../src/evaluate/language/three-valued.t
 import { type Family, languageOf } from '../../src/evaluate/operators/family.ts';
 import { FAMILIES } from '../../src/evaluate/operators/index.ts';
 import { BOOLEAN, NUMBER } from '../../src/evaluate/record-types/field-types.ts';
+import { explanationText } from '../../src/report/explanation-text.ts';
 import { contextOf, TRAITS, verdictOf } from './sample-traits.ts';
 
 /** `{"divisible_by": [number, divisor]}` and its opposite. */

@@ -1,5 +1,6 @@
 // http: explanations read the platform: a few at once, a few that wait, and a clear refusal for the rest.
 import { describe, expect, it } from 'vitest';
+import type { ExplainedSubject } from '../../src/domain/explanation.ts';
 import { views } from '../../src/report/index.ts';
 import { bodyOf, openEndpoint } from '../support/endpoint.ts';
 
@@ -20,7 +21,7 @@ describe('POST /api/rules/:id/explain', () => {
         await released;
         underWay -= 1;
         if (subject === 'd2') throw new Error('the platform broke');
-        return { explanation: { rule, subject } };
+        return { explanation: { rule, subject } } as unknown as ExplainedSubject;
       },
     });
     const asked = Array.from({ length: 50 }, (_, index) =>

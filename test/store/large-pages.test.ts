@@ -39,6 +39,7 @@ const READERS: { [title: string]: () => Promise<unknown> } = {
   'the decisions of the last run in groups': () => reader.decisionGroups(last, { first: 50 }),
   'the decisions of an earlier run in groups': () => reader.decisionGroups(middle, { first: 50, text: 'person7' }),
   'a part of a group': () => reader.decisionsInGroup(last, group, { limit: 50, text: 'laptop' }),
+  'all of a rule': () => reader.decisionsInGroup(last, { rule: group.rule }, { limit: 50 }),
   'the outlines of a run': () => reader.outlinesOfRun(last),
   'the decisions of a run': () => reader.decisionsOfRun(last),
   'runs and their counts': async () => {
@@ -130,7 +131,8 @@ describe('the groups of a run', () => {
   );
 
   it('are read page by page without a gap', async () => {
-    const [first] = (await reader.decisionGroups(last, { first: 1_000 })) as [DecisionGroup];
+    const groups = await reader.decisionGroups(last, { first: 1_000 });
+    const [first] = groups as [DecisionGroup];
     const found: string[] = [];
     for (let after: string | undefined; ; ) {
       const { rows, total } = await reader.decisionsInGroup(last, first, { limit: 3, ...(after && { after }) });
@@ -141,6 +143,10 @@ describe('the groups of a run', () => {
     }
     expect(found).toEqual(first.rows.map(({ id }) => id));
     expect(await reader.decisionsInGroup(last, first, { limit: 3, after: 'nobody' })).toMatchObject({ rows: [] });
+    const ofRule = groups.filter(({ rule }) => rule === first.rule);
+    const { rows, total } = await reader.decisionsInGroup(last, { rule: first.rule }, { limit: 1_000 });
+    expect(total).toBe(ofRule.reduce((sum, { count }) => sum + count, 0));
+    expect(new Set(rows.map(({ rule }) => rule))).toEqual(new Set([first.rule]));
   });
 
   it.each([

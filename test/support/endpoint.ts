@@ -5,7 +5,9 @@ import { decidePlan } from '../../src/approve/plans.ts';
 import { verifyChain } from '../../src/audit/chain.ts';
 import { hashOfToken } from '../../src/domain/endpoint-token.ts';
 import { AppError } from '../../src/domain/errors.ts';
+import type { ExplainedSubject } from '../../src/domain/explanation.ts';
 import type { RunRequest } from '../../src/domain/run.ts';
+import type { WhyAnswer } from '../../src/domain/why.ts';
 import { createHttpApp } from '../../src/http/app.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
 import type { Pages } from '../../src/http/pages.ts';
@@ -134,6 +136,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
     nextRunAtMs: () => undefined,
     daemonMode: () => 'enforce',
     rules: () => [RULE],
+    ruleRefusal: () => undefined,
     tryRule: async (id, text, by) => {
       if (id !== RULE.id) throw new AppError('not_found', `there is no rule \`${id}\``);
       trials.push({ id, text, by });
@@ -143,8 +146,11 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
       if (id !== RULE.id) throw new AppError('not_found', `there is no rule \`${id}\``);
       return { rule: RULE, text: RULE_TEXT, report: RULE_REPORT };
     },
-    explain: async (rule, subject) => ({ explanation: { rule, subject }, decisions: [] }),
-    why: async (name) => ({ subject: { id: name } }),
+    explain: async (rule, subject) =>
+      ({ explanation: { rule, subject }, decisions: [] }) as unknown as ExplainedSubject,
+    why: async (of) => ({ subject: { id: of } }) as unknown as WhyAnswer,
+    whyStored: async (of) => ({ subject: of }) as unknown as WhyAnswer,
+    history: async () => [],
     verifyAudit: async () => ({
       ...(await verifyChain(store.auditFrom(1))),
       ...{ first: 1, checkpoints: 0, sealed: 0, tables: [], notes: [] },

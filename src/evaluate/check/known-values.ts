@@ -1,9 +1,10 @@
 // evaluate: which values a field can have: flags are "TRUE" or "FALSE", scores lie between 0 and 100, some texts are known.
 // In: a field and a literal that it is compared with. Out: whether it can have that value, else a problem.
 import type { Fact } from '../../domain/facts.ts';
+import { showLiteral } from '../../domain/literal-text.ts';
 import type { Expression, ExpressionOf } from '../language/expression.ts';
 import { nearestName } from '../language/nearest-name.ts';
-import { nameOf, showLiteral } from '../language/wording.ts';
+import { nameOf } from '../language/wording.ts';
 import type { Scope } from './scope.ts';
 
 /** Whether a text can be a value of that field. A flag has two values; other known values only catch typing errors. */

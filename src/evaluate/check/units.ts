@@ -3,9 +3,10 @@
 
 import { parseDuration } from '../../domain/duration.ts';
 import type { Fact } from '../../domain/facts.ts';
+import { showLiteral } from '../../domain/literal-text.ts';
 import type { Expression, ExpressionOf } from '../language/expression.ts';
 import type { Place } from '../language/problem.ts';
-import { nameOf, showLiteral } from '../language/wording.ts';
+import { nameOf } from '../language/wording.ts';
 import { SECONDS, type TimeUnit, UNIT_NAMES } from '../record-types/field-types.ts';
 import { refuse, type Scope } from './scope.ts';
 

@@ -1,11 +1,11 @@
 // evaluate: why a rule has its verdict on one record: the tree with operand values, the facts read with their age and
 // source, and the smallest change of at most two facts that would flip it. In: a rule, a record, a context. Out: data.
 import type { TrustEvent } from '../../domain/event.ts';
-import type { Fact, Facts } from '../../domain/facts.ts';
-import { SOURCE_OF, type Source, type SubjectKind, type SubjectRef } from '../../domain/subjects.ts';
+import type { ExplainedFact, ExplainedIdentity, Explanation } from '../../domain/explanation.ts';
+import type { Facts } from '../../domain/facts.ts';
+import { SOURCE_OF, type Source, type SubjectKind } from '../../domain/subjects.ts';
 import { summaryOf } from '../../domain/target.ts';
 import { epochMsOf } from '../../domain/timestamp.ts';
-import type { Flip, VerdictName } from '../../domain/verdict.ts';
 import type { Slot } from '../compile/compiler.ts';
 import { shown, slotValue } from '../judge/evidence.ts';
 import { findFlips } from '../judge/flips.ts';
@@ -14,51 +14,13 @@ import type { FactsContext } from '../judge/judging-frame.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { Unknown } from '../language/three-valued.ts';
 import { ownAt } from '../language/typed-value.ts';
-import { type ExplainedPart, explainPart, type ShownUnit, unitOf } from './parts.ts';
+import { explainPart, unitOf } from './parts.ts';
 
 export interface ExplainContext extends FactsContext {
   /** The subject's events within the longest window of the rule, or more. */
   events: readonly TrustEvent[];
   /** When each source was read, epoch ms; for the facts' age. */
   readAtMs?: Partial<Record<Source, number>>;
-}
-
-/** One fact that the rule read. */
-export interface ExplainedFact {
-  fact: string;
-  /** Undefined when it is unknown; `reason` says why. */
-  value: Fact | undefined;
-  /** What the value is, where that is more than a number. */
-  unit?: ShownUnit;
-  reason: string | undefined;
-  source: Source;
-  /** How long ago its source was read, in whole ms; negative: in the future. */
-  ageMs: number | undefined;
-  /** Its freshness timestamps and their age. No age: never set. */
-  vouchedBy: { fact: string; value: Fact | undefined; ageMs: number | undefined; ageMaxMs: number }[];
-}
-
-/** `serial` and `owners`: of a device, where the record shows them. */
-export interface ExplainedIdentity extends SubjectRef {
-  name: string;
-  serial?: string;
-  owners?: readonly string[];
-}
-
-export interface Explanation {
-  rule: string;
-  title: string;
-  hash: string;
-  subject: ExplainedIdentity;
-  atMs: number;
-  verdict: VerdictName;
-  /** For `unknown` and `error`: why, and every fact that was not known. */
-  reason: string | undefined;
-  missing: string[];
-  tree: ExplainedPart;
-  facts: ExplainedFact[];
-  /** The smallest change found for each other verdict. */
-  flips: Flip[];
 }
 
 export function explain(rule: LoadedRule, record: Facts, context: ExplainContext): Explanation {

@@ -1,6 +1,6 @@
 // evaluate: a rule's condition as a tree in which every part has its value for one record. In: a judged rule. Out: data.
 // It evaluates the same closures as judging does, so an explanation cannot contradict the verdict.
-import type { Fact } from '../../domain/facts.ts';
+import type { ExplainedPart, ShownUnit } from '../../domain/explanation.ts';
 import { shown } from '../judge/evidence.ts';
 import type { Judged } from '../judge/judge-once.ts';
 import type { Expression } from '../language/expression.ts';
@@ -9,24 +9,6 @@ import { STEPS_MAX } from '../language/frame.ts';
 import { FALSE, TRUE, Unknown } from '../language/three-valued.ts';
 import { outerPartsOf, partsOf } from '../language/walk.ts';
 import type { ValueType } from '../record-types/field-types.ts';
-
-export type Answer = 'true' | 'false' | 'unknown' | 'error';
-
-export interface ExplainedPart {
-  text: string;
-  /** For conditions: the three-valued answer. */
-  answer: Answer | undefined;
-  /** For values: the value; undefined when it is not known. */
-  value: Fact | undefined;
-  /** What the value is, where that is more than a number. */
-  unit?: ShownUnit;
-  /** Why it is unknown or an error. */
-  reason: string | undefined;
-  parts: ExplainedPart[];
-}
-
-/** `time`: a point in time of any unit, told by its magnitude. `seconds`: a span. */
-export type ShownUnit = 'time' | 'seconds';
 
 const ELEMENTS_MAX = 10;
 

@@ -1,7 +1,8 @@
 // evaluate: an expression as one line of text, for people: `MdmData.CompromisedStatus == "TRUE"`.
 // In: an expression. Out: its text; an operation is written as its operator wants it, else as `name(a, b)`.
+
+import { showLiteral } from '../../domain/literal-text.ts';
 import type { Expression } from './expression.ts';
-import { showLiteral } from './wording.ts';
 
 export function textOf(expression: Expression): string {
   switch (expression.op) {

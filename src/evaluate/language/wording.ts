@@ -1,6 +1,5 @@
-// evaluate: how operands and literals are written in messages, reasons and explanations.
-// In: an expression or a value. Out: a short text. Long literals are cut.
-import type { Fact } from '../../domain/facts.ts';
+// evaluate: how operands are written in messages, reasons and explanations. In: an expression. Out: a short text.
+import { showLiteral } from '../../domain/literal-text.ts';
 import type { Expression } from './expression.ts';
 
 /** How an operand is named in messages: its path when it is one. */
@@ -11,10 +10,4 @@ export function nameOf(expression: Expression): string {
   if (expression.op === 'now') return '`$now`';
   if (expression.op === 'call') return `the result of \`${expression.operator.name}\``;
   return 'this';
-}
-
-export function showLiteral(value: Fact): string {
-  if (typeof value === 'bigint') return `${value}`;
-  const text = JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? `${part}` : part)) ?? 'null';
-  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }

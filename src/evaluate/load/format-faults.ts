@@ -2,11 +2,11 @@
 
 import type { z } from 'zod';
 import { type Fact, isFacts } from '../../domain/facts.ts';
+import { showLiteral } from '../../domain/literal-text.ts';
 import { durationFault } from '../check/units.ts';
 import { didYouMean } from '../language/nearest-name.ts';
 import type { Place, Problems } from '../language/problem.ts';
 import { ownAt } from '../language/typed-value.ts';
-import { showLiteral } from '../language/wording.ts';
 import { KEYS } from './rule-format.ts';
 
 const DURATION_KEYS = new Set(['for', 'clear_for', 'cooldown', 'ago', 'from', 'to']);

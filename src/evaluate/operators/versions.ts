@@ -2,13 +2,14 @@
 // `13.1`, `macOS 13.1` or `3.2.1-beta`. In: two texts. A text that is no version is unknown.
 import semver, { type SemVer } from 'semver';
 import type { Fact } from '../../domain/facts.ts';
+import { showLiteral } from '../../domain/literal-text.ts';
 import { call, type Form, refuse } from '../check/scope.ts';
 import { checkText } from '../check/texts.ts';
 import { type Edit, type EditsOf, showEdited, within } from '../language/edits.ts';
 import type { Compiling, Expression, Operator } from '../language/expression.ts';
 import type { Frame } from '../language/frame.ts';
 import { FALSE, TRUE, Unknown, worse } from '../language/three-valued.ts';
-import { nameOf, showLiteral } from '../language/wording.ts';
+import { nameOf } from '../language/wording.ts';
 import { BOOLEAN } from '../record-types/field-types.ts';
 import type { Family } from './family.ts';
 

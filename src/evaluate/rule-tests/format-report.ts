@@ -1,5 +1,5 @@
 // evaluate: a report of rule tests as text for people, as JSON, and as JUnit XML for CI. In: the report. Out: text.
-import type { AtomCoverage, RuleTestReport } from '../../domain/rule-tests.ts';
+import { type RuleTestReport, unseenOf } from '../../domain/rule-tests.ts';
 import type { TestReport } from './run-tests.ts';
 
 export type TestReportFormat = 'text' | 'json' | 'junit';
@@ -49,15 +49,6 @@ function ruleLines(rule: RuleTestReport): string[] {
   }
   if (rule.mutants) lines.push(`  ${rule.mutants.tried} mutants, ${rule.mutants.survivors.length} unnoticed`);
   return [...lines, ''];
-}
-
-/** The values that an atom was never seen to have. */
-export function unseenOf(atom: AtomCoverage): string[] {
-  return [
-    ...(atom.seenTrue ? [] : ['true']),
-    ...(atom.seenFalse ? [] : ['false']),
-    ...(atom.seenUnknown === false ? ['unknown'] : []),
-  ];
 }
 
 function junit(report: TestReport): string {

@@ -28,8 +28,8 @@ export function entryFrame(seq: number, kind: string, view: object): string {
 }
 
 /** Without an id: it is not in the audit, and nobody gets it again. */
-export function progressFrame({ run, plan, phase, what, done, total }: WorkProgress): string {
-  const data = { run, plan, phase, what: what === undefined ? undefined : shownName(what), done, total };
+export function progressFrame({ run, plan, trial, phase, what, done, total }: WorkProgress): string {
+  const data = { run, plan, trial, phase, what: what === undefined ? undefined : shownName(what), done, total };
   return `event: progress\ndata: ${jsonText(data)}\n\n`;
 }
 

@@ -51,5 +51,9 @@
   };
   begin(document);
   document.addEventListener('toggle', (event) => localTimes(event.target), true);
-  document.addEventListener('htmx:load', (event) => begin(event.target));
+  document.addEventListener('htmx:load', (event) => {
+    begin(event.target);
+    // A part that was read again is narrowed as before.
+    for (const input of document.querySelectorAll('input[data-filter]')) if (input.value !== '') filter(input);
+  });
 })();

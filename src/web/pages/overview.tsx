@@ -7,7 +7,7 @@ import type { Ctx, Route } from '../../http/route.ts';
 import { countText, plural } from '../../report/fact-text.ts';
 import { Mark } from '../../report/html/marks.tsx';
 import { Table } from '../../report/html/table.tsx';
-import { Code, When, Words } from '../../report/html/text.tsx';
+import { Code, Term, When, Words } from '../../report/html/text.tsx';
 import { snapshotView } from '../../report/run-view.ts';
 import type { Summary } from '../../report/summary/summary.ts';
 import { sourceWords } from '../../report/words.ts';
@@ -110,7 +110,7 @@ async function well(deps: HttpDeps) {
                 const { read, trust, notes } = sourceWords(reading);
                 return {
                   cells: [
-                    source,
+                    <Term>{source}</Term>,
                     read,
                     reading.state !== 'read' ? trust : <Mark word={trust} tone={reading.trusted ? 'good' : 'bad'} />,
                     notes.map((note) => (

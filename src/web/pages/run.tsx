@@ -70,14 +70,10 @@ async function runPage(
     ...(isRunning && { live: LIVE }),
     body: (
       <>
-        {isRunning ? (
-          <Live id="report" on={LIVE} path={path} everySeconds={5}>
-            <p id="progress" class="quiet" aria-live="polite"></p>
-            {raw(html)}
-          </Live>
-        ) : (
-          <section id="report">{raw(html)}</section>
-        )}
+        <Live id="report" on={isRunning ? LIVE : undefined} path={path} everySeconds={5}>
+          {isRunning ? <p id="progress" class="quiet" aria-live="polite"></p> : null}
+          {raw(html)}
+        </Live>
         <Files path={path} />
       </>
     ),

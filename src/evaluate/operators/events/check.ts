@@ -2,6 +2,7 @@
 // In: the filter as written. Out: what is counted, or problems, each at the key that is to blame.
 import { parseDuration } from '../../../domain/duration.ts';
 import type { Fact, Facts } from '../../../domain/facts.ts';
+import { showLiteral } from '../../../domain/literal-text.ts';
 import {
   EVENT_ACTION_NAMES,
   EVENT_SEVERITIES,
@@ -15,7 +16,6 @@ import { durationFault } from '../../check/units.ts';
 import type { EventCount, Expression } from '../../language/expression.ts';
 import { didYouMean, nearestName } from '../../language/nearest-name.ts';
 import type { Place } from '../../language/problem.ts';
-import { showLiteral } from '../../language/wording.ts';
 import { fieldAt, type ValueType } from '../../record-types/field-types.ts';
 
 const FILTER_KEYS = ['type', 'sub_type', 'action', 'severity', 'result', 'where', 'within'] as const;

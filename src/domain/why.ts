@@ -1,16 +1,17 @@
-// explain: the shape of what is known of one subject: the JSON document of `why`. Times are epoch milliseconds.
-import type { ActionName } from '../domain/action.ts';
-import type { Claim } from '../domain/claim.ts';
-import type { Exemption } from '../domain/exemption.ts';
-import type { HistoryLine } from '../domain/history.ts';
-import type { Identity } from '../domain/identity.ts';
-import type { Intent } from '../domain/intent.ts';
-import type { Mode } from '../domain/mode.ts';
-import type { Stop } from '../domain/operator.ts';
-import type { PlanStatus } from '../domain/plan.ts';
-import type { Flip, VerdictName } from '../domain/verdict.ts';
-import type { DecidedNow } from './judge-subject.ts';
-import type { TargetState } from './why-state.ts';
+// domain: the shape of what is known of one subject: the JSON document of `why`. explain makes it; commands and pages show it. Times are
+// epoch milliseconds. Names in it are hostile.
+import type { ActionName } from './action.ts';
+import type { Claim } from './claim.ts';
+import type { Exemption } from './exemption.ts';
+import type { DecidedNow } from './explanation.ts';
+import type { Facts } from './facts.ts';
+import type { HistoryLine } from './history.ts';
+import type { Identity } from './identity.ts';
+import type { Intent } from './intent.ts';
+import type { Mode } from './mode.ts';
+import type { Stop } from './operator.ts';
+import type { PlanStatus } from './plan.ts';
+import type { Flip, VerdictName } from './verdict.ts';
 
 export interface Why {
   subject: Identity;
@@ -20,6 +21,8 @@ export interface Why {
   atMs: number;
   /** Why it could not be read now; undefined: it was. */
   unread: string | undefined;
+  /** Its record as read now, without secrets; undefined: it could not be read, or its serial number is another device's now. */
+  record: Facts | undefined;
   states: TargetState[];
   /** Open ones on the subject or its target. */
   claims: Claim[];
@@ -72,4 +75,25 @@ export interface WhyAnswer extends Why {
   next: string[];
   /** Commands with which a person changes that. */
   commands: WayOut[];
+}
+
+export interface TargetState {
+  /** The action that takes access away. */
+  action: ActionName;
+  /** What the target is called when it is done: `banned`. */
+  text: string;
+  target: string;
+  /** Undefined: the platform does not have the target, or does not answer. */
+  isSo: boolean | undefined;
+  /** Trustward's last action on the target that was done: this one or its inverse. */
+  last: DoneAction | undefined;
+  /** Trustward's last action made it as it is now. False: somebody else did, or it never was otherwise. */
+  isOwn: boolean;
+}
+
+export interface DoneAction {
+  intent: Intent;
+  runSeq: number | undefined;
+  /** Who approved its plan. */
+  approvedBy: string | undefined;
 }

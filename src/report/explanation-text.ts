@@ -1,15 +1,15 @@
-// evaluate: an explanation as text for people. In: an explanation. Out: lines: the verdict, the tree, the facts, what would flip it.
+// report: an explanation as text for people. In: an explanation. Out: lines: the verdict, the tree, the facts, what would flip it;
+// and the words for each part of it. Names in them are hostile: each writer escapes them.
+import { ageText, spanText } from '../domain/age-text.ts';
+import { shownName } from '../domain/clip.ts';
+import { formatDuration } from '../domain/duration.ts';
+import type { ExplainedFact, ExplainedPart, Explanation, ShownUnit } from '../domain/explanation.ts';
+import type { Fact } from '../domain/facts.ts';
+import { showLiteral } from '../domain/literal-text.ts';
+import { isoTime } from '../domain/time-text.ts';
+import { epochMsOf } from '../domain/timestamp.ts';
 
-import { ageText, spanText } from '../../domain/age-text.ts';
-import { shownName } from '../../domain/clip.ts';
-import { formatDuration } from '../../domain/duration.ts';
-import type { Fact } from '../../domain/facts.ts';
-import { isoTime } from '../../domain/time-text.ts';
-import { epochMsOf } from '../../domain/timestamp.ts';
-import { showLiteral } from '../language/wording.ts';
-import type { ExplainedFact, Explanation } from './explain.ts';
-import type { ExplainedPart, ShownUnit } from './parts.ts';
-
+/** After the name of a rule, before a subject. */
 const WORDS = {
   match: 'matches',
   no_match: 'does not match',
@@ -27,7 +27,7 @@ export function explanationText(explanation: Explanation): string {
   if (reason) lines.push(`because ${reason}`);
   lines.push('', 'condition', ...treeLines(explanation.tree, 1, atMs), '', 'facts');
   lines.push(...explanation.facts.map((fact) => factLine(fact, atMs)));
-  lines.push('', ...flipLines(explanation));
+  lines.push('', ...explanationFlipWords(explanation));
   return `${lines.join('\n')}\n`;
 }
 
@@ -49,28 +49,43 @@ function valueText(value: Fact, unit: ShownUnit | undefined, atMs: number): stri
   return epochMs === undefined ? showLiteral(value) : ageText(epochMs, atMs);
 }
 
+/** What one part of a condition is for this subject; and why it is not known, where none of its own parts shows that. */
+export function partWords(part: ExplainedPart, atMs: number): { answer: string; why: string | undefined } {
+  const { answer, value, unit, reason, parts } = part;
+  return {
+    answer: answer ?? (value === undefined ? 'unknown' : valueText(value, unit, atMs)),
+    why: reason && parts.length === 0 ? reason : undefined,
+  };
+}
+
 function treeLines(part: ExplainedPart, level: number, atMs: number): string[] {
-  const answer = part.answer ?? (part.value === undefined ? 'unknown' : valueText(part.value, part.unit, atMs));
-  const why = part.reason && part.parts.length === 0 ? `  (${part.reason})` : '';
+  const { answer, why } = partWords(part, atMs);
   return [
-    `${'  '.repeat(level)}${answer.padEnd(8)} ${part.text}${why}`,
+    `${'  '.repeat(level)}${answer.padEnd(8)} ${part.text}${why === undefined ? '' : `  (${why})`}`,
     ...part.parts.flatMap((inner) => treeLines(inner, level + 1, atMs)),
   ];
 }
 
 function factLine(fact: ExplainedFact, atMs: number): string {
+  const { value, notes } = explainedFactWords(fact, atMs);
+  return `  ${fact.fact} = ${value}  [${notes.join(', ')}]`;
+}
+
+/** The value of a fact; where it is from, and how old it and its timestamps are. */
+export function explainedFactWords(fact: ExplainedFact, atMs: number): { value: string; notes: string[] } {
   const value =
     fact.value === undefined ? `unknown: ${fact.reason ?? 'not read'}` : valueText(fact.value, fact.unit, atMs);
-  const age = fact.ageMs === undefined ? '' : `, read ${ago(fact.ageMs)}`;
   const vouched = fact.vouchedBy.map(({ fact: time, ageMs, ageMaxMs }) => {
     // 7 days and an hour are shortened to `7d`, which does not show that they exceed a limit of 7 days.
     const limit = `${ageMs !== undefined && ageMs > ageMaxMs ? 'too old: ' : ''}at most ${formatDuration(ageMaxMs)}`;
-    return `, ${time} ${ageMs === undefined ? 'never set' : ago(ageMs)} (${limit})`;
+    return `${time} ${ageMs === undefined ? 'never set' : ago(ageMs)} (${limit})`;
   });
-  return `  ${fact.fact} = ${value}  [${fact.source}${age}${vouched.join('')}]`;
+  const age = fact.ageMs === undefined ? [] : [`read ${ago(fact.ageMs)}`];
+  return { value, notes: [fact.source, ...age, ...vouched] };
 }
 
-function flipLines({ flips, verdict, facts }: Explanation): string[] {
+/** What would change the verdict; that nothing was found, otherwise. */
+export function explanationFlipWords({ flips, verdict, facts }: Explanation): string[] {
   if (flips.length === 0) return [`no change of at most two facts was found that would change ${verdict}`];
   const units = new Map(facts.map(({ fact, unit }) => [fact, unit]));
   const counted = new Set(facts.filter(({ source }) => source === 'events').map(({ fact }) => fact));

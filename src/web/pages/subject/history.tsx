@@ -1,0 +1,115 @@
+// web: what happened to a subject, newest first: decisions, calls, what people did. In: lines. Out: a timeline, and its older pages. A page
+// reads the lines before it again, so there are only so many: the audit has all.
+import { z } from 'zod';
+import { AppError } from '../../../domain/errors.ts';
+import type { HistoryLine } from '../../../domain/history.ts';
+import type { Identity } from '../../../domain/identity.ts';
+import type { HttpDeps } from '../../../http/deps.ts';
+import { positionField, readQuery } from '../../../http/input.ts';
+import type { Route } from '../../../http/route.ts';
+import { Mark } from '../../../report/html/marks.tsx';
+import { Name, When, Words } from '../../../report/html/text.tsx';
+import { addressOf } from '../../address.ts';
+import { readPage } from '../../answer.tsx';
+import { Pager } from '../../parts/pager.tsx';
+import { askedSubject, pathOf, SUBJECT_PATH, titleOf } from './about.ts';
+import { RuleLinks } from './state.tsx';
+
+/** As many as the answer of why has. */
+const PAGE = 50;
+const LINES_MAX = 1_000;
+
+const query = z.strictObject({ from: positionField.default(PAGE) });
+
+/** The newest page of it. */
+export function HistoryCard({ subject, lines }: { subject: Identity; lines: readonly HistoryLine[] }) {
+  return (
+    <section class="card">
+      <h2>History</h2>
+      {lines.length === 0 ? <p class="empty">Nothing was decided or done about it yet.</p> : <Timeline lines={lines} />}
+      <Pager next={lines.length < PAGE ? undefined : `${pathOf(subject)}/history`} text="Older history" />
+      <AuditLink subject={subject} />
+    </section>
+  );
+}
+
+export function historyPage(deps: HttpDeps): Route {
+  return readPage(deps, `${SUBJECT_PATH}/history`, async (context) => {
+    const { from } = readQuery(context, query);
+    if (from >= LINES_MAX)
+      throw new AppError(
+        'usage',
+        `a history has its newest ${LINES_MAX} lines here: \`/audit\` has all about a target`,
+      );
+    const { subject } = await askedSubject(deps, context);
+    const lines = await deps.history(subject, from + PAGE + 1);
+    const shown = lines.slice(from, from + PAGE);
+    const hasMore = lines.length > from + PAGE && from + PAGE < LINES_MAX;
+    const path = pathOf(subject);
+    return {
+      title: `History of ${titleOf(subject)}`,
+      body: (
+        <>
+          <h1>
+            History of <Name>{titleOf(subject)}</Name>
+          </h1>
+          <p>
+            <a href={path}>
+              The page of <Name>{titleOf(subject)}</Name>
+            </a>
+          </p>
+          <section class="card">
+            {shown.length === 0 ? <p class="empty">Nothing older is recorded.</p> : <Timeline lines={shown} />}
+            <Pager next={hasMore ? addressOf(`${path}/history`, { from: from + PAGE }) : undefined} />
+            <AuditLink subject={subject} />
+          </section>
+        </>
+      ),
+    };
+  });
+}
+
+function Timeline({ lines }: { lines: readonly HistoryLine[] }) {
+  return (
+    <ol class="timeline">
+      {lines.map((line) => (
+        <li data-row>
+          <When at={line.at} /> <Mark word={line.kind} /> <Words>{line.text}</Words>
+          <div class="quiet">
+            {line.by === undefined ? null : (
+              <>
+                by <Name>{line.by}</Name>{' '}
+              </>
+            )}
+            {line.rules.length === 0 ? null : (
+              <>
+                rule <RuleLinks rules={line.rules} />{' '}
+              </>
+            )}
+            {line.run === undefined ? null : <a href={`/runs/${line.run}`}>report of run {line.run}</a>}{' '}
+            <Source line={line} />
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** Where the whole of it is. */
+function Source({ line: { kind, id } }: { line: HistoryLine }) {
+  const own = encodeURIComponent(id);
+  if (kind === 'call' || kind === 'resolution') return <a href={`/intents/${own}`}>all of this action</a>;
+  if (kind === 'exemption') return <a href={`/exemptions#exemption-${own}`}>exemptions</a>;
+  return null;
+}
+
+function AuditLink({ subject: { serial, id } }: { subject: Pick<Identity, 'serial' | 'id'> }) {
+  const target = serial === '' ? id : serial;
+  return (
+    <p>
+      <a href={addressOf('/audit', { target })}>
+        All entries of the audit about <Name>{target}</Name>
+      </a>
+    </p>
+  );
+}

@@ -1,0 +1,31 @@
+// A page waits for the platform only so long; who asks again for the same joins what is under way.
+import { expect, it } from 'vitest';
+import { InTime } from '../../src/web/in-time.ts';
+
+it('answers undefined when the wait is over, and joins the work that is under way when it is asked again', async () => {
+  let isOver = () => {};
+  const inTime = new InTime({ sleep: () => new Promise<void>((resolve) => (isOver = resolve)) });
+  let begun = 0;
+  let answer: (text: string) => void = () => {};
+  const work = () => {
+    begun += 1;
+    return new Promise<string>((resolve) => (answer = resolve));
+  };
+  const first = inTime.of('d1', work, 1);
+  isOver();
+  expect(await first).toBeUndefined();
+  const second = inTime.of('d1', work, 1);
+  answer('done');
+  expect(await second).toBe('done');
+  expect(begun).toBe(1);
+});
+
+it('fails as the work does, and leaves nothing to fail when nobody waits any more', async () => {
+  const inTime = new InTime({ sleep: async () => {} });
+  let fail: (error: Error) => void = () => {};
+  const late = () => new Promise<string>((_, reject) => (fail = reject));
+  expect(await inTime.of('d1', late, 1)).toBeUndefined();
+  fail(new Error('nobody waits'));
+  const broken = new InTime({ sleep: () => new Promise(() => {}) });
+  await expect(broken.of('d2', () => Promise.reject(new Error('broken')), 1)).rejects.toThrow('broken');
+});
