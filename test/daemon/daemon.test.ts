@@ -64,7 +64,7 @@ describe('a daemon whose rules change', () => {
   beforeEach(startAndRun);
 
   it('takes a good set, refuses a bad one and reports it at /readyz, and audits each once', async () => {
-    expect(await ready('rules')).toMatchObject({ ok: true, text: '1 rules', status: 200 });
+    expect(await ready('rules')).toMatchObject({ ok: true, text: '1 rule', status: 200 });
     writeFileSync(`${org.rulesDir}/service.yaml`, DISABLE_FAILING);
     await until(async () => (await auditOf('rules.loaded')).length === 1);
     expect(await ready('rules')).toMatchObject({ ok: true, text: '2 rules' });
@@ -84,7 +84,7 @@ describe('a daemon whose rules change', () => {
 
     rmSync(`${org.rulesDir}/service.yaml`);
     await until(async () => (await auditOf('rules.loaded')).length === 2);
-    expect(await ready('rules')).toMatchObject({ ok: true, text: '1 rules', status: 200 });
+    expect(await ready('rules')).toMatchObject({ ok: true, text: '1 rule', status: 200 });
   });
 });
 

@@ -114,7 +114,7 @@ describe('trying a change of a rule', () => {
     const { post } = openPages({ tryRule: async () => ({ ...TRIED, added, addedTotal: 4_321 }) });
     const { text } = await post(PATH, { text: CHANGED });
     expect(text).toContain('Added: 4,321');
-    expect(text).toContain('The first 200 of 4,321 are shown.');
+    expect(text).toContain('The first 50 of 4,321 are shown.');
   });
 
   it('is refused to a reader, and an unknown rule is not found', async () => {

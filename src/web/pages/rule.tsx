@@ -6,7 +6,7 @@ import type { RunRecord } from '../../domain/store.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { nameField, readQuery } from '../../http/input.ts';
 import { type Ctx, param, type Route } from '../../http/route.ts';
-import { countText, plural } from '../../report/fact-text.ts';
+import { countText } from '../../report/fact-text.ts';
 import { Mark } from '../../report/html/marks.tsx';
 import { Table } from '../../report/html/table.tsx';
 import { Code, Term, When, Words } from '../../report/html/text.tsx';
@@ -14,10 +14,10 @@ import { ruleModeWords, ruleSettings, settingsOfAction } from '../../report/rule
 import { addressOf } from '../address.ts';
 import { mayDo, readPage } from '../answer.tsx';
 import type { PageContent } from '../layout.tsx';
-import { Chart } from '../parts/chart.tsx';
 import { Pager } from '../parts/pager.tsx';
 import { DECISION_COLUMNS, decisionRow } from './rule/decision-rows.tsx';
 import { RuleMode } from './rule/mode.tsx';
+import { OverTime } from './rule/over-time.tsx';
 import { Source } from './rule/source.tsx';
 import { lastTallies, type RunTally } from './rule/tallies.ts';
 import { RuleTests } from './rule/tests.tsx';
@@ -168,30 +168,6 @@ async function now({ reader }: HttpDeps, { id }: Rule, last: RunTally | undefine
       <p>
         <a href={`${rulePath(id)}/decisions`}>All decisions that it led to</a>
       </p>
-    </section>
-  );
-}
-
-function OverTime({ tallies }: { tallies: readonly RunTally[] }) {
-  if (tallies.length < 2) return null;
-  const number = (head: string) => ({ head, kind: 'number' as const });
-  return (
-    <section class="card">
-      <h2>Matches over time</h2>
-      <Chart
-        id="matches"
-        caption={`Matches in the last ${plural(tallies.length, 'run')}`}
-        columns={['Run', 'Started', number('Match'), number('Unknown'), number('Error')]}
-        rows={tallies.map(({ seq, at, match, unknown, error }) => ({
-          cells: [
-            <a href={`/runs/${seq}`} aria-label={`the report of run ${seq}`}>
-              {seq}
-            </a>,
-            <When at={at} />,
-            ...[match, unknown, error].map(countText),
-          ],
-        }))}
-      />
     </section>
   );
 }

@@ -12,7 +12,7 @@ import { Narrow } from '../../parts/narrow.tsx';
 import { Facts } from './decision-rows.tsx';
 
 /** Rows of each list: more make a page that is slow to read. */
-const SHOWN_MAX = 200;
+const SHOWN_MAX = 50;
 
 export function Tried({ tried, loaded }: { tried: TriedRule; loaded: Rule }) {
   const { rule, asOf, after, added, addedTotal, gone, goneTotal, same, unknownBy, untrusted } = tried;
