@@ -1,11 +1,10 @@
 // web: a page as an answer. In: a page's content, and the request. Out: HTML; a refusal as a page that names what was wrong.
-import type { Child } from 'hono/jsx';
 import type { HttpDeps } from '../http/deps.ts';
 import type { Problem } from '../http/problem.ts';
 import { type Ctx, callerIfAny, type Route } from '../http/route.ts';
 import { includesScope, type Scope } from '../http/tokens.ts';
 import { Words } from '../report/html/text.tsx';
-import { Layout, type PageContent } from './layout.tsx';
+import { Layout, type PageContent, type PageContext } from './layout.tsx';
 import { zippedResponse } from './zipped.ts';
 
 const HEADERS = { 'Content-Type': 'text/html; charset=utf-8' };
@@ -19,11 +18,17 @@ export async function answerPage(deps: HttpDeps, context: Ctx, content: PageCont
     stop: caller && (await deps.reader.stop()),
     waiting: caller ? (await deps.reader.planLines({ status: 'pending' }, { limit: WAITING_MAX })).length : 0,
   };
-  return htmlOf(context, <Layout content={content} context={shared} />, status);
+  return htmlOf(context, content, shared, status);
 }
 
-async function htmlOf(context: Ctx, page: Child, status: number, headers = {}): Promise<Response> {
-  const html = await (<>{page}</>).toString();
+async function htmlOf(
+  context: Ctx,
+  content: PageContent,
+  shared: PageContext,
+  status: number,
+  headers = {},
+): Promise<Response> {
+  const html = await (<Layout content={content} context={shared} />).toString();
   return zippedResponse(context, `<!DOCTYPE html>${html}`, status, { ...HEADERS, ...headers });
 }
 
@@ -89,5 +94,5 @@ export async function problemPage(deps: HttpDeps, problem: Problem, context: Ctx
   };
   const caller = callerIfAny(context);
   const shared = { caller, demo: deps.demo, stop: undefined, waiting: 0 };
-  return htmlOf(context, <Layout content={content} context={shared} />, status, more.headers);
+  return htmlOf(context, content, shared, status, more.headers);
 }
