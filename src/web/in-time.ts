@@ -2,6 +2,7 @@
 // still takes: the work goes on, and who asks again for the same gets it. Only a few are under way at once.
 import type { Clock } from '../domain/ports.ts';
 import { Turns } from '../http/turns.ts';
+import { within } from './within.ts';
 
 const BOUNDS = { what: 'questions to the platform', underWayMax: 4, waitingMax: 8 };
 
@@ -13,14 +14,7 @@ export class InTime {
 
   /** `key`: equal for equal work. Errors: those of the work; Problem 429 when too much is under way. */
   async of<T>(key: string, work: () => Promise<T>, waitMs: number): Promise<T | undefined> {
-    const asked = (this.underWay.get(key) ?? this.begin(key, work)) as Promise<T>;
-    const answered = new AbortController();
-    const late = this.clock.sleep(waitMs, answered.signal).catch(() => undefined);
-    try {
-      return await Promise.race([asked, late.then(() => undefined)]);
-    } finally {
-      answered.abort();
-    }
+    return within(this.clock, waitMs, (this.underWay.get(key) ?? this.begin(key, work)) as Promise<T>);
   }
 
   private begin<T>(key: string, work: () => Promise<T>): Promise<T> {

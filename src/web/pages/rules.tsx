@@ -14,6 +14,7 @@ import { addressOf } from '../address.ts';
 import { readPage } from '../answer.tsx';
 import { Live } from '../parts/live.tsx';
 import { Narrow } from '../parts/narrow.tsx';
+import { within } from '../within.ts';
 import { RuleMode } from './rule/mode.tsx';
 import { lastTallies, type RunTally } from './rule/tallies.ts';
 
@@ -109,9 +110,7 @@ async function testReports(
     const detail = await ruleDetail(id).catch(() => undefined);
     if (detail) reports.set(id, detail.report);
   });
-  const over = new AbortController();
-  await Promise.race([Promise.all(ended), clock.sleep(TESTS_MS_MAX, over.signal)]);
-  over.abort();
+  await within(clock, TESTS_MS_MAX, Promise.all(ended));
   return reports;
 }
 

@@ -3,6 +3,7 @@
 import { AppError, lineOf } from '../../../domain/errors.ts';
 import type { Plan } from '../../../domain/plan.ts';
 import type { HttpDeps, PlanAnswer } from '../../../http/deps.ts';
+import { within } from '../../within.ts';
 
 export type Verb = 'approve' | 'reject' | 'apply';
 
@@ -33,11 +34,9 @@ export class Answering {
     this.demandNoOther(planId);
     const answer: LateAnswer = { verb, by, at: clock.nowMs(), failed: undefined };
     this.late.set(planId, answer);
-    const patience = new AbortController();
     const ended = work().finally(() => this.late.delete(planId));
-    const soon = clock.sleep(SOON_MS, patience.signal).then(noAnswer, noAnswer);
-    const first = await Promise.race([ended, soon]).finally(() => patience.abort());
-    if (first) return first.plan.id;
+    const soon = await within(clock, SOON_MS, ended);
+    if (soon) return soon.plan.id;
     void ended.catch((error: unknown) => this.failed(planId, answer, error));
     return this.placeOf(planId);
   }
@@ -64,10 +63,6 @@ export class Answering {
     const successors = await Promise.all((plan?.supersededBy ?? []).map((id) => this.deps.reader.plan(id)));
     return successors.find(isAnswered)?.id ?? planId;
   }
-}
-
-function noAnswer(): undefined {
-  return undefined;
 }
 
 function isAnswered(plan: Plan | undefined): boolean {

@@ -10,6 +10,7 @@ import { type Ctx, param, type Route } from '../../../http/route.ts';
 import { Code, Words } from '../../../report/html/text.tsx';
 import { answerPage } from '../../answer.tsx';
 import type { PageContent } from '../../layout.tsx';
+import { within } from '../../within.ts';
 import { rulePath } from '../rules.tsx';
 import { TextDiff } from './diff.tsx';
 import { problemsIn, SourceProblems } from './source.tsx';
@@ -48,16 +49,13 @@ async function tryText(deps: HttpDeps, context: Ctx): Promise<Response> {
 
 /** Errors that are not for people are thrown on. */
 async function trial({ tryRule, clock }: HttpDeps, id: string, text: string, by: string): Promise<Came> {
-  const over = new AbortController();
   try {
-    const tried = await Promise.race([tryRule(id, text, by), clock.sleep(WAIT_MS_MAX, over.signal)]);
+    const tried = await within(clock, WAIT_MS_MAX, tryRule(id, text, by));
     return tried ? { tried } : 'late';
   } catch (error) {
     const problem = error instanceof AppError ? problemOf(error) : undefined;
     if (!problem) throw error;
     return { problem };
-  } finally {
-    over.abort();
   }
 }
 
