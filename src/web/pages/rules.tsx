@@ -100,17 +100,14 @@ async function claimsByRule({ reader }: HttpDeps): Promise<Map<string, number>> 
 }
 
 /** Of those rules whose tests end in time. */
-async function testReports(
-  { ruleDetail, clock }: HttpDeps,
-  rules: readonly Rule[],
-): Promise<Map<string, RuleTestReport>> {
+async function testReports(deps: HttpDeps, rules: readonly Rule[]): Promise<Map<string, RuleTestReport>> {
   const reports = new Map<string, RuleTestReport>();
   const ended = rules.map(async ({ id }) => {
     // A rule that was unloaded meanwhile has none.
-    const detail = await ruleDetail(id).catch(() => undefined);
+    const detail = await deps.ruleDetail(id).catch(() => undefined);
     if (detail) reports.set(id, detail.report);
   });
-  await within(clock, TESTS_MS_MAX, Promise.all(ended));
+  await within(deps, TESTS_MS_MAX, Promise.all(ended));
   return reports;
 }
 

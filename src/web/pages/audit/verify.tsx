@@ -32,7 +32,7 @@ export function verifyPages(deps: HttpDeps): Route[] {
     formPage(PATH, 'read', async (context) => {
       await readForm(context, z.strictObject({}));
       if (!current || current.ended) current = begin(deps);
-      await within(deps.clock, WAIT_MS, current.end);
+      await within(deps, WAIT_MS, current.end);
       return PATH;
     }),
     readPage(deps, PATH, () => ({

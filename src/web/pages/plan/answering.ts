@@ -22,7 +22,7 @@ const FAILED_MAX = 100;
 export class Answering {
   private readonly late = new Map<string, LateAnswer>();
 
-  constructor(private readonly deps: Pick<HttpDeps, 'clock' | 'log' | 'reader'>) {}
+  constructor(private readonly deps: Pick<HttpDeps, 'clock' | 'log' | 'reader' | 'stream'>) {}
 
   of(planId: string): LateAnswer | undefined {
     return this.late.get(planId);
@@ -30,12 +30,11 @@ export class Answering {
 
   /** Returns the id of the plan that shows the answer. Errors: those of the work, when they come at once; AppError `conflict`. */
   async begin(planId: string, verb: Verb, by: string, work: () => Promise<PlanAnswer>): Promise<string> {
-    const { clock } = this.deps;
     this.demandNoOther(planId);
-    const answer: LateAnswer = { verb, by, at: clock.nowMs(), failed: undefined };
+    const answer: LateAnswer = { verb, by, at: this.deps.clock.nowMs(), failed: undefined };
     this.late.set(planId, answer);
     const ended = work().finally(() => this.late.delete(planId));
-    const soon = await within(clock, SOON_MS, ended);
+    const soon = await within(this.deps, SOON_MS, ended);
     if (soon) return soon.plan.id;
     void ended.catch((error: unknown) => this.failed(planId, answer, error));
     return this.placeOf(planId);

@@ -48,9 +48,9 @@ async function tryText(deps: HttpDeps, context: Ctx): Promise<Response> {
 }
 
 /** Errors that are not for people are thrown on. */
-async function trial({ tryRule, clock }: HttpDeps, id: string, text: string, by: string): Promise<Came> {
+async function trial(deps: HttpDeps, id: string, text: string, by: string): Promise<Came> {
   try {
-    const tried = await within(clock, WAIT_MS_MAX, tryRule(id, text, by));
+    const tried = await within(deps, WAIT_MS_MAX, deps.tryRule(id, text, by));
     return tried ? { tried } : 'late';
   } catch (error) {
     const problem = error instanceof AppError ? problemOf(error) : undefined;
@@ -135,9 +135,9 @@ function Refused({
 function Late() {
   return (
     <div class="notice bad" role="alert">
-      <b>There is no result yet.</b> Reading the fleet twice takes longer than {WAIT_MS_MAX / 60_000} minutes, or other
-      work was before it. The trial ends by itself; nothing was sent, and nothing is kept. Try again when no run is
-      under way.
+      <b>There is no result yet.</b> Reading the fleet twice takes longer than {WAIT_MS_MAX / 60_000} minutes, other
+      work was before it, or the daemon ends. The trial ends by itself; nothing was sent, and nothing is kept. Try again
+      when no run is under way.
     </div>
   );
 }
