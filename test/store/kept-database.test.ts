@@ -32,13 +32,14 @@ function unpack(version: string): void {
   }
 }
 
-/** In the folder of the demonstration, with its settings: nothing is set. */
+/** In the folder of the demonstration, with its settings: nothing of Trustward is set. */
 function trustward(...args: string[]): { status: number | null; out: string; err: string } {
   const { PATH = '' } = process.env;
   const line = ['--import', TSX, join(ROOT, 'src/main.ts'), ...args];
   const { status, stdout, stderr } = spawnSync(process.execPath, line, {
     cwd: folder,
-    env: { PATH },
+    // The loader looks for settings of TypeScript where the process runs: without ours it knows no JSX of hono.
+    env: { PATH, TSX_TSCONFIG_PATH: join(ROOT, 'tsconfig.json') },
     encoding: 'utf8',
   });
   return { status, out: stdout, err: stderr };
