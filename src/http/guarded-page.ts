@@ -23,11 +23,15 @@ export function guardedPage(route: Route, deps: Pick<HttpDeps, 'publicUrl'>): Ro
   };
 }
 
+/** What the sign-in page takes; a longer way is not remembered. */
+const WAY_MAX = 2_000;
+
 function leadToSession(context: Ctx): Response | Promise<Response> {
   const { pathname, search } = new URL(context.req.url);
   const to = `${pathname}${search}`;
   if (context.req.header('sec-fetch-site') === 'cross-site') return askAgain(context, to);
-  return context.redirect(to === '/' ? '/sign-in' : `/sign-in?to=${encodeURIComponent(to)}`, 303);
+  const isKept = to !== '/' && to.length <= WAY_MAX;
+  return context.redirect(isKept ? `/sign-in?to=${encodeURIComponent(to)}` : '/sign-in', 303);
 }
 
 /**
