@@ -38,7 +38,7 @@ const COLUMNS: { readonly [name: string]: (row: Row) => string | number | null }
 /** What spreadsheets calculate. Space before it does not stop them, nor does the full width of East Asian keyboards. */
 const FORMULA = /^[\s\u200c\u200d]*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/;
 /** Where the semicolon separates, as in much of Europe, what follows one is a cell of its own, whatever quotes stand around. */
-const FORMULA_AFTER_SEMICOLON = /;(?=[\s\u200c\u200d"]*[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
+const FORMULA_AFTER_SEMICOLON = /;(?=(?:[\s"]|\u200c|\u200d)*[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 
 export function* reportCsvPieces({ decisions }: Pick<Report, 'decisions'>): Generator<string> {
   yield* decisionsCsvPieces(decisions);
