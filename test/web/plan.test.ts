@@ -181,6 +181,7 @@ describe('an answer on the page', () => {
     const { status, text, html } = await approve(pages, { choice: 'all' });
     expect(status).toBe(409);
     expect(text).toContain('the same actions');
+    expect(text).toContain('status superseded answered approved by adminer');
     expect(html).toContain(`href="/plans/${part}"`);
   });
 });

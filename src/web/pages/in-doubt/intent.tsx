@@ -1,5 +1,6 @@
 // web: one action: what, on whom, for which rules, how it went, and every entry of the audit about it. In: its id. Out: a page, with a form
 // to resolve it while it needs a person.
+
 import type { AuditEntry } from '../../../domain/audit-entry.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { ownText } from '../../../domain/facts.ts';
@@ -11,8 +12,8 @@ import { auditView } from '../../../report/audit-view.ts';
 import { factTexts, plural } from '../../../report/fact-text.ts';
 import { Table } from '../../../report/html/table.tsx';
 import { Code, Term, When, Words } from '../../../report/html/text.tsx';
-import { addressOf } from '../../address.ts';
 import { mayDo, readPage } from '../../answer.tsx';
+import { AuditLink } from '../../parts/audit-link.tsx';
 import { AUDIT_COLUMNS, auditRow } from '../../parts/audit-row.tsx';
 import { Live } from '../../parts/live.tsx';
 import { OutcomeMark } from '../../parts/outcome-mark.tsx';
@@ -137,9 +138,9 @@ async function audited(deps: HttpDeps, intent: Intent) {
         empty="None: they may have been archived."
       />
       <p>
-        <a href={addressOf('/audit', { target })}>
+        <AuditLink target={target}>
           All entries about <Words>{target}</Words>
-        </a>
+        </AuditLink>
       </p>
     </section>
   );

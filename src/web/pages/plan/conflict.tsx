@@ -46,6 +46,9 @@ async function conflictPage({ reader }: HttpDeps, plan: Plan, why: string) {
   const { id, status, supersededBy } = plan;
   const isReplaced = status === 'superseded' && supersededBy !== undefined;
   const text = isReplaced ? successorText(supersededBy, await differenceFrom(reader, plan)) : undefined;
+  // An answer to a part of it is on the plan of that part.
+  const parts = await Promise.all((supersededBy ?? []).map((one) => reader.plan(one)));
+  const answered = parts.filter((part) => part !== undefined && part.decidedAt !== undefined) as Plan[];
   return {
     title: 'Your answer was not used',
     section: '/plans' as const,
@@ -61,6 +64,9 @@ async function conflictPage({ reader }: HttpDeps, plan: Plan, why: string) {
             <Mark word={status} />
           </dd>
           <AnswerFact plan={plan} />
+          {answered.map((part) => (
+            <AnswerFact plan={part} />
+          ))}
         </dl>
         <Successors text={text} ids={supersededBy ?? []} />
         <p>
