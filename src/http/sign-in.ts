@@ -11,6 +11,8 @@ const IDLE_MS = 2 * 3_600_000;
 const LINKS_MAX = 100;
 const SESSIONS_MAX = 1_000;
 const COOKIES_MAX = 10;
+/** Characters of an address that a person is led back to after signing in; from a longer one, to the first page. */
+export const RETURN_MAX = 2_000;
 
 export interface SignInLink {
   /** The whole address, with the code. Whoever has it can sign in: it is never logged. */

@@ -42,15 +42,9 @@
     row.scrollIntoView({ block: 'nearest' });
     (row.querySelector('a, button, input') ?? row).focus({ preventScroll: true });
   };
-  const go = {
-    o: '/',
-    r: '/runs',
-    p: '/plans',
-    u: '/rules',
-    i: '/in-force',
-    e: '/exemptions',
-    d: '/in-doubt',
-    a: '/audit',
+  const go = (key) => {
+    const link = document.querySelector(`.nav a[data-key="${CSS.escape(key)}"]`);
+    if (link) location.href = link.href;
   };
   let isGoing = false;
   document.addEventListener('keydown', (event) => {
@@ -60,7 +54,7 @@
       return;
     }
     const { key } = event;
-    if (isGoing && go[key]) location.href = go[key];
+    if (isGoing) go(key);
     isGoing = key === 'g';
     if (key === '/') {
       event.preventDefault();

@@ -262,7 +262,7 @@ describe('a plan that is applied', () => {
 });
 
 describe('the facts of a target', () => {
-  it('come with what would end the match, as it was found when it began', async () => {
+  it('come with what would end the match, as it was found when it began, whatever was decided since', async () => {
     const { get, store } = await openPlan(both());
     const changes = [{ fact: 'MdmData.CompromisedStatus', from: 'TRUE', to: 'FALSE' }];
     const flip = { verdict: 'no_match', changes } as const;
@@ -271,6 +271,10 @@ describe('the facts of a target', () => {
       id: 'run2',
       decisions: [decision({ ...decided, flip: { ...flip, changes: [...changes] } })],
     });
+    const later = Array.from({ length: 25 }, (_, at) =>
+      decision({ ...decided, id: `later-${at}`, rule: `rule-${at}` }),
+    );
+    await addRun(store, { id: 'run3', decisions: later });
     const { text } = await get('/plans/plan1');
     expect(text).toContain('it would not match if MdmData.CompromisedStatus were "FALSE"');
   });

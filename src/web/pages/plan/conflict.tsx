@@ -11,6 +11,14 @@ import { answerPage, formPage } from '../../answer.tsx';
 import { pathOf } from './answer-form.tsx';
 import { AnswerFact, Successors } from './head.tsx';
 
+/** Errors: AppError `not_found`; `usage` for a beginning that fits several. */
+export async function foundPlan({ reader }: Pick<HttpDeps, 'reader'>, context: Ctx): Promise<Plan> {
+  const id = param(context, 'id');
+  const plan = await reader.plan(id);
+  if (!plan) throw new AppError('not_found', `there is no plan \`${id}\`: \`/plans\` lists them`);
+  return plan;
+}
+
 /** `answer` returns the id of the plan to show. */
 export function answerRoute(
   deps: HttpDeps,
@@ -18,10 +26,7 @@ export function answerRoute(
   answer: (context: Ctx, plan: Plan) => Promise<string>,
 ): Route {
   const route = formPage(path, 'approve', async (context) => {
-    const id = param(context, 'id');
-    const plan = await deps.reader.plan(id);
-    if (!plan) throw new AppError('not_found', `there is no plan \`${id}\`: \`/plans\` lists them`);
-    return pathOf({ id: await answer(context, plan) });
+    return pathOf({ id: await answer(context, await foundPlan(deps, context)) });
   });
   return {
     ...route,
