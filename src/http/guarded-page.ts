@@ -28,8 +28,8 @@ function leadToSession(context: Ctx): Response | Promise<Response> {
   const { pathname, search } = new URL(context.req.url);
   const to = `${pathname}${search}`;
   if (context.req.header('sec-fetch-site') === 'cross-site') return askAgain(context, to);
-  const isKept = to !== '/' && to.length <= RETURN_MAX;
-  return context.redirect(isKept ? `/sign-in?to=${encodeURIComponent(to)}` : '/sign-in', 303);
+  const isFirst = to === '/' || to.length > RETURN_MAX;
+  return context.redirect(isFirst ? '/sign-in' : `/sign-in?to=${encodeURIComponent(to)}`, 303);
 }
 
 /**
