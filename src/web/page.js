@@ -64,6 +64,7 @@
     else if (key === 'k') move(-1);
     else if (key === '?') keys?.showModal();
   });
+  for (const button of document.querySelectorAll('[data-keys]')) button.hidden = false;
   document.addEventListener('click', (event) => {
     if (event.target.closest('[data-keys]')) keys?.showModal();
   });
