@@ -35,7 +35,10 @@
     const row = all[at];
     row.classList.add('at');
     row.scrollIntoView({ block: 'nearest' });
-    (row.querySelector('a, button, input') ?? row).focus({ preventScroll: true });
+    // A row that leads nowhere takes the focus itself, so that Enter does not open the row before.
+    const first = row.querySelector('a, button, input');
+    if (!first) row.tabIndex = -1;
+    (first ?? row).focus({ preventScroll: true });
   };
   const go = {
     o: '/',

@@ -73,18 +73,19 @@ async function stateNow({ readiness, reader }: HttpDeps) {
   const checks = await readiness();
   const run = await reader.latestRun();
   const snapshot = run && snapshotView(run);
-  return { checks, snapshot: snapshot?.id === null ? undefined : snapshot };
+  const isStopped = (await reader.stop()) !== undefined;
+  return { checks, snapshot: snapshot?.id === null ? undefined : snapshot, isStopped };
 }
 
 type StateNow = Awaited<ReturnType<typeof stateNow>>;
 
-function wellLine({ checks, snapshot }: StateNow) {
+function wellLine({ checks, snapshot, isStopped }: StateNow) {
   const wrong = checks.filter(({ ok }) => !ok);
   const untrusted = snapshot !== undefined && !snapshot.trusted;
   const isWell = wrong.length === 0 && !untrusted;
   return (
-    <div class={`notice ${isWell ? 'good' : 'bad'}`}>
-      <b>{isWell ? 'All is well.' : 'Something is wrong.'}</b>{' '}
+    <div class={`notice ${!isWell ? 'bad' : isStopped ? 'wait' : 'good'}`}>
+      <b>{!isWell ? 'Something is wrong.' : isStopped ? 'Stopped by a person: nothing is called.' : 'All is well.'}</b>{' '}
       {wrong.map(({ name, text }) => (
         <span>
           <b>{name}:</b> <Words>{text}</Words>.{' '}
