@@ -1,11 +1,11 @@
 // web: a page as an answer. In: a page's content, and the request. Out: HTML; a refusal as a page that names what was wrong.
-
 import type { HttpDeps } from '../http/deps.ts';
 import type { Problem } from '../http/problem.ts';
 import { type Ctx, callerIfAny, type Route } from '../http/route.ts';
 import { includesScope, type Scope } from '../http/tokens.ts';
 import { Words } from '../report/html/text.tsx';
-import { Layout, type PageContent } from './layout.tsx';
+import { Layout, type PageContent, type PageContext } from './layout.tsx';
+import { zippedResponse } from './zipped.ts';
 
 const HEADERS = { 'Content-Type': 'text/html; charset=utf-8' };
 
@@ -18,8 +18,18 @@ export async function answerPage(deps: HttpDeps, context: Ctx, content: PageCont
     stop: caller && (await deps.reader.stop()),
     waiting: caller ? (await deps.reader.planLines({ status: 'pending' }, { limit: WAITING_MAX })).length : 0,
   };
+  return htmlOf(context, content, shared, status);
+}
+
+async function htmlOf(
+  context: Ctx,
+  content: PageContent,
+  shared: PageContext,
+  status: number,
+  headers = {},
+): Promise<Response> {
   const html = await (<Layout content={content} context={shared} />).toString();
-  return new Response(`<!DOCTYPE html>${html}`, { status, headers: HEADERS });
+  return zippedResponse(context, `<!DOCTYPE html>${html}`, status, { ...HEADERS, ...headers });
 }
 
 const WAITING_MAX = 100;
@@ -83,8 +93,6 @@ export async function problemPage(deps: HttpDeps, problem: Problem, context: Ctx
     ),
   };
   const caller = callerIfAny(context);
-  const html = await (
-    <Layout content={content} context={{ caller, demo: deps.demo, stop: undefined, waiting: 0 }} />
-  ).toString();
-  return new Response(`<!DOCTYPE html>${html}`, { status, headers: { ...HEADERS, ...more.headers } });
+  const shared = { caller, demo: deps.demo, stop: undefined, waiting: 0 };
+  return htmlOf(context, content, shared, status, more.headers);
 }

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { gzipSync } from 'node:zlib';
 import type { Route } from '../http/route.ts';
+import { acceptsZipped } from './zipped.ts';
 
 const require = createRequire(import.meta.url);
 const own = (path: string) => new URL(path, import.meta.url);
@@ -59,8 +60,8 @@ export function assetRoutes(): Route[] {
       method: 'GET',
       path,
       scope: undefined,
-      handle: ({ req }) => {
-        const isZipped = /\bgzip\b/.test(req.header('accept-encoding') ?? '');
+      handle: (context) => {
+        const isZipped = acceptsZipped(context);
         return new Response(isZipped ? zipped : plain, {
           headers: {
             'Content-Type': type,

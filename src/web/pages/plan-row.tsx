@@ -12,13 +12,21 @@ interface CountedPlan {
   counts: readonly PlannedCount[];
 }
 
+/** By digest, which seals what a plan has: its intents are counted once, however often a list shows it. */
+const kept = new Map<string, readonly PlannedCount[]>();
+const KEPT_MAX = 100;
+
 export function countedPlans(reader: HttpDeps['reader'], lines: readonly PlanLine[]): Promise<CountedPlan[]> {
-  return Promise.all(
-    lines.map(async (line) => {
-      const page = await reader.planPage(line.id, { limit: 0 });
-      return { line, counts: page?.counts ?? [] };
-    }),
-  );
+  return Promise.all(lines.map(async (line) => ({ line, counts: await countsOf(reader, line) })));
+}
+
+async function countsOf(reader: HttpDeps['reader'], { id, digest }: PlanLine): Promise<readonly PlannedCount[]> {
+  const known = kept.get(digest);
+  if (known) return known;
+  const counts = await reader.countsOfPlan(id);
+  if (kept.size >= KEPT_MAX) kept.clear();
+  kept.set(digest, counts);
+  return counts;
 }
 
 export function planLine({ line: { id, status, mode, expiresAt }, counts }: CountedPlan) {
