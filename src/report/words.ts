@@ -49,9 +49,14 @@ const MODE_WORDS = {
   enforce: 'enforcing run',
 };
 
-export function headline({ run }: Report): string {
+export function headline(report: Report): string {
+  return `Trustward: ${kindAndTime(report)}`;
+}
+
+/** `dry run, 2026-11-21 09:37:02 UTC`. */
+export function kindAndTime({ run }: Report): string {
   const kind = run.whatIf ? 'WHAT-IF' : MODE_WORDS[leastMode(run.mode, run.daemonMode)];
-  return `Trustward: ${kind}, ${timeWords(run.startedAt)}${run.demo ? ' (DEMO)' : ''}`;
+  return `${kind}, ${timeWords(run.startedAt)}${run.demo ? ' (DEMO)' : ''}`;
 }
 
 /** Sentences of one paragraph: what was judged, what was done or would be, what waits, and whether to trust it. */

@@ -160,9 +160,12 @@ function Top({
           </form>
         </search>
         <div class="user">
-          <span class="quiet">
+          <span class="quiet who-name" title={`${showHidden(shownName(caller.name))} (${caller.scope})`}>
             <Name>{caller.name}</Name> ({caller.scope})
           </span>
+          <button type="button" class="link" data-keys hidden>
+            Keys
+          </button>
           <form method="post" action="/sign-out">
             <button type="submit" class="link">
               Sign out
@@ -187,6 +190,10 @@ function Keys() {
           <kbd>j</kbd> <kbd>k</kbd>
         </dt>
         <dd>next and previous row</dd>
+        <dt>
+          <kbd>Enter</kbd>
+        </dt>
+        <dd>open what the row leads to</dd>
         {SECTIONS.flatMap((one) =>
           'key' in one
             ? [
@@ -201,6 +208,10 @@ function Keys() {
           <kbd>?</kbd>
         </dt>
         <dd>this list</dd>
+        <dt>
+          <kbd>Esc</kbd>
+        </dt>
+        <dd>leave a field, close this list</dd>
       </dl>
       <form method="dialog">
         <button type="submit">Close</button>

@@ -40,7 +40,10 @@
     const row = all[at];
     row.classList.add('at');
     row.scrollIntoView({ block: 'nearest' });
-    (row.querySelector('a, button, input') ?? row).focus({ preventScroll: true });
+    // A row that leads nowhere takes the focus itself, so that Enter does not open the row before.
+    const first = row.querySelector('a, button, input');
+    if (!first) row.tabIndex = -1;
+    (first ?? row).focus({ preventScroll: true });
   };
   const go = (key) => {
     const link = document.querySelector(`.nav a[data-key="${CSS.escape(key)}"]`);
@@ -63,6 +66,7 @@
     else if (key === 'k') move(-1);
     else if (key === '?') keys?.showModal();
   });
+  for (const button of document.querySelectorAll('[data-keys]')) button.hidden = false;
   document.addEventListener('click', (event) => {
     if (event.target.closest('[data-keys]')) keys?.showModal();
   });

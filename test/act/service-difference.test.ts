@@ -170,7 +170,7 @@ describe('a service that somebody edits', () => {
     const agreed: Plan = await on.approve((await on.run()).plan);
     setPort('81');
     expect((await on.apply(agreed)).intents).toMatchObject([
-      { status: 'withdrawn', note: 'changed since it was approved: spec.backend.target.port was "80" and is "81"' },
+      { status: 'withdrawn', note: 'changed since the plan was made: spec.backend.target.port was "80" and is "81"' },
     ]);
     expect(on.platform.sent).toEqual([]);
   });

@@ -47,7 +47,7 @@ describe('an approved plan', () => {
     expect(on.platform.effects).toEqual(['ban S-d2']);
     expect(intents.find(({ target }) => target === 'S-d1')).toMatchObject({
       status: 'withdrawn',
-      note: 'changed since it was approved: MdmData.CompromisedStatus was "TRUE" and is "UNSURE"',
+      note: 'changed since the plan was made: MdmData.CompromisedStatus was "TRUE" and is "UNSURE"',
     });
   });
 

@@ -45,7 +45,7 @@ describe('the drift of a plan', () => {
       refused: {
         check: 'changed-since',
         reason: 'drifted',
-        reasonText: 'changed since it was approved: MdmData.CompromisedStatus was "TRUE" and is "UNSURE"',
+        reasonText: 'changed since the plan was made: MdmData.CompromisedStatus was "TRUE" and is "UNSURE"',
       },
       unread: undefined,
     });
@@ -67,6 +67,13 @@ describe('the drift of a plan', () => {
     expect(await driftOf(id, ['S-d3'])).toMatchObject([{ refused: { check: 'rule-changed' } }]);
     await stopEverything(on.engine, { by: 'ana', reason: 'a drill' });
     expect(await driftOf(id, ['S-d3'])).toMatchObject([{ refused: { check: 'stopped' } }]);
+  });
+
+  it('names nobody as gone for an action without a call, which reads no record', async () => {
+    on.rules(banRule({ mode: 'approve', does: 'notify' }));
+    const { id, intents } = await plan();
+    expect(intents).toMatchObject([{ action: 'notify' }, { action: 'notify' }, { action: 'notify' }]);
+    expect(await driftOf(id, [intents[0]?.target as string])).toMatchObject([{ changed: [], gone: [] }]);
   });
 
   it('writes nothing and sends nothing', async () => {

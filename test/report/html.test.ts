@@ -56,8 +56,10 @@ it('hostile names add no element, no attribute and no hidden character', async (
     ],
   });
   const plain = shapeOf(await htmlOf(fill('plain')));
+  // A subject without a name, or named as its id, is shown by its id alone.
+  const named = hostileText.filter((text) => text !== '' && text !== 'x');
   await fc.assert(
-    fc.asyncProperty(hostileText, async (text) => {
+    fc.asyncProperty(named, async (text) => {
       const html = await htmlOf(fill(text));
       expect(shapeOf(html)).toEqual(plain);
       expect(html.replace(/<(style|script)>[\s\S]*?<\/\1>/g, '')).not.toMatch(/(?!\n|\u200c|\u200d)[\p{Cc}\p{Cf}]/u);

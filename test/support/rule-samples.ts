@@ -73,7 +73,7 @@ export const DRIFTED: Omit<Drift, 'key' | 'action' | 'target'> = {
   refused: {
     check: 'changed-since',
     reason: 'drifted',
-    reasonText: 'changed since it was approved: MdmData.CompromisedStatus was "TRUE" and is "<b>FALSE</b>"',
+    reasonText: 'changed since the plan was made: MdmData.CompromisedStatus was "TRUE" and is "<b>FALSE</b>"',
   },
   unread: undefined,
 };

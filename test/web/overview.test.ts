@@ -30,6 +30,8 @@ describe('the overview', () => {
     const { text, html } = await get('/');
     expect(text).toContain('STOPPED. adminer stopped everything');
     expect(html).not.toContain('<b>ban</b>');
+    expect(text).toContain('Stopped by a person: nothing is called.');
+    expect(text).not.toContain('All is well.');
     await post('/resume', { reason: 'understood' });
     expect(await store.stop()).toBeUndefined();
   });

@@ -10,7 +10,7 @@ describe('the list of plans', () => {
     await addRun(store, { plan: plan(decision(), { id: 'answered', status: 'rejected', ...said }) });
     await addRun(store, { id: 'run2', plan: plan(decision(), { id: 'waits', runId: 'run2' }) });
     const { text, html } = await get('/plans', 'read');
-    expect(text).toMatch(/These wait Plan waits pending 1 × ban_device by ban-compromised-device expires/);
+    expect(text).toMatch(/Wait for an answer Plan waits pending 1 × ban_device by ban-compromised-device expires/);
     expect(text).toMatch(/answered rejected 1 action of a live run .* <b>eve<\/b>/);
     expect(text.indexOf('waits')).toBeLessThan(text.indexOf('answered rejected'));
     expect(html).not.toContain('<b>eve');

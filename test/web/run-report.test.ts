@@ -76,7 +76,7 @@ describe('the report of a run', () => {
     const { text, status, html } = await get('/runs/latest');
     expect(status).toBe(200);
     const inOrder = [
-      'Trustward: enforcing run',
+      /Run \d+: enforcing run, 20/.exec(text)?.[0] as string,
       'Would ban 1 device (owners not known) and hold 1 more for approval; nothing was changed.',
       'There is no earlier completed live run',
       'What it affects',

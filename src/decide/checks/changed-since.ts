@@ -11,7 +11,7 @@ export const changedSince: Check = {
   ask(facts) {
     if (!facts.approved || facts.released) return undefined;
     const changed = [...facts.basis.flatMap(changedFacts), ...changedDocument(facts).map(changeText)];
-    return changed.length === 0 ? undefined : skip('drifted', `changed since it was approved: ${changed.join(', ')}`);
+    return changed.length === 0 ? undefined : skip('drifted', `changed since the plan was made: ${changed.join(', ')}`);
   },
 };
 
@@ -19,7 +19,9 @@ export const changedSince: Check = {
 export function changesSince(facts: TargetFacts): Pick<Drift, 'changed' | 'gone'> {
   const all = [...facts.basis.flatMap(changedFields), ...changedDocument(facts)];
   const changed = new Map(all.map((one) => [`${one.subject} ${one.field} ${canonicalJson(one.then)}`, one]));
-  const gone = facts.basis.filter(({ record }) => !record).map(({ subjectId }) => subjectId);
+  // An action without a call reads no record: none is missing.
+  const missing = facts.traits.changesFleet ? facts.basis.filter(({ record }) => !record) : [];
+  const gone = missing.map(({ subjectId }) => subjectId);
   return { changed: [...changed.values()], gone: [...new Set(gone)] };
 }
 

@@ -44,7 +44,9 @@
     localTimes(root);
     for (const input of root.querySelectorAll('input[data-filter]')) {
       input.hidden = false;
-      input.closest('.tools')?.removeAttribute('hidden');
+      const scope = document.getElementById(input.dataset.filter) ?? document;
+      const hasRows = scope.querySelector('tr[data-row]') !== null;
+      if (hasRows) input.closest('.tools')?.removeAttribute('hidden');
       input.addEventListener('input', () => filter(input));
       if (input.value !== '') filter(input);
     }

@@ -26,30 +26,36 @@ const reasonForm = z.strictObject({ reason: z.string().trim().min(1).max(1_000) 
 export function overviewPages(deps: HttpDeps): Route[] {
   const by = (context: Ctx) => context.var.caller.name;
   return [
-    readPage(deps, '/', async (context) => ({
-      title: 'Overview',
-      section: '/',
-      live: LIVE,
-      body: (
-        <>
-          <h1>Overview</h1>
-          <Live id="well" on="run stop" path="/">
-            {await well(deps)}
-          </Live>
-          <Live id="waits" on={LIVE} path="/">
-            <div class="cards">
-              {await waits(deps)}
-              {await lastDay(deps)}
-            </div>
-          </Live>
-          <Live id="recent" on="run" path="/">
-            {await recentRuns(deps)}
-          </Live>
-          {mayDo(context, 'trigger') ? <RunNow /> : null}
-          {await switches(deps, context)}
-        </>
-      ),
-    })),
+    readPage(deps, '/', async (context) => {
+      const now = await stateNow(deps);
+      return {
+        title: 'Overview',
+        section: '/',
+        live: LIVE,
+        body: (
+          <>
+            <h1>Overview</h1>
+            <Live id="well" on="run stop" path="/">
+              {wellLine(now)}
+            </Live>
+            <Live id="waits" on={LIVE} path="/">
+              <div class="cards">
+                {await waits(deps)}
+                {await lastDay(deps)}
+              </div>
+            </Live>
+            <Live id="state" on="run stop" path="/">
+              {state(deps, now)}
+            </Live>
+            <Live id="recent" on="run" path="/">
+              {await recentRuns(deps)}
+            </Live>
+            {mayDo(context, 'trigger') ? <RunNow /> : null}
+            {await switches(deps, context)}
+          </>
+        ),
+      };
+    }),
     formPage('/stop', 'approve', async (context) => {
       const { reason } = await readForm(context, reasonForm);
       await deps.operator.stop({ by: by(context), reason });
@@ -63,70 +69,84 @@ export function overviewPages(deps: HttpDeps): Route[] {
   ];
 }
 
-async function well(deps: HttpDeps) {
-  const checks = await deps.readiness();
-  const run = await deps.reader.latestRun();
-  const wrong = checks.filter(({ ok }) => !ok);
+async function stateNow({ readiness, reader }: HttpDeps) {
+  const checks = await readiness();
+  const run = await reader.latestRun();
   const snapshot = run && snapshotView(run);
-  const untrusted = snapshot !== undefined && snapshot.id !== null && !snapshot.trusted;
+  const isStopped = (await reader.stop()) !== undefined;
+  return { checks, snapshot: snapshot?.id === null ? undefined : snapshot, isStopped };
+}
+
+type StateNow = Awaited<ReturnType<typeof stateNow>>;
+
+function wellLine({ checks, snapshot, isStopped }: StateNow) {
+  const wrong = checks.filter(({ ok }) => !ok);
+  const untrusted = snapshot !== undefined && !snapshot.trusted;
   const isWell = wrong.length === 0 && !untrusted;
   return (
-    <>
-      <div class={`notice ${isWell ? 'good' : 'bad'}`}>
-        <b>{isWell ? 'All is well.' : 'Something is wrong.'}</b>{' '}
-        {wrong.map(({ name, text }) => (
-          <span>
-            <b>{name}:</b> <Words>{text}</Words>.{' '}
-          </span>
-        ))}
-        {untrusted ? 'The last run did not trust what it read; nothing is done on that.' : null}
-        <p id="progress" class="quiet" aria-live="polite"></p>
-      </div>
-      <div class="cards">
-        <section class="card">
-          <h2>State</h2>
-          <dl class="facts">
-            {checks.map(({ name, ok, text }) => (
-              <>
-                <dt>{name}</dt>
-                <dd>
-                  {ok ? null : <Mark word="failed" text="not ok" />} <Words>{text}</Words>
-                </dd>
-              </>
-            ))}
-            <dt>next run</dt>
-            <dd>{nextRun(deps)}</dd>
-          </dl>
-        </section>
-        <section class="card">
-          <h2>Sources</h2>
-          {snapshot === undefined || snapshot.id === null ? (
-            <p class="empty">Nothing was read yet.</p>
-          ) : (
-            <Table
-              caption="Sources, as the last run read them"
-              columns={['Source', 'Read', 'Trust', 'Notes']}
-              rows={Object.entries(snapshot.sources).map(([source, reading]) => {
-                const { read, trust, notes } = sourceWords(reading);
-                return {
-                  cells: [
-                    <Term>{source}</Term>,
-                    read,
-                    reading.state !== 'read' ? trust : <Mark word={trust} tone={reading.trusted ? 'good' : 'bad'} />,
-                    notes.map((note) => (
-                      <div>
-                        <Words>{note}</Words>
-                      </div>
-                    )),
-                  ],
-                };
-              })}
-            />
-          )}
-        </section>
-      </div>
-    </>
+    <div class={`notice ${!isWell ? 'bad' : isStopped ? 'wait' : 'good'}`}>
+      <b>{!isWell ? 'Something is wrong.' : isStopped ? 'Stopped by a person: nothing is called.' : 'All is well.'}</b>{' '}
+      {wrong.map(({ name, text }) => (
+        <span>
+          <b>{name}:</b> <Words>{text}</Words>.{' '}
+        </span>
+      ))}
+      {untrusted ? 'The last run did not trust what it read; nothing is done on that.' : null}
+      <p id="progress" class="quiet" aria-live="polite"></p>
+    </div>
   );
+}
+
+function state(deps: HttpDeps, { checks, snapshot }: StateNow) {
+  return (
+    <div class="cards">
+      <section class="card">
+        <h2>State</h2>
+        <dl class="facts">
+          {[...checks].sort(modeFirst).map(({ name, ok, text }) => (
+            <>
+              <dt>{name}</dt>
+              <dd>
+                {ok ? null : <Mark word="failed" text="not ok" />} <Words>{text}</Words>
+              </dd>
+            </>
+          ))}
+          <dt>next run</dt>
+          <dd>{nextRun(deps)}</dd>
+        </dl>
+      </section>
+      <section class="card">
+        <h2>Sources</h2>
+        {snapshot === undefined ? (
+          <p class="empty">Nothing was read yet.</p>
+        ) : (
+          <Table
+            caption="Sources, as the last run read them"
+            columns={['Source', 'Read', 'Trust', 'Notes']}
+            rows={Object.entries(snapshot.sources).map(([source, reading]) => {
+              const { read, trust, notes } = sourceWords(reading);
+              return {
+                cells: [
+                  <Term>{source}</Term>,
+                  read,
+                  reading.state !== 'read' ? trust : <Mark word={trust} tone={reading.trusted ? 'good' : 'bad'} />,
+                  notes.map((note) => (
+                    <div>
+                      <Words>{note}</Words>
+                    </div>
+                  )),
+                ],
+              };
+            })}
+          />
+        )}
+      </section>
+    </div>
+  );
+}
+
+function modeFirst(one: { name: string }, other: { name: string }): number {
+  return Number(other.name === 'mode') - Number(one.name === 'mode');
 }
 
 function nextRun(deps: HttpDeps) {

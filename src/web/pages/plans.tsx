@@ -53,7 +53,7 @@ async function waiting({ reader }: HttpDeps) {
   const plans = await countedPlans(reader, found.flat());
   return (
     <section class="card">
-      <h2>These wait</h2>
+      <h2>Wait for an answer</h2>
       {plans.length === 0 ? <p class="empty">No plan waits for a person.</p> : null}
       <ul class="list">
         {plans.map((plan) => (

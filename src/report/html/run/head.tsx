@@ -5,7 +5,7 @@ import { countText } from '../../fact-text.ts';
 import { changeWords } from '../../figure-words.ts';
 import type { Report } from '../../report.ts';
 import type { RowGroup } from '../../row-groups.ts';
-import { headline, progressWords, summaryWords } from '../../words.ts';
+import { headline, kindAndTime, progressWords, summaryWords } from '../../words.ts';
 import { Sentences } from '../line.tsx';
 import { Mark } from '../marks.tsx';
 import { Table } from '../table.tsx';
@@ -13,11 +13,12 @@ import { Code, Words } from '../text.tsx';
 import { idOfGroup } from './groups.tsx';
 import { type Place, planPath, rulePath } from './place.ts';
 
-export function Headline({ report }: { report: Report }) {
+/** A page stands under the name of the product; a file does not. */
+export function Headline({ report, place }: { report: Report; place: Place }) {
   return (
     <>
       <h1>
-        <Words>{headline(report)}</Words>
+        <Words>{place.isPage ? `Run ${report.run.seq}: ${kindAndTime(report)}` : headline(report)}</Words>
       </h1>
       <p class="lead">
         <Words>{report.sentence}</Words>

@@ -22,7 +22,7 @@ export function* runReportPieces({
   tools = '',
   groups = rowGroups(report),
 }: ShownReport): Generator<string> {
-  yield String(<Headline report={report} />);
+  yield String(<Headline report={report} place={place} />);
   yield String(<Changes report={report} />);
   yield String(<Effects report={report} groups={groups} place={place} />);
   if (groups.length > 0 || place.text !== undefined) yield tools;

@@ -74,7 +74,7 @@ export function RuleButton({ rules, count }: { rules: readonly string[]; count: 
       value={['rules', ...rules].join(' ')}
       data-confirm={`Approve ${plural(count, 'action')} of ${rules.join(', ')}?`}
     >
-      Approve only {rules.length === 1 ? "this rule's" : "these rules'"} {countText(count)}
+      Approve only the {plural(count, 'action')} of {rules.length === 1 ? 'this rule' : 'these rules'}
     </button>
   );
 }

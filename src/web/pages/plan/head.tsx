@@ -142,31 +142,31 @@ export function Successors({ text, ids }: { text: string | undefined; ids: reado
   );
 }
 
-/** By reason: how many wait for it, and what ends it where no approval does. */
+/** By reason and its words: how many wait for it, and what ends it where no approval does. */
 function HeldBack({ intents }: { intents: readonly PlannedIntent[] }) {
   const byReason = grouped(
     intents.filter(({ held }) => held),
-    ({ reason }) => reason,
+    ({ reason, reasonText }) => `${reason} ${reasonText}`,
   );
+  const more = byReason.slice(REASONS_MAX).flat().length;
   if (byReason.length === 0) return null;
   return (
     <>
       <h2>What holds it</h2>
       <ul class="list">
-        {byReason.map((held) => (
+        {byReason.slice(0, REASONS_MAX).map((held) => (
           <li>
-            {countText(held.length)} held: <Words>{held[0]?.reasonText ?? ''}</Words>
-            {held.length > 1 && !isSame(held) ? ', and likewise' : ''}. {notLiftedWords(held[0]?.reason ?? '') ?? ''}
+            {countText(held.length)} held: <Words>{held[0]?.reasonText ?? ''}</Words>.{' '}
+            {notLiftedWords(held[0]?.reason ?? '') ?? ''}
           </li>
         ))}
+        {more > 0 ? <li>{countText(more)} more held: each target below has its reason.</li> : null}
       </ul>
     </>
   );
 }
 
-function isSame(held: readonly PlannedIntent[]): boolean {
-  return held.every(({ reasonText }) => reasonText === held[0]?.reasonText);
-}
+const REASONS_MAX = 8;
 
 /** Something of it may still be called. */
 export function canBeCalled({ status }: Plan): boolean {

@@ -59,14 +59,16 @@ interface FactsProps {
   intent: PlannedIntent;
   atMs: number;
   flip: TargetStory['flip'];
+  /** Something of the plan may still be called: what holds it matters. */
+  isOpen: boolean;
 }
 
-export function Facts({ intent: { basis, held, reasonText, reason }, atMs, flip }: FactsProps) {
+export function Facts({ intent: { basis, held, reasonText, reason }, atMs, flip, isOpen }: FactsProps) {
   const texts = [...new Set(basis.slice(0, DEVICES_MAX).flatMap(({ facts }) => factTexts(facts, atMs)))];
   return (
     <>
       <Lines texts={flip ? [...texts, flipWords(flip, atMs)] : texts} />
-      {held ? (
+      {held && isOpen ? (
         <div>
           <Mark word="hold" text="held" /> <Words>{reasonText || reason}</Words>
         </div>

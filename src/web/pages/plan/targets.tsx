@@ -123,7 +123,7 @@ function rowOf(intent: PlannedIntent, group: string, hasStory: boolean, shown: S
   const { plan, canAnswer, stories } = shown;
   const cells = [
     <Target intent={intent} kindOf={shown.kindOf} />,
-    <Facts intent={intent} atMs={plan.createdAt} flip={stories.get(intent.key)?.flip} />,
+    <Facts intent={intent} atMs={plan.createdAt} flip={stories.get(intent.key)?.flip} isOpen={shown.hasDrift} />,
     <EffectCell intent={intent} />,
     ...(hasStory ? [<Story story={stories.get(intent.key)} />] : []),
   ];
