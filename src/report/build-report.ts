@@ -92,7 +92,8 @@ async function readChanges(
 ): Promise<Changes> {
   const since = run.findings && (await reader.comparedRun(run));
   const between = since && { fromSeq: since.seq, toSeq: run.seq, ...(run.scoped && { rules: run.rules }) };
-  return changesOf(run, decisions, since, between ? await reader.decisionsEnded(between) : []);
+  const ended = between ? await reader.decisionsEnded(between) : [];
+  return changesOf(run, decisions, since, ended, (ids) => reader.endedDecisions(ids));
 }
 
 const INTENTS_AT_ONCE = 200;
