@@ -4,35 +4,21 @@ import type { ActionName } from './action.ts';
 import type { Claim } from './claim.ts';
 import type { StoredDecision } from './decision.ts';
 import type { Exemption } from './exemption.ts';
-import type { Plan, PlannedIntent, PlanProgress, PlanStatus } from './plan.ts';
+import type { Plan, PlannedIntent, PlanOutline, PlanProgress, PlanStatus } from './plan.ts';
 import type { PlannedCount } from './planned-counts.ts';
 import type { Newest } from './record-reader.ts';
 import type { RunRecord } from './store.ts';
 
+/** A decision as counting, grouping and comparing need it. */
+export type DecisionOutline = Omit<
+  StoredDecision,
+  'runId' | 'writtenAt' | 'endedSeq' | 'facts' | 'flip' | 'episodeId' | 'outcomeText'
+>;
+
 /** Decisions of one rule with the same answer for the same reason. */
 export type DecisionGroupKey = Pick<StoredDecision, 'rule' | 'action' | 'decision' | 'reason' | 'mode'>;
 
-export interface DecisionGroup extends DecisionGroupKey {
-  /** Of decisions; with a text, of those that it names. All other figures are of the same ones. */
-  count: number;
-  devices: number;
-  /** Users, and owners of devices, as the last trusted readings showed them. */
-  people: number;
-  /** The oldest `since`, epoch ms. */
-  since: number;
-  /** Decisions that this run wrote; earlier runs wrote the others. */
-  newInRun: number;
-  /** The first of them. */
-  rows: StoredDecision[];
-}
-
 /** `text`: a part of a subject's id, name, serial number or target, or of an owner's address; in any case. */
-export interface GroupQuery {
-  text?: string;
-  /** The number of rows of each group. */
-  first: number;
-}
-
 export interface PageQuery {
   text?: string;
   /** The id of the last row of the page before. */
@@ -95,20 +81,20 @@ export interface ClaimQuery {
 }
 
 export interface PageReader {
-  /** All decisions in force in a run, in the order of its report, without their facts and flips. */
-  outlinesOfRun(run: RunRecord): Promise<StoredDecision[]>;
+  /** All decisions in force in a run, in the order of its report. */
+  outlinesOfRun(run: RunRecord): Promise<DecisionOutline[]>;
+  /** Undefined without such a plan. */
+  planOutline(id: string): Promise<PlanOutline | undefined>;
   /** In the order of the ids; one that was removed meanwhile is missing. */
   decisionsById(ids: readonly string[]): Promise<StoredDecision[]>;
-  /** The decisions in force in a run, as its report has them: those that act first, then by rule. */
-  decisionGroups(run: RunRecord, query: GroupQuery): Promise<DecisionGroup[]>;
-  /** In the order of `DecisionGroup.rows`; a group may leave out parts, such as all of a rule. `total`: with a text, those that it names. */
+  /** Those of a run that act first, then by rule, reason and target; a group may leave out parts, such as all of a rule. `total`: with a text, those that it names. */
   decisionsInGroup(run: RunRecord, group: Partial<DecisionGroupKey>, query: PageQuery): Promise<Newest<StoredDecision>>;
   /** The newest first. */
   planLines(filter: { status?: PlanStatus }, query: { before?: string; limit: number }): Promise<PlanLine[]>;
   /** Undefined without such a plan. Errors: AppError `usage` for a beginning that fits several. */
   planPage(idOrPrefix: string, query: PlanIntentQuery): Promise<PlanPage | undefined>;
   /** How far applying it is, also while it is under way. */
-  planProgress(plan: Plan): Promise<PlanProgress>;
+  planProgress(plan: PlanOutline): Promise<PlanProgress>;
   /** Standing and orphaned ones, the oldest first. */
   claimsInForce(query: ClaimQuery): Promise<Newest<Claim>>;
   /** Of the same ones. */

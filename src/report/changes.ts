@@ -1,7 +1,7 @@
 // report: what differs from the run before. In: the decisions of both runs. Out: counts and examples, and for each decision of this run
 // whether it is new. A decision that was written again with the same content has not changed.
 
-import type { StoredDecision } from '../domain/decision.ts';
+import type { DecisionOutline } from '../domain/page-reader.ts';
 import type { EndedDecision, EndedKey } from '../domain/record-reader.ts';
 import type { ComparedRun, Run } from '../domain/run.ts';
 import { isoTime } from '../domain/time-text.ts';
@@ -20,8 +20,8 @@ export interface Changes {
  * what is compared or shown.
  */
 export async function changesOf(
-  run: Pick<Run, 'id' | 'seq' | 'rules' | 'scoped'>,
-  decisions: readonly StoredDecision[],
+  run: Pick<Run, 'seq' | 'rules' | 'scoped'>,
+  decisions: readonly DecisionOutline[],
   since: ComparedRun | undefined,
   ended: readonly EndedKey[],
   wholeOf: (ids: readonly string[]) => Promise<EndedDecision[]>,
@@ -57,12 +57,12 @@ export async function changesOf(
 }
 
 function changeOf(
-  decision: StoredDecision,
-  run: Pick<Run, 'id'>,
+  decision: DecisionOutline,
+  run: Pick<Run, 'seq'>,
   since: ComparedRun | undefined,
   before: ReadonlyMap<string, EndedDecision>,
 ): ReportChange {
-  if (since === undefined) return decision.runId === run.id ? 'new' : 'still';
+  if (since === undefined) return decision.runSeq === run.seq ? 'new' : 'still';
   if (decision.runSeq <= since.seq) return 'still';
   const earlier = before.get(keyOf(decision));
   if (earlier === undefined) return 'new';
@@ -76,7 +76,7 @@ function keyOf({ rule, subject, action, target }: Omit<EndedKey, 'id'>): string 
 /** What a person reads of it: between the two runs, a run of another kind may have written it twice. */
 function contentOf(
   of: Pick<
-    StoredDecision,
+    DecisionOutline,
     'ruleHash' | 'since' | 'decision' | 'reason' | 'reasonText' | 'mode' | 'cappedBy' | 'effect'
   >,
 ): string {

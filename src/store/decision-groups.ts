@@ -1,9 +1,8 @@
-// store: the decisions in force in a run, for pages: in groups, filtered by a text, a part of a group at a time. In: a run, a group, a text.
-// Out: groups and pages. It reads a few columns of each decision in force, and whole rows only of those that are shown.
+// store: a group of the decisions in force in a run, for pages: filtered by a text, a part at a time. In: a run, a group, a text. Out: a page.
+// It reads a few columns of each decision of the group, and whole rows only of those that are shown.
 import type { StoredDecision } from '../domain/decision.ts';
-import { giveWay } from '../domain/give-way.ts';
 import { nameKey } from '../domain/identity.ts';
-import type { DecisionGroup, DecisionGroupKey, GroupQuery, PageQuery } from '../domain/page-reader.ts';
+import type { DecisionGroupKey, PageQuery } from '../domain/page-reader.ts';
 import type { Newest } from '../domain/record-reader.ts';
 import type { RunRecord } from '../domain/store.ts';
 import type { Db } from './database.ts';
@@ -12,18 +11,16 @@ import { inForceIn } from './in-force.ts';
 import { storedJson } from './stored-json.ts';
 
 const GROUP = ['rule', 'action', 'decision', 'reason', 'mode'] as const;
-const COLUMNS = `id, run_seq, ${GROUP.join(', ')}, kind, subject, subject_name, target, since`;
+const COLUMNS = `id, ${GROUP.join(', ')}, kind, subject, subject_name, target`;
 const RANK = "CASE decision WHEN 'act' THEN 0 WHEN 'hold' THEN 1 ELSE 2 END";
 const ORDER = `${RANK}, rule, action, reason, mode, target, subject, id`;
 
 interface Light extends DecisionGroupKey {
   id: string;
-  run_seq: number;
   kind: string;
   subject: string;
   subject_name: string;
   target: string;
-  since: number;
 }
 
 /** What readings have shown of a subject, in lower case. */
@@ -34,23 +31,6 @@ interface Known {
 }
 
 type KnownBy = (row: Light) => Known | undefined;
-
-export async function decisionGroups(db: Db, run: RunRecord, { text, first }: GroupQuery): Promise<DecisionGroup[]> {
-  const found = lightRows(db, run);
-  await giveWay();
-  const known = knownOf(db, found);
-  await giveWay();
-  const groups = grouped(naming(found, known, text), (row) => GROUP.map((column) => row[column]).join(' '));
-  const shown = await wholeRows(
-    db,
-    [...groups.values()].flatMap((rows) => rows.slice(0, first)),
-  );
-  const byId = new Map(shown.map((decision) => [decision.id, decision]));
-  return [...groups.values()].map((rows) => ({
-    ...figuresOf(rows, run.seq, known),
-    rows: rows.slice(0, first).flatMap(({ id }) => byId.get(id) ?? []),
-  }));
-}
 
 export async function decisionsInGroup(
   db: Db,
@@ -65,7 +45,7 @@ export async function decisionsInGroup(
   return { rows: await wholeRows(db, isUnknown ? [] : found.slice(from, from + limit)), total: found.length };
 }
 
-function lightRows(db: Db, run: RunRecord, group: Partial<DecisionGroupKey> = {}): Light[] {
+function lightRows(db: Db, run: RunRecord, group: Partial<DecisionGroupKey>): Light[] {
   const given = GROUP.flatMap((column) => (group[column] === undefined ? [] : [[column, group[column]] as const]));
   const only = {
     conditions: given.map(([column]) => `AND +${column} = ?`).join(' '),
@@ -81,20 +61,6 @@ function wholeRows(db: Db, rows: readonly Light[]): Promise<StoredDecision[]> {
     db,
     rows.map(({ id }) => id),
   );
-}
-
-function figuresOf(rows: readonly Light[], seq: number, known: KnownBy): Omit<DecisionGroup, 'rows'> {
-  const [{ rule, action, decision, reason, mode }] = rows as [Light];
-  const subjects = (kind: string) => rows.filter((row) => row.kind === kind).map(({ subject }) => subject);
-  const owners = rows.flatMap((row) => known(row)?.owners ?? []);
-  return {
-    ...{ rule, action, decision, reason, mode },
-    count: rows.length,
-    devices: new Set(subjects('device')).size,
-    people: new Set([...subjects('user').map(nameKey), ...owners]).size,
-    since: rows.reduce((oldest, { since }) => Math.min(oldest, since), Number.MAX_SAFE_INTEGER),
-    newInRun: rows.filter(({ run_seq }) => run_seq === seq).length,
-  };
 }
 
 const KNOWN = `SELECT id, serial_key, name_key, owners FROM identities

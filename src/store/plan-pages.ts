@@ -8,6 +8,7 @@ import {
   hasProgress,
   type Plan,
   type PlannedIntent,
+  type PlanOutline,
   type PlanProgress,
   type PlanStatus,
   progressOf,
@@ -71,7 +72,7 @@ function isAbout({ target, basis, effect }: PlannedIntent, { text, rule }: PlanI
   return [target, ...basis.map(({ subjectId }) => subjectId), ...devices].some((name) => nameKey(name).includes(part));
 }
 
-export function planProgress(db: Db, plan: Plan): PlanProgress {
+export function planProgress(db: Db, plan: PlanOutline): PlanProgress {
   return progressOf(plan, liveOf(db, plan));
 }
 
@@ -79,7 +80,7 @@ const LIVE = `SELECT one.episode_id, one.action, one.target, status, outcome, se
   JOIN intents ON intents.id = one.intent_id WHERE one.live = 1 AND one.episode_id IN (SELECT value FROM json_each(?))`;
 
 /** The live intents of its episodes, without their facts. */
-function liveOf(db: Db, plan: Plan): BegunIntent[] {
+function liveOf(db: Db, plan: PlanOutline): BegunIntent[] {
   return db.all(LIVE, JSON.stringify(episodesOf(plan))).map((row) => ({
     action: row.action as BegunIntent['action'],
     target: row.target as string,

@@ -13,9 +13,8 @@ import type { Intent } from '../domain/intent.ts';
 import type { NotificationStatus, StoredNotification } from '../domain/notification.ts';
 import type { Acceptance } from '../domain/operator.ts';
 import type {
-  DecisionGroup,
   DecisionGroupKey,
-  GroupQuery,
+  DecisionOutline,
   HeldSince,
   PageQuery,
   PageReader,
@@ -23,7 +22,7 @@ import type {
   PlanLine,
   PlanPage,
 } from '../domain/page-reader.ts';
-import type { Plan, PlanProgress, PlanStatus } from '../domain/plan.ts';
+import type { PlanOutline, PlanProgress, PlanStatus } from '../domain/plan.ts';
 import type { PullReader } from '../domain/pull-store.ts';
 import type { KeptLatency } from '../domain/quiet-period.ts';
 import type { ClaimFilter, Newest, RecordReader, StateFilter } from '../domain/record-reader.ts';
@@ -40,7 +39,7 @@ import { decisionsOn } from './by-target.ts';
 import { allCheckpointLines, checkpointAt, readDatabaseId } from './checkpoint-table.ts';
 import { claimCounts, claimsInForce } from './claim-pages.ts';
 import { readClockAgreement } from './clock-agreement.ts';
-import { decisionGroups, decisionsInGroup } from './decision-groups.ts';
+import { decisionsInGroup } from './decision-groups.ts';
 import { decisionsById, outlinesOfRun } from './decision-outlines.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
 import { heldSince } from './held-since.ts';
@@ -50,6 +49,7 @@ import { readOpenFailures, readOpenState } from './open-state.ts';
 import { readOpenStateOf } from './open-state-of.ts';
 import { exemptionPage, readAcceptances, readExemption, readExemptions } from './operator.ts';
 import { readNotifications } from './outbox.ts';
+import { planOutline } from './plan-outlines.ts';
 import { planLines, planPageOf, planProgress } from './plan-pages.ts';
 import { claimOfRow, episodeOfRow, intentOfRow } from './rows.ts';
 import { SqliteRunReader } from './run-reader.ts';
@@ -79,8 +79,12 @@ export class SqliteReader
     return this.db.get<{ finished_at: number }>(sql)?.finished_at;
   }
 
-  async outlinesOfRun(run: RunRecord): Promise<StoredDecision[]> {
+  async outlinesOfRun(run: RunRecord): Promise<DecisionOutline[]> {
     return outlinesOfRun(this.db, run);
+  }
+
+  async planOutline(id: string): Promise<PlanOutline | undefined> {
+    return planOutline(this.db, id, this.clock.nowMs());
   }
 
   async decisionsById(ids: readonly string[]): Promise<StoredDecision[]> {
@@ -190,10 +194,6 @@ export class SqliteReader
     return newestClaims(this.db, filter, limit);
   }
 
-  async decisionGroups(run: RunRecord, query: GroupQuery): Promise<DecisionGroup[]> {
-    return decisionGroups(this.db, run, query);
-  }
-
   async decisionsInGroup(
     run: RunRecord,
     group: Partial<DecisionGroupKey>,
@@ -211,7 +211,7 @@ export class SqliteReader
     return plan && planPageOf(this.db, plan, query, this.clock.nowMs());
   }
 
-  async planProgress(plan: Plan): Promise<PlanProgress> {
+  async planProgress(plan: PlanOutline): Promise<PlanProgress> {
     return planProgress(this.db, plan);
   }
 

@@ -1,7 +1,7 @@
 // test: what pages ask of a large database is found by an index, and no statement reads a large table from end to end. The answers are those
 // of readers that read everything.
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { DecisionGroup, DecisionGroupKey } from '../../src/domain/page-reader.ts';
+import type { StoredDecision } from '../../src/domain/decision.ts';
 import { episodesOf, type Plan, progressOf } from '../../src/domain/plan.ts';
 import type { RunRecord } from '../../src/domain/store.ts';
 import { historyOf } from '../../src/explain/history-of.ts';
@@ -36,11 +36,16 @@ const group = {
 } as const;
 
 const READERS: { [title: string]: () => Promise<unknown> } = {
-  'the decisions of the last run in groups': () => reader.decisionGroups(last, { first: 50 }),
-  'the decisions of an earlier run in groups': () => reader.decisionGroups(middle, { first: 50, text: 'person7' }),
   'a part of a group': () => reader.decisionsInGroup(last, group, { limit: 50, text: 'laptop' }),
   'all of a rule': () => reader.decisionsInGroup(last, { rule: group.rule }, { limit: 50 }),
+  'all of a rule in an earlier run': () =>
+    reader.decisionsInGroup(middle, { rule: group.rule }, { limit: 50, text: 'person7' }),
   'the outlines of a run': () => reader.outlinesOfRun(last),
+  'the outline of a plan': () => reader.planOutline(idOf('plan', 1)),
+  'the decisions that ended since a run': async () => {
+    const ended = await reader.decisionsEnded({ fromSeq: last.seq - 1, toSeq: last.seq });
+    await reader.endedDecisions(ended.map(({ id }) => id));
+  },
   'the decisions of a run': () => reader.decisionsOfRun(last),
   'runs and their counts': async () => {
     for (const run of await reader.runLines({ limit: 50, before: 90 })) await reader.countsOfRun(run);
@@ -78,9 +83,6 @@ function isWhole(sql: string, detail: string): boolean {
   return LARGE_TABLES.test(detail) && !isPage;
 }
 
-const keyOf = ({ rule, action, decision, reason, mode }: DecisionGroupKey) =>
-  [rule, action, decision, reason, mode].join(' ');
-
 describe('a page over a large database', () => {
   it.each(Object.entries(READERS))('scans no large table: %s', async (_, read) => {
     db.asked.clear();
@@ -92,7 +94,7 @@ describe('a page over a large database', () => {
 
   it('finds decisions in force without those that ended, and without rows of the table for a group', async () => {
     db.asked.clear();
-    await reader.decisionGroups(last, { first: 0 });
+    await reader.decisionsInGroup(last, group, { limit: 0 });
     const [statement] = [...db.asked.keys()].filter((sql) => sql.includes('decisions_standing'));
     const plan = db.planOf(statement as string).join('\n');
     expect(plan).toContain('COVERING INDEX decisions_standing (rule=? AND run_seq<?)');
@@ -106,47 +108,62 @@ describe('a page over a large database', () => {
   });
 });
 
-describe('the groups of a run', () => {
-  it.each(['last', 'middle'] as const)(
-    'hold every decision in force once, in the order of the report: %s',
-    async (which) => {
-      const run = which === 'last' ? last : middle;
-      const groups = await reader.decisionGroups(run, { first: 1_000 });
-      const whole = await reader.decisionsOfRun(run);
-      expect(groups.length).toBeGreaterThan(10);
-      expect(new Set(groups.map(keyOf)).size).toBe(groups.length);
-      expect(groups.flatMap(({ rows }) => rows.map(({ id }) => id)).sort()).toEqual(whole.map(({ id }) => id).sort());
-      for (const { rows, count, devices, people, since, newInRun, ...key } of groups) {
-        const own = whole.filter((one) => keyOf(one) === keyOf(key));
-        expect(own.length).toBe(count);
-        expect(rows).toEqual(own);
-        expect(devices).toBe(new Set(own.map(({ subject }) => subject.id)).size);
-        expect(people).toBe(
-          new Set(own.flatMap(({ effect }) => effect.devices.flatMap(({ owners = [] }) => owners))).size,
-        );
-        expect(since).toBe(Math.min(...own.map((one) => one.since)));
-        expect(newInRun).toBe(own.filter(({ runSeq }) => runSeq === run.seq).length);
-      }
-    },
-  );
+describe('the outline of a run', () => {
+  it.each(['last', 'middle'] as const)('has every decision in force, in the order of the report: %s', async (which) => {
+    const run = which === 'last' ? last : middle;
+    const whole = await reader.decisionsOfRun(run);
+    const outlines = await reader.outlinesOfRun(run);
+    expect(outlines.length).toBeGreaterThan(100);
+    expect(whole).toMatchObject(outlines);
+  });
 
-  it('are read page by page without a gap', async () => {
-    const groups = await reader.decisionGroups(last, { first: 1_000 });
-    const [first] = groups as [DecisionGroup];
+  it('finds what ended since another run, with the end of its episode', async () => {
+    const between = { fromSeq: middle.seq, toSeq: last.seq };
+    const sql = 'SELECT id FROM decisions WHERE run_seq <= ? AND ended_seq > ? AND ended_seq <= ?';
+    const whole = db.all<{ id: string }>(sql, between.fromSeq, between.fromSeq, between.toSeq).map(({ id }) => id);
+    const ended = await reader.decisionsEnded(between);
+    expect(ended.length).toBeGreaterThan(100);
+    expect(ended.map(({ id }) => id).sort()).toEqual(whole.sort());
+    const ofRule = await reader.decisionsEnded({ ...between, rules: ['rule-03'] });
+    expect(ofRule).toEqual(ended.filter(({ rule }) => rule === 'rule-03'));
+    const some = ended.slice(0, 300);
+    expect(await reader.endedDecisions(some.map(({ id }) => id))).toMatchObject(some);
+  });
+
+  it('shows its plan as the whole plan does, and names damage', async () => {
+    const id = idOf('plan', 1);
+    const { intents, ...head } = (await reader.plan(id)) as Plan;
+    const outline = await reader.planOutline(id);
+    expect(outline).toMatchObject(head);
+    expect(intents).toMatchObject(outline?.intents ?? []);
+    expect(outline?.intents).toHaveLength(intents.length);
+    expect(await reader.planOutline('nobody')).toBeUndefined();
+    db.run("UPDATE plans SET intents = '[{]' WHERE id = ?", idOf('plan', 3));
+    await expect(reader.planOutline(idOf('plan', 3))).rejects.toMatchObject({ code: 'store_damaged' });
+    db.run("UPDATE plans SET intents = '[]' WHERE id = ?", idOf('plan', 3));
+  });
+});
+
+describe('a group of a run', () => {
+  const isIn = (one: StoredDecision) =>
+    (Object.keys(group) as (keyof typeof group)[]).every((key) => one[key] === group[key]);
+
+  it('is read page by page without a gap', async () => {
+    const own = (await reader.decisionsOfRun(last)).filter(isIn);
     const found: string[] = [];
     for (let after: string | undefined; ; ) {
-      const { rows, total } = await reader.decisionsInGroup(last, first, { limit: 3, ...(after && { after }) });
-      expect(total).toBe(first.count);
+      const { rows, total } = await reader.decisionsInGroup(last, group, { limit: 3, ...(after && { after }) });
+      expect(total).toBe(own.length);
       found.push(...rows.map(({ id }) => id));
       after = rows.at(-1)?.id;
       if (rows.length < 3) break;
     }
-    expect(found).toEqual(first.rows.map(({ id }) => id));
-    expect(await reader.decisionsInGroup(last, first, { limit: 3, after: 'nobody' })).toMatchObject({ rows: [] });
-    const ofRule = groups.filter(({ rule }) => rule === first.rule);
-    const { rows, total } = await reader.decisionsInGroup(last, { rule: first.rule }, { limit: 1_000 });
-    expect(total).toBe(ofRule.reduce((sum, { count }) => sum + count, 0));
-    expect(new Set(rows.map(({ rule }) => rule))).toEqual(new Set([first.rule]));
+    expect(found).toEqual(own.map(({ id }) => id));
+    expect(await reader.decisionsInGroup(last, group, { limit: 3, after: 'nobody' })).toMatchObject({ rows: [] });
+    const ofRule = (await reader.decisionsOfRun(last)).filter(({ rule }) => rule === group.rule);
+    const { rows, total } = await reader.decisionsInGroup(last, { rule: group.rule }, { limit: 1_000 });
+    expect(total).toBe(ofRule.length);
+    expect(rows.map(({ id }) => id).sort()).toEqual(ofRule.map(({ id }) => id).sort());
   });
 
   it.each([
@@ -154,14 +171,11 @@ describe('the groups of a run', () => {
     ['a name', 'laptop 101 of'],
     ['a serial number', 'sn000101'],
     ['an owner', 'PERSON50@'],
-  ])('are filtered by %s in any case', async (_, text) => {
-    const groups = await reader.decisionGroups(last, { first: 1_000, text });
-    const rows = groups.flatMap((one) => one.rows);
+  ])('is filtered by %s in any case', async (_, text) => {
+    const { rows, total } = await reader.decisionsInGroup(last, {}, { limit: 1_000, text });
     expect(rows.length).toBeGreaterThan(0);
-    expect(groups.reduce((sum, { count }) => sum + count, 0)).toBe(rows.length);
+    expect(total).toBe(rows.length);
     for (const { subject } of rows) expect(['device-000100', 'device-000101']).toContain(subject.id);
-    const [some] = groups as [DecisionGroup];
-    expect((await reader.decisionsInGroup(last, some, { limit: 1_000, text })).rows).toEqual(some.rows);
   });
 });
 
