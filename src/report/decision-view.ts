@@ -62,19 +62,40 @@ export function runDecisionViews(decisions: readonly StoredDecision[], context: 
 /** The same without what only rows show: of ten thousand, few are shown, and `wholeDecision` completes those. */
 export function outlineViews(outlines: readonly DecisionOutline[], context: RunContext): RunDecision[] {
   const ofRun = ofRunIn(context);
-  return outlines.map((outline) => ({
-    ...NOT_READ,
-    ...outline,
-    subject: subjectView(outline),
-    cappedBy: outline.cappedBy ?? null,
-    outcome: outline.outcome ?? null,
-    intentId: outline.intentId ?? null,
-    since: NOT_READ.since,
-    ...ofRun(outline),
-  }));
+  // Field by field: copying each into another object takes four times as long.
+  return outlines.map((outline) => {
+    const { unchanged, change, inPlan, intent } = ofRun(outline);
+    return {
+      id: outline.id,
+      rule: outline.rule,
+      ruleHash: outline.ruleHash,
+      subject: subjectView(outline),
+      verdict: outline.verdict,
+      since: '',
+      decision: outline.decision,
+      reason: outline.reason,
+      reasonText: outline.reasonText,
+      action: outline.action,
+      target: outline.target,
+      mode: outline.mode,
+      cappedBy: outline.cappedBy ?? null,
+      outcome: outline.outcome ?? null,
+      outcomeText: null,
+      facts: {},
+      flip: null,
+      effect: outline.effect,
+      runId: '',
+      runSeq: outline.runSeq,
+      writtenAt: '',
+      episodeId: null,
+      intentId: outline.intentId ?? null,
+      unchanged,
+      change,
+      inPlan,
+      intent,
+    };
+  });
 }
-
-const NOT_READ = { since: '', writtenAt: '', runId: '', episodeId: null, outcomeText: null, facts: {}, flip: null };
 
 function ofRunIn({ run, intents, plan, changeOf }: RunContext): (decision: DecisionOutline) => OfRun {
   const byId = new Map(intents.map((intent) => [intent.id, intent]));
