@@ -5,6 +5,7 @@ import type { StoredDecision } from '../../src/domain/decision.ts';
 import { episodesOf, type Plan, progressOf } from '../../src/domain/plan.ts';
 import type { RunRecord } from '../../src/domain/store.ts';
 import { historyOf } from '../../src/explain/history-of.ts';
+import { buildOutline, buildReport, wholeDecisions } from '../../src/report/build-report.ts';
 import { buildSummary } from '../../src/report/summary/build.ts';
 import { SqliteReader } from '../../src/store/reader.ts';
 import { type CountingDb, countingDatabase } from '../support/counting-db.ts';
@@ -142,6 +143,26 @@ describe('the outline of a run', () => {
     await expect(reader.planOutline(idOf('plan', 3))).rejects.toMatchObject({ code: 'store_damaged' });
     db.run("UPDATE plans SET intents = '[]' WHERE id = ?", idOf('plan', 3));
   });
+});
+
+describe('the page of a run', () => {
+  it.each(['pending', 'interrupted', 'superseded'])(
+    'has the figures of the file, with a plan that is %s',
+    async (status) => {
+      const id = idOf('plan', 1);
+      db.run(
+        'UPDATE plans SET status = ?, decided_at = 1, superseded_by = ? WHERE id = ?',
+        ...[status, status === 'superseded' ? JSON.stringify([idOf('plan', 2)]) : null, id],
+      );
+      const { decisions, ...file } = await buildReport(reader, last);
+      const { decisions: outlines, ...page } = await buildOutline(reader, last);
+      expect(page).toEqual({ ...file, plan: { ...file.plan, held: [] } });
+      expect(await wholeDecisions(reader, outlines)).toEqual(decisions);
+      expect(file.changes.gone).toBeGreaterThan(0);
+      expect(decisions.some(({ inPlan }) => inPlan)).toBe(true);
+      db.run("UPDATE plans SET status = 'pending', decided_at = NULL, superseded_by = NULL WHERE id = ?", id);
+    },
+  );
 });
 
 describe('a group of a run', () => {
