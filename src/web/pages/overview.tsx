@@ -9,13 +9,13 @@ import { Mark } from '../../report/html/marks.tsx';
 import { Table } from '../../report/html/table.tsx';
 import { Code, Term, When, Words } from '../../report/html/text.tsx';
 import { snapshotView } from '../../report/run-view.ts';
-import type { Summary } from '../../report/summary/summary.ts';
+import { buildSummary } from '../../report/summary/build.ts';
 import { sourceWords } from '../../report/words.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
 import { Act } from '../parts/act.tsx';
 import { Live } from '../parts/live.tsx';
 import { waits } from './overview/waits.tsx';
-import { RUN_COLUMNS, runRow } from './run-row.tsx';
+import { DryRun, RUN_COLUMNS, runRow } from './run-row.tsx';
 
 const DAY_MS = 86_400_000;
 const RUNS = 5;
@@ -134,10 +134,9 @@ function nextRun(deps: HttpDeps) {
   return atMs === undefined ? 'none is scheduled' : <When at={atMs} />;
 }
 
-async function lastDay({ views, reader, clock }: HttpDeps) {
+async function lastDay({ reader, clock }: HttpDeps) {
   const nowMs = clock.nowMs();
-  const summary = (await views.summary(reader, nowMs - DAY_MS, nowMs)) as Summary;
-  const { calls, runs, people } = summary;
+  const { calls, runs, people } = await buildSummary(reader, nowMs - DAY_MS, nowMs);
   return (
     <section class="card">
       <h2>Last 24 hours</h2>
@@ -190,8 +189,7 @@ function RunNow() {
   return (
     <section class="card">
       <h2>Run now</h2>
-      <Act to="/runs" label="Dry run" fields={{ mode: 'dry-run' }} tone="main" />
-      <p class="quiet">It judges everything, changes nothing, and shows its report.</p>
+      <DryRun />
     </section>
   );
 }

@@ -23,7 +23,7 @@ export function countedPlans(reader: HttpDeps['reader'], lines: readonly PlanLin
 async function countsOf(reader: HttpDeps['reader'], { id, digest }: PlanLine): Promise<readonly PlannedCount[]> {
   const known = kept.get(digest);
   if (known) return known;
-  const counts = (await reader.planPage(id, { limit: 0 }))?.counts ?? [];
+  const counts = await reader.countsOfPlan(id);
   if (kept.size >= KEPT_MAX) kept.clear();
   kept.set(digest, counts);
   return counts;
