@@ -4,10 +4,16 @@ import type { ActionName } from './action.ts';
 import type { Claim } from './claim.ts';
 import type { StoredDecision } from './decision.ts';
 import type { Exemption } from './exemption.ts';
-import type { Plan, PlanProgress, PlanStatus } from './plan.ts';
+import type { Plan, PlanOutline, PlanProgress, PlanStatus } from './plan.ts';
 import type { PlannedCount } from './planned-counts.ts';
 import type { Newest } from './record-reader.ts';
 import type { RunRecord } from './store.ts';
+
+/** A decision as counting, grouping and comparing need it. */
+export type DecisionOutline = Omit<
+  StoredDecision,
+  'runId' | 'writtenAt' | 'endedSeq' | 'facts' | 'flip' | 'episodeId' | 'outcomeText'
+>;
 
 /** A plan without its intents. */
 export type PlanHead = Omit<Plan, 'intents'>;
@@ -42,8 +48,10 @@ export interface ClaimQuery {
 }
 
 export interface PageReader {
-  /** All decisions in force in a run, in the order of its report, without their facts and flips. */
-  outlinesOfRun(run: RunRecord): Promise<StoredDecision[]>;
+  /** All decisions in force in a run, in the order of its report. */
+  outlinesOfRun(run: RunRecord): Promise<DecisionOutline[]>;
+  /** Undefined without such a plan. */
+  planOutline(id: string): Promise<PlanOutline | undefined>;
   /** In the order of the ids; one that was removed meanwhile is missing. */
   decisionsById(ids: readonly string[]): Promise<StoredDecision[]>;
   /** The decisions of a rule in force in a run, in the order of its report; none of a rule that the run did not judge. */
@@ -57,7 +65,7 @@ export interface PageReader {
   /** What a plan does, by rules and action; empty without such a plan. */
   countsOfPlan(id: string): Promise<PlannedCount[]>;
   /** How far applying it is, also while it is under way. */
-  planProgress(plan: Plan): Promise<PlanProgress>;
+  planProgress(plan: PlanOutline): Promise<PlanProgress>;
   /** Standing and orphaned ones, the oldest first. */
   claimsInForce(query: ClaimQuery): Promise<Newest<Claim>>;
   /** Of the same ones. */

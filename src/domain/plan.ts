@@ -72,6 +72,13 @@ export function hasProgress({ status }: Pick<Plan, 'status'>): boolean {
   return status === 'interrupted' || status === 'applied';
 }
 
+/** What the decisions of a plan and its progress are found by: a plan, or the same without the rest of its intents. */
+export type PlanOutline = Omit<Plan, 'intents'> & { intents: readonly OutlinedIntent[] };
+
+export type OutlinedIntent = Pick<PlannedIntent, 'action' | 'target'> & {
+  basis: readonly Pick<IntentBasis, 'rule' | 'subjectId' | 'episodeId'>[];
+};
+
 /** How far applying a plan came. */
 export interface PlanProgress {
   /** Of the intents that were begun, by outcome; one without an outcome is in doubt (`unknown`). */
@@ -85,7 +92,7 @@ export type BegunIntent = Pick<Intent, 'action' | 'target' | 'status' | 'outcome
 };
 
 /** `live`: the live intents of the plan's episodes. One that failed before the approval and was not tried again is not begun. */
-export function progressOf(plan: Plan, live: readonly BegunIntent[]): PlanProgress {
+export function progressOf(plan: PlanOutline, live: readonly BegunIntent[]): PlanProgress {
   const progress: PlanProgress = { outcomes: {}, notBegun: [] };
   const begunFor = begunOf(plan, live);
   for (const planned of plan.intents) {
@@ -108,15 +115,15 @@ export function restOf(plan: Plan, live: readonly BegunIntent[]): PlannedIntent[
   });
 }
 
-export function episodesOf({ intents }: Pick<Plan, 'intents'>): string[] {
+export function episodesOf({ intents }: { intents: readonly Pick<OutlinedIntent, 'basis'>[] }): string[] {
   return [...new Set(intents.flatMap(({ basis }) => basis.map(({ episodeId }) => episodeId)))];
 }
 
 /** By target: a plan may have ten thousand intents. */
 function begunOf(
-  { decidedAt = 0 }: Plan,
+  { decidedAt = 0 }: Pick<Plan, 'decidedAt'>,
   live: readonly BegunIntent[],
-): (planned: PlannedIntent) => BegunIntent | undefined {
+): (planned: OutlinedIntent) => BegunIntent | undefined {
   const begun = new Map<string, BegunIntent[]>();
   for (const intent of live) {
     const isBegun = intent.status !== 'planned' && (intent.outcome !== 'failed' || (intent.sentAt ?? 0) >= decidedAt);

@@ -52,8 +52,10 @@ export interface RecordReader {
   decisionsOfRun(run: RunRecord): Promise<StoredDecision[]>;
   /** The last completed run before this one over all rules, which was live or dry like this one. */
   comparedRun(run: Run): Promise<ComparedRun | undefined>;
-  /** Decisions that were in force in one run, and are no longer in a later one. `rules`: only of these. */
-  decisionsEnded(between: { fromSeq: number; toSeq: number; rules?: readonly string[] }): Promise<EndedDecision[]>;
+  /** Decisions that were in force in one run, and are no longer in a later one; by rule and target. `rules`: only of these. */
+  decisionsEnded(between: { fromSeq: number; toSeq: number; rules?: readonly string[] }): Promise<EndedKey[]>;
+  /** In the order of the ids; one that was removed meanwhile is missing. */
+  endedDecisions(ids: readonly string[]): Promise<EndedDecision[]>;
   /** Of the last completed runs over all rules, up to the run of this number; the oldest first, without rules that were not judged. */
   matchesOfRuns(upToSeq: number, runsMax: number): Promise<RunMatches[]>;
   decisions(query: DecisionQuery): Promise<StoredDecision[]>;
@@ -78,13 +80,16 @@ export interface RecordReader {
   endpointTokens(): Promise<EndpointToken[]>;
 }
 
-/** With how its episode ended, if that has ended. */
-export type EndedDecision = StoredDecision & { episodeClosed: Episode['closeReason'] };
+/** What it was about. */
+export type EndedKey = Pick<StoredDecision, 'id' | 'rule' | 'subject' | 'action' | 'target'>;
+
+/** Without its facts and flip, and with how its episode ended, if that has ended. */
+export type EndedDecision = Omit<StoredDecision, 'facts' | 'flip'> & { episodeClosed: Episode['closeReason'] };
 
 /** The records that a run's report is made of. */
 export type ReportReader = Pick<
   RecordReader,
-  'decisionsOfRun' | 'comparedRun' | 'decisionsEnded' | 'matchesOfRuns' | 'intents' | 'plan' | 'stop'
+  'decisionsOfRun' | 'comparedRun' | 'decisionsEnded' | 'endedDecisions' | 'matchesOfRuns' | 'intents' | 'plan' | 'stop'
 >;
 
 /** Runs, and what came of them. */

@@ -1,19 +1,18 @@
 // report: a run in the store → its report. It only reads the store: a report shows what was recorded, whenever it is
 // requested.
-import type { StoredDecision } from '../domain/decision.ts';
 import { giveWay } from '../domain/give-way.ts';
 import type { Intent } from '../domain/intent.ts';
-import type { PageReader } from '../domain/page-reader.ts';
-import { episodesOf, hasProgress } from '../domain/plan.ts';
+import type { DecisionOutline, PageReader } from '../domain/page-reader.ts';
+import { episodesOf, hasProgress, type PlanOutline } from '../domain/plan.ts';
 import { differenceFrom } from '../domain/plan-content.ts';
 import type { ReportReader } from '../domain/record-reader.ts';
 import type { RunRecord } from '../domain/store.ts';
 import { ceilingsOf, limitsOf, trendOf } from './bounds.ts';
 import { type Changes, changesOf } from './changes.ts';
-import { runDecisionViews, summaryOf, wholeDecision } from './decision-view.ts';
+import { outlineViews, runDecisionViews, summaryOf, wholeDecision } from './decision-view.ts';
 import { effectsOf } from './effects.ts';
 import { operatorView } from './operator-words.ts';
-import { reportPlan } from './plan-view.ts';
+import { reportPlan, reportPlanHead } from './plan-view.ts';
 import type { Report, RunDecision } from './report.ts';
 import { ruleViews, runView, snapshotView } from './run-view.ts';
 import { sentenceOf } from './sentence.ts';
@@ -21,21 +20,41 @@ import { sentenceOf } from './sentence.ts';
 /** The whole report of one run. Errors: AppError `store_failed`. */
 export async function buildReport(reader: ReportReader, run: RunRecord): Promise<Report> {
   const stored = await reader.decisionsOfRun(run);
-  return reportOf(reader, run, stored, stored);
+  const intents = await intentsOf(reader, stored);
+  const plan = run.planId === undefined ? undefined : await reader.plan(run.planId);
+  const live = plan && hasProgress(plan) ? await reader.intents({ liveFor: episodesOf(plan) }) : [];
+  const { changes, changeOf } = await readChanges(reader, run, stored);
+  return reportOf(reader, run, {
+    changes,
+    plan: reportPlan(plan, live, run.findings?.planDigest ?? '', plan && (await differenceFrom(reader, plan))),
+    decisions: runDecisionViews(stored, { run, intents, plan, changeOf }),
+  });
 }
 
 /**
- * The same, of which few decisions will be shown: they have no facts and flips, and intents only where figures need them.
- * `wholeDecisions` completes those that are shown.
+ * The same figures, of which few decisions will be shown: they have no facts, flips and times, and intents only where figures need them;
+ * the plan does not name what it holds. `wholeDecisions` completes the decisions that are shown.
  */
 export async function buildOutline(reader: ReportReader & PageReader, run: RunRecord): Promise<Report> {
-  const stored = await reader.outlinesOfRun(run);
-  return reportOf(
+  const outlines = await reader.outlinesOfRun(run);
+  const intents = await intentsOf(
     reader,
-    run,
-    stored,
-    stored.filter(({ reason }) => reason === 'in_doubt'),
+    outlines.filter(({ reason }) => reason === 'in_doubt'),
   );
+  const plan = run.planId === undefined ? undefined : await reader.planOutline(run.planId);
+  const { changes, changeOf } = await readChanges(reader, run, outlines);
+  return reportOf(reader, run, {
+    changes,
+    plan: { ...(await outlinedPlan(reader, run, plan)), held: [] },
+    decisions: outlineViews(outlines, { run, intents, plan, changeOf }),
+  });
+}
+
+async function outlinedPlan(reader: ReportReader & PageReader, run: RunRecord, plan: PlanOutline | undefined) {
+  const progress = plan && hasProgress(plan) ? await reader.planProgress(plan) : null;
+  const whole = plan?.supersededBy && (await reader.plan(plan.id));
+  const difference = whole ? await differenceFrom(reader, whole) : null;
+  return reportPlanHead(plan, progress, run.findings?.planDigest ?? '', difference);
 }
 
 /** Decisions of an outline as the whole report has them. */
@@ -52,18 +71,11 @@ export async function wholeDecisions(
   });
 }
 
-/** `lived`: the decisions whose intents are read. */
 async function reportOf(
   reader: ReportReader,
   run: RunRecord,
-  stored: readonly StoredDecision[],
-  lived: readonly StoredDecision[],
+  { changes, plan, decisions }: Pick<Report, 'changes' | 'plan' | 'decisions'>,
 ): Promise<Report> {
-  const intents = await intentsOf(reader, lived);
-  const plan = run.planId === undefined ? undefined : await reader.plan(run.planId);
-  const live = plan && hasProgress(plan) ? await reader.intents({ liveFor: episodesOf(plan) }) : [];
-  const { changes, changeOf } = await readChanges(reader, run, stored);
-  const decisions = runDecisionViews(run, stored, intents, plan, changeOf);
   const rules = ruleViews(run);
   const judged = rules.filter(({ judged }) => judged).map(({ id }) => id);
   return {
@@ -72,7 +84,7 @@ async function reportOf(
     changes,
     effects: effectsOf(decisions),
     snapshot: snapshotView(run),
-    plan: reportPlan(plan, live, run.findings?.planDigest ?? '', plan && (await differenceFrom(reader, plan))),
+    plan,
     rules,
     limits: limitsOf(run),
     ceilings: ceilingsOf(run),
@@ -88,16 +100,17 @@ const TREND_RUNS_MAX = 30;
 async function readChanges(
   reader: ReportReader,
   run: RunRecord,
-  decisions: readonly StoredDecision[],
+  decisions: readonly DecisionOutline[],
 ): Promise<Changes> {
   const since = run.findings && (await reader.comparedRun(run));
   const between = since && { fromSeq: since.seq, toSeq: run.seq, ...(run.scoped && { rules: run.rules }) };
-  return changesOf(run, decisions, since, between ? await reader.decisionsEnded(between) : []);
+  const ended = between ? await reader.decisionsEnded(between) : [];
+  return changesOf(run, decisions, since, ended, (ids) => reader.endedDecisions(ids));
 }
 
 const INTENTS_AT_ONCE = 200;
 
-async function intentsOf(reader: ReportReader, decisions: readonly StoredDecision[]): Promise<Intent[]> {
+async function intentsOf(reader: ReportReader, decisions: readonly DecisionOutline[]): Promise<Intent[]> {
   const ids = [...new Set(decisions.flatMap(({ intentId }) => intentId ?? []))];
   const intents: Intent[] = [];
   for (let at = 0; at < ids.length; at += INTENTS_AT_ONCE) {

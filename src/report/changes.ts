@@ -1,8 +1,8 @@
 // report: what differs from the run before. In: the decisions of both runs. Out: counts and examples, and for each decision of this run
 // whether it is new. A decision that was written again with the same content has not changed.
 
-import type { StoredDecision } from '../domain/decision.ts';
-import type { EndedDecision } from '../domain/record-reader.ts';
+import type { DecisionOutline } from '../domain/page-reader.ts';
+import type { EndedDecision, EndedKey } from '../domain/record-reader.ts';
 import type { ComparedRun, Run } from '../domain/run.ts';
 import { isoTime } from '../domain/time-text.ts';
 import type { ReportChange, ReportChanges, ReportGone } from './figures.ts';
@@ -15,50 +15,72 @@ export interface Changes {
   changeOf(id: string): ReportChange;
 }
 
-/** `ended`: in force in the run before, and no longer in this one. */
-export function changesOf(
-  run: Pick<Run, 'id' | 'seq' | 'rules' | 'scoped'>,
-  decisions: readonly StoredDecision[],
+/**
+ * `ended`: in force in the run before, and no longer in this one. `wholeOf`: those of some ids, with their content: it is asked only for
+ * what is compared or shown.
+ */
+export async function changesOf(
+  run: Pick<Run, 'seq' | 'rules' | 'scoped'>,
+  decisions: readonly DecisionOutline[],
   since: ComparedRun | undefined,
-  ended: readonly EndedDecision[],
-): Changes {
-  const before = new Map(ended.map((decision) => [keyOf(decision), decision]));
-  const byId = new Map(decisions.map((decision) => [decision.id, changeOf(decision, run, since, before)]));
-  const now = new Set(decisions.map(keyOf));
-  const gone = ended.filter((decision) => !now.has(keyOf(decision)));
-  const count = (change: ReportChange) => [...byId.values()].filter((one) => one === change).length;
+  ended: readonly EndedKey[],
+  wholeOf: (ids: readonly string[]) => Promise<EndedDecision[]>,
+): Promise<Changes> {
+  const targets = new Set(ended.map(({ target }) => target));
+  /** By what it is about: the newest run that decided it. */
+  const now = new Map<string, number>();
+  for (const one of decisions) {
+    if (targets.has(one.target)) now.set(keyOf(one), Math.max(one.runSeq, now.get(keyOf(one)) ?? 0));
+  }
+  const gone = ended.filter((one) => !now.has(keyOf(one)));
+  const again = ended.filter((one) => (now.get(keyOf(one)) ?? 0) > (since?.seq ?? 0));
+  const whole = await wholeOf([...again, ...gone.slice(0, EXAMPLES_MAX)].map(({ id }) => id));
+  const before = new Map(whole.map((decision) => [keyOf(decision), decision]));
+  const counts: Record<ReportChange, number> = { new: 0, changed: 0, still: 0 };
+  const byId = new Map<string, ReportChange>();
+  for (const decision of decisions) {
+    const change = changeOf(decision, run, since, before);
+    byId.set(decision.id, change);
+    counts[change] += 1;
+  }
   return {
     changes: {
       since: since ? { run: since.id, seq: since.seq, at: isoTime(since.startedAt) } : null,
-      new: count('new'),
+      new: counts.new,
       gone: gone.length,
-      changed: count('changed'),
-      still: count('still'),
-      goneExamples: gone.slice(0, EXAMPLES_MAX).map((decision) => goneView(decision, run)),
+      changed: counts.changed,
+      still: counts.still,
+      goneExamples: whole.filter((one) => !now.has(keyOf(one))).map((decision) => goneView(decision, run)),
     },
     changeOf: (id) => byId.get(id) ?? 'new',
   };
 }
 
 function changeOf(
-  decision: StoredDecision,
-  run: Pick<Run, 'id'>,
+  decision: DecisionOutline,
+  run: Pick<Run, 'seq'>,
   since: ComparedRun | undefined,
   before: ReadonlyMap<string, EndedDecision>,
 ): ReportChange {
-  if (since === undefined) return decision.runId === run.id ? 'new' : 'still';
+  if (since === undefined) return decision.runSeq === run.seq ? 'new' : 'still';
   if (decision.runSeq <= since.seq) return 'still';
   const earlier = before.get(keyOf(decision));
   if (earlier === undefined) return 'new';
   return contentOf(earlier) === contentOf(decision) ? 'still' : 'changed';
 }
 
-function keyOf({ rule, subject, action, target }: StoredDecision): string {
+function keyOf({ rule, subject, action, target }: Omit<EndedKey, 'id'>): string {
   return [rule, subject.kind, subject.id, action, target].join('\u0000');
 }
 
 /** What a person reads of it: between the two runs, a run of another kind may have written it twice. */
-function contentOf({ ruleHash, since, decision, reason, reasonText, mode, cappedBy, effect }: StoredDecision): string {
+function contentOf(
+  of: Pick<
+    DecisionOutline,
+    'ruleHash' | 'since' | 'decision' | 'reason' | 'reasonText' | 'mode' | 'cappedBy' | 'effect'
+  >,
+): string {
+  const { ruleHash, since, decision, reason, reasonText, mode, cappedBy, effect } = of;
   return JSON.stringify([ruleHash, since, decision, reason, reasonText, mode, cappedBy ?? null, effect]);
 }
 

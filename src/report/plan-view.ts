@@ -5,6 +5,7 @@ import {
   hasProgress,
   type Plan,
   type PlannedIntent,
+  type PlanOutline,
   type PlanProgress,
   progressOf,
   releasedRule,
@@ -21,6 +22,17 @@ export function reportPlan(
   digest: string,
   difference: PlanDifference | null = null,
 ): ReportPlan {
+  const held = (plan?.intents ?? []).filter((intent) => intent.held).map(heldView);
+  return { ...reportPlanHead(plan, progressView(plan, live), digest, difference), held };
+}
+
+/** The same without the intents that it holds. */
+export function reportPlanHead(
+  plan: PlanOutline | undefined,
+  progress: PlanProgress | null,
+  digest: string,
+  difference: PlanDifference | null,
+): Omit<ReportPlan, 'held'> {
   return {
     id: plan?.id ?? null,
     digest: plan?.digest ?? digest,
@@ -33,8 +45,7 @@ export function reportPlan(
     decidedReason: plan?.decidedReason ?? null,
     supersededBy: idsOrNull(plan?.supersededBy),
     difference,
-    progress: progressView(plan, live),
-    held: (plan?.intents ?? []).filter((intent) => intent.held).map(heldView),
+    progress,
   };
 }
 

@@ -113,6 +113,7 @@ function answering(
     decisionsOfRun: async () => sorted,
     comparedRun: async () => undefined,
     decisionsEnded: async () => [],
+    endedDecisions: async () => [],
     matchesOfRuns: async () => [],
     intents: async ({ ids = [] }) => intents.filter(({ id }) => ids.includes(id)),
     plan: async () => undefined,

@@ -3,8 +3,9 @@
 import type { Episode } from '../domain/episode.ts';
 import { giveWay } from '../domain/give-way.ts';
 import { isLive, leastMode, MODES } from '../domain/mode.ts';
-import type { EndedDecision } from '../domain/record-reader.ts';
+import type { EndedDecision, EndedKey } from '../domain/record-reader.ts';
 import type { ComparedRun, Run, RunMatches } from '../domain/run.ts';
+import type { SubjectKind } from '../domain/subjects.ts';
 import type { Db } from './database.ts';
 import { readInTurns } from './read-in-turns.ts';
 import { decisionOfRow } from './rows.ts';
@@ -25,28 +26,43 @@ export function comparedRun(db: Db, run: Run): ComparedRun | undefined {
   return row && { id: row.id, seq: row.seq, startedAt: row.started_at };
 }
 
-export async function decisionsEnded(
+/** Every rule of which a decision has ended, found in the index one after another. */
+const RULES = `WITH RECURSIVE named(rule) AS (
+    SELECT min(rule) FROM decisions INDEXED BY decisions_ended WHERE ended_seq IS NOT NULL AND rule > ''
+    UNION ALL SELECT (SELECT min(rule) FROM decisions INDEXED BY decisions_ended WHERE ended_seq IS NOT NULL AND rule > named.rule)
+    FROM named WHERE named.rule IS NOT NULL)
+  SELECT rule FROM named WHERE rule IS NOT NULL`;
+
+export function decisionsEnded(
   db: Db,
   { fromSeq, toSeq, rules }: { fromSeq: number; toSeq: number; rules?: readonly string[] },
-): Promise<EndedDecision[]> {
-  const found = db.all<{ id: string; bytes: number }>(
-    `SELECT id, octet_length(facts) + octet_length(effect) + octet_length(subject_name) AS bytes
-     FROM decisions INDEXED BY decisions_run -- the index has both numbers: few rows are read
-     WHERE run_seq <= ? AND ended_seq > ? AND ended_seq <= ? ${rules ? 'AND rule IN (SELECT value FROM json_each(?))' : ''}
-     ORDER BY rule, target, subject, id`,
-    fromSeq,
-    fromSeq,
-    toSeq,
-    ...(rules ? [JSON.stringify(rules)] : []),
-  );
-  return readInTurns(found, (ids) =>
-    db
-      .all(
-        `SELECT decisions.*, episodes.close_reason FROM json_each(?) JOIN decisions ON decisions.id = json_each.value
-         LEFT JOIN episodes ON episodes.id = decisions.episode_id ORDER BY json_each.key`,
-        JSON.stringify(ids),
-      )
-      .map((row) => ({
+): EndedKey[] {
+  const named = rules ?? db.all<{ rule: string }>(RULES).map(({ rule }) => rule);
+  const sql = `SELECT id, rule, kind, subject, action, target
+    FROM decisions INDEXED BY decisions_ended -- by rule, those that ended between: few rows are read
+    WHERE rule IN (SELECT value FROM json_each(?)) AND ended_seq > ? AND ended_seq <= ? AND run_seq <= ?
+    ORDER BY rule, target, subject, id`;
+  return db.all(sql, JSON.stringify(named), fromSeq, toSeq, fromSeq).map((row) => ({
+    id: row.id as string,
+    rule: row.rule as string,
+    subject: { kind: row.kind as SubjectKind, id: row.subject as string },
+    action: row.action as EndedKey['action'],
+    target: row.target as string,
+  }));
+}
+
+/** All that `decisionOfRow` asks but the facts and the flip, which are long. */
+const COLUMNS = `decisions.id, run_id, run_seq, written_at, ended_seq, decisions.rule, rule_hash, decisions.kind, decisions.subject,
+  subject_name, verdict, decisions.since, decision, reason, reason_text, action, target, mode, capped_by, '{}' AS facts, NULL AS flip,
+  effect, episode_id, intent_id, outcome, outcome_text`;
+
+export function endedDecisions(db: Db, ids: readonly string[]): Promise<EndedDecision[]> {
+  const sql = `SELECT ${COLUMNS}, episodes.close_reason FROM json_each(?) JOIN decisions ON decisions.id = json_each.value
+    LEFT JOIN episodes ON episodes.id = decisions.episode_id ORDER BY json_each.key`;
+  return readInTurns(
+    ids.map((id) => ({ id })),
+    (some) =>
+      db.all(sql, JSON.stringify(some)).map((row) => ({
         ...decisionOfRow(row),
         episodeClosed: (row.close_reason ?? undefined) as Episode['closeReason'],
       })),

@@ -2,27 +2,52 @@
 // counts and groups all of them, and shows few. In: a run, a rule, ids. Out: decisions, in the order of the run's report.
 import type { StoredDecision } from '../domain/decision.ts';
 import { giveWay } from '../domain/give-way.ts';
+import type { DecisionOutline } from '../domain/page-reader.ts';
 import type { Newest } from '../domain/record-reader.ts';
 import type { RunRecord } from '../domain/store.ts';
 import type { Db, Row } from './database.ts';
 import { inForceIn } from './in-force.ts';
 import { readInTurns } from './read-in-turns.ts';
 import { decisionOfRow } from './rows.ts';
+import { storedJson } from './stored-json.ts';
 
-const COLUMNS = `id, run_id, run_seq, written_at, ended_seq, rule, rule_hash, kind, subject, subject_name, verdict, since, decision, reason,
-  reason_text, action, target, mode, capped_by, episode_id, intent_id, outcome, effect`;
+const COLUMNS = `id, run_seq, rule, rule_hash, kind, subject, subject_name, verdict, since, decision, reason, reason_text, action, target, mode,
+  capped_by, intent_id, outcome, effect`;
 const ORDER = "CASE decision WHEN 'act' THEN 0 WHEN 'hold' THEN 1 ELSE 2 END, rule, target, subject, id";
 const ROWS_AT_ONCE = 1_000;
 
-export async function outlinesOfRun(db: Db, run: RunRecord): Promise<StoredDecision[]> {
+export async function outlinesOfRun(db: Db, run: RunRecord): Promise<DecisionOutline[]> {
   const { sql, values } = inForceIn(run, COLUMNS);
   const rows = db.all<Row>(`SELECT * FROM ${sql} ORDER BY ${ORDER}`, ...values);
-  const decisions: StoredDecision[] = [];
+  const outlines: DecisionOutline[] = [];
   for (const [at, row] of rows.entries()) {
     if (at % ROWS_AT_ONCE === 0) await giveWay();
-    decisions.push(decisionOfRow({ ...row, facts: '{}' }));
+    outlines.push(outlineOfRow(row));
   }
-  return decisions;
+  return outlines;
+}
+
+function outlineOfRow(row: Row): DecisionOutline {
+  return {
+    id: row.id as string,
+    runSeq: row.run_seq as number,
+    rule: row.rule as string,
+    ruleHash: row.rule_hash as string,
+    subject: { kind: row.kind, id: row.subject } as DecisionOutline['subject'],
+    subjectName: row.subject_name as string,
+    verdict: row.verdict as DecisionOutline['verdict'],
+    since: row.since as number,
+    decision: row.decision as DecisionOutline['decision'],
+    reason: row.reason as DecisionOutline['reason'],
+    reasonText: row.reason_text as string,
+    action: row.action as DecisionOutline['action'],
+    target: row.target as string,
+    mode: row.mode as DecisionOutline['mode'],
+    cappedBy: (row.capped_by ?? undefined) as DecisionOutline['cappedBy'],
+    intentId: (row.intent_id ?? undefined) as DecisionOutline['intentId'],
+    outcome: (row.outcome ?? undefined) as DecisionOutline['outcome'],
+    effect: storedJson(row.effect),
+  };
 }
 
 /** INVARIANT: an index has these columns, so that only the rows of the page are read. */

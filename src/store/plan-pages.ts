@@ -5,6 +5,7 @@ import {
   type BegunIntent,
   episodesOf,
   type Plan,
+  type PlanOutline,
   type PlanProgress,
   type PlanStatus,
   progressOf,
@@ -43,7 +44,7 @@ function headOf({ intents: _, ...head }: Plan, nowMs: number): PlanHead {
   return { ...head, status: statusAt(head, nowMs) };
 }
 
-export function planProgress(db: Db, plan: Plan): PlanProgress {
+export function planProgress(db: Db, plan: PlanOutline): PlanProgress {
   return progressOf(plan, liveOf(db, plan));
 }
 
@@ -51,7 +52,7 @@ const LIVE = `SELECT one.episode_id, one.action, one.target, status, outcome, se
   JOIN intents ON intents.id = one.intent_id WHERE one.live = 1 AND one.episode_id IN (SELECT value FROM json_each(?))`;
 
 /** The live intents of its episodes, without their facts. */
-function liveOf(db: Db, plan: Plan): BegunIntent[] {
+function liveOf(db: Db, plan: PlanOutline): BegunIntent[] {
   return db.all(LIVE, JSON.stringify(episodesOf(plan))).map((row) => ({
     action: row.action as BegunIntent['action'],
     target: row.target as string,

@@ -12,8 +12,8 @@ import type { Exemption } from '../domain/exemption.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { NotificationStatus, StoredNotification } from '../domain/notification.ts';
 import type { Acceptance } from '../domain/operator.ts';
-import type { HeldSince, PageReader, PlanLine } from '../domain/page-reader.ts';
-import type { Plan, PlanProgress, PlanStatus } from '../domain/plan.ts';
+import type { DecisionOutline, HeldSince, PageReader, PlanLine } from '../domain/page-reader.ts';
+import type { PlanOutline, PlanProgress, PlanStatus } from '../domain/plan.ts';
 import { type PlannedCount, plannedCounts } from '../domain/planned-counts.ts';
 import type { PullReader } from '../domain/pull-store.ts';
 import type { KeptLatency } from '../domain/quiet-period.ts';
@@ -40,6 +40,7 @@ import { readOpenFailures, readOpenState } from './open-state.ts';
 import { readOpenStateOf } from './open-state-of.ts';
 import { exemptionPage, readAcceptances, readExemption, readExemptions } from './operator.ts';
 import { readNotifications } from './outbox.ts';
+import { planOutline } from './plan-outlines.ts';
 import { planLines, planProgress } from './plan-pages.ts';
 import { claimOfRow, episodeOfRow, intentOfRow } from './rows.ts';
 import { SqliteRunReader } from './run-reader.ts';
@@ -69,8 +70,12 @@ export class SqliteReader
     return this.db.get<{ finished_at: number }>(sql)?.finished_at;
   }
 
-  async outlinesOfRun(run: RunRecord): Promise<StoredDecision[]> {
+  async outlinesOfRun(run: RunRecord): Promise<DecisionOutline[]> {
     return outlinesOfRun(this.db, run);
+  }
+
+  async planOutline(id: string): Promise<PlanOutline | undefined> {
+    return planOutline(this.db, id, this.clock.nowMs());
   }
 
   async decisionsById(ids: readonly string[]): Promise<StoredDecision[]> {
@@ -196,7 +201,7 @@ export class SqliteReader
     return plannedCounts((await this.plan(id))?.intents ?? []);
   }
 
-  async planProgress(plan: Plan): Promise<PlanProgress> {
+  async planProgress(plan: PlanOutline): Promise<PlanProgress> {
     return planProgress(this.db, plan);
   }
 

@@ -6,12 +6,12 @@ import type { Intent } from '../domain/intent.ts';
 import type { Stop } from '../domain/operator.ts';
 import { type Plan, statusAt } from '../domain/plan.ts';
 import type { Clock } from '../domain/ports.ts';
-import type { EndedDecision, PlanFilter, RecordReader, RunReader } from '../domain/record-reader.ts';
+import type { EndedDecision, EndedKey, PlanFilter, RecordReader, RunReader } from '../domain/record-reader.ts';
 import type { ComparedRun, Run, RunCounts, RunMatches, RunQuery, RunTallies } from '../domain/run.ts';
 import type { DecisionQuery, RunRecord } from '../domain/store.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import { rowByPrefix } from './by-prefix.ts';
-import { comparedRun, decisionsEnded, matchesOfRuns } from './compared-runs.ts';
+import { comparedRun, decisionsEnded, endedDecisions, matchesOfRuns } from './compared-runs.ts';
 import type { Db, Row } from './database.ts';
 import { identitiesNamed, identitiesSelected, presentPrints } from './identities.ts';
 import { inForceIn } from './in-force.ts';
@@ -85,8 +85,12 @@ export class SqliteRunReader implements RunReader, IdentityReader {
     return comparedRun(this.db, run);
   }
 
-  async decisionsEnded(between: Parameters<RecordReader['decisionsEnded']>[0]): Promise<EndedDecision[]> {
+  async decisionsEnded(between: Parameters<RecordReader['decisionsEnded']>[0]): Promise<EndedKey[]> {
     return decisionsEnded(this.db, between);
+  }
+
+  async endedDecisions(ids: readonly string[]): Promise<EndedDecision[]> {
+    return endedDecisions(this.db, ids);
   }
 
   async matchesOfRuns(upToSeq: number, runsMax: number): Promise<RunMatches[]> {

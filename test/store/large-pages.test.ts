@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { episodesOf, type Plan, progressOf } from '../../src/domain/plan.ts';
 import type { RunRecord } from '../../src/domain/store.ts';
 import { historyOf } from '../../src/explain/history-of.ts';
+import { buildOutline, buildReport, wholeDecisions } from '../../src/report/build-report.ts';
 import { buildSummary } from '../../src/report/summary/build.ts';
 import { SqliteReader } from '../../src/store/reader.ts';
 import { type CountingDb, countingDatabase } from '../support/counting-db.ts';
@@ -33,6 +34,11 @@ const READERS: { [title: string]: () => Promise<unknown> } = {
   'the decisions of a rule in force in an earlier run': () => reader.decisionsOfRule(middle, RULE, { limit: 50 }),
   'the outlines of a run': () => reader.outlinesOfRun(last),
   'the outlines of an earlier run': () => reader.outlinesOfRun(middle),
+  'the outline of a plan': () => reader.planOutline(idOf('plan', 1)),
+  'the decisions that ended since a run': async () => {
+    const ended = await reader.decisionsEnded({ fromSeq: last.seq - 1, toSeq: last.seq });
+    await reader.endedDecisions(ended.map(({ id }) => id));
+  },
   'the decisions of a run': () => reader.decisionsOfRun(last),
   'runs and their counts': async () => {
     for (const run of await reader.runLines({ limit: 50, before: 90 })) await reader.countsOfRun(run);
@@ -93,6 +99,62 @@ describe('a page over a large database', () => {
     await reader.planLines({}, { limit: 50 });
     for (const sql of db.asked.keys()) expect(db.planOf(sql).join('\n')).toMatch(/COVERING INDEX plans_/);
   });
+});
+
+describe('the outline of a run', () => {
+  it.each(['last', 'middle'] as const)('has every decision in force, in the order of the report: %s', async (which) => {
+    const run = which === 'last' ? last : middle;
+    const whole = await reader.decisionsOfRun(run);
+    const outlines = await reader.outlinesOfRun(run);
+    expect(outlines.length).toBeGreaterThan(100);
+    expect(whole).toMatchObject(outlines);
+  });
+
+  it('finds what ended since another run, with the end of its episode', async () => {
+    const between = { fromSeq: middle.seq, toSeq: last.seq };
+    const sql = 'SELECT id FROM decisions WHERE run_seq <= ? AND ended_seq > ? AND ended_seq <= ?';
+    const whole = db.all<{ id: string }>(sql, between.fromSeq, between.fromSeq, between.toSeq).map(({ id }) => id);
+    const ended = await reader.decisionsEnded(between);
+    expect(ended.length).toBeGreaterThan(100);
+    expect(ended.map(({ id }) => id).sort()).toEqual(whole.sort());
+    const ofRule = await reader.decisionsEnded({ ...between, rules: ['rule-03'] });
+    expect(ofRule).toEqual(ended.filter(({ rule }) => rule === 'rule-03'));
+    const some = ended.slice(0, 300);
+    expect(await reader.endedDecisions(some.map(({ id }) => id))).toMatchObject(some);
+  });
+
+  it('shows its plan as the whole plan does, and names damage', async () => {
+    const id = idOf('plan', 1);
+    const { intents, ...head } = (await reader.plan(id)) as Plan;
+    const outline = await reader.planOutline(id);
+    expect(outline).toMatchObject(head);
+    expect(intents).toMatchObject(outline?.intents ?? []);
+    expect(outline?.intents).toHaveLength(intents.length);
+    expect(await reader.planOutline('nobody')).toBeUndefined();
+    db.run("UPDATE plans SET intents = '[{]' WHERE id = ?", idOf('plan', 3));
+    await expect(reader.planOutline(idOf('plan', 3))).rejects.toMatchObject({ code: 'store_damaged' });
+    db.run("UPDATE plans SET intents = '[]' WHERE id = ?", idOf('plan', 3));
+  });
+});
+
+describe('the page of a run', () => {
+  it.each(['pending', 'interrupted', 'superseded'])(
+    'has the figures of the file, with a plan that is %s',
+    async (status) => {
+      const id = idOf('plan', 1);
+      db.run(
+        'UPDATE plans SET status = ?, decided_at = 1, superseded_by = ? WHERE id = ?',
+        ...[status, status === 'superseded' ? JSON.stringify([idOf('plan', 2)]) : null, id],
+      );
+      const { decisions, ...file } = await buildReport(reader, last);
+      const { decisions: outlines, ...page } = await buildOutline(reader, last);
+      expect(page).toEqual({ ...file, plan: { ...file.plan, held: [] } });
+      expect(await wholeDecisions(reader, outlines)).toEqual(decisions);
+      expect(file.changes.gone).toBeGreaterThan(0);
+      expect(decisions.some(({ inPlan }) => inPlan)).toBe(true);
+      db.run("UPDATE plans SET status = 'pending', decided_at = NULL, superseded_by = NULL WHERE id = ?", id);
+    },
+  );
 });
 
 describe('the decisions of a rule in force', () => {

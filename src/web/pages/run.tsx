@@ -25,7 +25,7 @@ import { keptOutlines } from './run/kept-outline.ts';
 const ROWS_OF_GROUP = 50;
 /** Of all groups together, and the least of each: a page stays short, however many groups there are. */
 const ROWS_OF_PAGE = 100;
-const ROWS_LEAST = 3;
+const ROWS_LEAST = 1;
 const LIVE = 'run intent decision plan';
 const FILES = { html: 'HTML', csv: 'CSV', json: 'JSON', md: 'Markdown' } as const satisfies Partial<
   Record<ReportFormat, string>

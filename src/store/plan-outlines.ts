@@ -1,0 +1,42 @@
+// store: a plan with what its decisions and its progress are found by. In: an id. Out: an outline. SQLite reads the document, which may be
+// megabytes: parsing all of it for four texts of each intent takes three times as long.
+import { type OutlinedIntent, type PlanOutline, statusAt } from '../domain/plan.ts';
+import type { Db, Row } from './database.ts';
+import { planOfRow } from './rows.ts';
+import { storedJson } from './stored-json.ts';
+
+const HEAD = `SELECT id, digest, run_id, mode, status, created_at, expires_at, decided_at, decided_by, decided_reason, superseded_by
+  FROM plans INDEXED BY plans_heads WHERE id = ?`;
+
+/** A row for each rule and subject that an intent is based on. */
+const BASES = `SELECT planned.key AS no, planned.value ->> '$.action' AS action, planned.value ->> '$.target' AS target,
+    basis.value ->> '$.rule' AS rule, basis.value ->> '$.subjectId' AS subjectId, basis.value ->> '$.episodeId' AS episodeId
+  FROM plans, jsonb_each(plans.intents) AS planned, jsonb_each(planned.value, '$.basis') AS basis WHERE plans.id = ?`;
+
+/** Errors: AppError `store_damaged`. */
+export function planOutline(db: Db, id: string, nowMs: number): PlanOutline | undefined {
+  const row = db.get(HEAD, id);
+  if (!row) return undefined;
+  const { intents: _, ...head } = planOfRow(row, []);
+  return { ...head, status: statusAt(head, nowMs), intents: outlinedIntents(basesOf(db, id)) };
+}
+
+function basesOf(db: Db, id: string): Row[] {
+  try {
+    return db.all(BASES, id);
+  } catch (error) {
+    storedJson(db.get<{ intents: string }>('SELECT intents FROM plans WHERE id = ?', id)?.intents); // it names the damage
+    throw error;
+  }
+}
+
+function outlinedIntents(bases: readonly Row[]): OutlinedIntent[] {
+  const intents = new Map<unknown, OutlinedIntent & { basis: OutlinedIntent['basis'][number][] }>();
+  for (const { no, action, target, rule, subjectId, episodeId } of bases) {
+    const basis = { rule, subjectId, episodeId } as OutlinedIntent['basis'][number];
+    const known = intents.get(no);
+    if (known) known.basis.push(basis);
+    else intents.set(no, { action, target, basis: [basis] } as OutlinedIntent & { basis: [typeof basis] });
+  }
+  return [...intents.values()];
+}
