@@ -183,7 +183,7 @@ function runPart(report: Report): string {
   const facts = [
     `Run ${code(run.id)} (${placeWords(run)})`,
     `started by ${code(run.trigger)}`,
-    modeWords(run, code),
+    `mode ${modeWords(run, code)}`,
     ...(took === undefined ? [] : [`took ${took}`]),
     `status ${code(run.status)}`,
     ...(plan.id === null ? [] : [`plan ${code(plan.id)} with ${plural(plan.intents, 'intent')}`]),

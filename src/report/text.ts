@@ -187,7 +187,7 @@ function runText(report: Report, options: TextOptions): string {
   const facts = [
     `Run ${run.id} (${placeWords(run)})`,
     `started by ${run.trigger}`,
-    modeWords(run),
+    `mode ${modeWords(run)}`,
     ...(took === undefined ? [] : [`took ${took}`]),
     run.status,
     ...(plan.id === null ? [] : [`plan ${plan.id} with ${plural(plan.intents, 'intent')}`]),

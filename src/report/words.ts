@@ -62,19 +62,12 @@ export function kindAndTime({ run }: Report): string {
 /** Sentences of one paragraph: what was judged, what was done or would be, what waits, and whether to trust it. */
 export function summaryWords(report: Report): string[] {
   return [
-    ...beginningWords(report),
     ...whatIfWords(report),
     ...(report.snapshot.id === null ? [] : [lookedAtWords(report), ...doneWords(report), ...waitingWords(report)]),
     ...capWords(report),
     ...operatorWords(report.operator),
     ...trustWords(report),
   ];
-}
-
-function beginningWords({ run }: Report): string[] {
-  if (run.status === 'aborted') return [`This run was aborted: ${run.error ?? 'no reason was recorded'}.`];
-  if (run.status === 'running') return ['This run is still under way.'];
-  return [];
 }
 
 function whatIfWords({ run }: Report): string[] {
@@ -143,7 +136,7 @@ function capWords({ run }: Report): string[] {
 /** The mode in force: the least of what was asked for and of what TRUSTWARD_MODE, or the daemon, allowed. */
 export function modeWords({ mode, daemonMode }: Report['run'], shown: (mode: string) => string = (one) => one): string {
   const inForce = leastMode(mode, daemonMode);
-  return `mode ${shown(inForce)}${inForce === mode ? '' : ` (asked for ${shown(mode)})`}`;
+  return `${shown(inForce)}${inForce === mode ? '' : ` (asked for ${shown(mode)})`}`;
 }
 
 function trustWords({ snapshot }: Report): string[] {
