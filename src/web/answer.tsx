@@ -1,13 +1,17 @@
-// web: a page as an answer. In: a page's content, and the request. Out: HTML; a refusal as a page that names what was wrong.
-
+// web: a page as an answer. In: a page's content, and the request. Out: HTML, compressed for a browser that can; a refusal as a page that
+// names what was wrong.
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type { HttpDeps } from '../http/deps.ts';
 import type { Problem } from '../http/problem.ts';
 import { type Ctx, callerIfAny, type Route } from '../http/route.ts';
 import { includesScope, type Scope } from '../http/tokens.ts';
 import { Words } from '../report/html/text.tsx';
-import { Layout, type PageContent } from './layout.tsx';
+import { acceptsGzip } from './assets.ts';
+import { Layout, type PageContent, type PageContext } from './layout.tsx';
 
-const HEADERS = { 'Content-Type': 'text/html; charset=utf-8' };
+const HEADERS = { 'Content-Type': 'text/html; charset=utf-8', Vary: 'Accept-Encoding' };
+const compress = promisify(gzip);
 
 /** Errors: those of the store. */
 export async function answerPage(deps: HttpDeps, context: Ctx, content: PageContent, status = 200): Promise<Response> {
@@ -18,11 +22,27 @@ export async function answerPage(deps: HttpDeps, context: Ctx, content: PageCont
     stop: caller && (await deps.reader.stop()),
     waiting: caller ? (await deps.reader.planLines({ status: 'pending' }, { limit: WAITING_MAX })).length : 0,
   };
-  const html = await (<Layout content={content} context={shared} />).toString();
-  return new Response(`<!DOCTYPE html>${html}`, { status, headers: HEADERS });
+  return written(context, content, shared, status);
 }
 
 const WAITING_MAX = 100;
+
+/** A page has no secret that compression could give away to another site: a form is checked by its origin and the cookie, not by a token. */
+async function written(
+  context: Ctx,
+  content: PageContent,
+  shared: PageContext,
+  status: number,
+  more: Record<string, string> = {},
+): Promise<Response> {
+  const html = `<!DOCTYPE html>${await (<Layout content={content} context={shared} />).toString()}`;
+  const isZipped = acceptsGzip(context);
+  const body = isZipped ? await compress(html) : html;
+  return new Response(body, {
+    status,
+    headers: { ...HEADERS, ...(isZipped && { 'Content-Encoding': 'gzip' }), ...more },
+  });
+}
 
 /** A page for who has the scope `read`; `content` may answer by itself, as with another address. */
 export function readPage(
@@ -83,8 +103,6 @@ export async function problemPage(deps: HttpDeps, problem: Problem, context: Ctx
     ),
   };
   const caller = callerIfAny(context);
-  const html = await (
-    <Layout content={content} context={{ caller, demo: deps.demo, stop: undefined, waiting: 0 }} />
-  ).toString();
-  return new Response(`<!DOCTYPE html>${html}`, { status, headers: { ...HEADERS, ...more.headers } });
+  const shared = { caller, demo: deps.demo, stop: undefined, waiting: 0 };
+  return written(context, content, shared, status, more.headers);
 }
