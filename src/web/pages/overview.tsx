@@ -9,7 +9,7 @@ import { Mark } from '../../report/html/marks.tsx';
 import { Table } from '../../report/html/table.tsx';
 import { Code, Term, When, Words } from '../../report/html/text.tsx';
 import { snapshotView } from '../../report/run-view.ts';
-import type { Summary } from '../../report/summary/summary.ts';
+import { buildDone } from '../../report/summary/build.ts';
 import { sourceWords } from '../../report/words.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
 import { Act } from '../parts/act.tsx';
@@ -134,10 +134,9 @@ function nextRun(deps: HttpDeps) {
   return atMs === undefined ? 'none is scheduled' : <When at={atMs} />;
 }
 
-async function lastDay({ views, reader, clock }: HttpDeps) {
+async function lastDay({ reader, clock }: HttpDeps) {
   const nowMs = clock.nowMs();
-  const summary = (await views.summary(reader, nowMs - DAY_MS, nowMs)) as Summary;
-  const { calls, runs, people } = summary;
+  const { calls, runs, people } = await buildDone(reader, nowMs - DAY_MS, nowMs);
   return (
     <section class="card">
       <h2>Last 24 hours</h2>
