@@ -4,7 +4,6 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DecisionGroup } from '../src/domain/page-reader.ts';
 import type { RunRecord } from '../src/domain/store.ts';
 import { historyOf } from '../src/explain/history-of.ts';
 import { buildOutline, buildReport } from '../src/report/build-report.ts';
@@ -49,28 +48,23 @@ try {
   const reader = new SqliteReader(openReadOnly(file), { ...systemClock, nowMs: () => NOW_MS });
   const run = async (seq: number) => (await reader.run(String(seq))) as RunRecord;
   const [last, middle] = [await run(LARGE.runs), await run(LARGE.runs / 2)];
-  const [group] = (await reader.decisionGroups(last, { first: 50 })) as [DecisionGroup];
-  const after = group.rows.at(-1)?.id as string;
+  const rule = 'rule-00';
+  const after = (await reader.decisionsOfRule(last, rule, { limit: 50 })).rows.at(-1)?.id as string;
   const plan = idOf('plan', 1);
   const readers: { [title: string]: () => Promise<unknown> } = {
     'all decisions of the last run': () => reader.decisionsOfRun(last),
     'its report, as JSON has it': () => buildReport(reader, last),
     'its outline, as its page has it': () => buildOutline(reader, last),
-    'its groups, with 50 rows each': () => reader.decisionGroups(last, { first: 50 }),
-    'its groups, with 10 rows each': () => reader.decisionGroups(last, { first: 10 }),
-    'its groups, filtered by an owner': () => reader.decisionGroups(last, { first: 50, text: 'person7' }),
-    'the groups of an earlier run': () => reader.decisionGroups(middle, { first: 50 }),
-    'more of a group': () => reader.decisionsInGroup(last, group, { limit: 50, after }),
-    'all of a rule': () => reader.decisionsInGroup(last, { rule: group.rule }, { limit: 50 }),
-    'what a rule led to': () => reader.decisions({ rule: group.rule, limit: 50 }),
+    'the outline of an earlier run': () => buildOutline(reader, middle),
+    'those of a rule': () => reader.decisionsOfRule(last, rule, { limit: 50, after }),
+    'what a rule led to': () => reader.decisions({ rule, limit: 50 }),
     'matches of each rule in 30 runs': () => reader.ruleTallies(30),
     '50 runs and their counts': async () => {
       for (const line of await reader.runLines({ limit: 50 })) await reader.countsOfRun(line);
     },
     '20 plans of 10,000 intents': () => reader.planLines({}, { limit: 50 }),
     'plans that wait': () => reader.planLines({ status: 'pending' }, { limit: 50 }),
-    'a part of a plan of 10,000 intents': () => reader.planPage(plan, { limit: 50 }),
-    'the same, filtered by an owner': () => reader.planPage(plan, { limit: 50, text: 'person7' }),
+    'the counts of a plan of 10,000 intents': () => reader.countsOfPlan(plan),
     'intents in doubt': () => reader.newestIntents({ outcome: 'unknown' }, 50),
     'intents that failed': () => reader.newestIntents({ outcome: 'failed' }, 50),
     'failures that are open': () => reader.openFailures(),

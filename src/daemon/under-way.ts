@@ -11,20 +11,20 @@ export class UnderWay {
   private watch: (progress: WorkProgress | undefined) => void = () => {};
 
   /** Called when a run has begun. */
-  readonly begin = (run: Run): void => {
+  begin(run: Run): void {
     this.run = run;
     this.step = undefined;
-  };
+  }
 
   beginPlan(id: string): void {
     this.plan = id;
   }
 
-  readonly end = (): void => {
+  end(): void {
     this.run = undefined;
     this.plan = undefined;
     this.watch(undefined);
-  };
+  }
 
   /** The watch gets each step, and undefined at the end. There is one: it passes on what many follow. */
   onProgress(watch: (progress: WorkProgress | undefined) => void): void {

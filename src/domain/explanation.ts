@@ -23,7 +23,7 @@ export interface ExplainedPart {
   parts: ExplainedPart[];
 }
 
-/** `time`: a point in time of any unit, told by its magnitude. `seconds`: a span. */
+/** `time`: a point in time of any unit, recognised by its magnitude. `seconds`: a span. */
 export type ShownUnit = 'time' | 'seconds';
 
 /** One fact that the rule read. */

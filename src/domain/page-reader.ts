@@ -4,41 +4,10 @@ import type { ActionName } from './action.ts';
 import type { Claim } from './claim.ts';
 import type { StoredDecision } from './decision.ts';
 import type { Exemption } from './exemption.ts';
-import type { Plan, PlannedIntent, PlanProgress, PlanStatus } from './plan.ts';
+import type { Plan, PlanProgress, PlanStatus } from './plan.ts';
 import type { PlannedCount } from './planned-counts.ts';
 import type { Newest } from './record-reader.ts';
 import type { RunRecord } from './store.ts';
-
-/** Decisions of one rule with the same answer for the same reason. */
-export type DecisionGroupKey = Pick<StoredDecision, 'rule' | 'action' | 'decision' | 'reason' | 'mode'>;
-
-export interface DecisionGroup extends DecisionGroupKey {
-  /** Of decisions; with a text, of those that it names. All other figures are of the same ones. */
-  count: number;
-  devices: number;
-  /** Users, and owners of devices, as the last trusted readings showed them. */
-  people: number;
-  /** The oldest `since`, epoch ms. */
-  since: number;
-  /** Decisions that this run wrote; earlier runs wrote the others. */
-  newInRun: number;
-  /** The first of them. */
-  rows: StoredDecision[];
-}
-
-/** `text`: a part of a subject's id, name, serial number or target, or of an owner's address; in any case. */
-export interface GroupQuery {
-  text?: string;
-  /** The number of rows of each group. */
-  first: number;
-}
-
-export interface PageQuery {
-  text?: string;
-  /** The id of the last row of the page before. */
-  after?: string;
-  limit: number;
-}
 
 /** A plan without its intents. */
 export type PlanHead = Omit<Plan, 'intents'>;
@@ -48,28 +17,6 @@ export interface PlanLine extends PlanHead {
   intents: number | undefined;
   /** The rule whose claims it undoes, if a person asked for that. */
   releases: string | undefined;
-}
-
-export interface PlanIntentQuery extends Omit<PageQuery, 'after'> {
-  /** Intents that are based on this rule. */
-  rule?: string;
-  /** The key of the last intent of the page before. */
-  after?: string;
-}
-
-/** A plan with a part of its intents, in the order of the plan. */
-export interface PlanPage {
-  head: PlanHead;
-  /** Of all its intents. */
-  counts: PlannedCount[];
-  intents: number;
-  held: number;
-  /** If applying it has begun. */
-  progress: PlanProgress | undefined;
-  /** The rule whose claims it undoes, if a person asked for that. */
-  releases: string | undefined;
-  /** `total`: that the query lets through. */
-  page: Newest<PlannedIntent>;
 }
 
 /** Decisions of a time that hold something, by rule and reason. */
@@ -99,14 +46,16 @@ export interface PageReader {
   outlinesOfRun(run: RunRecord): Promise<StoredDecision[]>;
   /** In the order of the ids; one that was removed meanwhile is missing. */
   decisionsById(ids: readonly string[]): Promise<StoredDecision[]>;
-  /** The decisions in force in a run, as its report has them: those that act first, then by rule. */
-  decisionGroups(run: RunRecord, query: GroupQuery): Promise<DecisionGroup[]>;
-  /** In the order of `DecisionGroup.rows`; a group may leave out parts, such as all of a rule. `total`: with a text, those that it names. */
-  decisionsInGroup(run: RunRecord, group: Partial<DecisionGroupKey>, query: PageQuery): Promise<Newest<StoredDecision>>;
+  /** The decisions of a rule in force in a run, in the order of its report; none of a rule that the run did not judge. */
+  decisionsOfRule(
+    run: RunRecord,
+    rule: string,
+    query: { after?: string; limit: number },
+  ): Promise<Newest<StoredDecision>>;
   /** The newest first. */
   planLines(filter: { status?: PlanStatus }, query: { before?: string; limit: number }): Promise<PlanLine[]>;
-  /** Undefined without such a plan. Errors: AppError `usage` for a beginning that fits several. */
-  planPage(idOrPrefix: string, query: PlanIntentQuery): Promise<PlanPage | undefined>;
+  /** What a plan does, by rules and action; empty without such a plan. */
+  countsOfPlan(id: string): Promise<PlannedCount[]>;
   /** How far applying it is, also while it is under way. */
   planProgress(plan: Plan): Promise<PlanProgress>;
   /** Standing and orphaned ones, the oldest first. */

@@ -45,8 +45,8 @@ export interface RecordReader {
   runs(limit: number, before?: number): Promise<RunRecord[]>;
   /** Without what they found, newest first. */
   runLines(query: RunQuery): Promise<Run[]>;
-  /** Of completed runs over all active rules, newest first; `before`: of those before the run of this number. */
-  ruleTallies(limit: number, before?: number): Promise<RunTallies[]>;
+  /** Of completed runs over all active rules, newest first. */
+  ruleTallies(limit: number): Promise<RunTallies[]>;
   countsOfRun(run: Pick<Run, 'seq' | 'id'>): Promise<RunCounts>;
   /** Decisions in force in a run: those that it wrote, and unchanged ones of earlier runs. */
   decisionsOfRun(run: RunRecord): Promise<StoredDecision[]>;

@@ -26,6 +26,9 @@ export function pathText(path: readonly PropertyKey[]): string {
   }, '');
 }
 
+/** Unknown members that are named. */
+const KEYS_MAX = 20;
+
 /** Follows the name of the faulty value: "must be a string". */
 export function wordsOf(issue: Issue, input: unknown): string {
   if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input')) {
@@ -34,7 +37,9 @@ export function wordsOf(issue: Issue, input: unknown): string {
   if (issue.code === 'invalid_value')
     return `must be one of ${issue.values.map((each) => `\`${String(each)}\``).join(', ')}`;
   if (issue.code === 'unrecognized_keys') {
-    const names = issue.keys.map((key) => `\`${key.slice(0, 100)}\``).join(', ');
+    const shown = issue.keys.slice(0, KEYS_MAX).map((key) => `\`${key.slice(0, 100)}\``);
+    const more = issue.keys.length - shown.length;
+    const names = more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ');
     return issue.keys.length === 1 ? `has an unknown member: ${names}` : `has unknown members: ${names}`;
   }
   if (issue.code === 'too_small' && issue.message.startsWith('Too small')) {

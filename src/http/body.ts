@@ -1,6 +1,5 @@
-// http: a request's body as text, counted while it arrives. In: a request. Out: at most 64 KiB of text (2 MiB of
-// a person who is signed in), or 413. It
-// reads the given stream and never rebuilds the request: one that arrives on a socket cannot be copied.
+// http: a request's body as text, counted while it arrives. In: a request. Out: at most 64 KiB of text (2 MiB of a person who is signed
+// in), or 413. It reads the given stream and never rebuilds the request: one that arrives on a socket cannot be copied.
 import { Problem } from './problem.ts';
 import type { Ctx } from './route.ts';
 

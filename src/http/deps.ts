@@ -174,8 +174,7 @@ export interface HttpDeps {
   views: Views;
   /**
    * Requests a run, one at a time; resolves when it has begun, which may be after others. Equal dry runs that wait become
-   * one. Errors: AppError
-   * `usage` (a rule that is not active), `busy` (too many wait), `stopped`.
+   * one. Errors: AppError `usage` (a rule that is not active), `busy` (too many wait), `stopped`.
    */
   trigger(request: RunRequest): Promise<StartedRun>;
   /** The run under way; undefined between two runs. */

@@ -7,6 +7,8 @@ import { Problem } from './problem.ts';
 import type { Ctx } from './route.ts';
 
 const FORM_TYPE = 'application/x-www-form-urlencoded';
+/** One that names each of 10,000 targets has fewer. Reading more would keep everybody else waiting. */
+const FIELDS_MAX = 15_000;
 
 /** A field that may be sent many times, such as that of checkboxes; a list, also of none or one. */
 export function listField<T>(item: z.ZodType<T>) {
@@ -26,13 +28,19 @@ export async function readForm<T>(context: Ctx, schema: z.ZodType<T>): Promise<T
 
 function fieldsOf(text: string): Record<string, string | string[]> {
   const fields = new Map<string, string[]>();
-  for (const pair of text.split('&')) {
-    const [name, ...value] = pair.split('=').map(decoded);
-    const whole = value.join('=');
-    if (!name || whole === '') continue;
+  const pairs = text.split('&', FIELDS_MAX + 1);
+  if (pairs.length > FIELDS_MAX) {
+    const detail = `the form has more than ${FIELDS_MAX} fields: send fewer`;
+    throw new Problem(400, 'malformed-form', 'The form is malformed', detail);
+  }
+  for (const pair of pairs) {
+    const end = pair.indexOf('=');
+    const name = end < 0 ? '' : decoded(pair.slice(0, end));
+    const value = decoded(pair.slice(end + 1));
+    if (name === '' || value === '') continue;
     const values = fields.get(name);
-    if (values) values.push(whole);
-    else fields.set(name, [whole]);
+    if (values) values.push(value);
+    else fields.set(name, [value]);
   }
   return Object.fromEntries(
     [...fields].map(([name, values]) => [name, values.length === 1 ? (values[0] as string) : values]),
@@ -41,7 +49,7 @@ function fieldsOf(text: string): Record<string, string | string[]> {
 
 function decoded(part: string): string {
   try {
-    return decodeURIComponent(part.replaceAll('+', ' '));
+    return decodeURIComponent(part.replace(/\+/g, ' '));
   } catch {
     throw new Problem(400, 'malformed-form', 'The form is malformed', 'the form must be percent-encoded UTF-8');
   }

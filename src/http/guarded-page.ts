@@ -6,6 +6,7 @@ import type { HttpDeps } from './deps.ts';
 import { demandOrigin } from './origin.ts';
 import { Problem } from './problem.ts';
 import { type Ctx, callerIfAny, type Route } from './route.ts';
+import { RETURN_MAX } from './sign-in.ts';
 
 export function guardedPage(route: Route, deps: Pick<HttpDeps, 'publicUrl'>): Route {
   const { method, scope, handle } = route;
@@ -27,7 +28,8 @@ function leadToSession(context: Ctx): Response | Promise<Response> {
   const { pathname, search } = new URL(context.req.url);
   const to = `${pathname}${search}`;
   if (context.req.header('sec-fetch-site') === 'cross-site') return askAgain(context, to);
-  return context.redirect(to === '/' ? '/sign-in' : `/sign-in?to=${encodeURIComponent(to)}`, 303);
+  const isFirst = to === '/' || to.length > RETURN_MAX;
+  return context.redirect(isFirst ? '/sign-in' : `/sign-in?to=${encodeURIComponent(to)}`, 303);
 }
 
 /**

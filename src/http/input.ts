@@ -56,16 +56,18 @@ function queryOf({ req }: Ctx): Record<string, string> {
 
 type Where = 'body' | 'query' | 'form';
 
-/** Errors: Problem 400 that lists every fault. */
+/** More help nobody, and an answer stays short. */
+const FAULTS_MAX = 100;
+
+/** Errors: Problem 400 that lists the first 100 faults. */
 export function checkInput<T>(schema: z.ZodType<T>, value: unknown, where: Where): T {
   const checked = schema.safeParse(value);
   if (checked.success) return checked.data;
   const words = (issue: z.core.$ZodIssue) =>
     where === 'form' && isRepeated(issue, value) ? TWICE : wordsOf(issue, value);
-  throw badInput(
-    where,
-    checked.error.issues.map((issue) => ({ path: pathText(issue.path), message: words(issue) })),
-  );
+  const { issues } = checked.error;
+  const named = issues.slice(0, FAULTS_MAX).map((issue) => ({ path: pathText(issue.path), message: words(issue) }));
+  throw badInput(where, named, issues.length - named.length);
 }
 
 /** A field of a form that is sent many times is a list, where one text was expected. */
@@ -75,8 +77,9 @@ function isRepeated({ code, path }: z.core.$ZodIssue, value: unknown): boolean {
   return Array.isArray((value as Record<PropertyKey, unknown>)[name]);
 }
 
-function badInput(where: Where, errors: FieldError[]): Problem {
+function badInput(where: Where, errors: FieldError[], more = 0): Problem {
   const named = errors.map(({ path, message }) => `${path === '' ? `the ${where}` : `\`${path}\``} ${message}`);
+  if (more > 0) named.push(`and ${more} more faults`);
   return new Problem(400, 'bad-request', 'The request is wrong', `the ${where} is wrong: ${named.join('; ')}`, {
     errors,
   });

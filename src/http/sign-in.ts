@@ -10,6 +10,9 @@ const SESSION_MS = 12 * 3_600_000;
 const IDLE_MS = 2 * 3_600_000;
 const LINKS_MAX = 100;
 const SESSIONS_MAX = 1_000;
+const COOKIES_MAX = 10;
+/** Characters of an address that a person is led back to after signing in; from a longer one, to the first page. */
+export const RETURN_MAX = 2_000;
 
 export interface SignInLink {
   /** The whole address, with the code. Whoever has it can sign in: it is never logged. */
@@ -78,9 +81,10 @@ export class SignIn {
 
   /** The caller of a session that is open, which this counts as a use of. */
   callerOf(cookieHeader: string | undefined): Session | undefined {
-    const value = cookieIn(cookieHeader, this.cookieName());
-    const session = value === undefined ? undefined : this.find(this.sessions, value, SESSION_MS);
-    if (!session) return undefined;
+    const values = cookiesIn(cookieHeader, this.cookieName());
+    const open = values.flatMap((value) => this.find(this.sessions, value, SESSION_MS) ?? []);
+    const [session] = open;
+    if (!session || open.length > 1) return undefined;
     session.used = this.now();
     return { caller: session.caller, id: session.hash.toString('hex') };
   }
@@ -124,7 +128,7 @@ export class SignIn {
   private keep(kept: Kept[], secret: string, caller: Caller, most: number, withinMs: number): void {
     for (const old of kept.filter((each) => this.isOver(each, withinMs))) remove(kept, old);
     kept.push({ hash: tokenHash(secret), caller, made: this.now(), used: this.now() });
-    if (kept.length > most) kept.shift();
+    if (kept.length > most) remove(kept, oldestOfMost(kept));
   }
 
   /** Compares with all in every case, so that the duration reveals nothing. */
@@ -175,9 +179,22 @@ function remove(kept: Kept[], one: Kept): void {
   kept.splice(kept.indexOf(one), 1);
 }
 
-function cookieIn(cookieHeader: string | undefined, name: string): string | undefined {
+/** Whoever makes many links or sessions loses their own, not those of others. */
+function oldestOfMost(kept: readonly Kept[]): Kept {
+  const counts = new Map<string | undefined, number>();
+  for (const { caller } of kept) counts.set(caller.token, (counts.get(caller.token) ?? 0) + 1);
+  const most = Math.max(...counts.values());
+  return kept.find(({ caller }) => counts.get(caller.token) === most) as Kept;
+}
+
+/**
+ * All of this name: what listens on another port of the host can plant one that a browser sends first. It is then not clear whose
+ * session is meant if two are open, and one that opens none must not sign anybody out.
+ */
+function cookiesIn(cookieHeader: string | undefined, name: string): string[] {
   const pairs = (cookieHeader ?? '').split(';').map((pair) => pair.trim());
-  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
+  const values = pairs.filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1));
+  return [...new Set(values)].slice(0, COOKIES_MAX);
 }
 
 /** An address that listens everywhere is none that a browser can open. */

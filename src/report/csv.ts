@@ -37,6 +37,8 @@ const COLUMNS: { readonly [name: string]: (row: Row) => string | number | null }
 
 /** What spreadsheets calculate. Space before it does not stop them, nor does the full width of East Asian keyboards. */
 const FORMULA = /^[\s\u200c\u200d]*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/;
+/** Where the semicolon separates, as in much of Europe, what follows one is a cell of its own, whatever quotes stand around. */
+const FORMULA_AFTER_SEMICOLON = /;(?=(?:[\s"]|\u200c|\u200d)*[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 
 export function* reportCsvPieces({ decisions }: Pick<Report, 'decisions'>): Generator<string> {
   yield* decisionsCsvPieces(decisions);
@@ -53,6 +55,7 @@ function cell(value: string | number | null): string {
   if (value === null) return '';
   if (typeof value === 'number') return `${value}`;
   const shown = showHidden(value);
-  const text = FORMULA.test(value) || FORMULA.test(shown) ? `'${shown}` : shown;
+  const whole = FORMULA.test(value) || FORMULA.test(shown) ? `'${shown}` : shown;
+  const text = whole.replace(FORMULA_AFTER_SEMICOLON, ";'");
   return /[",;\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

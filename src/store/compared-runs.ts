@@ -62,7 +62,7 @@ const MATCHES = `SELECT tally.value ->> '$.rule' AS rule, seq, started_at AS sta
 export async function matchesOfRuns(db: Db, upToSeq: number, runsMax: number): Promise<RunMatches[]> {
   const matches: RunMatches[] = [];
   for (const { seq } of db.all<{ seq: number }>(WHOLE, upToSeq, runsMax).reverse()) {
-    for (const row of db.all(MATCHES, seq)) matches.push(row as unknown as RunMatches);
+    matches.push(...db.all<RunMatches>(MATCHES, seq));
     await giveWay();
   }
   return matches;

@@ -1,7 +1,8 @@
-// store: all decisions in force in a run without what makes their rows long, and chosen ones whole: a page counts and groups all of them,
-// and shows few. In: a run, ids. Out: decisions, in the order of its report.
+// store: all decisions in force in a run without what makes their rows long, a page of those of one rule, and chosen ones whole: a page
+// counts and groups all of them, and shows few. In: a run, a rule, ids. Out: decisions, in the order of the run's report.
 import type { StoredDecision } from '../domain/decision.ts';
 import { giveWay } from '../domain/give-way.ts';
+import type { Newest } from '../domain/record-reader.ts';
 import type { RunRecord } from '../domain/store.ts';
 import type { Db, Row } from './database.ts';
 import { inForceIn } from './in-force.ts';
@@ -22,6 +23,22 @@ export async function outlinesOfRun(db: Db, run: RunRecord): Promise<StoredDecis
     decisions.push(decisionOfRow({ ...row, facts: '{}' }));
   }
   return decisions;
+}
+
+/** INVARIANT: an index has these columns, so that only the rows of the page are read. */
+const ORDERED = 'id, rule, decision, target, subject';
+
+export async function decisionsOfRule(
+  db: Db,
+  run: RunRecord,
+  rule: string,
+  { after, limit }: { after?: string; limit: number },
+): Promise<Newest<StoredDecision>> {
+  const { sql, values } = inForceIn(run, ORDERED, rule);
+  const ids = db.all<{ id: string }>(`SELECT id FROM ${sql} ORDER BY ${ORDER}`, ...values).map(({ id }) => id);
+  const from = after === undefined ? 0 : ids.indexOf(after) + 1;
+  const isUnknown = after !== undefined && from === 0;
+  return { rows: await decisionsById(db, isUnknown ? [] : ids.slice(from, from + limit)), total: ids.length };
 }
 
 export function decisionsById(db: Db, ids: readonly string[]): Promise<StoredDecision[]> {

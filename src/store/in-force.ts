@@ -9,17 +9,13 @@ export interface InForce {
   values: (string | number)[];
 }
 
-/** `only`: conditions for both halves, with their values. */
-export function inForceIn(
-  run: RunRecord,
-  columns: string,
-  only: { conditions: string; values: (string | number)[] } = { conditions: '', values: [] },
-): InForce {
-  const rules = JSON.stringify(judgedRulesOf(run));
-  const rest = `rule IN (SELECT value FROM json_each(?)) AND run_seq <= ? ${only.conditions}`;
+/** `rule`: only of this one. */
+export function inForceIn(run: RunRecord, columns: string, rule?: string): InForce {
+  const judged = judgedRulesOf(run).filter((one) => rule === undefined || one === rule);
+  const rest = 'rule IN (SELECT value FROM json_each(?)) AND run_seq <= ?';
   const open = `SELECT ${columns} FROM decisions INDEXED BY decisions_standing WHERE ended_seq IS NULL AND ${rest}`;
   const ended = `SELECT ${columns} FROM decisions INDEXED BY decisions_ended WHERE ended_seq > ? AND ${rest}`;
-  const values = [rules, run.seq, ...only.values];
+  const values = [JSON.stringify(judged), run.seq];
   return { sql: `(${open} UNION ALL ${ended})`, values: [...values, run.seq, ...values] };
 }
 

@@ -1,20 +1,15 @@
-// store: plans for pages: a list without their intents, and one plan with a part of them. In: a status, an id, a text. Out: lines, a page.
-// It reads the intents of one plan at most: those of a large plan are megabytes.
-import { nameKey } from '../domain/identity.ts';
-import type { PlanHead, PlanIntentQuery, PlanLine, PlanPage } from '../domain/page-reader.ts';
+// store: plans for pages: a list without their intents, which may be megabytes, and how far applying one is. In: a status, a plan. Out: lines,
+// counts.
+import type { PlanHead, PlanLine } from '../domain/page-reader.ts';
 import {
   type BegunIntent,
   episodesOf,
-  hasProgress,
   type Plan,
-  type PlannedIntent,
   type PlanProgress,
   type PlanStatus,
   progressOf,
-  releasedRule,
   statusAt,
 } from '../domain/plan.ts';
-import { plannedCounts } from '../domain/planned-counts.ts';
 import type { Db, Row } from './database.ts';
 import { newestPlans } from './lists.ts';
 import { planOfRow } from './rows.ts';
@@ -46,29 +41,6 @@ function lineOf(row: Row, nowMs: number): PlanLine {
 
 function headOf({ intents: _, ...head }: Plan, nowMs: number): PlanHead {
   return { ...head, status: statusAt(head, nowMs) };
-}
-
-export function planPageOf(db: Db, plan: Plan, query: PlanIntentQuery, nowMs: number): PlanPage {
-  const found = plan.intents.filter((planned) => isAbout(planned, query));
-  const from = query.after === undefined ? 0 : found.findIndex(({ key }) => key === query.after) + 1;
-  const isUnknown = query.after !== undefined && from === 0;
-  return {
-    head: headOf(plan, nowMs),
-    counts: plannedCounts(plan.intents),
-    intents: plan.intents.length,
-    held: plan.intents.filter(({ held }) => held).length,
-    progress: hasProgress(plan) ? planProgress(db, plan) : undefined,
-    releases: releasedRule(plan),
-    page: { rows: isUnknown ? [] : found.slice(from, from + query.limit), total: found.length },
-  };
-}
-
-function isAbout({ target, basis, effect }: PlannedIntent, { text, rule }: PlanIntentQuery): boolean {
-  if (rule !== undefined && !basis.some((one) => one.rule === rule)) return false;
-  const part = nameKey(text ?? '');
-  if (part === '') return true;
-  const devices = effect.devices.flatMap(({ id, name, serial, owners = [] }) => [id, name, serial ?? '', ...owners]);
-  return [target, ...basis.map(({ subjectId }) => subjectId), ...devices].some((name) => nameKey(name).includes(part));
 }
 
 export function planProgress(db: Db, plan: Plan): PlanProgress {

@@ -12,18 +12,9 @@ import type { Exemption } from '../domain/exemption.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { NotificationStatus, StoredNotification } from '../domain/notification.ts';
 import type { Acceptance } from '../domain/operator.ts';
-import type {
-  DecisionGroup,
-  DecisionGroupKey,
-  GroupQuery,
-  HeldSince,
-  PageQuery,
-  PageReader,
-  PlanIntentQuery,
-  PlanLine,
-  PlanPage,
-} from '../domain/page-reader.ts';
+import type { HeldSince, PageReader, PlanLine } from '../domain/page-reader.ts';
 import type { Plan, PlanProgress, PlanStatus } from '../domain/plan.ts';
+import { type PlannedCount, plannedCounts } from '../domain/planned-counts.ts';
 import type { PullReader } from '../domain/pull-store.ts';
 import type { KeptLatency } from '../domain/quiet-period.ts';
 import type { ClaimFilter, Newest, RecordReader, StateFilter } from '../domain/record-reader.ts';
@@ -40,8 +31,7 @@ import { decisionsOn } from './by-target.ts';
 import { allCheckpointLines, checkpointAt, readDatabaseId } from './checkpoint-table.ts';
 import { claimCounts, claimsInForce } from './claim-pages.ts';
 import { readClockAgreement } from './clock-agreement.ts';
-import { decisionGroups, decisionsInGroup } from './decision-groups.ts';
-import { decisionsById, outlinesOfRun } from './decision-outlines.ts';
+import { decisionsById, decisionsOfRule, outlinesOfRun } from './decision-outlines.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
 import { heldSince } from './held-since.ts';
 import { readKeptLatency } from './kept-latency.ts';
@@ -50,7 +40,7 @@ import { readOpenFailures, readOpenState } from './open-state.ts';
 import { readOpenStateOf } from './open-state-of.ts';
 import { exemptionPage, readAcceptances, readExemption, readExemptions } from './operator.ts';
 import { readNotifications } from './outbox.ts';
-import { planLines, planPageOf, planProgress } from './plan-pages.ts';
+import { planLines, planProgress } from './plan-pages.ts';
 import { claimOfRow, episodeOfRow, intentOfRow } from './rows.ts';
 import { SqliteRunReader } from './run-reader.ts';
 import { storedJson } from './stored-json.ts';
@@ -190,25 +180,20 @@ export class SqliteReader
     return newestClaims(this.db, filter, limit);
   }
 
-  async decisionGroups(run: RunRecord, query: GroupQuery): Promise<DecisionGroup[]> {
-    return decisionGroups(this.db, run, query);
-  }
-
-  async decisionsInGroup(
+  async decisionsOfRule(
     run: RunRecord,
-    group: Partial<DecisionGroupKey>,
-    query: PageQuery,
+    rule: string,
+    query: { after?: string; limit: number },
   ): Promise<Newest<StoredDecision>> {
-    return decisionsInGroup(this.db, run, group, query);
+    return decisionsOfRule(this.db, run, rule, query);
   }
 
   async planLines({ status }: { status?: PlanStatus }, query: { before?: string; limit: number }): Promise<PlanLine[]> {
     return planLines(this.db, status, query, this.clock.nowMs());
   }
 
-  async planPage(idOrPrefix: string, query: PlanIntentQuery): Promise<PlanPage | undefined> {
-    const plan = await this.plan(idOrPrefix);
-    return plan && planPageOf(this.db, plan, query, this.clock.nowMs());
+  async countsOfPlan(id: string): Promise<PlannedCount[]> {
+    return plannedCounts((await this.plan(id))?.intents ?? []);
   }
 
   async planProgress(plan: Plan): Promise<PlanProgress> {

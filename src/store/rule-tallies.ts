@@ -1,4 +1,4 @@
-// store: how many subjects each rule matched in the newest completed runs over all active rules. In: a limit, and before which run.
+// store: how many subjects each rule matched in the newest completed runs over all active rules. In: a limit.
 // Out: the counts of each run, newest first. It reads a few runs at a time and leaves others their turn; it changes nothing.
 import type { RunRuleTally, RunTallies } from '../domain/run.ts';
 import type { Db } from './database.ts';
@@ -7,17 +7,13 @@ import { storedJson } from './stored-json.ts';
 
 /** The index of statuses has them in their order. */
 const NEWEST = `SELECT seq AS id, octet_length(tallies) AS bytes FROM runs
-  WHERE status = 'completed' AND scoped = 0 AND tallies IS NOT NULL AND seq < ? ORDER BY seq DESC LIMIT ?`;
+  WHERE status = 'completed' AND scoped = 0 AND tallies IS NOT NULL ORDER BY seq DESC LIMIT ?`;
 
 const NAMED = `SELECT runs.seq, runs.started_at AS at, runs.tallies FROM json_each(?)
   JOIN runs ON runs.seq = json_each.value ORDER BY json_each.key`;
 
-export async function newestRuleTallies(
-  db: Db,
-  limit: number,
-  before = Number.MAX_SAFE_INTEGER,
-): Promise<RunTallies[]> {
-  return readInTurns(db.all<{ id: string; bytes: number }>(NEWEST, before, limit), (seqs) =>
+export async function newestRuleTallies(db: Db, limit: number): Promise<RunTallies[]> {
+  return readInTurns(db.all<{ id: string; bytes: number }>(NEWEST, limit), (seqs) =>
     db
       .all<{ seq: number; at: number; tallies: string }>(NAMED, JSON.stringify(seqs))
       .map(({ seq, at, tallies }) => ({ seq, at, tallies: storedJson<RunRuleTally[]>(tallies).flatMap(countsOf) })),

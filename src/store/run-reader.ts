@@ -54,8 +54,8 @@ export class SqliteRunReader implements RunReader, IdentityReader {
     return newestRuns(this.db, query);
   }
 
-  async ruleTallies(limit: number, before?: number): Promise<RunTallies[]> {
-    return newestRuleTallies(this.db, limit, before);
+  async ruleTallies(limit: number): Promise<RunTallies[]> {
+    return newestRuleTallies(this.db, limit);
   }
 
   async countsOfRun(run: Pick<Run, 'seq' | 'id'>): Promise<RunCounts> {

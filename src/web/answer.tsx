@@ -1,17 +1,13 @@
-// web: a page as an answer. In: a page's content, and the request. Out: HTML, compressed for a browser that can; a refusal as a page that
-// names what was wrong.
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+// web: a page as an answer. In: a page's content, and the request. Out: HTML; a refusal as a page that names what was wrong.
 import type { HttpDeps } from '../http/deps.ts';
 import type { Problem } from '../http/problem.ts';
 import { type Ctx, callerIfAny, type Route } from '../http/route.ts';
 import { includesScope, type Scope } from '../http/tokens.ts';
 import { Words } from '../report/html/text.tsx';
-import { acceptsGzip } from './assets.ts';
 import { Layout, type PageContent, type PageContext } from './layout.tsx';
+import { zippedResponse } from './zipped.ts';
 
-const HEADERS = { 'Content-Type': 'text/html; charset=utf-8', Vary: 'Accept-Encoding' };
-const compress = promisify(gzip);
+const HEADERS = { 'Content-Type': 'text/html; charset=utf-8' };
 
 /** Errors: those of the store. */
 export async function answerPage(deps: HttpDeps, context: Ctx, content: PageContent, status = 200): Promise<Response> {
@@ -22,27 +18,21 @@ export async function answerPage(deps: HttpDeps, context: Ctx, content: PageCont
     stop: caller && (await deps.reader.stop()),
     waiting: caller ? (await deps.reader.planLines({ status: 'pending' }, { limit: WAITING_MAX })).length : 0,
   };
-  return written(context, content, shared, status);
+  return htmlOf(context, content, shared, status);
 }
 
-const WAITING_MAX = 100;
-
-/** A page has no secret that compression could give away to another site: a form is checked by its origin and the cookie, not by a token. */
-async function written(
+async function htmlOf(
   context: Ctx,
   content: PageContent,
   shared: PageContext,
   status: number,
-  more: Record<string, string> = {},
+  headers = {},
 ): Promise<Response> {
-  const html = `<!DOCTYPE html>${await (<Layout content={content} context={shared} />).toString()}`;
-  const isZipped = acceptsGzip(context);
-  const body = isZipped ? await compress(html) : html;
-  return new Response(body, {
-    status,
-    headers: { ...HEADERS, ...(isZipped && { 'Content-Encoding': 'gzip' }), ...more },
-  });
+  const html = await (<Layout content={content} context={shared} />).toString();
+  return zippedResponse(context, `<!DOCTYPE html>${html}`, status, { ...HEADERS, ...headers });
 }
+
+const WAITING_MAX = 100;
 
 /** A page for who has the scope `read`; `content` may answer by itself, as with another address. */
 export function readPage(
@@ -104,5 +94,5 @@ export async function problemPage(deps: HttpDeps, problem: Problem, context: Ctx
   };
   const caller = callerIfAny(context);
   const shared = { caller, demo: deps.demo, stop: undefined, waiting: 0 };
-  return written(context, content, shared, status, more.headers);
+  return htmlOf(context, content, shared, status, more.headers);
 }

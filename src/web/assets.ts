@@ -4,7 +4,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { gzipSync } from 'node:zlib';
-import type { Ctx, Route } from '../http/route.ts';
+import type { Route } from '../http/route.ts';
+import { acceptsZipped } from './zipped.ts';
 
 const require = createRequire(import.meta.url);
 const own = (path: string) => new URL(path, import.meta.url);
@@ -51,10 +52,6 @@ export function assetPath(name: AssetName): string {
   return assetOf(name).path;
 }
 
-export function acceptsGzip({ req }: Ctx): boolean {
-  return /\bgzip\b(?!\s*;\s*q=0(?![.\d]))/.test(req.header('accept-encoding') ?? '');
-}
-
 /** Open to anybody: they are in the package that everybody can read. */
 export function assetRoutes(): Route[] {
   return (Object.keys(FILES) as AssetName[]).map((name) => {
@@ -64,7 +61,7 @@ export function assetRoutes(): Route[] {
       path,
       scope: undefined,
       handle: (context) => {
-        const isZipped = acceptsGzip(context);
+        const isZipped = acceptsZipped(context);
         return new Response(isZipped ? zipped : plain, {
           headers: {
             'Content-Type': type,

@@ -1,7 +1,7 @@
 // web: answers of the platform that a page does not wait long for. In: work, and how long to wait. Out: its answer, or undefined while it
 // still takes: the work goes on, and who asks again for the same gets it. Only a few are under way at once.
-import type { Clock } from '../domain/ports.ts';
 import { Turns } from '../http/turns.ts';
+import { type Waiting, within } from './within.ts';
 
 const BOUNDS = { what: 'questions to the platform', underWayMax: 4, waitingMax: 8 };
 
@@ -9,18 +9,11 @@ export class InTime {
   private readonly turns = new Turns(BOUNDS);
   private readonly underWay = new Map<string, Promise<unknown>>();
 
-  constructor(private readonly clock: Pick<Clock, 'sleep'>) {}
+  constructor(private readonly waiting: Waiting) {}
 
   /** `key`: equal for equal work. Errors: those of the work; Problem 429 when too much is under way. */
   async of<T>(key: string, work: () => Promise<T>, waitMs: number): Promise<T | undefined> {
-    const asked = (this.underWay.get(key) ?? this.begin(key, work)) as Promise<T>;
-    const answered = new AbortController();
-    const late = this.clock.sleep(waitMs, answered.signal).catch(() => undefined);
-    try {
-      return await Promise.race([asked, late.then(() => undefined)]);
-    } finally {
-      answered.abort();
-    }
+    return within(this.waiting, waitMs, (this.underWay.get(key) ?? this.begin(key, work)) as Promise<T>);
   }
 
   private begin<T>(key: string, work: () => Promise<T>): Promise<T> {

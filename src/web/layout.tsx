@@ -10,7 +10,7 @@ import { Name, Words } from '../report/html/text.tsx';
 import { type AssetName, assetPath } from './assets.ts';
 import { Act } from './parts/act.tsx';
 
-/** Where in the navigation a page belongs. */
+/** Where in the navigation a page belongs. `key`: leads there after `g`. */
 export const SECTIONS = [
   { path: '/', text: 'Overview', key: 'o' },
   { path: '/runs', text: 'Runs', key: 'r' },
@@ -127,8 +127,12 @@ function Top({
         </a>
         <nav class="nav" aria-label="Pages">
           {SECTIONS.filter((one) => !('scope' in one) || includesScope(caller.scope, one.scope)).map(
-            ({ path, text }) => (
-              <a href={path} aria-current={path === section ? 'page' : undefined}>
+            ({ path, text, ...one }) => (
+              <a
+                href={path}
+                aria-current={path === section ? 'page' : undefined}
+                data-key={'key' in one ? one.key : undefined}
+              >
                 {text}
                 {path === '/plans' && waiting > 0 ? (
                   <span class="count">

@@ -20,7 +20,12 @@
     // A trial is shown to who tries this rule, and not as if a run were under way.
     if (trial !== undefined && trial !== place.dataset.trial) return;
     const count = done === undefined ? '' : ` ${done}${total === undefined ? '' : ` of ${total}`}`;
-    place.textContent = `${phase}${what === undefined ? '' : ` ${what}`}${count}`;
+    place.textContent = `${phase}${what === undefined ? '' : ` ${spelled(what)}`}${count}`;
+  }
+  /** Hidden characters of a name, as pages spell them. */
+  function spelled(text) {
+    const code = (found) => found.codePointAt(0).toString(16).toUpperCase().padStart(4, '0');
+    return text.replace(/(?![\u200c\u200d])[\p{C}\p{Zl}\p{Zp}]/gu, (found) => `⟨U+${code(found)}⟩`);
   }
 
   // Keys.
@@ -37,15 +42,9 @@
     row.scrollIntoView({ block: 'nearest' });
     (row.querySelector('a, button, input') ?? row).focus({ preventScroll: true });
   };
-  const go = {
-    o: '/',
-    r: '/runs',
-    p: '/plans',
-    u: '/rules',
-    i: '/in-force',
-    e: '/exemptions',
-    d: '/in-doubt',
-    a: '/audit',
+  const go = (key) => {
+    const link = document.querySelector(`.nav a[data-key="${CSS.escape(key)}"]`);
+    if (link) location.href = link.href;
   };
   let isGoing = false;
   document.addEventListener('keydown', (event) => {
@@ -55,7 +54,7 @@
       return;
     }
     const { key } = event;
-    if (isGoing && go[key]) location.href = go[key];
+    if (isGoing) go(key);
     isGoing = key === 'g';
     if (key === '/') {
       event.preventDefault();

@@ -215,6 +215,12 @@ describe('a page', () => {
     expect(answer.headers.location).toBe(`/sign-in?to=${encodeURIComponent('/plans/p1?show=all&x=%2F')}`);
   });
 
+  it('leads a stranger to the sign-in page, also from an address that is too long to remember', async () => {
+    const { send } = await serving();
+    const { status, headers } = await send('GET', `/?q=${'a'.repeat(3_000)}`);
+    expect([status, headers.location]).toEqual([303, '/sign-in']);
+  });
+
   it('asks again by itself after a link of another site, which brings no cookie', async () => {
     const { send } = await serving();
     const followed = await send('GET', '/plans/p1?x="><script>&y=1', { headers: { 'sec-fetch-site': 'cross-site' } });
@@ -407,6 +413,24 @@ describe('a form', () => {
       expect(answer.status).toBe(415);
     },
   );
+
+  it.each([
+    ['empty fields', '&'.repeat(20_000)],
+    ['one field', 'only=x&'.repeat(20_000)],
+    ['unknown fields', Array.from({ length: 20_000 }, (_, index) => `f${index}=x`).join('&')],
+  ])('of 20,000 %s is refused before they are read', async (_, form) => {
+    const { send, signedIn } = await serving();
+    const { status, text } = await send('POST', APPROVE, { cookie: await signedIn('approve'), form });
+    expect([status, text.includes('more than 15000 fields')]).toEqual([400, true]);
+  });
+
+  it('with thousands of unknown fields is refused in a few words', async () => {
+    const { send, signedIn } = await serving();
+    const form = Array.from({ length: 10_000 }, (_, index) => `f${index}=x`).join('&');
+    const { status, text } = await send('POST', APPROVE, { cookie: await signedIn('approve'), form });
+    expect([status, text.includes('`f0`'), text.includes('and 9980 more')]).toEqual([400, true, true]);
+    expect(text.length).toBeLessThan(10_000);
+  });
 
   it('that names 10,000 targets fits, and a stranger’s is refused at 64 KiB', async () => {
     const { send, signedIn } = await serving();

@@ -78,6 +78,13 @@ describe('a link', () => {
     expect(codes.filter((code) => signIn.peek(code) === undefined)).toEqual([codes[0]]);
   });
 
+  it('of another holder gives way to nobody who makes many', () => {
+    const { signIn } = open();
+    const { code } = signIn.link(CI);
+    for (let count = 0; count < 200; count += 1) signIn.link({ ...HERE, token: undefined });
+    expect(signIn.peek(code)).toEqual(CI);
+  });
+
   it('names the public address, or one that a browser can open', () => {
     const publicUrl = 'https://trust.example.com';
     expect(open({ publicUrl }).signIn.link(CI).url).toMatch(/^https:\/\/trust\.example\.com\/sign-in\?code=/);
@@ -168,6 +175,27 @@ describe('a session', () => {
     const { signIn, begin } = open();
     const cookies = Array.from({ length: 1_001 }, () => begin());
     expect(cookies.filter((cookie) => signIn.callerOf(cookie) === undefined)).toEqual([cookies[0]]);
+  });
+
+  it('of another holder gives way to nobody who opens many', () => {
+    const { signIn, begin } = open();
+    const cookie = begin(HERE);
+    for (let count = 0; count < 1_100; count += 1) begin();
+    expect(signIn.callerOf(cookie)?.caller).toEqual(HERE);
+  });
+
+  it('is not hidden by cookies of the same name that open nothing', () => {
+    const { signIn, begin } = open();
+    const cookie = begin();
+    for (const header of [`trustward-8080=x; ${cookie}`, `trustward-8080=; ${cookie}`, `${cookie}; ${cookie}`])
+      expect(signIn.callerOf(header)?.caller).toEqual(CI);
+  });
+
+  it('is none of two that a browser sends at a time', () => {
+    const { signIn, begin } = open();
+    const [one, other] = [begin(), begin(HERE)];
+    for (const header of [`${one}; ${other}`, `${other}; ${one}`]) expect(signIn.callerOf(header)).toBeUndefined();
+    expect(signIn.callerOf(one)?.caller).toEqual(CI);
   });
 
   it('has a cookie that no script reads and no other site sends', () => {

@@ -73,3 +73,11 @@ it('no name makes a formula, a column, a row or a hidden character', { timeout: 
     { numRuns: 60 },
   );
 });
+
+it.each(['a;=1+1', 'a; +1', 'a;"=1"', 'a;;@SUM(1)', 'a;\uff1d1', ';-1', 'Ana; =1+1'])(
+  'a program that separates at semicolons finds no formula in `%s`',
+  async (subjectName) => {
+    const csv = await csvOf({ decisions: [decision({ subjectName })] });
+    for (const cell of csv.split(/[;\r\n]/)) expect(cell).not.toMatch(/^[\s"]*[=+\-@\uff1d]/);
+  },
+);

@@ -47,7 +47,12 @@ it('hostile names add no element, no attribute and no hidden character', async (
   const shapeOf = (html: string) => tagsOf(html).map((tag) => tag.replace(/="[^"]*"/g, ''));
   const fill = (text: string): RunFill => ({
     decisions: [
-      decision({ subject: { kind: 'device', id: 'x' }, subjectName: text, target: `${text}!`, reasonText: text }),
+      decision({
+        subject: { kind: 'device', id: 'x' },
+        subjectName: `name ${text}`,
+        target: `${text}!`,
+        reasonText: text,
+      }),
     ],
   });
   const plain = shapeOf(await htmlOf(fill('plain')));

@@ -59,7 +59,7 @@ export async function addActed(
     intents,
     identities: [{ kind: 'device', changed, had: undefined }],
   });
-  for (const { id, outcome, note = 'Success', status } of ends) {
+  for (const { id, outcome, note = 'Success', status, over } of ends) {
     const intentId = `intent-${id}`;
     const notes = [
       { kind: 'intent.sent' as const, body: { intent: intentId, action: 'ban_device', target: `SERIAL-${id}`, run } },
@@ -71,7 +71,7 @@ export async function addActed(
       rule: RULE_ID,
       subjectId: `device-${id}`,
       action: 'ban_device',
-      target: `SERIAL-${id}`,
+      target: over?.target ?? `SERIAL-${id}`,
       intentId,
       status: status ?? 'standing',
       openedAt: START_MS,

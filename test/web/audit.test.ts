@@ -133,6 +133,17 @@ describe('verifying the audit', () => {
     expect(await verdict(pages)).toContain('Whole.');
   });
 
+  it('begins one verification for two who ask at the same time', async () => {
+    let begun = 0;
+    const verifyAudit = () => {
+      begun += 1;
+      return Promise.reject(new Error('not needed'));
+    };
+    const pages = await opened({ verifyAudit });
+    await Promise.all([pages.post('/audit/verify'), pages.post('/audit/verify')]);
+    expect(begun).toBe(1);
+  });
+
   it('hides the text of an error that was not written for people', async () => {
     const pages = await opened({ verifyAudit: () => Promise.reject(new Error('secret detail')) });
     await pages.post('/audit/verify');

@@ -92,7 +92,7 @@ describe('what is in force', () => {
     );
     const { status, text } = await post(
       '/in-force/release',
-      { target: 'SERIAL-1', reason: 'a new <b>laptop</b>' },
+      { intent: 'intent-1', reason: 'a new <b>laptop</b>' },
       'approve',
     );
     expect(asked).toEqual([['SERIAL-1', { by: 'approveer', reason: 'a new <b>laptop</b>' }]]);
@@ -104,8 +104,29 @@ describe('what is in force', () => {
     const { post } = await opened(
       operator({ release: async () => [{ ...released, intent: { id: 'undo1' } } as never] }),
     );
-    const { status, headers } = await post('/in-force/release', { target: 'SERIAL-1', reason: 'x' });
+    const { status, headers } = await post('/in-force/release', { intent: 'intent-1', reason: 'x' });
     expect([status, headers.get('location')]).toEqual([303, '/intents/undo1']);
+  });
+
+  it('releases a target whose name no form or address brings back, and asks before in visible characters', async () => {
+    const target = `S\u0000\n\u202e${'x'.repeat(2_000)}`;
+    const asked: string[] = [];
+    const pages = openPages(
+      operator({
+        release: async (on) => {
+          asked.push(on);
+          return [released as never];
+        },
+      }),
+    );
+    await addActed(pages.store, 'run1', [{ id: '1', outcome: 'succeeded', status: 'standing', over: { target } }]);
+    const { html } = await pages.get('/in-force');
+    expect(html).toMatch(/data-confirm="Undo ban_device on [^\0\n\u202e]{1,400} now\?/);
+    const sent = /name="intent" value="([^"]*)"/.exec(html)?.[1] as string;
+    expect((await pages.post('/in-force/release', { intent: sent, reason: 'x' })).status).toBe(200);
+    expect(asked).toEqual([target]);
+    const { status, html: action } = await pages.get('/intents/intent-1');
+    expect([status, action.includes('/audit?target=')]).toEqual([200, false]);
   });
 
   it('leads to the plan that releases all of a rule', async () => {
@@ -120,14 +141,14 @@ describe('what is in force', () => {
 
   it('answers a release of nothing, and one without a reason, with a page that says so', async () => {
     const { post } = await opened();
-    expect((await post('/in-force/release', { target: 'SERIAL-9', reason: 'x' })).status).toBe(404);
-    expect((await post('/in-force/release', { target: 'SERIAL-1' })).text).toContain('reason');
+    expect((await post('/in-force/release', { intent: 'intent-9', reason: 'x' })).status).toBe(404);
+    expect((await post('/in-force/release', { intent: 'intent-1' })).text).toContain('reason');
   });
 
   it('has no button for a reader, and refuses what one sends', async () => {
     const { get, post } = await opened();
     expect((await get('/in-force', 'read')).html).not.toContain('action="/in-force/');
-    expect((await post('/in-force/release', { target: 'SERIAL-1', reason: 'x' }, 'trigger')).status).toBe(403);
+    expect((await post('/in-force/release', { intent: 'intent-1', reason: 'x' }, 'trigger')).status).toBe(403);
     expect((await post('/in-force/release-rule', { rule: RULE_ID }, 'read')).status).toBe(403);
   });
 });

@@ -1,4 +1,5 @@
 // What the first page shows, what its buttons do, and that nobody who may not press them sees them.
+import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { openPages } from '../support/pages.ts';
 
@@ -50,6 +51,16 @@ describe('the overview', () => {
     ]);
     expect((await post('/stop', { reason: 'x' }, 'read')).status).toBe(403);
     expect(await store.stop()).toBeUndefined();
+  });
+
+  it('travels compressed to who accepts that', async () => {
+    const { app } = openPages();
+    const plain = await app.request('/sign-in', { headers: { host: '127.0.0.1:8080' } });
+    const zipped = await app.request('/sign-in', {
+      headers: { host: '127.0.0.1:8080', 'accept-encoding': 'gzip, br' },
+    });
+    expect([zipped.headers.get('content-encoding'), zipped.headers.get('vary')]).toEqual(['gzip', 'Accept-Encoding']);
+    expect(gunzipSync(Buffer.from(await zipped.arrayBuffer())).toString()).toBe(await plain.text());
   });
 
   it('has no inline script, style or handler', async () => {

@@ -181,6 +181,7 @@ describe('an answer on the page', () => {
     const { status, text, html } = await approve(pages, { choice: 'all' });
     expect(status).toBe(409);
     expect(text).toContain('the same actions');
+    expect(text).toContain('status superseded answered approved by adminer');
     expect(html).toContain(`href="/plans/${part}"`);
   });
 });
@@ -261,7 +262,7 @@ describe('a plan that is applied', () => {
 });
 
 describe('the facts of a target', () => {
-  it('come with what would end the match, as it was found when it began', async () => {
+  it('come with what would end the match, as it was found when it began, whatever was decided since', async () => {
     const { get, store } = await openPlan(both());
     const changes = [{ fact: 'MdmData.CompromisedStatus', from: 'TRUE', to: 'FALSE' }];
     const flip = { verdict: 'no_match', changes } as const;
@@ -270,6 +271,10 @@ describe('the facts of a target', () => {
       id: 'run2',
       decisions: [decision({ ...decided, flip: { ...flip, changes: [...changes] } })],
     });
+    const later = Array.from({ length: 25 }, (_, at) =>
+      decision({ ...decided, id: `later-${at}`, rule: `rule-${at}` }),
+    );
+    await addRun(store, { id: 'run3', decisions: later });
     const { text } = await get('/plans/plan1');
     expect(text).toContain('it would not match if MdmData.CompromisedStatus were "FALSE"');
   });

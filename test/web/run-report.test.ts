@@ -164,9 +164,12 @@ describe('the report of a run', () => {
     const { get, store } = openPages();
     await addRun(store, { id: 'a' });
     await addRun(store, { id: 'b', finished: false });
-    expect((await get('/runs/1')).html).not.toContain('data-live');
+    const ended = (await get('/runs/1')).html;
+    expect(ended).not.toContain('data-live');
+    expect(ended).toMatch(/<section id="report"><h1>/);
     const { html, text } = await get('/runs/2');
     expect(html).toContain('data-live="run intent decision plan"');
+    expect(html).toMatch(/<section id="report" hx-get="\/runs\/2" hx-select="#report" hx-trigger="[^"]*every 5s"/);
     expect(text).toContain('This run is still under way.');
   });
 

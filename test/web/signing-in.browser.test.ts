@@ -26,6 +26,10 @@ describe.skipIf(hasNoBrowser)(`signing in to the page${NEEDS_BROWSER}`, () => {
     expect(await violationsOf(page)).toEqual([]);
     await page.keyboard.press('/');
     expect(await page.evaluate('document.activeElement.id')).toBe('find');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('g');
+    await page.keyboard.press('r');
+    await page.getByRole('heading', { name: 'Runs' }).waitFor();
     expect(complaints.filter((line) => !line.includes('/api/stream') && !line.includes('404'))).toEqual([]);
     await context.close();
     await listening.close(0);

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { RecordReader } from '../../domain/record-reader.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../../domain/report-format.ts';
+import type { Run, RunRequest } from '../../domain/run.ts';
 import type { RunRecord } from '../../domain/store.ts';
 import type { HttpDeps } from '../deps.ts';
 import { limitField, nameField, positionField, readBody, readQuery } from '../input.ts';
@@ -79,15 +80,7 @@ export function writtenReport(
 async function triggerRun(deps: HttpDeps, context: Ctx): Promise<Response> {
   const { mode, rules, wait } = await readBody(context, runBody);
   const unique = rules && [...new Set(rules)];
-  const by = context.var.caller.name;
-  const { run, finished } = await deps.trigger({ mode, rules: unique, trigger: 'http', waitForDoubts: false, by });
-  const ended = finished.then(
-    () => undefined,
-    (error: unknown) => {
-      deps.log.warn({ run: run.id, by }, `a run was aborted: ${lineOf(error)}`);
-      return error;
-    },
-  );
+  const { run, ended } = await beginRun(deps, context, { mode, rules: unique });
   const failure = wait ? await ended : undefined;
   const record = await runOf(deps.reader, run.id);
   // Its end could not be recorded: the waiting caller must not read that it is still under way.
@@ -95,6 +88,21 @@ async function triggerRun(deps: HttpDeps, context: Ctx): Promise<Response> {
   const location = `/api/runs/${encodeURIComponent(run.id)}`;
   const body = { id: run.id, status: record.status, location, run: deps.views.run(record) };
   return json(body, wait ? 200 : 202, { Location: location });
+}
+
+/** `ended` resolves with the error that aborted it, which is logged and recorded in its row. Errors: those of `trigger`. */
+export async function beginRun(
+  { trigger, log }: Pick<HttpDeps, 'trigger' | 'log'>,
+  context: Ctx,
+  { mode, rules }: Pick<RunRequest, 'mode' | 'rules'>,
+): Promise<{ run: Run; ended: Promise<unknown> }> {
+  const by = context.var.caller.name;
+  const { run, finished } = await trigger({ mode, rules, trigger: 'http', waitForDoubts: false, by });
+  const aborted = (error: unknown) => {
+    log.warn({ run: run.id, by }, `a run was aborted: ${lineOf(error)}`);
+    return error;
+  };
+  return { run, ended: finished.then(() => undefined, aborted) };
 }
 
 const RECENT = 20;

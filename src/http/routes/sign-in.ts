@@ -7,6 +7,7 @@ import { readForm } from '../form.ts';
 import { readBody } from '../input.ts';
 import { Problem } from '../problem.ts';
 import { json, type Route } from '../route.ts';
+import { RETURN_MAX } from '../sign-in.ts';
 
 const signInForm = z.strictObject({
   code: z.string().max(512).optional(),
@@ -66,7 +67,7 @@ export function signInRoutes({ signIn, log }: Pick<HttpDeps, 'signIn' | 'log'>):
 
 /** Where to go after signing in: a path of ours, otherwise the first page. A browser reads `//` and `/\\` as another host. */
 function localPath(to: string | undefined): string {
-  return to !== undefined && /^\/(?![/\\])[\x21-\x7e]{0,2000}$/.test(to) ? to : '/';
+  return to !== undefined && to.length <= RETURN_MAX && /^\/(?![/\\])[\x21-\x7e]*$/.test(to) ? to : '/';
 }
 
 function usedUp(): Problem {

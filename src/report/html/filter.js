@@ -4,6 +4,7 @@
   const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
   const localTimes = (root) => {
     for (const time of root.querySelectorAll('time[datetime]:not([data-local])')) {
+      if (time.closest('details:not([open])')) continue; // when it is opened
       const at = new Date(time.dateTime);
       if (Number.isNaN(at.getTime())) continue;
       time.dataset.local = '';
@@ -49,6 +50,7 @@
     }
   };
   begin(document);
+  document.addEventListener('toggle', (event) => localTimes(event.target), true);
   document.addEventListener('htmx:load', (event) => {
     begin(event.target);
     // A part that was read again is narrowed as before.

@@ -1,5 +1,6 @@
 // web: the audit: its entries, newest first, by kind, target, person and time; one entry with what was hashed; and verifying it.
 // In: filters. Out: pages. It only reads.
+
 import { z } from 'zod';
 import { auditedTarget } from '../../domain/decision-filter.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -12,6 +13,7 @@ import { Table } from '../../report/html/table.tsx';
 import { Code, When, Words } from '../../report/html/text.tsx';
 import { addressOf } from '../address.ts';
 import { readPage } from '../answer.tsx';
+import { AuditLink } from '../parts/audit-link.tsx';
 import { AUDIT_COLUMNS, auditRow } from '../parts/audit-row.tsx';
 import { Narrow } from '../parts/narrow.tsx';
 import { Pager } from '../parts/pager.tsx';
@@ -122,9 +124,9 @@ async function oneEntry({ reader }: HttpDeps, given: string) {
             <>
               <dt>target</dt>
               <dd>
-                <a href={addressOf('/audit', { target })}>
+                <AuditLink target={target}>
                   Entries about <Words>{target}</Words>
-                </a>
+                </AuditLink>
               </dd>
             </>
           )}

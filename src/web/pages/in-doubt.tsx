@@ -8,13 +8,13 @@ import { readForm } from '../../http/form.ts';
 import { nameField, readSearch } from '../../http/input.ts';
 import { type Ctx, param, type Route } from '../../http/route.ts';
 import { countText } from '../../report/fact-text.ts';
-import { Mark } from '../../report/html/marks.tsx';
 import { Table } from '../../report/html/table.tsx';
 import { Term, When, Words } from '../../report/html/text.tsx';
 import { addressOf } from '../address.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
 import { partAfter } from '../part-after.ts';
 import { Narrow } from '../parts/narrow.tsx';
+import { OutcomeMark } from '../parts/outcome-mark.tsx';
 import { Pager } from '../parts/pager.tsx';
 import { Target } from '../parts/target.tsx';
 import { intentPage } from './in-doubt/intent.tsx';
@@ -119,14 +119,14 @@ async function intentsOf({ reader }: HttpDeps, state: State, { limit, before }: 
 }
 
 function cellsOf(intent: Intent, context: Ctx) {
-  const { id, action, outcome, status, undo, note, settledAt, sentAt, createdAt } = intent;
+  const { id, action, undo, note, settledAt, sentAt, createdAt } = intent;
   return [
     <a href={`/intents/${encodeURIComponent(id)}`}>
       <Term>{action}</Term>
       {undo ? ' (undo)' : ''}
     </a>,
     <Target {...intent} />,
-    <Mark word={outcome ?? status} text={outcome === 'unknown' ? 'in doubt' : (outcome ?? status)} />,
+    <OutcomeMark intent={intent} />,
     <When at={settledAt ?? sentAt ?? createdAt} />,
     note === undefined ? null : <Words>{note}</Words>,
     nextText(intent) ?? null,

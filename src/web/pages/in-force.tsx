@@ -1,6 +1,7 @@
 // web: what is in force: the claims that Trustward holds on targets, the oldest first, with what they rest on. In: filters. Out: a page with a
 // form to release each, or to plan the release of all of a rule.
 import { z } from 'zod';
+import { AppError } from '../../domain/errors.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { readForm } from '../../http/form.ts';
 import { nameField, readSearch } from '../../http/input.ts';
@@ -29,7 +30,8 @@ const query = z.strictObject({
 type Asked = z.infer<typeof query>;
 
 const reason = z.string().trim().min(1).max(1_000);
-const releaseForm = z.strictObject({ target: nameField, reason });
+/** The target is named by the action on it: a form does not bring back every character of a hostile name. */
+const releaseForm = z.strictObject({ intent: nameField, reason });
 const ruleForm = z.strictObject({ rule: nameField, reason: reason.optional() });
 
 export function inForcePages(deps: HttpDeps): Route[] {
@@ -54,7 +56,10 @@ export function inForcePages(deps: HttpDeps): Route[] {
 }
 
 async function release(deps: HttpDeps, context: Ctx): Promise<Response> {
-  const { target, reason } = await readForm(context, releaseForm);
+  const { intent: id, reason } = await readForm(context, releaseForm);
+  const [intent] = await deps.reader.intents({ ids: [id] });
+  if (!intent) throw new AppError('not_found', `there is no action \`${id}\`: read the page of what is in force again`);
+  const { target } = intent;
   const released = await deps.operator.release(target, { by: context.var.caller.name, reason });
   const [only] = released;
   if (released.length === 1 && only?.intent)

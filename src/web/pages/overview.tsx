@@ -15,7 +15,7 @@ import { formPage, mayDo, readPage } from '../answer.tsx';
 import { Act } from '../parts/act.tsx';
 import { Live } from '../parts/live.tsx';
 import { waits } from './overview/waits.tsx';
-import { RUN_COLUMNS, runRow } from './run-row.tsx';
+import { DryRun, RUN_COLUMNS, runRow } from './run-row.tsx';
 
 const DAY_MS = 86_400_000;
 const RUNS = 5;
@@ -189,8 +189,7 @@ function RunNow() {
   return (
     <section class="card">
       <h2>Run now</h2>
-      <Act to="/runs" label="Dry run" fields={{ mode: 'dry-run' }} tone="main" />
-      <p class="quiet">It judges everything, changes nothing, and shows its report.</p>
+      <DryRun />
     </section>
   );
 }

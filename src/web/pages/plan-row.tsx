@@ -1,5 +1,5 @@
 // web: a plan that waits, as an entry of a list: its status, what it does by rule and action, and its end. In: a plan's line. Out: elements.
-// A plan may have ten thousand intents: only those of plans that are shown are counted, and once, since a sealed plan keeps its digest.
+// A plan may have ten thousand intents: only those of plans that are shown are counted.
 import type { PlanLine } from '../../domain/page-reader.ts';
 import type { PlannedCount } from '../../domain/planned-counts.ts';
 import type { HttpDeps } from '../../http/deps.ts';
@@ -12,21 +12,21 @@ interface CountedPlan {
   counts: readonly PlannedCount[];
 }
 
-const PLANS_KEPT = 100;
-const counted = new WeakMap<HttpDeps['reader'], Map<string, readonly PlannedCount[]>>();
-
-async function countsOf(reader: HttpDeps['reader'], { id, digest }: PlanLine): Promise<readonly PlannedCount[]> {
-  const known = counted.get(reader) ?? new Map<string, readonly PlannedCount[]>();
-  counted.set(reader, known);
-  const key = `${id} ${digest}`;
-  const counts = known.get(key) ?? (await reader.planPage(id, { limit: 0 }))?.counts ?? [];
-  if (known.size >= PLANS_KEPT) known.clear();
-  known.set(key, counts);
-  return counts;
-}
+/** By digest, which seals what a plan has: its intents are counted once, however often a list shows it. */
+const kept = new Map<string, readonly PlannedCount[]>();
+const KEPT_MAX = 100;
 
 export function countedPlans(reader: HttpDeps['reader'], lines: readonly PlanLine[]): Promise<CountedPlan[]> {
   return Promise.all(lines.map(async (line) => ({ line, counts: await countsOf(reader, line) })));
+}
+
+async function countsOf(reader: HttpDeps['reader'], { id, digest }: PlanLine): Promise<readonly PlannedCount[]> {
+  const known = kept.get(digest);
+  if (known) return known;
+  const counts = await reader.countsOfPlan(id);
+  if (kept.size >= KEPT_MAX) kept.clear();
+  kept.set(digest, counts);
+  return counts;
 }
 
 export function planLine({ line: { id, status, mode, expiresAt }, counts }: CountedPlan) {

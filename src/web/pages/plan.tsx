@@ -7,13 +7,13 @@ import type { Plan, PlanSelection } from '../../domain/plan.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { listField, readForm } from '../../http/form.ts';
 import { positionField, readQuery } from '../../http/input.ts';
-import { type Ctx, param, type Route } from '../../http/route.ts';
+import type { Ctx, Route } from '../../http/route.ts';
 import { countText } from '../../report/fact-text.ts';
 import { mayDo, readPage } from '../answer.tsx';
 import { Live } from '../parts/live.tsx';
 import { AnswerForm, pathOf } from './plan/answer-form.tsx';
 import { Answering } from './plan/answering.ts';
-import { answerRoute } from './plan/conflict.tsx';
+import { answerRoute, foundPlan } from './plan/conflict.tsx';
 import { DriftTable, driftOf } from './plan/drift.tsx';
 import { groupsOf, type PlanQuery, rulesOf } from './plan/groups.ts';
 import { canBeCalled, kindsOf, PlanHead } from './plan/head.tsx';
@@ -139,13 +139,6 @@ function Search({ plan, asked, isWhole }: { plan: Plan; asked: PlanQuery; isWhol
       {isPart ? <a href={pathOf(plan)}>All {countText(plan.intents.length)} of it</a> : null}
     </form>
   );
-}
-
-async function foundPlan({ reader }: HttpDeps, context: Ctx): Promise<Plan> {
-  const id = param(context, 'id');
-  const plan = await reader.plan(id);
-  if (!plan) throw new AppError('not_found', `there is no plan \`${id}\`: \`/plans\` lists them`);
-  return plan;
 }
 
 /** A person answers what they saw. Errors: AppError `conflict`. */

@@ -176,7 +176,7 @@ async function matching({ reader }: HttpDeps, id: string, last: RunTally | undef
   const run: RunRecord | undefined = last && (await reader.run(String(last.seq)));
   if (!run) return null;
   const query = { limit: PAGE + 1, ...(after !== undefined && { after }) };
-  const { rows, total } = await reader.decisionsInGroup(run, { rule: id }, query);
+  const { rows, total } = await reader.decisionsOfRule(run, id, query);
   const shown = rows.slice(0, PAGE);
   const next = rows.length > PAGE ? addressOf(rulePath(id), { after: shown.at(-1)?.id }) : undefined;
   return (

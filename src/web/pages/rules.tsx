@@ -14,6 +14,7 @@ import { addressOf } from '../address.ts';
 import { readPage } from '../answer.tsx';
 import { Live } from '../parts/live.tsx';
 import { Narrow } from '../parts/narrow.tsx';
+import { within } from '../within.ts';
 import { RuleMode } from './rule/mode.tsx';
 import { lastTallies, type RunTally } from './rule/tallies.ts';
 
@@ -99,19 +100,14 @@ async function claimsByRule({ reader }: HttpDeps): Promise<Map<string, number>> 
 }
 
 /** Of those rules whose tests end in time. */
-async function testReports(
-  { ruleDetail, clock }: HttpDeps,
-  rules: readonly Rule[],
-): Promise<Map<string, RuleTestReport>> {
+async function testReports(deps: HttpDeps, rules: readonly Rule[]): Promise<Map<string, RuleTestReport>> {
   const reports = new Map<string, RuleTestReport>();
   const ended = rules.map(async ({ id }) => {
     // A rule that was unloaded meanwhile has none.
-    const detail = await ruleDetail(id).catch(() => undefined);
+    const detail = await deps.ruleDetail(id).catch(() => undefined);
     if (detail) reports.set(id, detail.report);
   });
-  const over = new AbortController();
-  await Promise.race([Promise.all(ended), clock.sleep(TESTS_MS_MAX, over.signal)]);
-  over.abort();
+  await within(deps, TESTS_MS_MAX, Promise.all(ended));
   return reports;
 }
 

@@ -1,11 +1,22 @@
-// web: a run as a row of a table. In: a run, with the counts of what it did. Out: cells.
+// web: what lists of runs share: a run as a row of a table, and the button that makes a dry run. In: a run, with the counts of what it did.
+// Out: cells, a form.
 import { formatDuration } from '../../domain/duration.ts';
 import { Mark } from '../../report/html/marks.tsx';
 import type { Row } from '../../report/html/table.tsx';
 import { When, Words } from '../../report/html/text.tsx';
 import { type CountedRun, countWords, runLineView } from '../../report/runs-list.ts';
+import { Act } from '../parts/act.tsx';
 
 export const RUN_COLUMNS = ['Run', 'Started', 'Trigger', 'Mode', 'Status', 'Took', 'Newly decided, and done'];
+
+export function DryRun() {
+  return (
+    <>
+      <Act to="/runs" label="Dry run" fields={{ mode: 'dry-run' }} tone="main" />
+      <p class="quiet">It judges everything, changes nothing, and shows its report.</p>
+    </>
+  );
+}
 
 export function runRow(counted: CountedRun): Row {
   const run = runLineView(counted);

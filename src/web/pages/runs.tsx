@@ -1,18 +1,18 @@
 // web: all runs, the newest first, and the way to make one. In: the store. Out: a page of fifty, by status; a form for each mode.
 import { z } from 'zod';
-import { lineOf } from '../../domain/errors.ts';
 import type { RunStatus } from '../../domain/run.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { readForm } from '../../http/form.ts';
 import { positionField, readQuery } from '../../http/input.ts';
-import type { Ctx, Route } from '../../http/route.ts';
+import type { Route } from '../../http/route.ts';
+import { beginRun } from '../../http/routes/runs.ts';
 import { Table } from '../../report/html/table.tsx';
 import { addressOf } from '../address.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
 import { Act } from '../parts/act.tsx';
 import { Live } from '../parts/live.tsx';
 import { Pager } from '../parts/pager.tsx';
-import { RUN_COLUMNS, runRow } from './run-row.tsx';
+import { DryRun, RUN_COLUMNS, runRow } from './run-row.tsx';
 
 const RUNS_ON_PAGE = 50;
 const STATUSES = ['completed', 'aborted', 'running'] as const satisfies readonly RunStatus[];
@@ -45,17 +45,12 @@ export function runsPages(deps: HttpDeps): Route[] {
         ),
       };
     }),
-    formPage('/runs', 'trigger', async (context) => `/runs/${await begin(deps, context)}`),
+    formPage('/runs', 'trigger', async (context) => {
+      const { mode } = await readForm(context, runForm);
+      const { run } = await beginRun(deps, context, { mode, rules: undefined });
+      return `/runs/${run.seq}`;
+    }),
   ];
-}
-
-/** Returns the number of the run. An error that ends it later is recorded in its row. */
-async function begin(deps: HttpDeps, context: Ctx): Promise<number> {
-  const { mode } = await readForm(context, runForm);
-  const by = context.var.caller.name;
-  const { run, finished } = await deps.trigger({ mode, rules: undefined, trigger: 'http', waitForDoubts: false, by });
-  finished.catch((error: unknown) => deps.log.warn({ run: run.id, by }, `a run was aborted: ${lineOf(error)}`));
-  return run.seq;
 }
 
 async function list({ reader }: HttpDeps, status: RunStatus | undefined, before: number | undefined) {
@@ -103,8 +98,7 @@ function NewRun() {
   return (
     <section class="card">
       <h2>Run now</h2>
-      <Act to="/runs" label="Dry run" fields={{ mode: 'dry-run' }} tone="main" />
-      <p class="quiet">It judges everything, changes nothing, and shows its report.</p>
+      <DryRun />
       <details>
         <summary>A run that acts</summary>
         <Act

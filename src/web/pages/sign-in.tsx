@@ -4,10 +4,11 @@ import { z } from 'zod';
 import type { HttpDeps } from '../../http/deps.ts';
 import { readQuery } from '../../http/input.ts';
 import type { Route } from '../../http/route.ts';
+import { RETURN_MAX } from '../../http/sign-in.ts';
 import { Name } from '../../report/html/text.tsx';
 import { answerPage } from '../answer.tsx';
 
-const query = z.strictObject({ code: z.string().max(200).optional(), to: z.string().max(2_000).optional() });
+const query = z.strictObject({ code: z.string().max(200).optional(), to: z.string().max(RETURN_MAX).optional() });
 
 export function signInPages(deps: HttpDeps): Route[] {
   return [

@@ -27,7 +27,7 @@ const OWNERS_MAX = 10;
 const query = z.strictObject({ wait: z.literal('long').optional() });
 
 export function subjectPages(deps: HttpDeps): Route[] {
-  const inTime = new InTime(deps.clock);
+  const inTime = new InTime(deps);
   return [
     readPage(deps, SUBJECT_PATH, async (context) => {
       const { wait } = readQuery(context, query);

@@ -1,6 +1,7 @@
 // web: a form with one button, with which a person changes something. In: where it goes, and what is asked. Out: a form that works without
 // JavaScript; with it, a button that cannot be taken back asks first.
 import type { Child } from 'hono/jsx';
+import { showHidden } from '../../report/hostile-text.ts';
 
 export interface ActProps {
   to: string;
@@ -38,7 +39,7 @@ export function Act({ to, label, reason, tone, confirm, fields = {}, children, s
           />
         </label>
       )}
-      <button type="submit" class={tone} data-confirm={confirm}>
+      <button type="submit" class={tone} data-confirm={confirm && showHidden(confirm)}>
         {label}
       </button>
     </form>

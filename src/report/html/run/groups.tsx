@@ -46,7 +46,7 @@ export function idOfGroup(group: RowGroup): string {
 
 function* groupPieces(report: Report, group: RowGroup, place: Place): Generator<string> {
   const { decisions, rule, action } = group;
-  const isOpen = place.isPage || decisions.length <= OPEN_MAX;
+  const isOpen = place.isPage || (decisions.length <= OPEN_MAX && report.decisions.length <= OPEN_ALL_MAX);
   const summary = (
     <summary>
       <h3>
@@ -69,6 +69,8 @@ function* groupPieces(report: Report, group: RowGroup, place: Place): Generator<
 
 /** A group of a file with more rows is folded at first, and not printed as a whole: page.css has the same number. */
 const OPEN_MAX = 100;
+/** All groups of a file with more rows are: it opens at once. */
+const OPEN_ALL_MAX = 1_000;
 
 /** The rows, and the way to those after them. */
 export function* groupTable(

@@ -11,6 +11,7 @@ import { countText } from '../../../report/fact-text.ts';
 import { When, Words } from '../../../report/html/text.tsx';
 import { formPage, readPage } from '../../answer.tsx';
 import { Act } from '../../parts/act.tsx';
+import { within } from '../../within.ts';
 
 const PATH = '/audit/verify';
 /** What is done by then is shown at once. */
@@ -30,8 +31,8 @@ export function verifyPages(deps: HttpDeps): Route[] {
   return [
     formPage(PATH, 'read', async (context) => {
       await readForm(context, z.strictObject({}));
-      if (!current || current.ended) current = await begin(deps);
-      await Promise.race([current.end, deps.clock.sleep(WAIT_MS)]);
+      if (!current || current.ended) current = begin(deps);
+      await within(deps, WAIT_MS, current.end);
       return PATH;
     }),
     readPage(deps, PATH, () => ({
@@ -47,28 +48,27 @@ export function verifyPages(deps: HttpDeps): Route[] {
   ];
 }
 
-async function begin({ reader, verifyAudit, clock, log }: HttpDeps): Promise<Verification> {
-  const { seq: last } = await reader.auditHead();
-  const verification: Verification = {
-    startedAt: clock.nowMs(),
-    seen: 0,
-    last,
-    ended: undefined,
-    end: Promise.resolve(),
-  };
+/** INVARIANT: it returns at once, so that of two who ask at the same time the second finds the verification of the first. */
+function begin(deps: HttpDeps): Verification {
+  const startedAt = deps.clock.nowMs();
+  const verification: Verification = { startedAt, seen: 0, last: 0, ended: undefined, end: Promise.resolve() };
+  verification.end = verify(deps, verification);
+  return verification;
+}
+
+/** Errors: none; they are its verdict. */
+async function verify({ reader, verifyAudit, clock, log }: HttpDeps, verification: Verification): Promise<void> {
   const seen = (seq: number) => {
     verification.seen = seq;
   };
-  verification.end = verifyAudit(seen).then(
-    (check) => {
-      verification.ended = { at: clock.nowMs(), check };
-    },
-    (error: unknown) => {
-      log.warn({}, `the audit could not be verified: ${lineOf(error)}`);
-      verification.ended = { at: clock.nowMs(), fault: error instanceof AppError ? error.message : 'see the log' };
-    },
-  );
-  return verification;
+  try {
+    verification.last = (await reader.auditHead()).seq;
+    const check = await verifyAudit(seen);
+    verification.ended = { at: clock.nowMs(), check };
+  } catch (error) {
+    log.warn({}, `the audit could not be verified: ${lineOf(error)}`);
+    verification.ended = { at: clock.nowMs(), fault: error instanceof AppError ? error.message : 'see the log' };
+  }
 }
 
 /** Reads itself again until the verdict is there. */

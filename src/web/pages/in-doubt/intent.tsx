@@ -1,5 +1,6 @@
 // web: one action: what, on whom, for which rules, how it went, and every entry of the audit about it. In: its id. Out: a page, with a form
 // to resolve it while it needs a person.
+
 import type { AuditEntry } from '../../../domain/audit-entry.ts';
 import { AppError } from '../../../domain/errors.ts';
 import { ownText } from '../../../domain/facts.ts';
@@ -9,13 +10,13 @@ import type { HttpDeps } from '../../../http/deps.ts';
 import { param, type Route } from '../../../http/route.ts';
 import { auditView } from '../../../report/audit-view.ts';
 import { factTexts, plural } from '../../../report/fact-text.ts';
-import { Mark } from '../../../report/html/marks.tsx';
 import { Table } from '../../../report/html/table.tsx';
 import { Code, Term, When, Words } from '../../../report/html/text.tsx';
-import { addressOf } from '../../address.ts';
 import { mayDo, readPage } from '../../answer.tsx';
+import { AuditLink } from '../../parts/audit-link.tsx';
 import { AUDIT_COLUMNS, auditRow } from '../../parts/audit-row.tsx';
 import { Live } from '../../parts/live.tsx';
+import { OutcomeMark } from '../../parts/outcome-mark.tsx';
 import { Target } from '../../parts/target.tsx';
 import { Meanings, ResolveForm } from './resolve.tsx';
 
@@ -56,14 +57,13 @@ export function intentPage(deps: HttpDeps): Route {
 
 async function described(deps: HttpDeps, intent: Intent, needsPerson: boolean) {
   const { reader } = deps;
-  const { id, outcome, status, released, note, planId } = intent;
+  const { id, outcome, released, note, planId } = intent;
   const run = await reader.run(intent.runId);
   const next = nextText(intent);
   return (
     <section class="card">
       <p class="lead">
-        <Mark word={outcome ?? status} text={outcome === 'unknown' ? 'in doubt' : (outcome ?? status)} />{' '}
-        {note === undefined ? null : <Words>{note}</Words>}
+        <OutcomeMark intent={intent} /> {note === undefined ? null : <Words>{note}</Words>}
       </p>
       {next === undefined || (outcome === 'failed' && !needsPerson) ? null : <p>Next: {next}.</p>}
       <dl class="facts">
@@ -138,9 +138,9 @@ async function audited(deps: HttpDeps, intent: Intent) {
         empty="None: they may have been archived."
       />
       <p>
-        <a href={addressOf('/audit', { target })}>
+        <AuditLink target={target}>
           All entries about <Words>{target}</Words>
-        </a>
+        </AuditLink>
       </p>
     </section>
   );

@@ -2,6 +2,7 @@
 // are those that the action was about; runs that were removed are not named.
 import { spanText } from '../../../domain/age-text.ts';
 import type { Claim } from '../../../domain/claim.ts';
+import { shownName } from '../../../domain/clip.ts';
 import type { Intent } from '../../../domain/intent.ts';
 import type { SubjectKind } from '../../../domain/subjects.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
@@ -56,8 +57,8 @@ export async function claimRows(
                 to="/in-force/release"
                 label="Release"
                 reason="required"
-                fields={{ target: claim.target }}
-                confirm={`Undo ${claim.action} on ${claim.target} now? It is not done again while the rule keeps matching.`}
+                fields={{ intent: claim.intentId }}
+                confirm={`Undo ${claim.action} on ${shownName(claim.target)} now? It is not done again while the rule keeps matching.`}
               />,
             ]
           : []),

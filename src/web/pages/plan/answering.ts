@@ -3,6 +3,7 @@
 import { AppError, lineOf } from '../../../domain/errors.ts';
 import type { Plan } from '../../../domain/plan.ts';
 import type { HttpDeps, PlanAnswer } from '../../../http/deps.ts';
+import { within } from '../../within.ts';
 
 export type Verb = 'approve' | 'reject' | 'apply';
 
@@ -21,7 +22,7 @@ const FAILED_MAX = 100;
 export class Answering {
   private readonly late = new Map<string, LateAnswer>();
 
-  constructor(private readonly deps: Pick<HttpDeps, 'clock' | 'log' | 'reader'>) {}
+  constructor(private readonly deps: Pick<HttpDeps, 'clock' | 'log' | 'reader' | 'stream'>) {}
 
   of(planId: string): LateAnswer | undefined {
     return this.late.get(planId);
@@ -29,15 +30,12 @@ export class Answering {
 
   /** Returns the id of the plan that shows the answer. Errors: those of the work, when they come at once; AppError `conflict`. */
   async begin(planId: string, verb: Verb, by: string, work: () => Promise<PlanAnswer>): Promise<string> {
-    const { clock } = this.deps;
     this.demandNoOther(planId);
-    const answer: LateAnswer = { verb, by, at: clock.nowMs(), failed: undefined };
+    const answer: LateAnswer = { verb, by, at: this.deps.clock.nowMs(), failed: undefined };
     this.late.set(planId, answer);
-    const patience = new AbortController();
     const ended = work().finally(() => this.late.delete(planId));
-    const soon = clock.sleep(SOON_MS, patience.signal).then(noAnswer, noAnswer);
-    const first = await Promise.race([ended, soon]).finally(() => patience.abort());
-    if (first) return first.plan.id;
+    const soon = await within(this.deps, SOON_MS, ended);
+    if (soon) return soon.plan.id;
     void ended.catch((error: unknown) => this.failed(planId, answer, error));
     return this.placeOf(planId);
   }
@@ -64,10 +62,6 @@ export class Answering {
     const successors = await Promise.all((plan?.supersededBy ?? []).map((id) => this.deps.reader.plan(id)));
     return successors.find(isAnswered)?.id ?? planId;
   }
-}
-
-function noAnswer(): undefined {
-  return undefined;
 }
 
 function isAnswered(plan: Plan | undefined): boolean {

@@ -11,6 +11,14 @@ import { answerPage, formPage } from '../../answer.tsx';
 import { pathOf } from './answer-form.tsx';
 import { AnswerFact, Successors } from './head.tsx';
 
+/** Errors: AppError `not_found`; `usage` for a beginning that fits several. */
+export async function foundPlan({ reader }: Pick<HttpDeps, 'reader'>, context: Ctx): Promise<Plan> {
+  const id = param(context, 'id');
+  const plan = await reader.plan(id);
+  if (!plan) throw new AppError('not_found', `there is no plan \`${id}\`: \`/plans\` lists them`);
+  return plan;
+}
+
 /** `answer` returns the id of the plan to show. */
 export function answerRoute(
   deps: HttpDeps,
@@ -18,10 +26,7 @@ export function answerRoute(
   answer: (context: Ctx, plan: Plan) => Promise<string>,
 ): Route {
   const route = formPage(path, 'approve', async (context) => {
-    const id = param(context, 'id');
-    const plan = await deps.reader.plan(id);
-    if (!plan) throw new AppError('not_found', `there is no plan \`${id}\`: \`/plans\` lists them`);
-    return pathOf({ id: await answer(context, plan) });
+    return pathOf({ id: await answer(context, await foundPlan(deps, context)) });
   });
   return {
     ...route,
@@ -41,6 +46,9 @@ async function conflictPage({ reader }: HttpDeps, plan: Plan, why: string) {
   const { id, status, supersededBy } = plan;
   const isReplaced = status === 'superseded' && supersededBy !== undefined;
   const text = isReplaced ? successorText(supersededBy, await differenceFrom(reader, plan)) : undefined;
+  // An answer to a part of it is on the plan of that part.
+  const parts = await Promise.all((supersededBy ?? []).map((one) => reader.plan(one)));
+  const answered = parts.filter((part) => part !== undefined && part.decidedAt !== undefined) as Plan[];
   return {
     title: 'Your answer was not used',
     section: '/plans' as const,
@@ -56,6 +64,9 @@ async function conflictPage({ reader }: HttpDeps, plan: Plan, why: string) {
             <Mark word={status} />
           </dd>
           <AnswerFact plan={plan} />
+          {answered.map((part) => (
+            <AnswerFact plan={part} />
+          ))}
         </dl>
         <Successors text={text} ids={supersededBy ?? []} />
         <p>

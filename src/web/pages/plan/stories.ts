@@ -18,7 +18,6 @@ export interface TargetStory {
 
 const NEWEST = 5;
 const ENTRIES = 100;
-const DECISIONS = 20;
 
 export async function storiesOf(
   { reader }: Pick<HttpDeps, 'reader'>,
@@ -26,12 +25,13 @@ export async function storiesOf(
   intents: readonly PlannedIntent[],
 ): Promise<ReadonlyMap<string, TargetStory>> {
   const refused = await refusedOf(reader, plan);
+  const flips = await flipsOf(reader, intents);
   const stories = new Map<string, TargetStory>();
   for (const planned of intents) {
     const { rows } = await reader.newestIntents({ target: planned.target }, NEWEST);
     const own = rows.find((one) => isOf(plan, planned, one));
     const before = rows.find((one) => isDone(one) && one.createdAt < plan.createdAt && one !== own);
-    const flip = await flipOf(reader, planned);
+    const flip = flips.get(planned.basis[0]?.decisionId ?? '');
     const story: TargetStory = {
       ...(hasBegun(plan) && outcomeOf(plan, own, refused.get(`${planned.action} ${planned.target}`))),
       ...(flip && { flip }),
@@ -42,10 +42,13 @@ export async function storiesOf(
   return stories;
 }
 
-async function flipOf(reader: HttpDeps['reader'], { basis: [first] }: PlannedIntent): Promise<Flip | undefined> {
-  if (first === undefined) return undefined;
-  const decisions = await reader.decisions({ subjectId: first.subjectId, limit: DECISIONS });
-  return decisions.find(({ id }) => id === first.decisionId)?.flip;
+/** By the decision that each rests on first. */
+async function flipsOf(
+  reader: HttpDeps['reader'],
+  intents: readonly PlannedIntent[],
+): Promise<ReadonlyMap<string, Flip>> {
+  const decisions = await reader.decisionsById(intents.flatMap(({ basis: [first] }) => first?.decisionId ?? []));
+  return new Map(decisions.flatMap(({ id, flip }) => (flip ? [[id, flip]] : [])));
 }
 
 function hasBegun({ status }: Plan): boolean {

@@ -10,6 +10,7 @@ import { type Ctx, param, type Route } from '../../../http/route.ts';
 import { Code, Words } from '../../../report/html/text.tsx';
 import { answerPage } from '../../answer.tsx';
 import type { PageContent } from '../../layout.tsx';
+import { within } from '../../within.ts';
 import { rulePath } from '../rules.tsx';
 import { TextDiff } from './diff.tsx';
 import { problemsIn, SourceProblems } from './source.tsx';
@@ -47,17 +48,14 @@ async function tryText(deps: HttpDeps, context: Ctx): Promise<Response> {
 }
 
 /** Errors that are not for people are thrown on. */
-async function trial({ tryRule, clock }: HttpDeps, id: string, text: string, by: string): Promise<Came> {
-  const over = new AbortController();
+async function trial(deps: HttpDeps, id: string, text: string, by: string): Promise<Came> {
   try {
-    const tried = await Promise.race([tryRule(id, text, by), clock.sleep(WAIT_MS_MAX, over.signal)]);
+    const tried = await within(deps, WAIT_MS_MAX, deps.tryRule(id, text, by));
     return tried ? { tried } : 'late';
   } catch (error) {
     const problem = error instanceof AppError ? problemOf(error) : undefined;
     if (!problem) throw error;
     return { problem };
-  } finally {
-    over.abort();
   }
 }
 
@@ -137,9 +135,9 @@ function Refused({
 function Late() {
   return (
     <div class="notice bad" role="alert">
-      <b>There is no result yet.</b> Reading the fleet twice takes longer than {WAIT_MS_MAX / 60_000} minutes, or other
-      work was before it. The trial ends by itself; nothing was sent, and nothing is kept. Try again when no run is
-      under way.
+      <b>There is no result yet.</b> Reading the fleet twice takes longer than {WAIT_MS_MAX / 60_000} minutes, other
+      work was before it, or the daemon ends. The trial ends by itself; nothing was sent, and nothing is kept. Try again
+      when no run is under way.
     </div>
   );
 }

@@ -1,5 +1,6 @@
 // web: the outline of the report that was read last, kept while nothing has changed: narrowing a report, or turning its pages, groups the
 // same ten thousand decisions again. In: a run. Out: its outline, never an old one.
+import { statusAt } from '../../../domain/plan.ts';
 import type { RunRecord } from '../../../domain/store.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
 import { buildOutline } from '../../../report/build-report.ts';
@@ -21,5 +22,6 @@ export function keptOutlines({
 }
 
 function hasExpired({ plan: { status, expiresAt } }: Report, nowMs: number): boolean {
-  return (status === 'pending' || status === 'approved') && expiresAt !== null && Date.parse(expiresAt) <= nowMs;
+  if (status === null || expiresAt === null) return false;
+  return statusAt({ status, expiresAt: Date.parse(expiresAt) }, nowMs) !== status;
 }

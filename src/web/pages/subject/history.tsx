@@ -1,5 +1,6 @@
 // web: what happened to a subject, newest first: decisions, calls, what people did. In: lines. Out: a timeline, and its older pages. A page
 // reads the lines before it again, so there are only so many: the audit has all.
+
 import { z } from 'zod';
 import { AppError } from '../../../domain/errors.ts';
 import type { HistoryLine } from '../../../domain/history.ts';
@@ -11,6 +12,7 @@ import { Mark } from '../../../report/html/marks.tsx';
 import { Name, When, Words } from '../../../report/html/text.tsx';
 import { addressOf } from '../../address.ts';
 import { readPage } from '../../answer.tsx';
+import { AuditLink } from '../../parts/audit-link.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { askedSubject, pathOf, SUBJECT_PATH, titleOf } from './about.ts';
 import { RuleLinks } from './state.tsx';
@@ -28,7 +30,7 @@ export function HistoryCard({ subject, lines }: { subject: Identity; lines: read
       <h2>History</h2>
       {lines.length === 0 ? <p class="empty">Nothing was decided or done about it yet.</p> : <Timeline lines={lines} />}
       <Pager next={lines.length < PAGE ? undefined : `${pathOf(subject)}/history`} text="Older history" />
-      <AuditLink subject={subject} />
+      <AuditOf subject={subject} />
     </section>
   );
 }
@@ -61,7 +63,7 @@ export function historyPage(deps: HttpDeps): Route {
           <section class="card">
             {shown.length === 0 ? <p class="empty">Nothing older is recorded.</p> : <Timeline lines={shown} />}
             <Pager next={hasMore ? addressOf(`${path}/history`, { from: from + PAGE }) : undefined} />
-            <AuditLink subject={subject} />
+            <AuditOf subject={subject} />
           </section>
         </>
       ),
@@ -103,13 +105,13 @@ function Source({ line: { kind, id } }: { line: HistoryLine }) {
   return null;
 }
 
-function AuditLink({ subject: { serial, id } }: { subject: Pick<Identity, 'serial' | 'id'> }) {
+function AuditOf({ subject: { serial, id } }: { subject: Pick<Identity, 'serial' | 'id'> }) {
   const target = serial === '' ? id : serial;
   return (
     <p>
-      <a href={addressOf('/audit', { target })}>
+      <AuditLink target={target}>
         All entries of the audit about <Name>{target}</Name>
-      </a>
+      </AuditLink>
     </p>
   );
 }

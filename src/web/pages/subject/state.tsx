@@ -7,6 +7,7 @@ import { Table } from '../../../report/html/table.tsx';
 import { Code, Name, When, Words } from '../../../report/html/text.tsx';
 import { Who } from '../../../report/html/who.tsx';
 import { shortStateWords, stateWords } from '../../../report/why-words.ts';
+import { OutcomeMark } from '../../parts/outcome-mark.tsx';
 import { pathOf } from './about.ts';
 
 export function StateCard({ why }: { why: WhyAnswer }) {
@@ -87,8 +88,8 @@ export function InForceCard({ why }: { why: Why }) {
             <a href={`/intents/${encodeURIComponent(id)}`}>
               {action} on <Name>{target}</Name>
             </a>{' '}
-            <Mark word={outcome ?? status} text={outcome === 'unknown' ? 'in doubt' : (outcome ?? status)} />{' '}
-            {note === undefined ? null : <Words>{note}</Words>} <a href="/in-doubt">All that is in doubt</a>
+            <OutcomeMark intent={{ outcome, status }} /> {note === undefined ? null : <Words>{note}</Words>}{' '}
+            <a href="/in-doubt">All that is in doubt</a>
           </li>
         ))}
         {exemption === undefined ? null : (
