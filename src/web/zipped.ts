@@ -7,7 +7,7 @@ import type { Ctx } from '../http/route.ts';
 const zip = promisify(gzip);
 
 export function acceptsZipped({ req }: Ctx): boolean {
-  return /\bgzip\b/.test(req.header('accept-encoding') ?? '');
+  return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(req.header('accept-encoding') ?? '');
 }
 
 export async function zippedResponse(

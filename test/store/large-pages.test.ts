@@ -66,6 +66,25 @@ const READERS: { [title: string]: () => Promise<unknown> } = {
   'audit of a target': () => reader.audit({ limit: 50, target: 'SN000123', kind: 'intent.settled' }),
   'a summary': () => buildSummary(reader, NOW_MS - DAY_MS, NOW_MS),
   tokens: () => reader.endpointTokens(),
+  'the outline of a run': () => buildOutline(reader, last),
+  'the report of a run': () => buildReport(reader, middle),
+  'a run by its id, and the latest': async () => [await reader.run(middle.id), await reader.latestRun()],
+  'what a rule led to': () => reader.decisions({ rule: 'rule-03', limit: 51, before: idOf('decision', 9_000) }),
+  'the newest decisions about a subject': () => reader.decisions({ subjectId: 'device-000123', limit: 20 }),
+  'tallies of rules': () => reader.ruleTallies(30),
+  'intents by their ids': () => reader.intents({ ids: [idOf('intent', 7), idOf('intent', 8)] }),
+  'intents on a target': () => reader.intents({ target: 'SN000123' }),
+  'the newest intents on a target': () => reader.newestIntents({ target: 'SN000123' }, 5),
+  'plans that name a subject': () => reader.plans({ status: 'pending', naming: ['device-000123', 'SN000123'] }, 20),
+  'how far a plan is': async () => reader.planProgress((await reader.plan(idOf('plan', 1))) as Plan),
+  'the open state of a subject': () =>
+    reader.openStateOf(NOW_MS, {
+      ...{ kind: 'device', subjects: ['device-000123'], targets: ['device-000123', 'SN000123'], rules: ['rule-03'] },
+    }),
+  'one entry of the audit, and the last': async () => [
+    await reader.audit({ afterSeq: 8_999, beforeSeq: 9_001, limit: 1 }),
+    await reader.auditHead(),
+  ],
 };
 
 const LARGE_TABLES =

@@ -7,10 +7,14 @@ interface Violation {
   nodes: { target: string[]; failureSummary?: string }[];
 }
 
-/** The content policy forbids to add a script to a page, also to a test: axe is evaluated instead. */
-export async function violationsOf(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const found = await page.evaluate(() => (globalThis as unknown as { axe: { run(): unknown } }).axe.run());
+/** The content policy forbids to add a script to a page, also to a test: axe is evaluated instead. By default all rules are asked. */
+export async function violationsOf(page: Page, rules?: readonly string[]): Promise<string[]> {
+  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe.source);
+  const options = rules ? { runOnly: { type: 'rule', values: [...rules] } } : {};
+  const found = await page.evaluate(
+    (how) => (globalThis as unknown as { axe: { run(how: object): unknown } }).axe.run(how),
+    options,
+  );
   return (found as { violations: Violation[] }).violations.flatMap(({ id, nodes }) =>
     nodes.map(
       ({ target, failureSummary = '' }) => `${id} at ${target.join(' ')}: ${failureSummary.replace(/\s+/g, ' ')}`,

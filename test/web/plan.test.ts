@@ -350,4 +350,25 @@ describe('targets compared with now', () => {
       await get((path as string).replaceAll('&amp;', '&'));
     expect(asked).toEqual([25, 15]);
   });
+
+  it('are those that the page shows, also where many groups share it', async () => {
+    const asked: string[][] = [];
+    const planDrift = async (_: string, targets: readonly string[]) => {
+      asked.push([...targets]);
+      return [];
+    };
+    const [basis] = planned(1).basis;
+    const ofRule = (at: number) => planned(at, { basis: [{ ...basis!, rule: `rule-${at % 20}` }] });
+    const { get } = await openPlan(
+      Array.from({ length: 1_000 }, (_, at) => ofRule(at)),
+      { deps: { planDrift } },
+    );
+    const { html } = await get('/plans/plan1');
+    const shown = new Set(html.match(/SERIAL-\d+/g));
+    expect(shown.size).toBe(200);
+    for (const [, path] of html.matchAll(/hx-get="(\/plans\/plan1\/drift[^"]*)"/g))
+      await get((path as string).replaceAll('&amp;', '&'));
+    expect(new Set(asked.flat())).toEqual(shown);
+    expect(asked.flat()).toHaveLength(200);
+  });
 });

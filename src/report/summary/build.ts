@@ -9,6 +9,17 @@ import type { Summary, SummaryCalls, SummaryReader, SummaryUntrusted } from './s
 
 const NAMED_MAX = 5;
 
+/** What was done, without what is only held: that takes as long as all the rest. Errors: AppError `store_failed`. */
+export async function buildDone(
+  reader: SummaryReader,
+  sinceMs: number,
+  untilMs: number,
+): Promise<Pick<Summary, 'runs' | 'calls' | 'people'>> {
+  const runs = await sumRuns(reader, sinceMs, untilMs);
+  const [calls, people] = [await sumCalls(reader, sinceMs, runs), await sumPeople(reader, sinceMs, runs)];
+  return { runs: runs.summary, calls, people };
+}
+
 /** Errors: AppError `store_failed`. */
 export async function buildSummary(reader: SummaryReader, sinceMs: number, untilMs: number): Promise<Summary> {
   const runs = await sumRuns(reader, sinceMs, untilMs);

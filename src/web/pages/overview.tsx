@@ -9,7 +9,7 @@ import { Mark } from '../../report/html/marks.tsx';
 import { Table } from '../../report/html/table.tsx';
 import { Code, Term, When, Words } from '../../report/html/text.tsx';
 import { snapshotView } from '../../report/run-view.ts';
-import { buildSummary } from '../../report/summary/build.ts';
+import { buildDone } from '../../report/summary/build.ts';
 import { sourceWords } from '../../report/words.ts';
 import { formPage, mayDo, readPage } from '../answer.tsx';
 import { Act } from '../parts/act.tsx';
@@ -156,7 +156,7 @@ function nextRun(deps: HttpDeps) {
 
 async function lastDay({ reader, clock }: HttpDeps) {
   const nowMs = clock.nowMs();
-  const { calls, runs, people } = await buildSummary(reader, nowMs - DAY_MS, nowMs);
+  const { calls, runs, people } = await buildDone(reader, nowMs - DAY_MS, nowMs);
   return (
     <section class="card">
       <h2>Last 24 hours</h2>

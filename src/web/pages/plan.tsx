@@ -1,6 +1,7 @@
 // web: one plan: exactly what approving it does, by rule and action, the answer of a person, and how it is applied. In: the store, and the
 // ports that answer a plan. Out: a page; after an answer the plan, or the part, that has it.
 import { z } from 'zod';
+import { DRIFT_TARGETS_MAX } from '../../domain/drift.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Plan, PlanSelection } from '../../domain/plan.ts';
 import type { HttpDeps } from '../../http/deps.ts';
@@ -23,7 +24,9 @@ import { Group } from './plan/targets.tsx';
 const LIVE = 'plan intent stop';
 
 const text = z.string().max(1_000).optional();
-const query = z.strictObject({ q: text, group: positionField.optional(), from: positionField.optional() });
+const shown = { q: text, group: positionField.optional(), from: positionField.optional() };
+const query = z.strictObject(shown);
+const driftQuery = z.strictObject({ ...shown, rows: z.coerce.number().int().min(1).max(DRIFT_TARGETS_MAX).optional() });
 const digest = z.string().max(100);
 const reason = z.string().trim().min(1).max(1_000);
 const approveForm = z.strictObject({
@@ -50,7 +53,7 @@ export function planPages(deps: HttpDeps): Route[] {
     }),
     readPage(deps, '/plans/:id/drift', async (context) => {
       const plan = await foundPlan(deps, context);
-      const asked = readQuery(context, query);
+      const asked = readQuery(context, driftQuery);
       const id = `drift-${asked.group ?? 0}-${asked.from ?? 0}`;
       return {
         title: `Plan ${plan.id}, compared with now`,

@@ -24,7 +24,7 @@ export async function driftOf(
   query: PlanQuery,
 ): Promise<readonly Drift[]> {
   const [group] = groupsOf(plan, { ...query, group: query.group ?? 0 });
-  const intents = (group?.intents ?? []).slice(0, DRIFT_TARGETS_MAX);
+  const intents = (group?.intents ?? []).slice(0, query.rows ?? DRIFT_TARGETS_MAX);
   if (intents.length === 0) return [];
   const keys = new Set(intents.map(({ key }) => key));
   const drifts = await planDrift(plan.id, [...new Set(intents.map(({ target }) => target))]);

@@ -5,8 +5,9 @@ import type { Plan, PlannedIntent } from '../../../domain/plan.ts';
 import { grouped } from '../../../report/grouped.ts';
 
 const PAGE = 50;
-/** Of all groups together. */
-const ROWS_MAX = 500;
+/** Of all groups together: of each it shows an equal part, and at least some. */
+const ROWS_MAX = 200;
+const GROUP_ROWS_MIN = 5;
 
 export interface PlanQuery {
   /** A part of a target, or of an id, name, serial number or owner of what it is about; in any case. */
@@ -15,6 +16,8 @@ export interface PlanQuery {
   group?: number | undefined;
   /** The place of its first intent that is shown. */
   from?: number | undefined;
+  /** How many of them are compared with now. */
+  rows?: number | undefined;
 }
 
 export interface PlanGroup {
@@ -34,13 +37,15 @@ export interface PlanGroup {
 export function groupsOf({ intents }: Pick<Plan, 'intents'>, { q, group, from = 0 }: PlanQuery): PlanGroup[] {
   const part = nameKey(q ?? '');
   const groups = grouped(intents, (one) => [...rulesOf(one), one.action].join(' '));
+  const equal = Math.max(GROUP_ROWS_MIN, Math.floor(ROWS_MAX / groups.length));
+  const size = group === undefined ? Math.min(PAGE, equal) : PAGE;
   let left = ROWS_MAX;
   return groups.flatMap((all, at) => {
     if (group !== undefined && group !== at) return [];
     const [first] = all as [PlannedIntent];
     const found = part === '' ? all : all.filter((one) => isNamed(one, part));
     const begin = group === undefined ? 0 : from;
-    const shown = found.slice(begin, begin + Math.min(PAGE, left));
+    const shown = found.slice(begin, begin + Math.min(size, left));
     left -= shown.length;
     const { action } = first;
     return [{ at, rules: rulesOf(first), action, total: all.length, found: found.length, from: begin, intents: shown }];

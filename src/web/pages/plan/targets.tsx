@@ -9,7 +9,7 @@ import type { KindOf } from '../../../report/plan-sentence.ts';
 import { Pager } from '../../parts/pager.tsx';
 import { pathOf, RuleButton } from './answer-form.tsx';
 import { DriftPart } from './drift.tsx';
-import type { PlanGroup, PlanQuery } from './groups.ts';
+import { type PlanGroup, type PlanQuery, rulesOf } from './groups.ts';
 import type { TargetStory } from './stories.ts';
 import { EffectCell, Facts, hasWords, Story, Target, Tick } from './target-cells.tsx';
 
@@ -72,6 +72,7 @@ export function Group({ group, shown }: { group: PlanGroup; shown: Shown }) {
                 ...(isSearched && { q: query.q as string }),
                 group: String(at),
                 from: String(from + part * DRIFT_TARGETS_MAX),
+                rows: String(chunk.length),
               })}`}
               count={chunk.length}
             />
@@ -81,12 +82,22 @@ export function Group({ group, shown }: { group: PlanGroup; shown: Shown }) {
   );
 }
 
-/** Of all actions of exactly these rules. */
-function countOf({ intents }: Plan, rules: readonly string[]): number {
-  return intents.filter(
-    ({ basis }) =>
-      rules.every((rule) => basis.some((one) => one.rule === rule)) && basis.every(({ rule }) => rules.includes(rule)),
-  ).length;
+const counted = new WeakMap<Plan, ReadonlyMap<string, number>>();
+
+/** Of all actions of exactly these rules. Every group asks: the intents are counted once. */
+function countOf(plan: Plan, rules: readonly string[]): number {
+  const counts = counted.get(plan) ?? countsByRules(plan);
+  counted.set(plan, counts);
+  return counts.get(rules.join(' ')) ?? 0;
+}
+
+function countsByRules({ intents }: Plan): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const intent of intents) {
+    const key = rulesOf(intent).join(' ');
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return counts;
 }
 
 function chunksOf(intents: readonly PlannedIntent[]): PlannedIntent[][] {
