@@ -12,7 +12,7 @@ import { whoLine, whoLines } from './who.ts';
 export interface DecisionColumn {
   head: string;
   /** What an HTML report shows in its own way. */
-  kind?: 'who' | 'since';
+  kind?: 'who' | 'since' | 'facts';
   lines(decision: RunDecision): CellLine[];
 }
 
@@ -48,7 +48,11 @@ export function decisionColumns(
   { startedAt }: Pick<ReportRun, 'startedAt'>,
   actions?: KnownTraits,
 ): DecisionColumn[] {
-  const why: DecisionColumn = { head: 'Why', lines: (decision) => whyLines(decision, Date.parse(startedAt)) };
+  const why: DecisionColumn = {
+    head: 'Why',
+    kind: 'facts',
+    lines: (decision) => whyLines(decision, Date.parse(startedAt)),
+  };
   const target: DecisionColumn = {
     head: targetNoun(decisions, actions),
     lines: (decision) => [whole(decision.target)],

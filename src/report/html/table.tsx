@@ -4,8 +4,8 @@ import type { Child } from 'hono/jsx';
 
 export interface Column {
   head: string;
-  /** Numbers stand at the right. */
-  kind?: 'number';
+  /** Numbers stand at the right. Facts keep the width of a field's name, and ids of rules, plans and runs most of theirs. */
+  kind?: 'number' | 'facts' | 'id';
 }
 
 export interface Row {
@@ -32,9 +32,9 @@ export function Table({ caption, columns, rows, empty, id }: TableProps) {
       <caption class="unseen">{caption}</caption>
       <thead>
         <tr>
-          {all.map(({ head, kind }) => (
-            <th scope="col" class={kind}>
-              {head}
+          {all.map((column) => (
+            <th scope="col" class={classOf(column)}>
+              {column.head}
             </th>
           ))}
         </tr>
@@ -65,13 +65,19 @@ export function TableRow({ columns, row }: { columns: readonly Column[]; row: Ro
         isEmpty(cell) ? (
           <td></td>
         ) : (
-          <td class={columns[at]?.kind} data-label={columns[at]?.head}>
+          <td class={classOf(columns[at])} data-label={columns[at]?.head}>
             <div>{cell}</div>
           </td>
         ),
       )}
     </tr>
   );
+}
+
+const CLASSES = { number: 'number', facts: 'facts-of', id: 'id-of' } as const;
+
+function classOf(column: Column | undefined): string | undefined {
+  return column?.kind && CLASSES[column.kind];
 }
 
 function isEmpty(cell: Child): boolean {

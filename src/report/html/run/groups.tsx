@@ -82,7 +82,7 @@ export function* groupTable(
   const shown = rows.flatMap((decision) => place.whole(decision) ?? []);
   const columns = groupColumns(group, shown, report.run);
   const caption = `${sectionOf(group)}: ${group.action} by ${group.rule}`;
-  const table = { caption, columns: columns.map(({ head }) => head) };
+  const table = { caption, columns: columns.map(({ head, kind }) => (kind === 'facts' ? { head, kind } : head)) };
   yield* tablePieces(
     table,
     eachRow(shown, (decision) => decisionRow(decision, columns, place)),

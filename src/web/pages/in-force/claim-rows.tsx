@@ -12,7 +12,14 @@ import { Code, Term, When, Words } from '../../../report/html/text.tsx';
 import { subjectPath, Who } from '../../../report/html/who.tsx';
 import { Act } from '../../parts/act.tsx';
 
-export const CLAIM_COLUMNS = ['Who', 'Done', 'Since', 'Rule', 'By', 'State'];
+export const CLAIM_COLUMNS = [
+  'Who',
+  'Done',
+  'Since',
+  { head: 'Rule', kind: 'id' },
+  { head: 'By', kind: 'id' },
+  'State',
+] as const;
 
 export async function claimRows(
   { reader, clock, rules }: HttpDeps,

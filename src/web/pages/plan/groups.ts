@@ -6,7 +6,7 @@ import { grouped } from '../../../report/grouped.ts';
 
 const PAGE = 50;
 /** Of all groups together: of each it shows an equal part, and at least some. */
-const ROWS_MAX = 200;
+const ROWS_MAX = 100;
 const GROUP_ROWS_MIN = 5;
 
 export interface PlanQuery {

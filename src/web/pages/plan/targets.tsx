@@ -35,7 +35,7 @@ export function Group({ group, shown }: { group: PlanGroup; shown: Shown }) {
   const columns = [
     ...(canAnswer ? ['Tick'] : []),
     'Target and devices',
-    'Facts when the plan was made',
+    { head: 'Facts when the plan was made', kind: 'facts' as const },
     'Effect',
     ...(hasStory ? [canAnswer ? 'Before' : 'Outcome'] : []),
   ];

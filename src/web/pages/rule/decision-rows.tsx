@@ -9,7 +9,7 @@ import { Code, Term, When, Words } from '../../../report/html/text.tsx';
 import { subjectPath, Who } from '../../../report/html/who.tsx';
 import { reasonWords } from '../../../report/words.ts';
 
-export const DECISION_COLUMNS = ['Who', 'Decided', 'Why', 'Facts', 'Since', 'Run'];
+export const DECISION_COLUMNS = ['Who', 'Decided', 'Why', { head: 'Facts', kind: 'facts' }, 'Since', 'Run'] as const;
 
 export function decisionRow(stored: StoredDecision): Row {
   const decision = decisionView(stored);

@@ -103,7 +103,7 @@ function Subjects({ id, title, total, subjects, asOf, none }: SubjectsProps) {
       {shown.length > 10 ? <Narrow scope={id} /> : null}
       <Table
         caption={title}
-        columns={['Who', 'Would be decided', 'Until now', 'Facts']}
+        columns={['Who', 'Would be decided', 'Until now', { head: 'Facts', kind: 'facts' }]}
         rows={shown.map((subject) => ({
           cells: [
             <Who who={subject} href={subjectPath(subject.kind, subject.id)} />,

@@ -23,7 +23,7 @@ export function RulesCard({ why }: { why: Why }) {
       {rules.length > FEW ? <Narrow scope="rules" noun="rules" /> : null}
       <Table
         caption="What each rule says of it now"
-        columns={['Rule', 'Mode', 'Verdict', 'Because', 'Would be decided']}
+        columns={['Rule', 'Mode', 'Verdict', { head: 'Because', kind: 'facts' }, 'Would be decided']}
         rows={rulesInOrder(rules).map((rule) => ruleRow(rule, why))}
         empty={`No rule is about a ${subject.kind}.`}
       />
