@@ -1,9 +1,6 @@
--- Pages read a part of what is long. The report of the last run groups and names all decisions in force: the index has what that needs
--- (`ended_seq` too: SQLite asks it again).
+-- The decisions in force in a run: those of its rules that it or an earlier run wrote (`ended_seq` too: SQLite asks it again).
 DROP INDEX decisions_standing;
-CREATE INDEX decisions_standing ON decisions (rule, run_seq, action, decision, reason, mode, kind, subject, subject_name, target, since, id,
-  ended_seq)
-  WHERE ended_seq IS NULL;
+CREATE INDEX decisions_standing ON decisions (rule, run_seq, ended_seq) WHERE ended_seq IS NULL;
 
 -- Which decisions were in force in an earlier run, too: by rule, those that ended after it. Each decision that ends writes one entry.
 CREATE INDEX decisions_ended ON decisions (rule, ended_seq, run_seq) WHERE ended_seq IS NOT NULL;
