@@ -92,7 +92,7 @@ function lastRunCheck(last: LastRun | undefined): ReadyCheck {
 export function scheduleCheck({ since, lanes: { schedule } }: QueueCounters): ReadyCheck {
   const { accepted, joined, refused, refusal, waitMsMax } = schedule;
   const counted = [
-    `${plural(accepted + refused, 'scheduled run')} since ${timeText(since)}`,
+    `${plural(accepted + refused, 'scheduled time')} since ${timeText(since)}`,
     ...(joined > 0 ? [`${joined} came while a run waited and became that run`] : []),
     ...(refused > 0 ? [`${refused} refused`] : []),
     `longest wait ${(waitMsMax / 1_000).toFixed(1)} s`,

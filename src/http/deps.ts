@@ -81,7 +81,7 @@ export interface Views {
   /** In chunks, between which others are given way. */
   report(reader: ReportReader, run: RunRecord, format: ReportFormat): AsyncIterable<string>;
   /** The content policy of a report in HTML: what it has, and nothing else. */
-  reportFilePolicy(): string;
+  reportFilePolicy(): Promise<string>;
   run(run: RunRecord): object;
   /** What happened between two times, epoch ms. */
   summary(reader: RecordReader & PageReader & AuditReader, sinceMs: number, untilMs: number): Promise<object>;

@@ -9,7 +9,6 @@ import { buildReport } from './build-report.ts';
 import { reportCsvPieces } from './csv.ts';
 import { decisionView } from './decision-view.ts';
 import { historyView } from './history.ts';
-import { reportFilePolicy, reportHtmlPieces } from './html/run/file.tsx';
 import { reportJsonPieces } from './json.ts';
 import { reportMarkdownPieces } from './markdown.ts';
 import { notificationView } from './notification-view.ts';
@@ -46,10 +45,13 @@ export async function* writeReport(
   format: ReportFormat,
   options: TextOptions = {},
 ): AsyncGenerator<string> {
-  yield* inTurns(reportPieces(await buildReport(reader, run), format, options));
+  yield* inTurns(await reportPieces(await buildReport(reader, run), format, options));
 }
 
-function reportPieces(report: Report, format: ReportFormat, options: TextOptions): Generator<string> {
+/** What HTML needs is loaded with the first such report: no other command has to wait for it. */
+const htmlWriter = () => import('./html/run/file.tsx');
+
+async function reportPieces(report: Report, format: ReportFormat, options: TextOptions): Promise<Generator<string>> {
   switch (format) {
     case 'json':
       return reportJsonPieces(report);
@@ -60,14 +62,14 @@ function reportPieces(report: Report, format: ReportFormat, options: TextOptions
     case 'csv':
       return reportCsvPieces(report);
     case 'html':
-      return reportHtmlPieces(report);
+      return (await htmlWriter()).reportHtmlPieces(report);
   }
 }
 
 /** How stored nouns are shown to other programs. */
 export const views = {
   report: writeReport,
-  reportFilePolicy,
+  reportFilePolicy: async () => (await htmlWriter()).reportFilePolicy(),
   run: runSummaryView,
   summary: buildSummary,
   history: historyView,

@@ -55,7 +55,7 @@ async function scheduleCheck(): Promise<{ ok: boolean; text: string } | undefine
 async function scheduleCounts(): Promise<{ times: number; joined: number }> {
   const text = (await scheduleCheck())?.text ?? '';
   const numberIn = (pattern: RegExp) => Number(pattern.exec(text)?.[1] ?? 0);
-  return { times: numberIn(/(\d+) times/), joined: numberIn(/(\d+) came while/) };
+  return { times: numberIn(/(\d+) scheduled times?/), joined: numberIn(/(\d+) came while/) };
 }
 
 describe('a flood with a `trigger` token', () => {

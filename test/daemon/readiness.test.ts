@@ -15,12 +15,12 @@ it('a scheduled time that was refused makes the daemon not ready, until one is a
   expect(scheduleCheck(counters({ ...counted, refusal }))).toEqual({
     name: 'schedule',
     ok: false,
-    text: 'the last scheduled time, 2026-11-22 00:05:00 UTC, was refused (1 scheduled runs are already waiting); 10 times since 2026-11-22 00:00:00 UTC; 2 came while a run waited and became that run; 3 refused; longest wait 1.3 s',
+    text: 'the last scheduled time, 2026-11-22 00:05:00 UTC, was refused (1 scheduled runs are already waiting); 10 scheduled times since 2026-11-22 00:00:00 UTC; 2 came while a run waited and became that run; 3 refused; longest wait 1.3 s',
   });
   expect(scheduleCheck(counters({ ...counted, accepted: 8 }))).toEqual({
     name: 'schedule',
     ok: true,
-    text: '11 times since 2026-11-22 00:00:00 UTC; 2 came while a run waited and became that run; 3 refused; longest wait 1.3 s',
+    text: '11 scheduled times since 2026-11-22 00:00:00 UTC; 2 came while a run waited and became that run; 3 refused; longest wait 1.3 s',
   });
 });
 

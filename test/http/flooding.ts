@@ -165,7 +165,7 @@ async function scheduleOf(client: Client, everyMs: number): Promise<FloodFigures
     const nowMs = systemClock.nowMs();
     const { ok: isOk = false, text = '' } = checks.find(({ name }) => name === 'schedule') ?? {};
     const countIn = (pattern: RegExp) => Number(pattern.exec(text)?.[1] ?? 0);
-    const [times, joined] = [countIn(/(\d+) times/), countIn(/(\d+) came while/)];
+    const [times, joined] = [countIn(/(\d+) scheduled times?/), countIn(/(\d+) came while/)];
     const runs = await scheduledRuns(client);
     const done = [...runs.values()].reduce((sum, count) => sum + count, 0);
     const since = Date.parse(/since ([^;]+);/.exec(text)?.[1] ?? '');

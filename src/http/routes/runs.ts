@@ -62,14 +62,14 @@ export function runRoutes(deps: HttpDeps): Route[] {
 }
 
 /** With the policy that an HTML file has in itself, so that it is the same wherever it is opened. */
-export function writtenReport(
+export async function writtenReport(
   { views, reader }: Pick<HttpDeps, 'views' | 'reader'>,
   run: RunRecord,
   format: ReportFormat,
   headers: Record<string, string> = {},
 ): Promise<Response> {
   const policy = format === 'html' && {
-    'Content-Security-Policy': `${views.reportFilePolicy()}; frame-ancestors 'none'`,
+    'Content-Security-Policy': `${await views.reportFilePolicy()}; frame-ancestors 'none'`,
   };
   return written(views.report(reader, run, format), {
     headers: { 'Content-Type': CONTENT_TYPES[format], ...policy, ...headers },
