@@ -13,6 +13,7 @@ import { kindWordsOf } from '../../report/plan-text.ts';
 import { readPage } from '../answer.tsx';
 import { Live } from '../parts/live.tsx';
 import { Pager } from '../parts/pager.tsx';
+import { StatusFilter } from '../parts/status-filter.tsx';
 import { countedPlans, planLine } from './plan-row.tsx';
 
 const PAGE = 50;
@@ -78,20 +79,7 @@ async function others({ reader }: HttpDeps, status: PlanStatus | undefined, befo
   return (
     <section class="card">
       <h2>{status === undefined ? 'All others' : `Plans that are ${status}`}</h2>
-      <form method="get" action="/plans" class="act">
-        <label>
-          Status{' '}
-          <select name="status">
-            <option value="">all</option>
-            {PLAN_STATUSES.map((one) => (
-              <option value={one} selected={one === status}>
-                {one}
-              </option>
-            ))}
-          </select>
-        </label>
-        <button type="submit">Show</button>
-      </form>
+      <StatusFilter path="/plans" statuses={PLAN_STATUSES} chosen={status} />
       <Table
         caption="Plans, newest first"
         columns={['Plan', 'Status', 'Actions', 'Kind', 'Made', 'Answered']}

@@ -12,6 +12,7 @@ import { formPage, mayDo, readPage } from '../answer.tsx';
 import { Act } from '../parts/act.tsx';
 import { Live } from '../parts/live.tsx';
 import { Pager } from '../parts/pager.tsx';
+import { StatusFilter } from '../parts/status-filter.tsx';
 import { DryRun, RUN_COLUMNS, runRow } from './run-row.tsx';
 
 const RUNS_ON_PAGE = 50;
@@ -36,7 +37,7 @@ export function runsPages(deps: HttpDeps): Route[] {
           <>
             <h1>Runs</h1>
             {mayDo(context, 'trigger') ? <NewRun /> : null}
-            <StatusFilter chosen={chosen} />
+            <StatusFilter path="/runs" statuses={STATUSES} chosen={chosen} />
             <Live id="runs" on="run" path={addressOf('/runs', { status: chosen, before })}>
               <p id="progress" class="quiet" aria-live="polite"></p>
               {await list(deps, chosen, before)}
@@ -72,25 +73,6 @@ async function list({ reader }: HttpDeps, status: RunStatus | undefined, before:
       />
       <Pager next={last && addressOf('/runs', { status, before: last.seq })} />
     </section>
-  );
-}
-
-function StatusFilter({ chosen }: { chosen: RunStatus | undefined }) {
-  return (
-    <form class="act" method="get" action="/runs">
-      <label>
-        Status
-        <select name="status">
-          <option value="">all</option>
-          {STATUSES.map((status) => (
-            <option value={status} selected={status === chosen}>
-              {status}
-            </option>
-          ))}
-        </select>
-      </label>
-      <button type="submit">Show</button>
-    </form>
   );
 }
 
