@@ -45,8 +45,10 @@ export function readPage(
     path,
     scope: 'read',
     handle: async (context) => {
+      // INVARIANT: before the content is read: the stream goes on from here, so that nothing between is missed.
+      const { seq } = await deps.reader.auditHead();
       const made = await content(context);
-      return made instanceof Response ? made : answerPage(deps, context, made);
+      return made instanceof Response ? made : answerPage(deps, context, { ...made, liveAfter: seq });
     },
   };
 }

@@ -31,6 +31,8 @@ export interface PageContent {
   section?: Section;
   /** Families of audit kinds on which its live parts read themselves again, such as `run plan`. */
   live?: string;
+  /** The audit entry after which its live parts may be out of date. */
+  liveAfter?: number;
   /** Loads the library for charts, too. */
   chart?: boolean;
   /** What stands in the box to search. */
@@ -67,7 +69,7 @@ export function Layout({ content, context }: { content: PageContent; context: Pa
           <script src={assetPath(name)} defer></script>
         ))}
       </head>
-      <body data-live={caller ? live : undefined}>
+      <body data-live={caller ? live : undefined} data-live-after={live === undefined ? undefined : content.liveAfter}>
         <a class="skip" href="#main">
           Skip to the content
         </a>

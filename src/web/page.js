@@ -6,7 +6,10 @@
   // Live: one stream a page. The part of an audit kind before the dot names the event.
   const families = (body.dataset.live ?? '').split(' ').filter(Boolean);
   if (families.length > 0 && 'EventSource' in window) {
-    const stream = new EventSource(`/api/stream?kind=${families.join(',')}`);
+    // From where the page was read: what happened before the stream is open is not missed.
+    const { liveAfter } = body.dataset;
+    const after = liveAfter === undefined ? '' : `&after=${liveAfter}`;
+    const stream = new EventSource(`/api/stream?kind=${families.join(',')}${after}`);
     const tell = (family) => htmx.trigger(body, `live-${family}`);
     for (const family of families) stream.addEventListener(family, () => tell(family));
     stream.addEventListener('progress', (event) => showProgress(event.data));

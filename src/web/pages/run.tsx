@@ -70,7 +70,7 @@ async function runPage(
     ...(isRunning && { live: LIVE }),
     body: (
       <>
-        <Live id="report" on={isRunning ? LIVE : undefined} path={path} everySeconds={5}>
+        <Live id="report" on={isRunning ? LIVE : undefined} path={path}>
           {isRunning ? <p id="progress" class="quiet" aria-live="polite"></p> : null}
           {raw(html)}
         </Live>

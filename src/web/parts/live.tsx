@@ -10,15 +10,15 @@ interface LiveProps {
    */
   on: string | undefined;
   path: string;
-  /** Reads itself again this often as well: what happened before the stream was open is not missed. */
-  everySeconds?: number;
   children: Child;
 }
 
-export function Live({ id, on, path, everySeconds, children }: LiveProps) {
+export function Live({ id, on, path, children }: LiveProps) {
   if (on === undefined) return <section id={id}>{children}</section>;
-  const events = on.split(' ').map((family) => `live-${family} from:body throttle:1s`);
-  const trigger = [...events, ...(everySeconds === undefined ? [] : [`every ${everySeconds}s`])].join(', ');
+  const trigger = on
+    .split(' ')
+    .map((family) => `live-${family} from:body throttle:1s`)
+    .join(', ');
   return (
     <section id={id} hx-get={path} hx-select={`#${id}`} hx-trigger={trigger} hx-swap="outerHTML" hx-disinherit="*">
       {children}
