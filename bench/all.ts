@@ -1,0 +1,49 @@
+// bench: every bench with a goal, one after the other, in one table. Usage: npm run bench [-- NAME…] [--check] [--short]
+// `--check` exits 1 when a goal is missed; with `--short` (smaller sizes, for CI) when one is missed by a factor of two.
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beyond, type Figure, isShort, lineOf } from './figures.ts';
+
+/** By name: the file. `short`: it has a short form. */
+const BENCHES: { name: string; file: string; short: boolean }[] = [];
+
+const names = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
+const isChecked = process.argv.includes('--check');
+const chosen = BENCHES.filter(({ name, short }) => (names.length === 0 || names.includes(name)) && (short || !isShort));
+const folder = mkdtempSync(join(tmpdir(), 'trustward-bench-'));
+const failed: string[] = [];
+const figures: Figure[] = [];
+for (const { name, file } of chosen) {
+  const collected = join(folder, name);
+  const path = new URL(file, import.meta.url).pathname;
+  const flags = ['--expose-gc', '--import', 'tsx', path, ...(isShort ? ['--short'] : [])];
+  const env = { ...process.env, TRUSTWARD_BENCH_FIGURES: collected };
+  process.stderr.write(`${name}: load ${loadavg()[0]?.toFixed(1)}\n`);
+  const { status } = spawnSync(process.execPath, flags, { env, stdio: ['ignore', 'ignore', 'inherit'] });
+  if (status !== 0) failed.push(name);
+  figures.push(...figuresIn(collected));
+}
+rmSync(folder, { recursive: true });
+
+let last = '';
+for (const figure of figures) {
+  if (figure.bench !== last) process.stdout.write(`\n${figure.bench}\n`);
+  last = figure.bench;
+  process.stdout.write(`  ${lineOf(figure)}\n`);
+}
+const tolerance = isShort ? 2 : 1;
+const missed = figures.filter((figure) => beyond(figure) > tolerance);
+const counted = `${figures.length} figures, ${missed.length} beyond ${isShort ? 'twice their goal' : 'their goal'}`;
+process.stdout.write(`\n${counted}${failed.length > 0 ? `; failed: ${failed.join(', ')}` : ''}\n`);
+process.exitCode = isChecked && missed.length + failed.length > 0 ? 1 : 0;
+
+function figuresIn(file: string): Figure[] {
+  try {
+    const lines = readFileSync(file, 'utf8').trim().split('\n');
+    return lines.map((line) => JSON.parse(line) as Figure);
+  } catch {
+    return []; // it ended before its first figure
+  }
+}

@@ -1,0 +1,39 @@
+// domain: watch: a look at the event log between two whole runs, and what came of it.
+import type { Mode } from './mode.ts';
+import type { Run } from './run.ts';
+
+export interface WatchRequest {
+  mode: Mode;
+  /** Scheduled times that passed since this time without a whole run, epoch ms. */
+  missedSince(atMs: number): number;
+  /** Whether a whole run may still be started between two scheduled ones. */
+  mayStartWhole: boolean;
+}
+
+/** Why a look starts a whole run instead of judging single subjects. */
+export type WholeReason = 'many_subjects' | 'fact_moved' | 'source_failed';
+
+/** Why nothing is judged between whole runs; the next whole run that finds it over ends the rest. */
+export type RestReason =
+  | 'no_whole_run'
+  | 'untrusted'
+  | 'runs_missed'
+  | 'events_forbidden'
+  | 'nothing_to_watch'
+  | WholeReason;
+
+/**
+ * The result of one look. `nothing`: no new event named a subject, or what it named changed nothing. `acted`: a run was recorded.
+ * `whole`: a whole run is needed now. `rest`: nothing was asked for.
+ */
+export interface WatchLook {
+  result: 'nothing' | 'acted' | 'whole' | 'rest';
+  /** New events, the subjects that they name, and how many of these were read, were not found, or could not be read. */
+  events: number;
+  named: number;
+  read: number;
+  strangers: number;
+  unread: number;
+  run: Run | undefined;
+  reason: { code: WholeReason | RestReason; text: string } | undefined;
+}
