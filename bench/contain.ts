@@ -51,7 +51,6 @@ const rule = {
   severity: 'critical',
   subject: 'device',
   when: { '==': [{ var: 'MdmData.CompromisedStatus' }, 'TRUE'] },
-  // biome-ignore lint/suspicious/noThenProperty: the rule format's own word
   then: 'ban_device',
   mode: 'enforce',
   owners: 'all',
