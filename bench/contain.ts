@@ -3,7 +3,7 @@
 // scheduled run, 1,000 at once. With `--short`: 2,000 devices, of which 12, then none. Wall time: run it with nothing else running.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -57,7 +57,8 @@ const rule = {
   limits: { max: 2_000, percent: 100 },
   tests: [{ name: 'sample', given: {}, expect: 'no_match' }],
 };
-writeFileSync(join(dir, 'ban.json'), JSON.stringify(rule));
+mkdirSync(join(dir, 'rules'));
+writeFileSync(join(dir, 'rules', 'ban.json'), JSON.stringify(rule));
 
 /** The next whole run comes a whole period after the first. */
 function schedule(): string {
@@ -70,7 +71,7 @@ const daemon = start([pathOf('../src/main.ts'), 'serve'], {
   TRUSTWARD_API_URL: url,
   TRUSTWARD_API_KEY: key,
   TRUSTWARD_DB: join(dir, 'trustward.db'),
-  TRUSTWARD_RULES: dir,
+  TRUSTWARD_RULES: join(dir, 'rules'),
   TRUSTWARD_MODE: 'enforce',
   TRUSTWARD_SCHEDULE: schedule(),
   TRUSTWARD_WATCH: `${sizes.watchMs / 1_000}s`,
@@ -113,7 +114,7 @@ try {
   rmSync(dir, { recursive: true, force: true });
 }
 
-/** The first run: until no list is asked for any more. Returns how long it read. */
+/** A whole run: until no list is asked for any more. */
 async function wholeRun(): Promise<void> {
   let lists = -1;
   await until(({ requests }) => {
