@@ -6,18 +6,12 @@ import type { ReasonCode, StoredDecision } from '../domain/decision.ts';
 import { isOnTrial, type Mode } from '../domain/mode.ts';
 import type { SubjectRef } from '../domain/subjects.ts';
 import { keyOf } from '../domain/target-key.ts';
-
-/** A decision that the last whole run counted in its limits, or that was made since. */
-export interface CountedDecision extends Pick<StoredDecision, 'rule' | 'subject' | 'action' | 'target'> {
-  /** Its rule's own. */
-  ownMode: Mode;
-  /** Of the devices that it touches, in lower case. */
-  owners: readonly string[];
-}
+import type { CountedDecision } from '../domain/watch-store.ts';
 
 export interface Part {
   /** The number of the last whole run. */
   sinceSeq: number;
+  /** What that run counted, and what was decided since. */
   counted: readonly CountedDecision[];
   /** Attempts in the count of that run so far. */
   attempts: ReadonlyMap<ActionName, number>;
@@ -42,7 +36,7 @@ export function ownModeOf({ mode, cappedBy }: Pick<StoredDecision, 'mode' | 'cap
 }
 
 /** The key that proposals for its target have. */
-export function keyOfCounted(counted: CountedDecision, traits: ActionTraits): string {
+function keyOfCounted(counted: CountedDecision, traits: ActionTraits): string {
   return keyOf(traits, counted.target, traits.target.settingsOf?.(counted.subject) ?? {});
 }
 
@@ -60,9 +54,13 @@ export function countedTargets(part: Part | undefined, rule: string, known: Know
 
 /** Serial numbers that were taken from this owner since the last whole run, or that it counted. On trial: also by rules on trial. */
 export function countedDevices(part: Part | undefined, owner: string, mode: Mode, known: KnownTraits): Set<string> {
+  // What the limits held is held: owners are asked after them.
   const taken = (part?.counted ?? []).filter(
-    ({ action, owners, ownMode }) =>
-      owners.includes(owner) && known.get(action)?.takesDevice && (!isOnTrial(ownMode) || isOnTrial(mode)),
+    (one) =>
+      one.reason !== 'limits' &&
+      one.owners.includes(owner) &&
+      known.get(one.action)?.takesDevice &&
+      (!isOnTrial(ownModeOf(one)) || isOnTrial(mode)),
   );
   return new Set(taken.map(({ target }) => target));
 }

@@ -101,7 +101,7 @@ export async function decideNow(
   const touching = rules.find((rule) => deletesDevices(rule, actions)) ?? (rules[0] as LoadedRule);
   const touched = await readTouched(lookups, touching, record, actions);
   const { decisions: said, ...openState } = await reader.openStateOf(nowMs, {
-    kind,
+    kinds: [kind],
     subjects: [id],
     targets: [id, ...[record, ...touched].flatMap((one) => ownText(one, 'SerialNumber') ?? [])],
     rules: deps.rules.map((rule) => rule.id),

@@ -84,7 +84,7 @@ async function whySubject(deps: WhyDeps, subject: Identity): Promise<Why> {
   const atMs = clock.nowMs();
   const own = new Set([subject.id, ...(subject.serial === '' ? [] : [subject.serial])]);
   const open = await reader.openStateOf(atMs, {
-    kind: subject.kind,
+    kinds: [subject.kind],
     subjects: [subject.id],
     targets: [...own],
     rules: deps.rules.map(({ id }) => id),
@@ -128,7 +128,7 @@ function onceOf(deps: WhyDeps): WhyDeps {
   return {
     ...deps,
     api: readingOnce(api, ['devicesOfSerial', 'device', 'user', 'service', 'events', 'countEvents', 'listBundles']),
-    reader: readingOnce(reader, ['clockAgreement', 'runs', 'latestRun', 'baseline', 'coverage']),
+    reader: readingOnce(reader, ['clockAgreement', 'runsOverLists', 'latestRun', 'baseline', 'coverage']),
   };
 }
 
