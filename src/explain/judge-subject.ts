@@ -17,19 +17,11 @@ import { summaryOf } from '../domain/target.ts';
 import type { Judgement } from '../domain/verdict.ts';
 import { compileRules, explain, type LoadedRule } from '../evaluate/index.ts';
 import type { Engine } from '../run/engine.ts';
-import { ownersOf } from '../run/exemption-of.ts';
 import { deletesDevices, readsBundles as needsBundles } from '../run/reading-needs.ts';
+import { boundedLookups, ownersOf } from '../run/single-reads.ts';
 import type { LastRunsReader } from './last-runs.ts';
 import { checksOfARun } from './not-asked.ts';
-import {
-  boundedLookups,
-  fleetOf,
-  type ReadEvents,
-  readEvents,
-  readJoins,
-  readSubject,
-  readTouched,
-} from './read-subject.ts';
+import { fleetOf, type ReadEvents, readEvents, readJoins, readSubject, readTouched } from './read-subject.ts';
 
 export interface ExplainDeps extends Pick<Engine, 'api' | 'clock' | 'ids' | 'actions' | 'daemonMode' | 'quiet'> {
   reader: LastRunsReader & OpenStateReader & IdentityReader & Pick<PullReader, 'coverage' | 'events'>;

@@ -19,12 +19,12 @@ import { summaryOf } from '../domain/target.ts';
 import type { WaitingIntent, Why, WhyAnswer, WhyRule } from '../domain/why.ts';
 import type { LoadedRule } from '../evaluate/index.ts';
 import { dropSecrets } from '../pull/secrets.ts';
-import { ownersOf } from '../run/exemption-of.ts';
+import { boundedLookups, ownersOf } from '../run/single-reads.ts';
 import { type HistoryAbout, type HistoryReader, historyOf } from './history-of.ts';
 import { decideNow, type ExplainDeps, type JudgedSubject, judgeSubject } from './judge-subject.ts';
 import { readLastReadings } from './last-runs.ts';
 import { readingOnce } from './read-once.ts';
-import { boundedLookups, readSubject } from './read-subject.ts';
+import { readSubject } from './read-subject.ts';
 import { nextOf, waysOutOf } from './why-next.ts';
 import { readStates } from './why-state.ts';
 
