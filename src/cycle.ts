@@ -9,6 +9,7 @@ import { giveWay } from './domain/give-way.ts';
 import { timesRefused } from './domain/intent.ts';
 import { leastMode } from './domain/mode.ts';
 import type { Run, RunRequest } from './domain/run.ts';
+import type { WatchLook, WatchRequest } from './domain/watch.ts';
 import { actContext, afterPull, decideInput, type Engine, rulesOfRun } from './run/engine.ts';
 import { logOperatorState, operatorStateSeen } from './run/operator-commands.ts';
 import { pullSnapshot } from './run/pull-snapshot.ts';
@@ -80,4 +81,10 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     await abortRun(engine, run, error);
     throw error;
   }
+}
+
+/** One look at the event log between two whole runs. */
+export async function watchCycle(_engine: Engine, _request: WatchRequest): Promise<WatchLook> {
+  const none = { events: 0, named: 0, read: 0, strangers: 0, unread: 0 };
+  return { result: 'nothing', ...none, run: undefined, reason: undefined };
 }

@@ -4,7 +4,8 @@ import type { RunOperatorState } from './operator.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { RuleTally } from './verdict.ts';
 
-export type RunTrigger = 'schedule' | 'http' | 'command';
+/** `watch`: over the subjects that new events named (`scoped`), or a whole run that a look at the events asked for. */
+export type RunTrigger = 'schedule' | 'http' | 'command' | 'watch';
 export type RunStatus = 'running' | 'completed' | 'aborted';
 
 export interface RunRequest {
@@ -28,7 +29,7 @@ export interface Run {
   trigger: RunTrigger;
   /** Ids of the rules of this run. */
   rules: string[];
-  /** Only over the rules that somebody chose. */
+  /** Only over the rules that somebody chose; with the trigger `watch` only over the subjects that new events named. */
   scoped?: true;
   ruleSetHash: string;
   /** The folder that they were loaded from, by its real path; undefined in runs of earlier versions. */

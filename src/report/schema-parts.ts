@@ -68,7 +68,7 @@ export const run = z.strictObject({
   seq: count.describe('0: a what-if, which is kept nowhere'),
   mode,
   daemonMode: mode,
-  trigger: z.enum(['schedule', 'http', 'command']),
+  trigger: z.enum(['schedule', 'http', 'command', 'watch']),
   startedAt: time,
   finishedAt: time.nullable(),
   status: z.enum(['running', 'completed', 'aborted']),
