@@ -83,8 +83,8 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
   }
 }
 
-/** One look at the event log between two whole runs. */
+/** One look at the event log between two whole runs. Errors: as `runCycle`. */
 export async function watchCycle(_engine: Engine, _request: WatchRequest): Promise<WatchLook> {
-  const none = { events: 0, named: 0, read: 0, strangers: 0, unread: 0 };
-  return { result: 'nothing', ...none, run: undefined, reason: undefined };
+  const reason = { code: 'no_whole_run', text: 'no whole run has been completed yet' } as const;
+  return { result: 'rest', events: 0, named: 0, read: 0, strangers: 0, unread: 0, run: undefined, reason };
 }

@@ -4,7 +4,6 @@ import type { RunOperatorState } from './operator.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { RuleTally } from './verdict.ts';
 
-/** `watch`: over the subjects that new events named (`scoped`), or a whole run that a look at the events asked for. */
 export type RunTrigger = 'schedule' | 'http' | 'command' | 'watch';
 export type RunStatus = 'running' | 'completed' | 'aborted';
 
@@ -29,7 +28,7 @@ export interface Run {
   trigger: RunTrigger;
   /** Ids of the rules of this run. */
   rules: string[];
-  /** Only over the rules that somebody chose; with the trigger `watch` only over the subjects that new events named. */
+  /** Only over the rules that somebody chose or, of a look at the event log, over the subjects that it named. */
   scoped?: true;
   ruleSetHash: string;
   /** The folder that they were loaded from, by its real path; undefined in runs of earlier versions. */

@@ -113,7 +113,7 @@ export const snapshot = z.strictObject({
     source,
     z.strictObject({
       state: z.enum(['read', 'skipped', 'unavailable', 'failed']),
-      form: z.enum(['paged', 'unpaged', 'none']),
+      form: z.enum(['paged', 'unpaged', 'single', 'none']),
       count,
       startedAt: time,
       finishedAt: time,
