@@ -18,8 +18,8 @@ const REST_WORDS: Record<RestReason, string> = {
   source_failed: 'subjects could not be read',
 };
 
-/** With its remedy, or without a need for one. */
-const NEVER_LATE: ReadonlySet<RestReason> = new Set(['nothing_to_watch']);
+/** Nothing is wrong with the daemon: rules stay out of it, or a source is not trusted, which reports and alerts show. */
+const NEVER_LATE: ReadonlySet<RestReason> = new Set(['nothing_to_watch', 'untrusted']);
 
 /** Not ok when events are forbidden, and when no look was made for longer than one period of the schedule. */
 export function watchCheck(counters: WatchCounters, missedSince: (atMs: number) => number): ReadyCheck {

@@ -206,8 +206,9 @@ describe('/readyz', () => {
   });
 
   it.each<[RestReason, number, boolean]>([
-    ['untrusted', 1, true],
-    ['untrusted', 2, false],
+    ['untrusted', 2, true],
+    ['runs_missed', 1, true],
+    ['runs_missed', 2, false],
     ['source_failed', 2, false],
     ['nothing_to_watch', 2, true],
     ['events_forbidden', 0, false],
