@@ -38,7 +38,10 @@ export class SqliteRunReader implements RunReader, IdentityReader {
   }
 
   async latestRun(): Promise<RunRecord | undefined> {
-    return (await this.runs(1))[0];
+    const row = this.db.get(
+      `SELECT * FROM runs WHERE NOT (run_trigger = 'watch' AND scoped = 1) ORDER BY seq DESC LIMIT 1`,
+    );
+    return row && runOfRow(row);
   }
 
   async runs(limit: number, before?: number): Promise<RunRecord[]> {
