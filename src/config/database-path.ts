@@ -9,6 +9,7 @@ export interface Flags {
   schedule?: string;
   mode?: string;
   listen?: string;
+  actConcurrency?: string;
 }
 
 /** What the reading commands need: only the database; no credential. */

@@ -171,7 +171,7 @@ function settingsOf({ runCeiling, dayCeiling }: Profile): Engine['settings'] {
       serialDevicesMax: 5,
       placeholderSerials: PLACEHOLDER_SERIALS,
     },
-    act: { ceilings, attemptsMax: 3, runFailuresMax: 5, rereadMs: REREAD_MS },
+    act: { ceilings, attemptsMax: 3, runFailuresMax: 5, concurrency: 1, rereadMs: REREAD_MS },
     trust: { ...TRUST_DEFAULT, shrunkRecords: 0, movedPoints: 100 },
     events: EVENT_PULL_DEFAULT,
     quietMs: QUIET_MS,
