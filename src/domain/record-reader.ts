@@ -44,6 +44,8 @@ export interface RecordReader {
   /** Without those of looks at the event log, which show a few subjects. */
   latestRun(): Promise<RunRecord | undefined>;
   runs(limit: number, before?: number): Promise<RunRecord[]>;
+  /** The newest that read lists, and not only single subjects between two whole runs. */
+  runsOverLists(limit: number): Promise<RunRecord[]>;
   /** Without what they found, newest first. */
   runLines(query: RunQuery): Promise<Run[]>;
   /** Of completed runs over all active rules, newest first. */

@@ -30,6 +30,8 @@ export interface Run {
   rules: string[];
   /** Only over the rules that somebody chose or, of a look at the event log, over the subjects that it named. */
   scoped?: true;
+  /** Of a look between two whole runs: the id of the last whole run. Attempts of both are one count. */
+  countsWith?: string;
   ruleSetHash: string;
   /** The folder that they were loaded from, by its real path; undefined in runs of earlier versions. */
   rulesDir?: string | undefined;

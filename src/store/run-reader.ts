@@ -53,6 +53,12 @@ export class SqliteRunReader implements RunReader, IdentityReader {
     return rows.map(runOfRow);
   }
 
+  async runsOverLists(limit: number): Promise<RunRecord[]> {
+    const newest =
+      'SELECT seq FROM runs INDEXED BY runs_over_lists WHERE counts_with IS NULL ORDER BY seq DESC LIMIT ?';
+    return this.db.all(`SELECT * FROM runs WHERE seq IN (${newest}) ORDER BY seq DESC`, limit).map(runOfRow);
+  }
+
   async runLines(query: RunQuery): Promise<Run[]> {
     return newestRuns(this.db, query);
   }
