@@ -38,10 +38,7 @@ export class SqliteRunReader implements RunReader, IdentityReader {
   }
 
   async latestRun(): Promise<RunRecord | undefined> {
-    const row = this.db.get(
-      `SELECT * FROM runs WHERE NOT (run_trigger = 'watch' AND scoped = 1) ORDER BY seq DESC LIMIT 1`,
-    );
-    return row && runOfRow(row);
+    return (await this.runsOverLists(1))[0];
   }
 
   async runs(limit: number, before?: number): Promise<RunRecord[]> {
