@@ -48,6 +48,11 @@ export interface Run {
   whatIf?: true;
 }
 
+/** Over the subjects that new events named: it shows nothing of all others. A whole run that a look asked for is none. */
+export function isOfLook({ trigger, scoped }: { trigger: RunTrigger; scoped?: boolean }): boolean {
+  return trigger === 'watch' && scoped === true;
+}
+
 /** Runs of a list, newest first. */
 export interface RunQuery {
   /** Before the run of this number. */
@@ -57,6 +62,8 @@ export interface RunQuery {
   status?: RunStatus;
   /** Over all active rules. */
   whole?: boolean;
+  /** Without those of looks at the event log. */
+  overLists?: boolean;
   limit: number;
 }
 

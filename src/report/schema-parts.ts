@@ -69,6 +69,7 @@ export const run = z.strictObject({
   mode,
   daemonMode: mode,
   trigger: z.enum(['schedule', 'http', 'command', 'watch']),
+  scoped: z.boolean(),
   startedAt: time,
   finishedAt: time.nullable(),
   status: z.enum(['running', 'completed', 'aborted']),

@@ -1,5 +1,7 @@
 // run: what a run receives, and how each stage's input is built from it.
-import { type ActContext, type ActSettings, countsOfRun, type SubjectCounts } from '../act/context.ts';
+import type { ActContext, ActSettings, SubjectCounts } from '../act/context.ts';
+import { countsOfRun } from '../act/counts.ts';
+import { Door } from '../act/door.ts';
 import { ask } from '../decide/checks/ask.ts';
 import type { DecideInput, DecideSettings } from '../decide/input.ts';
 import type { ActStore } from '../domain/act-store.ts';
@@ -201,7 +203,6 @@ export async function actContext(
   // Read anew each time: rules may be reloaded while a run acts.
   const ruleNow = (id: string) => engine.active().rules.find((rule) => rule.id === id);
   const judged = new Set(own.rules.map((rule) => rule.id));
-  let intact: Promise<void> | undefined;
   return {
     runId: run.id,
     mode: leastMode(mode, engine.daemonMode),
@@ -219,10 +220,7 @@ export async function actContext(
     settings: settings.act,
     signal,
     progress,
-    demandIntact: () => {
-      intact ??= store.demandIntact();
-      return intact;
-    },
+    door: new Door(() => store.demandIntact()),
     counts: await countsOfRun(store, run.countsWith ?? run.id),
     subjects: await countsOfBaselines(store),
     recheck: recheckWith(engine, own, view),
