@@ -253,9 +253,10 @@ function follow(db: Db, changed: Changed): void {
   follower.changed = changed;
   if (!known) {
     followers.set(db, follower);
-    db.define(FUNCTION, (table, isAdded, ...values) =>
-      follower.changed(table as string, rowText(table as string, values), isAdded === 1),
-    );
+    db.define(FUNCTION, (table, isAdded, ...values) => {
+      follower.changed(table as string, rowText(table as string, values), isAdded === 1);
+      return null;
+    });
   }
   if (db.get("SELECT 1 FROM sqlite_temp_master WHERE name LIKE 'follow_%'")) return;
   db.exec(followed(db, Object.keys(TABLES)).map(triggersOf).join('\n'));

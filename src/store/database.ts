@@ -48,9 +48,17 @@ export class Db {
   }
 
   insert(table: string, row: Row, conflict = ''): number {
-    const columns = Object.keys(row);
-    const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')}) ${conflict}`;
-    return this.run(sql, ...Object.values(row));
+    return this.run(insertion(table, Object.keys(row), 1, conflict), ...Object.values(row));
+  }
+
+  /** Rows with values in the order of the columns, several in one statement: a fifth of the time. */
+  insertMany(table: string, columns: readonly string[], rows: readonly Value[][], conflict = ''): void {
+    for (let at = 0; at < rows.length; ) {
+      const left = rows.length - at;
+      const size = ROWS_OF_INSERT.find((count) => count <= left) as number;
+      this.run(insertion(table, columns, size, conflict), ...rows.slice(at, at + size).flat());
+      at += size;
+    }
   }
 
   /** Inserts a row, or updates all columns of the row with the same key. Unlike REPLACE, it keeps references to the row. */
@@ -84,6 +92,18 @@ export class Db {
     });
   }
 
+  /**
+   * A transaction that a power cut may take back: for what nobody rests on and the next run completes. The next durable commit covers it.
+   */
+  passingTransaction<T>(work: () => T): T {
+    this.exec('PRAGMA synchronous = NORMAL');
+    try {
+      return this.transaction(work);
+    } finally {
+      this.exec('PRAGMA synchronous = FULL');
+    }
+  }
+
   /** Several reads of one state of the database. Works on a read-only connection too. */
   snapshot<T>(work: () => T): T {
     return this.guard(() => this.connection.transaction(work).deferred());
@@ -114,11 +134,8 @@ export class Db {
   }
 
   /** A function for the statements of this connection; it replaces an earlier one of this name. */
-  define(name: string, work: (...values: Value[]) => void): void {
-    this.connection.function(name, { varargs: true }, (...values: Value[]) => {
-      work(...values);
-      return null;
-    });
+  define(name: string, work: (...values: Value[]) => Value | undefined): void {
+    this.connection.function(name, { varargs: true }, (...values: Value[]) => work(...values) ?? null);
   }
 
   /** Reads the present state on a connection of its own, while this one goes on writing. Not for a database in memory. */
@@ -188,6 +205,20 @@ export class Db {
       throw fault;
     }
   }
+}
+
+/** Each is one prepared statement. */
+const ROWS_OF_INSERT = [20, 5, 1];
+const insertions = new Map<string, string>();
+
+function insertion(table: string, columns: readonly string[], rows: number, conflict: string): string {
+  const key = `${table} ${rows} ${columns} ${conflict}`;
+  const known = insertions.get(key);
+  if (known !== undefined) return known;
+  const row = `(${columns.map(() => '?').join(', ')})`;
+  const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${Array(rows).fill(row).join(', ')} ${conflict}`;
+  insertions.set(key, sql);
+  return sql;
 }
 
 /**
