@@ -3,6 +3,7 @@
 // checkpoints, and the tables that differ from the record. It never repairs.
 import type { JudgeEnd, TableDifference, TableDigests } from '../domain/acting-tables.ts';
 import { AppError } from '../domain/errors.ts';
+import { drained } from '../domain/give-way.ts';
 import type { Db } from './database.ts';
 import { recordedDigests, strangeEnd } from './recorded-digests.ts';
 import { RowSum } from './row-sum.ts';
@@ -55,6 +56,11 @@ export class ActingTables {
     this.differing = migrated ?? read?.differing ?? UNREADABLE;
     const isBegun = this.recorded === undefined || this.recorded.size > 0;
     this.due = new Set(migrated || !isBegun ? this.sums.keys() : []);
+    this.follow(db);
+  }
+
+  /** What another connection of the same writer changes counts too. */
+  follow(db: Db): void {
     follow(db, (table, row, isAdded) => this.note(table, row, isAdded));
   }
 
@@ -217,10 +223,6 @@ function* sumsOf(db: Db, tables = Object.keys(TABLES)): Generator<void, Map<stri
     sums.set(table, sum);
   }
   return sums;
-}
-
-function drained<T>(walk: Generator<void, T>): T {
-  for (let step = walk.next(); ; step = walk.next()) if (step.done) return step.value;
 }
 
 /** The tables that there are, with their columns by name. */

@@ -1,12 +1,13 @@
 // store: one SQLite connection with the pragmas that durability needs, and statements prepared once.
 // In: a file name. Out: a Db. It never retries: a busy, full, read-only or corrupt database is an AppError.
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { AppError } from '../domain/errors.ts';
 import { giveWay } from '../domain/give-way.ts';
+import { insertion, ROWS_OF_INSERT } from './insertion.ts';
 import { refuseOtherTables } from './migrate.ts';
-import { type InPlace, OpenedFile } from './opened-file.ts';
+import { OpenTransaction } from './open-transaction.ts';
+import { type InPlace, OpenedFile, prepareFile } from './opened-file.ts';
 import { editedFault, meaningOf, storeError } from './store-fault.ts';
 import type { StoreWatch } from './store-health.ts';
 
@@ -21,6 +22,7 @@ export class Db {
   private readonly statements = new Map<string, Database.Statement>();
   private hasChanged = false;
   private schemaVersion: unknown;
+  private beside: OpenTransaction<Db> | undefined;
 
   constructor(
     private readonly connection: Database.Database,
@@ -32,6 +34,7 @@ export class Db {
 
   run(sql: string, ...values: Value[]): number {
     return this.guard(() => {
+      if (!this.connection.inTransaction) this.takeBack();
       const { changes } = this.statement(sql).run(...values);
       if (changes > 0) this.hasChanged = true;
       this.reportWritten();
@@ -79,6 +82,7 @@ export class Db {
     return this.guard(() => {
       // INVARIANT: not nested. Inside another transaction it would be a savepoint, and not committed when it returns.
       if (this.connection.inTransaction) throw new AppError('internal', 'a transaction was begun within another one');
+      this.takeBack();
       const answer = this.connection
         .transaction(() => {
           this.demandSameSchema();
@@ -102,6 +106,34 @@ export class Db {
     } finally {
       this.exec('PRAGMA synchronous = FULL');
     }
+  }
+
+  /**
+   * Begins a transaction that stays open while others get their turn. It is on a connection of its own: reads here show the state before
+   * it. INVARIANT: whoever writes here meanwhile goes first, and takes it back. Undefined for a database in memory.
+   */
+  begin(takenBack: () => void): OpenTransaction<Db> | undefined {
+    if (this.file === ':memory:') return undefined;
+    return this.guard(() => {
+      this.takeBack();
+      const beside = new Db(connect(this.file), this.file, this.watch, this.files);
+      beside.schemaVersion = this.schemaVersion;
+      this.beside = new OpenTransaction(beside, takenBack);
+      return this.beside;
+    });
+  }
+
+  /** Commits what was begun with BEGIN. */
+  commit(): void {
+    this.demandSameSchema();
+    this.demandInPlace();
+    this.exec('COMMIT');
+    this.reportWritten();
+  }
+
+  private takeBack(): void {
+    this.beside?.takeBack();
+    this.beside = undefined;
   }
 
   /** Several reads of one state of the database. Works on a read-only connection too. */
@@ -165,6 +197,7 @@ export class Db {
   }
 
   close(): void {
+    this.takeBack();
     this.statements.clear();
     this.connection.close();
   }
@@ -207,20 +240,6 @@ export class Db {
   }
 }
 
-/** Each is one prepared statement. */
-const ROWS_OF_INSERT = [20, 5, 1];
-const insertions = new Map<string, string>();
-
-function insertion(table: string, columns: readonly string[], rows: number, conflict: string): string {
-  const key = `${table} ${rows} ${columns} ${conflict}`;
-  const known = insertions.get(key);
-  if (known !== undefined) return known;
-  const row = `(${columns.map(() => '?').join(', ')})`;
-  const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${Array(rows).fill(row).join(', ')} ${conflict}`;
-  insertions.set(key, sql);
-  return sql;
-}
-
 /**
  * Opens a database for writing; creates the folder and the file (0600) if missing. `watch` gets its failures and commits. `lock`: a
  * commit must find it in place, like the file itself and its write-ahead log.
@@ -238,18 +257,24 @@ export function openDatabase(file: string, watch?: StoreWatch, lock?: InPlace): 
 
 function openConnection(file: string, watch: StoreWatch | undefined, files: () => InPlace[]): Db {
   try {
-    const connection = new Database(file, { timeout: 5_000 });
-    connection.pragma('journal_mode = WAL');
-    // INVARIANT: an intent that was committed survives a power cut. WAL alone would open at NORMAL.
-    connection.pragma('synchronous = FULL');
-    connection.pragma('foreign_keys = ON');
-    connection.pragma('trusted_schema = OFF');
-    // SQLite makes the write-ahead log at the first reading, and keeps it until the last connection is closed.
-    connection.pragma('user_version');
+    const connection = connect(file);
     return new Db(connection, file, watch, files());
   } catch (error) {
     throw storeError(error, file);
   }
+}
+
+/** Errors: of SQLite. */
+function connect(file: string): Database.Database {
+  const connection = new Database(file, { timeout: 5_000 });
+  connection.pragma('journal_mode = WAL');
+  // INVARIANT: an intent that was committed survives a power cut. WAL alone would open at NORMAL.
+  connection.pragma('synchronous = FULL');
+  connection.pragma('foreign_keys = ON');
+  connection.pragma('trusted_schema = OFF');
+  // SQLite makes the write-ahead log at the first reading, and keeps it until the last connection is closed.
+  connection.pragma('user_version');
+  return connection;
 }
 
 /** Opens a database for reading only. Errors: AppError `store_failed` for tables of another version, `not_found` for a missing file. */
@@ -271,11 +296,4 @@ export function openReadOnly(file: string): Db {
   } catch (error) {
     throw storeError(error, file);
   }
-}
-
-function prepareFile(file: string): void {
-  mkdirSync(dirname(file), { recursive: true });
-  if (existsSync(file)) return;
-  closeSync(openSync(file, 'a', 0o600));
-  chmodSync(file, 0o600);
 }
