@@ -115,6 +115,7 @@ export class Db {
   begin(takenBack: () => void): OpenTransaction<Db> | undefined {
     if (this.file === ':memory:') return undefined;
     return this.guard(() => {
+      if (!this.connection.open) throw new AppError('store_failed', `database \`${this.file}\` was closed meanwhile`);
       this.takeBack();
       const beside = new Db(connect(this.file), this.file, this.watch, this.files);
       beside.schemaVersion = this.schemaVersion;
