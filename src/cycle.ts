@@ -3,9 +3,9 @@
 import { carryOut } from './act/carry-out.ts';
 import { isToBeCarriedOut, openAgain, openIntent, reopened } from './act/gate.ts';
 import { resolveDoubts, resolveLeftovers, settleDoubtsOnce } from './act/resolve.ts';
-import { sealPlan } from './approve/plans.ts';
-import { decide } from './decide/decide.ts';
-import { giveWay } from './domain/give-way.ts';
+import { sealing } from './approve/plans.ts';
+import { deciding } from './decide/decide.ts';
+import { drainedInTurns, giveWay } from './domain/give-way.ts';
 import { timesRefused } from './domain/intent.ts';
 import { leastMode } from './domain/mode.ts';
 import type { Run, RunRequest } from './domain/run.ts';
@@ -37,9 +37,8 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     // Deciding, sealing and committing take long for thousands of targets: a stop is answered between them.
     await giveWay();
     const input = decideInput(engine, run, rules, pulled, openState);
-    const decided = decide(input);
-    await giveWay();
-    const sealed = sealPlan({
+    const decided = await drainedInTurns(deciding(input));
+    const plans = sealing({
       id: ids.next(),
       runId: run.id,
       mode: leastMode(run.mode, run.daemonMode),
@@ -50,6 +49,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
       pending: await store.plans({ status: 'pending' }, 100),
       approved: await store.plans({ status: 'approved' }, 100),
     });
+    const sealed = await drainedInTurns(plans);
     const intents = decided.acts
       .filter((act) => !act.isUnchanged && act.retryOf === undefined)
       .map((act) => openIntent(act.draft, act.mode, { id: ids.next(), runId: run.id, nowMs: run.startedAt }));

@@ -12,6 +12,22 @@ export function drained<T>(steps: Iterator<void, T>): T {
   for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value;
 }
 
+const ITEMS_OF_STEP = 100;
+
+/** Work on each item of a long list, in steps. */
+export function* eachInSteps<T>(
+  all: Iterable<T>,
+  work: (one: T) => void,
+  atOnce = ITEMS_OF_STEP,
+): Generator<void, void> {
+  let done = 0;
+  for (const one of all) {
+    work(one);
+    done += 1;
+    if (done % atOnce === 0) yield;
+  }
+}
+
 /** The same in turns: between two steps others go first. */
 export async function drainedInTurns<T>(steps: Iterator<void, T>): Promise<T> {
   for (let step = steps.next(); ; step = steps.next()) {

@@ -142,9 +142,9 @@ export class Db {
     return this.guard(() => this.connection.transaction(work).deferred());
   }
 
-  /** Row by row, as values in the order of the columns. INVARIANT: the connection does nothing else meanwhile. */
-  *rows(sql: string): IterableIterator<unknown[]> {
-    const rows = this.guard(() => this.statement(sql).raw().iterate() as IterableIterator<unknown[]>);
+  /** Row by row, by default as values in the order of the columns. INVARIANT: the connection does nothing else meanwhile. */
+  *rows<T = unknown[]>(sql: string, isRaw = true): IterableIterator<T> {
+    const rows = this.guard(() => this.statement(sql).raw(isRaw).iterate() as IterableIterator<T>);
     for (;;) {
       const next = this.guard(() => rows.next());
       if (next.done) return;

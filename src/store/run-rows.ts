@@ -3,6 +3,7 @@
 import { canonicalJson } from '../domain/canonical.ts';
 import type { Decision } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
+import { eachInSteps } from '../domain/give-way.ts';
 import type { RunCommit } from '../domain/store.ts';
 import { saveEpisode } from './by-target.ts';
 import type { Db } from './database.ts';
@@ -26,11 +27,11 @@ export function* writeRunCommit(db: Db, commit: RunCommit, atMs: number): Genera
   if (!run) throw new AppError('not_found', `there is no run \`${commit.runId}\``);
   for (const { source, takenAt, count, values } of commit.baselines)
     db.upsert('baselines', { source, taken_at: takenAt, count, fact_values: canonicalJson(values) }, 'source');
-  yield* each(commit.episodes, (episode) => saveEpisode(db, episode));
-  yield* each(commit.intents, (intent) => addIntent(db, intent));
-  yield* each(commit.claims, (claim) => db.upsert('claims', rowOfClaim(claim), 'id'));
+  yield* eachInSteps(commit.episodes, (episode) => saveEpisode(db, episode), ROWS_OF_STEP);
+  yield* eachInSteps(commit.intents, (intent) => addIntent(db, intent), ROWS_OF_STEP);
+  yield* eachInSteps(commit.claims, (claim) => db.upsert('claims', rowOfClaim(claim), 'id'), ROWS_OF_STEP);
   const end = 'UPDATE decisions SET ended_seq = ? WHERE id = ?';
-  yield* each(commit.endedDecisions, (id) => db.run(end, run.seq, id));
+  yield* eachInSteps(commit.endedDecisions, (id) => db.run(end, run.seq, id), ROWS_OF_STEP);
   yield* addDecisions(db, commit.decisions, { run_id: commit.runId, run_seq: run.seq, written_at: atMs });
   supersede(db, commit.supersededPlans, commit.plan ? [commit.plan] : []);
   yield;
@@ -64,12 +65,5 @@ function* addDecisions(
       rows.map((row) => Object.values(row)),
     );
     yield;
-  }
-}
-
-function* each<T>(all: readonly T[], write: (one: T) => void): Generator<void, void> {
-  for (const [index, one] of all.entries()) {
-    write(one);
-    if (index % ROWS_OF_STEP === 0) yield;
   }
 }
