@@ -4,6 +4,7 @@ import { canonicalJson } from '../domain/canonical.ts';
 import type { Decision } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
 import { eachInSteps } from '../domain/give-way.ts';
+import type { Plan } from '../domain/plan.ts';
 import type { RunCommit } from '../domain/store.ts';
 import { saveEpisode } from './by-target.ts';
 import type { Db } from './database.ts';
@@ -17,7 +18,8 @@ export const LARGE_FROM = 500;
 const ROWS_OF_STEP = 20;
 
 export function rowsOf({ episodes, claims, decisions, endedDecisions, intents, plan, notes }: RunCommit): number {
-  const lists = [episodes, claims, decisions, endedDecisions, intents, plan?.intents ?? [], notes];
+  const isNew = notes.some(({ kind, body }) => kind === 'plan.sealed' && body.plan === plan?.id);
+  const lists = [episodes, claims, decisions, endedDecisions, intents, isNew ? (plan?.intents ?? []) : [], notes];
   return lists.reduce((sum, { length }) => sum + length, 0);
 }
 
@@ -34,9 +36,7 @@ export function* writeRunCommit(db: Db, commit: RunCommit, atMs: number): Genera
   yield* eachInSteps(commit.endedDecisions, (id) => db.run(end, run.seq, id), ROWS_OF_STEP);
   yield* addDecisions(db, commit.decisions, { run_id: commit.runId, run_seq: run.seq, written_at: atMs });
   supersede(db, commit.supersededPlans, commit.plan ? [commit.plan] : []);
-  yield;
-  if (commit.plan) db.upsert('plans', rowOfPlan(commit.plan), 'id');
-  yield;
+  if (commit.plan) yield* addPlan(db, commit.plan);
   const { snapshot, tallies, planDigest, operator } = commit.findings;
   db.run(
     'UPDATE runs SET snapshot = ?, tallies = ?, plan_digest = ?, plan_id = ? WHERE id = ?',
@@ -47,6 +47,14 @@ export function* writeRunCommit(db: Db, commit: RunCommit, atMs: number): Genera
     commit.runId,
   );
   saveOperatorState(db, { id: commit.runId, at: atMs }, operator, commit.exemptions ?? { used: [], warned: [] });
+}
+
+/** A plan that is there already was kept as it was: a person may have answered it since the run read it. */
+function* addPlan(db: Db, plan: Plan): Generator<void, void> {
+  if (db.get('SELECT 1 FROM plans WHERE id = ?', plan.id)) return;
+  yield;
+  db.insert('plans', rowOfPlan(plan));
+  yield;
 }
 
 function* addDecisions(
