@@ -29,7 +29,9 @@ export function* deciding(input: DecideInput): Generator<void, Decided> {
   const followed = yield* followEpisodes(input);
   const claims = new Claims(input, followed);
   const known = new KnownIntents(input.openState.intents, input.traits);
-  claims.orphan();
+  // What ends something needs the whole picture.
+  const mayEnd = input.part === undefined;
+  if (mayEnd) claims.orphan();
 
   const proposals = yield* proposalsOf(input, followed.matches, known);
   yield* markExempt(proposals, input);
@@ -41,7 +43,8 @@ export function* deciding(input: DecideInput): Generator<void, Decided> {
   // What a person did to one target of an episode holds for all its proposals.
   for (const proposal of proposals) proposal.episode = observations.episodeNow(proposal);
   yield;
-  for (const undo of new UndoProposals(input, followed, claims, known).all()) proposals.push(undo);
+  const undos = mayEnd ? new UndoProposals(input, followed, claims, known).all() : [];
+  for (const undo of undos) proposals.push(undo);
   yield;
   const limits = yield* answer(proposals, claims, input);
   describeDeletions(proposals, input.fleet);

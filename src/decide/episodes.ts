@@ -62,7 +62,7 @@ export function* followEpisodes(input: DecideInput): Generator<void, FollowedEpi
     for (const verdict of judgement.open) followed.others.set(subjectKey(verdict.rule, verdict.summary.id), verdict);
   }
   yield;
-  followUnmatched(input, followed, rules, open, seen);
+  if (input.part === undefined) followUnmatched(input, followed, rules, open, seen);
   yield;
   for (const { rule, subject, state } of followed.episodes.values()) {
     if (state !== 'closed') followed.open.add(subjectKey(rule, subject.id));

@@ -8,6 +8,7 @@ import type { Plan } from '../domain/plan.ts';
 import type { RunCommit } from '../domain/store.ts';
 import { saveEpisode } from './by-target.ts';
 import type { Db } from './database.ts';
+import { saveEvents } from './event-log.ts';
 import { addIntent } from './intent-log.ts';
 import { saveOperatorState } from './operator.ts';
 import { supersede } from './plan-changes.ts';
@@ -27,6 +28,7 @@ export function rowsOf({ episodes, claims, decisions, endedDecisions, intents, p
 export function* writeRunCommit(db: Db, commit: RunCommit, atMs: number): Generator<void, void> {
   const run = db.get<{ seq: number }>('SELECT seq FROM runs WHERE id = ?', commit.runId);
   if (!run) throw new AppError('not_found', `there is no run \`${commit.runId}\``);
+  if (commit.observed) saveEvents(db, commit.observed);
   for (const { source, takenAt, count, values } of commit.baselines)
     db.upsert('baselines', { source, taken_at: takenAt, count, fact_values: canonicalJson(values) }, 'source');
   yield* eachInSteps(commit.episodes, (episode) => saveEpisode(db, episode), ROWS_OF_STEP);

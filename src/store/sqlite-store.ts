@@ -143,7 +143,7 @@ export class SqliteStore
   }
 
   async observeEvents(observed: ObservedEvents): Promise<{ added: number }> {
-    return saveEvents(this.db, observed);
+    return this.db.transaction(() => saveEvents(this.db, observed));
   }
 
   async appendAudit(notes: AuditNote[]): Promise<void> {
