@@ -34,7 +34,7 @@ it('the event loop turns before a run commits what it decided', async () => {
     await on.run('dry-run');
     const [deciding = 0, sealing = 0, committing = 0] = [atDeciding?.[0], atPlans?.[0], atCommit?.[0]];
     expect(sealing - deciding).toBeGreaterThan(20);
-    expect(committing - sealing).toBeGreaterThan(5);
+    expect(committing - sealing).toBeGreaterThan(1); // a ceiling leaves a hundred to seal
   } finally {
     turns.end();
     await on.close();
