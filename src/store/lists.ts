@@ -50,6 +50,7 @@ export function newestRuns(db: Db, query: RunQuery): Run[] {
   if (query.since !== undefined) where.add('seq >= ?', firstRunSince(db, query.since));
   where.add('status = ?', query.status);
   where.add('scoped = ?', query.whole ? 0 : undefined);
+  where.add('(counts_with IS NULL) = ?', query.overLists ? 1 : undefined);
   const sql = `SELECT ${RUN_COLUMNS} FROM runs ${where.text} ORDER BY seq DESC LIMIT ?`;
   return db.all(sql, ...where.values, query.limit).map(runLineOfRow);
 }
