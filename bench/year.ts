@@ -70,7 +70,12 @@ const [first, last] = [median(cpuMs.slice(FROM_RUN, FROM_RUN + quarter)), median
 report({ bench, what: "a run's writes, processor time, in the last quarter", value: last, unit: 'ms' });
 report({ bench, what: 'the same ÷ that of the first quarter', value: last / first, unit: '×', atMost: 1.2 });
 const all = bytesByTable(db);
-report({ bench, what: 'the database at the end', value: [...all.values()].reduce((a, b) => a + b) / KB / KB, unit: 'MB' });
+report({
+  bench,
+  what: 'the database at the end',
+  value: [...all.values()].reduce((a, b) => a + b) / KB / KB,
+  unit: 'MB',
+});
 await on.close();
 rmSync(folder, { recursive: true });
 

@@ -32,7 +32,7 @@ export class LivelyFleet extends Platform {
   live(everyMs: number): void {
     const begins = {} as Record<Field, number[]>;
     for (const field of FIELDS) {
-      begins[field] = Array.from({ length: BEGIN_EACH_RUN[field] }, () => this.take());
+      begins[field] = Array.from({ length: BEGIN_EACH_RUN[field] }, () => this.nextDevice());
       for (const number of begins[field]) this.set(number, field, 'TRUE');
     }
     this.begun.push(begins);
@@ -56,7 +56,7 @@ export class LivelyFleet extends Platform {
   }
 
   /** The devices in turn, so that years pass before one is the same as another. */
-  private take(): number {
+  private nextDevice(): number {
     this.next = (this.next + 7) % this.size;
     return this.next;
   }
@@ -70,7 +70,9 @@ export class LivelyFleet extends Platform {
     const nowMs = this.fleetClock.now;
     for (let count = 0; count < EVENTS_EACH_RUN; count += 1) {
       this.eventsMade += 1;
-      this.eventLog.push(eventOf(this.eventsMade, this.take(), nowMs - everyMs + (count * everyMs) / EVENTS_EACH_RUN));
+      this.eventLog.push(
+        eventOf(this.eventsMade, this.nextDevice(), nowMs - everyMs + (count * everyMs) / EVENTS_EACH_RUN),
+      );
     }
     // The server keeps no more of them than a collector can still read.
     const gone = this.eventLog.findIndex(({ created_at: at }) => Number(at) >= nowMs - 12 * everyMs);
@@ -108,7 +110,11 @@ const ACTIONS = ['Authorized', 'Unauthorized', 'Grant', 'MDM'];
 
 function eventOf(number: number, device: number, atMs: number): Facts {
   const id = hex(number, 32);
-  const user = { id: hex(device + 7, 24), email: `person${device % 12_000}@example.com`, groups: ['Everyone', 'Staff'] };
+  const user = {
+    id: hex(device + 7, 24),
+    email: `person${device % 12_000}@example.com`,
+    groups: ['Everyone', 'Staff'],
+  };
   const principal = { id: idOf(device), serial_number: `S-${idOf(device)}`, friendly_name: `Laptop ${device}` };
   return {
     id: `${id.slice(0, 8)}-${id.slice(8, 12)}-${id.slice(12, 16)}-${id.slice(16, 20)}-${id.slice(20)}`,
@@ -120,9 +126,15 @@ function eventOf(number: number, device: number, atMs: number): Facts {
     action: ACTIONS[number % 4] as string,
     result: '',
     user_principal: { device: { ...principal, platform: 'macOS', ownership: 'Corporate Dedicated' }, user },
-    client: { ip_address: `10.${number % 250}.${device % 250}.7`, user_agent: 'Mozilla/5.0 (Macintosh; Intel Mac OS X 14_5)' },
+    client: {
+      ip_address: `10.${number % 250}.${device % 250}.7`,
+      user_agent: 'Mozilla/5.0 (Macintosh; Intel Mac OS X 14_5)',
+    },
     service: { id: hex(number % 20, 16), name: `service-${number % 20}.eu-west` },
-    link: { source: {}, destination: { service_name: `service-${number % 20}.eu-west`, container_id: hex(number % 20, 16) } },
+    link: {
+      source: {},
+      destination: { service_name: `service-${number % 20}.eu-west`, container_id: hex(number % 20, 16) },
+    },
     policy: { name: 'default-access', enforced: true },
     role: ['Everyone', 'Staff'],
     org_id: '6f0c3a51-8a3e-4f0e-9d0b-2f7e6a4f1b11',

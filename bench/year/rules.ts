@@ -1,7 +1,8 @@
 // bench: the rules of a simulated year: one that acts and is undone, one that waits for a person, one that notifies, one that counts events,
 // one that does not know of some devices, and some that match nothing.
-import type { LoadedRule } from '../../src/evaluate/index.ts';
+
 import { ACTIONS } from '../../src/act/actions.ts';
+import type { LoadedRule } from '../../src/evaluate/index.ts';
 import { parseRule } from '../../src/evaluate/index.ts';
 
 const UNAUTHORIZED = { event_count: { type: 'Access', action: 'Unauthorized', within: '1h' } };
@@ -14,7 +15,12 @@ export function yearRules(): LoadedRule[] {
     rule('refused', { '>=': [UNAUTHORIZED, 50] }, 'notify', 'enforce'),
     rule('unencrypted', { '==': [{ var: 'MdmData.Encrypted' }, 'FALSE'] }, 'notify', 'enforce'),
     ...['Windows', 'macOS', 'iOS', 'Android', 'Linux'].map((platform, at) =>
-      rule(`old-${at}`, { and: [{ '==': [{ var: 'Platform' }, platform] }, { '==': [{ var: 'Model' }, 'M0'] }] }, 'notify', 'enforce'),
+      rule(
+        `old-${at}`,
+        { and: [{ '==': [{ var: 'Platform' }, platform] }, { '==': [{ var: 'Model' }, 'M0'] }] },
+        'notify',
+        'enforce',
+      ),
     ),
   ];
 }

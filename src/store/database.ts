@@ -10,7 +10,7 @@ import { type InPlace, OpenedFile } from './opened-file.ts';
 import { editedFault, meaningOf, storeError } from './store-fault.ts';
 import type { StoreWatch } from './store-health.ts';
 
-type Value = string | number | bigint | null;
+type Value = string | number | bigint | Uint8Array | null;
 export type Row = { [column: string]: Value };
 
 /**

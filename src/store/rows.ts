@@ -5,11 +5,12 @@ import { currentReason, type Decision, type StoredDecision } from '../domain/dec
 import type { Episode } from '../domain/episode.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { RunOperatorState } from '../domain/operator.ts';
-import type { Plan } from '../domain/plan.ts';
-import type { Run } from '../domain/run.ts';
+import type { DroppedIntents, Plan } from '../domain/plan.ts';
+import type { Run, RunRuleTally } from '../domain/run.ts';
 import type { RunRecord } from '../domain/store.ts';
 import type { Flip } from '../domain/verdict.ts';
 import type { Row } from './database.ts';
+import { unpackJson } from './packed-json.ts';
 import { storedJson } from './stored-json.ts';
 
 const orNull = <T extends string | number>(value: T | undefined): T | null => value ?? null;
@@ -43,12 +44,20 @@ export function runOfRow(row: Row): RunRecord {
         ? undefined
         : {
             snapshot: storedJson(row.snapshot),
-            tallies: storedJson(row.tallies),
+            tallies: talliesOf(row),
             planDigest: row.plan_digest as string,
             ...operatorStateOf(row),
           },
     planId: orUndefined(row.plan_id),
   };
+}
+
+/** The examples are apart: of all that a run found they are the longest. Earlier versions have them in the tallies. */
+function talliesOf(row: Row): RunRuleTally[] {
+  const tallies = storedJson<RunRuleTally[]>(row.tallies);
+  if (row.examples === null) return tallies;
+  const examples = unpackJson<RunRuleTally['examples'][]>(row.examples as Uint8Array);
+  return tallies.map((tally, at) => ({ ...tally, examples: examples[at] ?? [] }));
 }
 
 /** A run without what it found. */
@@ -264,6 +273,7 @@ export function rowOfPlan(plan: Plan): Row {
     decided_by: orNull(plan.decidedBy),
     decided_reason: orNull(plan.decidedReason),
     superseded_by: plan.supersededBy ? canonicalJson(plan.supersededBy) : null,
+    dropped: plan.dropped ? canonicalJson(plan.dropped) : null,
   };
 }
 
@@ -282,5 +292,6 @@ export function planOfRow(row: Row, intents: Plan['intents']): Plan {
     decidedBy: orUndefined(row.decided_by),
     decidedReason: orUndefined(row.decided_reason),
     ...(typeof row.superseded_by === 'string' && { supersededBy: storedJson<string[]>(row.superseded_by) }),
+    ...(typeof row.dropped === 'string' && { dropped: storedJson<DroppedIntents>(row.dropped) }),
   };
 }

@@ -28,9 +28,11 @@ import { addIntent, linkDecisions } from './intent-log.ts';
 import { removeOldRuns } from './old-runs.ts';
 import { dropAcceptances, saveAcceptance, saveExemption, saveOperatorState, saveStop } from './operator.ts';
 import { SqliteOutbox } from './outbox.ts';
+import { packJson } from './packed-json.ts';
 import { demandStatus, isAnswer, supersede, suppressRejected } from './plan-changes.ts';
 import { expireAll, expireOver } from './plan-expiry.ts';
-import { rowOfDecision, rowOfPlan, rowOfRun } from './rows.ts';
+import { savePlan } from './planned-intents.ts';
+import { rowOfDecision, rowOfRun } from './rows.ts';
 import { SqliteActStore } from './sqlite-act-store.ts';
 import { SqliteTokens } from './token-table.ts';
 
@@ -99,11 +101,12 @@ export class SqliteStore
         this.db.insert('decisions', { ...rowOfDecision(decision), ...written });
       }
       supersede(this.db, commit.supersededPlans, commit.plan ? [commit.plan] : []);
-      if (commit.plan) this.db.upsert('plans', rowOfPlan(commit.plan), 'id');
+      if (commit.plan) savePlan(this.db, commit.plan);
       this.db.run(
-        'UPDATE runs SET snapshot = ?, tallies = ?, plan_digest = ?, plan_id = ? WHERE id = ?',
+        'UPDATE runs SET snapshot = ?, tallies = ?, examples = ?, plan_digest = ?, plan_id = ? WHERE id = ?',
         canonicalJson(commit.findings.snapshot),
-        canonicalJson(commit.findings.tallies),
+        canonicalJson(commit.findings.tallies.map((tally) => ({ ...tally, examples: [] }))),
+        packJson(commit.findings.tallies.map(({ examples }) => examples)),
         commit.findings.planDigest,
         commit.plan?.id ?? null,
         commit.runId,
@@ -146,7 +149,7 @@ export class SqliteStore
   async changePlan(plan: Plan, intents: Intent[], notes: AuditNote[], was?: PlanStatus): Promise<void> {
     this.unit(() => {
       if (was) demandStatus(this.db, plan.id, was);
-      this.db.upsert('plans', rowOfPlan(plan), 'id');
+      savePlan(this.db, plan);
       for (const intent of intents) {
         addIntent(this.db, intent);
         linkDecisions(this.db, intent);
@@ -161,7 +164,7 @@ export class SqliteStore
     this.unit(() => {
       for (const id of pending) demandStatus(this.db, id, 'pending');
       supersede(this.db, pending, plans);
-      for (const plan of plans) this.db.insert('plans', rowOfPlan(plan));
+      for (const plan of plans) savePlan(this.db, plan);
       this.audits.append(notes);
       if (plans.some(isAnswer)) this.audits.seal();
     });
