@@ -67,3 +67,14 @@ function sharedTexts(db: Db, stored: readonly StoredIntent[]): (no: number) => s
   const shared = new Map(texts.map(({ no, content }) => [no, content]));
   return (no) => shared.get(no) ?? ''; // reading nothing as JSON names the damage
 }
+
+/** Plans whose lists may have numbers: an answered plan has its own intents. */
+const SHARED_BY = `SELECT one.value FROM plans, json_each(plans.intents) AS one WHERE plans.intents GLOB '[[][0-9]*' AND (
+    status IN ('pending', 'expired') OR status = 'superseded' AND dropped IS NULL)`;
+
+/** Removes the shared rows of a list that no plan has any longer. */
+export function removeUnshared(db: Db, intents: string): void {
+  if (!isList(intents)) return;
+  const sql = `DELETE FROM planned_intents WHERE no IN (SELECT value FROM json_each(?)) AND no NOT IN (${SHARED_BY})`;
+  db.run(sql, intents);
+}

@@ -22,6 +22,7 @@ import type { ObservedEvents, Release, Removed, RunCommit } from '../domain/stor
 import type { SubjectKind } from '../domain/subjects.ts';
 import { checkpointLinesAfter, removeArchived, saveDatabaseId } from './checkpoint-table.ts';
 import { saveClockAgreement } from './clock-agreement.ts';
+import { dropIntents, plansToDrop } from './dropped-plans.ts';
 import { saveEvents } from './event-log.ts';
 import { saveIdentities } from './identities.ts';
 import { addIntent, linkDecisions } from './intent-log.ts';
@@ -136,6 +137,16 @@ export class SqliteStore
       if (removed) this.audits.append([{ kind: 'runs.removed', body: { ...removed } }]);
       return removed;
     });
+  }
+
+  async dropPlanIntents(): Promise<number> {
+    const plans = await plansToDrop(this.db, this);
+    if (plans.length === 0) return 0;
+    this.unit(() => {
+      for (const plan of plans) dropIntents(this.db, plan);
+      this.audits.append([{ kind: 'plans.dropped', body: { plans: plans.map(({ id }) => id) } }]);
+    });
+    return plans.length;
   }
 
   async expirePlans(): Promise<number> {
