@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Db, openDatabase } from '../src/store/database.ts';
 import { migrate } from '../src/store/migrate.ts';
-import { type OnPlatform, startOnPlatform } from '../test/support/engine-on-platform.ts';
+import { startOnPlatform } from '../test/support/engine-on-platform.ts';
 import { isShort, report } from './figures.ts';
 import { LivelyFleet } from './year/fleet.ts';
 import { yearRules } from './year/rules.ts';
@@ -15,11 +15,11 @@ const [runsGiven, devicesGiven] = process.argv.slice(2).filter((arg) => !arg.sta
 const RUNS = Number(runsGiven ?? (isShort ? 300 : 3_000));
 const DEVICES = Number(devicesGiven ?? (isShort ? 2_000 : 20_000));
 const EVERY_MS = 300_000;
-/** The newest 1,000 runs are always kept: this begins soon after them. */
-const KEEP_RUNS_MS = 100 * EVERY_MS;
-/** Windows of an hour and lives of five runs are full by then: what a run adds from here on is what it keeps. */
-const FROM_RUN = 50;
-const MEASURED = Math.min(RUNS - FROM_RUN, 500);
+/** Besides the newest, which are always kept. */
+const KEEP_RUNS_MS = 300 * EVERY_MS;
+const NEWEST_KEPT = 1_000;
+/** Windows of an hour, and plans that keep their intents for 100 runs, are full by then: what a run adds from here on is what it keeps. */
+const FROM_RUN = 150;
 const KB = 1_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'trustward-year-'));
@@ -42,46 +42,69 @@ const fleet = new LivelyFleet(on.clock, DEVICES);
 on.engine.api = fleet;
 
 const cpuMs: number[] = [];
-const sizes: { bytes: number; audit: number }[] = [];
-let before = new Map<string, number>();
-let after = new Map<string, number>();
+/** After these runs. */
+const tables = new Map<number, Map<string, number>>();
+const from = Math.min(FROM_RUN, Math.floor(RUNS / 3));
+const quarter = Math.floor((RUNS - from) / 4);
+const measured = [from, Math.min(RUNS, NEWEST_KEPT), RUNS - quarter, RUNS];
 for (let run = 1; run <= RUNS; run += 1) {
   on.clock.pass(EVERY_MS);
   if (run > 1) fleet.live(EVERY_MS);
   writes.ms = 0;
-  await oneRun(on);
+  await on.run();
   cpuMs.push(writes.ms);
-  sizes.push({ bytes: usedBytes(db), audit: 0 });
-  if (run === FROM_RUN) before = bytesByTable(db);
-  if (run === FROM_RUN + MEASURED) after = bytesByTable(db);
+  if (measured.includes(run)) tables.set(run, bytesByTable(db));
   if (run % 250 === 0) process.stderr.write(`year: run ${run} of ${RUNS}\n`);
 }
 
-const grown = [...after].map(([table, bytes]) => [table, (bytes - (before.get(table) ?? 0)) / MEASURED / KB] as const);
 const bench = 'year';
-const total = grown.reduce((sum, [, each]) => sum + each, 0);
-report({ bench, what: 'the database grows by, a run (before retention begins)', value: total, unit: 'KB', atMost: 60 });
-for (const [table, each] of grown.filter(([, each]) => each >= 0.05).sort((a, b) => b[1] - a[1])) {
-  report({ bench, what: `  of that: ${table}`, value: each, unit: 'KB' });
+const kept = Math.min(RUNS, NEWEST_KEPT);
+report({ bench, what: 'simulated runs', value: RUNS, unit: '' });
+const grown = grownBy(from, kept);
+report({ bench, what: 'grows by, a run, before retention begins', value: sumOf(grown), unit: 'KB', atMost: 60 });
+for (const [table, each] of grown)
+  if (each >= 0.05) report({ bench, what: `  of that: ${table}`, value: each, unit: 'KB' });
+if (RUNS > NEWEST_KEPT * 2) {
+  const last = grownBy(RUNS - quarter, RUNS);
+  const audit = last.filter(([table]) => table === 'audit');
+  report({
+    bench,
+    what: 'the audit grows by, a run, under retention (archived, not removed)',
+    value: sumOf(audit),
+    unit: 'KB',
+  });
+  const rest = 100 * (bytesWithoutAudit(RUNS) / bytesWithoutAudit(RUNS - quarter) - 1);
+  report({ bench, what: 'all else grew in the last quarter of the runs by', value: rest, unit: '%', atMost: 2 });
 }
-// A quarter of the runs each, beginning after the first ones, which write the fleet.
-const quarter = Math.floor((RUNS - FROM_RUN) / 4);
-const [first, last] = [median(cpuMs.slice(FROM_RUN, FROM_RUN + quarter)), median(cpuMs.slice(-quarter))];
+const [first, last] = [median(cpuMs.slice(from, from + quarter)), median(cpuMs.slice(-quarter))];
 report({ bench, what: "a run's writes, processor time, in the last quarter", value: last, unit: 'ms' });
 report({ bench, what: 'the same ÷ that of the first quarter', value: last / first, unit: '×', atMost: 1.2 });
-const all = bytesByTable(db);
 report({
   bench,
   what: 'the database at the end',
-  value: [...all.values()].reduce((a, b) => a + b) / KB / KB,
-  unit: 'MB',
+  value: bytesWithoutAudit(RUNS) / KB / KB,
+  unit: 'MB besides the audit',
 });
 await on.close();
 rmSync(folder, { recursive: true });
 
-async function oneRun({ engine, run }: OnPlatform): Promise<void> {
-  void engine;
-  await run();
+/** KB a run by table with its indexes, the largest first. */
+function grownBy(fromRun: number, toRun: number): [string, number][] {
+  const before = tables.get(fromRun) as Map<string, number>;
+  const after = [...(tables.get(toRun) as Map<string, number>)];
+  const each = after.map(([table, bytes]): [string, number] => [
+    table,
+    (bytes - (before.get(table) ?? 0)) / (toRun - fromRun) / KB,
+  ]);
+  return each.sort((one, other) => other[1] - one[1]);
+}
+
+function sumOf(all: readonly [string, number][]): number {
+  return all.reduce((sum, [, each]) => sum + each, 0);
+}
+
+function bytesWithoutAudit(run: number): number {
+  return [...(tables.get(run) ?? [])].reduce((sum, [table, bytes]) => sum + (table === 'audit' ? 0 : bytes), 0);
 }
 
 /** The processor time of all transactions, in the main thread and wherever SQLite works. */
@@ -98,11 +121,6 @@ function cpuOfTransactions(connection: Db): { ms: number } {
     }
   };
   return spent;
-}
-
-function usedBytes(connection: Db): number {
-  const read = (name: string) => Number(Object.values(connection.get(`PRAGMA ${name}`) ?? {})[0]);
-  return (read('page_count') - read('freelist_count')) * read('page_size');
 }
 
 /** A table with its indexes. */

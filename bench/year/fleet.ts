@@ -5,13 +5,18 @@ import type { EventQuery, WriteAnswer } from '../../src/domain/ports.ts';
 import type { FakeClock } from '../../test/support/platform.ts';
 import { Platform } from '../../test/support/platform.ts';
 
-/** A field of `MdmData` and how many devices begin to have it in a run; as many cease to have it. */
-export const BEGIN_EACH_RUN = { CompromisedStatus: 15, Held: 20, Noticed: 15 } as const;
+/**
+ * What of `MdmData` changes in a run, in how many devices; as many change back: 100 verdicts. Most are about a fact that is missing for a while,
+ * which leads to no decision. Measured from outside, such a fleet had 16 KB of decisions, 28 KB of audit and 74 KB of plans a run.
+ */
+const BEGIN_EACH_RUN = { CompromisedStatus: 2, Held: 8, Noticed: 4, Encrypted: 36 } as const;
 type Field = keyof typeof BEGIN_EACH_RUN;
+const BEGUN = { CompromisedStatus: 'TRUE', Held: 'TRUE', Noticed: 'TRUE', Encrypted: null };
+const OVER = { CompromisedStatus: 'FALSE', Held: 'FALSE', Noticed: 'FALSE', Encrypted: 'TRUE' };
 const FIELDS = Object.keys(BEGIN_EACH_RUN) as Field[];
 /** How many runs a device stays so: what is held at any time is this many times what begins in a run. */
-const RUNS_LONG = 5;
-export const EVENTS_EACH_RUN = 100;
+const RUNS_LONG = 12;
+const EVENTS_EACH_RUN = 100;
 
 export class LivelyFleet extends Platform {
   private next = 0;
@@ -33,11 +38,11 @@ export class LivelyFleet extends Platform {
     const begins = {} as Record<Field, number[]>;
     for (const field of FIELDS) {
       begins[field] = Array.from({ length: BEGIN_EACH_RUN[field] }, () => this.nextDevice());
-      for (const number of begins[field]) this.set(number, field, 'TRUE');
+      for (const number of begins[field]) this.set(number, field, BEGUN[field]);
     }
     this.begun.push(begins);
     const over = this.begun.length > RUNS_LONG ? this.begun.shift() : undefined;
-    for (const field of FIELDS) for (const number of over?.[field] ?? []) this.set(number, field, 'FALSE');
+    for (const field of FIELDS) for (const number of over?.[field] ?? []) this.set(number, field, OVER[field]);
     this.addEvents(everyMs);
   }
 
@@ -61,7 +66,7 @@ export class LivelyFleet extends Platform {
     return this.next;
   }
 
-  private set(number: number, field: Field, value: 'TRUE' | 'FALSE'): void {
+  private set(number: number, field: Field, value: string | null): void {
     const mdm = this.devices.get(idOf(number))?.MdmData as Facts;
     this.patch(idOf(number), { MdmData: { ...mdm, [field]: value } });
   }
