@@ -1,6 +1,7 @@
 // bench: what a year of runs leaves in the database. The real engine on a fleet in memory, a run every five minutes of a clock that does not
-// wait. It simulates 3,000 runs over 20,000 devices (`--short`: 300), not a year: retention is set so short that it begins in the first
-// third, and what grows afterwards would grow for ever. Usage: npm run bench -- year; alone: [-- RUNS DEVICES].
+// wait. It simulates 3,000 runs (10 days; `--short`: 300), not a year: retention is so short that removal begins after 1,300 of them, and what
+// still grows in the last quarter would grow for ever. 100 verdicts change in each run, whatever the size of the fleet: by default 5,000 devices,
+// since only the first run stores each of them. Usage: npm run bench -- year; alone: node --import tsx bench/year.ts [RUNS DEVICES].
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ import { yearRules } from './year/rules.ts';
 
 const [runsGiven, devicesGiven] = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
 const RUNS = Number(runsGiven ?? (isShort ? 300 : 3_000));
-const DEVICES = Number(devicesGiven ?? (isShort ? 2_000 : 20_000));
+const DEVICES = Number(devicesGiven ?? (isShort ? 2_000 : 5_000));
 const EVERY_MS = 300_000;
 /** Besides the newest, which are always kept. */
 const KEEP_RUNS_MS = 300 * EVERY_MS;
@@ -40,6 +41,8 @@ const on = startOnPlatform({
 });
 const fleet = new LivelyFleet(on.clock, DEVICES);
 on.engine.api = fleet;
+const active = on.engine.active();
+on.engine.active = () => ({ ...active, hash: 'e'.repeat(64) }); // as long as that of a rules folder
 
 const cpuMs: number[] = [];
 /** After these runs. */
@@ -61,15 +64,16 @@ const bench = 'year';
 const kept = Math.min(RUNS, NEWEST_KEPT);
 report({ bench, what: 'simulated runs', value: RUNS, unit: '' });
 const grown = grownBy(from, kept);
-report({ bench, what: 'grows by, a run, before retention begins', value: sumOf(grown), unit: 'KB', atMost: 60 });
+report({ bench, what: 'grows by, a run, before retention begins', value: sumOf(grown), unit: 'KB' });
 for (const [table, each] of grown)
   if (each >= 0.05) report({ bench, what: `  of that: ${table}`, value: each, unit: 'KB' });
 if (RUNS > NEWEST_KEPT * 2) {
   const last = grownBy(RUNS - quarter, RUNS);
+  report({ bench, what: 'grows by, a run, under retention', value: sumOf(last), unit: 'KB', atMost: 60 });
   const audit = last.filter(([table]) => table === 'audit');
   report({
     bench,
-    what: 'the audit grows by, a run, under retention (archived, not removed)',
+    what: '  of that: the audit, which is archived and not removed',
     value: sumOf(audit),
     unit: 'KB',
   });

@@ -6,11 +6,11 @@ import type { Episode } from '../domain/episode.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { RunOperatorState } from '../domain/operator.ts';
 import type { DroppedIntents, Plan } from '../domain/plan.ts';
-import type { Run, RunRuleTally } from '../domain/run.ts';
+import type { Run } from '../domain/run.ts';
 import type { RunRecord } from '../domain/store.ts';
 import type { Flip } from '../domain/verdict.ts';
 import type { Row } from './database.ts';
-import { unpackJson } from './packed-json.ts';
+import { hasFindings, unpackFindings } from './packed-findings.ts';
 import { storedJson } from './stored-json.ts';
 
 const orNull = <T extends string | number>(value: T | undefined): T | null => value ?? null;
@@ -39,25 +39,11 @@ export function rowOfRun(run: Run): Row {
 export function runOfRow(row: Row): RunRecord {
   return {
     ...runLineOfRow(row),
-    findings:
-      row.snapshot === null
-        ? undefined
-        : {
-            snapshot: storedJson(row.snapshot),
-            tallies: talliesOf(row),
-            planDigest: row.plan_digest as string,
-            ...operatorStateOf(row),
-          },
+    findings: hasFindings(row)
+      ? { ...unpackFindings(row), planDigest: row.plan_digest as string, ...operatorStateOf(row) }
+      : undefined,
     planId: orUndefined(row.plan_id),
   };
-}
-
-/** The examples are apart: of all that a run found they are the longest. Earlier versions have them in the tallies. */
-function talliesOf(row: Row): RunRuleTally[] {
-  const tallies = storedJson<RunRuleTally[]>(row.tallies);
-  if (row.examples === null) return tallies;
-  const examples = unpackJson<RunRuleTally['examples'][]>(row.examples as Uint8Array);
-  return tallies.map((tally, at) => ({ ...tally, examples: examples[at] ?? [] }));
 }
 
 /** A run without what it found. */

@@ -29,7 +29,7 @@ import { addIntent, linkDecisions } from './intent-log.ts';
 import { removeOldRuns } from './old-runs.ts';
 import { dropAcceptances, saveAcceptance, saveExemption, saveOperatorState, saveStop } from './operator.ts';
 import { SqliteOutbox } from './outbox.ts';
-import { packJson } from './packed-json.ts';
+import { packFindings, talliedCounts } from './packed-findings.ts';
 import { demandStatus, isAnswer, supersede, suppressRejected } from './plan-changes.ts';
 import { expireAll, expireOver } from './plan-expiry.ts';
 import { savePlan } from './planned-intents.ts';
@@ -104,10 +104,9 @@ export class SqliteStore
       supersede(this.db, commit.supersededPlans, commit.plan ? [commit.plan] : []);
       if (commit.plan) savePlan(this.db, commit.plan);
       this.db.run(
-        'UPDATE runs SET snapshot = ?, tallies = ?, examples = ?, plan_digest = ?, plan_id = ? WHERE id = ?',
-        canonicalJson(commit.findings.snapshot),
-        canonicalJson(commit.findings.tallies.map((tally) => ({ ...tally, examples: [] }))),
-        packJson(commit.findings.tallies.map(({ examples }) => examples)),
+        'UPDATE runs SET findings = ?, tallies = ?, plan_digest = ?, plan_id = ? WHERE id = ?',
+        packFindings(commit.findings),
+        talliedCounts(commit.findings),
         commit.findings.planDigest,
         commit.plan?.id ?? null,
         commit.runId,
@@ -132,11 +131,13 @@ export class SqliteStore
   }
 
   async removeOldRuns(olderByMs: number): Promise<Removed | undefined> {
-    return this.unit(() => {
-      const removed = removeOldRuns(this.db, olderByMs);
-      if (removed) this.audits.append([{ kind: 'runs.removed', body: { ...removed } }]);
-      return removed;
+    const removed = this.unit(() => {
+      const some = removeOldRuns(this.db, olderByMs);
+      if (some) this.audits.append([{ kind: 'runs.removed', body: { ...some } }]);
+      return some;
     });
+    this.db.giveBackPages();
+    return removed;
   }
 
   async dropPlanIntents(): Promise<number> {

@@ -22,5 +22,5 @@ DROP TABLE events;
 ALTER TABLE events_in_order RENAME TO events;
 CREATE INDEX events_time ON events (created_at);
 
--- The examples of a run's tallies, packed; null: they are in the tallies.
-ALTER TABLE runs ADD COLUMN examples BLOB;
+-- The snapshot and the tallies of a run, packed. Then `snapshot` is null, and `tallies` has only what statements read: the counts.
+ALTER TABLE runs ADD COLUMN findings BLOB;
