@@ -7,7 +7,11 @@ import { join } from 'node:path';
 import { beyond, type Figure, isShort, lineOf } from './figures.ts';
 
 /** By name: the file. `short`: it has a short form. */
-const BENCHES: { name: string; file: string; short: boolean }[] = [{ name: 'year', file: './year.ts', short: true }];
+const BENCHES: { name: string; file: string; short: boolean }[] = [
+  { name: 'contain', file: './contain.ts', short: true },
+  { name: 'act', file: './act.ts', short: true },
+  { name: 'year', file: './year.ts', short: true },
+];
 
 const names = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
 const isChecked = process.argv.includes('--check');

@@ -35,7 +35,7 @@ const INTENT_STAYS = `SELECT 1 FROM intents WHERE intents.run_id = runs.id AND (
   OR EXISTS (SELECT 1 FROM claims WHERE intent_id = intents.id AND (status ${OPEN} OR coalesce(ended_at, ${BEFORE}) >= ${BEFORE}))
   OR EXISTS (SELECT 1 FROM decisions WHERE target = intents.target AND ended_seq IS NULL)
   OR EXISTS (SELECT 1 FROM decisions WHERE intent_id = intents.id AND run_id <> intents.run_id)
-  OR EXISTS (SELECT 1 FROM attempts WHERE intent_id = intents.id AND (sent_at >= ${BEFORE} OR run_id <> intents.run_id))
+  OR EXISTS (SELECT 1 FROM attempts WHERE intent_id = intents.id AND sent_at >= ${BEFORE})
   OR EXISTS (SELECT 1 FROM intent_episodes AS one JOIN episodes ON episodes.id = one.episode_id WHERE one.intent_id = intents.id
     AND (episodes.state <> 'closed' OR EXISTS (SELECT 1 FROM claims WHERE episode_id = episodes.id AND status ${OPEN}))))`;
 
@@ -53,7 +53,6 @@ const OLD = `WITH kept(before_ms, seq) AS (SELECT ?, ?)
   WHERE status <> 'running' AND finished_at < ${BEFORE} AND +seq < (SELECT kept.seq FROM kept)
     AND NOT EXISTS (${PLAN_STAYS})
     AND NOT EXISTS (SELECT 1 FROM acceptances WHERE run_id = runs.id)
-    AND NOT EXISTS (SELECT 1 FROM attempts JOIN intents ON intents.id = intent_id WHERE attempts.run_id = runs.id AND intents.run_id <> runs.id)
     AND NOT EXISTS (${DECISION_STAYS})
     AND NOT EXISTS (${INTENT_STAYS})
   LIMIT ${RUNS_AT_ONCE}`;

@@ -33,6 +33,7 @@ export function rowOfRun(run: Run): Row {
     error: orNull(run.error),
     demo: flag(run.demo),
     scoped: flag(run.scoped ?? false),
+    counts_with: orNull(run.countsWith),
   };
 }
 
@@ -63,6 +64,7 @@ export function runLineOfRow(row: Row): Run {
     error: orUndefined(row.error),
     demo: row.demo === 1,
     ...(row.scoped === 1 && { scoped: true as const }),
+    ...(row.counts_with !== null && { countsWith: row.counts_with as string }),
   };
 }
 

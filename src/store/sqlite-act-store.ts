@@ -1,5 +1,5 @@
 // store: acting's port: the transitions of an intent, and the reads by target. Each writing method is one immediate transaction with
-// its audit entries inside. In: a transition with its effects, a target. Out: nouns. It decides nothing.
+// its audit entries inside, or shares one with others that are due. In: a transition with its effects, a target. Out: nouns. It decides nothing.
 import type {
   ActStore,
   ReopenedIntents,
@@ -23,6 +23,7 @@ import { AuditLog, type Sealing } from './audit-log.ts';
 import { attemptsSince, episodesInForce, episodesThatSaw, intentsOn, openClaimsOn, saveEpisode } from './by-target.ts';
 import { saveClockAgreement } from './clock-agreement.ts';
 import type { Db } from './database.ts';
+import { GroupCommit } from './group-commit.ts';
 import { markSent, reopen, resolve, settle, withdraw } from './intent-log.ts';
 import { keepLatency } from './kept-latency.ts';
 import { addNotification } from './outbox.ts';
@@ -33,6 +34,11 @@ import { editedFault } from './store-fault.ts';
 export class SqliteActStore extends SqliteReader implements ActStore, ResolveStore {
   protected readonly audits: AuditLog;
   protected readonly tables: ActingTables;
+  private readonly group = new GroupCommit((units) =>
+    this.unit(() => {
+      for (const work of units) work();
+    }),
+  );
 
   /**
    * Without `sealing` there are neither checkpoints nor signatures. A database that differs from its record is opened all the same,
@@ -62,18 +68,18 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
   }
 
   async markSent(sent: SentIntent): Promise<void> {
-    this.transition(sent, (at) => {
+    await this.group.add(() => {
       this.demandSmallIntact();
-      markSent(this.db, sent, at);
-    });
+      this.change(sent, (at) => markSent(this.db, sent, at));
+    }, 'at_once');
   }
 
   async settle(settled: SettledIntent): Promise<void> {
-    this.transition(settled, (at) => settle(this.db, settled, at));
+    await this.group.add(() => this.change(settled, (at) => settle(this.db, settled, at)), 'soon');
   }
 
   async withdraw(withdrawn: WithdrawnIntent): Promise<void> {
-    this.transition(withdrawn, (at) => withdraw(this.db, withdrawn, at));
+    await this.group.add(() => this.change(withdrawn, (at) => withdraw(this.db, withdrawn, at)), 'soon');
   }
 
   async reopen(reopened: ReopenedIntents): Promise<void> {
@@ -87,11 +93,7 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
   }
 
   async resolve(resolved: ResolvedIntent): Promise<void> {
-    this.transition(resolved, (at) => resolve(this.db, resolved, at));
-  }
-
-  private transition(effects: TransitionEffects, change: (at: number) => void): void {
-    this.unit(() => this.change(effects, change));
+    this.unit(() => this.change(resolved, (at) => resolve(this.db, resolved, at)));
   }
 
   private change(effects: TransitionEffects, change: (at: number) => void): void {
