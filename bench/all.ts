@@ -11,6 +11,7 @@ const BENCHES: { name: string; file: string; short: boolean }[] = [
   { name: 'contain', file: './contain.ts', short: true },
   { name: 'act', file: './act.ts', short: true },
   { name: 'deaf', file: './deaf.ts', short: true },
+  { name: 'year', file: './year.ts', short: true },
 ];
 
 const names = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));

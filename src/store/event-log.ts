@@ -39,17 +39,17 @@ export function readCoverage(db: Db): Coverage[] {
 
 /** Stored events from a time on, oldest first, in batches. */
 export async function* eventsFrom(db: Db, fromMs: number): AsyncIterable<TrustEvent[]> {
-  let [time, id] = [fromMs, ''];
+  let [time, no] = [fromMs, -1];
   for (;;) {
     const rows = db.all(
-      'SELECT * FROM events WHERE (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?',
+      'SELECT * FROM events WHERE (created_at, no) > (?, ?) ORDER BY created_at, no LIMIT ?',
       time,
-      id,
+      no,
       BATCH,
     );
     if (rows.length === 0) return;
     yield rows.map(eventOfRow);
     const last = rows.at(-1);
-    [time, id] = [Number(last?.created_at), String(last?.id)];
+    [time, no] = [Number(last?.created_at), Number(last?.no)];
   }
 }
