@@ -16,9 +16,6 @@ export interface EventPages {
   pagesMax: number;
   /** Counts what is unreadable and dropped. */
   reading: SourceReading;
-  /** Events at the start that are left out, and the first page after them, which was read already. */
-  skip?: number;
-  first?: unknown[];
 }
 
 /**
@@ -26,15 +23,13 @@ export interface EventPages {
  * inclusive, so the last millisecond is read again and its repeats are dropped; a millisecond that fills whole pages is
  * read by skipping within it, until a page is empty (or brings nothing but repeats a second time).
  */
-export async function readAscending(pages: EventPages): Promise<TrustEvent[]> {
-  const { api, fromMs, pagesMax, reading, first } = pages;
+export async function readAscending({ api, fromMs, pagesMax, reading }: EventPages): Promise<TrustEvent[]> {
   const byId = new Map<string, TrustEvent>();
   const unreadable = new Set<string>();
   const eventsMax = pagesMax * EVENTS_PAGE;
-  let [cursor, skip] = [fromMs, pages.skip ?? 0];
+  let [cursor, skip] = [fromMs, 0];
   for (let page = 0; page < pagesMax; page += 1) {
-    const isRead = page === 0 && first !== undefined;
-    const values = isRead ? first : await api.events({ order: 'ASC', afterMs: cursor, skip, limit: EVENTS_PAGE });
+    const values = await api.events({ order: 'ASC', afterMs: cursor, skip, limit: EVENTS_PAGE });
     const { last, repeats } = takePage(values, cursor, byId, unreadable, reading);
     const isOver = values.length === 0 || (skip > 0 && repeats === values.length);
     if (isOver) return [...byId.values()];

@@ -1,6 +1,6 @@
 // pull: the event log between two whole runs: what is new since the last look. In: where to begin, the events that are stored from there on.
-// Out: a reading, the new events, and the stretch of time that is now known without a gap. While nothing happens it is one request, whatever
-// number of events a server sends at most. It stores nothing.
+// Out: a reading, the new events, and the stretch of time that is now known without a gap. While nothing happens it is one request. A
+// server that sends few events at a time (two or more) hides none. It stores nothing.
 import type { TrustEvent } from '../domain/event.ts';
 import { isFacts, own, ownText } from '../domain/facts.ts';
 import { EVENTS_PAGE, readAscending } from './event-pages.ts';
@@ -23,11 +23,12 @@ export async function lookAtEvents(options: LookOptions): Promise<PulledEvents> 
   try {
     const skip = Math.max(0, known.size - 1);
     const tail = await api.events({ order: 'ASC', afterMs: fromMs, skip, limit: EVENTS_PAGE });
-    const isTail = continues(tail, known);
+    const newestMs = [...known.values()].reduce((a, b) => Math.max(a, b), fromMs);
+    const isTail = continues(tail, known, newestMs);
     const isOver = isTail && tail.length <= Math.min(1, known.size);
     // Counting the events of a service needs all of them.
-    const from = isTail && !asksForServices ? { skip, first: tail } : {};
-    const read = isOver ? [] : await readAscending({ api, fromMs, pagesMax: settings.pagesMax, reading, ...from });
+    const from = isTail && !asksForServices ? newestMs : fromMs;
+    const read = isOver ? [] : await readAscending({ api, fromMs: from, pagesMax: settings.pagesMax, reading });
     const events = read.filter(({ id }) => !known.has(id));
     if (asksForServices && events.length > 0) await attributeToServices(api, read, fromMs);
     const count = known.size + events.length;
@@ -51,10 +52,13 @@ export async function lookAtEvents(options: LookOptions): Promise<PulledEvents> 
  * The log is asked for what follows all known events but one: it must begin with the newest of them, and show no other. Anything else shows
  * that an event was written late among them, or that the log was cut.
  */
-function continues([first, ...rest]: readonly unknown[], known: ReadonlyMap<string, number>): boolean {
+function continues(
+  [first, ...rest]: readonly unknown[],
+  known: ReadonlyMap<string, number>,
+  newestMs: number,
+): boolean {
   const idOf = (value: unknown) => (isFacts(value) ? ownText(value, 'id') : undefined) ?? '';
   if (known.size === 0) return true;
-  const newestMs = [...known.values()].reduce((a, b) => Math.max(a, b));
   const isNewest =
     known.get(idOf(first)) === newestMs && own(isFacts(first) ? first : undefined, 'created_at') === newestMs;
   return isNewest && rest.every((value) => !known.has(idOf(value)));
