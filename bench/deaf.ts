@@ -15,7 +15,7 @@ import { isShort, report } from './figures.ts';
 const DEVICES = isShort ? 10_000 : 100_000;
 const PLANNED = DEVICES / 10;
 const PROBE_EVERY_MS = 20;
-const STOP_EVERY_MS = 400;
+const STOP_EVERY_MS = 1_500;
 const TOKEN = 'bench-token-0123456789';
 
 const folder = mkdtempSync(join(tmpdir(), 'trustward-deaf-'));
