@@ -10,67 +10,24 @@ import type { Frame } from '../language/frame.ts';
 import { FUTURE_MAX_MS } from '../language/frame.ts';
 import { isOfType, isPlain, ownAt, ownPart } from '../language/typed-value.ts';
 import { CodeTable } from './code-table.ts';
-import { type NamedFields, NO_FIELDS, namedFieldsFor } from './named-fields.ts';
+import {
+  codeOfNumber,
+  type HotLeaf,
+  isWhole,
+  type Leaf,
+  type NumberLeaf,
+  newParent,
+  type Parent,
+  sortLeaves,
+  stretchOf,
+  type Variant,
+} from './fact-leaves.ts';
 import { hasFewValues, isWholeScore, ValueCounts } from './value-counts.ts';
-
-/** One fact as one group of rules reads it: with its default and its freshness. */
-interface Variant {
-  slot: Slot;
-  verdicts: RememberedVerdicts | undefined;
-  fallback: Fact | undefined;
-  /** Its freshness timestamps: indices into the reader's list. */
-  fresh: number[];
-}
-
-interface Leaf {
-  key: string;
-  variants: Variant[];
-  /** Set when there is only one variant, without default and freshness. */
-  only: Variant | undefined;
-  fewValues: boolean;
-  counts: ValueCounts;
-}
-
-/** A leaf that has one variant, as the hot path reads it. */
-interface HotLeaf {
-  leaf: Leaf;
-  /** Where its value is among those of the parent. */
-  at: number;
-  slot: number;
-  counts: ValueCounts;
-}
-
-interface NumberLeaf extends HotLeaf {
-  bounds: readonly number[];
-  /** By how many bounds a number is above: the code of that stretch. -1: not known yet. */
-  stretchCodes: Int32Array;
-}
-
-interface Parent {
-  path: string[];
-  /** The key that leads here (empty: the record itself); undefined for a longer path or a key that objects inherit. */
-  only: string | undefined;
-  /** No key of a leaf is inherited by every object. */
-  plain: boolean;
-  leaves: Leaf[];
-  /** The same leaves by how they are read. Each has its own loop, which sees few types of values and is optimized for them. */
-  texts: HotLeaf[];
-  scores: HotLeaf[];
-  numbers: NumberLeaf[];
-  lists: HotLeaf[];
-  others: HotLeaf[];
-  named: NamedFields;
-  /** Keys that are not named, from this position on. */
-  keys: string[];
-  /** The values of the present record. */
-  values: (Fact | undefined)[];
-}
 
 export class FactReader {
   private readonly parents: Parent[] = [];
   private readonly timestamps: Freshness[] = [];
   private readonly isFresh: boolean[] = [];
-
   private readonly table: CodeTable;
   /** The codes of the present record's values, each once. */
   private readonly codes: Int32Array;
@@ -95,10 +52,7 @@ export class FactReader {
       const simple = leaf.variants.length === 1 && fact.fresh.length === 0 && fact.fallback === undefined;
       leaf.only = simple ? variant : undefined;
     }
-    for (const parent of this.parents) {
-      parent.named = namedFieldsFor(parent.leaves.map(({ key }) => key));
-      for (const leaf of parent.leaves) sortIn(leaf, parent);
-    }
+    for (const parent of this.parents) sortLeaves(parent);
   }
 
   /** Fills the frame's slots, and rules out what single facts rule out. */
@@ -268,17 +222,7 @@ export class FactReader {
     const key = path.at(-1) as string;
     let parent = this.parents.find((each) => each.path.join('\u0000') === parentPath.join('\u0000'));
     if (!parent) {
-      const ways = {
-        texts: [],
-        scores: [],
-        numbers: [],
-        lists: [],
-        others: [],
-        named: NO_FIELDS,
-        keys: [],
-        values: [],
-      };
-      parent = { path: parentPath, only: onlyKey(parentPath), plain: true, leaves: [], ...ways };
+      parent = newParent(parentPath);
       this.parents.push(parent);
     }
     let leaf = parent.leaves.find((each) => each.key === key);
@@ -300,52 +244,6 @@ export class FactReader {
     const known = this.timestamps.findIndex((each) => each.label === freshness.label && each.ms === freshness.ms);
     return known >= 0 ? known : this.timestamps.push(freshness) - 1;
   }
-}
-
-function onlyKey(path: readonly string[]): string | undefined {
-  const key = path[0] ?? '';
-  return path.length > 1 || key in Object.prototype ? undefined : key;
-}
-
-/** Chooses the way that a leaf is read. */
-function sortIn(leaf: Leaf, parent: Parent): void {
-  const { key, only, counts } = leaf;
-  const named = parent.named.keys.indexOf(key);
-  const at = named >= 0 ? named : parent.named.keys.length + parent.keys.push(key) - 1;
-  if (!only) {
-    parent.others.push({ leaf, at, slot: -1, counts });
-    return;
-  }
-  const { slot, verdicts } = only;
-  const { kind } = slot.fact.type;
-  const hot: HotLeaf = { leaf, at, slot: slot.index, counts };
-  const bounds = kind === 'number' || kind === 'time' ? verdicts?.bounds : undefined;
-  if (kind === 'text' || kind === 'flag') parent.texts.push(hot);
-  else if (kind === 'score') parent.scores.push(hot);
-  else if (bounds) parent.numbers.push({ ...hot, bounds, stretchCodes: new Int32Array(bounds.length + 1).fill(-1) });
-  else if (kind === 'list' && !verdicts) parent.lists.push(hot);
-  else parent.others.push(hot);
-}
-
-/** How many bounds a number is above; -1 when it is a bound's nearest number: then only an exact comparison decides. */
-function stretchOf(value: number, bounds: readonly number[]): number {
-  let stretch = 0;
-  for (; stretch < bounds.length; stretch++) {
-    const bound = bounds[stretch] as number;
-    if (value < bound) break;
-    if (value === bound) return -1;
-  }
-  return stretch;
-}
-
-function codeOfNumber(value: number, { bounds, stretchCodes }: NumberLeaf): number {
-  const stretch = stretchOf(value, bounds);
-  return stretch < 0 ? -1 : (stretchCodes[stretch] as number);
-}
-
-/** A number that fits every field of numbers or times. */
-function isWhole(value: Fact | undefined): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0;
 }
 
 /** Whether a timestamp is set, not too old and not in the far future. */
