@@ -7,11 +7,11 @@ import { setTimeout } from 'node:timers/promises';
 import { LogicEngine } from 'json-logic-engine';
 import jsonLogic, { type RulesLogic } from 'json-logic-js';
 import { Engine } from 'json-rules-engine';
-import type { ActionTraits } from '../src/domain/action.ts';
 import type { Facts } from '../src/domain/facts.ts';
 import type { JudgeContext } from '../src/domain/verdict.ts';
 import { compileRules, type LoadedRule, parseRule } from '../src/evaluate/index.ts';
 import { isShort, report } from './figures.ts';
+import { NOTIFY } from './notify-traits.ts';
 import { type BenchDevice, CONDITIONS } from './rule-conditions.ts';
 
 const DEVICES = 20_000;
@@ -67,18 +67,6 @@ function fleet(count: number): BenchDevice[] {
     },
   }));
 }
-
-const NOTIFY: ActionTraits = {
-  name: 'notify',
-  subjects: ['device', 'user', 'service'],
-  target: { of: ({ id }) => [id], identity: (target) => ['notice', target] },
-  inverse: undefined,
-  fieldWritten: undefined,
-  valueWritten: undefined,
-  changesFleet: false,
-  refuseSettings: () => undefined,
-  effect: () => '',
-};
 
 function ruleOf(id: string, when: string): LoadedRule {
   const parsed = parseRule(`{"id":"${id}","subject":"device","when":${when},"then":"notify"}`, `${id}.json`, {
