@@ -19,8 +19,8 @@ import { eventsFrom, readCoverage, saveEvents } from '../src/store/event-log.ts'
 import { migrate, readMigrations } from '../src/store/migrate.ts';
 import { systemClock } from '../src/system/clock.ts';
 import { FIRST_MS, SPACING_MS } from './events/setting.ts';
-import { NOTIFY } from './notify-traits.ts';
 import { isShort, report } from './figures.ts';
+import { NOTIFY } from './notify-traits.ts';
 
 const EVENTS = isShort ? 50_000 : 1_000_000;
 const STEP = isShort ? 10_000 : 50_000;
@@ -126,7 +126,9 @@ async function floor(from: number): Promise<void> {
   });
   let after = timeOf(from);
   for (;;) {
-    const { body } = await request(`${address}/api/v1/events?order=ASC&after=${after}&limit=1000`, { dispatcher: agent });
+    const { body } = await request(`${address}/api/v1/events?order=ASC&after=${after}&limit=1000`, {
+      dispatcher: agent,
+    });
     const { data } = JSON.parse(await body.text()) as { data: PlainEvent[] };
     batch.push(...data);
     if (batch.length >= FLOOR_BATCH || data.length < 1_000) {
@@ -188,7 +190,9 @@ const primed = await timed(async () => {
 
 const sum = (values: readonly number[] | undefined): number => (values ?? []).reduce((all, each) => all + each, 0);
 const perSecond = (ms: number): string => `${Math.round((EVENTS / ms) * 1_000)} events a second`;
-process.stdout.write(`${EVENTS} events in steps of ${STEP}, Node ${process.version}, load ${loadAtStart.toFixed(1)}: floor `);
+process.stdout.write(
+  `${EVENTS} events in steps of ${STEP}, Node ${process.version}, load ${loadAtStart.toFixed(1)}: floor `,
+);
 process.stdout.write(`${perSecond(sum(floorMs))}, trustward ${perSecond(sum(ourMs))} (processor time)\n`);
 const figure = (what: string, value: number, unit: string, goal: { atMost?: number; atLeast?: number } = {}): void =>
   report({ bench: 'events', what, value, unit, ...goal });

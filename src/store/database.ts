@@ -43,6 +43,17 @@ export class Db {
     return this.guard(() => this.statement(sql).all(...values) as T[], sql);
   }
 
+  /** Rows as values in the order of the columns. */
+  allRaw(sql: string, ...values: Value[]): unknown[][] {
+    return this.guard(
+      () =>
+        this.statement(sql)
+          .raw()
+          .all(...values) as unknown[][],
+      sql,
+    );
+  }
+
   get<T = Row>(sql: string, ...values: Value[]): T | undefined {
     return this.guard(() => this.statement(sql).get(...values) as T | undefined, sql);
   }
@@ -51,6 +62,18 @@ export class Db {
     const columns = Object.keys(row);
     const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')}) ${conflict}`;
     return this.run(sql, ...Object.values(row));
+  }
+
+  /** The same for many rows, given as values in the order of the columns. INVARIANT: called within one transaction. */
+  inserting(table: string, columns: readonly string[], conflict = ''): (values: readonly Value[]) => number {
+    const places = columns.map(() => '?').join(', ');
+    const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${places}) ${conflict}`;
+    const statement = this.guard(() => this.statement(sql), sql);
+    return (values) => {
+      const { changes } = statement.run(values);
+      if (changes > 0) this.hasChanged = true;
+      return changes;
+    };
   }
 
   /** Inserts a row, or updates all columns of the row with the same key. Unlike REPLACE, it keeps references to the row. */

@@ -4,14 +4,15 @@ import type { TrustEvent } from '../domain/event.ts';
 import type { Coverage } from '../domain/snapshot.ts';
 import type { ObservedEvents } from '../domain/store.ts';
 import type { Db } from './database.ts';
-import { eventOfRow, rowOfEvent } from './event-rows.ts';
+import { EVENT_COLUMNS, eventOfRow, rowOfEvent } from './event-rows.ts';
 
 const BATCH = 1_000;
 
 export function saveEvents(db: Db, observed: ObservedEvents): { added: number } {
   return db.transaction(() => {
     let added = 0;
-    for (const event of observed.events) added += db.insert('events', rowOfEvent(event), 'ON CONFLICT (id) DO NOTHING');
+    const insert = db.inserting('events', EVENT_COLUMNS, 'ON CONFLICT (id) DO NOTHING');
+    for (const event of observed.events) added += insert(rowOfEvent(event));
     if (observed.coverage) saveCoverage(db, observed.coverage);
     db.run('DELETE FROM events WHERE created_at < ?', observed.forgetBeforeMs);
     db.run('DELETE FROM coverage WHERE to_ms < ?', observed.forgetBeforeMs);
@@ -42,15 +43,13 @@ export function readCoverage(db: Db): Coverage[] {
 export async function* eventsFrom(db: Db, fromMs: number): AsyncIterable<TrustEvent[]> {
   let [time, id] = [fromMs, ''];
   for (;;) {
-    const rows = db.all(
-      'SELECT * FROM events WHERE (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?',
-      time,
-      id,
-      BATCH,
-    );
+    const rows = db.allRaw(NEXT, time, id, BATCH);
     if (rows.length === 0) return;
-    yield rows.map(eventOfRow);
-    const last = rows.at(-1);
-    [time, id] = [Number(last?.created_at), String(last?.id)];
+    const events = rows.map(eventOfRow);
+    yield events;
+    const last = events.at(-1) as TrustEvent;
+    [time, id] = [last.createdAtMs, last.id];
   }
 }
+
+const NEXT = `SELECT ${EVENT_COLUMNS.join(', ')} FROM events WHERE (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?`;
