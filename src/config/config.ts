@@ -26,6 +26,8 @@ export interface Config {
   db: string;
   rulesDir: string;
   schedule: string;
+  /** The time between two looks at the event log, ms; 0: none. */
+  watchMs: number;
   /** The highest mode of any rule. */
   mode: RunMode;
   /** The environment's setting, whatever a flag says: the highest mode of a single run. */
@@ -81,6 +83,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
     db: readDatabasePath(env, flags),
     rulesDir: flags.rules ?? reader.text('TRUSTWARD_RULES') ?? 'rules',
     schedule: reader.schedule(flags.schedule, demo ? '*/15 * * * * *' : '*/5 * * * *'),
+    watchMs: reader.watch(flags.watch, demo ? '5s' : '30s'),
     mode: reader.flag('--mode', flags.mode, RUN_MODES) ?? modeCap ?? (demo ? 'enforce' : 'dry-run'),
     modeCap,
     listen: reader.listen(flags.listen, '127.0.0.1:8080'),

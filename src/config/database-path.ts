@@ -7,6 +7,7 @@ export interface Flags {
   db?: string;
   rules?: string;
   schedule?: string;
+  watch?: string;
   mode?: string;
   listen?: string;
 }

@@ -8,6 +8,8 @@ import { scheduleFault } from '../schedule/schedule.ts';
 
 export type Environment = Record<string, string | undefined>;
 
+const WATCH_MS = { min: 1_000, max: 86_400_000 };
+
 export class ConfigReader {
   private readonly faults: string[] = [];
   constructor(private readonly env: Environment) {}
@@ -85,6 +87,17 @@ export class ConfigReader {
     const ms = parseDuration(text);
     if (ms === undefined) this.fault(`${name} is \`${text}\`: expected a duration such as ${fallback}`);
     else if (ms < (parseDuration(least) ?? 0)) this.fault(`${name} is \`${text}\`: expected at least ${least}`);
+    return ms ?? 0;
+  }
+
+  /** Milliseconds; 0: off. INVARIANT: bounded: a timer of more than 24 days would be over at once. */
+  watch(flag: string | undefined, fallback: string): number {
+    const text = flag ?? this.text('TRUSTWARD_WATCH') ?? fallback;
+    const ms = parseDuration(text);
+    if (ms === undefined || (ms !== 0 && (ms < WATCH_MS.min || ms > WATCH_MS.max)))
+      this.fault(
+        `${flag === undefined ? 'TRUSTWARD_WATCH' : '--watch'} is \`${text}\`: expected a duration from 1s to 1d such as 30s, or 0s to switch it off`,
+      );
     return ms ?? 0;
   }
 

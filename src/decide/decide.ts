@@ -23,7 +23,9 @@ export function decide(input: DecideInput): Decided {
   const followed = followEpisodes(input);
   const claims = new Claims(input, followed);
   const known = new KnownIntents(input.openState.intents, input.traits);
-  claims.orphan();
+  // What ends something needs the whole picture.
+  const mayEnd = input.part === undefined;
+  if (mayEnd) claims.orphan();
 
   const proposals = proposalsOf(input, followed.matches, known);
   markExempt(proposals, input);
@@ -33,7 +35,7 @@ export function decide(input: DecideInput): Decided {
   observations.heedReversals(proposals);
   // What a person did to one target of an episode holds for all its proposals.
   for (const proposal of proposals) proposal.episode = observations.episodeNow(proposal);
-  proposals.push(...new UndoProposals(input, followed, claims, known).all());
+  if (mayEnd) proposals.push(...new UndoProposals(input, followed, claims, known).all());
   const limits = answer(proposals, claims, input);
   describeDeletions(proposals, input.fleet);
   describeEnds(proposals, claims);

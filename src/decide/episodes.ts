@@ -60,7 +60,7 @@ export function followEpisodes(input: DecideInput): FollowedEpisodes {
     }
     for (const verdict of judgement.open) followed.others.set(subjectKey(verdict.rule, verdict.summary.id), verdict);
   }
-  followUnmatched(input, followed, rules, open, seen);
+  if (input.part === undefined) followUnmatched(input, followed, rules, open, seen);
   for (const { rule, subject, state } of followed.episodes.values()) {
     if (state !== 'closed') followed.open.add(subjectKey(rule, subject.id));
   }

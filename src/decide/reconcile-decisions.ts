@@ -25,6 +25,7 @@ export function reconcileDecisions(proposals: readonly Proposal[], input: Decide
   const ids = new Map<Proposal, string>();
   const unchanged = new Set<Proposal>();
   const kept = new Set<string>();
+  const replaced = new Set<string>();
   const written: Decision[] = [];
   const untrusted = new Map<string, number>();
   const former = formerFlips(input.openState.decisions);
@@ -41,10 +42,13 @@ export function reconcileDecisions(proposals: readonly Proposal[], input: Decide
     const decision = decisionOf(proposal, proposal.flip ?? former(proposal), input);
     ids.set(proposal, decision.id);
     written.push(decision);
+    if (before) replaced.add(before.id);
   }
-  const ended = input.openState.decisions
-    .filter(({ id, rule }) => !kept.has(id) && (judged.has(rule) || !input.activeRules.has(rule)))
-    .map(({ id }) => id);
+  const isOver = ({ id, rule }: StoredDecision) =>
+    input.part === undefined
+      ? !kept.has(id) && (judged.has(rule) || !input.activeRules.has(rule))
+      : replaced.has(id) && !kept.has(id);
+  const ended = input.openState.decisions.filter(isOver).map(({ id }) => id);
   return {
     written,
     ended,

@@ -23,9 +23,11 @@ import type { Run, RunRequest } from '../domain/run.ts';
 import type { RunStore } from '../domain/run-store.ts';
 import { isUsable } from '../domain/snapshot.ts';
 import type { SteadyTime } from '../domain/steady-time.ts';
-import type { OpenState } from '../domain/store.ts';
+import type { OpenState, RunRecord } from '../domain/store.ts';
 import { SOURCE_OF, type Source, SUBJECT_KINDS } from '../domain/subjects.ts';
 import type { Evaluator } from '../domain/verdict.ts';
+import type { WatchReader } from '../domain/watch-store.ts';
+import type { EventPaging } from '../pull/look-at-events.ts';
 import type { EventPullSettings } from '../pull/pull-events.ts';
 import { dropSecrets } from '../pull/secrets.ts';
 import type { TrustSettings } from '../pull/trust-gate.ts';
@@ -68,7 +70,8 @@ export type EngineStore = RunStore &
   AuditStore &
   RecordReader &
   PageReader &
-  IdentityReader;
+  IdentityReader &
+  WatchReader;
 
 export interface Engine {
   api: Api;
@@ -111,6 +114,16 @@ export type PullEngine = Pick<
 export interface EventFeed {
   primed: WeakSet<Evaluator>;
   triedMs: number;
+  /** What looks between two whole runs remember; undefined before the first. */
+  looks?: LooksMemory;
+}
+
+export interface LooksMemory {
+  paging: EventPaging;
+  /** The last whole run, as it was read from the store. */
+  whole?: RunRecord | undefined;
+  /** The id of the last whole run before the server refused to show the event log. */
+  forbiddenAfter?: string;
 }
 
 /** The rules of one run with their evaluator. */
@@ -147,7 +160,7 @@ export function demandActive(active: ActiveRules, ids: readonly string[]): void 
 
 export function decideInput(
   engine: Pick<Engine, 'actions' | 'ids' | 'quiet' | 'settings'>,
-  run: Run,
+  run: Pick<Run, 'mode' | 'daemonMode' | 'startedAt'>,
   own: RunRules,
   pulled: PulledSnapshot,
   openState: OpenState,
@@ -175,7 +188,12 @@ export function decideInput(
 }
 
 /** For acting outside of a run, and in a run before its pull. `mode`: the highest mode at this moment. */
-export async function actContext(engine: Engine, run: Run, own: RunRules, mode: Mode): Promise<ActContext> {
+export async function actContext(
+  engine: Engine,
+  run: Pick<Run, 'id' | 'countsWith'>,
+  own: RunRules,
+  mode: Mode,
+): Promise<ActContext> {
   const { api, store, clock, steady, quiet, ids, log, actions, settings, signal, progress } = engine;
   const view: JudgeView = {
     joins: { users: new Map(), devices: new Map() },
@@ -207,7 +225,7 @@ export async function actContext(engine: Engine, run: Run, own: RunRules, mode: 
       intact ??= store.demandIntact();
       return intact;
     },
-    counts: await countsOfRun(store, run.id),
+    counts: await countsOfRun(store, run.countsWith ?? run.id),
     subjects: await countsOfBaselines(store),
     recheck: recheckWith(engine, own, view),
     withoutSecrets: (record) => dropSecrets(record, new Set()),

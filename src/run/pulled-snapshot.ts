@@ -46,3 +46,10 @@ export function wasJudged(
 ): boolean {
   return !unjudged.includes(id) && sources.every((source) => isUsable(snapshot.sources[source]));
 }
+
+/** What it says of some of its rules. */
+export function judgementOf(judgement: Judgement, isWanted: (rule: string) => boolean): Judgement {
+  const kept = ({ rule }: { rule: string }) => isWanted(rule);
+  const { tallies, matches, open } = judgement;
+  return { ...judgement, tallies: tallies.filter(kept), matches: matches.filter(kept), open: open.filter(kept) };
+}

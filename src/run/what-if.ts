@@ -68,7 +68,7 @@ export async function whatIf(engine: WhatIfEngine, request: Pick<RunRequest, 'ru
   );
   const unsealed = { plan: undefined, digest: planDigest(decided.planned), superseded: [], notes: [] };
   const seen = operatorStateSeen(run, openState, pulled, engine.settings.exemptions);
-  const { findings, decisions } = commitOf(run, rules, pulled, decided, input, unsealed, intents, seen);
+  const { findings, decisions } = commitOf(run, rules, pulled, input, { decided, sealed: unsealed, intents }, seen);
   const record = { ...run, finishedAt: clock.nowMs(), findings, planId: undefined };
   const kept = decisions.map((decision) => ({
     ...decision,

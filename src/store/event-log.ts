@@ -8,16 +8,15 @@ import { EVENT_COLUMNS, eventOfRow, rowOfEvent } from './event-rows.ts';
 
 const BATCH = 1_000;
 
+/** INVARIANT: called inside a transaction. */
 export function saveEvents(db: Db, observed: ObservedEvents): { added: number } {
-  return db.transaction(() => {
-    let added = 0;
-    const insert = db.inserting('events', EVENT_COLUMNS, 'ON CONFLICT (id) DO NOTHING');
-    for (const event of observed.events) added += insert(rowOfEvent(event));
-    if (observed.coverage) saveCoverage(db, observed.coverage);
-    db.run('DELETE FROM events WHERE created_at < ?', observed.forgetBeforeMs);
-    db.run('DELETE FROM coverage WHERE to_ms < ?', observed.forgetBeforeMs);
-    return { added };
-  });
+  let added = 0;
+  const insert = db.inserting('events', EVENT_COLUMNS, 'ON CONFLICT (id) DO NOTHING');
+  for (const event of observed.events) added += insert(rowOfEvent(event));
+  if (observed.coverage) saveCoverage(db, observed.coverage);
+  db.run('DELETE FROM events WHERE created_at < ?', observed.forgetBeforeMs);
+  db.run('DELETE FROM coverage WHERE to_ms < ?', observed.forgetBeforeMs);
+  return { added };
 }
 
 /** Merges a stretch with those that it touches. */

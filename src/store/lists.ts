@@ -41,7 +41,7 @@ export function newest(db: Db, table: string, where: Where, at: string, limit: n
 
 /** Without what they found, which is long. */
 const RUN_COLUMNS = `seq, id, mode, daemon_mode, run_trigger, rules, rule_set_hash, rules_dir, started_at, finished_at,
-  status, error, demo, scoped`;
+  status, error, demo, scoped, counts_with`;
 
 export function newestRuns(db: Db, query: RunQuery): Run[] {
   const where = new Where();

@@ -38,7 +38,10 @@ export class SqliteRunReader implements RunReader, IdentityReader {
   }
 
   async latestRun(): Promise<RunRecord | undefined> {
-    return (await this.runs(1))[0];
+    const row = this.db.get(
+      `SELECT * FROM runs WHERE NOT (run_trigger = 'watch' AND scoped = 1) ORDER BY seq DESC LIMIT 1`,
+    );
+    return row && runOfRow(row);
   }
 
   async runs(limit: number, before?: number): Promise<RunRecord[]> {
@@ -48,6 +51,12 @@ export class SqliteRunReader implements RunReader, IdentityReader {
       limit,
     );
     return rows.map(runOfRow);
+  }
+
+  async runsOverLists(limit: number): Promise<RunRecord[]> {
+    const newest =
+      'SELECT seq FROM runs INDEXED BY runs_over_lists WHERE counts_with IS NULL ORDER BY seq DESC LIMIT ?';
+    return this.db.all(`SELECT * FROM runs WHERE seq IN (${newest}) ORDER BY seq DESC`, limit).map(runOfRow);
   }
 
   async runLines(query: RunQuery): Promise<Run[]> {

@@ -89,6 +89,7 @@ export class SqliteStore
   async commitRun(commit: RunCommit): Promise<void> {
     this.unit(() => {
       const seq = this.seqOf(commit.runId);
+      if (commit.observed) saveEvents(this.db, commit.observed);
       for (const baseline of commit.baselines) this.saveBaseline(baseline);
       this.saveEpisodes(commit.episodes);
       for (const intent of commit.intents) addIntent(this.db, intent);
@@ -168,7 +169,7 @@ export class SqliteStore
   }
 
   async observeEvents(observed: ObservedEvents): Promise<{ added: number }> {
-    return saveEvents(this.db, observed);
+    return this.db.transaction(() => saveEvents(this.db, observed));
   }
 
   async appendAudit(notes: AuditNote[]): Promise<void> {

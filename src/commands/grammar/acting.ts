@@ -9,6 +9,7 @@ export function addActing(program: Command, io: Io, bind: Bind): void {
   engineOptions(program.command('serve').description('run the daemon: schedule and HTTP endpoint'))
     .option('--listen <host:port>', 'address of the HTTP endpoint (TRUSTWARD_LISTEN)')
     .option('--schedule <cron>', 'when runs happen (TRUSTWARD_SCHEDULE)')
+    .option('--watch <duration>', 'time between two looks at the event log; 0s: none (TRUSTWARD_WATCH)')
     .addOption(modeOption('the most that any rule may do (TRUSTWARD_MODE)'))
     .addHelpText(
       ...examples(

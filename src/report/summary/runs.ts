@@ -1,6 +1,6 @@
 // report: the runs of a summary: how they ended, and where none was made. In: runs. Out: counts, aborted runs with the reason, outages.
 import { giveWay } from '../../domain/give-way.ts';
-import type { Run } from '../../domain/run.ts';
+import { isOfLook, type Run } from '../../domain/run.ts';
 import { isoTime } from '../../domain/time-text.ts';
 import type { SummaryReader, SummaryRuns } from './summary.ts';
 
@@ -18,13 +18,15 @@ export interface SummedRuns {
 
 export async function sumRuns(reader: SummaryReader, sinceMs: number, untilMs: number): Promise<SummedRuns> {
   const { runs, isCut } = await runsSince(reader, sinceMs);
-  const newest = await reader.runLines({ limit: PAGE });
+  const newest = await reader.runLines({ limit: PAGE, whole: true });
   const usualMs = usualOf(newest);
   const [oldest] = runs;
   const before = oldest ? { before: oldest.seq } : {};
-  const [earlier] = await reader.runLines({ ...before, limit: 1 });
+  const earlier = (await reader.runLines({ ...before, limit: PAGE })).find((run) => !isOfLook(run));
+  // Looks go on while whole runs are missing.
+  const others = runs.filter((run) => !isOfLook(run));
   const outages =
-    usualMs === null ? [] : outagesOf(sinceSchedule(earlier ? [earlier, ...runs] : runs, newest), usualMs, untilMs);
+    usualMs === null ? [] : outagesOf(sinceSchedule(earlier ? [earlier, ...others] : others, newest), usualMs, untilMs);
   const aborted = runs.filter(({ status }) => status === 'aborted').reverse();
   const count = (status: Run['status']) => runs.filter((run) => run.status === status).length;
   const aborts = aborted.slice(0, NAMED_MAX).map(({ seq, startedAt, error }) => {
@@ -37,6 +39,7 @@ export async function sumRuns(reader: SummaryReader, sinceMs: number, untilMs: n
       completed: count('completed'),
       aborted: aborted.length,
       running: count('running'),
+      afterEvents: runs.length - others.length,
       first: oldest?.seq ?? null,
       last: runs.at(-1)?.seq ?? null,
       usualMs,
