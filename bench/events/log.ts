@@ -7,6 +7,7 @@ import { FIRST_MS, SPACING_MS, SUBJECTS } from './setting.ts';
 
 const PAGE = 1_000;
 const ID = '00000000-0000-4000-8000-00000000e001';
+const DEVICE = '00000000-0000-4000-8000-000000000001';
 let upTo = 0;
 
 /** One event as bytes, with its changing parts at known places, all of the same length. */
@@ -20,6 +21,7 @@ const HEAD = '{"data":['.length;
 const places = {
   id: text.indexOf(ID) + ID.length - 8,
   time: text.indexOf('"created_at":') + '"created_at":'.length,
+  device: text.indexOf(DEVICE) + DEVICE.length - 6,
   serial: text.indexOf('"SN000000"') + 3,
   email: text.indexOf('u000000@') + 1,
   address: text.indexOf('192.000') + 4,
@@ -35,6 +37,7 @@ function pageFrom(index: number, limit: number): Buffer {
     const subject = digits(((index + i) * 7_919) % SUBJECTS, 6);
     page.write(digits(index + i, 8), at + places.id, 'latin1');
     page.write(String(FIRST_MS + (index + i) * SPACING_MS), at + places.time, 'latin1');
+    page.write(subject, at + places.device, 'latin1');
     page.write(subject, at + places.serial, 'latin1');
     page.write(subject, at + places.email, 'latin1');
     page.write(digits((index + i) % 250, 3), at + places.address, 'latin1');

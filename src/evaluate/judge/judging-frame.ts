@@ -44,9 +44,7 @@ function subjectKeys(kind: SubjectKind, frame: Frame): SubjectKeys {
     const value = ownPart(frame.record, field);
     return typeof value === 'string' ? value : undefined;
   };
-  return keysOf(kind, {
-    device: [text('DeviceID'), text('SerialNumber')],
-    user: [text('Email'), undefined],
-    service: [text('ServiceID'), text('ServiceName')],
-  });
+  if (kind === 'device') return keysOf(kind, text('DeviceID'), text('SerialNumber'));
+  if (kind === 'user') return keysOf(kind, text('Email'), undefined);
+  return keysOf(kind, text('ServiceID'), text('ServiceName'));
 }
