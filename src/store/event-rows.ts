@@ -52,48 +52,28 @@ function textOfBody(body: TrustEvent['body']): string {
   return canonicalJson(body);
 }
 
+/** Errors: AppError `store_damaged`, when the body is first read. */
 export function eventOfRow(row: readonly unknown[]): TrustEvent {
-  return new StoredEvent(row);
-}
-
-class StoredEvent implements TrustEvent {
-  readonly id: string;
-  readonly createdAtMs: number;
-  readonly deviceId: string | undefined;
-  readonly serialNumber: string | undefined;
-  readonly email: string | undefined;
-  readonly serviceId: string | undefined;
-  readonly serviceName: string | undefined;
-  readonly type: string;
-  readonly subType: string;
-  readonly action: string;
-  readonly severity: string;
-  readonly result: string;
-  private readonly text: unknown;
-  private parsed: TrustEvent['body'] | undefined;
-
-  constructor(row: readonly unknown[]) {
-    const [id, createdAt, device, serial, email, service, name, type, subType, action, severity, result, body] = row;
-    this.id = id as string;
-    this.createdAtMs = createdAt as number;
-    this.deviceId = orUndefined(device);
-    this.serialNumber = orUndefined(serial);
-    this.email = orUndefined(email);
-    this.serviceId = orUndefined(service);
-    this.serviceName = orUndefined(name);
-    this.type = type as string;
-    this.subType = subType as string;
-    this.action = action as string;
-    this.severity = severity as string;
-    this.result = result as string;
-    this.text = body;
-  }
-
-  /** Errors: AppError `store_damaged`. */
-  get body(): TrustEvent['body'] {
-    this.parsed ??= storedJson<TrustEvent['body']>(this.text);
-    return this.parsed;
-  }
+  const [id, createdAt, device, serial, email, service, name, type, subType, action, severity, result, text] = row;
+  let body: TrustEvent['body'] | undefined;
+  return {
+    id: id as string,
+    createdAtMs: createdAt as number,
+    deviceId: orUndefined(device),
+    serialNumber: orUndefined(serial),
+    email: orUndefined(email),
+    serviceId: orUndefined(service),
+    serviceName: orUndefined(name),
+    type: type as string,
+    subType: subType as string,
+    action: action as string,
+    severity: severity as string,
+    result: result as string,
+    get body() {
+      body ??= storedJson<TrustEvent['body']>(text);
+      return body;
+    },
+  };
 }
 
 const orUndefined = (value: unknown): string | undefined => (value === null ? undefined : (value as string));
