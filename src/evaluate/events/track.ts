@@ -36,6 +36,17 @@ export class Track {
     while (this.first < this.end && (times[this.first] as number) < fromMs) this.count(this.first++, -1);
   }
 
+  /** The same entries, with a window that is still to be set. */
+  copy(): Track {
+    const track = new Track();
+    track.times = [...this.times];
+    track.values = this.values && [...this.values];
+    return track;
+  }
+
+  get isEmpty(): boolean {
+    return this.times.length === 0;
+  }
   get size(): number {
     return this.end - this.first;
   }

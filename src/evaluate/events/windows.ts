@@ -6,7 +6,8 @@ import type { SubjectKind } from '../../domain/subjects.ts';
 import type { EventCount } from '../language/expression.ts';
 import type { Value } from '../language/three-valued.ts';
 import { compileFilter, type EventFilter } from './filter.ts';
-import { EventWindow, type SubjectKeys, type WindowView } from './window.ts';
+import type { SubjectKeys } from './tracks.ts';
+import { EventWindow, type WindowView } from './window.ts';
 
 /** Events up to this far in the future count, since clocks differ. */
 export const SKEW_MAX_MS = 300_000;
