@@ -11,6 +11,8 @@ const BENCHES: { name: string; file: string; short: boolean }[] = [
   { name: 'rules', file: './rules.ts', short: true },
   { name: 'events', file: './events.ts', short: true },
   { name: 'contain', file: './contain.ts', short: true },
+  { name: 'act', file: './act.ts', short: true },
+  { name: 'deaf', file: './deaf.ts', short: true },
 ];
 
 const names = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));

@@ -51,6 +51,8 @@ export interface Config {
   };
   attemptsMax: number;
   runFailuresMax: number;
+  /** How many targets are acted on at once. */
+  actConcurrency: number;
   serialDevicesMax: number;
   ceilings: CeilingSettings;
   notify: NotifySettings;
@@ -105,6 +107,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
     },
     attemptsMax: reader.count('TRUSTWARD_ATTEMPTS_MAX', 3, 1),
     runFailuresMax: reader.count('TRUSTWARD_RUN_FAILURES_MAX', 5, 1),
+    actConcurrency: reader.countUpTo('TRUSTWARD_ACT_CONCURRENCY', '--act-concurrency', flags.actConcurrency, 8, 64),
     serialDevicesMax: reader.count('TRUSTWARD_SERIAL_DEVICES_MAX', 5, 1),
     ceilings: {
       run: reader.ceiling('TRUSTWARD_CEILING_RUN', CEILINGS_DEFAULT.run),

@@ -10,6 +10,7 @@ export interface Flags {
   watch?: string;
   mode?: string;
   listen?: string;
+  actConcurrency?: string;
 }
 
 /** What the reading commands need: only the database; no credential. */

@@ -109,6 +109,15 @@ export class ConfigReader {
     return value;
   }
 
+  /** From 1 to a most; a flag wins. */
+  countUpTo(name: string, flag: string, given: string | undefined, fallback: number, most: number): number {
+    const text = given ?? this.text(name) ?? String(fallback);
+    const value = Number(text);
+    if (!/^\d{1,15}$/.test(text) || value < 1 || value > most)
+      this.fault(`${given === undefined ? name : flag} is \`${text}\`: expected a whole number from 1 to ${most}`);
+    return value;
+  }
+
   percent(name: string, fallback: number): number {
     const text = this.text(name) ?? String(fallback);
     const value = Number(text);

@@ -1,5 +1,7 @@
 // run: what a run receives, and how each stage's input is built from it.
-import { type ActContext, type ActSettings, countsOfRun, type SubjectCounts } from '../act/context.ts';
+import type { ActContext, ActSettings, SubjectCounts } from '../act/context.ts';
+import { countsOfRun } from '../act/counts.ts';
+import { Door } from '../act/door.ts';
 import { ask } from '../decide/checks/ask.ts';
 import type { DecideInput, DecideSettings } from '../decide/input.ts';
 import type { ActStore } from '../domain/act-store.ts';
@@ -27,7 +29,6 @@ import type { OpenState, RunRecord } from '../domain/store.ts';
 import { SOURCE_OF, type Source, SUBJECT_KINDS } from '../domain/subjects.ts';
 import type { Evaluator } from '../domain/verdict.ts';
 import type { WatchReader } from '../domain/watch-store.ts';
-import type { EventPaging } from '../pull/look-at-events.ts';
 import type { EventPullSettings } from '../pull/pull-events.ts';
 import { dropSecrets } from '../pull/secrets.ts';
 import type { TrustSettings } from '../pull/trust-gate.ts';
@@ -119,7 +120,6 @@ export interface EventFeed {
 }
 
 export interface LooksMemory {
-  paging: EventPaging;
   /** The last whole run, as it was read from the store. */
   whole?: RunRecord | undefined;
   /** The id of the last whole run before the server refused to show the event log. */
@@ -203,7 +203,6 @@ export async function actContext(
   // Read anew each time: rules may be reloaded while a run acts.
   const ruleNow = (id: string) => engine.active().rules.find((rule) => rule.id === id);
   const judged = new Set(own.rules.map((rule) => rule.id));
-  let intact: Promise<void> | undefined;
   return {
     runId: run.id,
     mode: leastMode(mode, engine.daemonMode),
@@ -221,10 +220,7 @@ export async function actContext(
     settings: settings.act,
     signal,
     progress,
-    demandIntact: () => {
-      intact ??= store.demandIntact();
-      return intact;
-    },
+    door: new Door(() => store.demandIntact()),
     counts: await countsOfRun(store, run.countsWith ?? run.id),
     subjects: await countsOfBaselines(store),
     recheck: recheckWith(engine, own, view),

@@ -10,13 +10,21 @@ const BATCH = 1_000;
 
 /** INVARIANT: called inside a transaction. */
 export function saveEvents(db: Db, observed: ObservedEvents): { added: number } {
-  let added = 0;
-  const insert = db.inserting('events', EVENT_COLUMNS, 'ON CONFLICT (id) DO NOTHING');
-  for (const event of observed.events) added += insert(rowOfEvent(event));
+  const before = changesOf(db);
+  for (let at = 0; at < observed.events.length; at += BATCH) {
+    const rows = observed.events.slice(at, at + BATCH).map(rowOfEvent);
+    db.insertMany('events', EVENT_COLUMNS, rows, 'ON CONFLICT (id) DO NOTHING');
+  }
+  const added = changesOf(db) - before;
   if (observed.coverage) saveCoverage(db, observed.coverage);
   db.run('DELETE FROM events WHERE created_at < ?', observed.forgetBeforeMs);
   db.run('DELETE FROM coverage WHERE to_ms < ?', observed.forgetBeforeMs);
   return { added };
+}
+
+/** How many rows this connection has changed. */
+function changesOf(db: Db): number {
+  return db.get<{ changes: number }>('SELECT total_changes() AS changes')?.changes ?? 0;
 }
 
 /** Merges a stretch with those that it touches. */
@@ -42,7 +50,7 @@ export function readCoverage(db: Db): Coverage[] {
 export async function* eventsFrom(db: Db, fromMs: number): AsyncIterable<TrustEvent[]> {
   let [time, id] = [fromMs, ''];
   for (;;) {
-    const rows = db.allRaw(NEXT, time, id, BATCH);
+    const rows = db.all(NEXT, time, id, BATCH);
     if (rows.length === 0) return;
     const events = rows.map(eventOfRow);
     yield events;

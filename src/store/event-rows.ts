@@ -2,6 +2,7 @@
 // body is parsed when it is first read: filling the windows of a fresh process reads most events without it.
 import { canonicalJson } from '../domain/canonical.ts';
 import type { TrustEvent } from '../domain/event.ts';
+import type { Row } from './database.ts';
 import { storedJson } from './stored-json.ts';
 
 type Value = string | number | null;
@@ -53,24 +54,23 @@ function textOfBody(body: TrustEvent['body']): string {
 }
 
 /** Errors: AppError `store_damaged`, when the body is first read. */
-export function eventOfRow(row: readonly unknown[]): TrustEvent {
-  const [id, createdAt, device, serial, email, service, name, type, subType, action, severity, result, text] = row;
+export function eventOfRow(row: Row): TrustEvent {
   let body: TrustEvent['body'] | undefined;
   return {
-    id: id as string,
-    createdAtMs: createdAt as number,
-    deviceId: orUndefined(device),
-    serialNumber: orUndefined(serial),
-    email: orUndefined(email),
-    serviceId: orUndefined(service),
-    serviceName: orUndefined(name),
-    type: type as string,
-    subType: subType as string,
-    action: action as string,
-    severity: severity as string,
-    result: result as string,
+    id: row.id as string,
+    createdAtMs: row.created_at as number,
+    deviceId: orUndefined(row.device_id),
+    serialNumber: orUndefined(row.serial_number),
+    email: orUndefined(row.email),
+    serviceId: orUndefined(row.service_id),
+    serviceName: orUndefined(row.service_name),
+    type: row.type as string,
+    subType: row.sub_type as string,
+    action: row.action as string,
+    severity: row.severity as string,
+    result: row.result as string,
     get body() {
-      body ??= storedJson<TrustEvent['body']>(text);
+      body ??= storedJson<TrustEvent['body']>(row.body);
       return body;
     },
   };
