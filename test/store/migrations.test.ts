@@ -68,9 +68,9 @@ describe('a database of the tables 12', () => {
   });
 });
 
-describe('a database of the tables 20', () => {
+describe('a database of the tables 21', () => {
   it('has the same plans, runs and events', async () => {
-    openedAt(20);
+    openedAt(21);
     const [sealed] = planOf(decisionWith({ target: 'S-1' })).intents;
     const whole = { ...plan, intents: [sealed as PlannedIntent] };
     const { dropped: _, ...planRow } = rowOfPlan(whole);
