@@ -10,6 +10,7 @@ import { beyond, type Figure, isShort, lineOf } from './figures.ts';
 const BENCHES: { name: string; file: string; short: boolean }[] = [
   { name: 'contain', file: './contain.ts', short: true },
   { name: 'act', file: './act.ts', short: true },
+  { name: 'deaf', file: './deaf.ts', short: true },
   { name: 'year', file: './year.ts', short: true },
 ];
 

@@ -29,7 +29,6 @@ import type { OpenState, RunRecord } from '../domain/store.ts';
 import { SOURCE_OF, type Source, SUBJECT_KINDS } from '../domain/subjects.ts';
 import type { Evaluator } from '../domain/verdict.ts';
 import type { WatchReader } from '../domain/watch-store.ts';
-import type { EventPaging } from '../pull/look-at-events.ts';
 import type { EventPullSettings } from '../pull/pull-events.ts';
 import { dropSecrets } from '../pull/secrets.ts';
 import type { TrustSettings } from '../pull/trust-gate.ts';
@@ -121,7 +120,6 @@ export interface EventFeed {
 }
 
 export interface LooksMemory {
-  paging: EventPaging;
   /** The last whole run, as it was read from the store. */
   whole?: RunRecord | undefined;
   /** The id of the last whole run before the server refused to show the event log. */

@@ -3,7 +3,7 @@
 // INVARIANT: what writes is called inside a transaction.
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../domain/canonical.ts';
-import { giveWay } from '../domain/give-way.ts';
+import { eachInSteps, giveWay } from '../domain/give-way.ts';
 import { type Plan, type PlannedIntent, releasedRule } from '../domain/plan.ts';
 import type { Db, Row } from './database.ts';
 import { rowOfPlan } from './rows.ts';
@@ -14,20 +14,29 @@ import { storedList } from './stored-list.ts';
 type StoredIntent = PlannedIntent | number;
 
 export function savePlan(db: Db, plan: Plan): void {
-  const isShared = plan.status === 'pending' && releasedRule(plan) === undefined;
-  const row = isShared ? { ...rowOfPlan(plan), intents: JSON.stringify(sharedIn(db, plan.intents)) } : rowOfPlan(plan);
+  for (const _ of savePlanInSteps(db, plan));
+}
+
+/** A plan may have ten thousand intents. */
+export function* savePlanInSteps(db: Db, plan: Plan): Generator<void, void> {
+  const row = rowOfPlan(plan);
+  if (plan.status === 'pending' && releasedRule(plan) === undefined) {
+    const numbers: number[] = [];
+    yield* eachInSteps(plan.intents, (intent) => numbers.push(sharedNo(db, intent)), ROWS_OF_STEP);
+    row.intents = JSON.stringify(numbers);
+  }
   db.upsert('plans', row, 'id');
 }
 
-function sharedIn(db: Db, intents: readonly PlannedIntent[]): number[] {
-  return intents.map((intent) => {
-    const content = canonicalJson(intent);
-    const digest = hash('sha256', content, 'hex');
-    const known = db.get<{ no: number }>('SELECT no FROM planned_intents WHERE digest = ?', digest)?.no;
-    if (known !== undefined) return known;
-    db.insert('planned_intents', { digest, content });
-    return Number(db.get<{ no: number }>('SELECT last_insert_rowid() AS no')?.no);
-  });
+const ROWS_OF_STEP = 20;
+
+function sharedNo(db: Db, intent: PlannedIntent): number {
+  const content = canonicalJson(intent);
+  const digest = hash('sha256', content, 'hex');
+  const known = db.get<{ no: number }>('SELECT no FROM planned_intents WHERE digest = ?', digest)?.no;
+  if (known !== undefined) return known;
+  db.insert('planned_intents', { digest, content });
+  return Number(db.get<{ no: number }>('SELECT last_insert_rowid() AS no')?.no);
 }
 
 const CONTENTS = 'SELECT no, content FROM planned_intents WHERE no IN (SELECT value FROM json_each(?))';

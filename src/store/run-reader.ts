@@ -38,10 +38,7 @@ export class SqliteRunReader implements RunReader, IdentityReader {
   }
 
   async latestRun(): Promise<RunRecord | undefined> {
-    const row = this.db.get(
-      `SELECT * FROM runs WHERE NOT (run_trigger = 'watch' AND scoped = 1) ORDER BY seq DESC LIMIT 1`,
-    );
-    return row && runOfRow(row);
+    return (await this.runsOverLists(1))[0];
   }
 
   async runs(limit: number, before?: number): Promise<RunRecord[]> {
@@ -55,8 +52,10 @@ export class SqliteRunReader implements RunReader, IdentityReader {
 
   async runsOverLists(limit: number): Promise<RunRecord[]> {
     const newest =
-      'SELECT seq FROM runs INDEXED BY runs_over_lists WHERE counts_with IS NULL ORDER BY seq DESC LIMIT ?';
-    return this.db.all(`SELECT * FROM runs WHERE seq IN (${newest}) ORDER BY seq DESC`, limit).map(runOfRow);
+      'SELECT seq FROM runs INDEXED BY runs_over_lists WHERE counts_with IS NULL AND seq < ? ORDER BY seq DESC LIMIT ?';
+    return this.db
+      .all(`SELECT * FROM runs WHERE seq IN (${newest}) ORDER BY seq DESC`, Number.MAX_SAFE_INTEGER, limit)
+      .map(runOfRow);
   }
 
   async runLines(query: RunQuery): Promise<Run[]> {
