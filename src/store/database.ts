@@ -11,9 +11,6 @@ import { type InPlace, OpenedFile, prepareFile } from './opened-file.ts';
 import { editedFault, meaningOf, storeError } from './store-fault.ts';
 import type { StoreWatch } from './store-health.ts';
 
-/** Moving them takes a few milliseconds. */
-const PAGES_AT_ONCE = 500;
-
 type Value = string | number | bigint | Uint8Array | null;
 export type Row = { [column: string]: Value };
 
@@ -189,16 +186,6 @@ export class Db {
   noteFault(fault: AppError): void {
     const meaning = meaningOf(fault);
     if (meaning) this.watch?.failed(meaning);
-  }
-
-  /** Gives some unused pages back to the file system, once they are more than a quarter: fewer are filled again soon. */
-  giveBackPages(): void {
-    this.guard(() => {
-      const [unused, all] = ['freelist_count', 'page_count'].map((name) =>
-        Number(this.connection.pragma(name, { simple: true })),
-      ) as [number, number];
-      if (unused > all / 4) this.connection.pragma(`incremental_vacuum(${PAGES_AT_ONCE})`);
-    });
   }
 
   /** Copies the current state in one step into an empty or new file, even while another process writes. */

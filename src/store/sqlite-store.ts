@@ -34,6 +34,7 @@ import { rowOfRun } from './rows.ts';
 import { LARGE_FROM, rowsOf, writeRunCommit } from './run-rows.ts';
 import { SqliteActStore } from './sqlite-act-store.ts';
 import { SqliteTokens } from './token-table.ts';
+import { giveBackPages } from './unused-pages.ts';
 
 export class SqliteStore
   extends SqliteActStore
@@ -110,7 +111,7 @@ export class SqliteStore
       if (some) this.audits.append([{ kind: 'runs.removed', body: { ...some } }]);
       return some;
     });
-    this.db.giveBackPages();
+    giveBackPages(this.db);
     return removed;
   }
 
