@@ -268,8 +268,7 @@ function openConnection(file: string, watch: StoreWatch | undefined, files: () =
 /** Errors: of SQLite. */
 function connect(file: string): Database.Database {
   const connection = new Database(file, { timeout: 5_000 });
-  // Of a new database only: an existing one keeps its unused pages, and fills them again.
-  connection.pragma('auto_vacuum = INCREMENTAL');
+  connection.pragma('auto_vacuum = INCREMENTAL'); // of a new file only
   connection.pragma('journal_mode = WAL');
   // INVARIANT: an intent that was committed survives a power cut. WAL alone would open at NORMAL.
   connection.pragma('synchronous = FULL');
