@@ -18,6 +18,12 @@ const REST_WORDS: Record<RestReason, string> = {
   source_failed: 'the event log, or a subject that it names, could not be read',
 };
 
+/** What ends the rest; without an entry a whole run. */
+const UNTIL: Partial<Record<RestReason, string>> = {
+  nothing_to_watch: '',
+  source_failed: ' while each look tries again',
+};
+
 /**
  * Nothing is wrong with the daemon: rules stay out of it, the platform's edition has no event log, or a source is not trusted, which reports
  * and alerts show.
@@ -38,7 +44,7 @@ export function watchCheck(counters: WatchCounters, missedSince: (atMs: number) 
   if (state.kind === 'fails')
     return { name, ok: !isLate, text: `looks fail ${since} (${state.code}; see the log); ${rest}` };
   const isWrong = isLate && !NEVER_LATE.has(state.code);
-  const until = state.code === 'nothing_to_watch' ? '' : ', until a whole run';
+  const until = UNTIL[state.code] ?? ', until a whole run';
   return { name, ok: !isWrong, text: `rests ${since}${until}: ${REST_WORDS[state.code]}; ${rest}` };
 }
 
