@@ -3,6 +3,7 @@
 
 import type { Fact, Facts } from '../../domain/facts.ts';
 import { epochMsOf } from '../../domain/timestamp.ts';
+import type { ValuePart } from '../../domain/verdict.ts';
 import type { Slot } from '../compile/compiler.ts';
 import { addAll } from '../compile/rule-set-bits.ts';
 import { RememberedVerdicts, type SlotVerdicts } from '../compile/slot-verdicts.ts';
@@ -62,7 +63,12 @@ export class FactReader {
   private readonly isFresh: boolean[] = [];
 
   /** `verdicts`: what each slot's fact decides by itself. */
-  constructor(slots: readonly Slot[], verdicts: readonly (SlotVerdicts | undefined)[]) {
+  constructor(
+    slots: readonly Slot[],
+    verdicts: readonly (SlotVerdicts | undefined)[],
+    /** How many values of a fact are counted one by one; undefined: as many as a baseline keeps. */
+    private readonly valuesMax: number | undefined = undefined,
+  ) {
     for (const slot of slots) {
       const { fact } = slot;
       if (fact.kind !== 'path' || fact.path[0]?.startsWith('$')) continue;
@@ -107,11 +113,19 @@ export class FactReader {
 
   /** How often each value was seen, by path. */
   counted(): Record<string, Record<string, number>> {
-    const all: Record<string, Record<string, number>> = {};
+    return this.byPath((counts, name) => counts.result(name));
+  }
+
+  countedParts(): Record<string, ValuePart> {
+    return this.byPath((counts) => counts.part());
+  }
+
+  private byPath<T>(of: (counts: ValueCounts, name: string) => T): Record<string, T> {
+    const all: Record<string, T> = {};
     for (const { path, leaves } of this.parents) {
       for (const leaf of leaves) {
         const name = [...path, leaf.key].join('.');
-        all[name] = leaf.counts.result(name);
+        all[name] = of(leaf.counts, name);
       }
     }
     return all;
@@ -221,7 +235,7 @@ export class FactReader {
         variants: [],
         only: undefined,
         fewValues: hasFewValues(slot.fact.type),
-        counts: new ValueCounts(),
+        counts: new ValueCounts(this.valuesMax),
       };
       parent.leaves.push(leaf);
       parent.plain &&= !(key in Object.prototype);

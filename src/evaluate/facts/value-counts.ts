@@ -2,6 +2,7 @@
 // Values as they are up to 64 different ones, the rest as `…other`; times and numbers as `zero` or `set`; absence as `∅`.
 import type { Fact } from '../../domain/facts.ts';
 import { redacted } from '../../domain/secrets.ts';
+import type { ValuePart } from '../../domain/verdict.ts';
 import type { RuleBits } from '../compile/rule-set-bits.ts';
 import type { ValueType } from '../record-types/field-types.ts';
 
@@ -37,6 +38,9 @@ export class ValueCounts {
   /** Values repeat: the next one is most often the same as the last. */
   private lastValue: Fact | undefined | symbol = NOTHING;
   private last: Tally | undefined;
+
+  /** A part of a pass counts each value: which of them are the first is known when the parts are merged. */
+  constructor(private readonly valuesMax: number = VALUES_MAX) {}
 
   addNone(): void {
     this.none++;
@@ -82,13 +86,32 @@ export class ValueCounts {
 
   private begin(value: Fact): Tally | undefined {
     const isScore = isWholeScore(value);
-    const isOneOfMany = this.byValue.size >= VALUES_MAX;
+    const isOneOfMany = this.byValue.size >= this.valuesMax;
     if (isOneOfMany && !isScore) return undefined;
     const tally: Tally = { count: 0, ruledOut: undefined };
     if (isOneOfMany) this.others.push(tally);
     else this.byValue.set(value, tally);
     if (isScore) this.byScore[value] = tally;
     return tally;
+  }
+
+  part(): ValuePart {
+    const { none, zero, set } = this;
+    const counts = [...this.byValue.values()].map(({ count }) => count);
+    return { values: [...this.byValue.keys()], counts, none, zero, set };
+  }
+
+  /** Adds what the next part of a pass counted. */
+  addPart({ values, counts, none, zero, set }: ValuePart): void {
+    values.forEach((value, index) => {
+      const count = counts[index] as number;
+      const tally = this.known(value) ?? this.begin(value);
+      if (tally) tally.count += count;
+      else this.other += count;
+    });
+    this.none += none;
+    this.zero += zero;
+    this.set += set;
   }
 
   /** `name`: of the fact. Secrets are redacted. */

@@ -3,7 +3,15 @@
 import { type Fact, type Facts, ownText } from '../../domain/facts.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import { type SubjectSummary, summaryOf } from '../../domain/target.ts';
-import type { Judge, JudgeContext, Judgement, Match, OpenVerdict, RuleTally } from '../../domain/verdict.ts';
+import type {
+  Judge,
+  JudgeContext,
+  Judgement,
+  JudgementPart,
+  Match,
+  OpenVerdict,
+  RuleTally,
+} from '../../domain/verdict.ts';
 import type { Program, ProgramRule } from '../compile/program.ts';
 import type { Windows } from '../events/windows.ts';
 import { FactReader } from '../facts/fact-reader.ts';
@@ -12,11 +20,22 @@ import { factsOf, missingOf, verdictOf } from './evidence.ts';
 import { flipFinder } from './flip-finder.ts';
 import { frameFor } from './judging-frame.ts';
 
-const EXAMPLES_MAX = 100;
+export const EXAMPLES_MAX = 100;
 const KEY_FIELD: Record<SubjectKind, string> = { device: 'DeviceID', user: 'Email', service: 'ServiceID' };
 
-export function judgeRecords(kind: SubjectKind, program: Program, windows: Windows, context: JudgeContext): Judge {
-  const reader = new FactReader(program.slots, program.verdicts);
+interface RecordJudge extends Judge {
+  finishPart(): JudgementPart;
+}
+
+/** `valuesMax`: how many values of a fact are counted one by one; by default as many as a baseline keeps. */
+export function judgeRecords(
+  kind: SubjectKind,
+  program: Program,
+  windows: Windows,
+  context: JudgeContext,
+  valuesMax?: number,
+): RecordJudge {
+  const reader = new FactReader(program.slots, program.verdicts, valuesMax);
   const frame = frameFor(kind, program, windows, context);
   const flipOf = context.flips && flipFinder(windows, context, context.flips);
   const tallies = program.rules.map(({ rule }) => newTally(rule.id));
@@ -76,6 +95,11 @@ export function judgeRecords(kind: SubjectKind, program: Program, windows: Windo
     });
   };
 
+  const found = () => {
+    for (const tally of tallies) tally.no_match = judged - tally.match - tally.unknown - tally.error;
+    return { kind, judged, tallies, matches, open };
+  };
+
   return {
     accept(record) {
       judged++;
@@ -92,13 +116,15 @@ export function judgeRecords(kind: SubjectKind, program: Program, windows: Windo
       keepOpen(record);
     },
     finish(): Judgement {
-      for (const tally of tallies) tally.no_match = judged - tally.match - tally.unknown - tally.error;
-      return { kind, judged, tallies, matches, open, values: reader.counted() };
+      return { ...found(), values: reader.counted() };
+    },
+    finishPart(): JudgementPart {
+      return { ...found(), values: reader.countedParts() };
     },
   };
 }
 
-function newTally(rule: string): RuleTally {
+export function newTally(rule: string): RuleTally {
   return {
     rule,
     match: 0,
