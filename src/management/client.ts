@@ -4,15 +4,18 @@
 
 import { AppError } from '../domain/errors.ts';
 import { type Facts, isFacts } from '../domain/facts.ts';
+import type { ListPiece, PieceRead } from '../domain/list-piece.ts';
 import type { Api, EventQuery, Page, WriteAnswer } from '../domain/ports.ts';
 import type { Latency } from '../domain/quiet-period.ts';
 import { BundleCalls } from './client/bundle-calls.ts';
 import { Caller, ifServed, type Written } from './client/caller.ts';
+import { ownBytes, PAGED } from './client/list-pieces.ts';
 import { notAmong, serialsOf, unfiltered } from './client/lookup.ts';
 import type { ClientOptions } from './client/options.ts';
 import { pageOf } from './client/page-answer.ts';
 import { type PageParts, partsOfPage, wholePage } from './client/page-parts.ts';
-import { type PagesOptions, readPages } from './client/pages.ts';
+import { inOrder, type PagesOptions, readPages, readPieces } from './client/pages.ts';
+import { refuseStatus } from './client/read-answer.ts';
 import { type QueryValue, subjectOf, unexpected } from './client/requests.ts';
 import type { EndpointId } from './contract/endpoints.ts';
 import type {
@@ -35,11 +38,8 @@ export type Params<Q> = { [name in keyof Q]?: QueryValue };
 export type EventParams = EventQuery & Params<EventListQuery>;
 export type PagedSource = 'devices' | 'users';
 
-/** How each paged source is read, by version. */
-const PAGED = {
-  devices: { 1: 'list_devices', 2: 'list_devices_v2', list: 'devices', key: 'DeviceID', orderBy: 'serialnumber' },
-  users: { 1: 'list_endusers', 2: 'list_endusers_v2', list: 'endusers', key: 'Email', orderBy: 'email' },
-} as const;
+/** Pieces that are parsed, or wait for it, while the next ones are fetched. */
+const AHEAD = 4;
 
 const UNPAGED = { devices: 'list_devices', users: 'list_endusers', services: 'list_services' } as const;
 
@@ -92,6 +92,31 @@ export class ManagementClient extends BundleCalls implements Api {
   /** The unpaged list, element by element in batches: never whole in memory. Complete, or it throws. */
   stream(source: PagedSource | 'services'): AsyncGenerator<unknown[], void> {
     return this.#caller.stream(UNPAGED[source]);
+  }
+
+  /** The same records in pieces that `read` parses: see the port. */
+  async *inPieces<T>(
+    source: 'devices',
+    form: 'paged' | 'unpaged',
+    read: (piece: ListPiece) => Promise<PieceRead<T>>,
+  ): AsyncGenerator<PieceRead<T>, void> {
+    const { version, concurrency } = this.#caller.settings;
+    if (form === 'unpaged') {
+      const pieces = this.#caller.pieces(UNPAGED[source]);
+      yield* inOrder(pieces, AHEAD, (bytes) =>
+        read({ source, form: 'elements', isFirst: true, bytes: ownBytes(bytes) }),
+      );
+      return;
+    }
+    const reader = {
+      about: subjectOf(PAGED[source][version]),
+      fetch: async (skip: number, limit: number, isFirst: boolean, signal: AbortSignal) => {
+        const { about, answer } = await this.#fetchAnswer(source, skip, limit, signal);
+        refuseStatus(about, answer, answer.body, this.#caller.redactor);
+        return read({ source, form: 'page', isFirst, bytes: ownBytes(answer.body) });
+      },
+    };
+    yield* readPieces(reader, { pageSize: 1_000, concurrency: concurrency + AHEAD });
   }
 
   /** Endpoint 1. Without Skip and Limit the whole list (for many users, `stream`). */
@@ -219,11 +244,14 @@ export class ManagementClient extends BundleCalls implements Api {
   }
 
   async #fetchPage(source: PagedSource, skip: number, limit: number, signal?: AbortSignal): Promise<() => PageParts> {
-    const { list, orderBy, ...ids } = PAGED[source];
-    const id = ids[this.#caller.settings.version];
+    const { about, answer } = await this.#fetchAnswer(source, skip, limit, signal);
+    return () => partsOfPage(about, answer, PAGED[source].list, this.#caller.redactor);
+  }
+
+  #fetchAnswer(source: PagedSource, skip: number, limit: number, signal?: AbortSignal) {
+    const { orderBy, ...ids } = PAGED[source];
     const query = { Skip: skip, Limit: limit, Order: 'asc', OrderBy: orderBy };
-    const { about, answer } = await this.#caller.fetch(id, { query }, signal);
-    return () => partsOfPage(about, answer, list, this.#caller.redactor);
+    return this.#caller.fetch(ids[this.#caller.settings.version], { query }, signal);
   }
 
   async #list(

@@ -60,6 +60,7 @@ export class KeySet {
 
   /** Returns whether all of its keys are new. */
   addPart({ ids, others }: KeyPart): boolean {
+    [this.single, this.singles] = [new Uint32Array(0), 0];
     this.parts.push({ from: this.count, ids });
     for (let at = 0; at < ids.length; at += 4) if (!this.insert(ids, at)) return false;
     return others.every((key) => this.addText(key));
