@@ -38,11 +38,13 @@ export interface PullOptions<Result extends { values: Baseline['values'] }> {
 export interface PartsPull<Result> {
   /** From so many records on. */
   recordsMin: number;
-  /** A fresh consumer, and the parts of the list in order. */
-  begin(): Promise<{
-    consumer: PartConsumer<Result>;
-    parts: AsyncIterable<{ result: RecordPart; total: number | undefined }>;
-  }>;
+  /** A fresh consumer, and the parts of the list in order; undefined when these must be read in the main thread. */
+  begin(): Promise<PartsUnderWay<Result> | undefined>;
+}
+
+export interface PartsUnderWay<Result> {
+  consumer: PartConsumer<Result>;
+  parts: AsyncIterable<{ result: RecordPart; total: number | undefined }>;
 }
 
 export interface PartConsumer<Result> {
@@ -103,7 +105,9 @@ async function pullParts<Result extends { values: Baseline['values'] }>(
   const startedAt = clock.nowMs();
   let [seen, count] = [0, 0];
   try {
-    const { consumer, parts } = await inParts.begin();
+    const underWay = await inParts.begin();
+    if (!underWay) return undefined;
+    const { consumer, parts } = underWay;
     options.seen?.(0, undefined);
     for await (const { result: part, total } of parts) {
       if (options.signal.aborted) throw new AppError('stopped', 'the process is being stopped');

@@ -46,3 +46,15 @@ export function wasJudged(
 ): boolean {
   return !unjudged.includes(id) && sources.every((source) => isUsable(snapshot.sources[source]));
 }
+
+/** Of the rules that could be judged. */
+export function withoutRules(judgement: Judgement, rules: ReadonlySet<string>): Judgement {
+  if (rules.size === 0) return judgement;
+  const kept = ({ rule }: { rule: string }) => !rules.has(rule);
+  return {
+    ...judgement,
+    tallies: judgement.tallies.filter(kept),
+    matches: judgement.matches.filter(kept),
+    open: judgement.open.filter(kept),
+  };
+}

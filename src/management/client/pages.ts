@@ -170,15 +170,19 @@ export async function* inOrder<J, T>(
 ): AsyncGenerator<T, void> {
   const waiting: Promise<T>[] = [];
   const iterator = Symbol.asyncIterator in jobs ? jobs[Symbol.asyncIterator]() : jobs[Symbol.iterator]();
-  let next = await iterator.next();
-  while (!next.done || waiting.length > 0) {
-    while (!next.done && waiting.length < concurrency) {
-      const promise = run(next.value);
-      promise.catch(() => undefined); // reported when its turn comes; until then it is not unhandled
-      waiting.push(promise);
-      next = await iterator.next();
+  try {
+    let next = await iterator.next();
+    while (!next.done || waiting.length > 0) {
+      while (!next.done && waiting.length < concurrency) {
+        const promise = run(next.value);
+        promise.catch(() => undefined); // reported when its turn comes; until then it is not unhandled
+        waiting.push(promise);
+        next = await iterator.next();
+      }
+      yield await (waiting.shift() as Promise<T>);
     }
-    yield await (waiting.shift() as Promise<T>);
+  } finally {
+    await iterator.return?.();
   }
 }
 
