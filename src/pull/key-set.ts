@@ -33,17 +33,25 @@ export function uuidOf(ids: Uint32Array, at: number): string {
 }
 
 const SINGLE_ROWS = 1_024;
+const EXPECTED_MAX = 2 ** 22;
 
 export class KeySet {
   private readonly others = new Set<string>();
   private readonly parts: { from: number; ids: Uint32Array }[] = [];
   private count = 0;
   /** Rows, counted from 1; 0: a free place. INVARIANT: at most half of the places are taken. */
-  private rows = new Int32Array(4_096);
-  private hashes = new Uint32Array(4_096);
+  private rows: Int32Array;
+  private hashes: Uint32Array;
   /** Keys that came one by one. */
   private single = new Uint32Array(0);
   private singles = 0;
+
+  /** `expected`: about how many keys will come. */
+  constructor(expected = 0) {
+    const places = 2 ** Math.ceil(Math.log2(2 * Math.min(expected, EXPECTED_MAX) + 4_096));
+    this.rows = new Int32Array(places);
+    this.hashes = new Uint32Array(places);
+  }
 
   /** Returns whether the key is new. */
   add(key: string): boolean {

@@ -100,7 +100,7 @@ async function pullParts<Result extends { values: Baseline['values'] }>(
   const { source, clock, baseline, trust, inParts } = options;
   if (!inParts) return undefined;
   const readMax = recordsReadMax(baseline, options.isGrowthAccepted, trust);
-  const keys = new KeySet();
+  const keys = new KeySet(baseline?.count);
   const unreadable = { count: 0, examples: [] as string[] };
   const startedAt = clock.nowMs();
   let [seen, count] = [0, 0];

@@ -53,7 +53,8 @@ export class SeenPrints {
   private slotOf(print: number): number {
     const { slots } = this.table;
     const mask = slots.length - 1;
-    let slot = print % slots.length;
+    let slot = print & mask; // its lowest 32 bits, as a remainder, but without a division of floats
+    if (slot < 0) slot += slots.length;
     while (slots[slot] !== NONE && slots[slot] !== print) slot = (slot + 1) & mask;
     return slot;
   }
