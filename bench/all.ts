@@ -7,7 +7,12 @@ import { join } from 'node:path';
 import { beyond, type Figure, isShort, lineOf } from './figures.ts';
 
 /** By name: the file. `short`: it has a short form. */
-const BENCHES: { name: string; file: string; short: boolean }[] = [{ name: 'cycle', file: './cycle.ts', short: true }];
+const BENCHES: { name: string; file: string; short: boolean }[] = [
+  { name: 'cycle', file: './cycle.ts', short: true },
+  { name: 'contain', file: './contain.ts', short: true },
+  { name: 'act', file: './act.ts', short: true },
+  { name: 'deaf', file: './deaf.ts', short: true },
+];
 
 const names = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
 const isChecked = process.argv.includes('--check');

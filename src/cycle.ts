@@ -1,20 +1,17 @@
 // The whole flow, readable on one screen: pull → evaluate → decide → approve → act; the audit is written along the way.
 // In: a request. Out: a finished run, in the store. It never asks whether a run is dry: only act/gate does.
-import { carryOut } from './act/carry-out.ts';
-import { isToBeCarriedOut, openAgain, openIntent, reopened } from './act/gate.ts';
 import { resolveDoubts, resolveLeftovers, settleDoubtsOnce } from './act/resolve.ts';
-import { sealPlan } from './approve/plans.ts';
-import { decide } from './decide/decide.ts';
-import { giveWay } from './domain/give-way.ts';
-import { timesRefused } from './domain/intent.ts';
-import { leastMode } from './domain/mode.ts';
 import type { Run, RunRequest } from './domain/run.ts';
+import type { WatchLook, WatchRequest } from './domain/watch.ts';
+import { actOn } from './run/act-on.ts';
+import { decideRun, isAnything, plansKept, plansReplaced } from './run/decided-run.ts';
 import { actContext, afterPull, decideInput, type Engine, rulesOfRun } from './run/engine.ts';
 import { logOperatorState, operatorStateSeen } from './run/operator-commands.ts';
 import { pullSnapshot } from './run/pull-snapshot.ts';
 import { wasJudged, wasReached } from './run/pulled-snapshot.ts';
 import { commitOf } from './run/run-commit.ts';
-import { abortRun, beginRun, completeRun } from './run/run-life.ts';
+import { abortRun, beginRun, completeRun, newRun } from './run/run-life.ts';
+import { look } from './run/watch/look.ts';
 
 /**
  * One run; `begun` is called when it has its id. Errors: if the run could not judge anything, the cause (AppError `api_unreachable`,
@@ -22,9 +19,9 @@ import { abortRun, beginRun, completeRun } from './run/run-life.ts';
  */
 export async function runCycle(engine: Engine, request: RunRequest, begun?: (run: Run) => void): Promise<Run> {
   const rules = await rulesOfRun(engine, request);
-  const run = await beginRun(engine, request, rules);
+  const run = await beginRun(engine, newRun(engine, request, rules), request.by);
   begun?.(run);
-  const { store, ids, settings, log, progress } = engine;
+  const { store, settings, log, progress } = engine;
   try {
     const before = await actContext(engine, run, rules, run.mode);
     await resolveLeftovers(before);
@@ -34,48 +31,69 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     const pulled = await pullSnapshot(engine, run, rules, openState);
     if (wasReached(pulled)) await store.bind(engine.bindTo);
     progress?.({ phase: 'deciding' });
-    // Deciding, sealing and committing take long for thousands of targets: a stop is answered between them.
-    await giveWay();
     const input = decideInput(engine, run, rules, pulled, openState);
-    const decided = decide(input);
-    await giveWay();
-    const sealed = sealPlan({
-      id: ids.next(),
-      runId: run.id,
-      mode: leastMode(run.mode, run.daemonMode),
-      nowMs: run.startedAt,
-      ttlMs: settings.planTtlMs,
-      planned: decided.planned,
-      isWhole: request.rules === undefined && rules.rules.every((rule) => wasJudged(rule, pulled)),
-      pending: await store.plans({ status: 'pending' }, 100),
-      approved: await store.plans({ status: 'approved' }, 100),
-    });
-    const intents = decided.acts
-      .filter((act) => !act.isUnchanged && act.retryOf === undefined)
-      .map((act) => openIntent(act.draft, act.mode, { id: ids.next(), runId: run.id, nowMs: run.startedAt }));
+    const isWhole = request.rules === undefined && rules.rules.every((rule) => wasJudged(rule, pulled));
+    const made = await decideRun(engine, run, input, () => plansReplaced(engine, isWhole));
     const seen = operatorStateSeen(run, openState, pulled, settings.exemptions);
     progress?.({ phase: 'recording' });
-    await giveWay();
-    await store.commitRun(commitOf(run, rules, pulled, decided, input, sealed, intents, seen));
+    await store.commitRun(commitOf(run, rules, pulled, input, made, seen));
     await store.saveIdentities(pulled.identities);
     logOperatorState(log, run, seen);
 
-    // Based on the rules that propose it now: a rule that was removed or set to dry-run since gains no claim.
-    const known = new Map(openState.intents.map((intent) => [intent.id, intent]));
-    const retries = decided.acts.flatMap(({ retryOf, mode, draft: { basis } }) => {
-      const failed = retryOf === undefined ? undefined : known.get(retryOf);
-      return failed ? [openAgain({ ...failed, basis }, mode)] : [];
-    });
-    // A refusal (401) ends the run: what was refused before keeps nothing else waiting.
-    retries.sort((a, b) => timesRefused(a) - timesRefused(b));
     const acting = afterPull(before, engine, rules, pulled);
-    await store.reopen(reopened(run.id, retries.filter(isToBeCarriedOut)));
-    await carryOut(acting, [...intents, ...retries]);
+    await actOn(engine, acting, openState, made);
     progress?.({ phase: 'settling doubts' });
     await resolveDoubts(acting);
     if (request.waitForDoubts) await settleDoubtsOnce(acting);
     progress?.({ phase: 'sealing the audit' });
     return await completeRun(engine, run, pulled);
+  } catch (error) {
+    await abortRun(engine, run, error);
+    throw error;
+  }
+}
+
+/**
+ * One look at the event log between two whole runs, and a run over the subjects that it names, if that changes anything: it counts as one run
+ * with the last whole one, ends nothing, and leaves doubts to whole runs. Errors: as `runCycle`; the next look sees the same events again.
+ */
+export async function watchCycle(
+  engine: Engine,
+  request: WatchRequest,
+  begun?: (run: Run) => void,
+): Promise<WatchLook> {
+  const looked = await look(engine, request);
+  if (looked.result !== 'looked') return looked;
+  const { standing, figures, observed, judged } = looked;
+  const { rules, whole } = standing;
+  const { store, settings, log } = engine;
+  const nothing = async (): Promise<WatchLook> => {
+    await store.observeEvents(observed);
+    return { result: 'nothing', ...figures, run: undefined, reason: undefined };
+  };
+  if (!judged) return nothing();
+  const { pulled, openState, part } = judged;
+  const asked = { mode: request.mode, trigger: 'watch', rules: undefined } as const;
+  const fresh = { ...newRun(engine, asked, rules, looked.atMs), scoped: true as const, countsWith: whole.id };
+  // Shares, and what is trusted, are of the lists that the last whole run read.
+  const input = {
+    ...decideInput(engine, fresh, rules, pulled, openState),
+    sources: whole.findings.snapshot.sources,
+    part,
+  };
+  const made = await decideRun(engine, fresh, input, () => plansKept(engine));
+  if (!isAnything(made)) return nothing();
+  const run = await beginRun(engine, fresh);
+  begun?.(run);
+  try {
+    const before = await actContext(engine, run, rules, run.mode);
+    before.counts.failures = await store.failuresOfRun(whole.id);
+    const seen = operatorStateSeen(run, openState, pulled, settings.exemptions);
+    // One unit: the watermark never gets ahead of what was decided.
+    await store.commitRun({ ...commitOf(run, rules, pulled, input, made, seen), observed });
+    logOperatorState(log, run, seen);
+    await actOn(engine, afterPull(before, engine, rules, pulled), openState, made);
+    return { result: 'acted', ...figures, run: await completeRun(engine, run, pulled), reason: undefined };
   } catch (error) {
     await abortRun(engine, run, error);
     throw error;

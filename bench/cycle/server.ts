@@ -1,9 +1,9 @@
 // bench: a Management API of N generated devices, in a process of its own: what is measured is the reader. Its answers are bytes that
-// it keeps once they were asked for, so that serving them costs little. argv: devices, users, events. Prints `READY <url>`.
+// it keeps once they were asked for, so that serving them costs little. argv: devices, users, events. Prints `READY <url> <key>`.
 import { createServer, type ServerResponse } from 'node:http';
 import { deviceText, eventText, userText } from './fleet.ts';
 
-const [devices, users, events] = process.argv.slice(2).map(Number) as [number, number, number];
+const [devices = 1_000, users = Math.ceil(devices / 10), events = 1_000] = process.argv.slice(2).map(Number);
 const startedMs = Date.now();
 const EVENT_STEP_MS = 300;
 const SEGMENT = 1_000;
@@ -88,6 +88,6 @@ const server = createServer((incoming, answer) => {
 });
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as { port: number };
-  process.stdout.write(`READY http://127.0.0.1:${port}\n`);
+  process.stdout.write(`READY http://127.0.0.1:${port} key\n`);
 });
 process.on('disconnect', () => process.exit(0));

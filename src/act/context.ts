@@ -11,10 +11,11 @@ import type { Api, Clock, Ids, Log } from '../domain/ports.ts';
 import type { Progress } from '../domain/progress.ts';
 import type { QuietTime } from '../domain/quiet-period.ts';
 import type { Rule } from '../domain/rule.ts';
-import type { RunStore } from '../domain/run-store.ts';
 import type { SteadyTime } from '../domain/steady-time.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import type { VerdictName } from '../domain/verdict.ts';
+import type { RunCounts } from './counts.ts';
+import type { Door } from './door.ts';
 
 export interface ActSettings {
   ceilings: CeilingSettings;
@@ -22,6 +23,8 @@ export interface ActSettings {
   attemptsMax: number;
   /** Attempts without a success in one run, failed or doubtful, after which the run stops acting. */
   runFailuresMax: number;
+  /** How many targets are acted on at once. */
+  concurrency: number;
   /** The time between the two reads that must agree before a retry. */
   rereadMs: number;
   /** A mark of the credential in use. */
@@ -32,24 +35,6 @@ export type SubjectCounts = Record<SubjectKind, number>;
 
 /** Judges a fresh record by a rule again; undefined for a rule that this run does not judge. */
 export type Recheck = (rule: string, record: Facts) => VerdictName | undefined;
-
-export interface RunCounts {
-  /** The run that is counted; undefined for a release, which has its own count. */
-  run: string | undefined;
-  attempts: Map<ActionName, number>;
-  /** Failed and doubtful ones. */
-  failures: number;
-}
-
-/** For a release: one command stays within the ceilings of one run. */
-export function noCounts(): RunCounts {
-  return { run: undefined, attempts: new Map(), failures: 0 };
-}
-
-/** Everything that acts for a run continues its count. This includes each time that its plan is applied, however late. */
-export async function countsOfRun(store: Pick<RunStore, 'attemptsOfRun'>, run: string): Promise<RunCounts> {
-  return { run, attempts: new Map(await store.attemptsOfRun(run)), failures: 0 };
-}
 
 export interface ActContext {
   runId: string;
@@ -78,8 +63,8 @@ export interface ActContext {
   /** The number of subjects, for the percentages of ceilings. */
   subjects: SubjectCounts;
   settings: ActSettings;
-  /** Asked before the first call: whether the database is as this engine left it. Errors: AppError `store_edited`. */
-  demandIntact(): Promise<void>;
+  /** Through it every call goes. Before the first it asks whether the database is as this engine left it (AppError `store_edited`). */
+  door: Door;
   /** What this run has attempted so far: mutable, shared by all that acts in it. */
   counts: RunCounts;
   /** Aborted: nothing new is begun. */

@@ -5,10 +5,11 @@ import type { CheckName } from '../domain/check.ts';
 import { lineOf } from '../domain/errors.ts';
 import type { Intent, SettledAs } from '../domain/intent.ts';
 import { elapsedMs } from '../domain/steady-time.ts';
-import { sendAndSettle } from './carry-out.ts';
+import { attempt } from './attempt.ts';
 import { type ActContext, noSuchAction } from './context.ts';
 import { isOpen } from './gate.ts';
 import { record, withdraw } from './settle.ts';
+import { sideBySide } from './side-by-side.ts';
 import { targetFacts } from './target-facts.ts';
 
 /**
@@ -24,7 +25,7 @@ export async function resolveLeftovers(context: ActContext): Promise<void> {
     });
   }
   for (const intent of await context.store.intentsIn('sent')) await doubtSent(context, intent);
-  for (const intent of await quietDoubts(context)) await confirmIfDone(context, intent);
+  await sideBySide(context, await quietDoubts(context), (intent) => confirmIfDone(context, intent));
 }
 
 /** INVARIANT: a `sent` intent found here was under way when its process ended or its disk failed: it may have had its effect. */
@@ -48,7 +49,7 @@ async function settleUnread(context: ActContext, intent: Intent, outcome: Settle
  * INVARIANT: called after the run has read the fleet; before that, windows are empty and would give a false verdict.
  */
 export async function resolveDoubts(context: ActContext): Promise<void> {
-  for (const intent of await quietDoubts(context)) await resolveOne(context, intent);
+  await sideBySide(context, await quietDoubts(context), (intent) => resolveOne(context, intent));
 }
 
 async function quietDoubts(context: ActContext): Promise<Intent[]> {
@@ -93,11 +94,15 @@ async function resolveOne(context: ActContext, intent: Intent): Promise<void> {
   if (action.changesFleet && back?.state === 'otherwise' && (await isWaitedOut(context)))
     back = await readOrWarn(context, action, intent);
   if (back === undefined) return;
-  const refused = context.ask('retrying', await targetFacts(context, intent, back));
+  const isTried = isOpen(context.mode);
+  const refused = isTried
+    ? await attempt(context, 'retrying', action, intent, back)
+    : context.ask('retrying', await targetFacts(context, intent, back));
+  // It had to wait for other calls: it is read again, both times.
+  if (refused === 'read_again') return resolveOne(context, intent);
   if (refused?.check === 'already-so') return confirm(context, action, intent, back);
-  if (!isOpen(context.mode) || (refused && LEFT_ALONE.has(refused.check))) return;
-  if (refused) await record(context, action, intent, 'parked', refused.reasonText, { evidence: back.evidence });
-  else await sendAndSettle(context, action, intent, back, true);
+  if (!isTried || !refused || LEFT_ALONE.has(refused.check)) return;
+  await record(context, action, intent, 'parked', refused.reasonText, { evidence: back.evidence });
 }
 
 /** Its target cannot be read and it cannot be sent: it needs a person, if the run judges its rules. */

@@ -103,7 +103,8 @@ export async function record(
     note,
     ...(isRefused && { refused: { credential: context.settings.credential } }),
     clocks: context.steady.agreement(),
-    latency: context.quiet.latency(),
+    // A call of another target that is under way counts as one that is never answered, until it is.
+    latency: context.counts.unanswered > 0 ? context.quiet.unanswered() : context.quiet.latency(),
     claims,
     episodes,
     notifications: done ? notificationsOf(context, action, intent) : [],

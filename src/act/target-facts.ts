@@ -5,14 +5,21 @@ import { attemptsAllowed, ceilingSubject } from '../domain/ceiling.ts';
 import type { BasisFacts, ClaimFacts, TargetFacts } from '../domain/check.ts';
 import { type Episode, seenKey } from '../domain/episode.ts';
 import { lineOf } from '../domain/errors.ts';
-import type { Facts } from '../domain/facts.ts';
 import { type Intent, type IntentBasis, isInDoubt } from '../domain/intent.ts';
 import { isSameTarget } from '../domain/target-key.ts';
 import { type ActContext, asRulesSee } from './context.ts';
 
 const DAY_MS = 86_400_000;
 
-export async function targetFacts(context: ActContext, intent: Intent, read: ReadBack): Promise<TargetFacts> {
+export type ExemptionFacts = Pick<TargetFacts, 'exemption' | 'exemptionUnread'>;
+
+/** `exempt`: as `exemptionFacts` read it a moment ago: it may have asked the platform. */
+export async function targetFacts(
+  context: ActContext,
+  intent: Intent,
+  read: ReadBack,
+  exempt?: ExemptionFacts,
+): Promise<TargetFacts> {
   const { actions, clock, settings, counts, signal, store } = context;
   const action = actions.get(intent.action) as Action;
   const fresh = asRulesSee(context, read);
@@ -30,8 +37,8 @@ export async function targetFacts(context: ActContext, intent: Intent, read: Rea
     state: fresh.state,
     fresh,
     mode: context.mode,
-    failures: { count: counts.failures, max: settings.runFailuresMax },
-    ...(await exemptionOf(context, intent, fresh.records)),
+    failures: { count: counts.failuresAtMost(settings.runFailuresMax), max: settings.runFailuresMax },
+    ...(exempt ?? (await exemptionFacts(context, intent, read))),
     ...(await factsInStore(context, action, intent, fresh)),
     // Read last: a person's command that comes while the rest is read counts.
     stop: await store.stop(),
@@ -39,14 +46,10 @@ export async function targetFacts(context: ActContext, intent: Intent, read: Rea
   };
 }
 
-async function exemptionOf(
-  context: ActContext,
-  intent: Intent,
-  records: readonly Facts[],
-): Promise<Pick<TargetFacts, 'exemption' | 'exemptionUnread'>> {
+export async function exemptionFacts(context: ActContext, intent: Intent, read: ReadBack): Promise<ExemptionFacts> {
   if (intent.undo) return {};
   try {
-    return { exemption: await context.exemptionOf(intent, records) };
+    return { exemption: await context.exemptionOf(intent, asRulesSee(context, read).records) };
   } catch (error) {
     return { exemptionUnread: lineOf(error) };
   }
@@ -121,7 +124,7 @@ function episodeFacts(
 }
 
 async function roomOf({ store, clock, counts, subjects, settings }: ActContext, action: Action): Promise<number> {
-  const lastDay = await store.attemptsSince(action.name, clock.nowMs() - DAY_MS);
-  const thisRun = counts.attempts.get(action.name) ?? 0;
+  const lastDay = (await store.attemptsSince(action.name, clock.nowMs() - DAY_MS)) + counts.unsentOf(action.name);
+  const thisRun = counts.attemptsOf(action.name);
   return attemptsAllowed(settings.ceilings, { subjects: subjects[ceilingSubject(action)], thisRun, lastDay });
 }

@@ -28,8 +28,9 @@ TRUSTWARD_RULES=${shellWord(rules)}
 # dry-run if unset. A rule's own mode counts too, and the rules here begin in dry-run.
 #TRUSTWARD_MODE=dry-run
 
-# When the daemon runs (cron), and where its HTTP endpoint listens.
+# When the daemon runs (cron), how often it looks at the event log between two runs (0s: never), and where its endpoint listens.
 #TRUSTWARD_SCHEDULE='*/5 * * * *'
+#TRUSTWARD_WATCH=30s
 #TRUSTWARD_LISTEN=127.0.0.1:8080
 
 # What one action may do at most: attempts in a run, and in 24 hours; the larger of a number and a share of the subjects.

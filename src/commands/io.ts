@@ -50,8 +50,8 @@ export function databaseOf(io: Io, options: Flags): string {
 }
 
 /** Of all options of a command, those that are settings. */
-export function flagsOf({ apiUrl, db, rules, schedule, mode, listen }: Flags): Flags {
-  return { apiUrl, db, rules, schedule, mode, listen };
+export function flagsOf({ apiUrl, db, rules, schedule, mode, listen, actConcurrency }: Flags): Flags {
+  return { apiUrl, db, rules, schedule, mode, listen, actConcurrency };
 }
 
 /**

@@ -31,20 +31,21 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
 export async function rulesListCommand(io: Io, options: CommonOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const rules = await load(io, options);
-  const rows = rules.map(({ id, title, severity, subject, mode, then, hash, file, sources }) => ({
+  const rows = rules.map(({ id, title, severity, subject, mode, watch, then, hash, file, sources }) => ({
     id,
     title,
     severity,
     subject,
     mode,
+    watch,
     then: then.map(({ action }) => action),
     sources,
     file,
     hash,
   }));
-  const cells = rows.map(({ mode, severity, subject, id, title, then }) => [
+  const cells = rows.map(({ mode, watch, severity, subject, id, title, then }) => [
     [whole(id), title],
-    mode,
+    [mode, ...(watch ? [] : ['whole runs only'])],
     severity,
     [subject, ...then],
   ]);

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { type Composition, composeEngine } from '../compose/compose.ts';
 import { type Daemon, startDaemon } from '../daemon/daemon.ts';
 import { onPage } from '../domain/actor.ts';
+import { formatDuration } from '../domain/duration.ts';
 import { demandFree } from '../http/index.ts';
 import { userHere } from './actor.ts';
 import { configOf } from './config-of.ts';
@@ -43,6 +44,7 @@ function welcome(
     `  Token           ${tokenPlace}`,
     `  Mode            ${engine.daemonMode}${engine.daemonMode === 'dry-run' ? ' (nothing is changed)' : ''}`,
     `  Schedule        ${config.schedule} (${nextRun()})`,
+    `  Watch           ${config.watchMs === 0 ? 'off' : `the event log, every ${formatDuration(config.watchMs)}`}`,
     `  Rules           ${rules.all().length} in ${config.rulesDir}`,
     `  Database        ${config.db}`,
     `  Management API  ${demo ? `${embedded} (embedded, a made-up organization)` : config.api?.url}`,

@@ -41,12 +41,19 @@ export async function loadParts(config: Config, chosen: readonly string[]): Prom
 }
 
 function settingsOf(config: Config): EngineSettings {
-  const { timing, ceilings, attemptsMax, runFailuresMax, serialDevicesMax } = config;
+  const { timing, ceilings, attemptsMax, runFailuresMax, actConcurrency, serialDevicesMax } = config;
   const { quietMs, goneAfterMs, planTtlMs, keepRunsMs, eventOverlapMs, clockSkewMs } = timing;
   const credential = credentialMark(config.api);
   return {
     decide: { ceilings, goneAfterMs, serialDevicesMax, placeholderSerials: PLACEHOLDER_SERIALS, credential },
-    act: { ceilings, attemptsMax, runFailuresMax, rereadMs: Math.min(2_000, quietMs), credential },
+    act: {
+      ceilings,
+      attemptsMax,
+      runFailuresMax,
+      concurrency: actConcurrency,
+      rereadMs: Math.min(2_000, quietMs),
+      credential,
+    },
     trust: { ...config.trust, skewMs: clockSkewMs },
     events: { ...EVENT_PULL_DEFAULT, overlapMs: eventOverlapMs },
     quietMs,

@@ -26,6 +26,8 @@ export interface Config {
   db: string;
   rulesDir: string;
   schedule: string;
+  /** The time between two looks at the event log, ms; 0: none. */
+  watchMs: number;
   /** The highest mode of any rule. */
   mode: RunMode;
   /** The environment's setting, whatever a flag says: the highest mode of a single run. */
@@ -49,6 +51,8 @@ export interface Config {
   };
   attemptsMax: number;
   runFailuresMax: number;
+  /** How many targets are acted on at once. */
+  actConcurrency: number;
   serialDevicesMax: number;
   ceilings: CeilingSettings;
   notify: NotifySettings;
@@ -81,6 +85,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
     db: readDatabasePath(env, flags),
     rulesDir: flags.rules ?? reader.text('TRUSTWARD_RULES') ?? 'rules',
     schedule: reader.schedule(flags.schedule, demo ? '*/15 * * * * *' : '*/5 * * * *'),
+    watchMs: reader.watch(flags.watch, demo ? '5s' : '30s'),
     mode: reader.flag('--mode', flags.mode, RUN_MODES) ?? modeCap ?? (demo ? 'enforce' : 'dry-run'),
     modeCap,
     listen: reader.listen(flags.listen, '127.0.0.1:8080'),
@@ -102,6 +107,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
     },
     attemptsMax: reader.count('TRUSTWARD_ATTEMPTS_MAX', 3, 1),
     runFailuresMax: reader.count('TRUSTWARD_RUN_FAILURES_MAX', 5, 1),
+    actConcurrency: reader.countUpTo('TRUSTWARD_ACT_CONCURRENCY', '--act-concurrency', flags.actConcurrency, 8, 64),
     serialDevicesMax: reader.count('TRUSTWARD_SERIAL_DEVICES_MAX', 5, 1),
     ceilings: {
       run: reader.ceiling('TRUSTWARD_CEILING_RUN', CEILINGS_DEFAULT.run),

@@ -7,8 +7,10 @@ export interface Flags {
   db?: string;
   rules?: string;
   schedule?: string;
+  watch?: string;
   mode?: string;
   listen?: string;
+  actConcurrency?: string;
 }
 
 /** What the reading commands need: only the database; no credential. */

@@ -8,6 +8,8 @@ import { scheduleFault } from '../schedule/schedule.ts';
 
 export type Environment = Record<string, string | undefined>;
 
+const WATCH_MS = { min: 1_000, max: 86_400_000 };
+
 export class ConfigReader {
   private readonly faults: string[] = [];
   constructor(private readonly env: Environment) {}
@@ -88,11 +90,31 @@ export class ConfigReader {
     return ms ?? 0;
   }
 
+  /** Milliseconds; 0: off. INVARIANT: bounded: a timer of more than 24 days would be over at once. */
+  watch(flag: string | undefined, fallback: string): number {
+    const text = flag ?? this.text('TRUSTWARD_WATCH') ?? fallback;
+    const ms = parseDuration(text);
+    if (ms === undefined || (ms !== 0 && (ms < WATCH_MS.min || ms > WATCH_MS.max)))
+      this.fault(
+        `${flag === undefined ? 'TRUSTWARD_WATCH' : '--watch'} is \`${text}\`: expected a duration from 1s to 1d such as 30s, or 0s to switch it off`,
+      );
+    return ms ?? 0;
+  }
+
   count(name: string, fallback: number, least: number): number {
     const text = this.text(name) ?? String(fallback);
     const value = Number(text);
     if (!/^\d{1,15}$/.test(text) || value < least)
       this.fault(`${name} is \`${text}\`: expected a whole number of at least ${least}`);
+    return value;
+  }
+
+  /** From 1 to a most; a flag wins. */
+  countUpTo(name: string, flag: string, given: string | undefined, fallback: number, most: number): number {
+    const text = given ?? this.text(name) ?? String(fallback);
+    const value = Number(text);
+    if (!/^\d{1,15}$/.test(text) || value < 1 || value > most)
+      this.fault(`${given === undefined ? name : flag} is \`${text}\`: expected a whole number from 1 to ${most}`);
     return value;
   }
 

@@ -1,8 +1,8 @@
-// The daemon: an engine with a schedule, an HTTP endpoint and a watch on the rules folder. In: a composition. Out: a
+// The daemon: an engine with a schedule, looks at the event log, an HTTP endpoint and a watch on the rules folder. In: a composition. Out: a
 // handle with its address, to stop it.
 import type { Composition } from '../compose/compose.ts';
 import type { Config } from '../config/config.ts';
-import { runCycle } from '../cycle.ts';
+import { runCycle, watchCycle } from '../cycle.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import { isLive } from '../domain/mode.ts';
 import type { PlanSelection } from '../domain/plan.ts';
@@ -26,7 +26,7 @@ import { driftReader } from '../operator/plan-drift.ts';
 import { views, writeReport } from '../report/index.ts';
 import { watchRules } from '../rule-set/rule-watch.ts';
 import { RunQueue } from '../schedule/run-queue.ts';
-import { type Schedule, startSchedule } from '../schedule/schedule.ts';
+import { type Schedule, startSchedule, timesBetween } from '../schedule/schedule.ts';
 import { meaningOf } from '../store/store-fault.ts';
 import { createPages } from '../web/index.ts';
 import { operatorPort } from './operator.ts';
@@ -34,6 +34,7 @@ import { type LastRun, readiness } from './readiness.ts';
 import { rulePorts } from './rules.ts';
 import { signInOf, tokenRegister, tokensPort } from './tokens.ts';
 import { UnderWay } from './under-way.ts';
+import { Watch } from './watch.ts';
 
 export interface Daemon {
   url: string;
@@ -67,7 +68,8 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const notifications = composition.notifications.start(ending.asked);
   // Times that passed while no daemon ran are missed runs: they become one, now.
   void state.scheduledRun();
-  const watch = watchRules(
+  const looks = state.watch.untilEnding(ending.asked);
+  const ruleWatch = watchRules(
     config.rulesDir,
     engine.clock,
     (ending) => reloadRules(composition, ending),
@@ -85,7 +87,8 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
       await Promise.all([
         ending.until('HTTP connections', listening.close(ending.withinMs / 4)),
         ending.until('the work under way', state.queue.stop()),
-        watch.stop(),
+        ruleWatch.stop(),
+        looks,
         ending.until('notifications', notifications),
       ]);
     },
@@ -104,6 +107,9 @@ async function reloadRules({ config, engine, rules }: Composition, ending: Abort
   return !rules.isLate;
 }
 
+/** More missed times than this are all the same. */
+const MISSED_MOST = 10;
+
 /** The daemon's own state. */
 class DaemonState {
   readonly queue: RunQueue;
@@ -112,9 +118,11 @@ class DaemonState {
   /** Undefined while the daemon starts. */
   schedule: Schedule | undefined;
   readonly underWay = new UnderWay();
+  readonly watch: Watch;
 
   constructor(private readonly composition: Composition) {
     this.queue = new RunQueue(composition.clock);
+    this.watch = this.watchOf(composition);
     composition.engine.progress = this.underWay.following(composition.engine.progress);
   }
 
@@ -128,11 +136,36 @@ class DaemonState {
     const { engine, log, config } = this.composition;
     const request = { mode: config.mode, trigger: 'schedule', rules: undefined, waitForDoubts: false } as const;
     try {
-      const { ended, joined } = this.queue.ask('schedule', () => this.perform(request), { same: 'schedule' });
+      const work = () => {
+        this.watch.scheduledRunBegins();
+        return this.perform(request);
+      };
+      const { ended, joined } = this.queue.ask('schedule', work, { same: 'schedule' });
       if (!joined) await ended;
     } catch (error) {
       if (!engine.signal.aborted) log.error({}, `a scheduled run failed: ${lineOf(error)}; ${this.nextRun()}`);
     }
+  }
+
+  private watchOf({ engine, config: { watchMs, mode, schedule }, clock, log, notifications }: Composition): Watch {
+    return new Watch({
+      everyMs: watchMs,
+      clock,
+      log,
+      queue: this.queue,
+      look: async (request) => {
+        try {
+          return await watchCycle(engine, { mode, ...request }, (run) => this.underWay.begin(run));
+        } catch (error) {
+          if (meaningOf(error)) await notifications.afterwards();
+          throw error;
+        } finally {
+          this.underWay.end();
+        }
+      },
+      runWhole: () => this.perform({ mode, trigger: 'watch', rules: undefined, waitForDoubts: false }),
+      missedSince: (atMs) => timesBetween(schedule, atMs, clock.nowMs(), MISSED_MOST),
+    });
   }
 
   /** Resolves when the run has begun. Equal dry runs that wait become one, in the name of the first who asked. */
@@ -179,7 +212,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     reader: store,
     views: { ...views, report: (reader, run, format) => writeReport(reader, run, format, { actions: engine.actions }) },
     trigger: (request) => state.trigger(request),
-    readiness: () => readiness(composition, state.last, state.queue.counters),
+    readiness: () => readiness(composition, state.last, state.queue.counters, state.watch),
     plans: {
       approve: (plan, by, reason, part) => approveAndApply(composition, state, plan, by, reason, part),
       reject: async (plan, by, reason) => ({

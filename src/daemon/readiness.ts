@@ -12,6 +12,8 @@ import type { HttpDeps, ReadyCheck } from '../http/index.ts';
 import { plural, showHidden } from '../report/index.ts';
 import type { QueueCounters } from '../schedule/lanes.ts';
 import { meaningOf } from '../store/store-fault.ts';
+import type { Watch } from './watch.ts';
+import { watchCheck } from './watch-check.ts';
 
 /** The result of a run; `error` is undefined when it ended well. */
 export interface LastRun {
@@ -23,12 +25,14 @@ export async function readiness(
   { engine, rules, health }: Composition,
   last: LastRun | undefined,
   counters: QueueCounters,
+  watch: Watch,
 ): Promise<ReadyCheck[]> {
   return [
     await databaseCheck(engine.store, health),
     rulesCheck(rules),
     lastRunCheck(last),
     scheduleCheck(counters),
+    watchCheck(watch.counters, (atMs) => watch.missedSince(atMs)),
     ...auditChecks(engine),
     ...(await stopChecks(engine.store)),
     { name: QUIET_PERIOD, ok: true, text: describeQuietPeriod(engine.quiet.read()) },

@@ -7,14 +7,15 @@ import { intentKey } from '../domain/intent-key.ts';
 import { actsAlone, type Mode, waitsForPerson } from '../domain/mode.ts';
 import { type ActionOnTarget, keyOf, targetKey } from '../domain/target-key.ts';
 import type { DecideInput } from './input.ts';
+import { ownModeOf } from './part.ts';
 import { aimOf, type Proposal } from './proposal.ts';
 
 export type EarlierAnswersInput = Pick<
   DecideInput,
-  'judged' | 'activeRules' | 'traits' | 'openState' | 'said' | 'runMode' | 'daemonMode'
+  'judged' | 'activeRules' | 'traits' | 'openState' | 'said' | 'runMode' | 'daemonMode' | 'part'
 >;
 
-/** A proposal of a rule that this run does not judge. */
+/** A proposal that this run does not make again: it does not judge the rule, or has not read the subject. */
 export interface ProposalInForce {
   rule: { id: string };
   traits: ActionTraits;
@@ -53,12 +54,13 @@ export class EarlierAnswers {
       ),
     );
     for (const said of input.said ?? input.openState.decisions) {
-      if (judged.has(said.rule)) this.noteGivenUp(said);
+      const isAskedAgain = judged.has(said.rule) && (input.part === undefined || input.part.hasRead(said.subject));
+      if (isAskedAgain) this.noteGivenUp(said);
       else if (input.activeRules.has(said.rule)) this.noteInForce(said, open);
     }
   }
 
-  /** Proposals of rules that this run does not judge: they were not chosen, or a source could not be read. */
+  /** Proposals that this run does not make again: its rules were not chosen, a source or the subject was not read. */
   on(aim: ActionOnTarget): readonly ProposalInForce[] {
     return this.inForce.get(targetKey(aim, this.input.traits)) ?? [];
   }
@@ -88,9 +90,7 @@ export class EarlierAnswers {
     if (!undo && (said.episodeId === undefined || !open.has(said.episodeId))) return;
     if (this.isAnswered(said)) return;
     const key = keyOf(traits, said.target, traits.target.settingsOf?.(said.subject) ?? {});
-    // The stored mode of a capped decision is lower than its rule's own mode.
-    const ownMode = said.cappedBy === undefined ? said.mode : 'approve';
-    const proposal = { rule: { id: said.rule }, traits, ownMode, undo, said };
+    const proposal = { rule: { id: said.rule }, traits, ownMode: ownModeOf(said), undo, said };
     this.inForce.set(key, [...(this.inForce.get(key) ?? []), proposal]);
   }
 

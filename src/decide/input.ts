@@ -19,6 +19,7 @@ import type { OpenState } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
 import type { Judgement } from '../domain/verdict.ts';
 import type { OwnerFacts } from './exemptions.ts';
+import type { Part } from './part.ts';
 
 export interface DecideSettings {
   ceilings: CeilingSettings;
@@ -57,6 +58,8 @@ export interface DecideInput {
   said?: readonly StoredDecision[];
   /** Records of owners that some exemption names by more than their e-mail address. */
   exemptOwners?: OwnerFacts;
+  /** Only some subjects were read, between two whole runs. `sources` are then the readings of the last whole run. */
+  part?: Part | undefined;
   ids: Ids;
   settings: DecideSettings;
 }

@@ -51,6 +51,7 @@ export class Observations {
     if (!isOwn && !(mayClaim && this.claims.isLive)) this.remember(proposal, episode);
     if (!mayClaim) return;
     if (!isOwn) this.claims.adopt(proposal, first);
+    if (this.input.part !== undefined) return;
     for (const orphan of claims.filter((claim) => claim.status === 'orphaned')) {
       this.claims.change(orphan, 'ended', `adopted by rule ${proposal.rule.id}`);
     }

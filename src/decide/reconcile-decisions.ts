@@ -4,6 +4,7 @@ import { canonicalJson } from '../domain/canonical.ts';
 import type { Answer } from '../domain/check.ts';
 import type { Decision, StoredDecision } from '../domain/decision.ts';
 import type { Effect } from '../domain/effect.ts';
+import { eachInSteps } from '../domain/give-way.ts';
 import { isLive } from '../domain/mode.ts';
 import type { Flip } from '../domain/verdict.ts';
 import type { DecideInput } from './input.ts';
@@ -19,32 +20,39 @@ export interface ReconciledDecisions {
   isUnchanged(proposal: Proposal): boolean;
 }
 
-export function reconcileDecisions(proposals: readonly Proposal[], input: DecideInput): ReconciledDecisions {
+export function* reconcileDecisions(
+  proposals: readonly Proposal[],
+  input: DecideInput,
+): Generator<void, ReconciledDecisions> {
   const inForce = new Map(input.openState.decisions.map((decision) => [keyOfDecision(decision), decision]));
   const judged = new Set(input.judged.map((rule) => rule.id));
   const ids = new Map<Proposal, string>();
   const unchanged = new Set<Proposal>();
   const kept = new Set<string>();
+  const replaced = new Set<string>();
   const written: Decision[] = [];
   const untrusted = new Map<string, number>();
   const former = formerFlips(input.openState.decisions);
-  for (const proposal of proposals) {
+  yield* eachInSteps(proposals, (proposal) => {
     const before = inForce.get(keyOf(proposal));
     if (before && isSame(before, proposal) && !needsNewIntent(proposal)) {
       isBeyondExamples(proposal, untrusted); // it counts as one of them
       ids.set(proposal, before.id);
       unchanged.add(proposal);
       kept.add(before.id);
-      continue;
+      return;
     }
-    if (isBeyondExamples(proposal, untrusted)) continue;
+    if (isBeyondExamples(proposal, untrusted)) return;
     const decision = decisionOf(proposal, proposal.flip ?? former(proposal), input);
     ids.set(proposal, decision.id);
     written.push(decision);
-  }
-  const ended = input.openState.decisions
-    .filter(({ id, rule }) => !kept.has(id) && (judged.has(rule) || !input.activeRules.has(rule)))
-    .map(({ id }) => id);
+    if (before) replaced.add(before.id);
+  });
+  const isOver = ({ id, rule }: StoredDecision) =>
+    input.part === undefined
+      ? !kept.has(id) && (judged.has(rule) || !input.activeRules.has(rule))
+      : replaced.has(id) && !kept.has(id);
+  const ended = input.openState.decisions.filter(isOver).map(({ id }) => id);
   return {
     written,
     ended,

@@ -2,12 +2,13 @@
 // In: the proposals that the check is asked of. Out: facts to add to some of them. Pure. For proposals of one target: one-target.ts.
 import type { ActionName } from '../domain/action.ts';
 import { attemptsAllowed, ceilingSubject, share } from '../domain/ceiling.ts';
-import type { TargetFacts } from '../domain/check.ts';
+import type { CountedSince, TargetFacts } from '../domain/check.ts';
 import { isLive } from '../domain/mode.ts';
 import type { RuleLimits } from '../domain/run.ts';
 import { SEVERITIES, SOURCE_OF } from '../domain/subjects.ts';
 import type { EarlierAnswers } from './earlier-answers.ts';
 import type { DecideInput } from './input.ts';
+import { countedDevices, countedTargets } from './part.ts';
 import { keyOfTarget, type Proposal, weighs } from './proposal.ts';
 
 export interface Others {
@@ -31,38 +32,56 @@ export function weighLimits(asked: readonly Proposal[], { input, compared }: Oth
     const { max, percent } = rule.limits;
     const subjects = input.sources[SOURCE_OF[rule.subject]].count;
     const byShare = share(percent, subjects);
-    const targets = mostTargetsOfOneAction(own);
+    const { targets, since } = mostTargetsOfOneAction(own, rule.id, input);
     compared.set(rule.id, { max, percent, allowed: Math.min(max, byShare), targets });
     if (targets <= max && targets <= byShare) continue;
     const crossed = targets > max ? `max ${max}` : `${percent} % of ${subjects} = ${byShare}`;
-    for (const proposal of own) added.set(proposal, { limit: { targets, crossed } });
+    for (const proposal of own) added.set(proposal, { limit: { targets, crossed, since } });
   }
   return added;
 }
 
-/** A rule that disables a service and sends a notification about it has one target, not two. */
-function mostTargetsOfOneAction(proposals: readonly Proposal[]): number {
-  const byAction = new Map<ActionName, Set<string>>();
+/**
+ * A rule that disables a service and sends a notification about it has one target, not two. A run between two whole ones counts those of the
+ * last whole run, and of the runs since, as its own.
+ */
+function mostTargetsOfOneAction(
+  proposals: readonly Proposal[],
+  rule: string,
+  { part, traits }: DecideInput,
+): { targets: number; since: CountedSince | undefined } {
+  const byAction = countedTargets(part, rule, traits);
+  const before = new Map([...byAction].map(([action, targets]) => [action, targets.size]));
   for (const proposal of proposals) {
     const { name } = proposal.traits;
     byAction.set(name, (byAction.get(name) ?? new Set()).add(keyOfTarget(proposal)));
   }
-  return Math.max(0, ...[...byAction.values()].map((targets) => targets.size));
+  const [action, targets] = [...byAction].reduce((most, one) => (one[1].size > most[1].size ? one : most), NOTHING);
+  return { targets: targets.size, since: part && { targets: before.get(action) ?? 0, seq: part.sinceSeq } };
 }
 
-export function weighOwners(asked: readonly Proposal[]): Added {
+const NOTHING: [ActionName, ReadonlySet<string>] = ['', new Set()];
+
+export function weighOwners(asked: readonly Proposal[], { input }: Others): Added {
+  const { part, traits: known } = input;
   const added = new Map<Proposal, Partial<TargetFacts>>();
   const taking = asked.filter((proposal) => !proposal.undo && proposal.traits.takesDevice);
   const ofOwner = new Map<string, Proposal[]>();
   for (const proposal of taking) {
-    for (const owner of ownersOf(proposal)) ofOwner.set(owner, [...(ofOwner.get(owner) ?? []), proposal]);
+    for (const owner of ownersOf(proposal)) {
+      const own = ofOwner.get(owner);
+      if (own) own.push(proposal);
+      else ofOwner.set(owner, [proposal]);
+    }
   }
   for (const proposal of taking) {
     if (proposal.rule.owners === 'all') continue;
     for (const name of ownersOf(proposal)) {
       const others = (ofOwner.get(name) ?? []).filter((other) => weighs(other, proposal));
-      const devices = new Set(others.map(({ target }) => target)).size;
-      if (devices > 1) added.set(proposal, { owner: { name, devices } });
+      const before = countedDevices(part, name, proposal.ownMode, known);
+      const devices = new Set([...before, ...others.map(({ target }) => target)]).size;
+      const since = part && { targets: before.size, seq: part.sinceSeq };
+      if (devices > 1) added.set(proposal, { owner: { name, devices, since } });
     }
   }
   return added;
@@ -86,7 +105,8 @@ export function weighCeilings(asked: readonly Proposal[], { input }: Others): Ad
     if (targets.has(proposal.target)) continue;
     const subjects = input.sources[SOURCE_OF[ceilingSubject(proposal.traits)]].count;
     const lastDay = (input.openState.attempts24h.get(name) ?? 0) + targets.size;
-    const room = attemptsAllowed(input.settings.ceilings, { subjects, thisRun: targets.size, lastDay });
+    const thisRun = (input.part?.attempts.get(name) ?? 0) + targets.size;
+    const room = attemptsAllowed(input.settings.ceilings, { subjects, thisRun, lastDay });
     if (room > 0) targets.add(proposal.target);
     added.set(proposal, { room });
   }

@@ -23,6 +23,8 @@ export interface TargetTraits {
   settingsOf?(subject: SubjectRef): Facts | undefined;
   /** The kind of the target, then what identifies it among those of its kind. Equal only for one and the same thing. */
   identity(target: string, settings: Facts): readonly [kind: string, ...parts: string[]];
+  /** What the target names, where that is several things: two calls about one of them never go at once. */
+  parts?(target: string): readonly string[];
   /** The serial number whose devices it hits; absent: it hits no devices. */
   serialOf?(target: string, settings: Facts): string;
 }

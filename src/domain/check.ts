@@ -94,6 +94,12 @@ export interface Refused extends Refusal {
   check: CheckName;
 }
 
+/** A run between two whole ones: how many of the targets are those of the last whole run and the runs since, and its number. */
+export interface CountedSince {
+  targets: number;
+  seq: number;
+}
+
 /** Asks a stage's checks in their order: the first that answers wins. */
 export type Ask = (stage: Stage, facts: TargetFacts) => Refused | undefined;
 
@@ -162,8 +168,8 @@ export interface TargetFacts {
   first?: Other | undefined;
   /** For an undo of several claims: why another part of it is not done. */
   otherPart?: Refusal;
-  limit?: { targets: number; crossed: string };
-  owner?: { name: string; devices: number };
+  limit?: { targets: number; crossed: string; since?: CountedSince | undefined };
+  owner?: { name: string; devices: number; since?: CountedSince | undefined };
   undoing?: Other;
 }
 

@@ -10,7 +10,7 @@ import type { Acceptance, Stop } from './operator.ts';
 import type { RecordReader } from './record-reader.ts';
 import type { Release } from './store.ts';
 
-export interface OperatorStore extends Pick<RecordReader, 'runs' | 'exemptions' | 'stop'>, IdentityReader {
+export interface OperatorStore extends Pick<RecordReader, 'runsOverLists' | 'exemptions' | 'stop'>, IdentityReader {
   exemption(idOrPrefix: string): Promise<Exemption | undefined>;
   /** Adds or updates an exemption. */
   saveExemption(exemption: Exemption, notes: AuditNote[]): Promise<void>;

@@ -25,7 +25,7 @@ export interface FleetPart {
   isJson: boolean;
 }
 
-/** New and changed identities: as they are, or deflated JSON. */
+/** New and changed identities: as they are, or as bytes of JSON. */
 export type IdentityPart = IdentitySeen[] | Uint8Array;
 
 export interface RecordPart {

@@ -41,8 +41,11 @@ export interface RecordReader {
    * (`Run.seq`), which lists and reports show.
    */
   run(idOrNumber: string): Promise<RunRecord | undefined>;
+  /** Without those of looks at the event log, which show a few subjects. */
   latestRun(): Promise<RunRecord | undefined>;
   runs(limit: number, before?: number): Promise<RunRecord[]>;
+  /** The newest that read lists, and not only single subjects between two whole runs. */
+  runsOverLists(limit: number): Promise<RunRecord[]>;
   /** Without what they found, newest first. */
   runLines(query: RunQuery): Promise<Run[]>;
   /** Of completed runs over all active rules, newest first. */

@@ -30,6 +30,8 @@ export interface Rule {
   limits: { max: number; percent: number };
   /** `all`: one run may act on two or more devices of one owner. */
   owners: 'one' | 'all';
+  /** False: only whole runs judge it, and no look at the event log between them. */
+  watch: boolean;
   /** SHA-256 of the canonical rule without its tests: changes when its meaning changes. */
   hash: string;
   /** Its file, relative to the rules folder. */

@@ -4,7 +4,7 @@ import type { RunOperatorState } from './operator.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { RuleTally } from './verdict.ts';
 
-export type RunTrigger = 'schedule' | 'http' | 'command';
+export type RunTrigger = 'schedule' | 'http' | 'command' | 'watch';
 export type RunStatus = 'running' | 'completed' | 'aborted';
 
 export interface RunRequest {
@@ -28,8 +28,10 @@ export interface Run {
   trigger: RunTrigger;
   /** Ids of the rules of this run. */
   rules: string[];
-  /** Only over the rules that somebody chose. */
+  /** Only over the rules that somebody chose or, of a look at the event log, over the subjects that it named. */
   scoped?: true;
+  /** Of a look between two whole runs: the id of the last whole run. Attempts of both are one count. */
+  countsWith?: string;
   ruleSetHash: string;
   /** The folder that they were loaded from, by its real path; undefined in runs of earlier versions. */
   rulesDir?: string | undefined;
@@ -46,6 +48,11 @@ export interface Run {
   whatIf?: true;
 }
 
+/** Over the subjects that new events named: it shows nothing of all others. A whole run that a look asked for is none. */
+export function isOfLook({ trigger, scoped }: { trigger: RunTrigger; scoped?: boolean }): boolean {
+  return trigger === 'watch' && scoped === true;
+}
+
 /** Runs of a list, newest first. */
 export interface RunQuery {
   /** Before the run of this number. */
@@ -55,6 +62,8 @@ export interface RunQuery {
   status?: RunStatus;
   /** Over all active rules. */
   whole?: boolean;
+  /** Without those of looks at the event log. */
+  overLists?: boolean;
   limit: number;
 }
 

@@ -24,7 +24,8 @@ export interface SourceReading {
   source: Source;
   /** `skipped`: no rule reads it. `unavailable`: answered 403. `failed`: could not be read. */
   state: 'read' | 'skipped' | 'unavailable' | 'failed';
-  form: 'paged' | 'unpaged' | 'none';
+  /** `single`: only the subjects that new events named. Its count is no count of the list. */
+  form: 'paged' | 'unpaged' | 'single' | 'none';
   startedAt: number;
   finishedAt: number;
   count: number;

@@ -50,9 +50,9 @@ export interface OpenState {
   stop?: Stop | undefined;
 }
 
-/** Subjects of one kind whose open state is asked for, with their targets, and the rules that are loaded. */
+/** Subjects of these kinds whose open state is asked for, with their targets, and the rules that are loaded. */
 export interface OpenStateAbout {
-  kind: SubjectKind;
+  kinds: readonly SubjectKind[];
   subjects: readonly string[];
   targets: readonly string[];
   rules: readonly string[];
@@ -62,6 +62,8 @@ export interface OpenStateAbout {
 export interface RunCommit {
   runId: string;
   findings: RunFindings;
+  /** The events that made it look at these subjects: what is read of the log and what was decided on it are one unit. */
+  observed?: ObservedEvents | undefined;
   baselines: Baseline[];
   episodes: Episode[];
   claims: Claim[];

@@ -17,19 +17,11 @@ import { summaryOf } from '../domain/target.ts';
 import type { Judgement } from '../domain/verdict.ts';
 import { compileRules, explain, type LoadedRule } from '../evaluate/index.ts';
 import type { Engine } from '../run/engine.ts';
-import { ownersOf } from '../run/exemption-of.ts';
 import { deletesDevices, readsBundles as needsBundles } from '../run/reading-needs.ts';
+import { boundedLookups, ownersOf } from '../run/single-reads.ts';
 import type { LastRunsReader } from './last-runs.ts';
 import { checksOfARun } from './not-asked.ts';
-import {
-  boundedLookups,
-  fleetOf,
-  type ReadEvents,
-  readEvents,
-  readJoins,
-  readSubject,
-  readTouched,
-} from './read-subject.ts';
+import { fleetOf, type ReadEvents, readEvents, readJoins, readSubject, readTouched } from './read-subject.ts';
 
 export interface ExplainDeps extends Pick<Engine, 'api' | 'clock' | 'ids' | 'actions' | 'daemonMode' | 'quiet'> {
   reader: LastRunsReader & OpenStateReader & IdentityReader & Pick<PullReader, 'coverage' | 'events'>;
@@ -101,7 +93,7 @@ export async function decideNow(
   const touching = rules.find((rule) => deletesDevices(rule, actions)) ?? (rules[0] as LoadedRule);
   const touched = await readTouched(lookups, touching, record, actions);
   const { decisions: said, ...openState } = await reader.openStateOf(nowMs, {
-    kind,
+    kinds: [kind],
     subjects: [id],
     targets: [id, ...[record, ...touched].flatMap((one) => ownText(one, 'SerialNumber') ?? [])],
     rules: deps.rules.map((rule) => rule.id),

@@ -11,7 +11,8 @@ import { type JudgedRun, lastReading, RECENT_RUNS_MAX, recentRuns } from '../run
 import type { ReadEvents } from './read-subject.ts';
 
 /** The part of the store that shows what the last runs read and decided. */
-export type LastRunsReader = Pick<RecordReader, 'runs' | 'latestRun' | 'decisions'> & Pick<PullReader, 'baseline'>;
+export type LastRunsReader = Pick<RecordReader, 'runsOverLists' | 'latestRun' | 'decisions'> &
+  Pick<PullReader, 'baseline'>;
 
 export interface LastRuns {
   basis: ExplainBasis;

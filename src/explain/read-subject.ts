@@ -4,9 +4,8 @@
 import { fieldsWritten, type KnownTraits } from '../domain/action.ts';
 import { AppError } from '../domain/errors.ts';
 import type { TrustEvent } from '../domain/event.ts';
-import { type Facts, ownText, ownTexts } from '../domain/facts.ts';
+import { type Facts, ownText } from '../domain/facts.ts';
 import type { IdentityReader } from '../domain/identity.ts';
-import type { Api } from '../domain/ports.ts';
 import type { PullReader } from '../domain/pull-store.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import { demandOne, resolveName } from '../domain/resolve-name.ts';
@@ -18,24 +17,8 @@ import { FleetIndex } from '../pull/fleet-index.ts';
 import { type EventPullOptions, type EventPullSettings, pullEvents } from '../pull/pull-events.ts';
 import { dropSecrets } from '../pull/secrets.ts';
 import type { TrustSettings } from '../pull/trust-gate.ts';
-import { ownersOf } from '../run/exemption-of.ts';
 import { deletesDevices } from '../run/reading-needs.ts';
-
-/** Records of a list that a lookup reads of a server that does not look up. */
-const RECORDS_MAX = 10_000;
-
-/** The lookups of the API, each bounded. Errors: also AppError `api_answer` at the bound. */
-export type Lookups = Pick<Api, 'address' | 'devicesOfSerial' | 'device' | 'user' | 'service'>;
-
-export function boundedLookups(api: Lookups): Lookups {
-  return {
-    address: api.address,
-    devicesOfSerial: (serial) => api.devicesOfSerial(serial, RECORDS_MAX),
-    device: (id) => api.device(id, RECORDS_MAX),
-    user: (email) => api.user(email, RECORDS_MAX),
-    service: (id) => api.service(id, RECORDS_MAX),
-  };
-}
+import { devicesOfUsers, type Lookups, ownersOf, RECORDS_MAX } from '../run/single-reads.ts';
 
 type SubjectReader = Pick<RecordReader, 'decisions'> & IdentityReader;
 
@@ -84,7 +67,7 @@ export async function readJoins(
   record: Facts,
 ): Promise<{ joins: Joins; unavailable: Source[] }> {
   const users = await unlessForbidden(needs.owners ? ownersOf(api, [record]) : new Map());
-  const devices = await unlessForbidden(needs.devices ? devicesOfUser(api, record) : new Map());
+  const devices = await unlessForbidden(needs.devices ? devicesOfUsers(api, [record]) : new Map());
   const unavailable: Source[] = [...(users ? [] : ['users' as const]), ...(devices ? [] : ['devices' as const])];
   return { joins: { users: users ?? new Map(), devices: devices ?? new Map() }, unavailable };
 }
@@ -107,7 +90,7 @@ export async function readTouched(
 ): Promise<readonly Facts[]> {
   if (rule.subject === 'service') return [];
   if (rule.subject === 'user')
-    return deletesDevices(rule, actions) ? [...(await devicesOfUser(api, record)).values()].flat() : [];
+    return deletesDevices(rule, actions) ? [...(await devicesOfUsers(api, [record])).values()].flat() : [];
   // An empty name filters nothing: the answer would be the whole list.
   const serial = ownText(record, 'SerialNumber') ?? '';
   const devices = serial === '' ? [] : await api.devicesOfSerial(serial);
@@ -119,13 +102,6 @@ export function fleetOf(devices: readonly Facts[], actions: KnownTraits): FleetI
   const fleet = new FleetIndex(fieldsWritten(actions, 'device'));
   for (const device of devices) fleet.add(device);
   return fleet;
-}
-
-/** Devices by serial number. */
-async function devicesOfUser(api: Lookups, user: Facts): Promise<Map<string, Facts[]>> {
-  const devices = new Map<string, Facts[]>();
-  for (const serial of ownTexts(user, 'SerialNumbers') ?? []) devices.set(serial, await api.devicesOfSerial(serial));
-  return devices;
 }
 
 type EventsAsked = Pick<EventPullOptions, 'api' | 'clock' | 'nowMs' | 'windowMs' | 'asksForServices'> & {

@@ -19,12 +19,12 @@ import { summaryOf } from '../domain/target.ts';
 import type { WaitingIntent, Why, WhyAnswer, WhyRule } from '../domain/why.ts';
 import type { LoadedRule } from '../evaluate/index.ts';
 import { dropSecrets } from '../pull/secrets.ts';
-import { ownersOf } from '../run/exemption-of.ts';
+import { boundedLookups, ownersOf } from '../run/single-reads.ts';
 import { type HistoryAbout, type HistoryReader, historyOf } from './history-of.ts';
 import { decideNow, type ExplainDeps, type JudgedSubject, judgeSubject } from './judge-subject.ts';
 import { readLastReadings } from './last-runs.ts';
 import { readingOnce } from './read-once.ts';
-import { boundedLookups, readSubject } from './read-subject.ts';
+import { readSubject } from './read-subject.ts';
 import { nextOf, waysOutOf } from './why-next.ts';
 import { readStates } from './why-state.ts';
 
@@ -84,7 +84,7 @@ async function whySubject(deps: WhyDeps, subject: Identity): Promise<Why> {
   const atMs = clock.nowMs();
   const own = new Set([subject.id, ...(subject.serial === '' ? [] : [subject.serial])]);
   const open = await reader.openStateOf(atMs, {
-    kind: subject.kind,
+    kinds: [subject.kind],
     subjects: [subject.id],
     targets: [...own],
     rules: deps.rules.map(({ id }) => id),
@@ -128,7 +128,7 @@ function onceOf(deps: WhyDeps): WhyDeps {
   return {
     ...deps,
     api: readingOnce(api, ['devicesOfSerial', 'device', 'user', 'service', 'events', 'countEvents', 'listBundles']),
-    reader: readingOnce(reader, ['clockAgreement', 'runs', 'latestRun', 'baseline', 'coverage']),
+    reader: readingOnce(reader, ['clockAgreement', 'runsOverLists', 'latestRun', 'baseline', 'coverage']),
   };
 }
 

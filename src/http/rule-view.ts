@@ -17,6 +17,7 @@ export function ruleView(rule: Rule) {
     revert: rule.revert,
     limits: rule.limits,
     owners: rule.owners,
+    watch: rule.watch,
     hash: rule.hash,
     file: rule.file,
     sources: rule.sources,

@@ -15,7 +15,7 @@ import type { DatabaseAlert } from './database-alert.ts';
 import { type OperatorAlertReader, operatorAlerts, RECENT_MS } from './operator-alerts.ts';
 
 export interface AlertDeps {
-  reader: Pick<RecordReader, 'runs' | 'plans' | 'intents' | 'openFailures'> &
+  reader: Pick<RecordReader, 'runsOverLists' | 'plans' | 'intents' | 'openFailures'> &
     Pick<PlanStore, 'episodes'> &
     Pick<RunStore, 'openState'> &
     OperatorAlertReader;
@@ -79,7 +79,8 @@ export class Alerts {
   private async conditions(): Promise<Alert[]> {
     const failing = this.deps.database?.condition();
     const { reader } = this.deps;
-    const latest = (await reader.runs(RUNS_BACK)).filter(({ findings }) => findings !== undefined);
+    // A look between two whole runs reads no list: it is no sign that lists can still be trusted.
+    const latest = (await reader.runsOverLists(RUNS_BACK)).filter(({ findings }) => findings !== undefined);
     return [
       ...(await this.waitingPlans()),
       ...(await this.expiredPlans()),

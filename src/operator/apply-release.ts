@@ -1,7 +1,8 @@
-// operator: applies an approved release of a rule's claims: each target in turn, with the checks, the gate and the commits of a release
+// operator: applies an approved release of a rule's claims: several targets at once, with the checks, the gate and the commits of a release
 // of one target, within the ceilings of the plan's run. In: the undos that are left. Out: what came of each.
 import type { ActContext } from '../act/context.ts';
 import { isOpen } from '../act/gate.ts';
+import { sideBySide } from '../act/side-by-side.ts';
 import { AppError, type ErrorCode } from '../domain/errors.ts';
 import type { Intent } from '../domain/intent.ts';
 import { stopText } from '../domain/operator.ts';
@@ -38,8 +39,13 @@ export async function applyRelease(
   let ended: Plan = { ...applying, status: 'interrupted' };
   try {
     let begun = 0;
-    for (; begun < rest.length && !signal.aborted; begun += 1)
-      await releaseOne(engine, context, plan, rest[begun] as PlannedIntent, by, applied);
+    await sideBySide(context, rest, async (planned, done) => {
+      if (signal.aborted) return;
+      begun += 1;
+      const { action, target } = planned;
+      context.progress?.({ phase: 'acting', what: `${action} ${target}`, done, total: rest.length });
+      await releaseOne(engine, context, plan, planned, by, applied);
+    });
     const isWhole = begun === rest.length && (!signal.aborted || applied.intents.every(isSettled));
     if (isWhole) ended = { ...applying, status: 'applied' };
   } finally {

@@ -113,7 +113,7 @@ export async function acceptSnapshot(
   const chosen = ACCEPTED_SOURCES.find((name) => name === source);
   if (!chosen)
     throw new AppError('usage', `\`${source}\` has no baseline to accept: expected ${ACCEPTED_SOURCES.join(', ')}`);
-  const run = (await store.runs(RUNS_LOOKED_AT)).find(
+  const run = (await store.runsOverLists(RUNS_LOOKED_AT)).find(
     (each) => (each.findings?.snapshot.sources[chosen].state ?? 'skipped') !== 'skipped',
   );
   if (!run) throw new AppError('not_found', `no run has read ${chosen} yet: there is nothing to accept`);

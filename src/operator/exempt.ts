@@ -1,6 +1,6 @@
 // operator: adds an exemption and, on request, releases the open claims on the targets that it protects.
 // In: a person's request. Out: the exemption and what was released. Without `release`, bans in force stay.
-import { noCounts } from '../act/context.ts';
+import { RunCounts } from '../act/counts.ts';
 import type { Claim } from '../domain/claim.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Exemption } from '../domain/exemption.ts';
@@ -32,7 +32,7 @@ export async function exempt(
   const released: Released[] = [];
   if (request.release) {
     const reason = `exemption ${exemption.id}: ${exemption.reason}`;
-    const counts = noCounts();
+    const counts = new RunCounts(undefined);
     for (const claim of await protectedClaims(engine, exemption)) {
       released.push(...(await releaseClaims(engine, claim, { by, reason }, counts)));
     }

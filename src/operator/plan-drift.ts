@@ -8,9 +8,9 @@ import { DRIFT_TARGETS_MAX, type Drift } from '../domain/drift.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import type { Plan, PlannedIntent } from '../domain/plan.ts';
 import type { TargetReads } from '../domain/ports.ts';
-import { boundedLookups } from '../explain/read-subject.ts';
 import type { Engine } from '../run/engine.ts';
 import { exemptionOf } from '../run/exemption-of.ts';
+import { boundedLookups } from '../run/single-reads.ts';
 import { planContext } from './plan-context.ts';
 import { type FactsOfPlanned, planFacts } from './plan-facts.ts';
 

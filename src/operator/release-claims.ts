@@ -1,6 +1,7 @@
 // operator: a person releases a target: what Trustward did to it is undone now. In: a target with open claims. Out: the result for each
 // action that is in force on it.
-import { type ActContext, noCounts, type RunCounts } from '../act/context.ts';
+import type { ActContext } from '../act/context.ts';
+import { RunCounts } from '../act/counts.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Released } from '../domain/operator.ts';
 import { type ActionOnTarget, isSameTarget } from '../domain/target-key.ts';
@@ -18,7 +19,7 @@ export async function releaseClaims(
   engine: Engine,
   about: string | ActionOnTarget,
   operator: Operator,
-  counts: RunCounts = noCounts(),
+  counts: RunCounts = new RunCounts(undefined),
 ): Promise<Released[]> {
   const who = checked(operator);
   const { store } = engine;

@@ -1,7 +1,7 @@
 // operator: the undo of one target, as a person asked for it: through act's gate, preflight and ceilings. In: open claims of one action
 // on the target. Out: the result. Its episodes are overridden: it is not done again while their matches last.
 // The claims end with the undo, in one commit with its outcome: an undo that fails leaves them open.
-import { carryOut } from '../act/carry-out.ts';
+import { carryOutOne } from '../act/carry-out.ts';
 import type { ActContext } from '../act/context.ts';
 import { isToBeCarriedOut, openAgain, openIntent } from '../act/gate.ts';
 import { claimNote } from '../act/settle.ts';
@@ -149,7 +149,7 @@ export class Release {
     const notes = [this.plannedNote(intent), ...this.episodeNotes(overridden)];
     if (this.liveUndo()) await store.reopen({ intents: [intent], episodes: overridden, notes });
     else await store.release({ intent, claims: [], episodes: overridden, notes });
-    await carryOut(context, [intent]);
+    await carryOutOne(context, intent);
     return this.outcomeOf(intent.id);
   }
 

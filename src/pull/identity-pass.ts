@@ -70,13 +70,17 @@ export class IdentityPartReader {
   part(): IdentityPart {
     const { changed } = this;
     this.changed = [];
-    return changed.length < PACKED_MIN ? changed : packed(changed);
+    return changed.length < PACKED_MIN ? changed : Buffer.from(JSON.stringify(changed));
   }
 }
 
-/** A list that takes a tenth of the memory of its items. */
+/** Beyond that, packs are deflated: it takes as long as reading the records does, and pays only for the memory of large fleets. */
+const PLAIN_MAX = 200;
+
+/** A list that takes a third of the memory of its items, and a tenth for most items of a long one. */
 class PackedList implements Iterable<IdentitySeen> {
-  private readonly packs: Uint8Array[] = [];
+  private readonly plain: Uint8Array[] = [];
+  private readonly deflated: Uint8Array[] = [];
   private last: IdentitySeen[] = [];
 
   add(item: IdentitySeen): void {
@@ -88,21 +92,23 @@ class PackedList implements Iterable<IdentitySeen> {
     if (Array.isArray(part)) for (const item of part) this.add(item);
     else {
       this.pack();
-      this.packs.push(part);
+      this.keep(part);
     }
   }
 
   private pack(): void {
-    if (this.last.length > 0) this.packs.push(packed(this.last));
+    if (this.last.length > 0) this.keep(Buffer.from(JSON.stringify(this.last)));
     this.last = [];
   }
 
+  private keep(pack: Uint8Array): void {
+    if (this.plain.length < PLAIN_MAX) this.plain.push(pack);
+    else this.deflated.push(deflateRawSync(pack, { level: 1 }));
+  }
+
   *[Symbol.iterator](): Iterator<IdentitySeen> {
-    for (const pack of this.packs) yield* JSON.parse(inflateRawSync(pack).toString()) as IdentitySeen[];
+    for (const pack of this.plain) yield* JSON.parse(Buffer.from(pack).toString()) as IdentitySeen[];
+    for (const pack of this.deflated) yield* JSON.parse(inflateRawSync(pack).toString()) as IdentitySeen[];
     yield* this.last;
   }
-}
-
-function packed(items: readonly IdentitySeen[]): Uint8Array {
-  return deflateRawSync(JSON.stringify(items), { level: 1 });
 }

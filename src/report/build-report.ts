@@ -6,6 +6,7 @@ import type { DecisionOutline, PageReader } from '../domain/page-reader.ts';
 import { episodesOf, hasProgress, type PlanOutline } from '../domain/plan.ts';
 import { differenceFrom } from '../domain/plan-content.ts';
 import type { ReportReader } from '../domain/record-reader.ts';
+import { isOfLook } from '../domain/run.ts';
 import type { RunRecord } from '../domain/store.ts';
 import { ceilingsOf, limitsOf, trendOf } from './bounds.ts';
 import { type Changes, changesOf } from './changes.ts';
@@ -88,7 +89,7 @@ async function reportOf(
     rules,
     limits: limitsOf(run),
     ceilings: ceilingsOf(run),
-    trend: trendOf(judged, await reader.matchesOfRuns(run.seq, TREND_RUNS_MAX)),
+    trend: isOfLook(run) ? [] : trendOf(judged, await reader.matchesOfRuns(run.seq, TREND_RUNS_MAX)),
     decisions,
     summary: summaryOf(decisions),
     operator: operatorView(run, await reader.stop()),
@@ -102,7 +103,7 @@ async function readChanges(
   run: RunRecord,
   decisions: readonly DecisionOutline[],
 ): Promise<Changes> {
-  const since = run.findings && (await reader.comparedRun(run));
+  const since = run.findings && !isOfLook(run) ? await reader.comparedRun(run) : undefined;
   const between = since && { fromSeq: since.seq, toSeq: run.seq, ...(run.scoped && { rules: run.rules }) };
   const ended = between ? await reader.decisionsEnded(between) : [];
   return changesOf(run, decisions, since, ended, (ids) => reader.endedDecisions(ids));

@@ -2,6 +2,7 @@
 // hold hostile names: each writer escapes it. No bar or chart stands alone: its numbers are beside it.
 import { clip, NAME_MAX, shownName } from '../domain/clip.ts';
 import { isLive, leastMode } from '../domain/mode.ts';
+import { isOfLook } from '../domain/run.ts';
 import { countEffect, effectWords } from './effects.ts';
 import { countText, plural } from './fact-text.ts';
 import type { ReportCeiling, ReportGone, ReportLimit, ReportTrend } from './figures.ts';
@@ -12,7 +13,7 @@ const GONE_MAX = 5;
 
 /** The figures in one sentence, then one line for each of some that are gone. Undefined: nothing could be compared. */
 export function changeWords({ run, snapshot, changes }: Report): { sentence: string; gone: string[] } | undefined {
-  if (run.whatIf || snapshot.id === null) return undefined;
+  if (run.whatIf || isOfLook(run) || snapshot.id === null) return undefined;
   const { since, gone, goneExamples } = changes;
   if (since === null) {
     const kind = isLive(leastMode(run.mode, run.daemonMode)) ? 'live' : 'dry';
@@ -74,28 +75,38 @@ const BOUNDS_FEW = 6;
 const NOTABLE = 0.5;
 
 /** All limits and ceilings while there are few, otherwise those of which half or more is used; and how many are left out. */
-export function boundRows({ limits, ceilings }: Pick<Report, 'limits' | 'ceilings'>): {
+export function boundRows({
+  run,
+  limits,
+  ceilings,
+}: Pick<Report, 'limits' | 'ceilings'> & { run: Pick<Report['run'], 'trigger' | 'scoped'> }): {
   rows: BoundRow[];
   left: number;
 } {
   const all = [
-    ...limits.map((limit) => ({ row: limitRow(limit), share: shareOf(limit.targets, limit.allowed) })),
-    ...ceilings.map((ceiling) => ({ row: ceilingRow(ceiling), share: shareOf(ceiling.used, ceiling.allowed) })),
+    ...limits.map((limit) => ({ row: limitRow(limit, isOfLook(run)), share: shareOf(limit.targets, limit.allowed) })),
+    ...ceilings.map((ceiling) => ({
+      row: ceilingRow(ceiling, isOfLook(run)),
+      share: shareOf(ceiling.used, ceiling.allowed),
+    })),
   ].filter(({ share }) => share > 0);
   const shown = all.length <= BOUNDS_FEW ? all : all.filter(({ share }) => share >= NOTABLE);
   return { rows: shown.map(({ row }) => row), left: all.length - shown.length };
 }
 
-function limitRow({ rule, matches, targets, max, percent, allowed, crossed }: ReportLimit): BoundRow {
-  const of = matches === targets ? '' : ` (${plural(matches, 'match', 'matches')})`;
+/** A run after events counts with what is decided since the last whole run. */
+function limitRow({ rule, matches, targets, max, percent, allowed, crossed }: ReportLimit, isPart: boolean): BoundRow {
+  const found = plural(matches, 'match', 'matches');
+  const of = isPart ? ` (with the last whole run; ${found} now)` : matches === targets ? '' : ` (${found})`;
   const note = `${of}${crossed ? ', crossed' : ''}`;
   return { name: rule, bound: `max ${countText(max)}, ${percent} %`, ...useOf(targets, allowed, note) };
 }
 
-function ceilingRow({ action, window, used, allowed }: ReportCeiling): BoundRow {
+function ceilingRow({ action, window, used, allowed }: ReportCeiling, isPart: boolean): BoundRow {
+  const inRun = isPart ? 'since the last whole run, with it' : 'in a run';
   return {
     name: action,
-    bound: window === 'run' ? 'in a run' : 'in 24 hours',
+    bound: window === 'run' ? inRun : 'in 24 hours',
     ...useOf(used, allowed, ''),
   };
 }

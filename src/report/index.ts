@@ -21,7 +21,7 @@ import { reportTextPieces, type TextOptions } from './text.ts';
 import { tokenView } from './token-view.ts';
 
 export { buildReport } from './build-report.ts';
-export { flipWords, plural } from './fact-text.ts';
+export { countText, flipWords, plural } from './fact-text.ts';
 export { showHidden } from './hostile-text.ts';
 export { reportJson } from './json.ts';
 export { type MarkdownOptions, reportMarkdown } from './markdown.ts';

@@ -20,6 +20,7 @@ import {
   placeWords,
   progressWords,
   reasonWords,
+  startedByWords,
   summaryWords,
   waitsForPerson,
   wayOutWords,
@@ -182,7 +183,7 @@ function runPart(report: Report): string {
   const took = durationWords(run);
   const facts = [
     `Run ${code(run.id)} (${placeWords(run)})`,
-    `started by ${code(run.trigger)}`,
+    `started by ${startedByWords(run)}`,
     `mode ${modeWords(run, code)}`,
     ...(took === undefined ? [] : [`took ${took}`]),
     `status ${code(run.status)}`,

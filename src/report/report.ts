@@ -28,7 +28,7 @@ export interface Report {
   limits: ReportLimit[];
   /** Of each action that the run had to do with; empty in runs of earlier versions. */
   ceilings: ReportCeiling[];
-  /** Of the last 30 completed runs over all rules, this one included. */
+  /** Of the last 30 completed runs over all rules, this one included; empty in a run over the subjects of new events. */
   trend: ReportTrend[];
   decisions: RunDecision[];
   summary: ReportSummary;
@@ -58,6 +58,8 @@ export interface ReportRun {
   /** The highest mode that the daemon allowed. */
   daemonMode: Mode;
   trigger: RunTrigger;
+  /** True: over chosen rules only; with the trigger `watch` over the subjects that new events named. */
+  scoped: boolean;
   startedAt: string;
   finishedAt: string | null;
   status: RunStatus;

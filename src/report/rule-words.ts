@@ -32,7 +32,7 @@ export function settingsOfAction({ with: settings }: ActionOfRule): string {
 
 /** By the names that rule files have. */
 export function ruleSettings(rule: Rule): { name: string; text: string }[] {
-  const { forMs, clearForMs, cooldownMs, revert, owners } = rule;
+  const { forMs, clearForMs, cooldownMs, revert, owners, watch } = rule;
   const lasting = (ms: number, what: string) =>
     ms === 0 ? `${what} at once` : `${what} after ${formatDuration(ms)} without a break`;
   return [
@@ -52,6 +52,12 @@ export function ruleSettings(rule: Rule): { name: string; text: string }[] {
         owners === 'one'
           ? 'two or more devices of one owner in one run are held'
           : 'one run can take two or more devices of one owner',
+    },
+    {
+      name: 'watch',
+      text: watch
+        ? 'between two runs, it judges the subjects that new events name'
+        : 'only whole runs judge it: new events do not',
     },
   ];
 }

@@ -1,7 +1,7 @@
 // report: a stored run → its part of a report: the run, its snapshot and its rules.
 
 import { howToGet } from '../domain/how-to-get.ts';
-import type { Run } from '../domain/run.ts';
+import { isOfLook, type Run } from '../domain/run.ts';
 import type { SourceReading } from '../domain/snapshot.ts';
 import type { RunRecord } from '../domain/store.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
@@ -17,6 +17,7 @@ export function runView(run: Run): ReportRun {
     mode: run.mode,
     daemonMode: run.daemonMode,
     trigger: run.trigger,
+    scoped: run.scoped ?? false,
     startedAt: isoTime(run.startedAt),
     finishedAt: isoOrNull(run.finishedAt),
     status: run.status,
@@ -50,6 +51,8 @@ export function snapshotView(run: RunRecord): ReportSnapshot {
   const snapshot = run.findings?.snapshot;
   if (!snapshot) return NO_SNAPSHOT;
   const readings = SOURCES.map((source) => snapshot.sources[source]);
+  // What a look did not read was named by no event: a rule may still need it.
+  const isShown = ({ state }: SourceReading) => state !== 'skipped' || !isOfLook(run);
   const count = (source: Source) => snapshot.sources[source].count;
   return {
     id: snapshot.id,
@@ -60,7 +63,7 @@ export function snapshotView(run: RunRecord): ReportSnapshot {
     events: count('events'),
     trusted: readings.every(({ state, trusted }) => trusted || state === 'skipped' || state === 'unavailable'),
     reasons: readings.flatMap((reading) => reading.reasons),
-    sources: Object.fromEntries(readings.map((reading) => [reading.source, sourceView(reading)])),
+    sources: Object.fromEntries(readings.filter(isShown).map((reading) => [reading.source, sourceView(reading)])),
   };
 }
 

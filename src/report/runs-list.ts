@@ -3,6 +3,7 @@ import { formatDuration } from '../domain/duration.ts';
 import { leastMode } from '../domain/mode.ts';
 import type { Run, RunCounts } from '../domain/run.ts';
 import { countText } from './fact-text.ts';
+import type { ReportRun } from './report.ts';
 import { runView } from './run-view.ts';
 import { type Cell, type TerminalOptions, terminalTable } from './terminal-table.ts';
 import { timeCell } from './time-words.ts';
@@ -19,12 +20,16 @@ export function runLineView({ run, counts }: CountedRun) {
     /** The lower of the run's and the daemon's mode: how far it could go. */
     modeInForce: leastMode(run.mode, run.daemonMode),
     tookMs: run.finishedAt === undefined ? null : run.finishedAt - run.startedAt,
-    /** Only over chosen rules. */
-    scoped: run.scoped ?? false,
     rules,
     rulesDir,
     counts,
   };
+}
+
+/** What started a run, and what it left out. */
+export function triggerWords({ trigger, scoped, rules }: Pick<ReportRun, 'trigger' | 'scoped' | 'rules'>): string[] {
+  if (trigger === 'watch') return [trigger, scoped ? 'only subjects of new events' : 'all subjects, after new events'];
+  return [trigger, ...(scoped ? [`only ${rules.join(', ')}`] : [])];
 }
 
 /** One row per run, in the given order. */
@@ -35,7 +40,7 @@ export function runsText(runs: readonly CountedRun[], options: TerminalOptions =
     .map((run): Cell[] => [
       String(run.seq),
       timeCell(run.startedAt),
-      [run.trigger, ...(run.scoped ? [`only ${run.rules.join(', ')}`] : [])],
+      triggerWords(run),
       run.modeInForce,
       [run.status, ...(run.error === null ? [] : [run.error])],
       run.tookMs === null ? '' : formatDuration(run.tookMs),

@@ -68,7 +68,8 @@ export const run = z.strictObject({
   seq: count.describe('0: a what-if, which is kept nowhere'),
   mode,
   daemonMode: mode,
-  trigger: z.enum(['schedule', 'http', 'command']),
+  trigger: z.enum(['schedule', 'http', 'command', 'watch']),
+  scoped: z.boolean(),
   startedAt: time,
   finishedAt: time.nullable(),
   status: z.enum(['running', 'completed', 'aborted']),
@@ -113,7 +114,7 @@ export const snapshot = z.strictObject({
     source,
     z.strictObject({
       state: z.enum(['read', 'skipped', 'unavailable', 'failed']),
-      form: z.enum(['paged', 'unpaged', 'none']),
+      form: z.enum(['paged', 'unpaged', 'single', 'none']),
       count,
       startedAt: time,
       finishedAt: time,

@@ -23,6 +23,7 @@ import {
   placeWords,
   progressWords,
   reasonWords,
+  startedByWords,
   summaryWords,
   waitsForPerson,
   wayOutWords,
@@ -186,7 +187,7 @@ function runText(report: Report, options: TextOptions): string {
   const took = durationWords(run);
   const facts = [
     `Run ${run.id} (${placeWords(run)})`,
-    `started by ${run.trigger}`,
+    `started by ${startedByWords(run)}`,
     `mode ${modeWords(run)}`,
     ...(took === undefined ? [] : [`took ${took}`]),
     run.status,

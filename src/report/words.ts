@@ -4,6 +4,7 @@ import type { ReasonCode } from '../domain/decision.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { isLive, leastMode } from '../domain/mode.ts';
 import { successorText } from '../domain/plan-content.ts';
+import { isOfLook } from '../domain/run.ts';
 import { SOURCES } from '../domain/subjects.ts';
 import { type ActKind, actKindOf } from './act-kind.ts';
 import { summaryOf } from './decision-view.ts';
@@ -56,14 +57,14 @@ export function headline(report: Report): string {
 /** `dry run, 2026-11-21 09:37:02 UTC`. */
 export function kindAndTime({ run }: Report): string {
   const kind = run.whatIf ? 'WHAT-IF' : MODE_WORDS[leastMode(run.mode, run.daemonMode)];
-  return `${kind}, ${timeWords(run.startedAt)}${run.demo ? ' (DEMO)' : ''}`;
+  return `${kind}${isOfLook(run) ? ' after new events' : ''}, ${timeWords(run.startedAt)}${run.demo ? ' (DEMO)' : ''}`;
 }
 
 /** Sentences of one paragraph: what was judged, what was done or would be, what waits, and whether to trust it. */
 export function summaryWords(report: Report): string[] {
   return [
     ...whatIfWords(report),
-    ...(report.snapshot.id === null ? [] : [lookedAtWords(report), ...doneWords(report), ...waitingWords(report)]),
+    ...(report.snapshot.id === null ? [] : [...lookedAtWords(report), ...doneWords(report), ...waitingWords(report)]),
     ...capWords(report),
     ...operatorWords(report.operator),
     ...trustWords(report),
@@ -76,11 +77,17 @@ function whatIfWords({ run }: Report): string[] {
   return [`${rules} It sent nothing, and nothing of it is kept but this report: no run, no plan, no observation.`];
 }
 
-function lookedAtWords({ snapshot, rules }: Report): string {
+function lookedAtWords({ run, snapshot, rules }: Report): string[] {
   const nouns = { devices: 'device', users: 'user', services: 'service', events: 'event' } as const;
   const read = SOURCES.filter((source) => snapshot.sources[source]?.state === 'read');
-  if (read.length === 0) return `${plural(rules.length, 'rule')}, and no source was read.`;
-  return `${plural(rules.length, 'rule')} judged ${read.map((source) => plural(snapshot[source], nouns[source])).join(', ')}.`;
+  const judging = plural(rules.length, 'rule');
+  if (read.length === 0) return [`${judging}, and no source was read.`];
+  const counted = read.map((source) => plural(snapshot[source], nouns[source])).join(', ');
+  if (!isOfLook(run)) return [`${judging} judged ${counted}.`];
+  return [
+    `It judged only subjects that new events name: ${judging}; it read ${counted}.`,
+    'Everything else was left as it was: no episode ended, and nothing was undone. The last whole run has the rest.',
+  ];
 }
 
 function doneWords(report: Report): string[] {
@@ -150,7 +157,7 @@ export function sourceWords({ state, form, count, unreadable, trusted, reasons, 
   trust: string;
   notes: string[];
 } {
-  const read = state === 'read' ? `${countText(count)}, ${form}` : STATE_WORDS[state];
+  const read = state === 'read' ? `${countText(count)}, ${FORM_WORDS[form]}` : STATE_WORDS[state];
   const notes = reasons.map((reason) => reason.text);
   if (unreadable.count > 0) {
     const named = unreadable.examples.slice(0, 5).join('; ');
@@ -159,6 +166,13 @@ export function sourceWords({ state, form, count, unreadable, trusted, reasons, 
   if (dropped.length > 0) notes.push(`secrets dropped: ${dropped.join(', ')}`);
   return { read, trust: state === 'read' ? (trusted ? 'trusted' : 'NOT TRUSTED') : '—', notes };
 }
+
+const FORM_WORDS: Record<ReportSource['form'], string> = {
+  paged: 'paged',
+  unpaged: 'unpaged',
+  single: 'each by itself',
+  none: 'none',
+};
 
 const STATE_WORDS = {
   skipped: 'not read: no rule needs it',
@@ -246,6 +260,12 @@ const NOT_BEGUN_MAX = 20;
 /** A what-if has no number among the runs of a database. */
 export function placeWords({ seq, whatIf }: Report['run']): string {
   return whatIf ? 'a what-if, kept nowhere' : `number ${seq}`;
+}
+
+/** What made a run begin. */
+export function startedByWords({ trigger, scoped }: Pick<Report['run'], 'trigger' | 'scoped'>): string {
+  if (trigger !== 'watch') return trigger;
+  return scoped ? 'watch, after new events' : 'watch, which asked for a whole run';
 }
 
 /** How long a run took; undefined while it has no end. */

@@ -14,7 +14,12 @@ export function ceilingUse(input: DecideInput, decided: Pick<Decided, 'acts'>): 
     const subjects = input.sources[SOURCE_OF[ceilingSubject(traits)]].count;
     const before = input.openState.attempts24h.get(action) ?? 0;
     return [
-      { action, window: 'run', used: targets.size, allowed: ceilingOf(run, subjects) },
+      {
+        action,
+        window: 'run',
+        used: (input.part?.attempts.get(action) ?? 0) + targets.size,
+        allowed: ceilingOf(run, subjects),
+      },
       { action, window: '24h', used: before + targets.size, allowed: ceilingOf(day, subjects) },
     ];
   });

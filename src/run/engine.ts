@@ -1,5 +1,7 @@
 // run: what a run receives, and how each stage's input is built from it.
-import { type ActContext, type ActSettings, countsOfRun, type SubjectCounts } from '../act/context.ts';
+import type { ActContext, ActSettings, SubjectCounts } from '../act/context.ts';
+import { countsOfRun } from '../act/counts.ts';
+import { Door } from '../act/door.ts';
 import { ask } from '../decide/checks/ask.ts';
 import type { DecideInput, DecideSettings } from '../decide/input.ts';
 import type { ActStore } from '../domain/act-store.ts';
@@ -24,9 +26,10 @@ import type { Run, RunRequest } from '../domain/run.ts';
 import type { RunStore } from '../domain/run-store.ts';
 import { isUsable } from '../domain/snapshot.ts';
 import type { SteadyTime } from '../domain/steady-time.ts';
-import type { OpenState } from '../domain/store.ts';
+import type { OpenState, RunRecord } from '../domain/store.ts';
 import { SOURCE_OF, type Source, SUBJECT_KINDS } from '../domain/subjects.ts';
 import type { Evaluator } from '../domain/verdict.ts';
+import type { WatchReader } from '../domain/watch-store.ts';
 import type { EventPullSettings } from '../pull/pull-events.ts';
 import { dropSecrets } from '../pull/secrets.ts';
 import type { TrustSettings } from '../pull/trust-gate.ts';
@@ -69,7 +72,8 @@ export type EngineStore = RunStore &
   AuditStore &
   RecordReader &
   PageReader &
-  IdentityReader;
+  IdentityReader &
+  WatchReader;
 
 export interface Engine {
   api: Api;
@@ -125,6 +129,15 @@ export type PullEngine = Pick<
 export interface EventFeed {
   primed: WeakSet<Evaluator>;
   triedMs: number;
+  /** What looks between two whole runs remember; undefined before the first. */
+  looks?: LooksMemory;
+}
+
+export interface LooksMemory {
+  /** The last whole run, as it was read from the store. */
+  whole?: RunRecord | undefined;
+  /** The id of the last whole run before the server refused to show the event log. */
+  forbiddenAfter?: string;
 }
 
 /** The rules of one run with their evaluator. */
@@ -161,7 +174,7 @@ export function demandActive(active: ActiveRules, ids: readonly string[]): void 
 
 export function decideInput(
   engine: Pick<Engine, 'actions' | 'ids' | 'quiet' | 'settings'>,
-  run: Run,
+  run: Pick<Run, 'mode' | 'daemonMode' | 'startedAt'>,
   own: RunRules,
   pulled: PulledSnapshot,
   openState: OpenState,
@@ -189,7 +202,12 @@ export function decideInput(
 }
 
 /** For acting outside of a run, and in a run before its pull. `mode`: the highest mode at this moment. */
-export async function actContext(engine: Engine, run: Run, own: RunRules, mode: Mode): Promise<ActContext> {
+export async function actContext(
+  engine: Engine,
+  run: Pick<Run, 'id' | 'countsWith'>,
+  own: RunRules,
+  mode: Mode,
+): Promise<ActContext> {
   const { api, store, clock, steady, quiet, ids, log, actions, settings, signal, progress } = engine;
   const view: JudgeView = {
     joins: { users: new Map(), devices: new Map() },
@@ -199,7 +217,6 @@ export async function actContext(engine: Engine, run: Run, own: RunRules, mode: 
   // Read anew each time: rules may be reloaded while a run acts.
   const ruleNow = (id: string) => engine.active().rules.find((rule) => rule.id === id);
   const judged = new Set(own.rules.map((rule) => rule.id));
-  let intact: Promise<void> | undefined;
   return {
     runId: run.id,
     mode: leastMode(mode, engine.daemonMode),
@@ -217,11 +234,8 @@ export async function actContext(engine: Engine, run: Run, own: RunRules, mode: 
     settings: settings.act,
     signal,
     progress,
-    demandIntact: () => {
-      intact ??= store.demandIntact();
-      return intact;
-    },
-    counts: await countsOfRun(store, run.id),
+    door: new Door(() => store.demandIntact()),
+    counts: await countsOfRun(store, run.countsWith ?? run.id),
     subjects: await countsOfBaselines(store),
     recheck: recheckWith(engine, own, view),
     withoutSecrets: (record) => dropSecrets(record, new Set()),

@@ -3,12 +3,13 @@
 import { Exemptions, type Party, partiesOfRecords } from '../decide/exemptions.ts';
 import type { KnownTraits } from '../domain/action.ts';
 import type { Exemption } from '../domain/exemption.ts';
-import { type Facts, ownTexts } from '../domain/facts.ts';
+import type { Facts } from '../domain/facts.ts';
 import type { IntentBasis } from '../domain/intent.ts';
 import type { Api, Clock } from '../domain/ports.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { ActionOnTarget } from '../domain/target-key.ts';
+import { ownersOf } from './single-reads.ts';
 
 interface Asking {
   api: Pick<Api, 'devicesOfSerial' | 'user'>;
@@ -47,14 +48,4 @@ async function devicesHit(
   if (records.length === 0 || records.some((record) => Object.hasOwn(record, 'DeviceID'))) return [];
   const serial = actions.get(action)?.target.serialOf?.(target, settings);
   return serial === undefined ? [] : api.devicesOfSerial(serial);
-}
-
-/** The records of all owners of these devices, by lower-case e-mail. */
-export async function ownersOf(api: Pick<Api, 'user'>, devices: readonly Facts[]): Promise<Map<string, Facts>> {
-  const owners = new Map<string, Facts>();
-  for (const email of new Set(devices.flatMap((device) => ownTexts(device, 'Emails') ?? []))) {
-    const user = await api.user(email);
-    if (user) owners.set(email.toLowerCase(), user);
-  }
-  return owners;
 }

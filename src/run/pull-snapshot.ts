@@ -9,12 +9,13 @@ import { AppError, lineOf } from '../domain/errors.ts';
 import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
 import { type DecidedVerdicts, isNewVerdict } from '../domain/new-verdicts.ts';
 import type { Acceptance, UsedAcceptance } from '../domain/operator.ts';
+import type { PullReader } from '../domain/pull-store.ts';
 import type { Run } from '../domain/run.ts';
 import type { Baseline, SourceReading } from '../domain/snapshot.ts';
 import { type SteadyReading, throughout } from '../domain/steady-time.ts';
 import type { OpenState } from '../domain/store.ts';
 import { KIND_OF, SOURCES, type Source, type SubjectKind } from '../domain/subjects.ts';
-import { FLIP_TRIES_MAX, FLIPS_MAX, type Judgement, type WantedFlips } from '../domain/verdict.ts';
+import { type Evaluator, FLIP_TRIES_MAX, FLIPS_MAX, type Judgement, type WantedFlips } from '../domain/verdict.ts';
 import { FleetIndex } from '../pull/fleet-index.ts';
 import { IdentityPass } from '../pull/identity-pass.ts';
 import { pullEvents } from '../pull/pull-events.ts';
@@ -25,7 +26,7 @@ import type { PullEngine, RunRules } from './engine.ts';
 import { KeptRecords } from './kept-records.ts';
 import { decidedVerdicts } from './new-flips.ts';
 import { type Pass, partsPass } from './parts-pass.ts';
-import { type JudgeView, type PulledSnapshot, withoutRules } from './pulled-snapshot.ts';
+import { type JudgeView, judgementOf, type PulledSnapshot } from './pulled-snapshot.ts';
 import { needsExemptOwners, readsBundles, unpagedForActions } from './reading-needs.ts';
 import { watchedSubjects } from './watched-subjects.ts';
 
@@ -128,8 +129,7 @@ class SnapshotPull {
     const forgetBeforeMs = run.startedAt - windowMs - engine.settings.events.overlapMs;
     await engine.store.observeEvents({ events: pulled.events, coverage: pulled.coverage, forgetBeforeMs });
     if (engine.feed.primed.has(rules.evaluator)) rules.evaluator.observe(pulled.events);
-    else for await (const batch of engine.store.events(run.startedAt - windowMs)) rules.evaluator.observe(batch);
-    engine.feed.primed.add(rules.evaluator);
+    else await fillWindows(engine, rules.evaluator, run.startedAt - windowMs);
     if (pulled.coverage) engine.feed.triedMs = Math.max(engine.feed.triedMs, windowMs);
     this.sources.events = pulled.reading;
     if (pulled.reading.state !== 'read') this.unavailable.add('events');
@@ -264,7 +264,7 @@ class SnapshotPull {
     return {
       snapshot: { id: this.engine.ids.next(), nowMs: this.run.startedAt, sources: this.sources },
       steady,
-      judgements: this.judgements.map((judgement) => withoutRules(judgement, new Set(unjudged))),
+      judgements: this.judgements.map((judgement) => judgementOf(judgement, (rule) => !unjudged.includes(rule))),
       fleet: this.fleet,
       unjudged,
       baselines: this.baselines,
@@ -280,4 +280,14 @@ class SnapshotPull {
       accepted: this.accepted,
     };
   }
+}
+
+/** Once in a process: from then on, what is read is observed as it comes. */
+export async function fillWindows(
+  { feed, store }: Pick<PullEngine, 'feed'> & { store: Pick<PullReader, 'events'> },
+  evaluator: Evaluator,
+  fromMs: number,
+): Promise<void> {
+  for await (const batch of store.events(fromMs)) evaluator.observe(batch);
+  feed.primed.add(evaluator);
 }

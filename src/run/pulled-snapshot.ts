@@ -47,14 +47,9 @@ export function wasJudged(
   return !unjudged.includes(id) && sources.every((source) => isUsable(snapshot.sources[source]));
 }
 
-/** Of the rules that could be judged. */
-export function withoutRules(judgement: Judgement, rules: ReadonlySet<string>): Judgement {
-  if (rules.size === 0) return judgement;
-  const kept = ({ rule }: { rule: string }) => !rules.has(rule);
-  return {
-    ...judgement,
-    tallies: judgement.tallies.filter(kept),
-    matches: judgement.matches.filter(kept),
-    open: judgement.open.filter(kept),
-  };
+/** What it says of some of its rules. */
+export function judgementOf(judgement: Judgement, isWanted: (rule: string) => boolean): Judgement {
+  const kept = ({ rule }: { rule: string }) => isWanted(rule);
+  const { tallies, matches, open } = judgement;
+  return { ...judgement, tallies: tallies.filter(kept), matches: matches.filter(kept), open: open.filter(kept) };
 }

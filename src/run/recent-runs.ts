@@ -17,9 +17,9 @@ export interface LastReading {
   reading: SourceReading;
 }
 
-/** The runs with findings among the last 20, the newest first. */
-export async function recentRuns(reader: Pick<RecordReader, 'runs'>): Promise<JudgedRun[]> {
-  const runs = await reader.runs(RECENT_RUNS_MAX);
+/** The runs over lists with findings among the last 20 of these, the newest first. */
+export async function recentRuns(reader: Pick<RecordReader, 'runsOverLists'>): Promise<JudgedRun[]> {
+  const runs = await reader.runsOverLists(RECENT_RUNS_MAX);
   return runs.filter((run): run is JudgedRun => run.findings !== undefined);
 }
 

@@ -1,5 +1,4 @@
 // run: everything that a run found and decided, put together for one transaction: committed before anything is called.
-import type { Sealed } from '../approve/plans.ts';
 import type { Decided, DecideInput } from '../decide/input.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Decision } from '../domain/decision.ts';
@@ -8,6 +7,7 @@ import type { Run, RunRuleTally } from '../domain/run.ts';
 import type { RunCommit } from '../domain/store.ts';
 import { SOURCES } from '../domain/subjects.ts';
 import { ceilingUse } from './ceiling-use.ts';
+import type { DecidedRun } from './decided-run.ts';
 import type { RunRules } from './engine.ts';
 import type { OperatorStateSeen } from './operator-commands.ts';
 import type { PulledSnapshot } from './pulled-snapshot.ts';
@@ -16,10 +16,8 @@ export function commitOf(
   run: Run,
   rules: RunRules,
   pulled: PulledSnapshot,
-  decided: Decided,
   input: DecideInput,
-  sealed: Sealed,
-  intents: Intent[],
+  { decided, sealed, intents }: DecidedRun,
   seen: OperatorStateSeen,
 ): RunCommit {
   return {

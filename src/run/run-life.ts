@@ -6,9 +6,17 @@ import { type Engine, isClockRight, type RunRules } from './engine.ts';
 import type { PulledSnapshot } from './pulled-snapshot.ts';
 import { modeAfter } from './silence.ts';
 
-export async function beginRun(engine: Engine, request: RunRequest, rules: RunRules): Promise<Run> {
+/** A run that is not stored yet. */
+export type NewRun = Omit<Run, 'seq'>;
+
+export function newRun(
+  engine: Engine,
+  request: Pick<RunRequest, 'mode' | 'trigger' | 'rules'>,
+  rules: RunRules,
+  startedAt = engine.clock.nowMs(),
+): NewRun {
   const { mode, silentSince } = modeAfter(engine.silence, request.mode);
-  const run: Omit<Run, 'seq'> = {
+  return {
     id: engine.ids.next(),
     mode,
     silentSince,
@@ -18,19 +26,18 @@ export async function beginRun(engine: Engine, request: RunRequest, rules: RunRu
     ...(request.rules && { scoped: true }),
     ruleSetHash: rules.hash,
     rulesDir: engine.rulesDir,
-    startedAt: engine.clock.nowMs(),
+    startedAt,
     finishedAt: undefined,
     status: 'running',
     error: undefined,
     demo: engine.demo,
   };
-  const { id, daemonMode, trigger } = run;
-  return engine.store.beginRun(run, [
-    {
-      kind: 'run.started',
-      body: { run: id, mode, silentSince, daemonMode, trigger, by: request.by, rules: run.rules, ruleSet: rules.hash },
-    },
-  ]);
+}
+
+export async function beginRun({ store }: Pick<Engine, 'store'>, run: NewRun, by?: string): Promise<Run> {
+  const { id, mode, silentSince, daemonMode, trigger, rules, ruleSetHash: ruleSet } = run;
+  const body = { run: id, mode, silentSince, daemonMode, trigger, by, rules, ruleSet };
+  return store.beginRun(run, [{ kind: 'run.started', body }]);
 }
 
 /** Errors: AppError `api_unreachable` when every rule lacks a source: then nothing was judged. */
@@ -43,8 +50,11 @@ export async function completeRun(engine: Engine, run: Run, pulled: PulledSnapsh
   demandJudged(run, pulled);
   const finished = { ...run, status: 'completed', finishedAt: engine.clock.nowMs() } as const;
   await engine.store.finishRun(finished, [{ kind: 'run.finished', body: { run: run.id, status: 'completed' } }]);
-  if (engine.silence) engine.silence.since = undefined;
-  await removeOldRuns(engine);
+  // A look between two whole runs is no sign that whole runs go on, and leaves the tidying to them.
+  if (run.countsWith === undefined) {
+    if (engine.silence) engine.silence.since = undefined;
+    await removeOldRuns(engine);
+  }
   await sealAudit(engine, run);
   await engine.afterwards?.();
   return finished;

@@ -15,7 +15,7 @@ interface LaneBounds {
 export const LANES = {
   schedule: { placesMax: 1, placesEachMax: 1, passedMax: 1, what: 'scheduled runs' },
   operator: { placesMax: 20, placesEachMax: 10, passedMax: 1, what: 'operator commands' },
-  watch: { placesMax: 5, placesEachMax: 5, passedMax: 2, what: 'watched changes' },
+  watch: { placesMax: 1, placesEachMax: 1, passedMax: 2, what: 'looks at the event log' },
   request: { placesMax: 20, placesEachMax: 5, passedMax: 8, what: 'requested runs' },
 } as const satisfies Record<string, LaneBounds>;
 

@@ -14,6 +14,18 @@ export function scheduleFault(expression: string): string | undefined {
   }
 }
 
+/**
+ * How many times of a valid expression are after `afterMs`, up to and including `untilMs`, epoch ms. It counts no further than `most`: a
+ * schedule of seconds has many times in a day.
+ */
+export function timesBetween(expression: string, afterMs: number, untilMs: number, most: number): number {
+  const cron = new Cron(expression, { paused: true });
+  let count = 0;
+  for (let at = cron.nextRun(new Date(afterMs)); at && at.getTime() <= untilMs && count < most; at = cron.nextRun(at))
+    count += 1;
+  return count;
+}
+
 export interface Schedule {
   nextMs(): number | undefined;
   stop(): void;

@@ -8,15 +8,14 @@ import { eventOfRow, rowOfEvent } from './event-rows.ts';
 
 const BATCH = 1_000;
 
+/** INVARIANT: called inside a transaction. */
 export function saveEvents(db: Db, observed: ObservedEvents): { added: number } {
-  return db.transaction(() => {
-    let added = 0;
-    for (const event of observed.events) added += db.insert('events', rowOfEvent(event), 'ON CONFLICT (id) DO NOTHING');
-    if (observed.coverage) saveCoverage(db, observed.coverage);
-    db.run('DELETE FROM events WHERE created_at < ?', observed.forgetBeforeMs);
-    db.run('DELETE FROM coverage WHERE to_ms < ?', observed.forgetBeforeMs);
-    return { added };
-  });
+  let added = 0;
+  for (const event of observed.events) added += db.insert('events', rowOfEvent(event), 'ON CONFLICT (id) DO NOTHING');
+  if (observed.coverage) saveCoverage(db, observed.coverage);
+  db.run('DELETE FROM events WHERE created_at < ?', observed.forgetBeforeMs);
+  db.run('DELETE FROM coverage WHERE to_ms < ?', observed.forgetBeforeMs);
+  return { added };
 }
 
 /** Merges a stretch with those that it touches. */

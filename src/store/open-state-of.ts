@@ -34,10 +34,12 @@ export function readOpenStateOf(db: Db, nowMs: number, about: OpenStateAbout): O
   };
 }
 
-function openEpisodesOf(db: Db, { kind, subjects, rules }: OpenStateAbout): string[] {
-  const sql = `SELECT id FROM episodes WHERE state <> 'closed' AND kind = ?
+function openEpisodesOf(db: Db, { kinds, subjects, rules }: OpenStateAbout): string[] {
+  const sql = `SELECT id FROM episodes WHERE state <> 'closed' AND kind IN (SELECT value FROM json_each(?))
     AND rule IN (SELECT value FROM json_each(?)) AND subject IN (SELECT value FROM json_each(?))`;
-  return db.all<{ id: string }>(sql, kind, JSON.stringify(rules), JSON.stringify(subjects)).map(({ id }) => id);
+  return db
+    .all<{ id: string }>(sql, JSON.stringify(kinds), JSON.stringify(rules), JSON.stringify(subjects))
+    .map(({ id }) => id);
 }
 
 function openClaimsOf(db: Db, subject: string): Claim[] {

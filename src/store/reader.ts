@@ -23,6 +23,7 @@ import type { Baseline, Coverage } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { OpenState, OpenStateAbout, RunRecord } from '../domain/store.ts';
 import type { Source } from '../domain/subjects.ts';
+import type { CountedDecision, NewMatch, WatchReader } from '../domain/watch-store.ts';
 import { tableDifferences } from './acting-tables.ts';
 import { auditEntries } from './audit-list.ts';
 import { auditedDigest, entriesFrom, headOf } from './audit-rows.ts';
@@ -46,11 +47,20 @@ import { claimOfRow, episodeOfRow, intentOfRow } from './rows.ts';
 import { SqliteRunReader } from './run-reader.ts';
 import { storedJson } from './stored-json.ts';
 import { readTokens } from './token-table.ts';
+import { countedSince, eventTimes, failuresOfRun, lastWholeSeq, newMatchesSince } from './watch-queries.ts';
 import { Where } from './where.ts';
 
 export class SqliteReader
   extends SqliteRunReader
-  implements RecordReader, PageReader, AuditReader, PullReader, OpenStateReader, CheckpointReader, ActingTableReader
+  implements
+    RecordReader,
+    PageReader,
+    AuditReader,
+    PullReader,
+    OpenStateReader,
+    CheckpointReader,
+    ActingTableReader,
+    Omit<WatchReader, 'attemptsOfRun'>
 {
   async tableDifferences(judgeEnd?: JudgeEnd): Promise<readonly TableDifference[]> {
     return tableDifferences(this.db, judgeEnd);
@@ -64,10 +74,32 @@ export class SqliteReader
     return readDatabaseId(this.db);
   }
 
-  /** When the newest completed run ended, epoch ms. By the order of runs, since the clock may have jumped. */
+  /** When the newest completed run over lists ended, epoch ms. By the order of runs, since the clock may have jumped. */
   async lastCompletedAt(): Promise<number | undefined> {
-    const sql = "SELECT finished_at FROM runs WHERE status = 'completed' ORDER BY seq DESC LIMIT 1";
+    const sql =
+      "SELECT finished_at FROM runs WHERE status = 'completed' AND counts_with IS NULL ORDER BY seq DESC LIMIT 1";
     return this.db.get<{ finished_at: number }>(sql)?.finished_at;
+  }
+
+  async lastWholeRun(known?: RunRecord): Promise<RunRecord | undefined> {
+    const seq = lastWholeSeq(this.db);
+    return seq === known?.seq ? known : this.run(String(seq));
+  }
+
+  async eventTimes(fromMs: number): Promise<ReadonlyMap<string, number>> {
+    return eventTimes(this.db, fromMs);
+  }
+
+  async countedSince(runSeq: number, reasons: readonly string[]): Promise<CountedDecision[]> {
+    return countedSince(this.db, runSeq, reasons);
+  }
+
+  async newMatchesSince(runSeq: number, atMs: number): Promise<NewMatch[]> {
+    return newMatchesSince(this.db, runSeq, atMs);
+  }
+
+  async failuresOfRun(runId: string): Promise<number> {
+    return failuresOfRun(this.db, runId);
   }
 
   async outlinesOfRun(run: RunRecord): Promise<DecisionOutline[]> {
@@ -123,7 +155,7 @@ export class SqliteReader
   }
 
   async openState(nowMs: number): Promise<OpenState> {
-    return this.db.snapshot(() => readOpenState(this.db, nowMs));
+    return readOpenState(this.db, nowMs);
   }
 
   async openStateOf(nowMs: number, about: OpenStateAbout): Promise<OpenState> {

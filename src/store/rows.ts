@@ -32,6 +32,7 @@ export function rowOfRun(run: Run): Row {
     error: orNull(run.error),
     demo: flag(run.demo),
     scoped: flag(run.scoped ?? false),
+    counts_with: orNull(run.countsWith),
   };
 }
 
@@ -68,6 +69,7 @@ export function runLineOfRow(row: Row): Run {
     error: orUndefined(row.error),
     demo: row.demo === 1,
     ...(row.scoped === 1 && { scoped: true as const }),
+    ...(row.counts_with !== null && { countsWith: row.counts_with as string }),
   };
 }
 

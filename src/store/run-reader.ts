@@ -38,7 +38,7 @@ export class SqliteRunReader implements RunReader, IdentityReader {
   }
 
   async latestRun(): Promise<RunRecord | undefined> {
-    return (await this.runs(1))[0];
+    return (await this.runsOverLists(1))[0];
   }
 
   async runs(limit: number, before?: number): Promise<RunRecord[]> {
@@ -48,6 +48,14 @@ export class SqliteRunReader implements RunReader, IdentityReader {
       limit,
     );
     return rows.map(runOfRow);
+  }
+
+  async runsOverLists(limit: number): Promise<RunRecord[]> {
+    const newest =
+      'SELECT seq FROM runs INDEXED BY runs_over_lists WHERE counts_with IS NULL AND seq < ? ORDER BY seq DESC LIMIT ?';
+    return this.db
+      .all(`SELECT * FROM runs WHERE seq IN (${newest}) ORDER BY seq DESC`, Number.MAX_SAFE_INTEGER, limit)
+      .map(runOfRow);
   }
 
   async runLines(query: RunQuery): Promise<Run[]> {

@@ -1,5 +1,5 @@
 // store: acting's port: the transitions of an intent, and the reads by target. Each writing method is one immediate transaction with
-// its audit entries inside. In: a transition with its effects, a target. Out: nouns. It decides nothing.
+// its audit entries inside, or shares one with others that are due. In: a transition with its effects, a target. Out: nouns. It decides nothing.
 import type {
   ActStore,
   ReopenedIntents,
@@ -11,10 +11,11 @@ import type {
 } from '../domain/act-store.ts';
 import { differencesText, type TableDifference } from '../domain/acting-tables.ts';
 import type { ActionName } from '../domain/action.ts';
-import type { LinkEntry } from '../domain/audit-entry.ts';
+import type { AuditNote, LinkEntry } from '../domain/audit-entry.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { Episode } from '../domain/episode.ts';
 import type { AppError } from '../domain/errors.ts';
+import { drained, giveWay } from '../domain/give-way.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { ResolveStore } from '../domain/operator-store.ts';
 import type { Clock } from '../domain/ports.ts';
@@ -23,16 +24,26 @@ import { AuditLog, type Sealing } from './audit-log.ts';
 import { attemptsSince, episodesInForce, episodesThatSaw, intentsOn, openClaimsOn, saveEpisode } from './by-target.ts';
 import { saveClockAgreement } from './clock-agreement.ts';
 import type { Db } from './database.ts';
+import { GroupCommit } from './group-commit.ts';
 import { markSent, reopen, resolve, settle, withdraw } from './intent-log.ts';
 import { keepLatency } from './kept-latency.ts';
+import type { OpenTransaction } from './open-transaction.ts';
 import { addNotification } from './outbox.ts';
 import { SqliteReader } from './reader.ts';
 import { rowOfClaim } from './rows.ts';
 import { editedFault } from './store-fault.ts';
 
+/** A commit of thousands of rows takes a second, and people act seldom. */
+const TAKEN_BACK_MAX = 5;
+
 export class SqliteActStore extends SqliteReader implements ActStore, ResolveStore {
   protected readonly audits: AuditLog;
   protected readonly tables: ActingTables;
+  private readonly group = new GroupCommit((units) =>
+    this.unit(() => {
+      for (const work of units) work();
+    }),
+  );
 
   /**
    * Without `sealing` there are neither checkpoints nor signatures. A database that differs from its record is opened all the same,
@@ -62,18 +73,18 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
   }
 
   async markSent(sent: SentIntent): Promise<void> {
-    this.transition(sent, (at) => {
+    await this.group.add(() => {
       this.demandSmallIntact();
-      markSent(this.db, sent, at);
-    });
+      this.change(sent, (at) => markSent(this.db, sent, at));
+    }, 'at_once');
   }
 
   async settle(settled: SettledIntent): Promise<void> {
-    this.transition(settled, (at) => settle(this.db, settled, at));
+    await this.group.add(() => this.change(settled, (at) => settle(this.db, settled, at)), 'soon');
   }
 
   async withdraw(withdrawn: WithdrawnIntent): Promise<void> {
-    this.transition(withdrawn, (at) => withdraw(this.db, withdrawn, at));
+    await this.group.add(() => this.change(withdrawn, (at) => withdraw(this.db, withdrawn, at)), 'soon');
   }
 
   async reopen(reopened: ReopenedIntents): Promise<void> {
@@ -87,11 +98,7 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
   }
 
   async resolve(resolved: ResolvedIntent): Promise<void> {
-    this.transition(resolved, (at) => resolve(this.db, resolved, at));
-  }
-
-  private transition(effects: TransitionEffects, change: (at: number) => void): void {
-    this.unit(() => this.change(effects, change));
+    this.unit(() => this.change(resolved, (at) => resolve(this.db, resolved, at)));
   }
 
   private change(effects: TransitionEffects, change: (at: number) => void): void {
@@ -161,6 +168,52 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
       this.audits.rolledBack();
       throw error;
     }
+  }
+
+  /**
+   * The same unit in steps, between which others get their turn. INVARIANT: it is one transaction. Whoever writes meanwhile goes first: what
+   * was written is taken back, and written again after it. When that happens again and again it goes first, at once.
+   */
+  protected async unitInTurns(
+    work: (db: Db) => Iterator<void, void>,
+    notes: readonly AuditNote[],
+    isLarge: boolean,
+  ): Promise<void> {
+    for (let turn = 0; isLarge && turn < TAKEN_BACK_MAX; turn += 1) {
+      const open = this.db.begin(() => this.audits.rolledBack());
+      if (!open) break;
+      if (await this.writtenIn(open, this.steps(open.db, work, notes))) return;
+    }
+    this.unit(() => {
+      drained(work(this.db));
+      this.audits.append(notes);
+    });
+  }
+
+  private *steps(db: Db, work: (db: Db) => Iterator<void, void>, notes: readonly AuditNote[]): Generator<void, void> {
+    this.tables.follow(db);
+    yield;
+    yield* { [Symbol.iterator]: () => work(db) };
+    this.audits.append(notes);
+    yield* this.audits.flushing(db);
+  }
+
+  /** Returns false when it was taken back. */
+  private async writtenIn(open: OpenTransaction<Db>, steps: Iterator<void, void>): Promise<boolean> {
+    try {
+      for (let step = steps.next(); !step.done; step = steps.next()) {
+        await giveWay();
+        if (open.isTakenBack) return false;
+      }
+      open.commit();
+    } catch (error) {
+      if (!open.isTakenBack) this.audits.rolledBack();
+      throw error;
+    } finally {
+      open.end();
+    }
+    this.audits.committed();
+    return true;
   }
 
   protected saveEpisodes(episodes: Episode[]): void {

@@ -3,7 +3,6 @@
 // transaction, so that nobody can take it back by putting an earlier state of the database in its place.
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { AuditStore } from '../domain/audit-store.ts';
-import { canonicalJson } from '../domain/canonical.ts';
 import type { Accepted, ArchivedSegment, Checkpoint, CheckpointStore } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Exemption } from '../domain/exemption.ts';
@@ -16,7 +15,6 @@ import type { PlanStore } from '../domain/plan-store.ts';
 import type { PullStore } from '../domain/pull-store.ts';
 import type { Run } from '../domain/run.ts';
 import type { RunStore } from '../domain/run-store.ts';
-import type { Baseline } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { ObservedEvents, Release, Removed, RunCommit } from '../domain/store.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
@@ -26,11 +24,12 @@ import { saveEvents } from './event-log.ts';
 import { saveIdentities } from './identities.ts';
 import { addIntent, linkDecisions } from './intent-log.ts';
 import { removeOldRuns } from './old-runs.ts';
-import { dropAcceptances, saveAcceptance, saveExemption, saveOperatorState, saveStop } from './operator.ts';
+import { dropAcceptances, saveAcceptance, saveExemption, saveStop } from './operator.ts';
 import { SqliteOutbox } from './outbox.ts';
 import { demandStatus, isAnswer, supersede, suppressRejected } from './plan-changes.ts';
 import { expireAll, expireOver } from './plan-expiry.ts';
-import { rowOfDecision, rowOfPlan, rowOfRun } from './rows.ts';
+import { rowOfPlan, rowOfRun } from './rows.ts';
+import { LARGE_FROM, rowsOf, writeRunCommit } from './run-rows.ts';
 import { SqliteActStore } from './sqlite-act-store.ts';
 import { SqliteTokens } from './token-table.ts';
 
@@ -87,35 +86,11 @@ export class SqliteStore
   }
 
   async commitRun(commit: RunCommit): Promise<void> {
-    this.unit(() => {
-      const seq = this.seqOf(commit.runId);
-      for (const baseline of commit.baselines) this.saveBaseline(baseline);
-      this.saveEpisodes(commit.episodes);
-      for (const intent of commit.intents) addIntent(this.db, intent);
-      this.saveClaims(commit.claims);
-      for (const id of commit.endedDecisions) this.db.run('UPDATE decisions SET ended_seq = ? WHERE id = ?', seq, id);
-      for (const decision of commit.decisions) {
-        const written = { run_id: commit.runId, run_seq: seq, written_at: this.clock.nowMs(), ended_seq: null };
-        this.db.insert('decisions', { ...rowOfDecision(decision), ...written });
-      }
-      supersede(this.db, commit.supersededPlans, commit.plan ? [commit.plan] : []);
-      if (commit.plan) this.db.upsert('plans', rowOfPlan(commit.plan), 'id');
-      this.db.run(
-        'UPDATE runs SET snapshot = ?, tallies = ?, plan_digest = ?, plan_id = ? WHERE id = ?',
-        canonicalJson(commit.findings.snapshot),
-        canonicalJson(commit.findings.tallies),
-        commit.findings.planDigest,
-        commit.plan?.id ?? null,
-        commit.runId,
-      );
-      saveOperatorState(
-        this.db,
-        { id: commit.runId, at: this.clock.nowMs() },
-        commit.findings.operator,
-        commit.exemptions ?? { used: [], warned: [] },
-      );
-      this.audits.append(commit.notes);
-    });
+    await this.unitInTurns(
+      (db) => writeRunCommit(db, commit, this.clock.nowMs()),
+      commit.notes,
+      rowsOf(commit) >= LARGE_FROM,
+    );
   }
 
   async saveIdentities(changes: readonly IdentityChanges[]): Promise<void> {
@@ -168,7 +143,7 @@ export class SqliteStore
   }
 
   async observeEvents(observed: ObservedEvents): Promise<{ added: number }> {
-    return saveEvents(this.db, observed);
+    return this.db.transaction(() => saveEvents(this.db, observed));
   }
 
   async appendAudit(notes: AuditNote[]): Promise<void> {
@@ -275,16 +250,6 @@ export class SqliteStore
     const known = this.prints.get(kind) ?? (await super.presentPrints(kind));
     this.prints.set(kind, known);
     return known;
-  }
-
-  private seqOf(runId: string): number {
-    const row = this.db.get<{ seq: number }>('SELECT seq FROM runs WHERE id = ?', runId);
-    if (!row) throw new AppError('not_found', `there is no run \`${runId}\``);
-    return row.seq;
-  }
-
-  private saveBaseline({ source, takenAt, count, values }: Baseline): void {
-    this.db.upsert('baselines', { source, taken_at: takenAt, count, fact_values: canonicalJson(values) }, 'source');
   }
 }
 

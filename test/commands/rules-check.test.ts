@@ -51,3 +51,11 @@ it('the help of the console lists the scopes of keys, and how to make a new one'
   expect(out).toMatch(/once/);
   expect(out).toContain('--api-key');
 });
+
+it('the list names rules that only whole runs judge', async () => {
+  const when = '{ "==": [{ var: OS }, macOS] }';
+  const tests = '  - { name: x, given: {}, expect: no_match }';
+  writeFileSync(join(dir, 'tried.yaml'), rule(when, tests).replace('then:', 'watch: false\nthen:'));
+  expect((await ask('list')).out).toContain('whole runs only');
+  expect(JSON.parse((await ask('list', '--format', 'json')).out)).toMatchObject([{ id: 'tried', watch: false }]);
+});

@@ -82,6 +82,13 @@ describe('one wrong value is one line', () => {
     ['TRUSTWARD_LISTEN', '127.0.0.1:99999', 'expected host:port'],
     ['TRUSTWARD_SCHEDULE', 'daily', 'TRUSTWARD_SCHEDULE is `daily`'],
     ['TRUSTWARD_SCHEDULE', '0 0 30 2 *', 'it never matches'],
+    [
+      'TRUSTWARD_WATCH',
+      '30',
+      'TRUSTWARD_WATCH is `30`: expected a duration from 1s to 1d such as 30s, or 0s to switch it off',
+    ],
+    ['TRUSTWARD_WATCH', '500ms', 'from 1s to 1d'],
+    ['TRUSTWARD_WATCH', '5w', 'from 1s to 1d'],
     ['TRUSTWARD_LOG_LEVEL', 'loud', 'expected debug, info, warn, error, silent'],
     ['TRUSTWARD_LOG_FORMAT', 'xml', 'expected json, plain'],
     ['TRUSTWARD_REQUEST_TIMEOUT', '10', 'TRUSTWARD_REQUEST_TIMEOUT is `10`: expected a duration such as 10s'],
@@ -111,12 +118,19 @@ describe('one wrong value is one line', () => {
     ]);
     expect(faultsOf(REAL, { listen: ':x' })[0]).toContain('--listen is `:x`');
     expect(faultsOf(REAL, { schedule: 'x' })[0]).toContain('--schedule is `x`');
+    expect(faultsOf(REAL, { watch: 'x' })[0]).toContain('--watch is `x`');
     expect(faultsOf(REAL, { apiUrl: 'x' })[0]).toContain('--api-url is `x`');
   });
 
   it('reports a wrong value in the environment also when a flag wins over it', () => {
     expect(faultsOf({ ...REAL, TRUSTWARD_MODE: 'enforced' }, { mode: 'enforce' })).toHaveLength(1);
   });
+});
+
+it('the event log is looked at every 30 seconds, that of the embedded console every 5, and never with 0s', () => {
+  const everyMs = (env: Environment, flags = {}) => readConfig(env, flags).watchMs;
+  expect([everyMs(REAL), everyMs({}), everyMs({ ...REAL, TRUSTWARD_WATCH: '0s' })]).toEqual([30_000, 5_000, 0]);
+  expect(everyMs({ ...REAL, TRUSTWARD_WATCH: '0s' }, { watch: '1m' })).toBe(60_000);
 });
 
 it('all mistakes are reported together', () => {

@@ -25,6 +25,7 @@ export function rule(id: string, fields: Partial<Rule> & { does?: ActionName } =
     revert: true,
     limits: { max: 1_000, percent: 100 },
     owners: 'one',
+    watch: true,
     hash: `hash of ${id}`,
     file: `${id}.yaml`,
     sources: [SOURCE_OF[fields.subject ?? 'device']],

@@ -174,6 +174,16 @@ describe('what must be pulled', () => {
   });
 });
 
+it('a rule is judged between runs unless it says not to, and that is part of its meaning', () => {
+  const [watched, unwatched] = ['', 'watch: false\n'].map((line) => {
+    const parsed = parseRule(`id: x\n${GOOD}${line}`, 'x.yaml', { traits: TRAITS });
+    return 'rule' in parsed ? parsed.rule : undefined;
+  });
+  expect([watched?.watch, unwatched?.watch]).toEqual([true, false]);
+  expect(unwatched?.hash).not.toBe(watched?.hash);
+  expect(parse(`id: x\n${GOOD}watch: 30s\n`)).toEqual([expect.stringMatching(/^x\.yaml:5:1: .*watch/)]);
+});
+
 it('the JSON Schema that editors read is the one of this format', () => {
   const kept = JSON.parse(readFileSync(new URL('../../rules/rule.schema.json', import.meta.url), 'utf8'));
   expect(kept).toEqual(rulesJsonSchema());

@@ -56,5 +56,6 @@ export function begin(
     rulesNow: () => ({ changedAtMs: shelf.changedAtMs, hashOf: (id) => ruleNow(id)?.hash }),
     lists: new Map(),
     requests: new Map(),
+    failures: 0,
   };
 }

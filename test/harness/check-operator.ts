@@ -34,7 +34,7 @@ export function isAbout(about: string, version: Version, target: string): boolea
 }
 
 /** Everybody whom an action on the target touches, in the form of exemptions. */
-function partiesOf({ devices, services, users }: Version, target: string): string[] {
+export function partiesOf({ devices, services, users }: Version, target: string): string[] {
   const parts = target.split(' ');
   const own = devices.filter(({ serial }) => parts.includes(serial));
   return [

@@ -12,6 +12,7 @@ import { checkSteering } from './check-operator.ts';
 import { checkOutcome } from './check-outcome.ts';
 import { checkRefused } from './check-refused.ts';
 import { checkRelease } from './check-release.ts';
+import { checkBreaker, checkTogether } from './check-together.ts';
 import { checkTrust, type ListSeen } from './check-trust.ts';
 import { checkUndo, Looks } from './check-undo.ts';
 import type { IntentLife, Ledger } from './ledger.ts';
@@ -33,6 +34,8 @@ export type ViolationKind =
   | 'against_a_person'
   | 'against_a_claim'
   | 'beyond_ceiling'
+  | 'beyond_breaker'
+  | 'at_once'
   | 'beyond_mode'
   | 'beyond_plan'
   | 'unapproved'
@@ -67,6 +70,8 @@ export interface Operation {
   lists: Map<string, ListSeen>;
   /** Requests so far, by action. */
   requests: Map<string, number>;
+  /** Those that were not answered as done. */
+  failures: number;
 }
 
 /** At most this long from preflight to the call: a change in between is invisible to preflight. */
@@ -123,6 +128,8 @@ export class Checker implements Witness {
     this.checkOnce(request, intent, life, before);
     checkModes(this, request, intent, life);
     this.checkCeilings(request, action, life);
+    checkTogether(this, request, intent);
+    checkBreaker(this, request);
     checkTrust(this, request, intent, life);
     checkSteering(this, request, intent, life);
     // A released target is undone while its rule still matches.

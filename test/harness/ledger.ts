@@ -133,6 +133,11 @@ export class Ledger {
     return row && intentOfRow(row);
   }
 
+  /** All that are under way. */
+  sent(): Intent[] {
+    return this.db.all("SELECT * FROM intents WHERE status = 'sent'").map(intentOfRow);
+  }
+
   intent(id: string): Intent | undefined {
     const row = this.db.get('SELECT * FROM intents WHERE id = ?', id);
     return row && intentOfRow(row);

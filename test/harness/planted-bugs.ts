@@ -16,8 +16,8 @@ export const PLANTED_BUGS = {
   no_verification: 14,
   call_before_commit: 2,
   blind_retry: 10,
-  sent_counts_as_planned: 15,
-  sent_is_forgotten: 15,
+  sent_counts_as_planned: 22,
+  sent_is_forgotten: 1,
   server_error_is_success: 10,
   other_claims_are_skipped: 172,
   override_is_forgotten: 11,
@@ -36,7 +36,7 @@ export const PLANTED_BUGS = {
   quiet_period_by_wall_clock: 252,
   stop_is_ignored: 15,
   exemption_is_ignored: 10,
-  irreversible_without_approval: 4,
+  irreversible_without_approval: 10,
   update_without_approval: 16,
   acceptance_stays: 2296,
   restore_is_not_stopped: 12,
@@ -52,6 +52,8 @@ export const PLANTED_BUGS = {
   rest_is_lost: 10,
   serial_number_has_a_case: 270,
   refusals_are_repeated: 566,
+  one_owner_is_called_twice_at_once: 12,
+  ceiling_is_counted_after_the_call: 41,
 } as const;
 export type PlantedBug = keyof typeof PLANTED_BUGS;
 

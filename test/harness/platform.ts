@@ -103,23 +103,23 @@ export class SimPlatform implements Api {
   }
 
   async devicesOfSerial(serialNumber: string): Promise<Facts[]> {
-    const { devices, users } = this.read();
+    const { devices, users } = await this.read();
     return devices.filter(({ serial }) => serial === serialNumber).map((device) => deviceRecord(device, users));
   }
 
   async device(deviceId: string): Promise<Facts | undefined> {
-    const { devices, users } = this.read();
+    const { devices, users } = await this.read();
     const found = devices.find(({ id }) => id === deviceId);
     return found && deviceRecord(found, users);
   }
 
   async service(serviceId: string): Promise<Facts | undefined> {
-    const found = this.read().services.find((service) => service.id === serviceId);
+    const found = (await this.read()).services.find((service) => service.id === serviceId);
     return found && serviceRecord(found);
   }
 
   async user(email: string): Promise<Facts | undefined> {
-    const found = this.read().users.find((user) => user.email === email);
+    const found = (await this.read()).users.find((user) => user.email === email);
     return found && userRecord(found);
   }
 
@@ -164,7 +164,7 @@ export class SimPlatform implements Api {
 
   /** Older servers have no such list. */
   async listBundles(): Promise<BundleFacts[] | undefined> {
-    return this.profile.listsBundles ? [bundleRecord(this.read())] : undefined;
+    return this.profile.listsBundles ? [bundleRecord(await this.read())] : undefined;
   }
 
   async insertService(spec: ServiceSpecFacts): Promise<WriteAnswer> {
@@ -185,8 +185,9 @@ export class SimPlatform implements Api {
 
   async close(): Promise<void> {}
 
+  /** Where calls go at once, a request arrives when it is sent: all that time is the answer's. */
   private async write(verb: Verb, target: string): Promise<WriteAnswer> {
-    this.takeTime();
+    if (!this.clock.isShared) this.takeTime();
     const fate = this.isCalm ? 'done' : this.dice.weighted(this.profile.writes);
     const answer = ANSWERS[fate];
     const number = this.requests.length + 1;
@@ -198,17 +199,17 @@ export class SimPlatform implements Api {
     if (fate === 'late' || fate === 'lying_late') {
       this.clock.after(this.dice.whole(1, LATE_MAX_MS), () => this.world.take(verb, target, number));
     }
-    if (fate === 'slow') this.takeTooLong(() => this.world.take(verb, target, number));
-    this.takeTime();
+    if (fate === 'slow') await this.takeTooLong(() => this.world.take(verb, target, number));
+    await this.shareTime();
     if (answer.kind === 'doubtful') this.jumpSoon();
     return answer;
   }
 
   /** The effect comes after the client has stopped waiting, perhaps even after the quiet period. */
-  private takeTooLong(happen: () => void): void {
+  private async takeTooLong(happen: () => void): Promise<void> {
     const [from, to] = SLOW_EFFECT_MS[this.dice.chance(0.6) ? 'within' : 'beyond'];
     this.clock.after(this.dice.whole(from, to), happen);
-    this.clock.pass(this.profile.timeoutMs);
+    await this.clock.take(this.profile.timeoutMs);
     this.meter.addUnanswered('write');
   }
 
@@ -219,10 +220,10 @@ export class SimPlatform implements Api {
     clock.after(dice.whole(300, 10_000), () => clock.jump(clock.offsetMs + dice.pick([16_000, 120_000, -20_000])));
   }
 
-  private read(): Version {
+  private async read(): Promise<Version> {
     const fate: ReadFate = this.isCalm ? 'fresh' : this.dice.weighted(this.profile.reads);
     this.refuse(fate);
-    this.takeTime();
+    await this.shareTime();
     return this.versionFor(fate);
   }
 
@@ -240,9 +241,20 @@ export class SimPlatform implements Api {
   }
 
   private takeTime(): void {
-    const ms = this.isCalm ? 1 : this.dice.whole(0, LATENCY_MAX_MS / 2);
+    const ms = this.drawMs();
     this.clock.pass(ms);
     this.meter.add('read', ms);
+  }
+
+  /** Others go on meanwhile, where calls go at once. */
+  private async shareTime(): Promise<void> {
+    const ms = this.drawMs();
+    await this.clock.take(ms);
+    this.meter.add('read', ms);
+  }
+
+  private drawMs(): number {
+    return this.isCalm ? 1 : this.dice.whole(0, LATENCY_MAX_MS / 2);
   }
 }
 

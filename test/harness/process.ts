@@ -19,8 +19,10 @@ import { StoreHealth } from '../../src/store/store-health.ts';
 import { quietTime } from '../../src/system/quiet-time.ts';
 import { steadyTime } from '../../src/system/steady-time.ts';
 import { type Life, mortal } from '../support/crash.ts';
+import { RUN_FAILURES_MAX } from './check-together.ts';
 import { databaseLine, PUBLIC_KEYS, type SimCheckpointFile, signing } from './checkpoints.ts';
 import type { SimDisk } from './disk.ts';
+import { hastyActions, hastyStore } from './planted-act-bugs.ts';
 import { type PlantedBug, sickActions, sickApi, sickRules, sickSettings, sickStore } from './planted-bugs.ts';
 import { sickEnd, sickSigning } from './planted-edit-bugs.ts';
 import { keptLatency, sickFile, sickQuiet, sickRestore, sickTime } from './planted-operator-bugs.ts';
@@ -76,14 +78,14 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
   };
   return {
     api: sickApi(mortal(around.api, life), bug),
-    store: sickStore(store, bug),
+    store: hastyStore(sickStore(store, bug), bug),
     ...(checkpointer && { checkpointer }),
     clock: mortal(clock, life),
     steady,
     quiet: sickQuiet(quietTime(QUIET_MS, around.api, steady, keptLatency(db, bug)), bug),
     ids: around.ids,
     log: silent,
-    actions: sickActions(ACTIONS, bug),
+    actions: hastyActions(sickActions(ACTIONS, bug), bug),
     active: activeRules(around),
     get daemonMode() {
       return isDoubtful() ? leastMode(daemonMode, 'dry-run') : daemonMode;
@@ -162,7 +164,7 @@ function watched(store: SqliteStore, onCommit: () => void): SqliteStore {
   return store;
 }
 
-function settingsOf({ runCeiling, dayCeiling }: Profile): Engine['settings'] {
+function settingsOf({ runCeiling, dayCeiling, concurrency }: Profile): Engine['settings'] {
   const ceilings = { run: { max: runCeiling, percent: 0 }, day: { max: dayCeiling, percent: 0 } };
   return {
     decide: {
@@ -171,7 +173,7 @@ function settingsOf({ runCeiling, dayCeiling }: Profile): Engine['settings'] {
       serialDevicesMax: 5,
       placeholderSerials: PLACEHOLDER_SERIALS,
     },
-    act: { ceilings, attemptsMax: 3, runFailuresMax: 5, rereadMs: REREAD_MS },
+    act: { ceilings, attemptsMax: 3, runFailuresMax: RUN_FAILURES_MAX, concurrency, rereadMs: REREAD_MS },
     trust: { ...TRUST_DEFAULT, shrunkRecords: 0, movedPoints: 100 },
     events: EVENT_PULL_DEFAULT,
     quietMs: QUIET_MS,

@@ -60,6 +60,8 @@ export interface Profile {
   listsBundles: boolean;
   /** How long a request is waited for. */
   timeoutMs: number;
+  /** How many targets the engine acts on at once. */
+  concurrency: number;
   /** What happens to the database beside the engine, and in which round. */
   beside: { what: 'edit' | 'replace'; round: number } | undefined;
 }
@@ -94,15 +96,25 @@ export const LATENCY_MAX_MS = 400;
 
 /**
  * Lives from before the harness was extended: without operator commands, with them and without tended services, or
- * without slow platforms, without anybody beside the engine and without parts of plans.
+ * without slow platforms, without anybody beside the engine and without parts of plans; or without several calls at once.
  */
-export type Without = 'people' | 'tending' | 'slowness';
+export type Without = 'people' | 'tending' | 'slowness' | 'concurrency';
 
 export function drawProfile(seed: number, without?: Without): Profile {
-  const profile = drawLife(seed, without);
-  if (without !== undefined) return profile;
+  const isNewer = without === undefined || without === 'concurrency';
+  const profile = drawLife(seed, isNewer ? undefined : without);
+  if (!isNewer) return profile;
   const slow = slowed(profile, new Dice(seed, 'slowness of the profile'));
-  return answering(besieged(slow, new Dice(seed, 'beside of the profile')), new Dice(seed, 'answers of the profile'));
+  const beside = besieged(slow, new Dice(seed, 'beside of the profile'));
+  const answered = answering(beside, new Dice(seed, 'answers of the profile'));
+  return without === undefined ? acting(answered, new Dice(seed, 'concurrency of the profile')) : answered;
+}
+
+/** More devices match at once in these lives, and ceilings are reached while calls are under way. */
+function acting(profile: Profile, dice: Dice): Profile {
+  if (!dice.chance(0.5)) return profile;
+  const dayCeiling = dice.chance(0.3) ? dice.whole(3, 8) : profile.dayCeiling;
+  return { ...profile, concurrency: dice.pick([2, 8, 8]), devices: profile.devices + dice.whole(0, 6), dayCeiling };
 }
 
 export function isSlow({ writes }: Profile): boolean {
@@ -158,6 +170,7 @@ function drawLife(seed: number, without?: Without): Profile {
     ruleChange: trouble(0.2),
     hasDate: dice.chance(0.7),
     timeoutMs: TIMEOUT_MS,
+    concurrency: 1,
     beside: undefined,
     parts: false,
     ...(without === 'people'

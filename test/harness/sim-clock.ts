@@ -1,9 +1,12 @@
 // harness: simulated time. True time only moves when something waits or answers; the engine's wall clock is true time plus
 // an offset that jumps. What is due happens on the way, in order, so that the world changes between two awaits.
+import { setImmediate } from 'node:timers/promises';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Clock } from '../../src/domain/ports.ts';
 
 export const START_MS = 1_800_000_000_000;
+/** Of the event loop, after which nothing goes on by itself: a door, a commit and what follows them. */
+const TURNS = 4;
 
 interface Due {
   atMs: number;
@@ -23,7 +26,10 @@ export class SimClock implements Clock {
   boot = 'the first boot';
   /** True time of the machine's start. */
   private bootedMs = START_MS - 60_000;
+  /** Several calls are under way at once: each wait takes its own time, and none makes the others late. */
+  isShared = false;
   private due: Due[] = [];
+  private waiting = 0;
   private scheduled = 0;
 
   nowMs(): number {
@@ -43,7 +49,31 @@ export class SimClock implements Clock {
 
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) throw new AppError('stopped', 'stopped while waiting');
-    this.pass(ms);
+    await this.take(ms);
+  }
+
+  /** Waits: true time moves on to the next thing that is due when nothing else can go on. */
+  take(ms: number): Promise<void> | undefined {
+    if (!this.isShared) {
+      this.pass(ms);
+      return undefined;
+    }
+    return new Promise((over) => {
+      this.waiting += 1;
+      this.after(ms, () => {
+        this.waiting -= 1;
+        over();
+      });
+      if (this.waiting === 1) void this.goOn();
+    });
+  }
+
+  private async goOn(): Promise<void> {
+    while (this.waiting > 0) {
+      for (let turn = 0; turn < TURNS; turn += 1) await setImmediate();
+      const next = this.due[0];
+      if (this.waiting > 0 && next) this.pass(Math.max(0, next.atMs - this.trueMs));
+    }
   }
 
   /** Lets true time pass; what is due on the way happens at its own moment. */

@@ -88,6 +88,7 @@ class Simulation {
     options: SimulationOptions,
   ) {
     const { seed } = profile;
+    this.clock.isShared = profile.concurrency > 1;
     this.disk = new SimDisk(options.bug);
     this.db = freshDatabase(this.disk);
     this.world = new World(this.clock, profile);

@@ -166,7 +166,7 @@ describe('limits, ceilings and the trend', () => {
       allowed: 10,
       crossed: false,
     }));
-    const { rows, left } = boundRows({ limits, ceilings: [] });
+    const { rows, left } = boundRows({ run: { trigger: 'schedule', scoped: false }, limits, ceilings: [] });
     expect(rows.map(({ name }) => name)).toEqual(['r5', 'r6', 'r7', 'r8', 'r9']);
     expect(left).toBe(4);
     expect(rows.at(-1)).toMatchObject({ used: '9 of 10', bar: `${'█'.repeat(18)}░░` });

@@ -30,6 +30,7 @@ describe('the runs of a summary', () => {
       completed: 5,
       aborted: 1,
       running: 0,
+      afterEvents: 0,
       first: 2,
       last: 7,
       usualMs: 5 * MINUTE_MS,
@@ -55,6 +56,19 @@ describe('the runs of a summary', () => {
     expect(summary.runs).toMatchObject({ completed: 0, first: null, outages: { some: [lasting] } });
     expect(summaryText(summary)).toContain('NO RUN since 2026-11-21 09:15:03 UTC, after run 4');
     expect((await buildSummary(store, at(10), at(16))).runs.outages.count).toBe(0);
+  });
+
+  it('show an outage of whole runs while looks at the event log still make theirs', async () => {
+    const store = openStore();
+    await scheduled(store, [0, 5, 10, 15]);
+    for (const minute of [17, 20, 26, 40])
+      await addRun(store, { id: `look${minute}`, trigger: 'watch', scoped: true, startedAt: at(minute) });
+    const summary = await buildSummary(store, at(16), at(60));
+    const lasting = { from: new Date(at(15) + 3_000).toISOString(), to: null, after: 4 };
+    expect(summary.runs).toMatchObject({ completed: 4, afterEvents: 4, outages: { count: 1, some: [lasting] } });
+    expect(summaryText(summary)).toContain(
+      '4 runs (run 5 to run 8): 4 completed, 0 aborted, 4 of them after new events',
+    );
   });
 
   it('show no outage where too few scheduled runs were made to know what is usual', async () => {

@@ -24,11 +24,11 @@ it('a run shows the records of each source, up to the last one', () => {
   expect([devices[0], devices.at(-1)]).toEqual([0, 40]);
 });
 
-it('a run shows each action before it is attempted, with its place among all', async () => {
+it('a run shows each action before it is attempted, with how many of all are over', async () => {
   const acting = steps.filter(({ phase }) => phase === 'acting');
   const targets = (await org.composition.engine.store.intents({}))
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
     .map(({ target }) => `ban_device ${target}`);
   expect(targets).toHaveLength(2);
-  expect(acting).toEqual(targets.map((what, done) => ({ phase: 'acting', what, done, total: 2 })));
+  expect(acting).toEqual(targets.map((what) => ({ phase: 'acting', what, done: 0, total: 2 }))); // both at once
 });

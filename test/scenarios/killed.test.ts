@@ -19,7 +19,11 @@ let ids: string[];
 
 beforeEach(async () => {
   // A call that was under way counts as one without an answer: the quiet period is then six times the timeout.
-  const env = { TRUSTWARD_QUIET_PERIOD: '100ms', TRUSTWARD_REQUEST_TIMEOUT: '1s' };
+  const env = {
+    TRUSTWARD_QUIET_PERIOD: '100ms',
+    TRUSTWARD_REQUEST_TIMEOUT: '1s',
+    TRUSTWARD_ACT_CONCURRENCY: '1', // what was before the kill is known; killed-at-once.test.ts has several
+  };
   org = await startOrganization({ devices: 60, env });
   ids = SERIALS.map((serial) => org.console.fleet.addDevice({ serial, mdm_compromised: 'TRUE' }));
   await org.composition.close(); // the engine runs in a separate process here

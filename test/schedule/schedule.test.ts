@@ -1,7 +1,7 @@
 // schedule: what is a cron expression and what is not, and that runs happen at its times.
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { timeOfDay } from '../../src/domain/time-text.ts';
-import { scheduleFault, startSchedule } from '../../src/schedule/schedule.ts';
+import { scheduleFault, startSchedule, timesBetween } from '../../src/schedule/schedule.ts';
 
 describe('a cron expression', () => {
   it.each(['*/5 * * * *', '*/15 * * * * *', '0 3 * * 1-5', '@hourly'])('`%s` is one', (expression) => {
@@ -30,6 +30,25 @@ describe('the time of the next run', () => {
     ['2026-11-23T03:00:00Z', '2026-11-23 03:00:00 UTC'],
   ])('%s is shown in UTC, with its date when that is another day', (at, text) => {
     expect(timeOfDay(Date.parse(at), nowMs)).toBe(text);
+  });
+});
+
+describe('the times of a schedule after a time', () => {
+  const at = (time: string) => Date.parse(`2026-11-22T${time}Z`);
+  it.each([
+    ['*/5 * * * *', '10:00:00.000', '10:04:59.999', 0],
+    ['*/5 * * * *', '10:00:00.000', '10:05:00.000', 1],
+    ['*/5 * * * *', '09:59:59.999', '10:05:00.000', 2],
+    ['*/5 * * * *', '10:07:30.500', '10:21:00.000', 3],
+    ['*/15 * * * * *', '10:00:00.400', '10:00:44.000', 2],
+    ['0 3 * * *', '10:00:00.000', '23:59:00.000', 0],
+    ['*/5 * * * *', '10:10:00.000', '10:00:00.000', 0],
+  ])('`%s` from %s to %s are counted: the first is not one of them, the last is', (expression, from, to, count) => {
+    expect(timesBetween(expression, at(from), at(to), 100)).toBe(count);
+  });
+
+  it('are counted as far as asked, however long ago it was', () => {
+    expect(timesBetween('* * * * * *', 0, at('10:00:00.000'), 2)).toBe(2);
   });
 });
 

@@ -79,7 +79,12 @@ const READERS: { [title: string]: () => Promise<unknown> } = {
   'how far a plan is': async () => reader.planProgress((await reader.plan(idOf('plan', 1))) as Plan),
   'the open state of a subject': () =>
     reader.openStateOf(NOW_MS, {
-      ...{ kind: 'device', subjects: ['device-000123'], targets: ['device-000123', 'SN000123'], rules: ['rule-03'] },
+      ...{
+        kinds: ['device'] as const,
+        subjects: ['device-000123'],
+        targets: ['device-000123', 'SN000123'],
+        rules: ['rule-03'],
+      },
     }),
   'one entry of the audit, and the last': async () => [
     await reader.audit({ afterSeq: 8_999, beforeSeq: 9_001, limit: 1 }),

@@ -22,10 +22,42 @@ function openedAt(version: number): Db {
   return db;
 }
 
+describe('a database of the tables 20', () => {
+  it('finds by each of their names whom it knew, also those that are gone', async () => {
+    openedAt(20);
+    const row = { kind: 'device', platform: 'macOS', model: 'Mac14,2', first_at: 1, changed_at: 2 };
+    const ada = {
+      ...row,
+      no: 4,
+      id: 'D-Ä',
+      serial: 'C02',
+      name: 'Ada Mac',
+      owners: '["Ada@x.org"]',
+      print: 7,
+      owners_print: 8,
+    };
+    db.insert('identities', { ...ada, id_key: 'd-ä', serial_key: 'c02', name_key: 'ada mac', gone_at: null });
+    const bare = { ...row, no: 9, id: 'e', serial: '', name: '', owners: null, print: 9, owners_print: null };
+    db.insert('identities', { ...bare, id_key: 'e', serial_key: null, name_key: null, gone_at: 5 });
+    db.insert('identity_owners', { owner_key: 'ada@x.org', no: 4 });
+    migrate(db);
+    const store = new SqliteStore(db, linkEntry, new FakeClock());
+    const named = async (text: string) =>
+      (await store.identitiesNamed(text)).map(({ by, identity }) => [by, identity.id]);
+    expect(await named('d-Ä')).toEqual([['id', 'D-Ä']]);
+    expect(await named('c02')).toEqual([['serial', 'D-Ä']]);
+    expect(await named('ADA mac')).toEqual([['name', 'D-Ä']]);
+    expect(await named('ada@x.org')).toEqual([['owner', 'D-Ä']]);
+    expect(await store.identitiesNamed('e')).toMatchObject([{ identity: { goneAt: 5, firstAt: 1, changedAt: 2 } }]);
+    expect([...(await store.presentPrints('device'))]).toEqual([7, 8]);
+  });
+});
+
 describe('a database of the tables 18', () => {
   it('has its decisions without a flip', async () => {
     openedAt(18);
-    db.insert('runs', rowOfRun({ ...run, seq: 1 }));
+    const { counts_with: _unknown, ...runRow } = rowOfRun({ ...run, seq: 1 });
+    db.insert('runs', runRow);
     const { flip: _, ...row } = rowOfDecision(decision);
     db.insert('decisions', { ...row, run_id: run.id, run_seq: 1, written_at: 1 });
     migrate(db);

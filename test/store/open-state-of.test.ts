@@ -21,7 +21,7 @@ async function scene() {
 }
 
 const about = (id: string) => ({
-  kind: 'device' as const,
+  kinds: ['device' as const],
   subjects: [id],
   targets: [`S-${id}`],
   rules: RULES.map((rule) => rule.id),

@@ -191,7 +191,7 @@ function settingsDefault(): EngineSettings {
   const common = { ceilings: CEILINGS_DEFAULT };
   return {
     decide: { ...common, goneAfterMs: 86_400_000, serialDevicesMax: 5, placeholderSerials: PLACEHOLDER_SERIALS },
-    act: { ...common, attemptsMax: 3, runFailuresMax: 5, rereadMs: 2_000 },
+    act: { ...common, attemptsMax: 3, runFailuresMax: 5, concurrency: 1, rereadMs: 2_000 },
     // Tests turn whole small fleets: the gate has tests of its own.
     trust: { ...TRUST_DEFAULT, movedPoints: 100, shrunkPercent: 100 },
     events: EVENT_PULL_DEFAULT,

@@ -19,6 +19,7 @@ export const RULE: Rule = {
   revert: true,
   limits: { max: 25, percent: 2 },
   owners: 'one',
+  watch: true,
   hash: 'b'.repeat(64),
   file: 'ban-compromised-device.yaml',
   sources: ['devices'],

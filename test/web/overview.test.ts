@@ -1,6 +1,7 @@
 // What the first page shows, what its buttons do, and that nobody who may not press them sees them.
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { addRun, START_MS } from '../support/filled-store.ts';
 import { openPages } from '../support/pages.ts';
 
 describe('the overview', () => {
@@ -10,6 +11,20 @@ describe('the overview', () => {
     expect(status).toBe(200);
     expect(text).toContain('All is well.');
     expect(text).toContain('next run 2026-11-21 09:40:00 UTC');
+  });
+
+  it('shows what looks at the event log do, and the sources as the last whole run read them', async () => {
+    const text = 'every 30s; last look 2026-11-22 10:00:30 UTC; 1 look';
+    const { get, store } = openPages({ readiness: async () => [{ name: 'watch', ok: true, text }] });
+    const startedAt = START_MS + 60_000;
+    await addRun(store, { trigger: 'schedule', sources: { devices: { count: 4_000 } } });
+    const sources = { devices: { form: 'single', count: 3 } } as const;
+    await addRun(store, { id: 'look', trigger: 'watch', scoped: true, startedAt, sources });
+    const page = await get('/');
+    expect(page.text).toContain('watch every 30s; last look 2026-11-22 10:00:30 UTC');
+    expect(page.text).toContain('2 runs completed, 1 after new events only.');
+    expect(page.text).toContain('devices 4,000, paged');
+    expect(page.text).toContain('watch only subjects of new events');
   });
 
   it('names what is wrong', async () => {

@@ -11,6 +11,10 @@ type Name = 'add_to_bundle' | 'remove_from_bundle';
 const MEMBER: TargetTraits = {
   of: ({ id }, settings) => [`${id} ${ownText(settings, 'bundle') ?? ''}`],
   identity: (target) => ['membership', target],
+  parts: (target) => {
+    const { serviceId, bundleId } = bundleParts(target);
+    return [serviceId, bundleId];
+  },
 };
 
 export function bundleMembership(name: Name, isMember: boolean): Action {

@@ -21,10 +21,10 @@ export function rememberingNames(env: Environment): { env: Environment; asked: R
 
 /** @param asked the names that reading the configuration used. */
 export function configurationChecks(config: Config, env: Environment, asked: ReadonlySet<string>): Check[] {
-  const { api, schedule } = config;
+  const { api, schedule, watchMs } = config;
   const where = api ? `Management API at ${api.url}` : 'embedded console (a made-up organization)';
   return [
-    ok(NAME, `${where}, schedule \`${schedule}\``),
+    ok(NAME, `${where}, schedule \`${schedule}\`, watch ${watchMs === 0 ? 'off' : `every ${formatDuration(watchMs)}`}`),
     ...unknownNames(env, asked),
     ...openFiles(env, asked),
     ...unwise(config),

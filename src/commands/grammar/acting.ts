@@ -3,13 +3,15 @@ import type { Command } from 'commander';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';
 import { examples } from './examples.ts';
-import { engineOptions, modeOption, outputOptions } from './options.ts';
+import { concurrencyOption, engineOptions, modeOption, outputOptions } from './options.ts';
 
 export function addActing(program: Command, io: Io, bind: Bind): void {
   engineOptions(program.command('serve').description('run the daemon: schedule and HTTP endpoint'))
     .option('--listen <host:port>', 'address of the HTTP endpoint (TRUSTWARD_LISTEN)')
     .option('--schedule <cron>', 'when runs happen (TRUSTWARD_SCHEDULE)')
+    .option('--watch <duration>', 'time between two looks at the event log; 0s: none (TRUSTWARD_WATCH)')
     .addOption(modeOption('the most that any rule may do (TRUSTWARD_MODE)'))
+    .addOption(concurrencyOption())
     .addHelpText(
       ...examples(
         '# with the settings of the environment; a made-up organization without TRUSTWARD_API_URL',
@@ -24,6 +26,7 @@ export function addActing(program: Command, io: Io, bind: Bind): void {
     'text, json, md, csv, html',
   )
     .addOption(modeOption('how far this run may go'))
+    .addOption(concurrencyOption())
     .option('--rule <id...>', 'only these rules')
     .addHelpText(
       ...examples(
@@ -82,6 +85,7 @@ export function addActing(program: Command, io: Io, bind: Bind): void {
     engineOptions(program.command('apply <plan>').description('apply an approved plan: exactly it, or a part of it')),
     'text, json',
   )
+    .addOption(concurrencyOption())
     .addHelpText(...examples('# apply an approved plan, or continue an interrupted one', 'trustward apply 01kb3n2v'))
     .action(bind(async (plan: never, options: never) => (await import('../plans.ts')).applyCommand(io, plan, options)));
 }

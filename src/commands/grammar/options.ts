@@ -8,6 +8,10 @@ export function engineOptions(command: Command): Command {
     .addOption(rulesOption());
 }
 
+export function concurrencyOption(): Option {
+  return new Option('--act-concurrency <count>', 'targets acted on at once (TRUSTWARD_ACT_CONCURRENCY)');
+}
+
 export function databaseOption(command: Command): Command {
   return command.option('--db <file>', 'the database (TRUSTWARD_DB)');
 }

@@ -6,6 +6,8 @@ export const limits: Check = {
   when: "the rule's targets cross its limits, as a number or as a share of the subjects",
   ask({ limit }) {
     if (!limit) return undefined;
-    return hold('limits', `${limit.targets} targets at once cross the rule's limit (${limit.crossed})`);
+    const { targets, crossed, since } = limit;
+    const counted = since ? `, with ${since.targets} of the runs since run ${since.seq}` : '';
+    return hold('limits', `${targets} targets at once cross the rule's limit (${crossed})${counted}`);
   },
 };

@@ -5,7 +5,8 @@ export const owners: Check = {
   when: 'the run would take two or more devices of one owner',
   ask({ owner }) {
     if (!owner) return undefined;
-    const { name, devices } = owner;
-    return hold('owners', `${devices} devices of ${name} in one run (\`owners: all\` in the rule allows it)`);
+    const { name, devices, since } = owner;
+    const where = since ? `in the runs since run ${since.seq}` : 'in one run';
+    return hold('owners', `${devices} devices of ${name} ${where} (\`owners: all\` in the rule allows it)`);
   },
 };

@@ -83,6 +83,7 @@ function assemble(
     revert: data.revert,
     limits: data.limits,
     owners: data.owners,
+    watch: data.watch,
     hash: digestOf(meaning),
     file,
     sources: sourcesOf(data.subject, reads),

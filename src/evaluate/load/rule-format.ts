@@ -84,6 +84,7 @@ export const ruleSchema = z.strictObject({
     })
     .default({ ...LIMITS_DEFAULT }),
   owners: z.enum(['one', 'all']).default('one'),
+  watch: z.boolean().default(true).describe('Judge it also between two runs, when an event names its subject'),
   fresh: z
     .record(z.string(), duration)
     .default({})

@@ -1,11 +1,12 @@
 // management client: lists of devices and users, in pages or whole, as records or as pieces of bytes. In: a caller and a source. Out: what
 // the list has, in order, with its boundaries checked (`pages.ts`).
+import { inOrder } from '../../domain/in-order.ts';
 import type { ListPiece, PieceRead } from '../../domain/list-piece.ts';
 import type { Page } from '../../domain/ports.ts';
 import type { Caller } from './caller.ts';
 import { ownBytes, PAGED } from './list-pieces.ts';
 import { type PageParts, partsOfPage } from './page-parts.ts';
-import { inOrder, type PagesOptions, readPages, readPieces } from './pages.ts';
+import { type PagesOptions, readPages, readPieces } from './pages.ts';
 import { refuseStatus } from './read-answer.ts';
 import { subjectOf } from './requests.ts';
 

@@ -4,6 +4,7 @@
 
 import { setMaxListeners } from 'node:events';
 import { isFacts } from '../../domain/facts.ts';
+import { inOrder } from '../../domain/in-order.ts';
 import type { PieceRead } from '../../domain/list-piece.ts';
 import type { Page } from '../../domain/ports.ts';
 import { stringifyExact } from '../contract/exact-json.ts';
@@ -159,30 +160,6 @@ async function* readUncounted(
     last = records.at(-1);
     position += records.length;
     yield { records, total: undefined };
-  }
-}
-
-/** Runs jobs ahead, at most `concurrency` at once, and returns their results in the order of the jobs. */
-export async function* inOrder<J, T>(
-  jobs: Iterable<J> | AsyncIterable<J>,
-  concurrency: number,
-  run: (job: J) => Promise<T>,
-): AsyncGenerator<T, void> {
-  const waiting: Promise<T>[] = [];
-  const iterator = Symbol.asyncIterator in jobs ? jobs[Symbol.asyncIterator]() : jobs[Symbol.iterator]();
-  try {
-    let next = await iterator.next();
-    while (!next.done || waiting.length > 0) {
-      while (!next.done && waiting.length < concurrency) {
-        const promise = run(next.value);
-        promise.catch(() => undefined); // reported when its turn comes; until then it is not unhandled
-        waiting.push(promise);
-        next = await iterator.next();
-      }
-      yield await (waiting.shift() as Promise<T>);
-    }
-  } finally {
-    await iterator.return?.();
   }
 }
 

@@ -1,12 +1,14 @@
 // report: the runs of a summary: how they ended, and where none was made. In: runs. Out: counts, aborted runs with the reason, outages.
 import { giveWay } from '../../domain/give-way.ts';
-import type { Run } from '../../domain/run.ts';
+import { isOfLook, type Run } from '../../domain/run.ts';
 import { isoTime } from '../../domain/time-text.ts';
 import type { SummaryReader, SummaryRuns } from './summary.ts';
 
 const PAGE = 200;
 const RUNS_MAX = 20_000;
 const NAMED_MAX = 5;
+/** Every number of a run is smaller. */
+const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 /** Fewer intervals show no habit. */
 const INTERVALS_MIN = 3;
 
@@ -18,13 +20,14 @@ export interface SummedRuns {
 
 export async function sumRuns(reader: SummaryReader, sinceMs: number, untilMs: number): Promise<SummedRuns> {
   const { runs, isCut } = await runsSince(reader, sinceMs);
-  const newest = await reader.runLines({ limit: PAGE });
+  const newest = await reader.runLines({ before: AFTER_ALL, limit: PAGE, overLists: true });
   const usualMs = usualOf(newest);
   const [oldest] = runs;
-  const before = oldest ? { before: oldest.seq } : {};
-  const [earlier] = await reader.runLines({ ...before, limit: 1 });
+  const [earlier] = await reader.runLines({ before: oldest?.seq ?? AFTER_ALL, limit: 1, overLists: true });
+  // Looks go on while whole runs are missing.
+  const others = runs.filter((run) => !isOfLook(run));
   const outages =
-    usualMs === null ? [] : outagesOf(sinceSchedule(earlier ? [earlier, ...runs] : runs, newest), usualMs, untilMs);
+    usualMs === null ? [] : outagesOf(sinceSchedule(earlier ? [earlier, ...others] : others, newest), usualMs, untilMs);
   const aborted = runs.filter(({ status }) => status === 'aborted').reverse();
   const count = (status: Run['status']) => runs.filter((run) => run.status === status).length;
   const aborts = aborted.slice(0, NAMED_MAX).map(({ seq, startedAt, error }) => {
@@ -37,6 +40,7 @@ export async function sumRuns(reader: SummaryReader, sinceMs: number, untilMs: n
       completed: count('completed'),
       aborted: aborted.length,
       running: count('running'),
+      afterEvents: runs.length - others.length,
       first: oldest?.seq ?? null,
       last: runs.at(-1)?.seq ?? null,
       usualMs,
@@ -50,7 +54,7 @@ export async function sumRuns(reader: SummaryReader, sinceMs: number, untilMs: n
 /** Oldest first. */
 async function runsSince(reader: SummaryReader, since: number): Promise<{ runs: Run[]; isCut: boolean }> {
   const runs: Run[] = [];
-  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+  for (let before = AFTER_ALL; ; ) {
     const page = await reader.runLines({ since, before, limit: PAGE });
     runs.push(...page);
     if (page.length < PAGE || runs.length >= RUNS_MAX) return { runs: runs.reverse(), isCut: page.length === PAGE };

@@ -34,6 +34,8 @@ export interface SummaryRuns {
   completed: number;
   aborted: number;
   running: number;
+  /** How many of them were only over the subjects that new events named. */
+  afterEvents: number;
   /** Numbers; null without a run. */
   first: number | null;
   last: number | null;

@@ -55,6 +55,7 @@ function runLines({
   completed,
   aborted,
   running,
+  afterEvents,
   first,
   last,
   usualMs,
@@ -64,12 +65,13 @@ function runLines({
 }: SummaryRuns): string[] {
   const all = completed + aborted + running;
   const usual = usualMs === null ? '' : `; a scheduled run usually begins every ${tookWords(usualMs)}`;
+  const events = afterEvents === 0 ? '' : `, ${countText(afterEvents)} of them after new events only`;
   const under = running === 0 ? '' : `, ${running} not over`;
   const which = first === last ? `run ${first}` : `run ${first} to run ${last}`;
   return [
     all === 0
       ? `no run${usual}`
-      : `${plural(all, 'run')} (${which}): ${countText(completed)} completed, ${countText(aborted)} aborted${under}${usual}`,
+      : `${plural(all, 'run')} (${which}): ${countText(completed)} completed, ${countText(aborted)} aborted${under}${events}${usual}`,
     ...(isCut ? ['there are older runs in this time: they are not counted'] : []),
     ...outages.some.map(outageLine),
     ...moreOf(outages, 'outage'),

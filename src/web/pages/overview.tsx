@@ -162,7 +162,8 @@ async function lastDay({ reader, clock }: HttpDeps) {
       <h2>Last 24 hours</h2>
       <p>
         {plural(runs.completed, 'run')} completed
-        {runs.aborted > 0 ? `, ${countText(runs.aborted)} aborted` : ''}.
+        {runs.aborted > 0 ? `, ${countText(runs.aborted)} aborted` : ''}
+        {runs.afterEvents > 0 ? `, ${countText(runs.afterEvents)} after new events only` : ''}.
       </p>
       {calls.length === 0 ? <p class="empty">Nothing was called.</p> : null}
       <ul class="list">

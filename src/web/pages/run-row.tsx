@@ -4,7 +4,7 @@ import { formatDuration } from '../../domain/duration.ts';
 import { Mark } from '../../report/html/marks.tsx';
 import type { Row } from '../../report/html/table.tsx';
 import { When, Words } from '../../report/html/text.tsx';
-import { type CountedRun, countWords, runLineView } from '../../report/runs-list.ts';
+import { type CountedRun, countWords, runLineView, triggerWords } from '../../report/runs-list.ts';
 import { Act } from '../parts/act.tsx';
 
 export const RUN_COLUMNS = ['Run', 'Started', 'Trigger', 'Mode', 'Status', 'Took', 'Newly decided, and done'];
@@ -24,10 +24,7 @@ export function runRow(counted: CountedRun): Row {
     cells: [
       <a href={`/runs/${run.seq}`}>{run.seq}</a>,
       <When at={run.startedAt} />,
-      <>
-        {run.trigger}
-        {run.scoped ? ` only ${run.rules.join(', ')}` : ''}
-      </>,
+      triggerWords(run).map((words) => <div>{words}</div>),
       <Mark word={run.modeInForce} />,
       <>
         <Mark word={run.status} />

@@ -6,7 +6,7 @@ import { unknownGroups } from '../../groups.ts';
 import { joinedLine } from '../../marked.ts';
 import type { Report, ReportSnapshot } from '../../report.ts';
 import { whoLine } from '../../who.ts';
-import { durationWords, modeWords, placeWords, sourceWords } from '../../words.ts';
+import { durationWords, modeWords, placeWords, sourceWords, startedByWords } from '../../words.ts';
 import { Bar, Sparkline } from '../bar.tsx';
 import { Line } from '../line.tsx';
 import { Mark } from '../marks.tsx';
@@ -184,7 +184,7 @@ export function HowItWent({ report: { run, plan }, place }: { report: Report; pl
         <dd>{modeWords(run)}</dd>
         <dt>started</dt>
         <dd>
-          <When at={run.startedAt} /> by {run.trigger}
+          <When at={run.startedAt} /> by {startedByWords(run)}
         </dd>
         {took === undefined ? null : (
           <>

@@ -1,0 +1,186 @@
+// bench: time to contain: from a device's event to its ban in the console's list of effects. A console of 100,000 devices that answers 50 ms
+// late and the real daemon, each in a process of its own. 200 devices become compromised at random moments within two minutes; after the next
+// scheduled run, 1,000 at once. With `--short`: 2,000 devices, of which 12, then none. Wall time: run it with nothing else running.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Compromise, Seen } from './contain/console.ts';
+import { isShort, report } from './figures.ts';
+
+const LATENCY_MS = 50;
+const CONCURRENCY = 8;
+const sizes = isShort
+  ? { devices: 2_000, watchMs: 1_000, idleMs: 3_000, trickle: { count: 12, withinMs: 6_000 }, burst: 0 }
+  : { devices: 100_000, watchMs: 10_000, idleMs: 60_000, trickle: { count: 200, withinMs: 120_000 }, burst: 1_000 };
+/** The whole runs' period: what happens before the second one is watch's alone. */
+const PERIOD_MIN = 4;
+
+const dir = mkdtempSync(join(tmpdir(), 'trustward-contain-'));
+const children: ChildProcess[] = [];
+
+function start(args: string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
+  const stdio: ('ignore' | 'pipe' | 'inherit' | 'ipc')[] = ['ignore', 'pipe', 'inherit', 'ipc'];
+  const child = spawn(process.execPath, ['--import', 'tsx', ...args], { stdio, env: { ...process.env, ...env } });
+  children.push(child);
+  return child;
+}
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  const [line] = (await once(createInterface({ input: child.stdout as NodeJS.ReadableStream }), 'line')) as [string];
+  return line;
+}
+
+const pathOf = (file: string) => new URL(file, import.meta.url).pathname;
+const platform = start([pathOf('./contain/console.ts'), String(sizes.devices), String(LATENCY_MS)]);
+const [, url, key] = (await firstLine(platform)).split(' ') as [string, string, string];
+
+const compromise = (what: Compromise) => platform.send(what);
+async function seen(): Promise<Seen> {
+  platform.send('seen');
+  const [answer] = (await once(platform, 'message')) as [Seen];
+  return answer;
+}
+
+const rule = {
+  id: 'bench-ban',
+  title: 'Ban compromised devices',
+  severity: 'critical',
+  subject: 'device',
+  when: { '==': [{ var: 'MdmData.CompromisedStatus' }, 'TRUE'] },
+  then: 'ban_device',
+  mode: 'enforce',
+  owners: 'all',
+  limits: { max: 2_000, percent: 100 },
+  tests: [{ name: 'sample', given: {}, expect: 'no_match' }],
+};
+mkdirSync(join(dir, 'rules'));
+writeFileSync(join(dir, 'rules', 'ban.json'), JSON.stringify(rule));
+
+/** The next whole run comes a whole period after the first. */
+function schedule(): string {
+  const now = new Date();
+  const minutes = Array.from({ length: 60 / PERIOD_MIN }, (_, i) => (now.getMinutes() % PERIOD_MIN) + PERIOD_MIN * i);
+  return `${now.getSeconds()} ${minutes.join(',')} * * * *`;
+}
+
+const daemon = start([pathOf('../src/main.ts'), 'serve'], {
+  TRUSTWARD_API_URL: url,
+  TRUSTWARD_API_KEY: key,
+  TRUSTWARD_DB: join(dir, 'trustward.db'),
+  TRUSTWARD_RULES: join(dir, 'rules'),
+  TRUSTWARD_MODE: 'enforce',
+  TRUSTWARD_SCHEDULE: schedule(),
+  TRUSTWARD_WATCH: `${sizes.watchMs / 1_000}s`,
+  TRUSTWARD_ACT_CONCURRENCY: String(CONCURRENCY),
+  TRUSTWARD_LISTEN: '127.0.0.1:0',
+  TRUSTWARD_TOKEN: 'bench-token-of-enough-length-0123456789',
+  TRUSTWARD_LOG_LEVEL: 'warn',
+});
+daemon.stdout?.resume();
+
+/** Until the console has seen this; looks at what it saw every half second. */
+async function until(isSo: (what: Seen) => boolean, withinMs: number): Promise<Seen> {
+  for (const end = performance.now() + withinMs; ; ) {
+    const what = await seen();
+    if (isSo(what)) return what;
+    if (performance.now() > end) throw new Error(`it did not happen within ${withinMs} ms`);
+    await sleep(500);
+  }
+}
+
+const isList = (path: string) => path.endsWith('/devices');
+const at = (values: number[], part: number): number =>
+  values.toSorted((a, b) => a - b)[Math.ceil(values.length * part) - 1] as number;
+const spans = ({ compromisedAt, bannedAt }: Seen, from: number): number[] =>
+  Object.entries(compromisedAt)
+    .slice(from)
+    .map(([id, atMs]) => ((bannedAt[id] as number) - atMs) / 1_000);
+const bench = 'contain';
+
+try {
+  await wholeRun();
+  await idle();
+  await trickle();
+  if (sizes.burst > 0) await burst();
+  process.stdout.write(`load ${loadavg()[0]?.toFixed(1)}\n`);
+} finally {
+  daemon.kill('SIGTERM');
+  await once(daemon, 'exit');
+  for (const child of children) if (child.connected) child.disconnect();
+  rmSync(dir, { recursive: true, force: true });
+}
+
+/** A whole run: until no list is asked for any more. */
+async function wholeRun(): Promise<void> {
+  let lists = -1;
+  await until(({ requests }) => {
+    const now = requests.filter(({ path }) => isList(path)).length;
+    const isOver = now > 0 && now === lists;
+    lists = now;
+    return isOver;
+  }, 120_000);
+}
+
+async function idle(): Promise<void> {
+  await sleep(2 * sizes.watchMs);
+  const before = (await seen()).requests.length;
+  await sleep(sizes.idleMs);
+  const asked = (await seen()).requests.length - before;
+  const perMinute = (asked * 60_000) / sizes.idleMs;
+  const most = 7 * (10_000 / sizes.watchMs);
+  report({ bench, what: 'requests a minute while nothing happens', value: perMinute, unit: '/min', atMost: most });
+}
+
+async function trickle(): Promise<void> {
+  const { count, withinMs } = sizes.trickle;
+  compromise(sizes.trickle);
+  const all = await until(
+    ({ bannedAt }) => Object.keys(bannedAt).length >= count,
+    withinMs + 6 * sizes.watchMs + 60_000,
+  );
+  const times = spans(all, 0);
+  const period = sizes.watchMs / 1_000;
+  report({
+    bench,
+    what: `event to ban, ${count} devices: median`,
+    value: at(times, 0.5),
+    unit: 's',
+    atMost: period / 2 + 1,
+  });
+  report({ bench, what: `event to ban, ${count} devices: p95`, value: at(times, 0.95), unit: 's', atMost: period + 2 });
+  report({ bench, what: `event to ban, ${count} devices: the longest`, value: Math.max(...times), unit: 's' });
+}
+
+/** After the next scheduled run; its own time is that of the requests of its lists. */
+async function burst(): Promise<void> {
+  const before = (await seen()).requests.length;
+  const counted = ({ requests }: Seen) => requests.slice(before).filter(({ path }) => isList(path));
+  await until((what) => counted(what).length > 0, PERIOD_MIN * 60_000 + 60_000);
+  await wholeRun();
+  const run = counted(await seen());
+  const wholeMs = (run.at(-1)?.atMs ?? 0) - (run[0]?.atMs ?? 0) + LATENCY_MS;
+  const banned = Object.keys((await seen()).bannedAt).length;
+  compromise({ count: sizes.burst, withinMs: 0 });
+  const all = await until(({ bannedAt }) => Object.keys(bannedAt).length >= banned + sizes.burst, 180_000);
+  const times = spans(all, sizes.trickle.count);
+  const firstEvent = Math.min(...Object.values(all.compromisedAt).slice(sizes.trickle.count));
+  const look = all.requests.find(({ path, atMs }) => path.endsWith('/events') && atMs >= firstEvent);
+  const lookedMs = (look?.atMs ?? firstEvent) - firstEvent;
+  const ideal = (sizes.burst * 3 * LATENCY_MS) / CONCURRENCY / 1_000;
+  const goal = wholeMs / 1_000 + 1.25 * ideal;
+  const longest = Math.max(...times);
+  const what = `${sizes.burst} at once: the last ban`;
+  report({ bench, what: 'the whole run before', value: wholeMs / 1_000, unit: 's' });
+  report({
+    bench,
+    what: `${what}, from the look that saw them`,
+    value: longest - lookedMs / 1_000,
+    unit: 's',
+    atMost: goal,
+  });
+  report({ bench, what: `${what}, from the event`, value: longest, unit: 's' });
+}

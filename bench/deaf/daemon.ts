@@ -1,0 +1,21 @@
+// bench: a daemon in a process of its own, whose event loop is watched. In: its settings, by the environment. Out: `READY <url>` on standard
+// output; on each message, the delays of the event loop since the message before, in milliseconds.
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { composeEngine } from '../../src/compose/compose.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { startDaemon } from '../../src/daemon/daemon.ts';
+
+const RESOLUTION_MS = 1;
+const NS_PER_MS = 1e6;
+
+const composition = await composeEngine(readConfig(process.env));
+const daemon = await startDaemon(composition);
+const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+delay.enable();
+process.on('message', () => {
+  const [p999, max] = [delay.percentile(99.9), delay.max].map((ns) => ns / NS_PER_MS - RESOLUTION_MS);
+  process.send?.({ p999, max });
+  delay.reset();
+});
+process.on('disconnect', () => process.exit(0));
+process.stdout.write(`READY ${daemon.url}\n`);
