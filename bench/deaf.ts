@@ -141,7 +141,7 @@ async function warm(): Promise<void> {
 
 /** Matches a tenth of the fleet. */
 function manyRule(): string {
-  const when = { '<': [{ var: 'TrustData.EntityTrustscore' }, 52] };
+  const when = { '<': [{ var: 'TrustData.EntityTrustscore' }, 46] };
   const limits = { max: DEVICES, percent: 100 };
   const tests = [{ name: 'sample', given: {}, expect: 'no_match' }];
   const named = { id: 'bench-many', title: 'Many', severity: 'high', subject: 'device' };

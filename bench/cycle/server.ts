@@ -5,7 +5,7 @@ import { deviceText, eventText, userText } from './fleet.ts';
 
 const [devices = 1_000, users = Math.ceil(devices / 10), events = 1_000] = process.argv.slice(2).map(Number);
 const startedMs = Date.now();
-const EVENT_STEP_MS = 300;
+const EVENT_STEP_MS = 1_000;
 const SEGMENT = 1_000;
 
 /** A list in segments of bytes, each made when it is first asked for. */

@@ -15,6 +15,8 @@ export interface PassSetup extends Pick<JudgeContext, 'nowMs' | 'joins' | 'cover
   decided: DecidedVerdicts;
   /** Shared: 1 in its only place as long as records are wanted whose verdict is new. */
   flipsLeft: Uint8Array;
+  /** Shared: by rule, 1 as long as subjects in doubt are wanted as examples. */
+  isExampleWanted: Uint8Array;
   /** Shared: see seen-prints.ts. */
   prints: { slots: Float64Array; seen: Uint8Array };
 }

@@ -89,6 +89,8 @@ export interface JudgementPart extends Omit<Judgement, 'values'> {
 /** Makes one judgement of parts, each added in its turn. */
 export interface JudgementMerge {
   add(part: JudgementPart): void;
+  /** By rule: 1 as long as its tally lists more subjects in doubt. Shared, for those who judge the next parts. */
+  readonly isExampleWanted: Uint8Array;
   finish(): Judgement;
 }
 
@@ -147,6 +149,8 @@ export interface JudgeContext {
   hasOpen?(subjectId: string): boolean;
   /** Absent: no flip is wanted. */
   flips?: WantedFlips;
+  /** Whether a tally still lists subjects in doubt; by the rule's place in its kind. Absent: up to 100. */
+  isExampleWanted?(rule: number): boolean;
 }
 
 /** One pass over one source. */

@@ -13,6 +13,21 @@ const END = '\n';
 /** A row of a part whose owners are not known has none; `kinds` shows the difference. */
 const OWNED = 'owned';
 
+interface KindNode {
+  next: Map<string | undefined, KindNode>;
+  kind: number | undefined;
+}
+
+const newNode = (): KindNode => ({ next: new Map(), kind: undefined });
+
+function step(node: KindNode, text: string | undefined): KindNode {
+  const known = node.next.get(text);
+  if (known) return known;
+  const fresh = newNode();
+  node.next.set(text, fresh);
+  return fresh;
+}
+
 export class FleetRows {
   private readonly ids: string[] = [];
   /** Serial number, name and owners. */
@@ -20,7 +35,8 @@ export class FleetRows {
   private readonly hashes: number[] = [];
   private readonly kindOf: number[] = [];
   private readonly kinds: (string | undefined)[][] = [];
-  private readonly kindIndex = new Map<string, number>();
+  private readonly owned = newNode();
+  private readonly unowned = newNode();
 
   /** `fieldsWritten`: what is kept of each device to tell whether an action is done. */
   constructor(private readonly fieldsWritten: readonly string[]) {}
@@ -40,26 +56,22 @@ export class FleetRows {
     this.kindOf.push(this.kindOfRecord(record, Array.isArray(owners)));
   }
 
+  /** Found text by text: putting one key together for each record would cost more. */
   private kindOfRecord(record: Facts, isOwned: boolean): number {
     const platform = ownText(record, 'Platform') ?? '';
     const model = ownText(record, 'Model') ?? '';
-    let key = `${platform}\n${model}\n${isOwned}`;
-    for (const field of this.fieldsWritten) {
-      const text = flagText(record, field);
-      key += text === undefined ? '\n' : `\n=${text}`;
+    let node = step(step(isOwned ? this.owned : this.unowned, platform), model);
+    for (const field of this.fieldsWritten) node = step(node, flagText(record, field));
+    if (node.kind === undefined) {
+      const state = this.fieldsWritten.map((field) => flagText(record, field));
+      node.kind = this.kinds.push([platform, model, isOwned ? OWNED : undefined, ...state]) - 1;
     }
-    const known = this.kindIndex.get(key);
-    if (known !== undefined) return known;
-    const state = this.fieldsWritten.map((field) => flagText(record, field));
-    const number = this.kinds.push([platform, model, isOwned ? OWNED : undefined, ...state]) - 1;
-    // Texts with line breaks could be the key of another kind.
-    if (key.split('\n').length === 3 + state.length) this.kindIndex.set(key, number);
-    return number;
+    return node.kind;
   }
 
-  /** Everything added so far. */
-  part(): FleetPart {
-    const ids = this.idsOfAll();
+  /** Everything added so far. `known`: the ids as numbers, when all of them are UUIDs. */
+  part(known?: Uint32Array): FleetPart {
+    const ids = known?.length === 4 * this.ids.length ? known : this.idsOfAll();
     const rows = ids ? this.texts : this.texts.map((row, index) => [this.ids[index] as string, ...row]);
     const { text, starts, isJson } = written(rows);
     const bytes = Buffer.from(text);

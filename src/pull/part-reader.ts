@@ -50,11 +50,12 @@ export class PartReader {
         this.identities.accept(read.record);
       }
     }
+    const known = keysOf(keys);
     return {
       seen,
       unreadable,
-      keys: keysOf(keys),
-      fleet: fleet.part(),
+      keys: known,
+      fleet: fleet.part(known.ids),
       identities: this.identities.part(),
       judged: judge.finish(),
       wanted,

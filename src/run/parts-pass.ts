@@ -26,7 +26,7 @@ export interface PartsPassOptions {
   evaluator: Evaluator;
   form: 'paged' | 'unpaged';
   events: Parameters<PartReaders['begin']>[1];
-  setup: Omit<Parameters<PartReaders['begin']>[2], 'flipsLeft' | 'prints' | 'source'>;
+  setup: Omit<Parameters<PartReaders['begin']>[2], 'flipsLeft' | 'isExampleWanted' | 'prints' | 'source'>;
   context: JudgeContext;
   /** For one attempt, fresh. */
   fresh(): { fleet: FleetIndex; identities: IdentityPass; flips: WantedFlips };
@@ -42,10 +42,11 @@ export function partsPass(options: PartsPassOptions): PartsPull<Pass> | undefine
       const { fleet, identities, flips } = options.fresh();
       const flipsLeft = new Uint8Array(new SharedArrayBuffer(1));
       const finder = new FlipsOfParts(evaluator, { ...options.context, flips }, flips, flipsLeft);
-      const setup = { ...options.setup, source: 'devices' as const, flipsLeft, prints: identities.shared };
-      const read = await readers.begin(evaluator, events, setup);
-      if (!read) return undefined;
       const merge = evaluator.merge('device');
+      const { isExampleWanted } = merge;
+      const shared = { flipsLeft, isExampleWanted, prints: identities.shared };
+      const read = await readers.begin(evaluator, events, { ...options.setup, ...shared, source: 'devices' });
+      if (!read) return undefined;
       const consumer = {
         accept: (part: RecordPart) => {
           fleet.addPart(part.fleet);

@@ -5,12 +5,17 @@ import type { PassSetup } from '../domain/part-readers.ts';
 import type { RecordPart } from '../domain/record-part.ts';
 import type { PortableRules } from '../domain/verdict.ts';
 
+/** `plain`: everything that is not shared, serialized once for all threads. */
+export interface SentSetup extends Pick<PassSetup, 'flipsLeft' | 'isExampleWanted' | 'prints'> {
+  plain: Uint8Array;
+}
+
 export type ToThread =
   /** From now on this rule set is known by a number; the oldest of more than two is forgotten. */
   | { kind: 'rules'; evaluator: number; rules: PortableRules }
   | { kind: 'events'; evaluator: number; events: readonly TrustEvent[] }
   /** Ends the pass before. */
-  | { kind: 'pass'; evaluator: number; setup: PassSetup }
+  | { kind: 'pass'; evaluator: number; setup: SentSetup }
   | { kind: 'piece'; number: number; piece: ListPiece };
 
 export type FromThread =

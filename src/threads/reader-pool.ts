@@ -1,6 +1,7 @@
 // threads: the reading threads of a process, as the main thread has them. In: passes and pieces of a list. Out: each piece read by some
 // thread. Threads begin with the first pass and end with the process; a thread that fails ends all of them, and its pieces fail.
 import { availableParallelism } from 'node:os';
+import { serialize } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { AppError } from '../domain/errors.ts';
 import type { TrustEvent } from '../domain/event.ts';
@@ -9,12 +10,12 @@ import type { PartReaders, PassSetup } from '../domain/part-readers.ts';
 import type { Log } from '../domain/ports.ts';
 import type { RecordPart } from '../domain/record-part.ts';
 import type { Evaluator } from '../domain/verdict.ts';
-import type { FromThread, ToThread } from './messages.ts';
+import type { FromThread, SentSetup, ToThread } from './messages.ts';
 
 const THREADS_MAX = 4;
 const RECORDS_MIN = 5_000;
 /** Records live as long as their batch: a larger nursery only takes memory. */
-const LIMITS = { maxYoungGenerationSizeMb: 12, maxOldGenerationSizeMb: 512 };
+const LIMITS = { maxYoungGenerationSizeMb: 32, maxOldGenerationSizeMb: 512 };
 /** Each thread holds the windows of its own: beyond this many events, the main thread's are enough. */
 const EVENTS_MAX = 250_000;
 
@@ -50,7 +51,7 @@ export class ReaderPool implements PartReaders {
     // Set back: the windows of the main thread reach further than what was read for these.
     if (setup.nowMs < known.latestMs) return undefined;
     known.latestMs = Math.max(known.latestMs, setup.nowMs);
-    this.tellAll({ kind: 'pass', evaluator: known.number, setup });
+    this.tellAll({ kind: 'pass', evaluator: known.number, setup: sent(setup) });
     return (piece: ListPiece) => this.read(piece);
   }
 
@@ -122,6 +123,13 @@ export class ReaderPool implements PartReaders {
   private tellAll(message: ToThread): void {
     for (const thread of this.threads) tell(thread, message);
   }
+}
+
+function sent({ flipsLeft, isExampleWanted, prints, ...plain }: PassSetup): SentSetup {
+  const bytes = serialize(plain);
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  shared.set(bytes);
+  return { flipsLeft, isExampleWanted, prints, plain: shared };
 }
 
 function tell({ worker }: Thread, message: ToThread, buffers: ArrayBuffer[] = []): void {

@@ -1,5 +1,6 @@
 // threads: the whole of a reading thread. In: messages with rules, events, what judging needs, and pieces of a list. Out: for each piece what
 // it had, read and judged. It asks nobody for anything, keeps no record, and ends with its process.
+import { deserialize } from 'node:v8';
 import { parentPort, type Transferable } from 'node:worker_threads';
 import type { PieceRead } from '../domain/list-piece.ts';
 import { isNewVerdict } from '../domain/new-verdicts.ts';
@@ -10,15 +11,16 @@ import { type Evaluator, FLIPS_MAX, type JudgeContext } from '../domain/verdict.
 import { compileRules, rulesOf } from '../evaluate/index.ts';
 import { readPiece } from '../management/client/list-pieces.ts';
 import { PartReader } from '../pull/part-reader.ts';
-import type { FromThread, ToThread } from './messages.ts';
+import type { FromThread, SentSetup, ToThread } from './messages.ts';
 
 const EVALUATORS_MAX = 2;
 const port = parentPort;
 const evaluators = new Map<number, Evaluator>();
 let reader: PartReader | undefined;
 
-function readerOf(evaluator: Evaluator, setup: PassSetup): PartReader {
-  const { source, fieldsWritten, watched, decided, flipsLeft, prints, nowMs, joins, coverage, unavailable } = setup;
+function readerOf(evaluator: Evaluator, { plain, flipsLeft, isExampleWanted, prints }: SentSetup): PartReader {
+  const setup = deserialize(plain) as Omit<PassSetup, keyof SentSetup>;
+  const { source, fieldsWritten, watched, decided, nowMs, joins, coverage, unavailable } = setup;
   const kind = KIND_OF[source];
   evaluator.advance(nowMs);
   const makeJudge = () => {
@@ -32,6 +34,7 @@ function readerOf(evaluator: Evaluator, setup: PassSetup): PartReader {
       unavailable,
       isOpen: (rule, subjectId) => watched.get(subjectId)?.has(rule) ?? false,
       hasOpen: (subjectId) => watched.has(subjectId),
+      isExampleWanted: (rule) => isExampleWanted[rule] === 1,
       flips: {
         // Where a flip is wanted, the record is passed on: how many are looked for is known where all parts meet.
         isNew: (rule, subjectId, verdict) => {

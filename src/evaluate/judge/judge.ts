@@ -55,7 +55,8 @@ export function judgeRecords(
       summary ??= summaryOf(kind, frame.record, context.fieldsWritten);
       const flip = flipOf?.(rule.rule, summary.id, 'match', frame.record);
       matches.push({ rule: rule.rule.id, summary, facts: factsOf(rule, frame), ...(flip && { flip }) });
-    } else countDoubt(tally, truth, program, kind, frame.record);
+    } else if (countDoubt(tally, truth, program) && context.isExampleWanted?.(index) !== false)
+      addExample(tally, truth, program, kind, frame.record);
   };
 
   /** No condition throws. If one ever does, its rule ends as an error, and the others go on. */
@@ -136,12 +137,17 @@ export function newTally(rule: string): RuleTally {
   };
 }
 
-function countDoubt(tally: RuleTally, truth: Truth, program: Program, kind: SubjectKind, record: Facts): void {
+/** Returns whether the tally lists more subjects in doubt. */
+function countDoubt(tally: RuleTally, truth: Truth, { reasons }: Program): boolean {
+  const { isError, fact } = reasons.of(truth);
+  tally[isError ? 'error' : 'unknown']++;
+  tally.missing[fact] = (tally.missing[fact] ?? 0) + 1;
+  return tally.examples.length < EXAMPLES_MAX;
+}
+
+function addExample(tally: RuleTally, truth: Truth, program: Program, kind: SubjectKind, record: Facts): void {
   const reason = program.reasons.of(truth);
   const verdict = reason.isError ? 'error' : 'unknown';
-  tally[verdict]++;
-  tally.missing[reason.fact] = (tally.missing[reason.fact] ?? 0) + 1;
-  if (tally.examples.length >= EXAMPLES_MAX) return;
   const { id, name, serial, owners } = summaryOf(kind, record);
   const known = { ...(name !== '' && { name }), ...(serial !== '' && { serial }), ...(owners && { owners }) };
   tally.examples.push({ subject: id, ...known, verdict, reason: reason.text });

@@ -11,12 +11,16 @@ export function mergeJudgements(kind: SubjectKind, program: Program): JudgementM
   const matches: Match[] = [];
   const open: OpenVerdict[] = [];
   const values = new Map<string, ValueCounts>();
+  const isExampleWanted = new Uint8Array(new SharedArrayBuffer(tallies.length)).fill(1);
   let judged = 0;
   return {
+    isExampleWanted,
     add(part) {
       judged += part.judged;
       part.tallies.forEach((tally, index) => {
-        addTally(tallies[index] as RuleTally, tally);
+        const sum = tallies[index] as RuleTally;
+        addTally(sum, tally);
+        if (sum.examples.length >= EXAMPLES_MAX) isExampleWanted[index] = 0;
       });
       for (const match of part.matches) matches.push(match);
       for (const verdict of part.open) open.push(verdict);
