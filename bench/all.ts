@@ -8,6 +8,8 @@ import { beyond, type Figure, isShort, lineOf } from './figures.ts';
 
 /** By name: the file. `short`: it has a short form. */
 const BENCHES: { name: string; file: string; short: boolean }[] = [
+  { name: 'rules', file: './rules.ts', short: true },
+  { name: 'events', file: './events.ts', short: true },
   { name: 'contain', file: './contain.ts', short: true },
   { name: 'act', file: './act.ts', short: true },
   { name: 'deaf', file: './deaf.ts', short: true },

@@ -14,23 +14,19 @@ import { storedList } from './stored-list.ts';
 type StoredIntent = PlannedIntent | number;
 
 export function savePlan(db: Db, plan: Plan): void {
-  for (const _ of savePlanInSteps(db, plan));
+  for (const _ of savePlanInSteps(db, plan, plan.intents.length + 1));
 }
 
-/** A plan may have ten thousand intents. */
-export function* savePlanInSteps(db: Db, plan: Plan): Generator<void, void> {
-  const row = rowOfPlan(plan);
-  if (plan.status === 'pending' && releasedRule(plan) === undefined) {
-    const numbers: number[] = [];
-    yield* eachInSteps(plan.intents, (intent) => numbers.push(sharedNo(db, intent)), ROWS_OF_STEP);
-    row.intents = JSON.stringify(numbers);
-  }
-  db.upsert('plans', row, 'id');
+/** The same, so many intents at a step. */
+export function* savePlanInSteps(db: Db, plan: Plan, atOnce: number): Generator<void, void> {
+  const isShared = plan.status === 'pending' && releasedRule(plan) === undefined;
+  if (!isShared) return db.upsert('plans', rowOfPlan(plan), 'id');
+  const numbers: number[] = [];
+  yield* eachInSteps(plan.intents, (intent) => numbers.push(sharedIn(db, intent)), atOnce);
+  db.upsert('plans', { ...rowOfPlan({ ...plan, intents: [] }), intents: JSON.stringify(numbers) }, 'id');
 }
 
-const ROWS_OF_STEP = 20;
-
-function sharedNo(db: Db, intent: PlannedIntent): number {
+function sharedIn(db: Db, intent: PlannedIntent): number {
   const content = canonicalJson(intent);
   const digest = hash('sha256', content, 'hex');
   const known = db.get<{ no: number }>('SELECT no FROM planned_intents WHERE digest = ?', digest)?.no;

@@ -56,9 +56,7 @@ export function* writeRunCommit(db: Db, commit: RunCommit, atMs: number): Genera
 /** A plan that is there already was kept as it was: a person may have answered it since the run read it. */
 function* addPlan(db: Db, plan: Plan): Generator<void, void> {
   if (db.get('SELECT 1 FROM plans WHERE id = ?', plan.id)) return;
-  yield;
-  yield* savePlanInSteps(db, plan);
-  yield;
+  yield* savePlanInSteps(db, plan, ROWS_OF_STEP);
 }
 
 function* addDecisions(

@@ -6,7 +6,7 @@ import type { StoredDecision } from '../../src/domain/decision.ts';
 import type { PlannedIntent } from '../../src/domain/plan.ts';
 import { decisionView } from '../../src/report/decision-view.ts';
 import { type Db, openDatabase } from '../../src/store/database.ts';
-import { rowOfEvent } from '../../src/store/event-rows.ts';
+import { EVENT_COLUMNS, rowOfEvent } from '../../src/store/event-rows.ts';
 import { migrate, readMigrations } from '../../src/store/migrate.ts';
 import { rowOfDecision, rowOfEpisode, rowOfIntent, rowOfPlan, rowOfRun } from '../../src/store/rows.ts';
 import { SqliteStore } from '../../src/store/sqlite-store.ts';
@@ -114,7 +114,7 @@ describe('a database of the tables 21', () => {
     const sql = 'UPDATE runs SET snapshot = ?, tallies = ?, plan_digest = ?';
     db.run(sql, canonicalJson(snapshot), canonicalJson(tallies), planDigest);
     const early = { ...event, id: 'z', createdAtMs: event.createdAtMs - 1 };
-    for (const one of [event, early]) db.insert('events', rowOfEvent(one));
+    db.insertMany('events', EVENT_COLUMNS, [event, early].map(rowOfEvent));
     migrate(db);
     const clock = new FakeClock();
     clock.now = plan.createdAt;
