@@ -15,7 +15,7 @@ import { isShort, report } from './figures.ts';
 const DEVICES = isShort ? 10_000 : 100_000;
 const PLANNED = DEVICES / 10;
 const PROBE_EVERY_MS = 20;
-const STOP_EVERY_MS = 400;
+const STOP_EVERY_MS = 1_500;
 const TOKEN = 'bench-token-0123456789';
 
 const folder = mkdtempSync(join(tmpdir(), 'trustward-deaf-'));
@@ -82,12 +82,13 @@ async function measured(what: string, daemon: ChildProcess, url: string, work: (
   await Promise.all([probing, stopping]);
   const ms = performance.now() - began;
   daemon.send('read');
-  const [{ p999, max }] = (await once(daemon, 'message')) as [{ p999: number; max: number }];
+  const [{ p999, max, turnMs }] = (await once(daemon, 'message')) as [Record<'p999' | 'max' | 'turnMs', number>];
   const say = (name: string, value: number, atMost?: number) =>
     report({ bench: 'deaf', what: `${what}: ${name}`, value, unit: 'ms', ...(atMost !== undefined && { atMost }) });
   say('took', ms);
   say('event loop delay, p99.9', p999, 50);
   say('event loop delay, maximum', max);
+  say('longest turn, processor time', turnMs, 50);
   say(`/healthz of ${health.length}, p99`, at(health, 0.99), 100);
   say(`a stop of ${stops.length}, the slowest`, at(stops, 1), 100);
 }

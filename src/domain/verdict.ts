@@ -76,6 +76,8 @@ export interface ValuePart {
   values: Fact[];
   /** By index into `values`. */
   counts: number[];
+  /** Of values that are not listed. */
+  other: number;
   none: number;
   zero: number;
   set: number;

@@ -23,6 +23,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   exemptions: [],
   intent_episodes: [],
   intents: [],
+  planned_intents: [],
   plans: [],
   rejected_intents: [],
   stop_switch: [],

@@ -11,7 +11,7 @@ import { type InPlace, OpenedFile, prepareFile } from './opened-file.ts';
 import { editedFault, meaningOf, storeError } from './store-fault.ts';
 import type { StoreWatch } from './store-health.ts';
 
-type Value = string | number | bigint | null;
+type Value = string | number | bigint | Uint8Array | null;
 export type Row = { [column: string]: Value };
 
 /**
@@ -268,13 +268,13 @@ function openConnection(file: string, watch: StoreWatch | undefined, files: () =
 /** Errors: of SQLite. */
 function connect(file: string): Database.Database {
   const connection = new Database(file, { timeout: 5_000 });
+  connection.pragma('auto_vacuum = INCREMENTAL'); // of a new file only
   connection.pragma('journal_mode = WAL');
   // INVARIANT: an intent that was committed survives a power cut. WAL alone would open at NORMAL.
   connection.pragma('synchronous = FULL');
   connection.pragma('foreign_keys = ON');
   connection.pragma('trusted_schema = OFF');
-  // SQLite makes the write-ahead log at the first reading, and keeps it until the last connection is closed.
-  connection.pragma('user_version');
+  connection.pragma('user_version'); // the first reading makes the write-ahead log
   return connection;
 }
 

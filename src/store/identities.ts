@@ -144,8 +144,8 @@ export async function saveIdentities(db: Db, { kind, changed, had }: IdentityCha
   return saved;
 }
 
-const ROWS_OF_SLICE = 500;
-const KEYS_OF_SLICE = 2_000;
+const ROWS_OF_SLICE = 1_000;
+const KEYS_OF_SLICE = 4_000;
 
 /**
  * The first list of a kind. INVARIANT: the keys come before their rows: a row whose keys a crash left out would not be found, and no

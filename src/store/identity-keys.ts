@@ -3,8 +3,6 @@
 import { type IdentitySeen, type NamedBy, nameKey } from '../domain/identity.ts';
 import { nameHash } from '../domain/identity-print.ts';
 
-type Value = string | number | bigint | null;
-
 /** Of which an index has a key; owners have a table of their own. */
 export type KeyedBy = Exclude<NamedBy, 'owner'>;
 
@@ -23,7 +21,7 @@ export function hashesOf({ id, serial, name }: Pick<IdentitySeen, KeyedBy>): num
 export const HASH_FUNCTION = 'trustward_name_hash';
 
 /** For the migrations: `key` is in the form of `nameKey`. */
-export function hashInSql(by: Value, key: Value): number {
+export function hashInSql(by: unknown, key: unknown): number {
   return nameHash(by as string, key as string);
 }
 

@@ -11,8 +11,10 @@ import type { Db } from './database.ts';
 import { saveEvents } from './event-log.ts';
 import { addIntent } from './intent-log.ts';
 import { saveOperatorState } from './operator.ts';
+import { packFindings, talliedCounts } from './packed-findings.ts';
 import { supersede } from './plan-changes.ts';
-import { rowOfClaim, rowOfDecision, rowOfPlan } from './rows.ts';
+import { savePlanInSteps } from './planned-intents.ts';
+import { rowOfClaim, rowOfDecision } from './rows.ts';
 
 /** From this many rows on, a commit is written in turns. Fewer take some tens of milliseconds at most. */
 export const LARGE_FROM = 500;
@@ -39,11 +41,11 @@ export function* writeRunCommit(db: Db, commit: RunCommit, atMs: number): Genera
   yield* addDecisions(db, commit.decisions, { run_id: commit.runId, run_seq: run.seq, written_at: atMs });
   supersede(db, commit.supersededPlans, commit.plan ? [commit.plan] : []);
   if (commit.plan) yield* addPlan(db, commit.plan);
-  const { snapshot, tallies, planDigest, operator } = commit.findings;
+  const { planDigest, operator } = commit.findings;
   db.run(
-    'UPDATE runs SET snapshot = ?, tallies = ?, plan_digest = ?, plan_id = ? WHERE id = ?',
-    canonicalJson(snapshot),
-    canonicalJson(tallies),
+    'UPDATE runs SET findings = ?, tallies = ?, plan_digest = ?, plan_id = ? WHERE id = ?',
+    packFindings(commit.findings),
+    talliedCounts(commit.findings),
     planDigest,
     commit.plan?.id ?? null,
     commit.runId,
@@ -54,9 +56,7 @@ export function* writeRunCommit(db: Db, commit: RunCommit, atMs: number): Genera
 /** A plan that is there already was kept as it was: a person may have answered it since the run read it. */
 function* addPlan(db: Db, plan: Plan): Generator<void, void> {
   if (db.get('SELECT 1 FROM plans WHERE id = ?', plan.id)) return;
-  yield;
-  db.insert('plans', rowOfPlan(plan));
-  yield;
+  yield* savePlanInSteps(db, plan, ROWS_OF_STEP);
 }
 
 function* addDecisions(

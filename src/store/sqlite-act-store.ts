@@ -34,7 +34,7 @@ import { rowOfClaim } from './rows.ts';
 import { editedFault } from './store-fault.ts';
 
 /** A commit of thousands of rows takes a second, and people act seldom. */
-const TAKEN_BACK_MAX = 5;
+const TAKEN_BACK_MAX = 20;
 
 export class SqliteActStore extends SqliteReader implements ActStore, ResolveStore {
   protected readonly audits: AuditLog;

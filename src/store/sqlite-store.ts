@@ -20,6 +20,7 @@ import type { ObservedEvents, Release, Removed, RunCommit } from '../domain/stor
 import type { SubjectKind } from '../domain/subjects.ts';
 import { checkpointLinesAfter, removeArchived, saveDatabaseId } from './checkpoint-table.ts';
 import { saveClockAgreement } from './clock-agreement.ts';
+import { dropIntents, plansToDrop } from './dropped-plans.ts';
 import { saveEvents } from './event-log.ts';
 import { saveIdentities } from './identities.ts';
 import { addIntent, linkDecisions } from './intent-log.ts';
@@ -28,10 +29,12 @@ import { dropAcceptances, saveAcceptance, saveExemption, saveStop } from './oper
 import { SqliteOutbox } from './outbox.ts';
 import { demandStatus, isAnswer, supersede, suppressRejected } from './plan-changes.ts';
 import { expireAll, expireOver } from './plan-expiry.ts';
-import { rowOfPlan, rowOfRun } from './rows.ts';
+import { savePlan } from './planned-intents.ts';
+import { rowOfRun } from './rows.ts';
 import { LARGE_FROM, rowsOf, writeRunCommit } from './run-rows.ts';
 import { SqliteActStore } from './sqlite-act-store.ts';
 import { SqliteTokens } from './token-table.ts';
+import { giveBackPages } from './unused-pages.ts';
 
 export class SqliteStore
   extends SqliteActStore
@@ -103,11 +106,23 @@ export class SqliteStore
   }
 
   async removeOldRuns(olderByMs: number): Promise<Removed | undefined> {
-    return this.unit(() => {
-      const removed = removeOldRuns(this.db, olderByMs);
-      if (removed) this.audits.append([{ kind: 'runs.removed', body: { ...removed } }]);
-      return removed;
+    const removed = this.unit(() => {
+      const some = removeOldRuns(this.db, olderByMs);
+      if (some) this.audits.append([{ kind: 'runs.removed', body: { ...some } }]);
+      return some;
     });
+    giveBackPages(this.db);
+    return removed;
+  }
+
+  async dropPlanIntents(): Promise<number> {
+    const plans = await plansToDrop(this.db, this);
+    if (plans.length === 0) return 0;
+    this.unit(() => {
+      for (const plan of plans) dropIntents(this.db, plan);
+      this.audits.append([{ kind: 'plans.dropped', body: { plans: plans.map(({ id }) => id) } }]);
+    });
+    return plans.length;
   }
 
   async expirePlans(): Promise<number> {
@@ -121,7 +136,7 @@ export class SqliteStore
   async changePlan(plan: Plan, intents: Intent[], notes: AuditNote[], was?: PlanStatus): Promise<void> {
     this.unit(() => {
       if (was) demandStatus(this.db, plan.id, was);
-      this.db.upsert('plans', rowOfPlan(plan), 'id');
+      savePlan(this.db, plan);
       for (const intent of intents) {
         addIntent(this.db, intent);
         linkDecisions(this.db, intent);
@@ -136,7 +151,7 @@ export class SqliteStore
     this.unit(() => {
       for (const id of pending) demandStatus(this.db, id, 'pending');
       supersede(this.db, pending, plans);
-      for (const plan of plans) this.db.insert('plans', rowOfPlan(plan));
+      for (const plan of plans) savePlan(this.db, plan);
       this.audits.append(notes);
       if (plans.some(isAnswer)) this.audits.seal();
     });

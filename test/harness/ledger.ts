@@ -4,7 +4,7 @@ import type { AuditEntry } from '../../src/domain/audit-entry.ts';
 import type { Claim } from '../../src/domain/claim.ts';
 import type { Outcome } from '../../src/domain/decision.ts';
 import type { Intent } from '../../src/domain/intent.ts';
-import type { Plan } from '../../src/domain/plan.ts';
+import type { Plan, PlannedIntent } from '../../src/domain/plan.ts';
 import type { Db, Row } from '../../src/store/database.ts';
 import { claimOfRow, intentOfRow, planOfRow } from '../../src/store/rows.ts';
 import { storedJson } from '../../src/store/stored-json.ts';
@@ -183,7 +183,21 @@ export class Ledger {
   /** What a person saw and sealed. */
   plan(id: string): Plan | undefined {
     const row = this.db.get('SELECT * FROM plans WHERE id = ?', id);
-    return row && planOfRow(row, storedJson(row.intents));
+    return (
+      row &&
+      planOfRow(
+        row,
+        storedJson<(PlannedIntent | number)[]>(row.intents).map((one) => this.intentOf(one)),
+      )
+    );
+  }
+
+  /** An intent of a plan, or the one of a row that plans share. */
+  private intentOf(one: PlannedIntent | number): PlannedIntent {
+    if (typeof one !== 'number') return one;
+    return storedJson(
+      this.db.get<{ content: string }>('SELECT content FROM planned_intents WHERE no = ?', one)?.content,
+    );
   }
 
   isRejected(episode: string): boolean {

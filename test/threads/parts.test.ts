@@ -78,7 +78,13 @@ function start(rules: LoadedRule[], threads: boolean): { on: OnPlatform; db: Db;
   const db = openDatabase(':memory:');
   migrate(db);
   const on = startOnPlatform({ rules, db });
-  const common = { clock: systemClock, random: systemRandom, retries: 0 };
+  const common = {
+    clock: systemClock,
+    random: systemRandom,
+    retries: 0,
+    requestTimeoutMs: 90_000,
+    progressTimeoutMs: 90_000,
+  };
   const client = new ManagementClient({
     ...common,
     address: server.address,

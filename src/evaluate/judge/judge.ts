@@ -16,7 +16,7 @@ import type { Program, ProgramRule } from '../compile/program.ts';
 import type { Windows } from '../events/windows.ts';
 import { FactReader } from '../facts/fact-reader.ts';
 import { FALSE, TRUE, type Truth } from '../language/three-valued.ts';
-import { factsOf, missingOf, verdictOf } from './evidence.ts';
+import { factsShown, missingOf, verdictOf } from './evidence.ts';
 import { flipFinder } from './flip-finder.ts';
 import { frameFor } from './judging-frame.ts';
 
@@ -27,16 +27,24 @@ interface RecordJudge extends Judge {
   finishPart(): JudgementPart;
 }
 
-/** `valuesMax`: how many values of a fact are counted one by one; by default as many as a baseline keeps. */
+/**
+ * A pass's reader stays until the next pass. V8 throws compiled code away when no object is left of the shapes that it was made for,
+ * and the first pass after a full collection of garbage then took twice as long.
+ */
+const lastReaders = new WeakMap<Program, FactReader>();
+
+/** `codesMax`: how many values of a fact are counted one by one; by default enough for a baseline. */
 export function judgeRecords(
   kind: SubjectKind,
   program: Program,
   windows: Windows,
   context: JudgeContext,
-  valuesMax?: number,
+  codesMax?: number,
 ): RecordJudge {
-  const reader = new FactReader(program.slots, program.verdicts, valuesMax);
+  const reader = new FactReader(program.slots, program.verdicts, program.rules.length, codesMax);
   const frame = frameFor(kind, program, windows, context);
+  lastReaders.set(program, reader);
+  const factsOf = factsShown();
   const flipOf = context.flips && flipFinder(windows, context, context.flips);
   const tallies = program.rules.map(({ rule }) => newTally(rule.id));
   const matches: Match[] = [];

@@ -3,14 +3,14 @@
 import type { SubjectKind } from '../../domain/subjects.ts';
 import type { JudgementMerge, Match, OpenVerdict, RuleTally } from '../../domain/verdict.ts';
 import type { Program } from '../compile/program.ts';
-import { ValueCounts } from '../facts/value-counts.ts';
+import { ValueMerge } from '../facts/value-merge.ts';
 import { EXAMPLES_MAX, newTally } from './judge.ts';
 
 export function mergeJudgements(kind: SubjectKind, program: Program): JudgementMerge {
   const tallies = program.rules.map(({ rule }) => newTally(rule.id));
   const matches: Match[] = [];
   const open: OpenVerdict[] = [];
-  const values = new Map<string, ValueCounts>();
+  const values = new Map<string, ValueMerge>();
   const isExampleWanted = new Uint8Array(new SharedArrayBuffer(tallies.length)).fill(1);
   let judged = 0;
   return {
@@ -25,9 +25,9 @@ export function mergeJudgements(kind: SubjectKind, program: Program): JudgementM
       for (const match of part.matches) matches.push(match);
       for (const verdict of part.open) open.push(verdict);
       for (const [path, counted] of Object.entries(part.values)) {
-        const counts = values.get(path) ?? new ValueCounts();
+        const counts = values.get(path) ?? new ValueMerge();
         values.set(path, counts);
-        counts.addPart(counted);
+        counts.add(counted);
       }
     },
     finish() {
