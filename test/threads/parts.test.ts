@@ -1,7 +1,7 @@
 // test: a run whose devices are read and judged by other threads, against one in which the main thread reads everything: over random
 // fleets, with real threads, a real client and two real databases, which must be equal to the byte.
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
 import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
 import { ManagementClient } from '../../src/management/client.ts';
@@ -19,6 +19,8 @@ import {
   type RandomDevice,
   startFleetServer,
 } from './fleet-server.ts';
+
+vi.setConfig({ testTimeout: 120_000 }); // whole runs over thousands of devices, each in two ways
 
 const LENGTH = 2_300;
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
