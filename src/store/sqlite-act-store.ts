@@ -27,6 +27,7 @@ import type { Db } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
 import { markSent, reopen, resolve, settle, withdraw } from './intent-log.ts';
 import { keepLatency } from './kept-latency.ts';
+import { moveLog } from './move-log.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import { addNotification } from './outbox.ts';
 import { SqliteReader } from './reader.ts';
@@ -236,6 +237,7 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
     } finally {
       open.end();
     }
+    void moveLog(this.db);
     this.audits.committed();
     return true;
   }
