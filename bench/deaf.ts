@@ -21,7 +21,7 @@ const TOKEN = 'bench-token-0123456789';
 const folder = mkdtempSync(join(tmpdir(), 'trustward-deaf-'));
 const rules = join(folder, 'rules');
 mkdirSync(rules);
-fiftyRules('all').forEach((text, index) => {
+fiftyRules('paged').forEach((text, index) => {
   writeFileSync(join(rules, `${index}.json`), text);
 });
 
@@ -142,7 +142,7 @@ async function warm(): Promise<void> {
 
 /** Matches a tenth of the fleet. */
 function manyRule(): string {
-  const when = { '<': [{ var: 'TrustData.EntityTrustscore' }, 52] };
+  const when = { '<': [{ var: 'TrustData.EntityTrustscore' }, 46] };
   const limits = { max: DEVICES, percent: 100 };
   const tests = [{ name: 'sample', given: {}, expect: 'no_match' }];
   const named = { id: 'bench-many', title: 'Many', severity: 'high', subject: 'device' };
