@@ -49,7 +49,10 @@ function send(method: string, url: string, body?: object): Promise<{ ms: number;
       });
       answer.once('end', () => resolve({ ms: performance.now() - since, text }));
     });
-    sending.once('error', reject).end(body && JSON.stringify(body));
+    // The daemon closed the connection, idle for long, just when it was used again.
+    const failed = (error: NodeJS.ErrnoException) =>
+      sending.reusedSocket && error.code === 'ECONNRESET' ? resolve(send(method, url, body)) : reject(error);
+    sending.once('error', failed).end(body && JSON.stringify(body));
   });
 }
 

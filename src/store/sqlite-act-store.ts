@@ -230,6 +230,8 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
         await giveWay();
         if (open.isTakenBack) return false;
       }
+      await open.synced();
+      if (open.isTakenBack) return false;
       open.commit();
     } catch (error) {
       if (!open.isTakenBack) this.audits.rolledBack();
