@@ -97,6 +97,7 @@ export class FactReader {
   private readPlain(holder: Facts, parent: Parent, frame: Frame): void {
     const { slots } = frame;
     const { codes } = this;
+    let { coded } = this;
     const { texts, scores, numbers, lists, others, named, keys, values } = parent;
     named.read(holder, values);
     for (let i = 0; i < keys.length; i++) values[named.keys.length + i] = holder[keys[i] as string];
@@ -107,7 +108,7 @@ export class FactReader {
       if (code < 0) this.place(leaf, value, frame);
       else {
         slots[slot] = value;
-        codes[this.coded++] = code;
+        codes[coded++] = code;
       }
     }
     for (let i = 0; i < scores.length; i++) {
@@ -117,7 +118,7 @@ export class FactReader {
       if (code < 0) this.place(leaf, value, frame);
       else {
         slots[slot] = value;
-        codes[this.coded++] = code;
+        codes[coded++] = code;
       }
     }
     for (let i = 0; i < numbers.length; i++) {
@@ -128,7 +129,7 @@ export class FactReader {
       else {
         leaf.counts.addNumber(value as number);
         slots[leaf.slot] = value;
-        codes[this.coded++] = code;
+        codes[coded++] = code;
       }
     }
     for (let i = 0; i < lists.length; i++) {
@@ -143,6 +144,7 @@ export class FactReader {
       const { leaf, at } = others[i] as HotLeaf;
       this.place(leaf, values[at], frame);
     }
+    this.coded = coded;
   }
 
   /** Counts the values that had codes, and rules out what they rule out. */

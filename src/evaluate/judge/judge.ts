@@ -30,27 +30,32 @@ export function judgeRecords(kind: SubjectKind, program: Program, windows: Windo
   const tallies = program.rules.map(({ rule }) => newTally(rule.id));
   const matches: Match[] = [];
   const open: OpenVerdict[] = [];
-  const truths = new Map<number, Truth>();
+  /** By rule, of the present record; and the rules of those that are not false. */
+  const truths = new Array<Truth>(program.rules.length).fill(FALSE);
+  const reported: number[] = [];
   let judged = 0;
   /** Of the present record; made when first needed. */
   let summary: SubjectSummary | undefined;
 
   const report = (index: number, truth: Truth): void => {
-    truths.set(index, truth);
+    truths[index] = truth;
+    reported.push(index);
     const tally = tallies[index] as RuleTally;
     if (truth === TRUE) {
       tally.match++;
       const rule = program.rules[index] as ProgramRule;
       summary ??= summaryOf(kind, frame.record, context.fieldsWritten);
       const flip = flipOf?.(rule.rule, summary.id, 'match', frame.record);
-      matches.push({ rule: rule.rule.id, summary, facts: factsOf(rule, frame), ...(flip && { flip }) });
+      const match: Match = { rule: rule.rule.id, summary, facts: factsOf(rule, frame) };
+      if (flip) match.flip = flip;
+      matches.push(match);
     } else countDoubt(tally, truth, program, kind, frame.record);
   };
 
   /** No condition throws. If one ever does, its rule ends as an error, and the others go on. */
   const evaluateSingly = (): void => {
     program.rules.forEach(({ condition }, index) => {
-      if (truths.has(index)) return;
+      if (truths[index] !== FALSE) return;
       let truth = program.reasons.error('the condition could not be evaluated').truth;
       try {
         truth = condition(frame);
@@ -69,7 +74,7 @@ export function judgeRecords(kind: SubjectKind, program: Program, windows: Windo
     if (context.hasOpen && !context.hasOpen(keyOf(record))) return;
     const known = summary ?? summaryOf(kind, record, context.fieldsWritten);
     program.rules.forEach((rule, index) => {
-      const truth = truths.get(index) ?? FALSE;
+      const truth = truths[index] as Truth;
       if (truth === TRUE || !context.isOpen(rule.rule.id, known.id)) return;
       const verdict = verdictOf(truth);
       const flip = verdict === 'no_match' ? flipOf?.(rule.rule, known.id, verdict, record) : undefined;
@@ -87,7 +92,7 @@ export function judgeRecords(kind: SubjectKind, program: Program, windows: Windo
   return {
     accept(record) {
       judged++;
-      if (truths.size > 0) truths.clear();
+      while (reported.length > 0) truths[reported.pop() as number] = FALSE;
       summary = undefined;
       frame.record = record;
       frame.turn++;
