@@ -15,7 +15,7 @@ const REST_WORDS: Record<RestReason, string> = {
   nothing_to_watch: 'no rule can be judged after events',
   many_subjects: 'new events name too many subjects for it',
   fact_moved: 'one fact moved the same way in many subjects',
-  source_failed: 'subjects could not be read',
+  source_failed: 'the event log, or a subject that it names, could not be read',
 };
 
 /**

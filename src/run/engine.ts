@@ -14,6 +14,7 @@ import type { IdentityReader } from '../domain/identity.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { OperatorStore, ReleaseStore, ResolveStore } from '../domain/operator-store.ts';
 import type { PageReader } from '../domain/page-reader.ts';
+import type { PartReaders } from '../domain/part-readers.ts';
 import type { PlanStore } from '../domain/plan-store.ts';
 import type { Api, Clock, Ids, Log } from '../domain/ports.ts';
 import type { Progress } from '../domain/progress.ts';
@@ -100,6 +101,8 @@ export interface Engine {
   signal: AbortSignal;
   /** Event windows that this process has filled, and how far back they reach. */
   feed: EventFeed;
+  /** Reads the parts of large lists in other threads; absent: the main thread reads everything. */
+  readers?: PartReaders | undefined;
   /** Shows how far a run or an applied plan is; absent where nobody looks. */
   progress?: Progress | undefined;
   /** Called when a run or a plan is over: sends alerts. Never throws; nothing waits for it. */
@@ -109,7 +112,18 @@ export interface Engine {
 /** What pulling a snapshot needs: what it reads from the store, and where it stores the events that it read. */
 export type PullEngine = Pick<
   Engine,
-  'api' | 'clock' | 'steady' | 'ids' | 'log' | 'actions' | 'active' | 'settings' | 'signal' | 'feed' | 'progress'
+  | 'api'
+  | 'clock'
+  | 'steady'
+  | 'ids'
+  | 'log'
+  | 'actions'
+  | 'active'
+  | 'settings'
+  | 'signal'
+  | 'feed'
+  | 'progress'
+  | 'readers'
 > & { store: PullStore };
 
 export interface EventFeed {

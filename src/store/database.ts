@@ -274,8 +274,7 @@ function connect(file: string): Database.Database {
   connection.pragma('synchronous = FULL');
   connection.pragma('foreign_keys = ON');
   connection.pragma('trusted_schema = OFF');
-  // SQLite makes the write-ahead log at the first reading, and keeps it until the last connection is closed.
-  connection.pragma('user_version');
+  connection.pragma('user_version'); // the first reading makes the write-ahead log
   return connection;
 }
 

@@ -34,18 +34,12 @@ const INTENT_STAYS = `SELECT 1 FROM intents WHERE intents.run_id = runs.id AND (
   OR EXISTS (SELECT 1 FROM claims WHERE target = intents.target AND status ${OPEN})
   OR EXISTS (SELECT 1 FROM claims WHERE intent_id = intents.id AND (status ${OPEN} OR coalesce(ended_at, ${BEFORE}) >= ${BEFORE}))
   OR EXISTS (SELECT 1 FROM decisions WHERE target = intents.target AND ended_seq IS NULL)
-  OR EXISTS (SELECT 1 FROM decisions WHERE intent_id = intents.id AND run_id <> intents.run_id)
   OR EXISTS (SELECT 1 FROM attempts WHERE intent_id = intents.id AND sent_at >= ${BEFORE})
   OR EXISTS (SELECT 1 FROM intent_episodes AS one JOIN episodes ON episodes.id = one.episode_id WHERE one.intent_id = intents.id
     AND (episodes.state <> 'closed' OR EXISTS (SELECT 1 FROM claims WHERE episode_id = episodes.id AND status ${OPEN}))))`;
 
-/** A decision stays while it is in force, and when a run between its first and its end shows it, or another run has its intent. */
-const DECISION_STAYS = `SELECT 1 FROM decisions WHERE run_seq = runs.seq AND (ended_seq IS NULL
-  OR EXISTS (SELECT 1 FROM runs AS later WHERE later.seq > decisions.run_seq AND later.seq < decisions.ended_seq)
-  OR EXISTS (SELECT 1 FROM intents WHERE intents.id = decisions.intent_id AND intents.run_id <> runs.id))`;
-
 /**
- * INVARIANT: a run that has something that stays stays whole, and so does every remaining report.
+ * INVARIANT: a run that has something that stays stays whole. So does every remaining report: decisions that it shows, and their intents, stay.
  * The plus sign keeps the query on the index of ends: by number it would read nearly all runs each time.
  */
 const OLD = `WITH kept(before_ms, seq) AS (SELECT ?, ?)
@@ -53,18 +47,23 @@ const OLD = `WITH kept(before_ms, seq) AS (SELECT ?, ?)
   WHERE status <> 'running' AND finished_at < ${BEFORE} AND +seq < (SELECT kept.seq FROM kept)
     AND NOT EXISTS (${PLAN_STAYS})
     AND NOT EXISTS (SELECT 1 FROM acceptances WHERE run_id = runs.id)
-    AND NOT EXISTS (${DECISION_STAYS})
+    AND NOT EXISTS (SELECT 1 FROM decisions WHERE run_seq = runs.seq AND ended_seq IS NULL)
     AND NOT EXISTS (${INTENT_STAYS})
-  LIMIT ${RUNS_AT_ONCE}`;
+  ORDER BY finished_at LIMIT ${RUNS_AT_ONCE}`;
 
-const OF_RUN = '(SELECT id FROM intents WHERE run_id = ?)';
+/** The decisions that no remaining run shows, once a run is gone: those since the run before it that ended until the run after it. */
+const UNSHOWN = `run_seq > coalesce((SELECT max(seq) FROM runs WHERE seq < ?), 0) AND run_seq <= ?
+  AND ended_seq <= (SELECT min(seq) FROM runs WHERE seq > ?)`;
 
-/** The rows of a run, in an order in which none refers to one that is gone. */
-const ROWS_OF_RUN = [
-  `DELETE FROM attempts WHERE intent_id IN ${OF_RUN}`,
-  `DELETE FROM claims WHERE intent_id IN ${OF_RUN}`,
-  `DELETE FROM intent_episodes WHERE intent_id IN ${OF_RUN}`,
-];
+/** Intents of runs that are gone, which no decision refers to any longer. */
+const LEFT_BEHIND = `SELECT id FROM intents WHERE id IN (SELECT value FROM json_each(?))
+  AND NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = intents.run_id) AND NOT EXISTS (SELECT 1 FROM decisions WHERE intent_id = intents.id)`;
+
+/** The rows of intents, in an order in which none refers to one that is gone. */
+const ROWS_OF_INTENTS = ['attempts', 'claims', 'intent_episodes'].map(
+  (table) => `DELETE FROM ${table} WHERE intent_id IN (SELECT value FROM json_each(?))`,
+);
+const INTENTS = 'DELETE FROM intents WHERE id IN (SELECT value FROM json_each(?))';
 
 /** Closed, and nothing that is still stored belongs to it. */
 const OLD_EPISODES = `SELECT id FROM episodes WHERE state = 'closed' AND closed_at < ?
@@ -90,20 +89,25 @@ export function removeOldRuns(db: Db, olderByMs: number): Removed | undefined {
 }
 
 function removeRun(db: Db, { seq, id }: { seq: number; id: string }, removed: Removed): number {
-  let rows = 1;
-  for (const sql of ROWS_OF_RUN) rows += db.run(sql, id);
   const plans = db.all<{ intents: string }>('SELECT intents FROM plans WHERE run_id = ?', id);
-  const counted = {
-    decisions: db.run('DELETE FROM decisions WHERE run_seq = ?', seq),
-    intents: db.run('DELETE FROM intents WHERE run_id = ?', id),
-    plans: db.run('DELETE FROM plans WHERE run_id = ?', id),
-    runs: db.run('DELETE FROM runs WHERE seq = ?', seq),
-  };
+  removed.plans += db.run('DELETE FROM plans WHERE run_id = ?', id);
+  removed.runs += db.run('DELETE FROM runs WHERE seq = ?', seq);
   for (const plan of plans) removeUnshared(db, plan.intents);
-  for (const what of ['decisions', 'intents', 'plans', 'runs'] as const) {
-    removed[what] += counted[what];
-    rows += counted[what];
-  }
+  const own = db.all<{ id: string }>('SELECT id FROM intents WHERE run_id = ?', id);
+  const named = db.all<{ id: string }>(
+    `SELECT DISTINCT intent_id AS id FROM decisions WHERE ${UNSHOWN} AND intent_id IS NOT NULL`,
+    seq,
+    seq,
+    seq,
+  );
+  const decisions = db.run(`DELETE FROM decisions WHERE ${UNSHOWN}`, seq, seq, seq);
+  const about = JSON.stringify([...own, ...named].map((intent) => intent.id));
+  const left = db.all<{ id: string }>(LEFT_BEHIND, about).map((intent) => intent.id);
+  const intents = JSON.stringify(left);
+  let rows = 1 + plans.length + decisions + left.length;
+  for (const sql of ROWS_OF_INTENTS) rows += db.run(sql, intents);
+  removed.intents += db.run(INTENTS, intents);
+  removed.decisions += decisions;
   removed.upTo = Math.max(removed.upTo, seq);
   return rows;
 }

@@ -14,7 +14,7 @@ export class OpenTransaction<Beside extends Connection> {
     readonly db: Beside,
     private readonly takenBack: () => void,
   ) {
-    // The next commit beside it moves the write-ahead log into the database: two steps, each of which takes less long than both.
+    // Its COMMIT does not move the write-ahead log into the database file too: see `moveLog`.
     db.exec('PRAGMA wal_autocheckpoint = 0');
     db.exec('BEGIN IMMEDIATE');
   }

@@ -3,6 +3,7 @@
 
 import type { Fact, Facts } from '../../domain/facts.ts';
 import { epochMsOf } from '../../domain/timestamp.ts';
+import type { ValuePart } from '../../domain/verdict.ts';
 import type { Slot } from '../compile/compiler.ts';
 import { RememberedVerdicts, type SlotVerdicts } from '../compile/slot-verdicts.ts';
 import type { Freshness } from '../language/expression.ts';
@@ -33,8 +34,13 @@ export class FactReader {
   private readonly codes: Int32Array;
   private coded = 0;
 
-  /** `verdicts`: what each slot's fact decides by itself. `rules`: how many there are. */
-  constructor(slots: readonly Slot[], verdicts: readonly (SlotVerdicts | undefined)[], rules: number) {
+  /** `verdicts`: what each slot's fact decides by itself. `rules`: how many there are. `codesMax`: as of `ValueCounts`. */
+  constructor(
+    slots: readonly Slot[],
+    verdicts: readonly (SlotVerdicts | undefined)[],
+    rules: number,
+    private readonly codesMax: number | undefined = undefined,
+  ) {
     this.table = new CodeTable(rules);
     this.codes = new Int32Array(slots.length);
     for (const slot of slots) {
@@ -83,11 +89,19 @@ export class FactReader {
 
   /** How often each value was seen, by path. */
   counted(): Record<string, Record<string, number>> {
-    const all: Record<string, Record<string, number>> = {};
+    return this.byPath((counts, name) => counts.result(name));
+  }
+
+  countedParts(): Record<string, ValuePart> {
+    return this.byPath((counts) => counts.part());
+  }
+
+  private byPath<T>(of: (counts: ValueCounts, name: string) => T): Record<string, T> {
+    const all: Record<string, T> = {};
     for (const { path, leaves } of this.parents) {
       for (const leaf of leaves) {
         const name = [...path, leaf.key].join('.');
-        all[name] = leaf.counts.result(name);
+        all[name] = of(leaf.counts, name);
       }
     }
     return all;
@@ -234,7 +248,7 @@ export class FactReader {
         variants: [],
         only: undefined,
         fewValues: hasFewValues(slot.fact.type),
-        counts: new ValueCounts(this.table),
+        counts: new ValueCounts(this.table, this.codesMax),
       };
       parent.leaves.push(leaf);
       parent.plain &&= !(key in Object.prototype);

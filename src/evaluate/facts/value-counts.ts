@@ -2,10 +2,11 @@
 // Values as they are up to 64 different ones, the rest as `…other`; times and numbers as `zero` or `set`; absence as `∅`.
 import type { Fact } from '../../domain/facts.ts';
 import { redacted } from '../../domain/secrets.ts';
+import type { ValuePart } from '../../domain/verdict.ts';
 import type { ValueType } from '../record-types/field-types.ts';
 import type { CodeTable } from './code-table.ts';
 
-const VALUES_MAX = 64;
+export const VALUES_MAX = 64;
 /** Beyond this many values of one fact the rest have no code. */
 const CODES_MAX = 1_000;
 /** A power of two. */
@@ -33,7 +34,11 @@ export class ValueCounts {
   private zero = 0;
   private set = 0;
 
-  constructor(private readonly table: CodeTable) {}
+  /** `codesMax`: a part of a pass has a code for each value; which of them are the first is known when the parts are merged. */
+  constructor(
+    private readonly table: CodeTable,
+    private readonly codesMax: number = CODES_MAX,
+  ) {}
 
   addNone(): void {
     this.none++;
@@ -81,33 +86,39 @@ export class ValueCounts {
   }
 
   private begin(value: Fact): number | undefined {
-    if (this.codes.size >= CODES_MAX) return undefined;
+    if (this.codes.size >= this.codesMax) return undefined;
     const code = this.table.begin();
     this.codes.set(value, code);
     if (isWholeScore(value)) this.scoreCodes[value] = code;
     return code;
   }
 
+  /** All values, in the order in which they came. */
+  part(): ValuePart {
+    const { other, none, zero, set } = this;
+    const counts = [...this.codes.values()].map((code) => this.table.countOf(code));
+    return { values: [...this.codes.keys()], counts, other, none, zero, set };
+  }
+
   /** `name`: of the fact. Secrets are redacted. */
   result(name: string): Record<string, number> {
-    const result: Record<string, number> = Object.create(null);
-    let { other } = this;
-    let kept = 0;
-    for (const [value, code] of this.codes) {
-      const count = this.table.countOf(code);
-      if (kept++ >= VALUES_MAX) {
-        other += count;
-        continue;
-      }
-      const key = String(redacted(value, name));
-      result[key] = (result[key] ?? 0) + count;
-    }
-    if (other > 0) result[OTHER] = other;
-    if (this.zero > 0) result.zero = this.zero;
-    if (this.set > 0) result.set = this.set;
-    if (this.none > 0) result[ABSENT] = this.none;
-    return result;
+    return countsOf(name, this.part());
   }
+}
+
+/** What a baseline keeps of the counts of one fact. */
+export function countsOf(name: string, { values, counts, other, none, zero, set }: ValuePart): Record<string, number> {
+  const result: Record<string, number> = Object.create(null);
+  for (const [at, value] of values.slice(0, VALUES_MAX).entries()) {
+    const key = String(redacted(value, name));
+    result[key] = (result[key] ?? 0) + (counts[at] as number);
+  }
+  const rest = counts.slice(VALUES_MAX).reduce((sum, count) => sum + count, other);
+  if (rest > 0) result[OTHER] = rest;
+  if (zero > 0) result.zero = zero;
+  if (set > 0) result.set = set;
+  if (none > 0) result[ABSENT] = none;
+  return result;
 }
 
 function placeOf(text: string): number {
