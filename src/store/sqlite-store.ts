@@ -29,9 +29,9 @@ import { dropAcceptances, readStop, saveAcceptance, saveExemption, saveStop } fr
 import { SqliteOutbox } from './outbox.ts';
 import { demandStatus, isAnswer, supersede, suppressRejected } from './plan-changes.ts';
 import { expireAll, expireOver } from './plan-expiry.ts';
-import { savePlan } from './planned-intents.ts';
 import { rowOfRun } from './rows.ts';
 import { LARGE_FROM, rowsOf, writeRunCommit } from './run-rows.ts';
+import { savePlan } from './save-plan.ts';
 import { SqliteActStore } from './sqlite-act-store.ts';
 import { SqliteTokens } from './token-table.ts';
 import { giveBackPages } from './unused-pages.ts';
