@@ -14,6 +14,8 @@ export class PieceCutter implements Splitter<Buffer<ArrayBuffer>> {
   #kept: Buffer[] = [];
   #size = 0;
   #between: Buffer | undefined;
+  /** The last bytes so far: a cut may lie across two chunks, and always does where a server sends element by element. */
+  #tail: Buffer = Buffer.alloc(0);
   #isMoving = false;
 
   constructor(private readonly elementBytesMax: number) {}
@@ -26,16 +28,28 @@ export class PieceCutter implements Splitter<Buffer<ArrayBuffer>> {
     this.#kept.push(chunk);
     this.#size += chunk.length;
     if (!this.#between) return this.#enter();
-    const found = chunk.lastIndexOf(this.#between);
-    this.#isMoving = found >= 0;
+    const found = this.#lastCut(chunk, this.#between);
+    this.#isMoving = found !== undefined;
     if (this.#size > this.elementBytesMax + PIECE_BYTES)
       throw fault('too_large', 'one record of the answer is too large');
-    if (found < 0 || this.#size < PIECE_BYTES) return undefined;
-    this.#kept.pop();
-    const piece = Buffer.concat([...this.#kept, chunk.subarray(0, found + 1)]) as Buffer<ArrayBuffer>;
-    this.#kept = [chunk.subarray(found + 2)];
-    this.#size = chunk.length - found - 2;
-    return piece;
+    if (found === undefined || this.#size < PIECE_BYTES) return undefined;
+    const all = Buffer.concat(this.#kept) as Buffer<ArrayBuffer>;
+    const rest = all.subarray(all.length - chunk.length + found + 2);
+    this.#kept = [rest];
+    this.#size = rest.length;
+    return all.subarray(0, all.length - rest.length - 1);
+  }
+
+  /** Where the last element but one ends, counted from the beginning of the chunk; negative: in an earlier one. */
+  #lastCut(chunk: Buffer, between: Buffer): number | undefined {
+    const tail = this.#tail;
+    const seam = Buffer.concat([tail, chunk.subarray(0, between.length - 1)]);
+    this.#tail =
+      chunk.length >= between.length ? chunk.subarray(1 - between.length) : seam.subarray(1 - between.length);
+    const inChunk = chunk.lastIndexOf(between);
+    if (inChunk >= 0) return inChunk;
+    const atSeam = seam.lastIndexOf(between);
+    return atSeam < 0 ? undefined : atSeam - tail.length;
   }
 
   end(): Buffer<ArrayBuffer> | undefined {
