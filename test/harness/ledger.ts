@@ -8,6 +8,7 @@ import type { Plan } from '../../src/domain/plan.ts';
 import type { Db, Row } from '../../src/store/database.ts';
 import { claimOfRow, intentOfRow, planOfRow } from '../../src/store/rows.ts';
 import { storedJson } from '../../src/store/stored-json.ts';
+import type { EndedCounts } from './check-look.ts';
 import type { PlatformRequest } from './platform.ts';
 import type { SimClock } from './sim-clock.ts';
 
@@ -22,8 +23,9 @@ export interface IntentLife {
   sentSeq: number;
   /** The rules that the latest of them names. */
   rules: string[];
-  /** The run that the latest of them names. */
+  /** The runs that the latest and the first of them name. */
   run: string;
+  firstRun: string;
   requests: PlatformRequest[];
   settled: { atMs: number; outcome: Outcome }[];
   /** True times at which an operator allowed one more attempt. */
@@ -43,6 +45,12 @@ export interface ToldApproval {
   plan: string;
   /** The plan of which it is a part. */
   partOf: string | undefined;
+}
+
+export interface WholeRun {
+  id: string;
+  /** By the engine's wall clock. */
+  startedAt: number;
 }
 
 interface EntryBody {
@@ -95,6 +103,7 @@ export class Ledger {
         life.sentSeq = seq;
         life.rules = body.rules ?? [];
         life.run = body.run ?? '';
+        life.firstRun ||= life.run;
       }
       if (kind === 'intent.settled' && body.outcome) {
         life.settled.push({ atMs: this.clock.trueMs, outcome: body.outcome });
@@ -165,6 +174,58 @@ export class Ledger {
       .map(claimOfRow);
   }
 
+  /** The newest completed run over all rules and subjects. */
+  lastWholeRun(): WholeRun | undefined {
+    const sql = "SELECT id, started_at FROM runs WHERE status = 'completed' AND scoped = 0 ORDER BY seq DESC LIMIT 1";
+    const row = this.db.get<{ id: string; started_at: number }>(sql);
+    return row && { id: row.id, startedAt: row.started_at };
+  }
+
+  newestRun(): string | undefined {
+    return this.db.get<{ id: string }>('SELECT id FROM runs ORDER BY seq DESC LIMIT 1')?.id;
+  }
+
+  runCount(): number {
+    return this.count('SELECT count(*) AS n FROM runs');
+  }
+
+  /** The run whose count of attempts this one continues: its own, or that of the last whole run. */
+  countedRun(run: string): string {
+    return this.db.get<{ id: string }>('SELECT coalesce(counts_with, id) AS id FROM runs WHERE id = ?', run)?.id ?? run;
+  }
+
+  eventIds(): ReadonlySet<string> {
+    return new Set(this.db.all<{ id: string }>('SELECT id FROM events').map(({ id }) => id));
+  }
+
+  /** What only whole runs and people end. */
+  ended(): EndedCounts {
+    return {
+      episodes: this.count("SELECT count(*) AS n FROM episodes WHERE state = 'closed'"),
+      claims: this.count("SELECT count(*) AS n FROM claims WHERE status <> 'standing'"),
+      plans: this.count("SELECT count(*) AS n FROM plans WHERE status = 'superseded'"),
+    };
+  }
+
+  /** Keys that are in two plans that wait for an answer. */
+  sealedTwice(): string[] {
+    const plans = this.db.all("SELECT * FROM plans WHERE status = 'pending'");
+    const keys = plans.flatMap((row) => planOfRow(row, storedJson(row.intents)).intents.map(({ key }) => key));
+    return keys.filter((key, at) => keys.indexOf(key) !== at);
+  }
+
+  /** Decisions and intents that a run made. */
+  changesOf(run: string): number {
+    const sql = `SELECT (SELECT count(*) FROM decisions WHERE run_seq = runs.seq OR ended_seq = runs.seq)
+      + (SELECT count(*) FROM intents WHERE run_id = runs.id) + (SELECT count(*) FROM attempts WHERE run_id = runs.id)
+      AS n FROM runs WHERE id = ?`;
+    return this.count(sql, run);
+  }
+
+  private count(sql: string, ...given: string[]): number {
+    return Number(this.db.get<{ n: number }>(sql, ...given)?.n);
+  }
+
   /** The open episode of a rule and subject, as stored. */
   openEpisode(rule: string, subject: string): Row | undefined {
     return this.db.get("SELECT * FROM episodes WHERE rule = ? AND subject = ? AND state <> 'closed'", rule, subject);
@@ -211,6 +272,7 @@ export class Ledger {
       sentSeq: 0,
       rules: [],
       run: '',
+      firstRun: '',
       requests: [],
       settled: [],
       allowed: [],
