@@ -2,6 +2,7 @@
 // caller knows it.
 import type { Mode } from '../../src/domain/mode.ts';
 import type { Engine } from '../../src/run/engine.ts';
+import { failuresSinceWhole } from './check-together.ts';
 import type { Checker, Operation } from './checker.ts';
 import type { Dice } from './dice.ts';
 import type { RuleShelf } from './happenings.ts';
@@ -40,12 +41,7 @@ export interface Asking {
   watch: SimWatch | undefined;
 }
 
-export function begin(
-  { shelf, clock, checker }: Asking,
-  engine: Engine,
-  name: Operation['name'],
-  mode: Mode,
-): void {
+export function begin({ shelf, clock, checker }: Asking, engine: Engine, name: Operation['name'], mode: Mode): void {
   const rules = new Map(shelf.current.map((rule) => [rule.id, rule.mode]));
   const ruleNow = (id: string) => shelf.current.find((rule) => rule.id === id);
   const { trueMs: startMs } = clock;
@@ -59,6 +55,6 @@ export function begin(
     rulesNow: () => ({ changedAtMs: shelf.changedAtMs, hashOf: (id) => ruleNow(id)?.hash }),
     lists: new Map(),
     requests: new Map(),
-    failures: name === 'look' ? checker.failuresSinceWhole() : 0,
+    failures: name === 'look' ? failuresSinceWhole(checker) : 0,
   };
 }

@@ -19,6 +19,7 @@ interface Begun {
   ended: EndedCounts;
   sealedTwice: readonly string[];
   runs: number;
+  openThings: string;
   named: Set<string>;
 }
 
@@ -48,6 +49,7 @@ export class LookRules {
       ended: ledger.ended(),
       sealedTwice: ledger.sealedTwice(),
       runs: ledger.runCount(),
+      openThings: ledger.openThings(),
       named: new Set(),
     };
   }
@@ -85,7 +87,10 @@ export class LookRules {
     const report = (text: string) => checker.report('beyond_look', `${what}: ${text}`);
     if (intent.undo) report('a look undoes it');
     if (!named.has(target.split(' ')[0] as string)) report('no new event names it');
-    if (!whole) return report('there was no whole run');
+    if (!whole) {
+      report('there was no whole run');
+      return;
+    }
     if (missed > MISSED_MAX) report(`${missed} scheduled runs were missed`);
     const reading = this.lists.get(whole.id)?.get(SOURCE_OF[verb] ?? 'services');
     if (reading && !isBelieved(reading)) report(`the list of the last whole run came ${reading.fate}`);
@@ -149,7 +154,8 @@ export class LookRules {
     if (more !== (result === 'acted' ? 1 : 0))
       checker.report('beyond_look', `a look that answered \`${result}\` left ${more} runs`);
     const run = checker.ledger.newestRun();
-    if (result === 'acted' && run !== undefined && checker.ledger.changesOf(run) === 0)
+    if (result !== 'acted' || run === undefined || checker.ledger.changesOf(run) > 0) return;
+    if (checker.ledger.openThings() === begun?.openThings)
       checker.report('beyond_look', `run ${run} of a look has changed nothing`);
   }
 }

@@ -80,7 +80,6 @@ export interface Operation {
 /** At most this long from preflight to the call: a change in between is invisible to preflight. */
 export const BETWEEN_MS = 1_000;
 const DAY_MS = 86_400_000;
-const DONE: ReadonlySet<unknown> = new Set(['succeeded', 'confirmed']);
 
 export class Checker implements Witness {
   readonly violations: Violation[] = [];
@@ -283,15 +282,6 @@ export class Checker implements Witness {
     if (intent.undo ? seen.length === intent.basis.length : seen.length > 0) return;
     const named = intent.basis.map(({ rule, subjectId }) => `${rule} of ${subjectId}`).join(', ');
     this.report('acted_on_unknown', `${intent.action} ${intent.target}: no look could find ${wanted} for ${named}`);
-  }
-
-  /** Requests in the count of the last whole run that failed or are in doubt: a look continues them. */
-  failuresSinceWhole(): number {
-    const whole = this.ledger.lastWholeRun()?.id;
-    const isFailed = ({ settled }: IntentLife) => !DONE.has(settled.at(-1)?.outcome);
-    const lives = [...this.ledger.intents.values()].filter((life) => isFailed(life));
-    const own = lives.filter(({ run }) => this.ledger.countedRun(run) === whole);
-    return own.flatMap(({ requests }) => requests).filter(({ answer }) => answer !== 'done').length;
   }
 
   /** Windows were filled when the run began; records are read again right before. An approved window rule may outlive its match. */

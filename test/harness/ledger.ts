@@ -1,10 +1,12 @@
 // harness: what the database had committed, and when in true time: read from the audit chain after each commit and before
 // each request is judged. It sees the store from below, past any wrapper, and changes nothing.
 import type { AuditEntry } from '../../src/domain/audit-entry.ts';
+import { canonicalJson } from '../../src/domain/canonical.ts';
 import type { Claim } from '../../src/domain/claim.ts';
 import type { Outcome } from '../../src/domain/decision.ts';
 import type { Intent } from '../../src/domain/intent.ts';
-import type { Plan } from '../../src/domain/plan.ts';
+import { type Plan, releasedRule } from '../../src/domain/plan.ts';
+import { contentOf } from '../../src/domain/plan-content.ts';
 import type { Db, Row } from '../../src/store/database.ts';
 import { claimOfRow, intentOfRow, planOfRow } from '../../src/store/rows.ts';
 import { storedJson } from '../../src/store/stored-json.ts';
@@ -198,26 +200,32 @@ export class Ledger {
     return new Set(this.db.all<{ id: string }>('SELECT id FROM events').map(({ id }) => id));
   }
 
-  /** What only whole runs and people end. */
+  /** What only whole runs and people end; a person's reversal is seen by looks too. */
   ended(): EndedCounts {
     return {
       episodes: this.count("SELECT count(*) AS n FROM episodes WHERE state = 'closed'"),
-      claims: this.count("SELECT count(*) AS n FROM claims WHERE status <> 'standing'"),
+      claims: this.count("SELECT count(*) AS n FROM claims WHERE status NOT IN ('standing', 'overridden')"),
       plans: this.count("SELECT count(*) AS n FROM plans WHERE status = 'superseded'"),
     };
   }
 
-  /** Keys that are in two plans that wait for an answer. */
+  /** What is in two plans of live runs that wait for an answer. */
   sealedTwice(): string[] {
-    const plans = this.db.all("SELECT * FROM plans WHERE status = 'pending'");
-    const keys = plans.flatMap((row) => planOfRow(row, storedJson(row.intents)).intents.map(({ key }) => key));
-    return keys.filter((key, at) => keys.indexOf(key) !== at);
+    const plans = this.db.all("SELECT * FROM plans WHERE status = 'pending' AND mode <> 'dry-run'");
+    const all = plans.map((row) => planOfRow(row, storedJson(row.intents))).filter((plan) => !releasedRule(plan));
+    const contents = all.flatMap(({ intents }) => intents.map((intent) => canonicalJson(contentOf(intent))));
+    return contents.filter((content, at) => contents.indexOf(content) !== at);
   }
 
-  /** Decisions and intents that a run made. */
+  /** Episodes and claims as they are. */
+  openThings(): string {
+    return JSON.stringify([this.db.all('SELECT * FROM episodes'), this.db.all('SELECT * FROM claims')]);
+  }
+
+  /** Decisions, intents and plans that a run made, and its calls. */
   changesOf(run: string): number {
     const sql = `SELECT (SELECT count(*) FROM decisions WHERE run_seq = runs.seq OR ended_seq = runs.seq)
-      + (SELECT count(*) FROM intents WHERE run_id = runs.id) + (SELECT count(*) FROM attempts WHERE run_id = runs.id)
+      + (SELECT count(*) FROM intents WHERE run_id = runs.id) + (SELECT count(*) FROM plans WHERE run_id = runs.id) + (SELECT count(*) FROM attempts WHERE run_id = runs.id)
       AS n FROM runs WHERE id = ?`;
     return this.count(sql, run);
   }

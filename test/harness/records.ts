@@ -3,14 +3,7 @@
 import { type Facts, isFacts } from '../../src/domain/facts.ts';
 import type { ServiceSpecFacts } from '../../src/domain/ports.ts';
 import type { Named, WorldEvent } from './event-log.ts';
-import {
-  BUNDLE,
-  type DeviceState,
-  type ServiceState,
-  type UserState,
-  type Verb,
-  type Version,
-} from './world.ts';
+import { BUNDLE, type DeviceState, type ServiceState, type UserState, type Verb, type Version } from './world.ts';
 
 /** Who has it as the users' own records say: whose mapping was deleted owns it no more. */
 export function ownersOf({ serial, owner }: DeviceState, users: readonly UserState[]): string[] {

@@ -32,7 +32,7 @@ export class SimWatch {
       queue: { inTurn: (_lane, _by, work) => work() },
       look: (request) => this.heard(() => this.look(engine, request)),
       runWhole: () => this.heard(runWhole),
-      missedSince: (atMs) => Math.max(0, Math.floor(nowMs() / everyMs) - Math.floor(atMs / everyMs)),
+      missedSince: (atMs) => this.missedSince(atMs),
     });
   }
 
@@ -49,6 +49,11 @@ export class SimWatch {
     if (fault !== undefined) throw fault;
   }
 
+  private missedSince(atMs: number): number {
+    const { asking, everyMs } = this.parts;
+    return Math.max(0, Math.floor(asking().clock.nowMs() / everyMs) - Math.floor(atMs / everyMs));
+  }
+
   private wait(): void {
     this.looks += 1;
     if (this.looks > 1) this.over.abort();
@@ -58,7 +63,8 @@ export class SimWatch {
     const asking = this.parts.asking();
     begin(asking, engine, 'look', 'enforce');
     asking.checker.lookRules.begin(request.missedSince);
-    const looked = await watchCycle(engine, { mode: 'enforce', ...request });
+    const missedSince = asking.bug === 'look_rests_on_a_run_long_past' ? () => 0 : request.missedSince;
+    const looked = await watchCycle(engine, { mode: 'enforce', ...request, missedSince });
     asking.checker.lookRules.end(looked);
     return looked;
   }

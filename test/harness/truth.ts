@@ -81,8 +81,7 @@ export class Truth {
     const least = ERRORS_MIN[rule] as number;
     const skew = this.clock.offsetMaxMs;
     const own = this.world.events.filter((event) => event.isError && event.service === service);
-    const count = (from: number, to: number, seen = own) =>
-      seen.filter(({ atMs }) => atMs > from && atMs <= to).length;
+    const count = (from: number, to: number, seen = own) => seen.filter(({ atMs }) => atMs > from && atMs <= to).length;
     if (sight === 'match') return count(fromMs - WINDOW_MS - skew - SLACK_MS, toMs + skew) >= least;
     if (skew > SLACK_MS) return true;
     // One that came late may never have been read.
