@@ -12,7 +12,9 @@ export const RUN_FAILURES_MAX = 5;
 
 export function checkTogether(checker: Checker, request: PlatformRequest, intent: Intent): void {
   for (const other of checker.ledger.sent()) {
-    if (other.id === intent.id) continue;
+    // What a dead process left as sent is in doubt, and not under way.
+    const sentMs = checker.ledger.intents.get(other.id)?.sent.at(-1) ?? 0;
+    if (other.id === intent.id || sentMs < (checker.operation?.startMs ?? 0)) continue;
     const shared = sharedBy(checker, request, intent.target, other.target);
     if (shared.length > 0)
       checker.report(

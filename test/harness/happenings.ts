@@ -80,6 +80,7 @@ export function scheduleHappenings(stage: Stage, withinMs: number): void {
   if (dice.chance(profile.edit)) at(personEdit(stage));
   if (profile.services > 0 && dice.chance(0.3)) at(outage(stage));
   if (profile.looks) scheduleStrangers(stage, withinMs);
+  if (profile.looks && stage.looks.chance(0.2)) scheduleAttack(stage, withinMs);
   if (dice.chance(profile.jump)) at(clockJump(stage));
   if (dice.chance(profile.ruleChange)) {
     const chance = dice;
@@ -93,6 +94,15 @@ function troubleChange({ world, dice }: Stage): () => void {
   const told = dice.weighted({ TRUE: 45, FALSE: 45, unlisted: 10 });
   const value: Trouble = told === 'unlisted' ? undefined : told;
   return () => world.setTrouble(id, field, value);
+}
+
+/** Several devices are compromised, one soon after the other. */
+function scheduleAttack({ world, clock, looks: dice }: Stage, withinMs: number): void {
+  const fromMs = dice.whole(0, withinMs);
+  for (let count = dice.whole(2, 4); count > 0; count -= 1) {
+    const { id } = dice.pick(world.born.devices);
+    clock.after(fromMs + dice.whole(0, 20_000), () => world.setTrouble(id, 'CompromisedStatus', 'TRUE'));
+  }
 }
 
 /** Events of logins, of strangers, and forged ones: with the serial number of another device, or that of nobody. */

@@ -132,6 +132,7 @@ export class SimPlatform implements Api {
     beforeMs = Number.MAX_SAFE_INTEGER,
     skip = 0,
     limit = 10,
+    serviceName,
   }: EventQuery): Promise<unknown[]> {
     const fate = this.isCalm ? 'fresh' : this.dice.weighted(this.profile.reads);
     if (fate === 'broken') this.witness.onList('events', fate, 0);
@@ -140,7 +141,9 @@ export class SimPlatform implements Api {
     this.takeTime();
     const until = this.clock.trueMs - (fate === 'stale' ? this.dice.whole(1, STALE_MAX_MS) : 0);
     const seen = this.world.log.until(until);
-    const told = seen.filter(({ atMs }) => atMs >= afterMs && atMs <= Math.min(beforeMs, until));
+    const isAsked = ({ service }: WorldEvent) => serviceName === undefined || service === serviceName;
+    const isIn = ({ atMs }: WorldEvent) => atMs >= afterMs && atMs <= Math.min(beforeMs, until);
+    const told = seen.filter((event) => isAsked(event) && isIn(event));
     const page = told.slice(skip, skip + limit);
     if (page.length > 1 && !this.isCalm && this.profile.looks && this.dice.chance(this.profile.looks.disorder)) {
       this.witness.onList('events', 'shifted', page.length);
@@ -158,8 +161,10 @@ export class SimPlatform implements Api {
     throw new AppError('api_forbidden', 'events are not allowed (403)');
   }
 
-  async countEvents(): Promise<number> {
-    return this.world.events.length;
+  async countEvents({ afterMs = 0, serviceName }: EventQuery): Promise<number> {
+    const names = serviceName?.split('|');
+    const isIn = ({ atMs, service = '' }: WorldEvent) => atMs >= afterMs && (!names || names.includes(service));
+    return this.world.log.until(this.clock.trueMs).filter(isIn).length;
   }
 
   skewMs(): number | undefined {
