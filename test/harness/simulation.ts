@@ -167,7 +167,9 @@ class Simulation {
     const idleMs = dice.pick([500, 3_000, 20_000, 60_000, 300_000]);
     scheduleHappenings({ world, clock, shelf, profile, dice, looks: this.looks }, idleMs + 6_000);
     this.lives.people?.schedule(idleMs + 6_000);
-    await this.idle(idleMs);
+    // Nothing else is awaited: a command of people goes as far as it did before there were looks.
+    if (profile.looks) await this.idle(idleMs);
+    else clock.pass(idleMs);
     const operation =
       this.releaseOrNot() ??
       dice.weighted<OperationName>({
@@ -190,12 +192,11 @@ class Simulation {
     await this.lives.perform(operation, daemonMode);
   }
 
-  /** The daemon looks at the event log meanwhile, where it does. */
+  /** The daemon looks at the event log meanwhile. */
   private async idle(ms: number): Promise<void> {
-    const { clock, profile, looks: dice } = this;
-    const looks = profile.looks ? dice.whole(0, 3) : 0;
+    const { clock, looks: dice } = this;
     const until = clock.trueMs + ms;
-    for (let look = 0; look < looks && this.checker.violations.length === 0; look += 1) {
+    for (let look = dice.whole(0, 3); look > 0 && this.checker.violations.length === 0; look -= 1) {
       clock.pass(dice.whole(0, Math.max(0, until - clock.trueMs)));
       await this.lives.look();
     }
