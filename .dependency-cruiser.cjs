@@ -58,6 +58,12 @@ module.exports = {
       to: { path: '^src/console/' },
     },
     {
+      name: 'threads-read-and-judge-alone',
+      severity: 'error',
+      from: { path: '^src/threads/' },
+      to: { path: '^src/(?!domain/|threads/|pull/|evaluate/|management/client/)' },
+    },
+    {
       name: 'http-imports-domain-alone',
       severity: 'error',
       from: { path: '^src/http/' },

@@ -8,8 +8,13 @@ import { beyond, type Figure, isShort, lineOf } from './figures.ts';
 
 /** By name: the file. `short`: it has a short form. */
 const BENCHES: { name: string; file: string; short: boolean }[] = [
+  { name: 'cycle', file: './cycle.ts', short: true },
+  { name: 'rules', file: './rules.ts', short: true },
+  { name: 'events', file: './events.ts', short: true },
   { name: 'contain', file: './contain.ts', short: true },
   { name: 'act', file: './act.ts', short: true },
+  { name: 'deaf', file: './deaf.ts', short: true },
+  { name: 'year', file: './year.ts', short: true },
 ];
 
 const names = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));

@@ -1,29 +1,30 @@
-// bench: fifty device rules as people write them: some shared predicates, few matches, only facts of the paged list.
+// bench: fifty device rules as people write them: some shared predicates, few matches. Five of them read the owners of a device, which
+// only the unpaged list names, and five count events.
 const LEVELS = ['AlwaysDeny', 'Low', 'Medium', 'High', 'AlwaysAllow'];
 const PLATFORMS = ['Windows', 'macOS', 'iOS', 'Android', 'Linux'];
 
-/** `owners`: what the rules say of who owns what they take; `one` is asked of the unpaged list. */
-export function fiftyRules(owners: 'one' | 'all'): string[] {
-  return Array.from({ length: 50 }, (_, index) => ruleText(index, owners));
+/** `paged`: without what only the unpaged list has, so that pages are read. */
+export function fiftyRules(form: 'paged' | 'unpaged'): string[] {
+  return Array.from({ length: 50 }, (_, index) => ruleText(index, form));
 }
 
-function ruleText(index: number, owners: 'one' | 'all'): string {
+function ruleText(index: number, form: 'paged' | 'unpaged'): string {
   const id = `bench-rule-${index + 1}`;
   return JSON.stringify({
     id,
     title: `Bench rule ${index + 1}`,
     severity: 'medium',
     subject: 'device',
-    when: conditionOf(index),
+    when: conditionOf(index, form),
     then: index % 5 === 0 ? 'ban_device' : 'notify',
     mode: 'approve',
-    owners,
+    owners: 'all',
     limits: { max: 100_000, percent: 100 },
     tests: [{ name: 'sample', given: {}, expect: 'no_match' }],
   });
 }
 
-function conditionOf(index: number): unknown {
+function conditionOf(index: number, form: 'paged' | 'unpaged'): unknown {
   const platform = { '==': [{ var: 'Platform' }, PLATFORMS[index % PLATFORMS.length]] };
   const score = { '<': [{ var: 'TrustData.EntityTrustscore' }, 2 + (index % 7)] };
   const compromised = { '==': [{ var: 'MdmData.CompromisedStatus' }, 'TRUE'] };
@@ -31,6 +32,10 @@ function conditionOf(index: number): unknown {
   const stale = { '>=': [{ age: { var: 'TrustData.UpdatedAt' } }, `${300 + index}d`] };
   const corporate = { in: [{ var: 'Ownership' }, ['Corporate Dedicated', 'Corporate Shared']] };
   const named = { starts_with: [{ var: 'DeviceFriendlyName' }, `zz-${index}`] };
+  const count = { event_count: { type: 'Access', action: 'Unauthorized', within: '1h' } };
+  const owned = { some: [{ var: '$owners' }, { '<': [{ var: 'TrustData.EntityTrustscore' }, 41] }] };
+  if (index % 10 === 3) return { and: [platform, { '>=': [count, 2 + Math.floor(index / 10)] }] };
+  if (index % 10 === 4 && form === 'unpaged') return { and: [platform, corporate, owned] };
   const shapes = [
     { and: [platform, compromised] },
     { and: [corporate, score, { '!=': [{ var: 'RegisteredStatus' }, 'TRUE'] }] },

@@ -1,39 +1,93 @@
-// bench: a console of N devices behind a cache of its answers, in a process of its own: what is measured is the reader.
-// argv: devices. Prints `READY <url> <api key>` once every page that a reader asks for can be cached.
-import { mkdtempSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { request } from 'undici';
-import { startConsole } from '../../src/console/console.ts';
-import { systemClock } from '../../src/system/clock.ts';
+// bench: a Management API of N generated devices, in a process of its own: what is measured is the reader. Its answers are bytes that
+// it keeps once they were asked for, so that serving them costs little. argv: devices, users, events. Prints `READY <url> <key>`.
+import { createServer, type ServerResponse } from 'node:http';
+import { deviceText, eventText, userText } from './fleet.ts';
 
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
-const devices = Number(process.argv[2]);
-const console = await startConsole({
-  listen: { host: '127.0.0.1', port: 0 },
-  dbFile: join(mkdtempSync(join(tmpdir(), 'trustward-bench-')), 'console.db'),
-  seed: { seed: 1, devices, users: 1_000, services: 10, events: 100 },
-  clock: systemClock,
-  log: silent,
-});
-const cache = new Map<string, Buffer>();
+const [devices = 1_000, users = Math.ceil(devices / 10), events = 1_000] = process.argv.slice(2).map(Number);
+const startedMs = Date.now();
+const EVENT_STEP_MS = 1_000;
+const SEGMENT = 1_000;
 
-const server = createServer(async (incoming, answer) => {
-  const path = incoming.url ?? '/';
-  let body = cache.get(path);
-  if (!body) {
-    const fetched = await request(console.address + path, {
-      headers: { authorization: incoming.headers.authorization ?? '' },
-    });
-    body = Buffer.from(await fetched.body.arrayBuffer());
-    cache.set(path, body);
+/** A list in segments of bytes, each made when it is first asked for. */
+class List {
+  private readonly segments: { bytes: Buffer; ends: number[] }[] = [];
+  constructor(
+    readonly length: number,
+    private readonly text: (index: number) => string,
+  ) {}
+
+  /** The bytes of some elements, commas between them. */
+  slice(from: number, to: number): Buffer[] {
+    const parts: Buffer[] = [];
+    for (let at = from; at < Math.min(to, this.length); ) {
+      const end = Math.min(to, this.length, (Math.floor(at / SEGMENT) + 1) * SEGMENT);
+      const { bytes, ends } = this.segment(Math.floor(at / SEGMENT));
+      const begin = at % SEGMENT === 0 ? 0 : (ends[(at % SEGMENT) - 1] as number);
+      const last = end === Math.min(to, this.length) ? 1 : 0;
+      parts.push(bytes.subarray(begin, (ends[(end - 1) % SEGMENT] as number) - last));
+      at = end;
+    }
+    return parts;
   }
-  answer.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });
-  answer.end(body);
+
+  private segment(number: number): { bytes: Buffer; ends: number[] } {
+    const known = this.segments[number];
+    if (known) return known;
+    const ends: number[] = [];
+    let text = '';
+    for (let index = number * SEGMENT; index < Math.min((number + 1) * SEGMENT, this.length); index += 1) {
+      text += `${this.text(index)},`;
+      ends.push(text.length);
+    }
+    const segment = { bytes: Buffer.from(text, 'latin1'), ends };
+    this.segments[number] = segment;
+    return segment;
+  }
+}
+
+const lists = {
+  devices: new List(devices, (index) => deviceText(index, undefined)),
+  unpaged: new List(devices, (index) => deviceText(index, users)),
+  endusers: new List(users, userText),
+  events: new List(events, (index) => eventText(index, startedMs - (events - index) * EVENT_STEP_MS, devices)),
+};
+
+async function send(answer: ServerResponse, head: string, list: List, from: number, to: number, tail: string) {
+  answer.writeHead(200, { 'content-type': 'application/json' });
+  answer.write(head);
+  for (let at = from; at < Math.min(to, list.length); at += SEGMENT) {
+    const end = Math.min(at + SEGMENT, to, list.length);
+    const parts = list.slice(at, end);
+    if (end < Math.min(to, list.length)) parts.push(Buffer.from(','));
+    for (const part of parts) {
+      if (!answer.write(part)) await new Promise((resolve) => answer.once('drain', resolve));
+      if (answer.destroyed) return;
+    }
+  }
+  answer.end(tail);
+}
+
+const server = createServer((incoming, answer) => {
+  const url = new URL(incoming.url ?? '/', 'http://bench');
+  const query = (name: string) => url.searchParams.get(name) ?? url.searchParams.get(name.toLowerCase());
+  const [skip, limit] = [Number(query('Skip') ?? 0), Number(query('Limit') ?? Number.POSITIVE_INFINITY)];
+  const [, , , what, more] = url.pathname.split('/');
+  if (what === 'devices' && query('Limit') === null) return send(answer, '[', lists.unpaged, 0, devices, ']');
+  if (what === 'devices' || what === 'endusers') {
+    const list = lists[what];
+    return send(answer, `{"${what}":[`, list, skip, skip + limit, `],"count":${list.length}}`);
+  }
+  const after = Number(query('after') ?? 0);
+  const first = Math.max(0, Math.ceil((after - startedMs) / EVENT_STEP_MS) + events);
+  if (what === 'events' && more === 'count') return answer.end(`{"data":${Math.max(0, events - first)}}`);
+  if (what === 'events') {
+    const from = Math.min(events, first + skip);
+    return send(answer, '{"data":[', lists.events, from, Math.min(events, from + limit), ']}');
+  }
+  return answer.end('[]');
 });
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as { port: number };
-  process.stdout.write(`READY http://127.0.0.1:${port} ${console.credentials?.apiKey}\n`);
+  process.stdout.write(`READY http://127.0.0.1:${port} key\n`);
 });
 process.on('disconnect', () => process.exit(0));

@@ -1,9 +1,13 @@
 // approve: the life of a plan until it is applied: pending, approved, rejected, superseded, expired. Pure: plans in, plans and
 // notes out. A plan is content-addressed: the digest covers rule hashes, intents and the facts behind them.
+
+import { createHash } from 'node:crypto';
 import type { AuditNote } from '../domain/audit-entry.ts';
+import { canonicalJson } from '../domain/canonical.ts';
 import { digestOf } from '../domain/digest.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { AppError } from '../domain/errors.ts';
+import { drained } from '../domain/give-way.ts';
 import type { Mode } from '../domain/mode.ts';
 import { type Plan, type PlannedIntent, releasedRule, statusAt } from '../domain/plan.ts';
 import { contentOf } from '../domain/plan-content.ts';
@@ -37,11 +41,16 @@ export interface Sealed {
  * Seals what a run or a person planned. A pending plan of the same kind is kept while its digest is unchanged, otherwise superseded.
  */
 export function sealPlan(input: SealInput): Sealed {
+  return drained(sealing(input));
+}
+
+/** The same in steps of a few milliseconds. */
+export function* sealing(input: SealInput): Generator<void, Sealed> {
   const kind = kindOf({ mode: input.mode, intents: input.planned });
   const isRival = (plan: Plan) => kindOf(plan) === kind;
   const approved = input.approved.filter((plan) => isRival(plan) && plan.expiresAt > input.nowMs);
   const planned = withoutThoseOf(approved, input.planned);
-  const digest = planDigest(planned);
+  const digest = yield* digesting(planned);
   const rivals = input.pending.filter(isRival);
   const kept = rivals.find((plan) => plan.digest === digest && plan.expiresAt > input.nowMs);
   const superseded = input.isWhole ? rivals.filter((plan) => plan !== kept) : [];
@@ -71,7 +80,20 @@ export function sealedNote({ id, digest, runId, intents }: Plan): AuditNote {
 }
 
 export function planDigest(planned: readonly PlannedIntent[]): string {
-  return digestOf(planned.map(contentOf).sort((a, b) => (a.key < b.key ? -1 : 1)));
+  return drained(digesting(planned));
+}
+
+const INTENTS_OF_STEP = 50;
+
+/** Of the canonical JSON of the list: each intent is written apart, since all together may be megabytes. */
+export function* digesting(planned: readonly PlannedIntent[]): Generator<void, string> {
+  const hash = createHash('sha256').update('[');
+  const sorted = [...planned].sort((a, b) => (a.key < b.key ? -1 : 1));
+  for (const [at, one] of sorted.entries()) {
+    hash.update(`${at === 0 ? '' : ','}${canonicalJson(contentOf(one))}`);
+    if (at % INTENTS_OF_STEP === INTENTS_OF_STEP - 1) yield;
+  }
+  return hash.update(']').digest('hex');
 }
 
 function newPlan(input: SealInput, digest: string): Plan {

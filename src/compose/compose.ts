@@ -25,6 +25,7 @@ import { Ending } from '../system/ending.ts';
 import { systemRandom } from '../system/ids.ts';
 import { quietTime } from '../system/quiet-time.ts';
 import { steadyTime } from '../system/steady-time.ts';
+import { ReaderPool } from '../threads/reader-pool.ts';
 import { Closing } from './closing.ts';
 import { composeNotifications, type Notifications } from './notifications.ts';
 import { loadParts } from './parts.ts';
@@ -81,6 +82,8 @@ export async function composeEngine(
     closing.add(() => ending.until('the last notifications', notifications.deliverDue(ending.cut)));
     const { api, embedded, end } = await connect(config, clock, log, ending.cut);
     closing.add(() => ending.until('calls of the Management API', end()));
+    const readers = new ReaderPool(log);
+    closing.add(() => readers.close());
     const steady = steadyTime(clock, bootId(), await store.clockAgreement());
     await store.keepClockAgreement(steady.agreement());
     const silence = silenceBefore(await store.lastCompletedAt(), clock.nowMs());
@@ -102,6 +105,7 @@ export async function composeEngine(
       bindTo: bindingOf(config),
       signal: ending.asked,
       progress,
+      readers,
       afterwards: () => notifications.afterwards(),
     };
     await store.abortStaleRuns(clock.nowMs());

@@ -155,7 +155,7 @@ class DaemonState {
       queue: this.queue,
       look: async (request) => {
         try {
-          return await watchCycle(engine, { mode, ...request });
+          return await watchCycle(engine, { mode, ...request }, (run) => this.underWay.begin(run));
         } catch (error) {
           if (meaningOf(error)) await notifications.afterwards();
           throw error;

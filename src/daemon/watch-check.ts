@@ -18,10 +18,13 @@ const REST_WORDS: Record<RestReason, string> = {
   source_failed: 'subjects could not be read',
 };
 
-/** Nothing is wrong with the daemon: rules stay out of it, or a source is not trusted, which reports and alerts show. */
-const NEVER_LATE: ReadonlySet<RestReason> = new Set(['nothing_to_watch', 'untrusted']);
+/**
+ * Nothing is wrong with the daemon: rules stay out of it, the platform's edition has no event log, or a source is not trusted, which reports
+ * and alerts show.
+ */
+const NEVER_LATE: ReadonlySet<RestReason> = new Set(['nothing_to_watch', 'events_forbidden', 'untrusted']);
 
-/** Not ok when events are forbidden, and when no look was made for longer than one period of the schedule. */
+/** Not ok when no look was made for longer than one period of the schedule. */
 export function watchCheck(counters: WatchCounters, missedSince: (atMs: number) => number): ReadyCheck {
   const name = 'watch';
   const { everyMs, state, lastLookAt } = counters;
@@ -34,7 +37,7 @@ export function watchCheck(counters: WatchCounters, missedSince: (atMs: number) 
   const since = `since ${timeText(state.sinceMs)}`;
   if (state.kind === 'fails')
     return { name, ok: !isLate, text: `looks fail ${since} (${state.code}; see the log); ${rest}` };
-  const isWrong = state.code === 'events_forbidden' || (isLate && !NEVER_LATE.has(state.code));
+  const isWrong = isLate && !NEVER_LATE.has(state.code);
   const until = state.code === 'nothing_to_watch' ? '' : ', until a whole run';
   return { name, ok: !isWrong, text: `rests ${since}${until}: ${REST_WORDS[state.code]}; ${rest}` };
 }

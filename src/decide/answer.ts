@@ -2,6 +2,7 @@
 // In: proposals. Out: each with its answer. Each check is asked of all proposals before the next check is, since some answers depend
 // on those of other proposals. Pure.
 import type { CheckName, TargetFacts } from '../domain/check.ts';
+import { eachInSteps } from '../domain/give-way.ts';
 import { isOnTrial } from '../domain/mode.ts';
 import type { RuleLimits } from '../domain/run.ts';
 import { CHECKS } from './checks/ask.ts';
@@ -31,13 +32,14 @@ export function weighsOthers(check: CheckName): boolean {
 }
 
 /** Returns what was compared with the limits of each rule. */
-export function answer(
+export function* answer(
   proposals: readonly Proposal[],
   claims: Claims,
   input: DecideInput,
-): ReadonlyMap<string, RuleLimits> {
+): Generator<void, ReadonlyMap<string, RuleLimits>> {
   const compared = new Map<string, RuleLimits>();
-  const facts = new Map(proposals.map((proposal) => [proposal, targetFacts(proposal, claims, input)]));
+  const facts = new Map<Proposal, TargetFacts>();
+  yield* eachInSteps(proposals, (proposal) => facts.set(proposal, targetFacts(proposal, claims, input)));
   const earlier = new EarlierAnswers(input);
   for (const { check, of } of LISTS.deciding) {
     const { ask, unlifted } = CHECKS[check];
@@ -45,10 +47,12 @@ export function answer(
       ({ traits }) => of === 'all' || traits.changesFleet,
     );
     const added = WEIGH[check]?.(asked, { proposals, input, earlier, compared });
+    yield;
     for (const proposal of asked) {
       const [known, more] = [facts.get(proposal) as TargetFacts, added?.get(proposal)];
       proposal.answer = ask(more ? { ...known, ...more } : known) ?? proposal.answer;
     }
+    yield;
   }
   for (const proposal of unanswered(proposals)) {
     proposal.answer = proposal.undo

@@ -3,6 +3,7 @@
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Decision } from '../domain/decision.ts';
 import { isFacts } from '../domain/facts.ts';
+import { drained, eachInSteps } from '../domain/give-way.ts';
 import type { IntentDraft } from '../domain/intent.ts';
 import { intentKey } from '../domain/intent-key.ts';
 import { isLive, isOnTrial, leastMode, MODES } from '../domain/mode.ts';
@@ -20,76 +21,91 @@ import { reconcileDecisions } from './reconcile-decisions.ts';
 import { UndoProposals } from './undo-proposals.ts';
 
 export function decide(input: DecideInput): Decided {
-  const followed = followEpisodes(input);
+  return drained(deciding(input));
+}
+
+/** The same in steps of a few milliseconds: a run over a large fleet decides about thousands of targets. */
+export function* deciding(input: DecideInput): Generator<void, Decided> {
+  const followed = yield* followEpisodes(input);
   const claims = new Claims(input, followed);
   const known = new KnownIntents(input.openState.intents, input.traits);
   // What ends something needs the whole picture.
   const mayEnd = input.part === undefined;
   if (mayEnd) claims.orphan();
 
-  const proposals = proposalsOf(input, followed.matches, known);
-  markExempt(proposals, input);
+  const proposals = yield* proposalsOf(input, followed.matches, known);
+  yield* markExempt(proposals, input);
   const observations = new Observations(input, followed, claims);
-  for (const proposal of proposals) observations.observe(proposal);
+  yield* eachInSteps(proposals, (proposal) => observations.observe(proposal));
   observations.observeReversals(known);
+  yield;
   observations.heedReversals(proposals);
   // What a person did to one target of an episode holds for all its proposals.
   for (const proposal of proposals) proposal.episode = observations.episodeNow(proposal);
-  if (mayEnd) proposals.push(...new UndoProposals(input, followed, claims, known).all());
-  const limits = answer(proposals, claims, input);
+  yield;
+  const undos = mayEnd ? new UndoProposals(input, followed, claims, known).all() : [];
+  for (const undo of undos) proposals.push(undo);
+  yield;
+  const limits = yield* answer(proposals, claims, input);
   describeDeletions(proposals, input.fleet);
   describeEnds(proposals, claims);
   reportTrials(proposals);
+  yield;
 
-  const reconciled = reconcileDecisions(proposals, input);
+  const reconciled = yield* reconcileDecisions(proposals, input);
+  const acts = yield* draftsToAct(proposals, reconciled.idOf, reconciled.isUnchanged);
+  const planned = yield* plannedIntents(proposals, reconciled.idOf, input);
   return {
     episodes: [...followed.changed.values()],
     claims: claims.changed,
     decisions: reconciled.written,
     ended: reconciled.ended,
-    acts: draftsToAct(proposals, reconciled.idOf, reconciled.isUnchanged),
-    planned: plannedIntents(proposals, reconciled.idOf, input),
+    acts,
+    planned,
     exemptionsUsed: [...new Set(proposals.flatMap((proposal) => proposal.exemption?.id ?? []))],
     limits,
     notes: [...followed.notes, ...claims.notes, ...reconciled.written.map(decisionNote)],
   };
 }
 
-function markExempt(proposals: readonly Proposal[], input: DecideInput): void {
+function* markExempt(proposals: readonly Proposal[], input: DecideInput): Generator<void, void> {
   const exemptions = new Exemptions(input.openState.exemptions ?? [], input.nowMs);
   if (exemptions.isEmpty) return;
   const owners = input.exemptOwners ?? new Map();
-  for (const proposal of proposals)
-    proposal.exemption = exemptions.protecting(
-      partiesOfSubject(proposal.summary, serialHit(proposal), input.fleet, owners),
-    );
+  yield* eachInSteps(proposals, (proposal) => {
+    const parties = partiesOfSubject(proposal.summary, serialHit(proposal), input.fleet, owners);
+    proposal.exemption = exemptions.protecting(parties);
+  });
 }
 
-function draftsToAct(
+function* draftsToAct(
   proposals: readonly Proposal[],
   idOf: (proposal: Proposal) => string,
   isUnchanged: (proposal: Proposal) => boolean,
-): DraftToAct[] {
+): Generator<void, DraftToAct[]> {
   const acting = proposals.filter((proposal) => proposal.answer?.decision === 'act');
   // A rule in dry-run never shares an intent with one that enforces: it would gain a claim on what the other did. They are separated
   // by the rules' own modes, so that a dry run has the intents of a live one.
-  return MODES.flatMap((ownMode) =>
-    merged(acting.filter((proposal) => proposal.ownMode === ownMode)).map((group) => ({
+  const drafts: DraftToAct[] = [];
+  const groups = MODES.flatMap((ownMode) => merged(acting.filter((proposal) => proposal.ownMode === ownMode)));
+  yield* eachInSteps(groups, (group) => {
+    drafts.push({
       draft: draftOf(group, idOf),
       mode: (group[0] as Proposal).mode,
       // Only a live act continues a failed intent. A dry one shows what would be done, and has an intent of its own.
       retryOf: group.find((proposal) => isLive(proposal.mode) && proposal.intent !== undefined)?.intent?.id,
       isUnchanged: group.every(isUnchanged),
-    })),
-  );
+    });
+  });
+  return drafts;
 }
 
 /** In a dry run: all that a person or a live run would do, by rules of mode `approve` and `enforce`. Otherwise: what waits for approval. */
-function plannedIntents(
+function* plannedIntents(
   proposals: readonly Proposal[],
   idOf: (proposal: Proposal) => string,
   input: DecideInput,
-): PlannedIntent[] {
+): Generator<void, PlannedIntent[]> {
   const live = isLive(leastMode(input.runMode, input.daemonMode));
   const sealed = proposals.filter(({ answer, ownMode }) => {
     if (!answer || isOnTrial(ownMode)) return false;
@@ -97,18 +113,14 @@ function plannedIntents(
   });
   // A proposal that may act does not wait because another rule's equal proposal waits: a live run has two intents too.
   const [held, acting] = [sealed.filter(isHeld), sealed.filter((proposal) => !isHeld(proposal))];
-  return [...merged(held), ...merged(acting)].map((group) => {
+  const planned: PlannedIntent[] = [];
+  yield* eachInSteps([...merged(held), ...merged(acting)], (group) => {
     const draft = draftOf(group, idOf);
     const first = group[0] as Proposal;
     const { reason = '', reasonText = '' } = first.answer ?? {};
-    return {
-      ...draft,
-      key: intentKey(draft),
-      held: isHeld(first),
-      reason,
-      reasonText,
-    };
+    planned.push({ ...draft, key: intentKey(draft), held: isHeld(first), reason, reasonText });
   });
+  return planned;
 }
 
 function isHeld({ answer }: Proposal): boolean {

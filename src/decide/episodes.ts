@@ -2,6 +2,7 @@
 // untrusted data freeze it: it does not end, nothing is undone, and `for` and `clear_for` start again.
 import type { AuditNote } from '../domain/audit-entry.ts';
 import { closeEpisode, type Episode } from '../domain/episode.ts';
+import { eachInSteps } from '../domain/give-way.ts';
 import type { Rule } from '../domain/rule.ts';
 import { isUsable } from '../domain/snapshot.ts';
 import { SOURCE_OF } from '../domain/subjects.ts';
@@ -38,7 +39,7 @@ export function isTrusted(rule: Rule, input: Pick<DecideInput, 'sources'>): bool
   return rule.sources.every((source) => isUsable(input.sources[source]));
 }
 
-export function followEpisodes(input: DecideInput): FollowedEpisodes {
+export function* followEpisodes(input: DecideInput): Generator<void, FollowedEpisodes> {
   const followed: FollowedEpisodes = {
     matches: [],
     others: new Map(),
@@ -54,13 +55,15 @@ export function followEpisodes(input: DecideInput): FollowedEpisodes {
   const rules = new Map(input.judged.map((rule) => [rule.id, rule]));
   const seen = new Set<string>();
   for (const judgement of input.judgements) {
-    for (const match of judgement.matches) {
+    yield* eachInSteps(judgement.matches, (match) => {
       const rule = rules.get(match.rule);
       if (rule) followMatch(input, followed, rule, match, open, seen);
-    }
+    });
     for (const verdict of judgement.open) followed.others.set(subjectKey(verdict.rule, verdict.summary.id), verdict);
   }
+  yield;
   if (input.part === undefined) followUnmatched(input, followed, rules, open, seen);
+  yield;
   for (const { rule, subject, state } of followed.episodes.values()) {
     if (state !== 'closed') followed.open.add(subjectKey(rule, subject.id));
   }

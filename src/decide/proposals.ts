@@ -1,6 +1,7 @@
 // decide, second step: matches → proposals: one for each action of the rule and each target of the subject.
 import type { ActionName, KnownTraits } from '../domain/action.ts';
 import { summaryOfTarget } from '../domain/bundles.ts';
+import { eachInSteps } from '../domain/give-way.ts';
 import { type Intent, isUnresolved } from '../domain/intent.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { Rule } from '../domain/rule.ts';
@@ -45,33 +46,47 @@ function key(action: ActionName, target: string, episodeId: string): string {
   return `${action}\u0000${target}\u0000${episodeId}`;
 }
 
-export function proposalsOf(input: DecideInput, matches: readonly FollowedMatch[], known: KnownIntents): Proposal[] {
-  return matches.flatMap(({ rule, match, trusted, episode }) =>
-    rule.then.flatMap(({ action, with: settings }) => {
-      const traits = input.traits.get(action);
-      if (!traits) return [];
-      const own = traits.target.settingsOf?.(match.summary) ?? settings;
-      return traits.target.of(match.summary, settings).map(
-        (target): Proposal => ({
-          rule,
-          trusted,
-          traits,
-          settings: own,
-          target,
-          summary: summaryOfTarget(match.summary, traits, target, input.bundles),
-          facts: match.facts,
-          flip: match.flip,
-          episode,
-          devices: match.summary.kind === 'device' ? input.fleet.devicesOf(match.summary.serial) : [],
-          intent: known.of(action, target, episode?.id),
-          doubt: traits.changesFleet ? known.doubtOn({ action, target, settings: own }) : undefined,
-          undo: false,
-          ...cappedMode([rule], input),
-          answer: undefined,
-        }),
-      );
-    }),
-  );
+export function* proposalsOf(
+  input: DecideInput,
+  matches: readonly FollowedMatch[],
+  known: KnownIntents,
+): Generator<void, Proposal[]> {
+  const proposals: Proposal[] = [];
+  yield* eachInSteps(matches, (matched) => {
+    for (const proposal of proposalsOfMatch(input, matched, known)) proposals.push(proposal);
+  });
+  return proposals;
+}
+
+function proposalsOfMatch(
+  input: DecideInput,
+  { rule, match, trusted, episode }: FollowedMatch,
+  known: KnownIntents,
+): Proposal[] {
+  return rule.then.flatMap(({ action, with: settings }) => {
+    const traits = input.traits.get(action);
+    if (!traits) return [];
+    const own = traits.target.settingsOf?.(match.summary) ?? settings;
+    return traits.target.of(match.summary, settings).map(
+      (target): Proposal => ({
+        rule,
+        trusted,
+        traits,
+        settings: own,
+        target,
+        summary: summaryOfTarget(match.summary, traits, target, input.bundles),
+        facts: match.facts,
+        flip: match.flip,
+        episode,
+        devices: match.summary.kind === 'device' ? input.fleet.devicesOf(match.summary.serial) : [],
+        intent: known.of(action, target, episode?.id),
+        doubt: traits.changesFleet ? known.doubtOn({ action, target, settings: own }) : undefined,
+        undo: false,
+        ...cappedMode([rule], input),
+        answer: undefined,
+      }),
+    );
+  });
 }
 
 /** The lowest of the rules', the run's and the daemon's mode, and what made it lower than the rules' own. */

@@ -4,6 +4,7 @@ import { canonicalJson } from '../domain/canonical.ts';
 import type { Answer } from '../domain/check.ts';
 import type { Decision, StoredDecision } from '../domain/decision.ts';
 import type { Effect } from '../domain/effect.ts';
+import { eachInSteps } from '../domain/give-way.ts';
 import { isLive } from '../domain/mode.ts';
 import type { Flip } from '../domain/verdict.ts';
 import type { DecideInput } from './input.ts';
@@ -19,7 +20,10 @@ export interface ReconciledDecisions {
   isUnchanged(proposal: Proposal): boolean;
 }
 
-export function reconcileDecisions(proposals: readonly Proposal[], input: DecideInput): ReconciledDecisions {
+export function* reconcileDecisions(
+  proposals: readonly Proposal[],
+  input: DecideInput,
+): Generator<void, ReconciledDecisions> {
   const inForce = new Map(input.openState.decisions.map((decision) => [keyOfDecision(decision), decision]));
   const judged = new Set(input.judged.map((rule) => rule.id));
   const ids = new Map<Proposal, string>();
@@ -29,21 +33,21 @@ export function reconcileDecisions(proposals: readonly Proposal[], input: Decide
   const written: Decision[] = [];
   const untrusted = new Map<string, number>();
   const former = formerFlips(input.openState.decisions);
-  for (const proposal of proposals) {
+  yield* eachInSteps(proposals, (proposal) => {
     const before = inForce.get(keyOf(proposal));
     if (before && isSame(before, proposal) && !needsNewIntent(proposal)) {
       isBeyondExamples(proposal, untrusted); // it counts as one of them
       ids.set(proposal, before.id);
       unchanged.add(proposal);
       kept.add(before.id);
-      continue;
+      return;
     }
-    if (isBeyondExamples(proposal, untrusted)) continue;
+    if (isBeyondExamples(proposal, untrusted)) return;
     const decision = decisionOf(proposal, proposal.flip ?? former(proposal), input);
     ids.set(proposal, decision.id);
     written.push(decision);
     if (before) replaced.add(before.id);
-  }
+  });
   const isOver = ({ id, rule }: StoredDecision) =>
     input.part === undefined
       ? !kept.has(id) && (judged.has(rule) || !input.activeRules.has(rule))

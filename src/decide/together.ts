@@ -68,7 +68,11 @@ export function weighOwners(asked: readonly Proposal[], { input }: Others): Adde
   const taking = asked.filter((proposal) => !proposal.undo && proposal.traits.takesDevice);
   const ofOwner = new Map<string, Proposal[]>();
   for (const proposal of taking) {
-    for (const owner of ownersOf(proposal)) ofOwner.set(owner, [...(ofOwner.get(owner) ?? []), proposal]);
+    for (const owner of ownersOf(proposal)) {
+      const own = ofOwner.get(owner);
+      if (own) own.push(proposal);
+      else ofOwner.set(owner, [proposal]);
+    }
   }
   for (const proposal of taking) {
     if (proposal.rule.owners === 'all') continue;

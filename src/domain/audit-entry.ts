@@ -7,6 +7,7 @@ export const AUDIT_KINDS = [
   'run.finished',
   'run.aborted',
   'runs.removed',
+  'plans.dropped',
   'rules.loaded',
   'rules.rejected',
   'source.untrusted',

@@ -7,6 +7,35 @@ export async function giveWay(): Promise<void> {
   await setImmediate();
 }
 
+/** Work in steps, none of which takes long, done at once. */
+export function drained<T>(steps: Iterator<void, T>): T {
+  for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value;
+}
+
+const ITEMS_OF_STEP = 100;
+
+/** Work on each item of a long list, in steps. */
+export function* eachInSteps<T>(
+  all: Iterable<T>,
+  work: (one: T) => void,
+  atOnce = ITEMS_OF_STEP,
+): Generator<void, void> {
+  let done = 0;
+  for (const one of all) {
+    work(one);
+    done += 1;
+    if (done % atOnce === 0) yield;
+  }
+}
+
+/** The same in turns: between two steps others go first. */
+export async function drainedInTurns<T>(steps: Iterator<void, T>): Promise<T> {
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done) return step.value;
+    await giveWay();
+  }
+}
+
 /** Characters written between two turns: a few milliseconds, also for tables. */
 export const TURN_MAX = 65_536;
 /** What a piece costs beside its characters. An empty piece is work without text. */

@@ -2,7 +2,7 @@
 // In: planned intents. Out: comparable content, counts, words. Pure. Windows and `age` change by themselves: they are evidence.
 import { canonicalJson } from './canonical.ts';
 import { giveWay } from './give-way.ts';
-import type { Plan, PlannedIntent } from './plan.ts';
+import type { Plan, PlanDifference, PlannedIntent } from './plan.ts';
 
 /** What a digest covers of one intent, and no more. */
 export function contentOf({ key, action, target, settings, held, released, basis, effect }: PlannedIntent) {
@@ -31,25 +31,21 @@ function sealedFacts(facts: PlannedIntent['basis'][number]['facts']): object {
   return Object.fromEntries(Object.entries(facts).filter(([path]) => /^[A-Za-z_][\w.]*$/.test(path)));
 }
 
-/** Intents, counted: `added` and `removed` by key, `changed` those of one key with another content. */
-export interface PlanDifference {
-  added: number;
-  removed: number;
-  changed: number;
-}
-
 const AT_ONCE = 200;
 
-/** How the plans in the place of a superseded one differ from it; null for any other plan. It gives way: plans may be long. */
+/** How the plans in the place of a superseded one differ from it; null for any other plan, and when it is not known any longer. It gives way: plans may be long. */
 export async function differenceFrom(
   reader: { plan(id: string): Promise<Plan | undefined> },
   was: Plan,
 ): Promise<PlanDifference | null> {
+  if (was.dropped) return was.dropped.difference;
   if (was.supersededBy === undefined) return null;
   const before = new Map(was.intents.map((one) => [one.key, one]));
   const difference = { added: 0, removed: before.size, changed: 0 };
   for (const id of was.supersededBy) {
-    for (const [at, one] of ((await reader.plan(id))?.intents ?? []).entries()) {
+    const successor = await reader.plan(id);
+    if (!successor || successor.dropped) return null;
+    for (const [at, one] of successor.intents.entries()) {
       if (at % AT_ONCE === AT_ONCE - 1) await giveWay();
       const earlier = before.get(one.key);
       if (!earlier) difference.added += 1;

@@ -50,6 +50,28 @@ export interface Plan {
   decidedReason: string | undefined;
   /** Of a superseded plan: the plans in its place. Empty: the next run planned nothing. Undefined in rows of earlier versions. */
   supersededBy?: readonly string[];
+  /** Of a plan that was superseded long ago: its intents are no longer kept, and `intents` is empty. */
+  dropped?: DroppedIntents;
+}
+
+/** What remains of the intents of a superseded plan. */
+export interface DroppedIntents {
+  /** How many they were. */
+  intents: number;
+  /** Null: it was not known any longer. */
+  difference: PlanDifference | null;
+}
+
+/** Intents, counted: `added` and `removed` by key, `changed` those of one key with another content. */
+export interface PlanDifference {
+  added: number;
+  removed: number;
+  changed: number;
+}
+
+/** How many actions a plan has, or had. */
+export function sizeOf({ intents, dropped }: Pick<PlanOutline, 'intents' | 'dropped'>): number {
+  return dropped?.intents ?? intents.length;
 }
 
 /** A part of a plan: intents whose every rule is named, on these targets, without those. An empty list leaves its condition out. */

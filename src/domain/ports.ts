@@ -1,5 +1,6 @@
 // domain: the ports. Stages reach the world only through these; compose.ts provides them.
 import type { Facts } from './facts.ts';
+import type { ListPiece, PieceRead } from './list-piece.ts';
 import type { Latency } from './quiet-period.ts';
 
 /** The only source of time. `monotonicMs` counts from the machine's start and never jumps: for timeouts and durations. */
@@ -70,6 +71,15 @@ export interface Api {
    * changed during the read is AppError `api_answer` with `detail.cause` `shifted`.
    */
   pages(source: 'devices' | 'users'): AsyncIterable<Page>;
+  /**
+   * The same records in pieces of bytes, which `read` parses where it likes, several at once. Results come in the order of the list,
+   * and boundaries are checked as by `pages` and `stream`. A list that does not divide into pieces is AppError `api_answer`.
+   */
+  inPieces?<T>(
+    source: 'devices',
+    form: 'paged' | 'unpaged',
+    read: (piece: ListPiece) => Promise<PieceRead<T>>,
+  ): AsyncIterable<PieceRead<T>>;
   /** The unpaged list, element by element, in batches: never whole in memory. Complete, or it throws. */
   stream(source: 'devices' | 'users' | 'services'): AsyncIterable<unknown[]>;
   /**

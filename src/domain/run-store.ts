@@ -35,9 +35,11 @@ export interface RunStore extends OpenStateReader, Pick<RecordReader, 'plans'>, 
   saveIdentities(changes: readonly IdentityChanges[]): Promise<void>;
   /**
    * Removes, with an audit entry, some of the runs that finished this long before the newest 1,000 and that nothing depends on, with
-   * the decisions that only they show; undefined: there are none.
+   * the decisions, intents and plans that only they show, and old closed episodes; undefined: there are none.
    */
   removeOldRuns(olderByMs: number): Promise<Removed | undefined>;
+  /** Keeps of some long superseded plans only their digest, size and difference, with an audit entry. Returns how many. */
+  dropPlanIntents(): Promise<number>;
   /** Attempts in the count of a run so far, by action, for the ceilings of a run. */
   attemptsOfRun(runId: string): Promise<ReadonlyMap<ActionName, number>>;
   /** Records and audits, once, that plans waited until their end and expired; returns how many. */

@@ -62,6 +62,8 @@ export interface RunQuery {
   status?: RunStatus;
   /** Over all active rules. */
   whole?: boolean;
+  /** Without those of looks at the event log. */
+  overLists?: boolean;
   limit: number;
 }
 

@@ -37,6 +37,9 @@ const LOOKS_LIKE_JSON = /^\s*(?:[[{"]|&#34;|&quot;)/;
 /** `[error] …` does not match. */
 const BEGINS_AS_JSON = /^\s*(?:\{|\[\s*(?:[[{"]|&#34;|&quot;))/;
 
+/** An e-mail address: one `@`, and nothing that begins JSON, assigns a value or names a scheme. */
+const ADDRESS = /^[\w.+-]+@[\w.-]+$/;
+
 /** `{"name": "Authorization", "value": …}`, as in lists of headers and variables. */
 const PAIR_NAMES: readonly string[] = ['name', 'key', 'header', 'variable', 'field'];
 const PAIR_VALUE = /^(?:values?|val|default|content)$/i;
@@ -91,6 +94,7 @@ export function withoutSecrets(value: Fact, options: RedactOptions = {}): Kept {
 
 /** An event, before rules count it and it is stored: with its texts; the parts cut out of them still compare. */
 export function eventWithoutSecrets(event: Facts): Kept {
+  if (isPlainlyClean(event, 0)) return { value: event, dropped: [] };
   return withoutSecrets(event, { instead: comparable, isCut: true, needsForm: true });
 }
 
@@ -108,6 +112,46 @@ export function redacted(value: Fact, name = ''): Fact {
   const kept = new Search({ instead: comparable, needsForm: true }).look(value, '', 0, isSecretName(name));
   return kept === undefined ? DROPPED : kept;
 }
+
+/**
+ * Whether a cheap look proves that nothing is secret; most events have nothing of the kind. It may miss a clean value, never a secret:
+ * no name is one of secrets or pairs, and no text has what `Search` looks for, except for the `@` of an address.
+ */
+function isPlainlyClean(value: Fact, depth: number): boolean {
+  if (typeof value === 'string') return CLEAN_TEXTS.isAmong(value);
+  if (typeof value !== 'object' || value === null) return true;
+  if (depth > DEPTH_MAX) return false;
+  if (Array.isArray(value)) {
+    for (const item of value) if (!isPlainlyClean(item, depth + 1)) return false;
+    return true;
+  }
+  for (const key of Object.keys(value)) {
+    if (!CLEAN_NAMES.isAmong(key) || !isPlainlyClean(value[key] as Fact, depth + 1)) return false;
+  }
+  return true;
+}
+
+/** Texts that passed a test, so that each is tested once: events repeat them. */
+class Passed {
+  private readonly texts = new Set<string>();
+  constructor(private readonly test: (text: string) => boolean) {}
+
+  isAmong(text: string): boolean {
+    if (this.texts.has(text)) return true;
+    if (!this.test(text)) return false;
+    if (text.length > REMEMBERED_LENGTH_MAX) return true;
+    if (this.texts.size >= REMEMBERED_MAX) this.texts.clear();
+    this.texts.add(text);
+    return true;
+  }
+}
+
+const REMEMBERED_MAX = 2_000;
+const REMEMBERED_LENGTH_MAX = 64;
+const CLEAN_NAMES = new Passed((name) => !MAY_HOLD.test(name) && !PAIR_VALUE.test(name));
+const CLEAN_TEXTS = new Passed(
+  (text) => !MAY_HOLD.test(text) || (ADDRESS.test(text) && !MAY_HOLD.test(text.replace('@', ' '))),
+);
 
 class Search {
   readonly dropped: string[] = [];

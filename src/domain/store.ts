@@ -83,7 +83,11 @@ export interface RunCommit {
 export interface Removed {
   runs: number;
   decisions: number;
-  /** The number of the last of these runs. */
+  intents: number;
+  plans: number;
+  /** Closed ones, of any run. */
+  episodes: number;
+  /** The number of the last of these runs; 0 without any. */
   upTo: number;
 }
 

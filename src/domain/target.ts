@@ -79,7 +79,9 @@ export function summaryOf(kind: SubjectKind, record: Facts, fieldsWritten: reado
 const EMPTY = { serial: '', serials: undefined, owners: undefined, model: '', platform: '' };
 
 export function stateRead(record: Facts, fieldsWritten: readonly string[]): StateRead {
-  return Object.fromEntries(fieldsWritten.map((field) => [field, flagText(record, field)]));
+  const state: StateRead = {};
+  for (const field of fieldsWritten) state[field] = flagText(record, field);
+  return state;
 }
 
 /** A flag as `"TRUE"` or `"FALSE"`; some servers send booleans. */

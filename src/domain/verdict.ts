@@ -71,6 +71,31 @@ export interface Judgement {
   values: Record<string, Record<string, number>>;
 }
 
+/** How often each value of one fact was seen in a part of a pass: all of them, in the order of first sight. */
+export interface ValuePart {
+  values: Fact[];
+  /** By index into `values`. */
+  counts: number[];
+  /** Of values that are not listed. */
+  other: number;
+  none: number;
+  zero: number;
+  set: number;
+}
+
+/** What one pass over a part of a source's records found. Parts merge to the judgement of the whole, in the order of the records. */
+export interface JudgementPart extends Omit<Judgement, 'values'> {
+  values: Record<string, ValuePart>;
+}
+
+/** Makes one judgement of parts, each added in its turn. */
+export interface JudgementMerge {
+  add(part: JudgementPart): void;
+  /** By rule: 1 as long as its tally lists more subjects in doubt. Shared, for those who judge the next parts. */
+  readonly isExampleWanted: Uint8Array;
+  finish(): Judgement;
+}
+
 /** What judging a rule set and deciding its matches need: pull/ reads nothing else. */
 export interface Needs {
   /** Sources that some rule reads, subjects' own and joined ones. */
@@ -126,12 +151,25 @@ export interface JudgeContext {
   hasOpen?(subjectId: string): boolean;
   /** Absent: no flip is wanted. */
   flips?: WantedFlips;
+  /** Whether a tally still lists subjects in doubt; by the rule's place in its kind. Absent: up to 100. */
+  isExampleWanted?(rule: number): boolean;
 }
 
 /** One pass over one source. */
 export interface Judge {
   accept(record: Facts): void;
   finish(): Judgement;
+}
+
+/** One pass over a part of one source. */
+export interface PartJudge {
+  accept(record: Facts): void;
+  finish(): JudgementPart;
+}
+
+/** A rule set as data, from which `evaluatorOf` makes the same evaluator in another thread. */
+export interface PortableRules {
+  readonly rules: readonly unknown[];
 }
 
 /** A compiled rule set. Pure except for the event windows, which `observe` feeds. */
@@ -143,6 +181,11 @@ export interface Evaluator {
   /** Moves all windows so that they end at `nowMs`; an earlier time than the last one is allowed. */
   advance(nowMs: number): void;
   judge(kind: SubjectKind, context: JudgeContext): Judge;
+  judgePart(kind: SubjectKind, context: JudgeContext): PartJudge;
+  merge(kind: SubjectKind): JudgementMerge;
+  portable(): PortableRules;
+  /** From now on `listener` receives what is observed: another thread's windows follow these. */
+  onObserved(listener: (events: readonly TrustEvent[]) => void): void;
   /** The paths of a joined record that some rule reads; only these are kept in `Joins`. */
   joinedPaths(source: 'devices' | 'users'): readonly string[];
 }

@@ -9,5 +9,6 @@ export { didYouMean } from './language/nearest-name.ts';
 export { type ProblemCode, problemLine, type RuleProblem } from './language/problem.ts';
 export { rulesJsonSchema } from './load/json-schema.ts';
 export { loadRules, parseRule, type RuleSetLoad } from './load/load-rules.ts';
+export { rulesOf } from './load/portable-rules.ts';
 export { formatTestReport, type TestReportFormat } from './rule-tests/format-report.ts';
 export { runRuleTests, type TestReport, testRuleInTurns } from './rule-tests/run-tests.ts';

@@ -4,6 +4,7 @@
 
 import { AppError } from '../domain/errors.ts';
 import { type Facts, isFacts } from '../domain/facts.ts';
+import type { PieceRead } from '../domain/list-piece.ts';
 import type { Api, EventQuery, Page, WriteAnswer } from '../domain/ports.ts';
 import type { Latency } from '../domain/quiet-period.ts';
 import { BundleCalls } from './client/bundle-calls.ts';
@@ -11,8 +12,17 @@ import { Caller, ifServed, type Written } from './client/caller.ts';
 import { notAmong, serialsOf, unfiltered } from './client/lookup.ts';
 import type { ClientOptions } from './client/options.ts';
 import { pageOf } from './client/page-answer.ts';
-import { type PageParts, partsOfPage, wholePage } from './client/page-parts.ts';
-import { type PagesOptions, readPages } from './client/pages.ts';
+import { wholePage } from './client/page-parts.ts';
+import {
+  fetchPage,
+  listInPieces,
+  type PagedSource,
+  pagesInPieces,
+  pagesOf,
+  type ReadPiece,
+  UNPAGED,
+} from './client/paged-lists.ts';
+import type { PagesOptions } from './client/pages.ts';
 import { type QueryValue, subjectOf, unexpected } from './client/requests.ts';
 import type { EndpointId } from './contract/endpoints.ts';
 import type {
@@ -33,15 +43,7 @@ import type {
 /** The parameters of a query by the specification's names; several values of one are given as a list. */
 export type Params<Q> = { [name in keyof Q]?: QueryValue };
 export type EventParams = EventQuery & Params<EventListQuery>;
-export type PagedSource = 'devices' | 'users';
-
-/** How each paged source is read, by version. */
-const PAGED = {
-  devices: { 1: 'list_devices', 2: 'list_devices_v2', list: 'devices', key: 'DeviceID', orderBy: 'serialnumber' },
-  users: { 1: 'list_endusers', 2: 'list_endusers_v2', list: 'endusers', key: 'Email', orderBy: 'email' },
-} as const;
-
-const UNPAGED = { devices: 'list_devices', users: 'list_endusers', services: 'list_services' } as const;
+export type { PagedSource } from './client/paged-lists.ts';
 
 export class ManagementClient extends BundleCalls implements Api {
   readonly address: string;
@@ -75,23 +77,22 @@ export class ManagementClient extends BundleCalls implements Api {
 
   /** One page in a stable order (by serial number, by e-mail). */
   async page(source: PagedSource, skip: number, limit: number, signal?: AbortSignal): Promise<Page> {
-    return wholePage((await this.#fetchPage(source, skip, limit, signal))());
+    return wholePage((await fetchPage(this.#caller, source, skip, limit, signal))());
   }
 
   /** All pages in order, several at once, a large one in parts; see `readPages` for what is checked and thrown. */
   pages(source: PagedSource, options: Partial<PagesOptions> = {}): AsyncGenerator<Page, void> {
-    const { version, concurrency } = this.#caller.settings;
-    const reader = {
-      about: subjectOf(PAGED[source][version]),
-      keyField: PAGED[source].key,
-      fetch: (skip: number, limit: number, signal: AbortSignal) => this.#fetchPage(source, skip, limit, signal),
-    };
-    return readPages(reader, { pageSize: 1_000, concurrency, ...options });
+    return pagesOf(this.#caller, source, options);
   }
 
   /** The unpaged list, element by element in batches: never whole in memory. Complete, or it throws. */
   stream(source: PagedSource | 'services'): AsyncGenerator<unknown[], void> {
     return this.#caller.stream(UNPAGED[source]);
+  }
+
+  /** The same records in pieces that `read` parses: see the port. */
+  inPieces<T>(source: 'devices', form: 'paged' | 'unpaged', read: ReadPiece<T>): AsyncGenerator<PieceRead<T>, void> {
+    return form === 'paged' ? pagesInPieces(this.#caller, source, read) : listInPieces(this.#caller, source, read);
   }
 
   /** Endpoint 1. Without Skip and Limit the whole list (for many users, `stream`). */
@@ -216,14 +217,6 @@ export class ManagementClient extends BundleCalls implements Api {
   /** `refresh_token`: a new access token. The client's own calls do this by themselves. */
   refreshToken(): Promise<string> {
     return this.#caller.exchangeToken();
-  }
-
-  async #fetchPage(source: PagedSource, skip: number, limit: number, signal?: AbortSignal): Promise<() => PageParts> {
-    const { list, orderBy, ...ids } = PAGED[source];
-    const id = ids[this.#caller.settings.version];
-    const query = { Skip: skip, Limit: limit, Order: 'asc', OrderBy: orderBy };
-    const { about, answer } = await this.#caller.fetch(id, { query }, signal);
-    return () => partsOfPage(about, answer, list, this.#caller.redactor);
   }
 
   async #list(

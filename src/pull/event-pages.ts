@@ -1,4 +1,4 @@
-// pull: pages of the event log from a time on, in ascending order. In: the API, the start, when the log is at its end. Out: the events, once
+// pull: pages of the event log from a time on, in ascending order. In: the API, the start. Out: the events, once
 // each; what cannot be read is counted in the reading. It never takes a gap for an end.
 import { canonicalJson } from '../domain/canonical.ts';
 import { AppError } from '../domain/errors.ts';
@@ -16,8 +16,6 @@ export interface EventPages {
   pagesMax: number;
   /** Counts what is unreadable and dropped. */
   reading: SourceReading;
-  /** Whether a page is the last one, for a reader who knows more of the log. Otherwise it is read until it brings nothing. */
-  isEnd?(page: { values: readonly unknown[]; ids: readonly string[]; lastMs: number }): Promise<boolean>;
 }
 
 /**
@@ -25,16 +23,16 @@ export interface EventPages {
  * inclusive, so the last millisecond is read again and its repeats are dropped; a millisecond that fills whole pages is
  * read by skipping within it, until a page is empty (or brings nothing but repeats a second time).
  */
-export async function readAscending({ api, fromMs, pagesMax, reading, isEnd }: EventPages): Promise<TrustEvent[]> {
+export async function readAscending({ api, fromMs, pagesMax, reading }: EventPages): Promise<TrustEvent[]> {
   const byId = new Map<string, TrustEvent>();
   const unreadable = new Set<string>();
   const eventsMax = pagesMax * EVENTS_PAGE;
   let [cursor, skip] = [fromMs, 0];
   for (let page = 0; page < pagesMax; page += 1) {
     const values = await api.events({ order: 'ASC', afterMs: cursor, skip, limit: EVENTS_PAGE });
-    const { last, repeats, ids } = takePage(values, cursor, byId, unreadable, reading);
+    const { last, repeats } = takePage(values, cursor, byId, unreadable, reading);
     const isOver = values.length === 0 || (skip > 0 && repeats === values.length);
-    if (isOver || (await isEnd?.({ values, ids, lastMs: last }))) return [...byId.values()];
+    if (isOver) return [...byId.values()];
     if (byId.size + unreadable.size > eventsMax) break; // a server that ignored `limit`
     if (last === cursor) skip += values.length;
     else [cursor, skip] = [last, 0];
@@ -43,7 +41,7 @@ export async function readAscending({ api, fromMs, pagesMax, reading, isEnd }: E
 }
 
 /**
- * Takes a page's events; returns the time of the last one, how many had come before, and the ids of the others. A page that does not ascend
+ * Takes a page's events; returns the time of the last one, and how many had come before. A page that does not ascend
  * proves no coverage.
  */
 function takePage(
@@ -52,9 +50,8 @@ function takePage(
   byId: Map<string, TrustEvent>,
   unreadable: Set<string>,
   reading: SourceReading,
-): { last: number; repeats: number; ids: string[] } {
+): { last: number; repeats: number } {
   let [last, repeats] = [cursor, 0];
-  const ids: string[] = [];
   const dropped = new Set(reading.dropped);
   for (const value of values) {
     const read = readEvent(value, dropped);
@@ -70,11 +67,10 @@ function takePage(
       });
     last = createdAtMs;
     if (byId.has(id)) repeats += 1;
-    else ids.push(id);
     byId.set(id, read.event);
   }
   reading.dropped = [...dropped];
-  return { last, repeats, ids };
+  return { last, repeats };
 }
 
 /** Counts each unreadable event once, however often the inclusive bound repeats it; returns whether it was new. */

@@ -53,15 +53,27 @@ function filled(text: string | undefined): string | undefined {
 function bodyOf(event: Facts, dropped: Set<string>): Facts {
   const kept = eventWithoutSecrets(event);
   for (const name of kept.dropped) dropped.add(name);
-  return withTextIntegers(isFacts(kept.value) ? kept.value : {}) as Facts;
+  const body = isFacts(kept.value) ? kept.value : {};
+  writeIntegersAsText(body);
+  return body;
 }
 
 /**
- * Stored events have big integers as text; fresh ones get the same form, so that a count is the same before and after.
+ * Stored events have big integers as text; fresh ones get the same form, so that a count is the same before and after. In place: nobody
+ * else has the event.
  */
-function withTextIntegers(value: Fact): Fact {
-  if (typeof value === 'bigint') return String(value);
-  if (Array.isArray(value)) return value.map(withTextIntegers);
-  if (!isFacts(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withTextIntegers(member)]));
+function writeIntegersAsText(holder: Facts | Fact[]): void {
+  if (Array.isArray(holder)) {
+    for (let at = 0; at < holder.length; at++) {
+      const value = holder[at] as Fact;
+      if (typeof value === 'bigint') holder[at] = String(value);
+      else if (typeof value === 'object' && value !== null) writeIntegersAsText(value);
+    }
+    return;
+  }
+  for (const key of Object.keys(holder)) {
+    const value = holder[key] as Fact;
+    if (typeof value === 'bigint') holder[key] = String(value);
+    else if (typeof value === 'object' && value !== null) writeIntegersAsText(value);
+  }
 }

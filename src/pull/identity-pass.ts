@@ -10,21 +10,33 @@ import {
   type PresentPrints,
 } from '../domain/identity.ts';
 import { printOfRecord } from '../domain/identity-print.ts';
+import type { IdentityPart } from '../domain/record-part.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
+import { SeenPrints, type SharedPrints } from './seen-prints.ts';
 
 export class IdentityPass {
   private readonly prints: SeenPrints;
-  private readonly changed = new PackedList<IdentitySeen>();
+  private readonly changed = new PackedList();
 
   constructor(
     private readonly kind: SubjectKind,
     private readonly present: PresentPrints,
   ) {
-    this.prints = new SeenPrints(present);
+    this.prints = SeenPrints.of(present);
   }
 
   accept(record: Facts): void {
     if (!this.prints.see(printOfRecord(this.kind, record))) this.changed.add(identityOf(this.kind, record));
+  }
+
+  /** For threads that read parts: they mark in it what they saw. */
+  get shared(): SharedPrints {
+    return this.prints.shared;
+  }
+
+  /** The next records, which another thread has seen. */
+  acceptPart(part: IdentityPart): void {
+    this.changed.addPart(part);
   }
 
   finish(): IdentityChanges {
@@ -35,61 +47,68 @@ export class IdentityPass {
   }
 }
 
-/** No fingerprint: an unknown one, or a free place. */
-const NONE = -1;
+const AT_ONCE = 1_000;
+/** Fewer are not worth packing. */
+const PACKED_MIN = 100;
 
-/** Fingerprints, and which of them were seen: a hash table of plain memory. */
-class SeenPrints {
-  private readonly slots: Float64Array;
-  private readonly seen: Uint8Array;
-  seenCount = 0;
+/** The new and changed identities of a part of a list, ready for another thread. */
+export class IdentityPartReader {
+  private readonly prints: SeenPrints;
+  private changed: IdentitySeen[] = [];
 
-  constructor(prints: PresentPrints) {
-    const known = prints.filter((print) => print !== NONE);
-    const capacity = 2 ** Math.ceil(Math.log2(2 * known.length + 2));
-    this.slots = new Float64Array(capacity).fill(NONE);
-    this.seen = new Uint8Array(capacity);
-    for (const print of known) this.slots[this.slotOf(print)] = print;
+  constructor(
+    private readonly kind: SubjectKind,
+    shared: SharedPrints,
+  ) {
+    this.prints = SeenPrints.over(shared);
   }
 
-  /** Returns whether it is one of them. */
-  see(print: number): boolean {
-    const slot = this.slotOf(print);
-    if (this.slots[slot] !== print) return false;
-    if (this.seen[slot] === 0) this.seenCount += 1;
-    this.seen[slot] = 1;
-    return true;
+  accept(record: Facts): void {
+    if (!this.prints.see(printOfRecord(this.kind, record))) this.changed.push(identityOf(this.kind, record));
   }
 
-  wasSeen(print: number): boolean {
-    return this.seen[this.slotOf(print)] === 1;
-  }
-
-  /** Its own slot, or the free one where it belongs. INVARIANT: at most half of them are taken. */
-  private slotOf(print: number): number {
-    const mask = this.slots.length - 1;
-    let slot = print % this.slots.length;
-    while (this.slots[slot] !== NONE && this.slots[slot] !== print) slot = (slot + 1) & mask;
-    return slot;
+  part(): IdentityPart {
+    const { changed } = this;
+    this.changed = [];
+    return changed.length < PACKED_MIN ? changed : Buffer.from(JSON.stringify(changed));
   }
 }
 
-const AT_ONCE = 1_000;
+/** Beyond that, packs are deflated: it takes as long as reading the records does, and pays only for the memory of large fleets. */
+const PLAIN_MAX = 200;
 
-/** A list that takes a tenth of the memory of its items. */
-class PackedList<T> implements Iterable<T> {
-  private readonly packs: Buffer[] = [];
-  private last: T[] = [];
+/** A list that takes a third of the memory of its items, and a tenth for most items of a long one. */
+class PackedList implements Iterable<IdentitySeen> {
+  private readonly plain: Uint8Array[] = [];
+  private readonly deflated: Uint8Array[] = [];
+  private last: IdentitySeen[] = [];
 
-  add(item: T): void {
+  add(item: IdentitySeen): void {
     this.last.push(item);
-    if (this.last.length < AT_ONCE) return;
-    this.packs.push(deflateRawSync(JSON.stringify(this.last), { level: 1 }));
+    if (this.last.length >= AT_ONCE) this.pack();
+  }
+
+  addPart(part: IdentityPart): void {
+    if (Array.isArray(part)) for (const item of part) this.add(item);
+    else {
+      this.pack();
+      this.keep(part);
+    }
+  }
+
+  private pack(): void {
+    if (this.last.length > 0) this.keep(Buffer.from(JSON.stringify(this.last)));
     this.last = [];
   }
 
-  *[Symbol.iterator](): Iterator<T> {
-    for (const pack of this.packs) yield* JSON.parse(inflateRawSync(pack).toString()) as T[];
+  private keep(pack: Uint8Array): void {
+    if (this.plain.length < PLAIN_MAX) this.plain.push(pack);
+    else this.deflated.push(deflateRawSync(pack, { level: 1 }));
+  }
+
+  *[Symbol.iterator](): Iterator<IdentitySeen> {
+    for (const pack of this.plain) yield* JSON.parse(Buffer.from(pack).toString()) as IdentitySeen[];
+    for (const pack of this.deflated) yield* JSON.parse(inflateRawSync(pack).toString()) as IdentitySeen[];
     yield* this.last;
   }
 }

@@ -4,8 +4,10 @@
 import { AppError, lineOf } from '../domain/errors.ts';
 import { type Facts, isFacts } from '../domain/facts.ts';
 import type { Api, Clock, Page } from '../domain/ports.ts';
+import type { RecordPart } from '../domain/record-part.ts';
 import type { Baseline, SourceReading, TrustReason } from '../domain/snapshot.ts';
 import type { Source } from '../domain/subjects.ts';
+import { KeySet } from './key-set.ts';
 import { readRecord } from './record-key.ts';
 import { dropSecrets } from './secrets.ts';
 import { distrust, recordsReadMax, type TrustSettings, tooMany } from './trust-gate.ts';
@@ -27,8 +29,27 @@ export interface PullOptions<Result extends { values: Baseline['values'] }> {
   trust: TrustSettings;
   signal: AbortSignal;
   makeConsumer(): Consumer<Result>;
+  /** For large lists: reads and judges their parts in other threads. */
+  inParts?: PartsPull<Result> | undefined;
   /** Called as records come, in each attempt from 0. `total`: the server's count, if it gives one. */
   seen?(count: number, total: number | undefined): void;
+}
+
+export interface PartsPull<Result> {
+  /** From so many records on. */
+  recordsMin: number;
+  /** A fresh consumer, and the parts of the list in order; undefined when these must be read in the main thread. */
+  begin(): Promise<PartsUnderWay<Result> | undefined>;
+}
+
+export interface PartsUnderWay<Result> {
+  consumer: PartConsumer<Result>;
+  parts: AsyncIterable<{ result: RecordPart; total: number | undefined }>;
+}
+
+export interface PartConsumer<Result> {
+  accept(part: RecordPart): void;
+  finish(): Result;
 }
 
 export interface Pulled<Result> {
@@ -38,7 +59,7 @@ export interface Pulled<Result> {
 }
 
 const ATTEMPTS = 2;
-const EXAMPLES_MAX = 100;
+export const EXAMPLES_MAX = 100;
 
 /**
  * Errors: AppError `api_refused` and `stopped` are thrown, since they end the run; all others become the reading's
@@ -47,12 +68,71 @@ const EXAMPLES_MAX = 100;
 export async function pullSource<Result extends { values: Baseline['values'] }>(
   options: PullOptions<Result>,
 ): Promise<Pulled<Result>> {
-  let pulled: Pulled<Result> | undefined;
+  const { inParts, baseline } = options;
+  let isInParts = inParts !== undefined && (baseline?.count ?? 0) >= inParts.recordsMin;
+  let pulled: Pulled<Result> | typeof LARGE | undefined;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    pulled = await pullOnce(options);
-    if (!isWorthRepeating(pulled.reading)) break;
+    if (isInParts) {
+      const whole = await pullParts(options);
+      if (whole) return whole;
+      isInParts = false;
+      continue;
+    }
+    pulled = await pullOnce(options, attempt === 1 && baseline === undefined ? inParts?.recordsMin : undefined);
+    if (pulled === LARGE) {
+      isInParts = true;
+      attempt -= 1;
+    } else if (!isWorthRepeating(pulled.reading)) break;
   }
   return pulled as Pulled<Result>;
+}
+
+/** A first reading turned out to be one for other threads: it begins again there. */
+const LARGE = Symbol('large');
+
+/**
+ * One attempt in other threads; undefined when anything is not as it should be: then one thread alone reads the list again, and what it
+ * finds is reported. So the result never depends on how the list was read. Errors: as pullSource.
+ */
+async function pullParts<Result extends { values: Baseline['values'] }>(
+  options: PullOptions<Result>,
+): Promise<Pulled<Result> | undefined> {
+  const { source, clock, baseline, trust, inParts } = options;
+  if (!inParts) return undefined;
+  const readMax = recordsReadMax(baseline, options.isGrowthAccepted, trust);
+  const keys = new KeySet(baseline?.count);
+  const unreadable = { count: 0, examples: [] as string[] };
+  const startedAt = clock.nowMs();
+  let [seen, count] = [0, 0];
+  try {
+    const underWay = await inParts.begin();
+    if (!underWay) return undefined;
+    const { consumer, parts } = underWay;
+    options.seen?.(0, undefined);
+    for await (const { result: part, total } of parts) {
+      if (options.signal.aborted) throw new AppError('stopped', 'the process is being stopped');
+      if (seen + part.seen > readMax || !keys.addPart(part.keys)) return undefined;
+      for (const { at, reason } of part.unreadable.examples.slice(0, EXAMPLES_MAX - unreadable.examples.length))
+        unreadable.examples.push(`record ${seen + at}: ${reason}`);
+      unreadable.count += part.unreadable.count;
+      seen += part.seen;
+      count += part.seen - part.unreadable.count;
+      consumer.accept(part);
+      options.seen?.(seen, total);
+    }
+    const result = consumer.finish();
+    const reading = {
+      ...skippedReading(source, startedAt),
+      state: 'read' as const,
+      form: options.form,
+      count,
+      unreadable,
+    };
+    return { reading: judged({ ...reading, finishedAt: clock.nowMs() }, [], result, options), result };
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code === 'api_refused' || error.code === 'stopped') throw error;
+    return undefined;
+  }
 }
 
 function isWorthRepeating(reading: SourceReading): boolean {
@@ -61,8 +141,9 @@ function isWorthRepeating(reading: SourceReading): boolean {
 
 async function pullOnce<Result extends { values: Baseline['values'] }>(
   options: PullOptions<Result>,
-): Promise<Pulled<Result>> {
-  const { source, clock, api, baseline, trust } = options;
+  recordsLarge = Number.POSITIVE_INFINITY,
+): Promise<Pulled<Result> | typeof LARGE> {
+  const { source, clock, baseline, trust } = options;
   const readMax = recordsReadMax(baseline, options.isGrowthAccepted, trust);
   const attempt = new Attempt(options.makeConsumer(), source, options.form, clock.nowMs());
   let broken: TrustReason | undefined;
@@ -70,6 +151,7 @@ async function pullOnce<Result extends { values: Baseline['values'] }>(
     options.seen?.(0, undefined);
     for await (const { records, total } of batchesOf(options)) {
       if (options.signal.aborted) throw new AppError('stopped', 'the process is being stopped');
+      if (Math.max(total ?? 0, attempt.seen) >= recordsLarge) return LARGE;
       const isInBounds = attempt.take(records, readMax);
       options.seen?.(attempt.seen, total);
       if (isInBounds) continue;
@@ -82,18 +164,19 @@ async function pullOnce<Result extends { values: Baseline['values'] }>(
   }
   const result = attempt.consumer.finish();
   const reading = attempt.reading(clock.nowMs());
-  reading.reasons = broken
-    ? [broken]
-    : distrust({
-        reading,
-        repeatedKeys: attempt.repeatedKeys,
-        values: result.values,
-        baseline,
-        skewMs: api.skewMs(),
-        settings: trust,
-      });
-  reading.trusted = reading.reasons.length === 0;
-  return { reading, result };
+  if (broken) return { reading: { ...reading, reasons: [broken], trusted: false }, result };
+  return { reading: judged(reading, attempt.repeatedKeys, result, options), result };
+}
+
+/** The reading of a whole list, with whether it is trusted. */
+function judged<Result extends { values: Baseline['values'] }>(
+  reading: SourceReading,
+  repeatedKeys: string[],
+  { values }: Result,
+  { api, baseline, trust: settings }: PullOptions<Result>,
+): SourceReading {
+  const reasons = distrust({ reading, repeatedKeys, values, baseline, skewMs: api.skewMs(), settings });
+  return { ...reading, reasons, trusted: reasons.length === 0 };
 }
 
 async function* batchesOf<R extends { values: Baseline['values'] }>(options: PullOptions<R>): AsyncIterable<Page> {
@@ -107,7 +190,7 @@ async function* batchesOf<R extends { values: Baseline['values'] }>(options: Pul
 
 /** One attempt's counts and keys. */
 class Attempt<Result> {
-  private readonly keys = new Set<string>();
+  private readonly keys = new KeySet();
   private readonly dropped = new Set<string>();
   private readonly unreadable = { count: 0, examples: [] as string[] };
   readonly repeatedKeys: string[] = [];
@@ -139,11 +222,10 @@ class Attempt<Result> {
         this.unreadable.examples.push(`record ${this.seen}: ${read.reason}`);
       return;
     }
-    if (this.keys.has(read.key)) {
+    if (!this.keys.add(read.key)) {
       if (this.repeatedKeys.length < EXAMPLES_MAX) this.repeatedKeys.push(read.key);
       return;
     }
-    this.keys.add(read.key);
     this.count += 1;
     this.consumer.accept(this.source === 'services' ? dropSecrets(read.record, this.dropped) : read.record);
   }

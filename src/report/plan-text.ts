@@ -1,8 +1,8 @@
 // report: plans for a terminal: a list of them, and one with its actions, what its approval does, and the commands. In: plans, the time.
 // Out: text of visible characters. Names from devices are clipped and escaped.
 import { deletionTexts } from '../domain/deletion.ts';
-import { type Plan, type PlannedIntent, releasedRule } from '../domain/plan.ts';
-import { type PlanDifference, successorText } from '../domain/plan-content.ts';
+import { type Plan, type PlanDifference, type PlannedIntent, releasedRule, sizeOf } from '../domain/plan.ts';
+import { successorText } from '../domain/plan-content.ts';
 import { plannedCounts } from '../domain/planned-counts.ts';
 import { timeText } from '../domain/time-text.ts';
 import { changeTexts, factTexts, plural } from './fact-text.ts';
@@ -38,7 +38,7 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
   const { nowMs, run } = context;
   const ofRun = run === undefined ? '' : `, of run ${run}`;
   const times = [`made ${timeText(plan.createdAt)}`, ...endWords(plan, nowMs)].join(', ');
-  const head = `Plan ${plan.id} is ${plan.status}: ${plural(plan.intents.length, 'action')}, ${kindWords(plan)}${ofRun}, ${times}.`;
+  const head = `Plan ${plan.id} is ${plan.status}: ${plural(sizeOf(plan), 'action')}, ${kindWords(plan)}${ofRun}, ${times}.`;
   const decided =
     plan.decidedBy === undefined
       ? ''
@@ -46,7 +46,9 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
   const view = reportPlan(plan, context.live, plan.digest);
   const progress = progressWords(view) ?? doneWords(view);
   const replaced = plan.supersededBy && `It is superseded by ${successorText(plan.supersededBy, context.difference)}.`;
-  const sentences = [head, decided, replaced, progress, ...approvalWords(plan)].filter((one) => one !== undefined);
+  const sentences = [head, decided, replaced, droppedWords(plan), progress, ...approvalWords(plan)].filter(
+    (one) => one !== undefined,
+  );
   return [
     ...sentences.filter((one) => one !== '').map((one) => paragraph(one, options)),
     countLines(plan.intents).map(showHidden).join('\n'),
@@ -59,6 +61,11 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
   ]
     .filter((part) => part !== '')
     .join('\n\n');
+}
+
+/** Undefined while its intents are kept. */
+export function droppedWords({ dropped }: Plan): string | undefined {
+  return dropped && 'It was superseded long ago: its actions are no longer kept.';
 }
 
 /** What was done of an applied plan: nothing of it may have been. */

@@ -4,13 +4,14 @@ import { type Intent, timesRefused } from '../domain/intent.ts';
 import {
   hasProgress,
   type Plan,
+  type PlanDifference,
   type PlannedIntent,
   type PlanOutline,
   type PlanProgress,
   progressOf,
   releasedRule,
+  sizeOf,
 } from '../domain/plan.ts';
-import type { PlanDifference } from '../domain/plan-content.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { isoOrNull } from './iso-or-null.ts';
 import type { ReportHeldIntent, ReportPlan } from './report.ts';
@@ -36,7 +37,7 @@ export function reportPlanHead(
   return {
     id: plan?.id ?? null,
     digest: plan?.digest ?? digest,
-    intents: plan?.intents.length ?? 0,
+    intents: plan ? sizeOf(plan) : 0,
     status: plan?.status ?? null,
     createdAt: isoOrNull(plan?.createdAt),
     expiresAt: isoOrNull(plan?.expiresAt),
@@ -91,6 +92,8 @@ export function planView(plan: Plan, live: readonly Intent[] = [], difference: P
     supersededBy: idsOrNull(plan.supersededBy),
     difference,
     intents: plan.intents,
+    /** How many intents it had, when they are no longer kept. */
+    dropped: plan.dropped?.intents ?? null,
     progress: progressView(plan, live),
   };
 }

@@ -1,10 +1,10 @@
 // run: what a run decided, as it is committed: decisions, the sealed plan, the intents that it opens. In: the input of deciding, the plans
 // beside which it seals its own. Out: all of it, nothing stored. It never asks whether a run is dry: only act/gate does.
 import { openIntent } from '../act/gate.ts';
-import { type Sealed, type SealInput, sealPlan } from '../approve/plans.ts';
-import { decide } from '../decide/decide.ts';
+import { type Sealed, type SealInput, sealing } from '../approve/plans.ts';
+import { deciding } from '../decide/decide.ts';
 import type { Decided, DecideInput } from '../decide/input.ts';
-import { giveWay } from '../domain/give-way.ts';
+import { drainedInTurns, giveWay } from '../domain/give-way.ts';
 import type { Intent } from '../domain/intent.ts';
 import { leastMode } from '../domain/mode.ts';
 import type { Engine } from './engine.ts';
@@ -27,9 +27,8 @@ export async function decideRun(
 ): Promise<DecidedRun> {
   // Deciding, sealing and committing take long for thousands of targets: a stop is answered between them.
   await giveWay();
-  const decided = decide(input);
-  await giveWay();
-  const sealed = sealPlan({
+  const decided = await drainedInTurns(deciding(input));
+  const plans = sealing({
     id: ids.next(),
     runId: run.id,
     mode: leastMode(run.mode, run.daemonMode),
@@ -38,6 +37,7 @@ export async function decideRun(
     planned: decided.planned,
     ...(await plansBeside()),
   });
+  const sealed = await drainedInTurns(plans);
   const intents = decided.acts
     .filter((act) => !act.isUnchanged && act.retryOf === undefined)
     .map((act) => openIntent(act.draft, act.mode, { id: ids.next(), runId: run.id, nowMs: run.startedAt }));

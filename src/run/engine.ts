@@ -14,6 +14,7 @@ import type { IdentityReader } from '../domain/identity.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { OperatorStore, ReleaseStore, ResolveStore } from '../domain/operator-store.ts';
 import type { PageReader } from '../domain/page-reader.ts';
+import type { PartReaders } from '../domain/part-readers.ts';
 import type { PlanStore } from '../domain/plan-store.ts';
 import type { Api, Clock, Ids, Log } from '../domain/ports.ts';
 import type { Progress } from '../domain/progress.ts';
@@ -29,7 +30,6 @@ import type { OpenState, RunRecord } from '../domain/store.ts';
 import { SOURCE_OF, type Source, SUBJECT_KINDS } from '../domain/subjects.ts';
 import type { Evaluator } from '../domain/verdict.ts';
 import type { WatchReader } from '../domain/watch-store.ts';
-import type { EventPaging } from '../pull/look-at-events.ts';
 import type { EventPullSettings } from '../pull/pull-events.ts';
 import { dropSecrets } from '../pull/secrets.ts';
 import type { TrustSettings } from '../pull/trust-gate.ts';
@@ -101,6 +101,8 @@ export interface Engine {
   signal: AbortSignal;
   /** Event windows that this process has filled, and how far back they reach. */
   feed: EventFeed;
+  /** Reads the parts of large lists in other threads; absent: the main thread reads everything. */
+  readers?: PartReaders | undefined;
   /** Shows how far a run or an applied plan is; absent where nobody looks. */
   progress?: Progress | undefined;
   /** Called when a run or a plan is over: sends alerts. Never throws; nothing waits for it. */
@@ -110,7 +112,18 @@ export interface Engine {
 /** What pulling a snapshot needs: what it reads from the store, and where it stores the events that it read. */
 export type PullEngine = Pick<
   Engine,
-  'api' | 'clock' | 'steady' | 'ids' | 'log' | 'actions' | 'active' | 'settings' | 'signal' | 'feed' | 'progress'
+  | 'api'
+  | 'clock'
+  | 'steady'
+  | 'ids'
+  | 'log'
+  | 'actions'
+  | 'active'
+  | 'settings'
+  | 'signal'
+  | 'feed'
+  | 'progress'
+  | 'readers'
 > & { store: PullStore };
 
 export interface EventFeed {
@@ -121,7 +134,6 @@ export interface EventFeed {
 }
 
 export interface LooksMemory {
-  paging: EventPaging;
   /** The last whole run, as it was read from the store. */
   whole?: RunRecord | undefined;
   /** The id of the last whole run before the server refused to show the event log. */

@@ -1,11 +1,11 @@
 // run: for which verdicts of a run a flip is looked for: those of decisions that will be new. In: the open state before the pull, the rules.
 // Out: what the judge asks. A verdict that a decision in force is about is not asked about again.
 import type { Episode } from '../domain/episode.ts';
+import type { DecidedVerdicts } from '../domain/new-verdicts.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { OpenState } from '../domain/store.ts';
-import type { WantedFlips } from '../domain/verdict.ts';
 
-export function newVerdicts(openState: OpenState, rules: readonly Rule[], nowMs: number): WantedFlips['isNew'] {
+export function decidedVerdicts(openState: OpenState, rules: readonly Rule[], nowMs: number): DecidedVerdicts {
   const hashes = new Map(rules.map(({ id, hash }) => [id, hash]));
   const decided = { match: new SubjectsByRule(), no_match: new SubjectsByRule() };
   for (const { rule, ruleHash, subject, verdict } of openState.decisions) {
@@ -14,8 +14,7 @@ export function newVerdicts(openState: OpenState, rules: readonly Rule[], nowMs:
     decided[verdict].add(rule, subject.id);
   }
   const due = undosDue(openState, rules, nowMs);
-  return (rule, subjectId, verdict) =>
-    !decided[verdict].has(rule, subjectId) && (verdict === 'match' || due.has(rule, subjectId));
+  return { match: decided.match.byRule, no_match: decided.no_match.byRule, due: due.byRule };
 }
 
 /** Where `no_match` leads to a decision: an open claim may be undone. */
@@ -36,15 +35,11 @@ function isOverIfClear(episode: Episode | undefined, { clearForMs }: Rule, nowMs
 }
 
 class SubjectsByRule {
-  private readonly byRule = new Map<string, Set<string>>();
+  readonly byRule = new Map<string, Set<string>>();
 
   add(rule: string, subjectId: string): void {
     const subjects = this.byRule.get(rule);
     if (subjects) subjects.add(subjectId);
     else this.byRule.set(rule, new Set([subjectId]));
-  }
-
-  has(rule: string, subjectId: string): boolean {
-    return this.byRule.get(rule)?.has(subjectId) ?? false;
   }
 }

@@ -6,8 +6,8 @@ import { Exemptions } from '../decide/exemptions.ts';
 import { fieldsWritten } from '../domain/action.ts';
 import type { Bundles } from '../domain/bundles.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
-import { type Facts, own } from '../domain/facts.ts';
 import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
+import { type DecidedVerdicts, isNewVerdict } from '../domain/new-verdicts.ts';
 import type { Acceptance, UsedAcceptance } from '../domain/operator.ts';
 import type { PullReader } from '../domain/pull-store.ts';
 import type { Run } from '../domain/run.ts';
@@ -19,24 +19,16 @@ import { type Evaluator, FLIP_TRIES_MAX, FLIPS_MAX, type Judgement, type WantedF
 import { FleetIndex } from '../pull/fleet-index.ts';
 import { IdentityPass } from '../pull/identity-pass.ts';
 import { pullEvents } from '../pull/pull-events.ts';
-import { type Consumer, pullSource, skippedReading } from '../pull/pull-source.ts';
+import { type Consumer, type PartsPull, pullSource, skippedReading } from '../pull/pull-source.ts';
 import { redactedBaseline } from '../pull/redacted-baseline.ts';
 import { acceptReading } from './accepted-reading.ts';
 import type { PullEngine, RunRules } from './engine.ts';
-import { newVerdicts } from './new-flips.ts';
-import { project } from './projection.ts';
+import { KeptRecords } from './kept-records.ts';
+import { decidedVerdicts } from './new-flips.ts';
+import { type Pass, partsPass } from './parts-pass.ts';
 import { type JudgeView, judgementOf, type PulledSnapshot } from './pulled-snapshot.ts';
 import { needsExemptOwners, readsBundles, unpagedForActions } from './reading-needs.ts';
 import { watchedSubjects } from './watched-subjects.ts';
-
-/** The result of a pass over one source: its judgement, the values that the trust gate compares, what names find its subjects. */
-interface Pass {
-  judgement: Judgement | undefined;
-  values: Baseline['values'];
-  identities: IdentityChanges;
-  /** What it left. */
-  flipBudget: WantedFlips['budget'];
-}
 
 type Subjects = Exclude<Source, 'events'>;
 
@@ -54,19 +46,19 @@ class SnapshotPull {
   private readonly judgements: Judgement[] = [];
   private readonly baselines: Baseline[] = [];
   private readonly identities: IdentityChanges[] = [];
-  private readonly users = new Map<string, Facts>();
-  private readonly devices = new Map<string, Facts[]>();
+  private readonly kept: KeptRecords;
   private readonly unavailable = new Set<Source>();
   private readonly watched: ReadonlyMap<string, ReadonlySet<string>>;
   private readonly unpagedForActions: ReadonlySet<Source>;
   private readonly exemptions: Exemptions;
-  private readonly exemptOwners = new Map<string, Facts>();
   private readonly accepted: UsedAcceptance[] = [];
-  private readonly isNew: WantedFlips['isNew'];
+  private readonly decided: DecidedVerdicts;
   private flipBudget: WantedFlips['budget'] = { flips: FLIPS_MAX, tries: FLIP_TRIES_MAX };
   private fleet = new FleetIndex();
   private coverage: JudgeView['coverage'] = [];
   private bundles: Bundles | undefined;
+  /** The longest window of the active rules. */
+  private windowMs = 0;
 
   constructor(
     private readonly engine: PullEngine,
@@ -75,9 +67,10 @@ class SnapshotPull {
     private readonly openState: OpenState,
   ) {
     this.watched = watchedSubjects(openState);
-    this.isNew = newVerdicts(openState, rules.rules, run.startedAt);
+    this.decided = decidedVerdicts(openState, rules.rules, run.startedAt);
     this.unpagedForActions = unpagedForActions(rules.rules, engine.actions);
     this.exemptions = new Exemptions(openState.exemptions ?? [], run.startedAt);
+    this.kept = new KeptRecords(rules.evaluator, this.exemptions);
     for (const source of SOURCES) this.sources[source] = skippedReading(source, run.startedAt);
   }
 
@@ -121,6 +114,7 @@ class SnapshotPull {
     // Stored events serve every later run: a run over chosen rules also reads what the whole active set needs.
     const active = engine.active();
     const windowMs = Math.max(ownWindowMs, active.evaluator.needs.windowMs);
+    this.windowMs = windowMs;
     const pulled = await pullEvents({
       api: engine.api,
       clock: engine.clock,
@@ -163,6 +157,7 @@ class SnapshotPull {
       trust: engine.settings.trust,
       signal: engine.signal,
       makeConsumer: () => this.consumer(source, kind, present),
+      inParts: this.inParts(source, unpaged, present),
       seen: (done, total = baseline?.count) => engine.progress?.({ phase: 'reading', what: source, done, total }),
     });
     const { result } = pulled;
@@ -189,11 +184,10 @@ class SnapshotPull {
   /** A fresh one for each attempt: nothing of a failed attempt is kept. */
   private consumer(source: Subjects, kind: SubjectKind | undefined, present: PresentPrints): Consumer<Pass> {
     if (source === 'devices') this.fleet = new FleetIndex(fieldsWritten(this.engine.actions, 'device'));
-    const flipBudget = { ...this.flipBudget };
-    const flips = { isNew: this.isNew, budget: flipBudget };
+    const flips = this.freshFlips();
     const judge = kind && this.rules.evaluator.judge(kind, { ...this.judgeContext(kind), flips });
-    const join = this.joiner(source);
-    const exempt = this.exemptKeeper(source);
+    const join = this.kept.joiner(source);
+    const exempt = this.kept.exemptKeeper(source);
     const identities = new IdentityPass(KIND_OF[source], present);
     const { fleet } = this;
     return {
@@ -206,9 +200,42 @@ class SnapshotPull {
       },
       finish: () => {
         const judgement = judge?.finish();
-        return { judgement, values: judgement?.values ?? {}, identities: identities.finish(), flipBudget };
+        return {
+          judgement,
+          values: judgement?.values ?? {},
+          identities: identities.finish(),
+          flipBudget: flips.budget,
+        };
       },
     };
+  }
+
+  private freshFlips(): WantedFlips {
+    const isNew: WantedFlips['isNew'] = (...verdict) => isNewVerdict(this.decided, ...verdict);
+    return { isNew, budget: { ...this.flipBudget } };
+  }
+
+  /** The devices of a large fleet are read and judged in other threads, unless their records are kept for users. */
+  private inParts(source: Subjects, unpaged: boolean, present: PresentPrints): PartsPull<Pass> | undefined {
+    const { readers, api, store, actions } = this.engine;
+    const { evaluator } = this.rules;
+    if (!readers || source !== 'devices' || !evaluator.needs.sources.has('devices') || evaluator.needs.devices)
+      return undefined;
+    const context = this.judgeContext('device');
+    const { fieldsWritten: written, nowMs } = context;
+    return partsPass({
+      api,
+      readers,
+      evaluator,
+      form: unpaged ? 'unpaged' : 'paged',
+      events: () => store.events(this.run.startedAt - this.windowMs),
+      setup: { ...this.view(), nowMs, fieldsWritten: written, watched: this.watched, decided: this.decided },
+      context,
+      fresh: () => {
+        this.fleet = new FleetIndex(fieldsWritten(actions, 'device'));
+        return { fleet: this.fleet, identities: new IdentityPass('device', present), flips: this.freshFlips() };
+      },
+    });
   }
 
   private judgeContext(kind: SubjectKind) {
@@ -223,38 +250,9 @@ class SnapshotPull {
 
   private view(): JudgeView {
     return {
-      joins: { users: this.users, devices: this.devices },
+      joins: { users: this.kept.users, devices: this.kept.devices },
       coverage: this.coverage,
       unavailable: this.unavailable,
-    };
-  }
-
-  /** Keeps of a joined record only what some rule reads. */
-  private joiner(source: Subjects): ((record: Facts) => void) | undefined {
-    const { needs } = this.rules.evaluator;
-    if (source === 'users' && needs.owners) {
-      this.users.clear();
-      const paths = this.rules.evaluator.joinedPaths('users');
-      return (record) => this.users.set(String(own(record, 'Email')).toLowerCase(), project(record, paths));
-    }
-    if (source === 'devices' && needs.devices) {
-      this.devices.clear();
-      const paths = this.rules.evaluator.joinedPaths('devices');
-      return (record) => {
-        const serial = String(own(record, 'SerialNumber'));
-        this.devices.set(serial, [...(this.devices.get(serial) ?? []), project(record, paths)]);
-      };
-    }
-    return undefined;
-  }
-
-  /** Keeps users that some exemption covers, to find their devices. */
-  private exemptKeeper(source: Subjects): ((record: Facts) => void) | undefined {
-    if (source !== 'users' || !this.exemptions.asksForOwnerRecords) return undefined;
-    this.exemptOwners.clear();
-    return (record) => {
-      if (!this.exemptions.concernsUser(record)) return;
-      this.exemptOwners.set(String(own(record, 'Email')).toLowerCase(), project(record, ['Email', 'Name', 'Groups']));
     };
   }
 
@@ -278,7 +276,7 @@ class SnapshotPull {
       },
       view: this.view(),
       bundles: this.bundles,
-      exemptOwners: this.exemptOwners,
+      exemptOwners: this.kept.exemptOwners,
       accepted: this.accepted,
     };
   }

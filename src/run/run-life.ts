@@ -53,7 +53,7 @@ export async function completeRun(engine: Engine, run: Run, pulled: PulledSnapsh
   // A look between two whole runs is no sign that whole runs go on, and leaves the tidying to them.
   if (run.countsWith === undefined) {
     if (engine.silence) engine.silence.since = undefined;
-    await removeOldRuns(engine);
+    await removeOld(engine);
   }
   await sealAudit(engine, run);
   await engine.afterwards?.();
@@ -63,20 +63,29 @@ export async function completeRun(engine: Engine, run: Run, pulled: PulledSnapsh
 /**
  * Removes a few at a time, so that no run takes long for it. The run is over: a failure is logged, and the next run tries again.
  */
-async function removeOldRuns(engine: Engine): Promise<void> {
-  const { store, settings, log } = engine;
-  // It is irreversible: no clock counts here unless the server agrees with it.
-  if (!isClockRight(engine)) return;
+async function removeOld(engine: Engine): Promise<void> {
+  const { store, log } = engine;
   try {
-    const removed = await store.removeOldRuns(settings.keepRunsMs);
-    if (removed === undefined) return;
+    await store.dropPlanIntents();
+    // It is irreversible: no clock counts here unless the server agrees with it.
+    if (!isClockRight(engine)) return;
+    const olderByMs = keptMs(engine);
+    const removed = await store.removeOldRuns(olderByMs);
+    if (removed === undefined || removed.runs === 0) return;
     const { runs, decisions } = removed;
-    const age = formatDuration(settings.keepRunsMs);
+    const age = formatDuration(olderByMs);
     log.info({ runs, decisions }, `${runs} runs older than ${age} were removed; the audit keeps their entries`);
   } catch (error) {
     log.error({}, `old runs could not be removed: ${lineOf(error)}`);
   }
 }
+
+/** No shorter than what acting looks back for: attempts of a day, of a cooldown, and plans that wait. */
+function keptMs({ settings: { keepRunsMs, planTtlMs }, active }: Engine): number {
+  return Math.max(keepRunsMs, planTtlMs, DAY_MS, ...active().rules.map(({ cooldownMs }) => cooldownMs));
+}
+
+const DAY_MS = 86_400_000;
 
 /** The run is over and recorded: a failed checkpoint does not undo it, and the next one covers it. */
 async function sealAudit(engine: Engine, run: Run): Promise<void> {

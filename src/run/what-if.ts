@@ -1,10 +1,10 @@
 // run: a what-if: a run over other rules than the active set. In: an engine that can only read the store. Out:
 // everything that a report is made of. It is like every run up to the gate and ends there; nothing of it is kept.
 import { openIntent } from '../act/gate.ts';
-import { planDigest } from '../approve/plans.ts';
-import { decide } from '../decide/decide.ts';
+import { digesting } from '../approve/plans.ts';
+import { deciding } from '../decide/decide.ts';
 import type { StoredDecision } from '../domain/decision.ts';
-import { giveWay } from '../domain/give-way.ts';
+import { drainedInTurns, giveWay } from '../domain/give-way.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { PullReader, PullStore } from '../domain/pull-store.ts';
 import type { ReportReader } from '../domain/record-reader.ts';
@@ -61,12 +61,17 @@ export async function whatIf(engine: WhatIfEngine, request: Pick<RunRequest, 'ru
   // A daemon answers others before and after it decides.
   await giveWay();
   const input = { ...decideInput(engine, run, rules, pulled, openState), said };
-  const decided = decide(input);
+  const decided = await drainedInTurns(deciding(input));
   await giveWay();
   const intents = decided.acts.map(({ draft, mode }) =>
     openIntent(draft, mode, { id: ids.next(), runId: run.id, nowMs: run.startedAt }),
   );
-  const unsealed = { plan: undefined, digest: planDigest(decided.planned), superseded: [], notes: [] };
+  const unsealed = {
+    plan: undefined,
+    digest: await drainedInTurns(digesting(decided.planned)),
+    superseded: [],
+    notes: [],
+  };
   const seen = operatorStateSeen(run, openState, pulled, engine.settings.exemptions);
   const { findings, decisions } = commitOf(run, rules, pulled, input, { decided, sealed: unsealed, intents }, seen);
   const record = { ...run, finishedAt: clock.nowMs(), findings, planId: undefined };

@@ -3,6 +3,7 @@
 // checkpoints, and the tables that differ from the record. It never repairs.
 import type { JudgeEnd, TableDifference, TableDigests } from '../domain/acting-tables.ts';
 import { AppError } from '../domain/errors.ts';
+import { drained } from '../domain/give-way.ts';
 import type { Db } from './database.ts';
 import { recordedDigests, strangeEnd } from './recorded-digests.ts';
 import { RowSum } from './row-sum.ts';
@@ -22,6 +23,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   exemptions: [],
   intent_episodes: [],
   intents: [],
+  planned_intents: [],
   plans: [],
   rejected_intents: [],
   stop_switch: [],
@@ -55,6 +57,11 @@ export class ActingTables {
     this.differing = migrated ?? read?.differing ?? UNREADABLE;
     const isBegun = this.recorded === undefined || this.recorded.size > 0;
     this.due = new Set(migrated || !isBegun ? this.sums.keys() : []);
+    this.follow(db);
+  }
+
+  /** What another connection of the same writer changes counts too. */
+  follow(db: Db): void {
     follow(db, (table, row, isAdded) => this.note(table, row, isAdded));
   }
 
@@ -219,10 +226,6 @@ function* sumsOf(db: Db, tables = Object.keys(TABLES)): Generator<void, Map<stri
   return sums;
 }
 
-function drained<T>(walk: Generator<void, T>): T {
-  for (let step = walk.next(); ; step = walk.next()) if (step.done) return step.value;
-}
-
 /** The tables that there are, with their columns by name. */
 function followed(db: Db, tables: readonly string[]): [table: string, columns: string[]][] {
   const sql = `SELECT json_each.value AS name, json_group_array(pragma_table_info.name) AS columns
@@ -253,9 +256,10 @@ function follow(db: Db, changed: Changed): void {
   follower.changed = changed;
   if (!known) {
     followers.set(db, follower);
-    db.define(FUNCTION, (table, isAdded, ...values) =>
-      follower.changed(table as string, rowText(table as string, values), isAdded === 1),
-    );
+    db.define(FUNCTION, (table, isAdded, ...values) => {
+      follower.changed(table as string, rowText(table as string, values), isAdded === 1);
+      return null;
+    });
   }
   if (db.get("SELECT 1 FROM sqlite_temp_master WHERE name LIKE 'follow_%'")) return;
   db.exec(followed(db, Object.keys(TABLES)).map(triggersOf).join('\n'));

@@ -6,6 +6,7 @@ import type { AuditNote, LinkEntry, SignEntry } from '../domain/audit-entry.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import { CHECKPOINT_EVERY, type Checkpoint, type SealCheckpoint } from '../domain/checkpoint.ts';
 import type { AppError } from '../domain/errors.ts';
+import { drained } from '../domain/give-way.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { ActingTables } from './acting-tables.ts';
 import { headOf } from './audit-rows.ts';
@@ -55,8 +56,8 @@ export class AuditLog {
     this.listeners.push(listener);
   }
 
-  append(notes: AuditNote[]): void {
-    this.notes.push(...notes);
+  append(notes: readonly AuditNote[]): void {
+    for (const note of notes) this.notes.push(note);
   }
 
   /**
@@ -64,17 +65,23 @@ export class AuditLog {
    * else; then nothing is committed.
    */
   flush(): void {
+    drained(this.flushing(this.db));
+  }
+
+  /** The same, in steps: `db` is the connection of the transaction. */
+  *flushing(db: Db): Generator<void, void> {
     const notes = this.notes;
     this.notes = [];
     const hasChanged = this.tables.takeChange();
     if (notes.length === 0 && !hasChanged) return;
     // INVARIANT: a change of what acting rests on has an audit entry in its transaction, also when its author names none.
     if (notes.length === 0) notes.push({ kind: 'tables.changed', body: {} });
-    this.demandOwnEnd();
+    this.demandOwnEnd(db, this.next);
     const digests = this.tables.toRecord();
     const at = this.clock.nowMs();
     let end = this.next ?? this.own;
-    let sealed = this.sealing ? (lastCheckpoint(this.db)?.size ?? 0) : Number.POSITIVE_INFINITY;
+    let sealed = this.sealing ? (lastCheckpoint(db)?.size ?? 0) : Number.POSITIVE_INFINITY;
+    let rows: (string | number)[][] = [];
     for (const [index, { kind, body }] of notes.entries()) {
       const isLast = index === notes.length - 1;
       const seq = end.seq + 1;
@@ -85,10 +92,15 @@ export class AuditLog {
         isLast,
       );
       const hash = this.link(end.hash, seq, bytes);
-      this.db.insert('audit', { seq, at, kind, bytes, prev: end.hash, hash });
+      rows.push([seq, at, kind, bytes, end.hash, hash]);
       this.next = end = { seq, hash };
       if (isLast) this.recorded = { ...this.recorded, ...digests };
-      if (seq - sealed >= CHECKPOINT_EVERY) sealed = this.sealEnd(end)?.size ?? sealed;
+      const isDue = seq - sealed >= CHECKPOINT_EVERY;
+      if (!isLast && !isDue && rows.length < ENTRIES_AT_ONCE) continue;
+      db.insertMany('audit', COLUMNS, rows);
+      rows = [];
+      if (isDue) sealed = this.sealEnd(db, end)?.size ?? sealed;
+      yield;
     }
   }
 
@@ -96,8 +108,8 @@ export class AuditLog {
   seal(): Checkpoint | undefined {
     if (this.strange !== undefined && !this.tables.isAccepting) return undefined; // it would sign what somebody else wrote
     this.flush();
-    this.demandOwnEnd();
-    return this.sealEnd(this.next ?? this.own);
+    this.demandOwnEnd(this.db, this.next);
+    return this.sealEnd(this.db, this.next ?? this.own);
   }
 
   committed(): void {
@@ -117,10 +129,10 @@ export class AuditLog {
     this.reset();
   }
 
-  /** Errors: AppError `store_edited`. */
-  demandOwnEnd(): void {
-    const { seq, hash } = headOf(this.db);
-    const own = this.next ?? this.own;
+  /** `next`: the end as the transaction under way has written it on this connection. Errors: AppError `store_edited`. */
+  demandOwnEnd(db = this.db, next?: ChainEnd): void {
+    const { seq, hash } = headOf(db);
+    const own = next ?? this.own;
     const isOwn = seq === own.seq && hash === own.hash;
     const text = isOwn ? this.strange : `${seq} entries, and ${own.seq} when this process wrote last`;
     if (text !== undefined && !this.tables.isAccepting) throw this.edited(text);
@@ -144,17 +156,21 @@ export class AuditLog {
     return sign ? `${bytes.slice(0, -1)},"signature":"${sign(prev, seq, bytes)}"}` : bytes;
   }
 
-  private sealEnd({ seq: size, hash: head }: ChainEnd): Checkpoint | undefined {
-    const last = this.sealing && lastCheckpoint(this.db);
+  private sealEnd(db: Db, { seq: size, hash: head }: ChainEnd): Checkpoint | undefined {
+    const last = this.sealing && lastCheckpoint(db);
     if (!this.sealing || size <= (last?.size ?? 0)) return undefined;
     const tables = this.tables.all();
     if (tables === undefined) return undefined;
     const checkpoint = this.sealing.seal(last?.line, { size, head, at: this.clock.nowMs(), tables });
-    insertCheckpoint(this.db, checkpoint);
+    insertCheckpoint(db, checkpoint);
     this.hasSealed = true;
     return checkpoint;
   }
 }
+
+const COLUMNS = ['seq', 'at', 'kind', 'bytes', 'prev', 'hash'];
+/** A millisecond or two. */
+const ENTRIES_AT_ONCE = 20;
 
 interface ChainEnd {
   seq: number;

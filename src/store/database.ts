@@ -1,16 +1,17 @@
 // store: one SQLite connection with the pragmas that durability needs, and statements prepared once.
 // In: a file name. Out: a Db. It never retries: a busy, full, read-only or corrupt database is an AppError.
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { AppError } from '../domain/errors.ts';
 import { giveWay } from '../domain/give-way.ts';
+import { insertion, ROWS_OF_INSERT } from './insertion.ts';
 import { refuseOtherTables } from './migrate.ts';
-import { type InPlace, OpenedFile } from './opened-file.ts';
+import { OpenTransaction } from './open-transaction.ts';
+import { type InPlace, OpenedFile, prepareFile } from './opened-file.ts';
 import { editedFault, meaningOf, storeError } from './store-fault.ts';
 import type { StoreWatch } from './store-health.ts';
 
-type Value = string | number | bigint | null;
+type Value = string | number | bigint | Uint8Array | null;
 export type Row = { [column: string]: Value };
 
 /**
@@ -21,6 +22,7 @@ export class Db {
   private readonly statements = new Map<string, Database.Statement>();
   private hasChanged = false;
   private schemaVersion: unknown;
+  private beside: OpenTransaction<Db> | undefined;
 
   constructor(
     private readonly connection: Database.Database,
@@ -32,6 +34,7 @@ export class Db {
 
   run(sql: string, ...values: Value[]): number {
     return this.guard(() => {
+      if (!this.connection.inTransaction) this.takeBack();
       const { changes } = this.statement(sql).run(...values);
       if (changes > 0) this.hasChanged = true;
       this.reportWritten();
@@ -48,9 +51,17 @@ export class Db {
   }
 
   insert(table: string, row: Row, conflict = ''): number {
-    const columns = Object.keys(row);
-    const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')}) ${conflict}`;
-    return this.run(sql, ...Object.values(row));
+    return this.run(insertion(table, Object.keys(row), 1, conflict), ...Object.values(row));
+  }
+
+  /** Rows with values in the order of the columns, several in one statement: a fifth of the time. */
+  insertMany(table: string, columns: readonly string[], rows: readonly Value[][], conflict = ''): void {
+    for (let at = 0; at < rows.length; ) {
+      const left = rows.length - at;
+      const size = ROWS_OF_INSERT.find((count) => count <= left) as number;
+      this.run(insertion(table, columns, size, conflict), ...rows.slice(at, at + size).flat());
+      at += size;
+    }
   }
 
   /** Inserts a row, or updates all columns of the row with the same key. Unlike REPLACE, it keeps references to the row. */
@@ -71,6 +82,7 @@ export class Db {
     return this.guard(() => {
       // INVARIANT: not nested. Inside another transaction it would be a savepoint, and not committed when it returns.
       if (this.connection.inTransaction) throw new AppError('internal', 'a transaction was begun within another one');
+      this.takeBack();
       const answer = this.connection
         .transaction(() => {
           this.demandSameSchema();
@@ -84,14 +96,55 @@ export class Db {
     });
   }
 
+  /**
+   * A transaction that a power cut may take back: for what nobody rests on and the next run completes. The next durable commit covers it.
+   */
+  passingTransaction<T>(work: () => T): T {
+    this.exec('PRAGMA synchronous = NORMAL');
+    try {
+      return this.transaction(work);
+    } finally {
+      this.exec('PRAGMA synchronous = FULL');
+    }
+  }
+
+  /**
+   * Begins a transaction that stays open while others get their turn. It is on a connection of its own: reads here show the state before
+   * it. INVARIANT: whoever writes here meanwhile goes first, and takes it back. Undefined for a database in memory.
+   */
+  begin(takenBack: () => void): OpenTransaction<Db> | undefined {
+    if (this.file === ':memory:') return undefined;
+    return this.guard(() => {
+      if (!this.connection.open) throw new AppError('store_failed', `database \`${this.file}\` was closed meanwhile`);
+      this.takeBack();
+      const beside = new Db(connect(this.file), this.file, this.watch, this.files);
+      beside.schemaVersion = this.schemaVersion;
+      this.beside = new OpenTransaction(beside, takenBack);
+      return this.beside;
+    });
+  }
+
+  /** Commits what was begun with BEGIN. */
+  commit(): void {
+    this.demandSameSchema();
+    this.demandInPlace();
+    this.exec('COMMIT');
+    this.reportWritten();
+  }
+
+  private takeBack(): void {
+    this.beside?.takeBack();
+    this.beside = undefined;
+  }
+
   /** Several reads of one state of the database. Works on a read-only connection too. */
   snapshot<T>(work: () => T): T {
     return this.guard(() => this.connection.transaction(work).deferred());
   }
 
-  /** Row by row, as values in the order of the columns. INVARIANT: the connection does nothing else meanwhile. */
-  *rows(sql: string): IterableIterator<unknown[]> {
-    const rows = this.guard(() => this.statement(sql).raw().iterate() as IterableIterator<unknown[]>);
+  /** Row by row, by default as values in the order of the columns. INVARIANT: the connection does nothing else meanwhile. */
+  *rows<T = unknown[]>(sql: string, isRaw = true): IterableIterator<T> {
+    const rows = this.guard(() => this.statement(sql).raw(isRaw).iterate() as IterableIterator<T>);
     for (;;) {
       const next = this.guard(() => rows.next());
       if (next.done) return;
@@ -114,11 +167,8 @@ export class Db {
   }
 
   /** A function for the statements of this connection; it replaces an earlier one of this name. */
-  define(name: string, work: (...values: Value[]) => void): void {
-    this.connection.function(name, { varargs: true }, (...values: Value[]) => {
-      work(...values);
-      return null;
-    });
+  define(name: string, work: (...values: Value[]) => Value | undefined): void {
+    this.connection.function(name, { varargs: true }, (...values: Value[]) => work(...values) ?? null);
   }
 
   /** Reads the present state on a connection of its own, while this one goes on writing. Not for a database in memory. */
@@ -148,6 +198,7 @@ export class Db {
   }
 
   close(): void {
+    this.takeBack();
     this.statements.clear();
     this.connection.close();
   }
@@ -207,18 +258,24 @@ export function openDatabase(file: string, watch?: StoreWatch, lock?: InPlace): 
 
 function openConnection(file: string, watch: StoreWatch | undefined, files: () => InPlace[]): Db {
   try {
-    const connection = new Database(file, { timeout: 5_000 });
-    connection.pragma('journal_mode = WAL');
-    // INVARIANT: an intent that was committed survives a power cut. WAL alone would open at NORMAL.
-    connection.pragma('synchronous = FULL');
-    connection.pragma('foreign_keys = ON');
-    connection.pragma('trusted_schema = OFF');
-    // SQLite makes the write-ahead log at the first reading, and keeps it until the last connection is closed.
-    connection.pragma('user_version');
+    const connection = connect(file);
     return new Db(connection, file, watch, files());
   } catch (error) {
     throw storeError(error, file);
   }
+}
+
+/** Errors: of SQLite. */
+function connect(file: string): Database.Database {
+  const connection = new Database(file, { timeout: 5_000 });
+  connection.pragma('auto_vacuum = INCREMENTAL'); // of a new file only
+  connection.pragma('journal_mode = WAL');
+  // INVARIANT: an intent that was committed survives a power cut. WAL alone would open at NORMAL.
+  connection.pragma('synchronous = FULL');
+  connection.pragma('foreign_keys = ON');
+  connection.pragma('trusted_schema = OFF');
+  connection.pragma('user_version'); // the first reading makes the write-ahead log
+  return connection;
 }
 
 /** Opens a database for reading only. Errors: AppError `store_failed` for tables of another version, `not_found` for a missing file. */
@@ -240,11 +297,4 @@ export function openReadOnly(file: string): Db {
   } catch (error) {
     throw storeError(error, file);
   }
-}
-
-function prepareFile(file: string): void {
-  mkdirSync(dirname(file), { recursive: true });
-  if (existsSync(file)) return;
-  closeSync(openSync(file, 'a', 0o600));
-  chmodSync(file, 0o600);
 }

@@ -4,18 +4,27 @@ import type { TrustEvent } from '../domain/event.ts';
 import type { Coverage } from '../domain/snapshot.ts';
 import type { ObservedEvents } from '../domain/store.ts';
 import type { Db } from './database.ts';
-import { eventOfRow, rowOfEvent } from './event-rows.ts';
+import { EVENT_COLUMNS, eventOfRow, rowOfEvent } from './event-rows.ts';
 
 const BATCH = 1_000;
 
 /** INVARIANT: called inside a transaction. */
 export function saveEvents(db: Db, observed: ObservedEvents): { added: number } {
-  let added = 0;
-  for (const event of observed.events) added += db.insert('events', rowOfEvent(event), 'ON CONFLICT (id) DO NOTHING');
+  const before = changesOf(db);
+  for (let at = 0; at < observed.events.length; at += BATCH) {
+    const rows = observed.events.slice(at, at + BATCH).map(rowOfEvent);
+    db.insertMany('events', EVENT_COLUMNS, rows, 'ON CONFLICT (id) DO NOTHING');
+  }
+  const added = changesOf(db) - before;
   if (observed.coverage) saveCoverage(db, observed.coverage);
   db.run('DELETE FROM events WHERE created_at < ?', observed.forgetBeforeMs);
   db.run('DELETE FROM coverage WHERE to_ms < ?', observed.forgetBeforeMs);
   return { added };
+}
+
+/** How many rows this connection has changed. */
+function changesOf(db: Db): number {
+  return db.get<{ changes: number }>('SELECT total_changes() AS changes')?.changes ?? 0;
 }
 
 /** Merges a stretch with those that it touches. */
@@ -39,17 +48,14 @@ export function readCoverage(db: Db): Coverage[] {
 
 /** Stored events from a time on, oldest first, in batches. */
 export async function* eventsFrom(db: Db, fromMs: number): AsyncIterable<TrustEvent[]> {
-  let [time, id] = [fromMs, ''];
+  let [time, no] = [fromMs, -1];
   for (;;) {
-    const rows = db.all(
-      'SELECT * FROM events WHERE (created_at, id) > (?, ?) ORDER BY created_at, id LIMIT ?',
-      time,
-      id,
-      BATCH,
-    );
+    const rows = db.all(NEXT, time, no, BATCH);
     if (rows.length === 0) return;
     yield rows.map(eventOfRow);
     const last = rows.at(-1);
-    [time, id] = [Number(last?.created_at), String(last?.id)];
+    [time, no] = [Number(last?.created_at), Number(last?.no)];
   }
 }
+
+const NEXT = `SELECT no, ${EVENT_COLUMNS.join(', ')} FROM events WHERE (created_at, no) > (?, ?) ORDER BY created_at, no LIMIT ?`;

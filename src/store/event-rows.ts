@@ -1,31 +1,61 @@
-// store: one stored event of the log ↔ its row. The event is stored unchanged, as canonical JSON text.
+// store: one stored event of the log ↔ its row. In: an event. Out: the values of a row, the body as JSON text; and the event again, whose
+// body is parsed when it is first read: filling the windows of a fresh process reads most events without it.
 import { canonicalJson } from '../domain/canonical.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import type { Row } from './database.ts';
 import { storedJson } from './stored-json.ts';
 
-const orNull = (value: string | undefined): string | null => value ?? null;
-const orUndefined = (value: unknown): string | undefined => (value === null ? undefined : (value as string));
+type Value = string | number | null;
 
-export function rowOfEvent(event: TrustEvent): Row {
-  return {
-    id: event.id,
-    created_at: event.createdAtMs,
-    device_id: orNull(event.deviceId),
-    serial_number: orNull(event.serialNumber),
-    email: orNull(event.email),
-    service_id: orNull(event.serviceId),
-    service_name: orNull(event.serviceName),
-    type: event.type,
-    sub_type: event.subType,
-    action: event.action,
-    severity: event.severity,
-    result: event.result,
-    body: canonicalJson(event.body),
-  };
+export const EVENT_COLUMNS = [
+  'id',
+  'created_at',
+  'device_id',
+  'serial_number',
+  'email',
+  'service_id',
+  'service_name',
+  'type',
+  'sub_type',
+  'action',
+  'severity',
+  'result',
+  'body',
+] as const;
+
+/** In the order of `EVENT_COLUMNS`. */
+export function rowOfEvent(event: TrustEvent): Value[] {
+  return [
+    event.id,
+    event.createdAtMs,
+    event.deviceId ?? null,
+    event.serialNumber ?? null,
+    event.email ?? null,
+    event.serviceId ?? null,
+    event.serviceName ?? null,
+    event.type,
+    event.subType,
+    event.action,
+    event.severity,
+    event.result,
+    textOfBody(event.body),
+  ];
 }
 
+/** Nothing compares bodies, so their keys keep their order. `JSON.stringify` writes a number that no type can hold as `null`. */
+function textOfBody(body: TrustEvent['body']): string {
+  try {
+    const text = JSON.stringify(body);
+    if (!text.includes('null')) return text;
+  } catch {
+    // a big integer
+  }
+  return canonicalJson(body);
+}
+
+/** Errors: AppError `store_damaged`, when the body is first read. */
 export function eventOfRow(row: Row): TrustEvent {
+  let body: TrustEvent['body'] | undefined;
   return {
     id: row.id as string,
     createdAtMs: row.created_at as number,
@@ -39,6 +69,11 @@ export function eventOfRow(row: Row): TrustEvent {
     action: row.action as string,
     severity: row.severity as string,
     result: row.result as string,
-    body: storedJson<TrustEvent['body']>(row.body),
+    get body() {
+      body ??= storedJson<TrustEvent['body']>(row.body);
+      return body;
+    },
   };
 }
+
+const orUndefined = (value: unknown): string | undefined => (value === null ? undefined : (value as string));

@@ -9,7 +9,6 @@ import {
   type IdentityPrints,
   type IdentitySeen,
   NAMED_MAX,
-  type NamedBy,
   type NamedIdentity,
   nameKey,
   type PresentPrints,
@@ -18,51 +17,75 @@ import {
 import { printsOf } from '../domain/identity-print.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import type { Db, Row } from './database.ts';
+import { hashesOf, hashOf, type KeyedBy, SORTED_AT_ONCE, SortedKeys } from './identity-keys.ts';
 import { storedJson } from './stored-json.ts';
 
-const PRESENT_FIRST = `ORDER BY gone_at IS NOT NULL, no LIMIT ${NAMED_MAX}`;
-const WAYS: Record<NamedBy, string> = {
-  id: `SELECT * FROM identities WHERE id_key = ? ${PRESENT_FIRST}`,
-  serial: `SELECT * FROM identities WHERE serial_key = ? ${PRESENT_FIRST}`,
-  name: `SELECT * FROM identities WHERE name_key = ? ${PRESENT_FIRST}`,
-  owner: `SELECT * FROM identities WHERE no IN (SELECT no FROM identity_owners WHERE owner_key = ?) ${PRESENT_FIRST}`,
-};
+const PRESENT_FIRST = 'ORDER BY gone_at IS NOT NULL, no';
+const KEYED = 'no IN (SELECT no FROM identity_keys WHERE hash = ?)';
+const KEYED_BY: readonly KeyedBy[] = ['id', 'serial', 'name'];
 
 export function identitiesNamed(db: Db, text: string): NamedIdentity[] {
   const key = nameKey(text);
   if (key === '') return [];
-  return db.snapshot(() =>
-    (Object.entries(WAYS) as [NamedBy, string][]).flatMap(([by, sql]) => {
-      return db.all(sql, key).map((row) => ({ identity: identityOfRow(row), by }));
-    }),
-  );
+  const owned = `SELECT * FROM identities WHERE no IN (SELECT no FROM identity_owners WHERE owner_key = ?)
+    ${PRESENT_FIRST} LIMIT ${NAMED_MAX}`;
+  return db.snapshot(() => [
+    ...KEYED_BY.flatMap((by) => keyed(db, by, key, NAMED_MAX).map((identity) => ({ identity, by }))),
+    ...db.all(owned, key).map((row) => ({ identity: identityOfRow(row), by: 'owner' as const })),
+  ]);
+}
+
+/** Names may share a hash: each is compared. */
+function keyed(db: Db, by: KeyedBy, key: string, limit?: number): Identity[] {
+  const sql = `SELECT * FROM identities WHERE ${KEYED} ${PRESENT_FIRST} ${limit === undefined ? '' : `LIMIT ${limit}`}`;
+  const isNamed = (identity: Identity) => nameKey(identity[by]) === key;
+  return db.all(sql, hashOf(by, key)).map(identityOfRow).filter(isNamed);
+}
+
+/** The ids of users by their e-mail address. */
+export function usersOf(db: Db, address: string): string[] {
+  const users = keyed(db, 'id', nameKey(address)).filter(({ kind }) => kind === 'user');
+  return users.map(({ id }) => id);
 }
 
 /** Serial numbers and what is said of people are compared in any case, as exemptions compare them. */
-const SELECTED: Readonly<Record<string, string>> = {
-  DeviceID: 'id = ?',
-  SerialNumber: 'serial_key = ?',
-  DeviceFriendlyName: 'name = ?',
-  Platform: 'platform = ?',
-  Model: 'model = ?',
-  Email: 'id_key = ?',
-  Name: 'name_key = ?',
-  ServiceID: 'id = ?',
-  ServiceName: 'name = ?',
+const SELECTED: Readonly<Record<string, { by: KeyedBy; exact: boolean } | { column: string }>> = {
+  DeviceID: { by: 'id', exact: true },
+  SerialNumber: { by: 'serial', exact: false },
+  DeviceFriendlyName: { by: 'name', exact: true },
+  Platform: { column: 'platform' },
+  Model: { column: 'model' },
+  Email: { by: 'id', exact: false },
+  Name: { by: 'name', exact: false },
+  ServiceID: { by: 'id', exact: true },
+  ServiceName: { by: 'name', exact: true },
 };
 const EXAMPLES = 3;
 
 export function identitiesSelected(db: Db, field: string, value: string): SelectedIdentities | undefined {
-  const condition = Object.hasOwn(SELECTED, field) ? SELECTED[field] : undefined;
+  const way = Object.hasOwn(SELECTED, field) ? SELECTED[field] : undefined;
   const kind = SELECTOR_FIELDS[field];
-  if (condition === undefined || kind === undefined) return undefined;
-  if (!db.get('SELECT 1 FROM identities WHERE kind = ? LIMIT 1', kind)) return undefined;
-  const where = `FROM identities WHERE gone_at IS NULL AND kind = ? AND ${condition}`;
-  const given = condition.includes('_key') ? nameKey(value) : value;
+  if (way === undefined || kind === undefined) return undefined;
+  if (!hasAny(db, kind)) return undefined;
+  if ('column' in way) return selectedByColumn(db, kind, way.column, value);
+  const isSelected = (identity: Identity) =>
+    identity.kind === kind && identity.goneAt === undefined && (!way.exact || identity[way.by] === value);
+  const found = nameKey(value) === '' ? [] : keyed(db, way.by, nameKey(value)).filter(isSelected);
+  return { count: found.length, examples: found.slice(0, EXAMPLES) };
+}
+
+function selectedByColumn(db: Db, kind: SubjectKind, column: string, value: string): SelectedIdentities {
+  const where = `FROM identities WHERE gone_at IS NULL AND kind = ? AND ${column} = ?`;
   return db.snapshot(() => ({
-    count: Number(db.get<{ n: number }>(`SELECT count(*) AS n ${where}`, kind, given)?.n),
-    examples: db.all(`SELECT * ${where} ORDER BY no LIMIT ${EXAMPLES}`, kind, given).map(identityOfRow),
+    count: Number(db.get<{ n: number }>(`SELECT count(*) AS n ${where}`, kind, value)?.n),
+    examples: db.all(`SELECT * ${where} ORDER BY no LIMIT ${EXAMPLES}`, kind, value).map(identityOfRow),
   }));
+}
+
+function hasAny(db: Db, kind: SubjectKind): boolean {
+  const sql = `SELECT 1 FROM identities WHERE kind = ? AND gone_at IS NULL
+    UNION ALL SELECT 1 FROM identities WHERE kind = ? AND gone_at IS NOT NULL LIMIT 1`;
+  return db.get(sql, kind, kind) !== undefined;
 }
 
 export async function presentPrints(db: Db, kind: SubjectKind): Promise<PresentPrints> {
@@ -107,17 +130,57 @@ const SAVED_AT_ONCE = 500;
  * anything to save.
  */
 export async function saveIdentities(db: Db, { kind, changed, had }: IdentityChanges, atMs: number): Promise<boolean> {
+  if (!hasAny(db, kind)) return addIdentities(db, changed, atMs);
   // What is gone is marked first: a changed one has a fingerprint that the list no longer has, and comes back at once.
   if (had) await markGone(db, kind, had, atMs);
   let saved = had !== undefined;
   for (const some of inParts(changed, SAVED_AT_ONCE)) {
     if (saved) await giveWay();
-    db.transaction(() => {
+    db.passingTransaction(() => {
       for (const seen of some) saveIdentity(db, seen, atMs);
     });
     saved = true;
   }
   return saved;
+}
+
+const ROWS_OF_SLICE = 1_000;
+const KEYS_OF_SLICE = 4_000;
+
+/**
+ * The first list of a kind. INVARIANT: the keys come before their rows: a row whose keys a crash left out would not be found, and no
+ * reading would show it as changed. A key without its row finds nothing.
+ */
+async function addIdentities(db: Db, all: Iterable<IdentitySeen>, atMs: number): Promise<boolean> {
+  let saved = false;
+  for await (const some of inPartsInTurns(all, SORTED_AT_ONCE)) {
+    const firstNo = Number(db.get<{ no: number }>('SELECT coalesce(max(no), 0) + 1 AS no FROM identities')?.no);
+    const keys = new SortedKeys(some.length);
+    for (const [index, seen] of some.entries()) {
+      keys.add(seen, index);
+      if (index % KEYS_OF_SLICE === 0) await giveWay();
+    }
+    const count = keys.sort();
+    for (let at = 0; at < count; at += KEYS_OF_SLICE) {
+      await giveWay();
+      const part = keys.part(at, at + KEYS_OF_SLICE, firstNo);
+      db.passingTransaction(() => db.insertMany('identity_keys', KEY_COLUMNS, part, 'ON CONFLICT DO NOTHING'));
+    }
+    for (let at = 0; at < some.length; at += ROWS_OF_SLICE) {
+      await giveWay();
+      const part = some.slice(at, at + ROWS_OF_SLICE);
+      db.passingTransaction(() => insertAll(db, part, firstNo + at, atMs));
+    }
+    saved = true;
+  }
+  return saved;
+}
+
+function insertAll(db: Db, part: readonly IdentitySeen[], firstNo: number, atMs: number): void {
+  const rows = part.map((seen, index) => [firstNo + index, ...Object.values(rowOfIdentity(seen, atMs, atMs))]);
+  db.insertMany('identities', COLUMNS, rows);
+  const owners = part.flatMap((seen, index) => ownerRows(seen, firstNo + index));
+  db.insertMany('identity_owners', OWNER_COLUMNS, owners);
 }
 
 async function markGone(
@@ -129,11 +192,24 @@ async function markGone(
   for await (const rows of presentRows(db, kind)) {
     const gone = rows.filter(({ print, owners_print }) => !had({ print, ownersPrint: owners_print ?? undefined }));
     if (gone.length === 0) continue;
-    db.transaction(() => {
+    db.passingTransaction(() => {
       for (const { no } of gone)
         db.run('UPDATE identities SET gone_at = ?, changed_at = ? WHERE no = ?', atMs, atMs, no);
     });
   }
+}
+
+/** Each item may be unpacked on its way. */
+async function* inPartsInTurns<T>(all: Iterable<T>, size: number): AsyncGenerator<T[]> {
+  let part: T[] = [];
+  for (const some of inParts(all, KEYS_OF_SLICE)) {
+    part.push(...some);
+    await giveWay();
+    if (part.length < size) continue;
+    yield part;
+    part = [];
+  }
+  if (part.length > 0) yield part;
 }
 
 function* inParts<T>(all: Iterable<T>, size: number): Generator<T[]> {
@@ -148,35 +224,64 @@ function* inParts<T>(all: Iterable<T>, size: number): Generator<T[]> {
 }
 
 function saveIdentity(db: Db, seen: IdentitySeen, atMs: number): void {
-  const known = db.get('SELECT * FROM identities WHERE kind = ? AND id = ?', seen.kind, seen.id);
+  const sql = `SELECT * FROM identities WHERE kind = ? AND id = ? AND ${KEYED}`;
+  const known = db.get(sql, seen.kind, seen.id, hashOf('id', seen.id));
   const before = known && identityOfRow(known);
-  const { owners = before?.owners, ...rest } = seen;
-  const { print, ownersPrint } = printsOf({ ...rest, owners });
-  const row = {
-    kind: rest.kind,
-    id: rest.id,
-    serial: rest.serial,
-    name: rest.name,
-    platform: rest.platform,
-    model: rest.model,
+  const now = { ...seen, owners: seen.owners ?? before?.owners };
+  const row = rowOfIdentity(now, before?.firstAt ?? atMs, atMs);
+  if (known)
+    for (const hash of hashesOf(before as Identity))
+      db.run(`DELETE FROM identity_keys WHERE hash = ? AND no = ?`, hash, known.no as number);
+  const no = Number(known?.no ?? db.get<{ no: number }>('SELECT coalesce(max(no), 0) + 1 AS no FROM identities')?.no);
+  db.upsert('identities', { no, ...row }, 'no');
+  db.insertMany(
+    'identity_keys',
+    KEY_COLUMNS,
+    hashesOf(now).map((hash) => [hash, no]),
+    'ON CONFLICT DO NOTHING',
+  );
+  if (seen.owners === undefined) return;
+  db.run('DELETE FROM identity_owners WHERE no = ?', no);
+  db.insertMany('identity_owners', OWNER_COLUMNS, ownerRows(now, no));
+}
+
+const KEY_COLUMNS = ['hash', 'no'];
+const OWNER_COLUMNS = ['owner_key', 'no'];
+
+/** In the order of `COLUMNS`. */
+function rowOfIdentity(seen: IdentitySeen, firstAt: number, atMs: number): Row {
+  const { kind, id, serial, name, platform, model, owners } = seen;
+  const { print, ownersPrint } = printsOf(seen);
+  return {
+    kind,
+    id,
+    serial,
+    name,
+    platform,
+    model,
     owners: owners === undefined ? null : canonicalJson(owners),
-    id_key: nameKey(rest.id),
-    serial_key: nameKey(rest.serial) || null,
-    name_key: nameKey(rest.name) || null,
-    first_at: before?.firstAt ?? atMs,
+    first_at: firstAt,
     changed_at: atMs,
     gone_at: null,
     print,
     owners_print: ownersPrint ?? null,
   };
-  db.upsert('identities', row, 'kind, id');
-  if (owners !== undefined && owners !== before?.owners) saveOwners(db, seen, owners);
 }
 
-function saveOwners(db: Db, { kind, id }: IdentitySeen, owners: readonly string[]): void {
-  const no = Number(db.get<{ no: number }>('SELECT no FROM identities WHERE kind = ? AND id = ?', kind, id)?.no);
-  db.run('DELETE FROM identity_owners WHERE no = ?', no);
-  for (const key of new Set(owners.map(nameKey))) if (key !== '') db.insert('identity_owners', { owner_key: key, no });
+const NOBODY: IdentitySeen = {
+  kind: 'device',
+  id: '',
+  serial: '',
+  name: '',
+  platform: '',
+  model: '',
+  owners: undefined,
+};
+const COLUMNS = ['no', ...Object.keys(rowOfIdentity(NOBODY, 0, 0))];
+
+function ownerRows({ owners = [] }: IdentitySeen, no: number): [string, number][] {
+  const keys = new Set(owners.map(nameKey).filter((key) => key !== ''));
+  return [...keys].map((key) => [key, no]);
 }
 
 function identityOfRow(row: Row): Identity {

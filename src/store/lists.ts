@@ -9,6 +9,7 @@ import type { ClaimFilter, Newest, StateFilter } from '../domain/record-reader.t
 import type { Run, RunCounts, RunQuery } from '../domain/run.ts';
 import type { DecisionQuery } from '../domain/store.ts';
 import type { Db, Row } from './database.ts';
+import { usersOf } from './identities.ts';
 import { claimOfRow, decisionOfRow, intentOfRow, runLineOfRow } from './rows.ts';
 import { Where } from './where.ts';
 
@@ -49,6 +50,7 @@ export function newestRuns(db: Db, query: RunQuery): Run[] {
   if (query.since !== undefined) where.add('seq >= ?', firstRunSince(db, query.since));
   where.add('status = ?', query.status);
   where.add('scoped = ?', query.whole ? 0 : undefined);
+  where.add('(counts_with IS NULL) = ?', query.overLists ? 1 : undefined);
   const sql = `SELECT ${RUN_COLUMNS} FROM runs ${where.text} ORDER BY seq DESC LIMIT ?`;
   return db.all(sql, ...where.values, query.limit).map(runLineOfRow);
 }
@@ -64,7 +66,7 @@ export function countsOfRun(db: Db, { seq, id }: Pick<Run, 'seq' | 'id'>): RunCo
 }
 
 const SUBJECTS_OF_OWNER = `SELECT id FROM identities WHERE no IN (SELECT no FROM identity_owners WHERE owner_key = ?)
-  UNION SELECT id FROM identities WHERE kind = 'user' AND id_key = ?`;
+  UNION SELECT value FROM json_each(?)`;
 
 /** Decisions are in the order of their runs. */
 export const FIRST_OF_RUN = 'SELECT rowid FROM decisions WHERE run_seq >= ? ORDER BY run_seq, rowid LIMIT 1';
@@ -90,7 +92,7 @@ export function newestDecisions(db: Db, query: DecisionQuery): StoredDecision[] 
   where.add('decision = ?', query.decision);
   where.add('action = ?', query.action);
   if (query.owner !== undefined)
-    where.add(`subject IN (${SUBJECTS_OF_OWNER})`, nameKey(query.owner), nameKey(query.owner));
+    where.add(`subject IN (${SUBJECTS_OF_OWNER})`, nameKey(query.owner), JSON.stringify(usersOf(db, query.owner)));
   if (query.since !== undefined) {
     where.add(`rowid >= (${FIRST_OF_RUN})`, firstRunSince(db, query.since));
     where.add('written_at >= ?', query.since);

@@ -2,6 +2,7 @@
 // A database of a newer version is refused: its rows may have another meaning.
 import { readdirSync, readFileSync } from 'node:fs';
 import { AppError } from '../domain/errors.ts';
+import { HASH_FUNCTION, hashInSql } from './identity-keys.ts';
 
 const FOLDER = new URL('./migrations/', import.meta.url);
 
@@ -9,6 +10,7 @@ const FOLDER = new URL('./migrations/', import.meta.url);
 interface Connection {
   file: string;
   exec(sql: string): void;
+  define(name: string, work: typeof hashInSql): void;
   get<T>(sql: string): T | undefined;
   transaction<T>(work: () => T): T;
 }
@@ -49,6 +51,7 @@ export function migrate(
 ): number {
   const latest = migrations.at(-1)?.version ?? 0;
   if (versionOf(db) < latest) {
+    db.define(HASH_FUNCTION, hashInSql);
     db.transaction(() => {
       const from = versionOf(db);
       const missing = migrations.filter(({ version }) => version > from);

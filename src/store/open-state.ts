@@ -1,34 +1,44 @@
 // store: all open state that deciding needs, read in one transaction at the start of a run; and the failures that are open.
 import type { ActionName } from '../domain/action.ts';
 import type { ReasonCode } from '../domain/decision.ts';
+import { drained, drainedInTurns, eachInSteps } from '../domain/give-way.ts';
 import type { Intent } from '../domain/intent.ts';
 import { intentKey } from '../domain/intent-key.ts';
 import { attemptKey, type OpenState } from '../domain/store.ts';
-import type { Db } from './database.ts';
+import type { Db, Row } from './database.ts';
 import { readExemptions, readStop } from './operator.ts';
 import { claimOfRow, decisionOfRow, episodeOfRow, intentOfRow } from './rows.ts';
 
 const DAY_MS = 86_400_000;
 
-export function readOpenState(db: Db, nowMs: number): OpenState {
-  const episodes = db
-    .all(
-      `SELECT * FROM episodes WHERE state <> 'closed'
+const LARGE_FROM = 1_000;
+
+/** In one state of the database. Where much is in force others get their turn, while a connection of its own reads. */
+export async function readOpenState(db: Db, nowMs: number): Promise<OpenState> {
+  const isLarge = db.get(`SELECT 1 FROM decisions WHERE ended_seq IS NULL LIMIT 1 OFFSET ${LARGE_FROM}`) !== undefined;
+  if (!isLarge || db.file === ':memory:') return db.snapshot(() => drained(readingOpenState(db, nowMs)));
+  return db.elsewhere((snapshot) => drainedInTurns(readingOpenState(snapshot, nowMs)));
+}
+
+function* readingOpenState(db: Db, nowMs: number): Generator<void, OpenState> {
+  const episodes = yield* nouns(
+    db,
+    `SELECT * FROM episodes WHERE state <> 'closed'
        OR id IN (SELECT episode_id FROM claims WHERE status IN ('standing', 'orphaned'))`,
-    )
-    .map(episodeOfRow);
-  const claims = db.all("SELECT * FROM claims WHERE status IN ('standing', 'orphaned')").map(claimOfRow);
-  const decisions = db.all('SELECT * FROM decisions WHERE ended_seq IS NULL').map(decisionOfRow);
-  const intents = db
-    .all(
-      `SELECT * FROM intents WHERE id IN (
+    episodeOfRow,
+  );
+  const claims = yield* nouns(db, "SELECT * FROM claims WHERE status IN ('standing', 'orphaned')", claimOfRow);
+  const decisions = yield* nouns(db, 'SELECT * FROM decisions WHERE ended_seq IS NULL', decisionOfRow);
+  const intents = yield* nouns(
+    db,
+    `SELECT * FROM intents WHERE id IN (
          SELECT intent_id FROM intent_episodes JOIN episodes ON episodes.id = episode_id
          WHERE live = 1 AND (state <> 'closed'
            OR episode_id IN (SELECT episode_id FROM claims WHERE status IN ('standing', 'orphaned')))
          UNION SELECT intent_id FROM claims WHERE status IN ('standing', 'orphaned'))
        OR status IN ('planned', 'sent') OR outcome IN ('unknown', 'parked')`,
-    )
-    .map(intentOfRow);
+    intentOfRow,
+  );
   return {
     episodes,
     claims,
@@ -37,6 +47,12 @@ export function readOpenState(db: Db, nowMs: number): OpenState {
     lastAttempts: readLastAttempts(db),
     ...readAround(db, nowMs),
   };
+}
+
+function* nouns<T>(db: Db, sql: string, nounOf: (row: Row) => T): Generator<void, T[]> {
+  const found: T[] = [];
+  yield* eachInSteps(db.rows<Row>(sql, false), (row) => found.push(nounOf(row)));
+  return found;
 }
 
 /** What is the same for every subject. */

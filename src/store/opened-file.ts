@@ -1,6 +1,7 @@
 // store: whether a file that is open is still the one under its name. In: a file name. Out: nothing, or an AppError when the file
-// was deleted or replaced: what is written then is in no file that a restart finds. It only asks the file system.
-import { statSync } from 'node:fs';
+// was deleted or replaced: what is written then is in no file that a restart finds. It writes nothing into a file.
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { replacedError } from './store-fault.ts';
 
 /** Something that must stay in place while a connection writes. */
@@ -26,4 +27,12 @@ export class OpenedFile implements InPlace {
 function identityOf(file: string): string | undefined {
   const found = statSync(file, { throwIfNoEntry: false, bigint: true });
   return found && `${found.dev}:${found.ino}`;
+}
+
+/** Creates a missing file, which only its owner reads. */
+export function prepareFile(file: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  if (existsSync(file)) return;
+  closeSync(openSync(file, 'a', 0o600));
+  chmodSync(file, 0o600);
 }

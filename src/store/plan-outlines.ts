@@ -5,13 +5,15 @@ import type { Db, Row } from './database.ts';
 import { planOfRow } from './rows.ts';
 import { storedJson } from './stored-json.ts';
 
-const HEAD = `SELECT id, digest, run_id, mode, status, created_at, expires_at, decided_at, decided_by, decided_reason, superseded_by
+const HEAD = `SELECT id, digest, run_id, mode, status, created_at, expires_at, decided_at, decided_by, decided_reason, superseded_by, dropped
   FROM plans INDEXED BY plans_heads WHERE id = ?`;
 
-/** A row for each rule and subject that an intent is based on. */
-const BASES = `SELECT planned.key AS no, planned.value ->> '$.action' AS action, planned.value ->> '$.target' AS target,
+/** A row for each rule and subject that an intent is based on. An intent is in the plan, or the number of a shared row. */
+const BASES = `SELECT one.no, one.intent ->> '$.action' AS action, one.intent ->> '$.target' AS target,
     basis.value ->> '$.rule' AS rule, basis.value ->> '$.subjectId' AS subjectId, basis.value ->> '$.episodeId' AS episodeId
-  FROM plans, jsonb_each(plans.intents) AS planned, jsonb_each(planned.value, '$.basis') AS basis WHERE plans.id = ?`;
+  FROM (SELECT planned.key AS no, iif(planned.type = 'integer',
+      (SELECT content FROM planned_intents WHERE planned_intents.no = planned.value), planned.value) AS intent
+    FROM plans, jsonb_each(plans.intents) AS planned WHERE plans.id = ?) AS one, jsonb_each(one.intent, '$.basis') AS basis`;
 
 /** Errors: AppError `store_damaged`. */
 export function planOutline(db: Db, id: string, nowMs: number): PlanOutline | undefined {

@@ -155,7 +155,7 @@ export class SqliteReader
   }
 
   async openState(nowMs: number): Promise<OpenState> {
-    return this.db.snapshot(() => readOpenState(this.db, nowMs));
+    return readOpenState(this.db, nowMs);
   }
 
   async openStateOf(nowMs: number, about: OpenStateAbout): Promise<OpenState> {

@@ -5,11 +5,12 @@ import { currentReason, type Decision, type StoredDecision } from '../domain/dec
 import type { Episode } from '../domain/episode.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { RunOperatorState } from '../domain/operator.ts';
-import type { Plan } from '../domain/plan.ts';
+import type { DroppedIntents, Plan } from '../domain/plan.ts';
 import type { Run } from '../domain/run.ts';
 import type { RunRecord } from '../domain/store.ts';
 import type { Flip } from '../domain/verdict.ts';
 import type { Row } from './database.ts';
+import { hasFindings, unpackFindings } from './packed-findings.ts';
 import { storedJson } from './stored-json.ts';
 
 const orNull = <T extends string | number>(value: T | undefined): T | null => value ?? null;
@@ -39,15 +40,9 @@ export function rowOfRun(run: Run): Row {
 export function runOfRow(row: Row): RunRecord {
   return {
     ...runLineOfRow(row),
-    findings:
-      row.snapshot === null
-        ? undefined
-        : {
-            snapshot: storedJson(row.snapshot),
-            tallies: storedJson(row.tallies),
-            planDigest: row.plan_digest as string,
-            ...operatorStateOf(row),
-          },
+    findings: hasFindings(row)
+      ? { ...unpackFindings(row), planDigest: row.plan_digest as string, ...operatorStateOf(row) }
+      : undefined,
     planId: orUndefined(row.plan_id),
   };
 }
@@ -266,6 +261,7 @@ export function rowOfPlan(plan: Plan): Row {
     decided_by: orNull(plan.decidedBy),
     decided_reason: orNull(plan.decidedReason),
     superseded_by: plan.supersededBy ? canonicalJson(plan.supersededBy) : null,
+    dropped: plan.dropped ? canonicalJson(plan.dropped) : null,
   };
 }
 
@@ -284,5 +280,6 @@ export function planOfRow(row: Row, intents: Plan['intents']): Plan {
     decidedBy: orUndefined(row.decided_by),
     decidedReason: orUndefined(row.decided_reason),
     ...(typeof row.superseded_by === 'string' && { supersededBy: storedJson<string[]>(row.superseded_by) }),
+    ...(typeof row.dropped === 'string' && { dropped: storedJson<DroppedIntents>(row.dropped) }),
   };
 }

@@ -17,10 +17,10 @@ import { identitiesNamed, identitiesSelected, presentPrints } from './identities
 import { inForceIn } from './in-force.ts';
 import { countsOfRun, newestDecisions, newestPlans, newestRuns } from './lists.ts';
 import { readStop } from './operator.ts';
+import { hasText, intentsOfPlan } from './planned-intents.ts';
 import { readInTurns } from './read-in-turns.ts';
 import { decisionOfRow, intentOfRow, planOfRow, runOfRow } from './rows.ts';
 import { newestRuleTallies } from './rule-tallies.ts';
-import { storedList } from './stored-list.ts';
 import { Where } from './where.ts';
 
 export class SqliteRunReader implements RunReader, IdentityReader {
@@ -38,10 +38,7 @@ export class SqliteRunReader implements RunReader, IdentityReader {
   }
 
   async latestRun(): Promise<RunRecord | undefined> {
-    const row = this.db.get(
-      `SELECT * FROM runs WHERE NOT (run_trigger = 'watch' AND scoped = 1) ORDER BY seq DESC LIMIT 1`,
-    );
-    return row && runOfRow(row);
+    return (await this.runsOverLists(1))[0];
   }
 
   async runs(limit: number, before?: number): Promise<RunRecord[]> {
@@ -55,8 +52,10 @@ export class SqliteRunReader implements RunReader, IdentityReader {
 
   async runsOverLists(limit: number): Promise<RunRecord[]> {
     const newest =
-      'SELECT seq FROM runs INDEXED BY runs_over_lists WHERE counts_with IS NULL ORDER BY seq DESC LIMIT ?';
-    return this.db.all(`SELECT * FROM runs WHERE seq IN (${newest}) ORDER BY seq DESC`, limit).map(runOfRow);
+      'SELECT seq FROM runs INDEXED BY runs_over_lists WHERE counts_with IS NULL AND seq < ? ORDER BY seq DESC LIMIT ?';
+    return this.db
+      .all(`SELECT * FROM runs WHERE seq IN (${newest}) ORDER BY seq DESC`, Number.MAX_SAFE_INTEGER, limit)
+      .map(runOfRow);
   }
 
   async runLines(query: RunQuery): Promise<Run[]> {
@@ -133,14 +132,13 @@ export class SqliteRunReader implements RunReader, IdentityReader {
     // As texts they are in the JSON: a plan of 10,000 intents is only read as such when it has one of them.
     const texts = naming?.map((name) => JSON.stringify(name));
     for (const row of newestPlans(this.db, status, this.clock.nowMs(), limit)) {
-      const intents = row.intents as string;
-      if (texts === undefined || texts.some((text) => intents.includes(text))) plans.push(await this.planNow(row));
+      if (texts === undefined || hasText(this.db, row, texts)) plans.push(await this.planNow(row));
     }
     return plans;
   }
 
   private async planNow(row: Row): Promise<Plan> {
-    const plan = planOfRow(row, await storedList(row.intents as string));
+    const plan = planOfRow(row, await intentsOfPlan(this.db, row));
     return { ...plan, status: statusAt(plan, this.clock.nowMs()) };
   }
 

@@ -2,6 +2,7 @@
 // is. A trigger that somebody put there would run in every transaction of the writer, as a change of its own. It only reads.
 import Database from 'better-sqlite3';
 import type { Db } from './database.ts';
+import { HASH_FUNCTION, hashInSql } from './identity-keys.ts';
 import { readMigrations, versionOf } from './migrate.ts';
 
 /** What differs, in words that follow "the database has"; undefined: nothing. Errors: AppError `store_failed`, `store_damaged`. */
@@ -34,6 +35,7 @@ function schemaOf(version: number): ReadonlyMap<string, string> {
   if (before) return before;
   const db = new Database(':memory:');
   try {
+    db.function(HASH_FUNCTION, hashInSql);
     for (const migration of readMigrations()) if (migration.version <= version) db.exec(migration.sql);
     const texts = textsOf(db.prepare(SCHEMA).all() as SchemaRow[]);
     known.set(version, texts);

@@ -11,10 +11,11 @@ import type {
 } from '../domain/act-store.ts';
 import { differencesText, type TableDifference } from '../domain/acting-tables.ts';
 import type { ActionName } from '../domain/action.ts';
-import type { LinkEntry } from '../domain/audit-entry.ts';
+import type { AuditNote, LinkEntry } from '../domain/audit-entry.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { Episode } from '../domain/episode.ts';
 import type { AppError } from '../domain/errors.ts';
+import { drained, giveWay } from '../domain/give-way.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { ResolveStore } from '../domain/operator-store.ts';
 import type { Clock } from '../domain/ports.ts';
@@ -26,10 +27,14 @@ import type { Db } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
 import { markSent, reopen, resolve, settle, withdraw } from './intent-log.ts';
 import { keepLatency } from './kept-latency.ts';
+import type { OpenTransaction } from './open-transaction.ts';
 import { addNotification } from './outbox.ts';
 import { SqliteReader } from './reader.ts';
 import { rowOfClaim } from './rows.ts';
 import { editedFault } from './store-fault.ts';
+
+/** A commit of thousands of rows takes a second, and people act seldom. */
+const TAKEN_BACK_MAX = 20;
 
 export class SqliteActStore extends SqliteReader implements ActStore, ResolveStore {
   protected readonly audits: AuditLog;
@@ -163,6 +168,52 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
       this.audits.rolledBack();
       throw error;
     }
+  }
+
+  /**
+   * The same unit in steps, between which others get their turn. INVARIANT: it is one transaction. Whoever writes meanwhile goes first: what
+   * was written is taken back, and written again after it. When that happens again and again it goes first, at once.
+   */
+  protected async unitInTurns(
+    work: (db: Db) => Iterator<void, void>,
+    notes: readonly AuditNote[],
+    isLarge: boolean,
+  ): Promise<void> {
+    for (let turn = 0; isLarge && turn < TAKEN_BACK_MAX; turn += 1) {
+      const open = this.db.begin(() => this.audits.rolledBack());
+      if (!open) break;
+      if (await this.writtenIn(open, this.steps(open.db, work, notes))) return;
+    }
+    this.unit(() => {
+      drained(work(this.db));
+      this.audits.append(notes);
+    });
+  }
+
+  private *steps(db: Db, work: (db: Db) => Iterator<void, void>, notes: readonly AuditNote[]): Generator<void, void> {
+    this.tables.follow(db);
+    yield;
+    yield* { [Symbol.iterator]: () => work(db) };
+    this.audits.append(notes);
+    yield* this.audits.flushing(db);
+  }
+
+  /** Returns false when it was taken back. */
+  private async writtenIn(open: OpenTransaction<Db>, steps: Iterator<void, void>): Promise<boolean> {
+    try {
+      for (let step = steps.next(); !step.done; step = steps.next()) {
+        await giveWay();
+        if (open.isTakenBack) return false;
+      }
+      open.commit();
+    } catch (error) {
+      if (!open.isTakenBack) this.audits.rolledBack();
+      throw error;
+    } finally {
+      open.end();
+    }
+    this.audits.committed();
+    return true;
   }
 
   protected saveEpisodes(episodes: Episode[]): void {

@@ -3,7 +3,6 @@
 // transaction, so that nobody can take it back by putting an earlier state of the database in its place.
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { AuditStore } from '../domain/audit-store.ts';
-import { canonicalJson } from '../domain/canonical.ts';
 import type { Accepted, ArchivedSegment, Checkpoint, CheckpointStore } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Exemption } from '../domain/exemption.ts';
@@ -16,23 +15,26 @@ import type { PlanStore } from '../domain/plan-store.ts';
 import type { PullStore } from '../domain/pull-store.ts';
 import type { Run } from '../domain/run.ts';
 import type { RunStore } from '../domain/run-store.ts';
-import type { Baseline } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { ObservedEvents, Release, Removed, RunCommit } from '../domain/store.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import { checkpointLinesAfter, removeArchived, saveDatabaseId } from './checkpoint-table.ts';
 import { saveClockAgreement } from './clock-agreement.ts';
+import { dropIntents, plansToDrop } from './dropped-plans.ts';
 import { saveEvents } from './event-log.ts';
 import { saveIdentities } from './identities.ts';
 import { addIntent, linkDecisions } from './intent-log.ts';
 import { removeOldRuns } from './old-runs.ts';
-import { dropAcceptances, saveAcceptance, saveExemption, saveOperatorState, saveStop } from './operator.ts';
+import { dropAcceptances, saveAcceptance, saveExemption, saveStop } from './operator.ts';
 import { SqliteOutbox } from './outbox.ts';
 import { demandStatus, isAnswer, supersede, suppressRejected } from './plan-changes.ts';
 import { expireAll, expireOver } from './plan-expiry.ts';
-import { rowOfDecision, rowOfPlan, rowOfRun } from './rows.ts';
+import { savePlan } from './planned-intents.ts';
+import { rowOfRun } from './rows.ts';
+import { LARGE_FROM, rowsOf, writeRunCommit } from './run-rows.ts';
 import { SqliteActStore } from './sqlite-act-store.ts';
 import { SqliteTokens } from './token-table.ts';
+import { giveBackPages } from './unused-pages.ts';
 
 export class SqliteStore
   extends SqliteActStore
@@ -87,36 +89,11 @@ export class SqliteStore
   }
 
   async commitRun(commit: RunCommit): Promise<void> {
-    this.unit(() => {
-      const seq = this.seqOf(commit.runId);
-      if (commit.observed) saveEvents(this.db, commit.observed);
-      for (const baseline of commit.baselines) this.saveBaseline(baseline);
-      this.saveEpisodes(commit.episodes);
-      for (const intent of commit.intents) addIntent(this.db, intent);
-      this.saveClaims(commit.claims);
-      for (const id of commit.endedDecisions) this.db.run('UPDATE decisions SET ended_seq = ? WHERE id = ?', seq, id);
-      for (const decision of commit.decisions) {
-        const written = { run_id: commit.runId, run_seq: seq, written_at: this.clock.nowMs(), ended_seq: null };
-        this.db.insert('decisions', { ...rowOfDecision(decision), ...written });
-      }
-      supersede(this.db, commit.supersededPlans, commit.plan ? [commit.plan] : []);
-      if (commit.plan) this.db.upsert('plans', rowOfPlan(commit.plan), 'id');
-      this.db.run(
-        'UPDATE runs SET snapshot = ?, tallies = ?, plan_digest = ?, plan_id = ? WHERE id = ?',
-        canonicalJson(commit.findings.snapshot),
-        canonicalJson(commit.findings.tallies),
-        commit.findings.planDigest,
-        commit.plan?.id ?? null,
-        commit.runId,
-      );
-      saveOperatorState(
-        this.db,
-        { id: commit.runId, at: this.clock.nowMs() },
-        commit.findings.operator,
-        commit.exemptions ?? { used: [], warned: [] },
-      );
-      this.audits.append(commit.notes);
-    });
+    await this.unitInTurns(
+      (db) => writeRunCommit(db, commit, this.clock.nowMs()),
+      commit.notes,
+      rowsOf(commit) >= LARGE_FROM,
+    );
   }
 
   async saveIdentities(changes: readonly IdentityChanges[]): Promise<void> {
@@ -129,11 +106,23 @@ export class SqliteStore
   }
 
   async removeOldRuns(olderByMs: number): Promise<Removed | undefined> {
-    return this.unit(() => {
-      const removed = removeOldRuns(this.db, olderByMs);
-      if (removed) this.audits.append([{ kind: 'runs.removed', body: { ...removed } }]);
-      return removed;
+    const removed = this.unit(() => {
+      const some = removeOldRuns(this.db, olderByMs);
+      if (some) this.audits.append([{ kind: 'runs.removed', body: { ...some } }]);
+      return some;
     });
+    giveBackPages(this.db);
+    return removed;
+  }
+
+  async dropPlanIntents(): Promise<number> {
+    const plans = await plansToDrop(this.db, this);
+    if (plans.length === 0) return 0;
+    this.unit(() => {
+      for (const plan of plans) dropIntents(this.db, plan);
+      this.audits.append([{ kind: 'plans.dropped', body: { plans: plans.map(({ id }) => id) } }]);
+    });
+    return plans.length;
   }
 
   async expirePlans(): Promise<number> {
@@ -147,7 +136,7 @@ export class SqliteStore
   async changePlan(plan: Plan, intents: Intent[], notes: AuditNote[], was?: PlanStatus): Promise<void> {
     this.unit(() => {
       if (was) demandStatus(this.db, plan.id, was);
-      this.db.upsert('plans', rowOfPlan(plan), 'id');
+      savePlan(this.db, plan);
       for (const intent of intents) {
         addIntent(this.db, intent);
         linkDecisions(this.db, intent);
@@ -162,7 +151,7 @@ export class SqliteStore
     this.unit(() => {
       for (const id of pending) demandStatus(this.db, id, 'pending');
       supersede(this.db, pending, plans);
-      for (const plan of plans) this.db.insert('plans', rowOfPlan(plan));
+      for (const plan of plans) savePlan(this.db, plan);
       this.audits.append(notes);
       if (plans.some(isAnswer)) this.audits.seal();
     });
@@ -276,16 +265,6 @@ export class SqliteStore
     const known = this.prints.get(kind) ?? (await super.presentPrints(kind));
     this.prints.set(kind, known);
     return known;
-  }
-
-  private seqOf(runId: string): number {
-    const row = this.db.get<{ seq: number }>('SELECT seq FROM runs WHERE id = ?', runId);
-    if (!row) throw new AppError('not_found', `there is no run \`${runId}\``);
-    return row.seq;
-  }
-
-  private saveBaseline({ source, takenAt, count, values }: Baseline): void {
-    this.db.upsert('baselines', { source, taken_at: takenAt, count, fact_values: canonicalJson(values) }, 'source');
   }
 }
 

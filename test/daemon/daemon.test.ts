@@ -160,6 +160,28 @@ describe('a daemon that watches', () => {
     await until(async () => / ([2-9]|\d\d) looks/.test((await ready('watch')).text));
     expect((await ready('watch')).text).toMatch(/every 1s; last look 20\d\d-/);
   });
+
+  it('acts before the next scheduled run on what an event names, and reports no more than that', async () => {
+    await start({ TRUSTWARD_WATCH: '1s', TRUSTWARD_MODE: 'enforce' });
+    await until(async () => (await ready('last run')).text === 'run 1 completed');
+    const { fleet } = org.console;
+    const id = fleet.addDevice({}, ['owner@example.com']);
+    const createdAtMs = systemClock.nowMs();
+    fleet.patchDevice(id, { mdm_compromised: 'TRUE', mdm_timestamp: BigInt(createdAtMs) * 1_000_000n });
+    const event = { type: 'TrustScoring', subType: 'Device', action: 'TrustScoreCalculate', severity: 'WARN' } as const;
+    fleet.addEvent({ ...event, deviceId: id, createdAtMs });
+    await until(async () => / 1 run(,|$)/.test((await ready('watch')).text));
+    const { json } = await ask('/api/runs/latest/report');
+    expect(json).toMatchObject({
+      sentence: expect.stringMatching(/^Acted to ban 1 device/),
+      run: { trigger: 'watch', scoped: true, mode: 'enforce', status: 'completed' },
+      changes: { since: null, new: 1, still: 0 },
+      snapshot: { sources: { devices: { form: 'single', count: 1 } } },
+      decisions: [{ decision: 'act', outcome: 'succeeded', subject: { id } }],
+      trend: [],
+    });
+    expect((await ready('last run')).text).toBe('run 1 completed');
+  });
 });
 
 describe('a daemon that is stopped', () => {

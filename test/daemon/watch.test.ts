@@ -211,7 +211,7 @@ describe('/readyz', () => {
     ['runs_missed', 2, false],
     ['source_failed', 2, false],
     ['nothing_to_watch', 2, true],
-    ['events_forbidden', 0, false],
+    ['events_forbidden', 2, true],
   ])('is for the rest %s after %i scheduled times ok: %s', async (code, missed, ok) => {
     const { answer, periods, check } = watching({ missed });
     answer(rest(code, 'ana@example.com was named'));

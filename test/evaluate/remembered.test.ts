@@ -101,4 +101,64 @@ describe('a pass over many records', () => {
       }),
     );
   });
+
+  it('counts the values of every fact as a naive count does, whatever is in the records', () => {
+    fc.assert(
+      fc.property(fc.array(device, { minLength: 1, maxLength: 60 }), (records) => {
+        const { values } = judged(records.map(([record]) => record));
+        for (const path of Object.keys(TYPES)) expect({ ...values[path] }).toEqual(naive(path, records));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('counts texts that differ in little, and more of them than it keeps, as a naive count does', () => {
+    const text = fc.integer({ min: 0, max: 120 }).map((n) => `${'ab'[n % 2]}${n % 3 === 0 ? 'x' : n}c`);
+    fc.assert(
+      fc.property(fc.array(fc.oneof(text, fc.constant('')), { minLength: 100, maxLength: 400 }), (texts) => {
+        const records = texts.map((Platform): [Facts, Facts] => [{ Platform }, { Platform }]);
+        expect({ ...judged(records.map(([record]) => record)).values.Platform }).toEqual(naive('Platform', records));
+      }),
+    );
+  });
 });
+
+const isWhole = (value: Fact | undefined): boolean => typeof value === 'bigint' || Number.isInteger(value);
+const isNumber = (value: Fact | undefined): value is number => typeof value === 'number' && Number.isFinite(value);
+/** Whether a value has the type of the fact. */
+const TYPES: { [path: string]: (value: Fact | undefined) => boolean } = {
+  LastLogin: (value) => isWhole(value) && (value as number) >= 0,
+  'MdmData.Timestamp': (value) => isWhole(value) && (value as number) >= 0,
+  LoginCount: (value) => typeof value === 'bigint' || isNumber(value),
+  'TrustData.EntityTrustscore': (value) => isNumber(value) && value >= 0 && value <= 100,
+  Platform: (value) => typeof value === 'string',
+  RegisteredStatus: (value) => value === 'TRUE' || value === 'FALSE',
+  Roles: Array.isArray,
+  'TrustData.Factors': Array.isArray,
+};
+
+/** By the properties that the records own. */
+function naive(path: string, records: readonly [Facts, Facts][]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  const kept = new Set<Fact>();
+  for (const [, owned] of records) {
+    let value: Fact | undefined = owned;
+    for (const key of path.split('.'))
+      value =
+        typeof value === 'object' && !Array.isArray(value) && value && Object.hasOwn(value, key)
+          ? value[key]
+          : undefined;
+    const name = nameOfValue(path, value, kept);
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function nameOfValue(path: string, value: Fact | undefined, kept: Set<Fact>): string {
+  if (!TYPES[path]?.(value)) return '∅';
+  if (!['Platform', 'RegisteredStatus', 'TrustData.EntityTrustscore'].includes(path)) {
+    return (Array.isArray(value) ? value.length === 0 : Number(value) === 0) ? 'zero' : 'set';
+  }
+  if (kept.size < 64) kept.add(value as Fact);
+  return kept.has(value as Fact) ? String(value) : '…other';
+}

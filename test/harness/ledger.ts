@@ -5,7 +5,7 @@ import { canonicalJson } from '../../src/domain/canonical.ts';
 import type { Claim } from '../../src/domain/claim.ts';
 import type { Outcome } from '../../src/domain/decision.ts';
 import type { Intent } from '../../src/domain/intent.ts';
-import { type Plan, releasedRule } from '../../src/domain/plan.ts';
+import { type Plan, type PlannedIntent, releasedRule } from '../../src/domain/plan.ts';
 import { contentOf } from '../../src/domain/plan-content.ts';
 import type { Db, Row } from '../../src/store/database.ts';
 import { claimOfRow, intentOfRow, planOfRow } from '../../src/store/rows.ts';
@@ -211,8 +211,8 @@ export class Ledger {
 
   /** What is in two plans of live runs that wait for an answer. */
   sealedTwice(): string[] {
-    const plans = this.db.all("SELECT * FROM plans WHERE status = 'pending' AND mode <> 'dry-run'");
-    const all = plans.map((row) => planOfRow(row, storedJson(row.intents))).filter((plan) => !releasedRule(plan));
+    const pending = this.db.all<{ id: string }>("SELECT id FROM plans WHERE status = 'pending' AND mode <> 'dry-run'");
+    const all = pending.map(({ id }) => this.plan(id) as Plan).filter((plan) => !releasedRule(plan));
     const contents = all.flatMap(({ intents }) => intents.map((intent) => canonicalJson(contentOf(intent))));
     return contents.filter((content, at) => contents.indexOf(content) !== at);
   }
@@ -252,7 +252,21 @@ export class Ledger {
   /** What a person saw and sealed. */
   plan(id: string): Plan | undefined {
     const row = this.db.get('SELECT * FROM plans WHERE id = ?', id);
-    return row && planOfRow(row, storedJson(row.intents));
+    return (
+      row &&
+      planOfRow(
+        row,
+        storedJson<(PlannedIntent | number)[]>(row.intents).map((one) => this.intentOf(one)),
+      )
+    );
+  }
+
+  /** An intent of a plan, or the one of a row that plans share. */
+  private intentOf(one: PlannedIntent | number): PlannedIntent {
+    if (typeof one !== 'number') return one;
+    return storedJson(
+      this.db.get<{ content: string }>('SELECT content FROM planned_intents WHERE no = ?', one)?.content,
+    );
   }
 
   isRejected(episode: string): boolean {

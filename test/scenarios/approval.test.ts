@@ -13,7 +13,9 @@ let ids: string[];
 let held: RunResult;
 
 beforeEach(async () => {
-  org = await startOrganization({ devices: 80, rules: { ban: APPROVE } });
+  // One after the other: what happens between two calls is seen by the second.
+  const env = { TRUSTWARD_ACT_CONCURRENCY: '1' };
+  org = await startOrganization({ devices: 80, rules: { ban: APPROVE }, env });
   ids = ['HELD-1', 'HELD-2', 'HELD-3'].map((serial) =>
     org.console.fleet.addDevice({ serial, mdm_compromised: 'TRUE' }),
   );

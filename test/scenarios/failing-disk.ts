@@ -17,6 +17,8 @@ export const DAEMON_ENV = {
   TRUSTWARD_LISTEN: '127.0.0.1:0',
   TRUSTWARD_SCHEDULE: '0 0 1 1 *',
   TRUSTWARD_LOG_LEVEL: 'info',
+  // Which call the fault strikes is known.
+  TRUSTWARD_ACT_CONCURRENCY: '1',
 };
 
 /** A place for the database whose disk can be made to refuse every write, and to accept writes again. */

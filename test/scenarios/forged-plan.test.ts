@@ -36,10 +36,18 @@ function byHand<T>(work: (db: Database.Database) => T): T {
 /** Another target under the same plan; with `whole` its digest is made to match. */
 function forge({ whole }: { whole: boolean }): string {
   return byHand((db) => {
+    // A waiting plan lists the numbers of rows that plans share; an answered one has its own.
     const row = db.prepare('SELECT intents, digest FROM plans WHERE id = ?').get(planId) as Record<string, string>;
-    const forged = (row.intents as string).replaceAll('HELD-1', 'SOMEBODY-ELSE');
-    const digest = whole ? planDigest(JSON.parse(forged) as Plan['intents']) : (row.digest as string);
-    db.prepare('UPDATE plans SET intents = ?, digest = ? WHERE id = ?').run(forged, digest, planId);
+    const own = (row.intents as string).replaceAll('HELD-1', 'SOMEBODY-ELSE');
+    const intents = (JSON.parse(own) as (number | Plan['intents'][number])[]).map((no) => {
+      if (typeof no !== 'number') return no;
+      const shared = db.prepare('SELECT content FROM planned_intents WHERE no = ?').get(no) as { content: string };
+      const forged = shared.content.replaceAll('HELD-1', 'SOMEBODY-ELSE');
+      db.prepare('UPDATE planned_intents SET content = ? WHERE no = ?').run(forged, no);
+      return JSON.parse(forged) as Plan['intents'][number];
+    });
+    const digest = whole ? planDigest(intents) : (row.digest as string);
+    db.prepare('UPDATE plans SET intents = ?, digest = ? WHERE id = ?').run(own, digest, planId);
     return digest;
   });
 }
@@ -83,7 +91,8 @@ describe('a plan whose row was edited', () => {
   it('is still refused with a second entry appended to the audit for it', async () => {
     const digest = forge({ whole: true });
     await org.composition.engine.store.appendAudit([{ kind: 'plan.sealed', body: { plan: planId, digest } }]);
-    expect(await org.composition.verifyAudit()).toMatchObject({ ok: false, tables: [{ table: 'plans' }] });
+    const tables = [{ table: 'planned_intents' }, { table: 'plans' }];
+    expect(await org.composition.verifyAudit()).toMatchObject({ ok: false, tables });
     await expectRefused(approve(), "the audit's entry `plan.sealed` has another digest for it");
   });
 

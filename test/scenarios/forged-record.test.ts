@@ -15,7 +15,9 @@ let empty: string;
 let org: Organization;
 
 beforeEach(async () => {
-  org = await startOrganization({ devices: 80, rules: { ban: BAN_COMPROMISED } });
+  // One after the other: what is edited between two calls is before the second.
+  const env = { TRUSTWARD_ACT_CONCURRENCY: '1' };
+  org = await startOrganization({ devices: 80, rules: { ban: BAN_COMPROMISED }, env });
   org.console.fleet.addDevice({ serial: 'SN-1', mdm_compromised: 'TRUE' });
   await org.run('enforce');
   expect(org.effects('device_banned')).toHaveLength(1);

@@ -40,7 +40,7 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-const note = () => store.appendAudit([{ kind: 'notice', body: { text: 'x'.repeat(5_000) } }]);
+const note = () => store.appendAudit([{ kind: 'notice', body: { text: 'x'.repeat(100_000) } }]);
 const fails = async (work: () => Promise<unknown>) => {
   const error = await work().then(
     () => undefined,

@@ -1,7 +1,7 @@
 // test: identities are found by each of their names in any case, and kept up by difference. In: changes of readings. Out: rows.
 import { describe, expect, it } from 'vitest';
 import type { IdentityChanges } from '../../src/domain/identity.ts';
-import { printsOf } from '../../src/domain/identity-print.ts';
+import { nameHash, printsOf } from '../../src/domain/identity-print.ts';
 import { resolveName } from '../../src/domain/resolve-name.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { addRun, deviceSeen, fakeClock, openStore, START_MS } from '../support/filled-store.ts';
@@ -20,7 +20,40 @@ const commit = (store: SqliteStore, ...identities: IdentityChanges[]) => {
 const named = async (store: SqliteStore, text: string) =>
   (await store.identitiesNamed(text)).map(({ by, identity }) => `${by} ${identity.id}`);
 
+/** Two names that one key stands for. */
+function alike(): [string, string] {
+  const known = new Map<number, string>();
+  for (let number = 0; ; number += 1) {
+    const name = `name ${number}`;
+    const other = known.get(nameHash('name', name));
+    if (other !== undefined) return [other, name];
+    known.set(nameHash('name', name), name);
+  }
+}
+
 describe('identities', () => {
+  it('of a first list are found as those are that come one by one', async () => {
+    const list = Array.from({ length: 60 }, (_, at) => {
+      const owners = at % 3 === 0 ? undefined : [`p${at % 7}@x.org`, `P${at % 5}@x.org`, ''];
+      return deviceSeen(`Dev-${at}`, { serial: at % 9 === 0 ? '' : `S-${at % 20}`, name: `Name ${at % 11}`, owners });
+    });
+    const [atOnce, oneByOne] = [openStore(), openStore()];
+    await commit(atOnce, changes({ changed: list }));
+    for (const seen of list) await commit(oneByOne, changes({ changed: [seen] }));
+    for (const text of ['dev-7', 'S-3', 's-0', 'name 4', 'P2@X.org', 'p6@x.org', 'nobody']) {
+      expect(await atOnce.identitiesNamed(text), text).toEqual(await oneByOne.identitiesNamed(text));
+    }
+    expect(await atOnce.presentPrints('device')).toEqual(await oneByOne.presentPrints('device'));
+  });
+  it('whose names share a key are told apart', async () => {
+    const store = openStore();
+    const [one, other] = alike();
+    await commit(store, changes({ changed: [deviceSeen('a', { name: one }), deviceSeen('b', { name: other })] }));
+    expect([await named(store, one), await named(store, other)]).toEqual([['name a'], ['name b']]);
+    expect(await store.identitiesSelected('DeviceFriendlyName', other)).toMatchObject({ count: 1 });
+    await commit(store, changes({ changed: [deviceSeen('a', { name: 'Renamed' })] }));
+    expect([await named(store, one), await named(store, 'renamed')]).toEqual([[], ['name a']]);
+  });
   it('are found by id, serial number, name and owner, in any case and with spaces around', async () => {
     const store = openStore();
     const mac = deviceSeen('Dev-1', { serial: 'C02', name: 'Ada Mac', owners: ['Ada@Example.com'] });

@@ -1,21 +1,28 @@
 // test: old runs are taken out, and nothing that rests on one of them goes with it.
+import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { verifyChain } from '../../src/audit/chain.ts';
+import type { StoredDecision } from '../../src/domain/decision.ts';
 import type { Mode } from '../../src/domain/mode.ts';
+import type { Plan } from '../../src/domain/plan.ts';
 import type { RunRecord } from '../../src/domain/store.ts';
-import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../support/engine-on-platform.ts';
+import { Db } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { banRule, type OnPlatform, QUIET_MS, type Round, startOnPlatform } from '../support/engine-on-platform.ts';
 import type { Answer } from '../support/platform.ts';
 
 const DAY_MS = 86_400_000;
 const NEWEST_KEPT = 1_000;
 
+const RULES = [banRule({ id: 'a' }), banRule({ id: 'b', field: 'Other', mode: 'approve' })];
+
 let on: OnPlatform;
-const start = () => {
-  on = startOnPlatform({ rules: [banRule({ id: 'a' }), banRule({ id: 'b', field: 'Other', mode: 'approve' })] });
+const start = (db?: Db) => {
+  on = startOnPlatform({ rules: RULES, ...(db && { db }) });
   for (const id of ['d1', 'd2']) on.platform.addDevice(id);
 };
-beforeEach(start);
+beforeEach(() => start());
 afterEach(() => on.close());
 
 /** So many later runs that no earlier one is among the newest. */
@@ -55,7 +62,9 @@ describe('a run that is older than the runs that are kept', () => {
     await pushDown();
     await on.run();
     const entries = await on.store.audit({ kind: 'runs.removed', limit: 10 });
-    expect(entries.map(({ bytes }) => JSON.parse(bytes).body)).toEqual([{ runs: 3, decisions: 0, upTo: 3 }]);
+    expect(entries.map(({ bytes }) => JSON.parse(bytes).body)).toEqual([
+      { runs: 3, decisions: 0, intents: 0, plans: 0, episodes: 0, upTo: 3 },
+    ]);
   });
 
   it('is taken out by a clock that the server does not share', async () => {
@@ -103,40 +112,20 @@ describe('a run that is older than the runs that are kept', () => {
     await on.store.removeOldRuns(-1);
     const left = await seqsLeft();
     expect(left).toContain(1);
-    expect(left).toContain(4);
+    expect(left).not.toContain(4); // its plan was superseded, and nobody answered it
     expect(left).not.toContain(5);
     expect(left).not.toContain(6);
     const openState = await on.store.openState(on.clock.nowMs());
     expect(openState.decisions.map(({ runSeq }) => runSeq).filter((seq) => !left.includes(seq))).toEqual([]);
   });
 
-  it('takes with it what another run, an intent, a plan or the next decision rests on', async () => {
+  it('takes with it what another run, an answered plan or the next decision rests on', async () => {
     let taken = 0;
-    const step = fc.record({
-      facts: fc.array(
-        fc.tuple(fc.constantFrom('d1', 'd2'), fc.constantFrom('CompromisedStatus', 'Other'), fc.boolean()),
-      ),
-      mode: fc.constantFrom<Mode>('enforce', 'enforce', 'approve', 'dry-run'),
-      answer: fc.constantFrom<Answer>('done', 'done', 'failed', 'lost'),
-      approves: fc.boolean(),
-    });
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
+      fc.asyncProperty(fc.array(STEP, { minLength: 4, maxLength: 14 }), async (steps) => {
         await on.close();
         start();
-        for (const { facts, mode, answer, approves } of steps) {
-          for (const [id, field, isBad] of facts) {
-            const now = on.platform.devices.get(id)?.MdmData as object;
-            on.platform.patch(id, { MdmData: { ...now, [field]: isBad ? 'TRUE' : 'FALSE' } });
-          }
-          on.platform.answer('S-d1', answer);
-          on.clock.pass(QUIET_MS);
-          const { plan } = await on.run(mode);
-          if (approves && plan?.status === 'pending' && plan.mode !== 'dry-run') {
-            await on.approve(plan);
-            await on.apply(plan);
-          }
-        }
+        for (const step of steps) await live(on, step);
         await pushDown();
         const shown = new Map<number, unknown>();
         const before = await runsLeft();
@@ -152,14 +141,107 @@ describe('a run that is older than the runs that are kept', () => {
         const left = await runsLeft();
         taken += before.length - left.length;
         for (const run of left) expect(await on.store.decisionsOfRun(run)).toEqual(shown.get(run.seq));
-        expect(await rest()).toEqual(restBefore);
+        const { openState, intents, plans, claims } = await rest();
+        // An engine removes nothing that is younger than a day or a cooldown: what acting looks back for is not among it.
+        const { lastAttempts, attempts24h } = openState;
+        expect(openState).toEqual({ ...restBefore.openState, lastAttempts, attempts24h });
         const ids = new Set(left.map(({ id }) => id));
-        const madeIn = [...restBefore.intents, ...restBefore.plans, ...restBefore.openState.decisions];
+        expect(intents.filter(({ runId }) => ids.has(runId))).toEqual(
+          restBefore.intents.filter(({ runId }) => ids.has(runId)),
+        );
+        // A report that remains has its intents.
+        const shownIntents = [...shown].flatMap(([seq, decisions]) =>
+          left.some((run) => run.seq === seq) ? (decisions as StoredDecision[]) : [],
+        );
+        const known = new Set(intents.map(({ id }) => id));
+        expect(shownIntents.filter(({ intentId }) => intentId !== undefined && !known.has(intentId))).toEqual([]);
+        expect(claims).toEqual(restBefore.claims.filter(({ id }) => claims.some((claim) => claim.id === id)));
+        expect(plans).toEqual(restBefore.plans.filter(({ id }) => plans.some((plan) => plan.id === id)));
+        const isOver = ({ status, decidedAt }: Plan) =>
+          decidedAt === undefined && (status === 'superseded' || status === 'expired');
+        const gone = restBefore.plans.filter(({ id }) => !plans.some((plan) => plan.id === id));
+        expect(gone.filter((plan) => !isOver(plan))).toEqual([]);
+        const madeIn = [...plans, ...openState.decisions];
         expect(madeIn.filter(({ runId }) => !ids.has(runId))).toEqual([]);
         expect(await verifyChain(on.store.auditFrom(1))).toMatchObject({ ok: true });
+        expect(await on.store.tableDifferences()).toEqual([]);
       }),
       { numRuns: 25, endOnFailure: true },
     );
     expect(taken).toBeGreaterThan(0);
   }, 60_000);
+
+  it('changes by its removal what is decided and done afterwards', async () => {
+    let taken = 0;
+    const lives = fc.array(STEP, { minLength: 4, maxLength: 14 });
+    await fc.assert(
+      fc.asyncProperty(lives, fc.array(STEP, { minLength: 2, maxLength: 4 }), async (steps, later) => {
+        await on.close();
+        const connection = new Database(':memory:');
+        const db = new Db(connection, ':memory:');
+        migrate(db);
+        start(db);
+        for (const step of steps) await live(on, step);
+        await pushDown();
+        on.clock.pass(2 * DAY_MS); // as in an engine, no attempt of the last day is among what is old
+        const bytes = connection.serialize();
+        const told = await afterwards(bytes, later);
+        while ((await on.store.removeOldRuns(-1)) !== undefined) taken += 1;
+        expect(await afterwards(connection.serialize(), later)).toEqual(told);
+      }),
+      { numRuns: 20, endOnFailure: true },
+    );
+    expect(taken).toBeGreaterThan(0);
+  }, 60_000);
 });
+
+const STEP = fc.record({
+  facts: fc.array(fc.tuple(fc.constantFrom('d1', 'd2'), fc.constantFrom('CompromisedStatus', 'Other'), fc.boolean())),
+  mode: fc.constantFrom<Mode>('enforce', 'enforce', 'approve', 'dry-run'),
+  answer: fc.constantFrom<Answer>('done', 'done', 'failed', 'lost'),
+  approves: fc.boolean(),
+});
+type Step = typeof STEP extends fc.Arbitrary<infer T> ? T : never;
+
+async function live(one: OnPlatform, { facts, mode, answer, approves }: Step): Promise<Round> {
+  for (const [id, field, isBad] of facts) {
+    const now = one.platform.devices.get(id)?.MdmData as object;
+    one.platform.patch(id, { MdmData: { ...now, [field]: isBad ? 'TRUE' : 'FALSE' } });
+  }
+  one.platform.answer('S-d1', answer);
+  one.clock.pass(QUIET_MS);
+  const round = await one.run(mode);
+  const { plan } = round;
+  if (approves && plan?.status === 'pending' && plan.mode !== 'dry-run') {
+    await one.approve(plan);
+    await one.apply(plan);
+  }
+  return round;
+}
+
+/** What later runs over a copy of the database decide and send. */
+async function afterwards(bytes: Buffer, steps: readonly Step[]): Promise<unknown> {
+  const copy = startOnPlatform({ rules: RULES, db: new Db(new Database(bytes), ':memory:') });
+  copy.clock.now = on.clock.now;
+  copy.restart();
+  for (const [id, device] of on.platform.devices) copy.platform.devices.set(id, device);
+  const { next } = copy.engine.ids;
+  copy.engine.ids = { next: () => `0later${next()}` };
+  const decided: unknown[] = [];
+  for (const step of steps) {
+    const { decisions } = await live(copy, step);
+    decided.push(
+      decisions
+        .map(({ rule, subject, decision, reason, action, target }) =>
+          [rule, subject.id, decision, reason, action, target].join(' '),
+        )
+        .sort(),
+    );
+  }
+  const { sent } = copy.platform;
+  const claims = (await copy.store.claims({ status: 'standing' }))
+    .map(({ rule, target }) => `${rule} ${target}`)
+    .sort();
+  await copy.close();
+  return { decided, sent, claims };
+}

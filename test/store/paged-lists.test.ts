@@ -57,7 +57,7 @@ async function filled() {
 
 /** Reads of one row, of rows that the caller named, or of the open claims of one subject. */
 const NAMED =
-  /^SELECT \S+ FROM \w+ WHERE (id (=|>=|IN)|seq =)|^SELECT seq, hash FROM audit|^SELECT \* FROM claims WHERE status = \? AND subject = \?|LIMIT 1$/;
+  /^SELECT \S+ FROM \w+ WHERE (id (=|>=|IN)|seq =)|^SELECT seq, hash FROM audit|^SELECT no, content FROM planned_intents WHERE no IN|^SELECT \* FROM claims WHERE status = \? AND subject = \?|LIMIT 1$/;
 
 function isPaged(db: CountingDb, sql: string): boolean {
   const isCount = sql.startsWith('SELECT count(*)');

@@ -91,7 +91,7 @@ async function played(scene: (on: OnPlatform) => Promise<unknown>, devices: numb
 }
 
 /** Tables of SQLite's own functions hold what was handed over or the names of tables and columns, and no more. */
-const HANDED = /^SCAN (json_each|CONSTANT ROW|sqlite_master|sqlite_schema|pragma_table_info)/;
+const HANDED = /^SCAN (json_each|CONSTANT ROW|\d+-ROW VALUES|sqlite_master|sqlite_schema|pragma_table_info)/;
 /** One row for each stretch of time without a gap. */
 const COVERAGE = 'SCAN coverage';
 /** What people wrote one by one: all of it is asked for, and no index is believed. */

@@ -5,6 +5,7 @@ import {
   commitOf,
   decision,
   episode,
+  event,
   intent,
   type OpenStore,
   openStore,
@@ -19,21 +20,6 @@ beforeEach(async () => {
 });
 afterEach(() => open.store.close());
 
-const event = {
-  id: 'v1',
-  createdAtMs: 100,
-  deviceId: 'd1',
-  serialNumber: undefined,
-  email: undefined,
-  serviceId: undefined,
-  serviceName: undefined,
-  type: 'Access',
-  subType: '',
-  action: '',
-  severity: 'ERROR',
-  result: '',
-  body: { n: 1 },
-};
 const whole = () => commitOf({ episodes: [episode], intents: [intent], claims: [claim], decisions: [decision], plan });
 
 describe('what is stored', () => {

@@ -53,7 +53,7 @@ export interface RunFill {
   tallies?: RunRuleTally[];
   sources?: Partial<Record<Source, Partial<SourceReading>>>;
   error?: string;
-  /** Only over chosen rules. */
+  /** Only over chosen rules; with the trigger `watch` over the subjects of new events. */
   scoped?: true;
   /** False: it stays under way. */
   finished?: boolean;
@@ -76,6 +76,7 @@ export async function addRun(store: SqliteStore, fill: RunFill = {}): Promise<Ru
     error: undefined,
     demo: fill.demo ?? false,
     ...(fill.scoped && { scoped: true }),
+    ...(fill.scoped && fill.trigger === 'watch' && { countsWith: 'the last whole run' }),
   };
   const run = await store.beginRun(begun, [{ kind: 'run.started', body: { run: id } }]);
   await store.commitRun({

@@ -2,6 +2,7 @@
 // connection and a size. Out: rows of every table that people page through. It writes rows directly, with its indexes made last: the
 // audit is not linked, and no engine can work on it.
 import type { Db } from '../../src/store/database.ts';
+import { HASH_FUNCTION } from '../../src/store/identity-keys.ts';
 
 export interface LargeSize {
   runs: number;
@@ -84,6 +85,9 @@ function* statements(size: LargeSize): Generator<string> {
   const at = (seq: string) => `(${startMs} + (${seq}) * ${RUN_EVERY_MS})`;
   const seqOf = (n: string) => `(1 + (${n} - 1) / ${decisionsOfRun})`;
   yield identitiesOf(size, startMs);
+  yield `INSERT INTO identity_keys SELECT ${HASH_FUNCTION}('id', lower(id)) AS hash, no FROM identities
+    UNION SELECT ${HASH_FUNCTION}('serial', lower(serial)), no FROM identities
+    UNION SELECT ${HASH_FUNCTION}('name', lower(name)), no FROM identities ORDER BY 1, 2`;
   yield `${numbers(0, devices - 1)} INSERT INTO identity_owners (owner_key, no) SELECT ${OWNER('n')}, n + 1 FROM numbers ORDER BY 1`;
   yield `${numbers(1, runs)} INSERT INTO runs (seq, id, mode, daemon_mode, run_trigger, rules, rule_set_hash, started_at, finished_at,
       status, demo, snapshot, tallies, plan_digest, plan_id)
@@ -115,10 +119,9 @@ function* statements(size: LargeSize): Generator<string> {
 }
 
 function identitiesOf({ devices }: LargeSize, startMs: number): string {
-  return `${numbers(0, devices - 1)} INSERT INTO identities (no, kind, id, serial, name, platform, model, owners, id_key, serial_key,
-      name_key, first_at, changed_at, print, owners_print)
-    SELECT n + 1, 'device', ${DEVICE('n')}, ${SERIAL('n')}, ${NAME('n')}, 'macOS', 'Mac14,2', json_array(${OWNER('n')}),
-      ${DEVICE('n')}, lower(${SERIAL('n')}), lower(${NAME('n')}), ${startMs}, ${startMs}, n, n FROM numbers`;
+  return `${numbers(0, devices - 1)} INSERT INTO identities (no, kind, id, serial, name, platform, model, owners,
+      first_at, changed_at, print, owners_print)
+    SELECT n + 1, 'device', ${DEVICE('n')}, ${SERIAL('n')}, ${NAME('n')}, 'macOS', 'Mac14,2', json_array(${OWNER('n')}), ${startMs}, ${startMs}, n, n FROM numbers`;
 }
 
 function* actedOf({ intents, claims, devices, runs }: LargeSize, startMs: number): Generator<string> {

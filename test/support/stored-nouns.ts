@@ -3,6 +3,7 @@ import { linkEntry } from '../../src/audit/chain.ts';
 import type { Claim } from '../../src/domain/claim.ts';
 import type { Decision } from '../../src/domain/decision.ts';
 import type { Episode } from '../../src/domain/episode.ts';
+import type { TrustEvent } from '../../src/domain/event.ts';
 import type { Intent } from '../../src/domain/intent.ts';
 import type { Plan } from '../../src/domain/plan.ts';
 import type { Run } from '../../src/domain/run.ts';
@@ -158,3 +159,19 @@ export function commitOf(fields: Partial<RunCommit> = {}): RunCommit {
     ...fields,
   };
 }
+
+export const event: TrustEvent = {
+  id: 'v1',
+  createdAtMs: 100,
+  deviceId: 'd1',
+  serialNumber: undefined,
+  email: undefined,
+  serviceId: undefined,
+  serviceName: undefined,
+  type: 'Access',
+  subType: '',
+  action: '',
+  severity: 'ERROR',
+  result: '',
+  body: { n: 1 },
+};

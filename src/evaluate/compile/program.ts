@@ -12,7 +12,11 @@ import { type Compiler, type Probe, type Slot, slotOf } from './compiler.ts';
 import { newCompiler } from './expressions.ts';
 import type { FrameSize } from './new-frame.ts';
 import { allOf } from './operands.ts';
-import { SlotVerdicts } from './slot-verdicts.ts';
+import { addAll, leavesSome, setBit, wordsFor } from './rule-set-bits.ts';
+import { type Requirement, SlotVerdicts } from './slot-verdicts.ts';
+
+/** Beyond this many, asking whether a shared condition still matters would cost more than it saves. */
+const SHARED_MAX = 16;
 
 /** One rule within its program. */
 export interface ProgramRule {
@@ -45,6 +49,7 @@ export function compileProgram(rules: readonly LoadedRule[], probe?: Probe): Pro
     return { rule, condition, rest: probe ? condition : compileRest(rule, compiler), slots };
   });
   const slots = [...compiler.slots.values()];
+  const shared = probe ? [] : sharedConjuncts(rules, compiler);
   return {
     compiler,
     rules: compiled,
@@ -53,13 +58,22 @@ export function compileProgram(rules: readonly LoadedRule[], probe?: Probe): Pro
     verdicts: probe ? [] : verdictsBySlot(rules, compiler),
     reasons: compiler.reasons,
     size: { rules: rules.length, slots: slots.length, truths: compiler.sharedCount },
-    evaluate: (frame, report) => evaluateRest(compiled, frame, report),
+    evaluate: (frame, report) => evaluateRest(compiled, shared, frame, report),
   };
 }
 
 /** Evaluates the rules that are still in question. Where no fact is unknown, single facts have decided their conditions already. */
-function evaluateRest(rules: readonly ProgramRule[], frame: Frame, report: (rule: number, truth: Truth) => void): void {
+function evaluateRest(
+  rules: readonly ProgramRule[],
+  shared: readonly Requirement[],
+  frame: Frame,
+  report: (rule: number, truth: Truth) => void,
+): void {
   const { ruledOut } = frame;
+  for (let i = 0; i < shared.length; i++) {
+    const { condition, rules: those } = shared[i] as Requirement;
+    if (leavesSome(ruledOut, those) && condition(frame) === FALSE) addAll(ruledOut, those);
+  }
   const isDoubtful = frame.doubts > 0;
   for (let word = 0; word < ruledOut.length; word++) {
     for (let left = ~(ruledOut[word] as number); left !== 0; left &= left - 1) {
@@ -71,6 +85,29 @@ function evaluateRest(rules: readonly ProgramRule[], frame: Frame, report: (rule
       if (truth !== FALSE) report(index, truth);
     }
   }
+}
+
+/**
+ * Conditions that several rules need and no single fact decides, such as one over a list: asked once, before the rules, while some
+ * of these are still in question. In the order of the rules, so that what stands first in a rule is asked first.
+ */
+function sharedConjuncts(rules: readonly LoadedRule[], compiler: Compiler): Requirement[] {
+  const byKey = new Map<string, Requirement & { count: number }>();
+  rules.forEach((rule, index) => {
+    for (const conjunct of conjunctsOf(rule.condition)) {
+      if (onlySlot(conjunct, compiler) !== undefined) continue;
+      const key = keyOf(conjunct);
+      let found = byKey.get(key);
+      if (!found) {
+        const condition = compiler.condition(conjunct);
+        found = { condition, bound: undefined, rules: new Int32Array(wordsFor(rules.length)), count: 0 };
+        byKey.set(key, found);
+      }
+      setBit(found.rules, index);
+      found.count++;
+    }
+  });
+  return [...byKey.values()].filter(({ count }) => count > 1).slice(0, SHARED_MAX);
 }
 
 /** The conjuncts of rules that read one fact of the record, by the fact's slot. */

@@ -12,3 +12,11 @@ export function setBit(bits: RuleBits, rule: number): void {
 export function addAll(bits: RuleBits, more: RuleBits): void {
   for (let word = 0; word < more.length; word++) bits[word] = (bits[word] as number) | (more[word] as number);
 }
+
+/** Whether some rule of `rules` is not among `ruledOut`. */
+export function leavesSome(ruledOut: RuleBits, rules: RuleBits): boolean {
+  for (let word = 0; word < rules.length; word++) {
+    if (((rules[word] as number) & ~(ruledOut[word] as number)) !== 0) return true;
+  }
+  return false;
+}

@@ -56,7 +56,7 @@ const REMEMBERED_MAX = 1_000;
 export class RememberedVerdicts {
   private readonly byValue = new Map<Fact, RuleBits>();
   private readonly byStretch: (RuleBits | undefined)[] = [];
-  private readonly bounds: Exact[] | undefined;
+  private readonly exactBounds: Exact[] | undefined;
   /** The nearest number to each bound. A number that is none of these lies on the same side of both. */
   private readonly near: number[];
   constructor(
@@ -64,39 +64,29 @@ export class RememberedVerdicts {
     /** Texts and scores repeat; times do not. */
     private readonly repeats: boolean,
   ) {
-    this.bounds = repeats ? undefined : verdicts.bounds();
-    this.near = (this.bounds ?? []).map(Number);
+    this.exactBounds = repeats ? undefined : verdicts.bounds();
+    this.near = (this.exactBounds ?? []).map(Number);
   }
 
-  get isByBounds(): boolean {
-    return this.bounds !== undefined;
+  /** The nearest number to each bound, ascending; undefined when something else is asked of the fact, too. */
+  get bounds(): readonly number[] | undefined {
+    return this.exactBounds && this.near;
   }
 
   /** Excludes the rules that the value, which is already in its slot, rules out. */
   apply(value: Fact, frame: Frame): void {
-    if (this.repeats) addAll(frame.ruledOut, this.bitsOf(value, frame));
-    else if (this.bounds) addAll(frame.ruledOut, this.bitsOfStretch(value as Exact, this.bounds, frame));
+    if (this.repeats || this.exactBounds) addAll(frame.ruledOut, this.bitsOf(value, frame));
     else this.verdicts.addRuledOut(frame, frame.ruledOut);
   }
 
+  /** The rules that the value, which is already in its slot, rules out. */
   bitsOf(value: Fact, frame: Frame): RuleBits {
+    if (this.exactBounds) return this.bitsOfStretch(value as Exact, this.exactBounds, frame);
     const known = this.byValue.get(value);
     if (known) return known;
     const bits = this.verdicts.ruledOut(frame);
     if (this.byValue.size < REMEMBERED_MAX) this.byValue.set(value, bits);
     return bits;
-  }
-
-  /** What a number rules out, when that is remembered and no bound is as near as its nearest number; else ask `apply`. */
-  remembered(value: number): RuleBits | undefined {
-    const { near } = this;
-    let stretch = 0;
-    for (; stretch < near.length; stretch++) {
-      const bound = near[stretch] as number;
-      if (value < bound) break;
-      if (value === bound) return undefined;
-    }
-    return this.byStretch[stretch * 2];
   }
 
   /** Between two neighbouring bounds all values have the same verdicts; so has each bound itself. */

@@ -43,7 +43,7 @@ const rankOf = (severity: string): number => (EVENT_SEVERITIES as readonly strin
 function compileWhere(where: Expression): (event: TrustEvent) => Truth {
   const compiler = newCompiler();
   const condition = compiler.condition(where);
-  const reader = new FactReader([...compiler.slots.values()], []);
+  const reader = new FactReader([...compiler.slots.values()], [], 0);
   const never = (): never => {
     throw new Error('an event has no windows and no joined records');
   };

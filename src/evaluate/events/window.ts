@@ -2,13 +2,8 @@
 // Out: a count, or the bounds of one. A subject's events are found by its id or by its second key, each event once.
 import type { EventCount } from '../language/expression.ts';
 import { Span, type Value } from '../language/three-valued.ts';
-import { Track } from './track.ts';
-
-/** The two names a subject's events are found by: DeviceID and serial number, ServiceID and name; a user has its e-mail. */
-export interface SubjectKeys {
-  first: string | undefined;
-  second: string | undefined;
-}
+import type { Track } from './track.ts';
+import { type SubjectKeys, Tracks } from './tracks.ts';
 
 /** What part of time a window sees. */
 export interface WindowView {
@@ -19,44 +14,6 @@ export interface WindowView {
   whole: boolean;
   /** Since when the log has no gap. */
   knownSinceMs: number;
-}
-
-class Tracks {
-  private readonly first = new Map<string, Track>();
-  private readonly second = new Map<string, Track>();
-  /** Events that have both keys, so that they are not counted twice. */
-  private readonly both = new Map<string, Track>();
-
-  add(keys: SubjectKeys, timeMs: number, value: string): void {
-    if (keys.first !== undefined) trackIn(this.first, keys.first).add(timeMs, value);
-    if (keys.second !== undefined) trackIn(this.second, keys.second).add(timeMs, value);
-    if (keys.first !== undefined && keys.second !== undefined) trackIn(this.both, bothKey(keys)).add(timeMs, value);
-  }
-
-  find(keys: SubjectKeys, view: WindowView): (Track | undefined)[] {
-    const first = keys.first === undefined ? undefined : this.first.get(keys.first);
-    const second = keys.second === undefined ? undefined : this.second.get(keys.second);
-    const both = first && second ? this.both.get(bothKey(keys)) : undefined;
-    for (const track of [first, second, both]) track?.slide(view.fromMs, view.toMs);
-    return [first, second, both];
-  }
-
-  forget(beforeMs: number): void {
-    for (const tracks of [this.first, this.second, this.both]) {
-      for (const [key, track] of tracks) if (!track.forget(beforeMs)) tracks.delete(key);
-    }
-  }
-}
-
-const bothKey = (keys: SubjectKeys): string => `${keys.first}\u0000${keys.second}`;
-
-function trackIn(tracks: Map<string, Track>, key: string): Track {
-  let track = tracks.get(key);
-  if (!track) {
-    track = new Track();
-    tracks.set(key, track);
-  }
-  return track;
 }
 
 export class EventWindow {
@@ -82,8 +39,8 @@ export class EventWindow {
 
   read(keys: SubjectKeys, view: WindowView): Value {
     if (this.spec.what === 'since_last_event') return this.since(keys, view);
-    const low = this.empty ? 0 : this.amount(this.sure.find(keys, view));
-    const more = this.hasDoubts ? sizeOf(this.perhaps.find(keys, view)) : 0;
+    const low = this.empty ? 0 : this.amount(this.sure.find(keys, view.fromMs, view.toMs));
+    const more = this.hasDoubts ? sizeOf(this.perhaps.find(keys, view.fromMs, view.toMs)) : 0;
     const high = view.whole ? low + more : Number.POSITIVE_INFINITY;
     return low === high ? low : new Span(low, high);
   }
@@ -95,8 +52,8 @@ export class EventWindow {
   /** Seconds since the newest event; with none, at least as long as the window. */
   private since(keys: SubjectKeys, view: WindowView): Value {
     const seconds = (timeMs: number): number => Math.max(0, view.nowMs - timeMs) / 1_000;
-    const newest = newestOf(this.sure.find(keys, view));
-    const perhaps = this.hasDoubts ? newestOf(this.perhaps.find(keys, view)) : undefined;
+    const newest = newestOf(this.sure.find(keys, view.fromMs, view.toMs));
+    const perhaps = this.hasDoubts ? newestOf(this.perhaps.find(keys, view.fromMs, view.toMs)) : undefined;
     const high = newest === undefined ? Number.POSITIVE_INFINITY : seconds(newest);
     let low = newest === undefined ? this.spec.withinMs / 1_000 : high;
     if (perhaps !== undefined) low = Math.min(low, seconds(perhaps));

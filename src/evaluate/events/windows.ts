@@ -6,7 +6,8 @@ import type { SubjectKind } from '../../domain/subjects.ts';
 import type { EventCount } from '../language/expression.ts';
 import type { Value } from '../language/three-valued.ts';
 import { compileFilter, type EventFilter } from './filter.ts';
-import { EventWindow, type SubjectKeys, type WindowView } from './window.ts';
+import type { SubjectKeys } from './tracks.ts';
+import { EventWindow, type WindowView } from './window.ts';
 
 /** Events up to this far in the future count, since clocks differ. */
 export const SKEW_MAX_MS = 300_000;
@@ -104,21 +105,19 @@ function knownSince(coverage: readonly Coverage[], nowMs: number, lagMs: number)
 
 /** The subject that an event belongs to; undefined when the event names none. */
 function eventKeys(event: TrustEvent, kind: SubjectKind): SubjectKeys | undefined {
-  const keys = keysOf(kind, {
-    device: [event.deviceId, event.serialNumber],
-    user: [event.email, undefined],
-    // A full id already names its cluster: a service of the same name in another cluster must not get the event.
-    service: [event.serviceId, event.serviceId?.startsWith(`${event.serviceName}.`) ? undefined : event.serviceName],
-  });
+  const keys = keysOf(kind, ...textsOf(event, kind));
   return keys.first === undefined && keys.second === undefined ? undefined : keys;
 }
 
+function textsOf(event: TrustEvent, kind: SubjectKind): [string | undefined, string | undefined] {
+  if (kind === 'device') return [event.deviceId, event.serialNumber];
+  if (kind === 'user') return [event.email, undefined];
+  // A full id already names its cluster: a service of the same name in another cluster must not get the event.
+  return [event.serviceId, event.serviceId?.startsWith(`${event.serviceName}.`) ? undefined : event.serviceName];
+}
+
 /** The keys of a subject; an empty text is none. */
-export function keysOf(
-  kind: SubjectKind,
-  texts: Record<SubjectKind, [string | undefined, string | undefined]>,
-): SubjectKeys {
-  const [first, second] = texts[kind];
+export function keysOf(kind: SubjectKind, first: string | undefined, second: string | undefined): SubjectKeys {
   return {
     first: first === '' ? undefined : kind === 'user' ? first?.toLowerCase() : first,
     second: second === '' ? undefined : second,

@@ -3,66 +3,46 @@
 
 import type { Fact, Facts } from '../../domain/facts.ts';
 import { epochMsOf } from '../../domain/timestamp.ts';
+import type { ValuePart } from '../../domain/verdict.ts';
 import type { Slot } from '../compile/compiler.ts';
-import { addAll } from '../compile/rule-set-bits.ts';
 import { RememberedVerdicts, type SlotVerdicts } from '../compile/slot-verdicts.ts';
 import type { Freshness } from '../language/expression.ts';
 import type { Frame } from '../language/frame.ts';
 import { FUTURE_MAX_MS } from '../language/frame.ts';
 import { isOfType, isPlain, ownAt, ownPart } from '../language/typed-value.ts';
-import { hasFewValues, ValueCounts } from './value-counts.ts';
-
-/** One fact as one group of rules reads it: with its default and its freshness. */
-interface Variant {
-  slot: Slot;
-  verdicts: RememberedVerdicts | undefined;
-  fallback: Fact | undefined;
-  /** Its freshness timestamps: indices into the reader's list. */
-  fresh: number[];
-}
-
-interface Leaf {
-  key: string;
-  variants: Variant[];
-  /** Set when there is only one variant, without default and freshness. */
-  only: Variant | undefined;
-  fewValues: boolean;
-  counts: ValueCounts;
-}
-
-/** A leaf that has one variant, as the hot path reads it. */
-interface HotLeaf {
-  leaf: Leaf;
-  key: string;
-  slot: number;
-  counts: ValueCounts;
-}
-
-interface NumberLeaf extends HotLeaf {
-  verdicts: RememberedVerdicts;
-}
-
-interface Parent {
-  path: string[];
-  /** The key that leads here (empty: the record itself); undefined for a longer path or a key that objects inherit. */
-  only: string | undefined;
-  /** No key of a leaf is inherited by every object. */
-  plain: boolean;
-  leaves: Leaf[];
-  /** The same leaves by how they are read. Each has its own loop, which sees few types of values and is optimized for them. */
-  repeating: HotLeaf[];
-  numbers: NumberLeaf[];
-  lists: HotLeaf[];
-  others: Leaf[];
-}
+import { CodeTable } from './code-table.ts';
+import {
+  codeOfNumber,
+  type HotLeaf,
+  isWhole,
+  type Leaf,
+  type NumberLeaf,
+  newParent,
+  type Parent,
+  sortLeaves,
+  stretchOf,
+  type Variant,
+} from './fact-leaves.ts';
+import { hasFewValues, isWholeScore, ValueCounts } from './value-counts.ts';
 
 export class FactReader {
   private readonly parents: Parent[] = [];
   private readonly timestamps: Freshness[] = [];
   private readonly isFresh: boolean[] = [];
+  private readonly table: CodeTable;
+  /** The codes of the present record's values, each once. */
+  private readonly codes: Int32Array;
+  private coded = 0;
 
-  /** `verdicts`: what each slot's fact decides by itself. */
-  constructor(slots: readonly Slot[], verdicts: readonly (SlotVerdicts | undefined)[]) {
+  /** `verdicts`: what each slot's fact decides by itself. `rules`: how many there are. `codesMax`: as of `ValueCounts`. */
+  constructor(
+    slots: readonly Slot[],
+    verdicts: readonly (SlotVerdicts | undefined)[],
+    rules: number,
+    private readonly codesMax: number | undefined = undefined,
+  ) {
+    this.table = new CodeTable(rules);
+    this.codes = new Int32Array(slots.length);
     for (const slot of slots) {
       const { fact } = slot;
       if (fact.kind !== 'path' || fact.path[0]?.startsWith('$')) continue;
@@ -78,7 +58,7 @@ export class FactReader {
       const simple = leaf.variants.length === 1 && fact.fresh.length === 0 && fact.fallback === undefined;
       leaf.only = simple ? variant : undefined;
     }
-    for (const parent of this.parents) for (const leaf of parent.leaves) sortIn(leaf, parent);
+    for (const parent of this.parents) sortLeaves(parent);
   }
 
   /** Fills the frame's slots, and rules out what single facts rule out. */
@@ -88,6 +68,7 @@ export class FactReader {
     for (let i = 0; i < this.timestamps.length; i++)
       this.isFresh[i] = isYoung(record, this.timestamps[i] as Freshness, frame.nowMs);
     frame.isPlain = isPlain(record);
+    this.coded = 0;
     for (let i = 0; i < this.parents.length; i++) {
       const parent = this.parents[i] as Parent;
       const { only } = parent;
@@ -103,57 +84,102 @@ export class FactReader {
         this.readPlain(holder as Facts, parent, frame);
       else for (const leaf of parent.leaves) this.place(leaf, ownPart(holder, leaf.key), frame);
     }
+    this.applyCodes(frame);
   }
 
   /** How often each value was seen, by path. */
   counted(): Record<string, Record<string, number>> {
-    const all: Record<string, Record<string, number>> = {};
+    return this.byPath((counts, name) => counts.result(name));
+  }
+
+  countedParts(): Record<string, ValuePart> {
+    return this.byPath((counts) => counts.part());
+  }
+
+  private byPath<T>(of: (counts: ValueCounts, name: string) => T): Record<string, T> {
+    const all: Record<string, T> = {};
     for (const { path, leaves } of this.parents) {
       for (const leaf of leaves) {
         const name = [...path, leaf.key].join('.');
-        all[name] = leaf.counts.result(name);
+        all[name] = of(leaf.counts, name);
       }
     }
     return all;
   }
 
-  /** The hot path. A value whose verdicts are remembered has the right type; `place` handles all others. */
-  private readPlain(holder: Facts, { repeating, numbers, lists, others }: Parent, frame: Frame): void {
-    const { slots, ruledOut } = frame;
-    for (let i = 0; i < repeating.length; i++) {
-      const { key, slot, counts, leaf } = repeating[i] as HotLeaf;
-      const value = holder[key];
-      const tally = counts.known(value);
-      if (tally === undefined) this.place(leaf, value, frame);
+  /** The hot path. A value that has a code has the right type; `place` handles all others. */
+  private readPlain(holder: Facts, parent: Parent, frame: Frame): void {
+    const { slots } = frame;
+    const { codes } = this;
+    const { texts, scores, numbers, lists, others, named, keys, values } = parent;
+    named.read(holder, values);
+    for (let i = 0; i < keys.length; i++) values[named.keys.length + i] = holder[keys[i] as string];
+    for (let i = 0; i < texts.length; i++) {
+      const { at, slot, counts, leaf } = texts[i] as HotLeaf;
+      const value = values[at];
+      const code = typeof value === 'string' ? counts.codeOfText(value) : -1;
+      if (code < 0) this.place(leaf, value, frame);
       else {
-        tally.count++;
         slots[slot] = value;
-        if (tally.ruledOut !== undefined) addAll(ruledOut, tally.ruledOut);
+        codes[this.coded++] = code;
+      }
+    }
+    for (let i = 0; i < scores.length; i++) {
+      const { at, slot, counts, leaf } = scores[i] as HotLeaf;
+      const value = values[at];
+      const code = isWholeScore(value) ? (counts.scoreCodes[value] as number) : -1;
+      if (code < 0) this.place(leaf, value, frame);
+      else {
+        slots[slot] = value;
+        codes[this.coded++] = code;
       }
     }
     for (let i = 0; i < numbers.length; i++) {
-      const { key, slot, counts, verdicts, leaf } = numbers[i] as NumberLeaf;
-      const value = holder[key];
-      const bits = isWhole(value) ? verdicts.remembered(value) : undefined;
-      if (bits === undefined) this.place(leaf, value, frame);
+      const leaf = numbers[i] as NumberLeaf;
+      const value = values[leaf.at];
+      const code = isWhole(value) ? codeOfNumber(value, leaf) : -1;
+      if (code < 0) this.placeNumber(leaf, value, frame);
       else {
-        counts.addNumber(value as number);
-        slots[slot] = value;
-        addAll(ruledOut, bits);
+        leaf.counts.addNumber(value as number);
+        slots[leaf.slot] = value;
+        codes[this.coded++] = code;
       }
     }
     for (let i = 0; i < lists.length; i++) {
-      const { key, slot, counts, leaf } = lists[i] as HotLeaf;
-      const value = holder[key];
+      const { at, slot, counts, leaf } = lists[i] as HotLeaf;
+      const value = values[at];
       if (Array.isArray(value)) {
         counts.addList(value);
         slots[slot] = value;
       } else this.place(leaf, value, frame);
     }
     for (let i = 0; i < others.length; i++) {
-      const leaf = others[i] as Leaf;
-      this.place(leaf, holder[leaf.key], frame);
+      const { leaf, at } = others[i] as HotLeaf;
+      this.place(leaf, values[at], frame);
     }
+  }
+
+  /** Counts the values that had codes, and rules out what they rule out. */
+  private applyCodes(frame: Frame): void {
+    const { codes, coded } = this;
+    const { counts, ruledOut, words } = this.table;
+    for (let i = 0; i < coded; i++) counts[codes[i] as number] = (counts[codes[i] as number] as number) + 1;
+    for (let word = 0; word < words; word++) {
+      let bits = frame.ruledOut[word] as number;
+      for (let i = 0; i < coded; i++) bits |= ruledOut[(codes[i] as number) * words + word] as number;
+      frame.ruledOut[word] = bits;
+    }
+  }
+
+  /** The first number of a stretch gives it its code. */
+  private placeNumber(number: NumberLeaf, value: Fact | undefined, frame: Frame): void {
+    this.place(number.leaf, value, frame);
+    const stretch = isWhole(value) ? stretchOf(value, number.bounds) : -1;
+    const { verdicts } = number.leaf.only as Variant;
+    if (stretch < 0 || !verdicts || (number.stretchCodes[stretch] as number) >= 0) return;
+    const code = this.table.begin();
+    this.table.rulesOut(code, verdicts.bitsOf(value as number, frame));
+    number.stretchCodes[stretch] = code;
   }
 
   private place(leaf: Leaf, value: Fact | undefined, frame: Frame): void {
@@ -175,8 +201,8 @@ export class FactReader {
       only.verdicts?.apply(value, frame);
       return;
     }
-    const tally = leaf.counts.add(value);
-    if (tally && only.verdicts) tally.ruledOut = only.verdicts.bitsOf(value, frame);
+    const added = leaf.counts.add(value);
+    if (added?.isNew && only.verdicts) this.table.rulesOut(added.code, only.verdicts.bitsOf(value, frame));
     only.verdicts?.apply(value, frame);
   }
 
@@ -210,8 +236,7 @@ export class FactReader {
     const key = path.at(-1) as string;
     let parent = this.parents.find((each) => each.path.join('\u0000') === parentPath.join('\u0000'));
     if (!parent) {
-      const ways = { repeating: [], numbers: [], lists: [], others: [] };
-      parent = { path: parentPath, only: onlyKey(parentPath), plain: true, leaves: [], ...ways };
+      parent = newParent(parentPath);
       this.parents.push(parent);
     }
     let leaf = parent.leaves.find((each) => each.key === key);
@@ -221,7 +246,7 @@ export class FactReader {
         variants: [],
         only: undefined,
         fewValues: hasFewValues(slot.fact.type),
-        counts: new ValueCounts(),
+        counts: new ValueCounts(this.table, this.codesMax),
       };
       parent.leaves.push(leaf);
       parent.plain &&= !(key in Object.prototype);
@@ -233,32 +258,6 @@ export class FactReader {
     const known = this.timestamps.findIndex((each) => each.label === freshness.label && each.ms === freshness.ms);
     return known >= 0 ? known : this.timestamps.push(freshness) - 1;
   }
-}
-
-function onlyKey(path: readonly string[]): string | undefined {
-  const key = path[0] ?? '';
-  return path.length > 1 || key in Object.prototype ? undefined : key;
-}
-
-/** Chooses the way that a leaf is read. */
-function sortIn(leaf: Leaf, parent: Parent): void {
-  const { key, only, counts } = leaf;
-  if (!only) {
-    parent.others.push(leaf);
-    return;
-  }
-  const { slot, verdicts } = only;
-  const { kind } = slot.fact.type;
-  const hot: HotLeaf = { leaf, key, slot: slot.index, counts };
-  if (leaf.fewValues) parent.repeating.push(hot);
-  else if ((kind === 'number' || kind === 'time') && verdicts?.isByBounds) parent.numbers.push({ ...hot, verdicts });
-  else if (kind === 'list' && !verdicts) parent.lists.push(hot);
-  else parent.others.push(leaf);
-}
-
-/** A number that fits every field of numbers or times. */
-function isWhole(value: Fact | undefined): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0;
 }
 
 /** Whether a timestamp is set, not too old and not in the far future. */

@@ -2,11 +2,13 @@
 // Compiled once for a rule set; nothing here reads files, time or network, and no code is generated.
 import type { TrustEvent } from '../../domain/event.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
-import type { Evaluator, Judge, JudgeContext, Needs } from '../../domain/verdict.ts';
+import type { Evaluator, Judge, JudgeContext, Needs, PartJudge } from '../../domain/verdict.ts';
 import { compileProgram, type Program } from '../compile/program.ts';
 import { Windows } from '../events/windows.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
+import { portableRules } from '../load/portable-rules.ts';
 import { judgeRecords } from './judge.ts';
+import { mergeJudgements } from './judgement-merge.ts';
 import { registerWindows } from './judging-frame.ts';
 
 /**
@@ -18,13 +20,26 @@ export function compileRules(rules: readonly LoadedRule[]): Evaluator {
   const programs = Object.fromEntries(
     SUBJECT_KINDS.map((kind) => [kind, compileProgram(rules.filter((rule) => rule.subject === kind))]),
   ) as Record<SubjectKind, Program>;
+  const listeners: ((events: readonly TrustEvent[]) => void)[] = [];
   for (const program of Object.values(programs)) registerWindows(program, windows);
   return {
     rules,
     needs: needsOf(rules),
-    observe: (events: readonly TrustEvent[]) => windows.observe(events),
+    observe: (events: readonly TrustEvent[]) => {
+      windows.observe(events);
+      for (const listener of listeners) listener(events);
+    },
     advance: (nowMs: number) => windows.advance(nowMs),
     judge: (kind: SubjectKind, context: JudgeContext): Judge => judgeRecords(kind, programs[kind], windows, context),
+    judgePart: (kind: SubjectKind, context: JudgeContext): PartJudge => {
+      const { accept, finishPart } = judgeRecords(kind, programs[kind], windows, context, Number.POSITIVE_INFINITY);
+      return { accept, finish: finishPart };
+    },
+    merge: (kind: SubjectKind) => mergeJudgements(kind, programs[kind]),
+    portable: () => portableRules(rules),
+    onObserved: (listener) => {
+      listeners.push(listener);
+    },
     joinedPaths: (source) => joinedPaths(rules, source),
   };
 }

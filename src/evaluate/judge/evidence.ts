@@ -11,17 +11,42 @@ import { FALSE, type Reasons, Span, type Truth, Unknown, type Value } from '../l
 
 const ELEMENTS_MAX = 20;
 
-/** The values of the facts that a rule reads; those that are unknown are left out. */
-export function factsOf(rule: ProgramRule, frame: Frame): { [path: string]: Fact } {
-  const facts: { [path: string]: Fact } = {};
-  for (const slot of rule.slots) {
-    const value = slotValue(slot, frame);
-    if (value === undefined || value instanceof Unknown) continue;
-    if (slot.fact.label === '__proto__') continue; // no name for a fact: assigning it would set a prototype
-    const { label } = slot.fact;
-    facts[label] = isPath(label) ? redacted(shown(value), label) : shown(value);
-  }
-  return facts;
+/** Texts of one fact that are kept as they are shown: most facts have few. */
+const TEXTS_MAX = 64;
+
+/** What one fact is called, and its texts that were shown before. */
+interface ShownFact {
+  label: string;
+  isPath: boolean;
+  texts: Map<string, Fact>;
+}
+
+export type FactsOf = (rule: ProgramRule, frame: Frame) => { [path: string]: Fact };
+
+/** For one pass: the values of the facts that a rule reads; those that are unknown are left out. Looking for secrets is the costly part. */
+export function factsShown(): FactsOf {
+  const bySlot: (ShownFact | undefined)[] = [];
+  return (rule, frame) => {
+    const facts: { [path: string]: Fact } = {};
+    for (const slot of rule.slots) {
+      const value = slotValue(slot, frame);
+      if (value === undefined || value instanceof Unknown) continue;
+      const { label } = slot.fact;
+      if (label === '__proto__') continue; // no name for a fact: assigning it would set a prototype
+      bySlot[slot.index] ??= { label, isPath: isPath(label), texts: new Map() };
+      facts[label] = shownAs(bySlot[slot.index] as ShownFact, value);
+    }
+    return facts;
+  };
+}
+
+function shownAs({ label, isPath, texts }: ShownFact, value: Exclude<Value, Unknown>): Fact {
+  if (typeof value === 'number' || typeof value === 'boolean') return value;
+  const known = typeof value === 'string' ? texts.get(value) : undefined;
+  if (known !== undefined) return known;
+  const fact = isPath ? redacted(shown(value), label) : shown(value);
+  if (typeof value === 'string' && texts.size < TEXTS_MAX) texts.set(value, fact);
+  return fact;
 }
 
 /** Labels that are no paths are texts of operators, whose values are counts. */

@@ -46,7 +46,7 @@ export function judgeWith(
   context: FactsContext,
 ): (record: Facts) => Judged {
   const frame = frameFor(rule.subject, program, windows, context);
-  const reader = new FactReader(program.slots, program.verdicts);
+  const reader = new FactReader(program.slots, program.verdicts, program.rules.length);
   const compiled = program.rules[0] as ProgramRule;
   return (record) => {
     frame.record = record;

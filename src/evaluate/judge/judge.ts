@@ -3,21 +3,48 @@
 import { type Fact, type Facts, ownText } from '../../domain/facts.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import { type SubjectSummary, summaryOf } from '../../domain/target.ts';
-import type { Judge, JudgeContext, Judgement, Match, OpenVerdict, RuleTally } from '../../domain/verdict.ts';
+import type {
+  Judge,
+  JudgeContext,
+  Judgement,
+  JudgementPart,
+  Match,
+  OpenVerdict,
+  RuleTally,
+} from '../../domain/verdict.ts';
 import type { Program, ProgramRule } from '../compile/program.ts';
 import type { Windows } from '../events/windows.ts';
 import { FactReader } from '../facts/fact-reader.ts';
 import { FALSE, TRUE, type Truth } from '../language/three-valued.ts';
-import { factsOf, missingOf, verdictOf } from './evidence.ts';
+import { factsShown, missingOf, verdictOf } from './evidence.ts';
 import { flipFinder } from './flip-finder.ts';
 import { frameFor } from './judging-frame.ts';
 
-const EXAMPLES_MAX = 100;
+export const EXAMPLES_MAX = 100;
 const KEY_FIELD: Record<SubjectKind, string> = { device: 'DeviceID', user: 'Email', service: 'ServiceID' };
 
-export function judgeRecords(kind: SubjectKind, program: Program, windows: Windows, context: JudgeContext): Judge {
-  const reader = new FactReader(program.slots, program.verdicts);
+interface RecordJudge extends Judge {
+  finishPart(): JudgementPart;
+}
+
+/**
+ * A pass's reader stays until the next pass. V8 throws compiled code away when no object is left of the shapes that it was made for,
+ * and the first pass after a full collection of garbage then took twice as long.
+ */
+const lastReaders = new WeakMap<Program, FactReader>();
+
+/** `codesMax`: how many values of a fact are counted one by one; by default enough for a baseline. */
+export function judgeRecords(
+  kind: SubjectKind,
+  program: Program,
+  windows: Windows,
+  context: JudgeContext,
+  codesMax?: number,
+): RecordJudge {
+  const reader = new FactReader(program.slots, program.verdicts, program.rules.length, codesMax);
   const frame = frameFor(kind, program, windows, context);
+  lastReaders.set(program, reader);
+  const factsOf = factsShown();
   const flipOf = context.flips && flipFinder(windows, context, context.flips);
   const tallies = program.rules.map(({ rule }) => newTally(rule.id));
   const matches: Match[] = [];
@@ -36,7 +63,8 @@ export function judgeRecords(kind: SubjectKind, program: Program, windows: Windo
       summary ??= summaryOf(kind, frame.record, context.fieldsWritten);
       const flip = flipOf?.(rule.rule, summary.id, 'match', frame.record);
       matches.push({ rule: rule.rule.id, summary, facts: factsOf(rule, frame), ...(flip && { flip }) });
-    } else countDoubt(tally, truth, program, kind, frame.record);
+    } else if (countDoubt(tally, truth, program) && context.isExampleWanted?.(index) !== false)
+      addExample(tally, truth, program, kind, frame.record);
   };
 
   /** No condition throws. If one ever does, its rule ends as an error, and the others go on. */
@@ -76,6 +104,11 @@ export function judgeRecords(kind: SubjectKind, program: Program, windows: Windo
     });
   };
 
+  const found = () => {
+    for (const tally of tallies) tally.no_match = judged - tally.match - tally.unknown - tally.error;
+    return { kind, judged, tallies, matches, open };
+  };
+
   return {
     accept(record) {
       judged++;
@@ -92,13 +125,15 @@ export function judgeRecords(kind: SubjectKind, program: Program, windows: Windo
       keepOpen(record);
     },
     finish(): Judgement {
-      for (const tally of tallies) tally.no_match = judged - tally.match - tally.unknown - tally.error;
-      return { kind, judged, tallies, matches, open, values: reader.counted() };
+      return { ...found(), values: reader.counted() };
+    },
+    finishPart(): JudgementPart {
+      return { ...found(), values: reader.countedParts() };
     },
   };
 }
 
-function newTally(rule: string): RuleTally {
+export function newTally(rule: string): RuleTally {
   return {
     rule,
     match: 0,
@@ -110,12 +145,17 @@ function newTally(rule: string): RuleTally {
   };
 }
 
-function countDoubt(tally: RuleTally, truth: Truth, program: Program, kind: SubjectKind, record: Facts): void {
+/** Returns whether the tally lists more subjects in doubt. */
+function countDoubt(tally: RuleTally, truth: Truth, { reasons }: Program): boolean {
+  const { isError, fact } = reasons.of(truth);
+  tally[isError ? 'error' : 'unknown']++;
+  tally.missing[fact] = (tally.missing[fact] ?? 0) + 1;
+  return tally.examples.length < EXAMPLES_MAX;
+}
+
+function addExample(tally: RuleTally, truth: Truth, program: Program, kind: SubjectKind, record: Facts): void {
   const reason = program.reasons.of(truth);
   const verdict = reason.isError ? 'error' : 'unknown';
-  tally[verdict]++;
-  tally.missing[reason.fact] = (tally.missing[reason.fact] ?? 0) + 1;
-  if (tally.examples.length >= EXAMPLES_MAX) return;
   const { id, name, serial, owners } = summaryOf(kind, record);
   const known = { ...(name !== '' && { name }), ...(serial !== '' && { serial }), ...(owners && { owners }) };
   tally.examples.push({ subject: id, ...known, verdict, reason: reason.text });

@@ -5,7 +5,8 @@ import type { SubjectKind } from '../../domain/subjects.ts';
 import type { JudgeContext } from '../../domain/verdict.ts';
 import { newFrame } from '../compile/new-frame.ts';
 import type { Program } from '../compile/program.ts';
-import type { EventWindow, SubjectKeys, WindowView } from '../events/window.ts';
+import type { SubjectKeys } from '../events/tracks.ts';
+import type { EventWindow, WindowView } from '../events/window.ts';
 import { keysOf, type Windows } from '../events/windows.ts';
 import { virtualReader } from '../facts/virtual-facts.ts';
 import type { Frame } from '../language/frame.ts';
@@ -44,9 +45,7 @@ function subjectKeys(kind: SubjectKind, frame: Frame): SubjectKeys {
     const value = ownPart(frame.record, field);
     return typeof value === 'string' ? value : undefined;
   };
-  return keysOf(kind, {
-    device: [text('DeviceID'), text('SerialNumber')],
-    user: [text('Email'), undefined],
-    service: [text('ServiceID'), text('ServiceName')],
-  });
+  if (kind === 'device') return keysOf(kind, text('DeviceID'), text('SerialNumber'));
+  if (kind === 'user') return keysOf(kind, text('Email'), undefined);
+  return keysOf(kind, text('ServiceID'), text('ServiceName'));
 }

@@ -133,7 +133,11 @@ function readActions(
 }
 
 /** The rule with another `when` or `fresh`; undefined when the result fails its checks. */
-export function withChanges(rule: LoadedRule, changes: Facts, language: Language): LoadedRule | undefined {
+export function withChanges(
+  rule: Omit<LoadedRule, 'condition' | 'reads'>,
+  changes: Facts,
+  language: Language,
+): LoadedRule | undefined {
   const raw = { ...rule.raw, ...changes };
   const problems = new Problems(rule.file, () => ({ line: 1, column: 1 }));
   const reads = noReads();

@@ -81,11 +81,10 @@ function quantify(args: Args, compiling: Compiling, sought: Truth): Condition {
   const body = compiling.condition(args[1] as Expression);
   const overBudget = compiling.reasons.error(OVER_BUDGET).truth;
   return (frame) => {
-    const found = list(frame);
-    if (found instanceof Unknown) return found.truth;
+    const elements = list(frame);
+    if (!Array.isArray(elements)) return (elements as Unknown).truth;
     const outer = frame.item;
     let result: number = FALSE;
-    const elements = found as Fact[];
     frame.steps -= elements.length;
     if (frame.steps < 0) return overBudget;
     for (let i = 0; i < elements.length; i++) {

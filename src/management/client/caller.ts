@@ -5,15 +5,17 @@ import { isFacts } from '../../domain/facts.ts';
 import type { WriteAnswer } from '../../domain/ports.ts';
 import { ENDPOINTS, type EndpointId } from '../contract/endpoints.ts';
 import { type Authorizer, adminAuthorizer, authorizerOf } from './credentials.ts';
+import { ElementSplitter } from './element-splitter.ts';
 import { problem, problemOfFault, type Subject, TransportFault } from './fault.ts';
 import type { LatencyMeter } from './latency.ts';
 import { type ClientOptions, type Settings, settingsOf } from './options.ts';
+import { PieceCutter } from './piece-cutter.ts';
 import { parseBody, readValue } from './read-answer.ts';
 import { Redactor } from './redactor.ts';
 import { type RequestParts, requestOf } from './requests.ts';
 import { retryRead } from './retry.ts';
 import { Session } from './session.ts';
-import { streamList } from './stream-list.ts';
+import { streamList, tooLarge } from './stream-list.ts';
 import { type Answer, Transport } from './transport.ts';
 import { classifyAnswer, classifyFault, type SuccessSign } from './write-answer.ts';
 
@@ -72,9 +74,28 @@ export class Caller {
   }
 
   /** The elements of an unpaged list in batches; complete, or it throws. */
-  stream(id: EndpointId, parts: RequestParts = {}): AsyncGenerator<unknown[], void> {
+  async *stream(id: EndpointId, parts: RequestParts = {}): AsyncGenerator<unknown[], void> {
     const outgoing = requestOf(id, this.settings.bundlePrefix, parts);
-    return streamList(this.#session, this.settings, this.redactor, outgoing);
+    const { bytesMax, recordsMax } = this.settings;
+    let records = 0;
+    for await (const elements of streamList(
+      this.#session,
+      this.settings,
+      this.redactor,
+      outgoing,
+      new ElementSplitter(bytesMax),
+    )) {
+      yield elements;
+      records += elements.length;
+      if (records > recordsMax) throw problemOfFault(outgoing, tooLarge(`has more than ${recordsMax} records`));
+    }
+  }
+
+  /** The same list as bytes: elements with commas between them, unparsed. */
+  pieces(id: EndpointId): AsyncGenerator<Buffer<ArrayBuffer>, void> {
+    const outgoing = requestOf(id, this.settings.bundlePrefix);
+    const cutter = new PieceCutter(this.settings.bytesMax);
+    return streamList(this.#session, this.settings, this.redactor, outgoing, cutter);
   }
 
   /**

@@ -5,6 +5,7 @@ import { AppError } from '../../domain/errors.ts';
 import { DEPTH_MAX, parseExact } from '../contract/exact-json.ts';
 import { type FaultCause, TransportFault } from './fault.ts';
 import { jsonTextOf } from './json-text.ts';
+import type { Splitter } from './stream-list.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -22,8 +23,9 @@ const FIRST_KEY_MAX = 64;
 /** Text that is not an array is kept up to this length, to check whether it is `null`. */
 const OTHER_BYTES_MAX = 16;
 
-export class ElementSplitter {
+export class ElementSplitter implements Splitter<unknown[]> {
   readonly #elementBytesMax: number;
+  #isMoving = false;
   #phase: 'before' | 'inside' | 'after' | 'other' = 'before';
   #depth = 0;
   #inString = false;
@@ -46,11 +48,21 @@ export class ElementSplitter {
     this.#elementBytesMax = elementBytesMax;
   }
 
+  get isMoving(): boolean {
+    return this.#isMoving;
+  }
+
   /**
    * Takes a chunk; returns the elements that it completed, or undefined. Throws a TransportFault for anything but an
    * array, or the AppError of `parseExact`.
    */
   push(chunk: Buffer): unknown[] | undefined {
+    const elements = this.#take(chunk);
+    this.#isMoving = elements !== undefined;
+    return elements;
+  }
+
+  #take(chunk: Buffer): unknown[] | undefined {
     const start = this.#phase === 'before' ? this.#enter(chunk) : 0;
     this.#seen += chunk.length;
     if (this.#phase === 'before') return undefined;

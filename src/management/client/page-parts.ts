@@ -22,21 +22,36 @@ export function* partsOfPage(about: Subject, answer: Answer, listName: string, r
   refuseStatus(about, answer, answer.body, redactor);
   const { body } = answer;
   const list = body.length > 2 * PART_BYTES ? listIn(body, listName) : undefined;
-  let start = list?.from ?? 0;
-  while (list) {
-    const end = body.indexOf(list.between, start + PART_BYTES) + 1;
-    // Valid JSON up to a comma: it is between two elements. Otherwise it is within one, or nothing is JSON.
-    const part = end > 0 ? listOrNothing(body.subarray(start, end)) : undefined;
-    if (part === undefined) break;
-    yield part;
-    start = end + 1;
-  }
+  const start = list ? yield* partsFrom(body, list.from, list.between) : 0;
   const isRest = list !== undefined && start > list.from;
   const rest = isRest ? Buffer.concat([body.subarray(0, list.from), NOTHING, body.subarray(start)]) : body;
   const { records, total } = pageOf(about, parseBody(about, answer, rest), listName, redactor);
   if (isRest && records.shift() !== null) throw namedTwice(about);
   if (records.length > 0) yield records;
   return total;
+}
+
+/** Elements with commas between them, without the brackets of their list. Throws an AppError `api_answer` when they are none. */
+export function* partsOfElements(about: Subject, elements: Buffer): Generator<unknown[], void> {
+  const between = betweenElements(elements.toString('latin1', 0, FIRST_KEY_MAX));
+  const start = between ? yield* partsFrom(elements, 0, between) : 0;
+  const rest = listOrNothing(elements.subarray(start));
+  if (rest === undefined)
+    throw problem('api_answer', about, 'garbage', 'the answer cannot be used: it is not valid JSON');
+  yield rest;
+}
+
+/** Lists of elements from `from` on, as long as they can be cut off. Returns where the rest begins. */
+function* partsFrom(body: Buffer, from: number, between: Buffer): Generator<unknown[], number> {
+  let start = from;
+  for (;;) {
+    const end = body.indexOf(between, start + PART_BYTES) + 1;
+    // Valid JSON up to a comma: it is between two elements. Otherwise it is within one, or nothing is JSON.
+    const part = end > 0 ? listOrNothing(body.subarray(start, end)) : undefined;
+    if (part === undefined) return start;
+    yield part;
+    start = end + 1;
+  }
 }
 
 export function wholePage(parts: PageParts): Page {
@@ -57,10 +72,18 @@ const NOTHING = Buffer.from('null,');
 function listIn(body: Buffer, name: string): { from: number; between: Buffer } | undefined {
   const from = body.subarray(0, HEAD_BYTES_MAX).indexOf('[') + 1;
   const head = body.toString('latin1', 0, from);
-  const first = /^\{"[\w.-]{1,60}":/.exec(body.toString('latin1', from, from + 70));
-  if (!first || (head !== '[' && !head.endsWith(`"${name}":[`))) return undefined;
+  const between = betweenElements(body.toString('latin1', from, from + FIRST_KEY_MAX));
+  if (!between || (head !== '[' && !head.endsWith(`"${name}":[`))) return undefined;
   if (head.includes('\\') || head.split('"').length % 2 === 0) return undefined;
-  return { from, between: Buffer.from(`},${first[0]}`) };
+  return { from, between };
+}
+
+const FIRST_KEY_MAX = 70;
+
+/** What stands between two elements of a list that begins so: all of its elements begin with the same key. */
+export function betweenElements(beginning: string): Buffer | undefined {
+  const first = /^\{"[\w.-]{1,60}":/.exec(beginning);
+  return first ? Buffer.from(`},${first[0]}`) : undefined;
 }
 
 function listOrNothing(elements: Buffer): unknown[] | undefined {

@@ -5,6 +5,7 @@
 import { setMaxListeners } from 'node:events';
 import { isFacts } from '../../domain/facts.ts';
 import { inOrder } from '../../domain/in-order.ts';
+import type { PieceRead } from '../../domain/list-piece.ts';
 import type { Page } from '../../domain/ports.ts';
 import { stringifyExact } from '../contract/exact-json.ts';
 import { problem, type Subject } from './fault.ts';
@@ -52,6 +53,47 @@ export async function* readPages(reader: PageReader, options: PagesOptions): Asy
   } finally {
     stop.abort();
   }
+}
+
+/** A reader that parses pages elsewhere. `isFirst`: no page is before it. */
+export interface PieceReader<T> {
+  about: Subject;
+  fetch(skip: number, limit: number, isFirst: boolean, signal: AbortSignal): Promise<PieceRead<T>>;
+}
+
+/** All pages of a counted list, read several at once, with the checks of `readPages`. Errors: the same. */
+export async function* readPieces<T>(
+  reader: PieceReader<T>,
+  options: PagesOptions,
+): AsyncGenerator<PieceRead<T>, void> {
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal);
+  try {
+    const first = await reader.fetch(0, options.pageSize, true, stop.signal);
+    const { count: size, total } = first;
+    if (total === undefined || size <= 1 || size > options.pageSize || total < size) throw uncounted(reader);
+    yield first;
+    if (total === size) return;
+    let { last } = first;
+    const ahead = inOrder(skipsOf(size, total), options.concurrency, async (skip) => ({
+      skip,
+      page: await reader.fetch(skip, size, false, stop.signal),
+    }));
+    for await (const { skip, page } of ahead) {
+      if (page.count > 0 && page.first !== last) throw shifted(reader, skip);
+      const counted = page.total ?? total;
+      if (skip === total ? counted > total : counted !== total) throw shifted(reader, skip);
+      if (page.count !== Math.min(size, total - skip)) throw shifted(reader, skip);
+      last = page.last;
+      yield { ...page, total };
+    }
+  } finally {
+    stop.abort();
+  }
+}
+
+function uncounted({ about }: { about: Subject }): Error {
+  return problem('api_answer', about, 'garbage', 'the answer is not a page of a counted list');
 }
 
 /** The total is known: pages are requested ahead. `size` is the server's maximum, which may be less than requested. */
@@ -121,20 +163,18 @@ async function* readUncounted(
   }
 }
 
-function isSameRecord(reader: PageReader, a: unknown, b: unknown): boolean {
+function isSameRecord({ keyField }: PageReader, a: unknown, b: unknown): boolean {
   if (a === undefined || b === undefined) return false;
-  const [keyOfA, keyOfB] = [keyOf(reader, a), keyOf(reader, b)];
-  if (keyOfA !== undefined || keyOfB !== undefined) return keyOfA === keyOfB;
-  return stringifyExact(a) === stringifyExact(b); // records without a key are compared whole
+  return identifying(keyField, a) === identifying(keyField, b);
 }
 
-function keyOf(reader: PageReader, record: unknown): string | undefined {
-  if (!isFacts(record) || !Object.hasOwn(record, reader.keyField)) return undefined;
-  const key = record[reader.keyField];
-  return typeof key === 'string' && key !== '' ? key : undefined;
+/** What identifies a record: its key; without one, all of it. */
+export function identifying(keyField: string, record: unknown): string {
+  const key = isFacts(record) && Object.hasOwn(record, keyField) ? record[keyField] : undefined;
+  return typeof key === 'string' && key !== '' ? `key ${key}` : `record ${stringifyExact(record)}`;
 }
 
-function shifted(reader: PageReader, skip: number): Error {
+function shifted(reader: { about: Subject }, skip: number): Error {
   const words = `the list changed while it was read (noticed at record ${skip}): it is read again on the next run`;
   return problem('api_answer', reader.about, 'shifted', words);
 }

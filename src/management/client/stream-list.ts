@@ -2,7 +2,6 @@
 // In: a request for a list. Out: batches of parsed elements; complete, or it throws. Time counts from element to
 // element: a server that drips bytes makes no progress, and a slow reader causes no timeout.
 import { AppError } from '../../domain/errors.ts';
-import { ElementSplitter } from './element-splitter.ts';
 import { causeOf, problem, problemOfFault, TransportFault } from './fault.ts';
 import type { Settings } from './options.ts';
 import { refuseStatus } from './read-answer.ts';
@@ -11,13 +10,23 @@ import { retryRead } from './retry.ts';
 import type { Session } from './session.ts';
 import type { OpenAnswer, Outgoing } from './transport.ts';
 
+/** Cuts the list's bytes. What it returns is passed on. */
+export interface Splitter<T> {
+  push(chunk: Buffer): T | undefined;
+  /** Whether the last chunk had the end of an element. */
+  readonly isMoving: boolean;
+  /** The rest; throws unless the list was complete. */
+  end(): T | undefined;
+}
+
 /** Batches of elements, in order. Errors: AppError as of every read; retried only until the answer has begun. */
-export async function* streamList(
+export async function* streamList<T>(
   session: Session,
   settings: Settings,
   redactor: Redactor,
   outgoing: Outgoing,
-): AsyncGenerator<unknown[], void> {
+  splitter: Splitter<T>,
+): AsyncGenerator<T, void> {
   const { clock, progressTimeoutMs } = settings;
   let waitedMs = 0;
   const chunkTimeoutMs = () => Math.max(1, progressTimeoutMs - waitedMs);
@@ -26,9 +35,7 @@ export async function* streamList(
   );
   try {
     refuseStatus(outgoing, answer, answer.body, redactor);
-    const splitter = new ElementSplitter(settings.bytesMax);
     let bytes = 0;
-    let records = 0;
     for (;;) {
       const startedMs = clock.monotonicMs();
       const { value: chunk, done } = await answer.chunks.next();
@@ -37,14 +44,9 @@ export async function* streamList(
       bytes += chunk.length;
       if (bytes > settings.streamBytesMax) throw tooLarge(`is larger than ${settings.streamBytesMax} bytes`);
       const elements = splitter.push(chunk);
-      if (elements === undefined) {
-        if (waitedMs >= progressTimeoutMs) throw noProgress(progressTimeoutMs);
-        continue;
-      }
-      waitedMs = 0;
-      yield elements;
-      records += elements.length;
-      if (records > settings.recordsMax) throw tooLarge(`has more than ${settings.recordsMax} records`);
+      if (splitter.isMoving) waitedMs = 0;
+      else if (waitedMs >= progressTimeoutMs) throw noProgress(progressTimeoutMs);
+      if (elements !== undefined) yield elements;
     }
     const left = splitter.end();
     if (left) yield left;
@@ -73,7 +75,7 @@ async function finish(answer: OpenAnswer): Promise<void> {
   await answer.chunks.return();
 }
 
-function tooLarge(words: string): TransportFault {
+export function tooLarge(words: string): TransportFault {
   return new TransportFault('too_large', true, `the list ${words}`);
 }
 

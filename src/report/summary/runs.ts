@@ -7,6 +7,8 @@ import type { SummaryReader, SummaryRuns } from './summary.ts';
 const PAGE = 200;
 const RUNS_MAX = 20_000;
 const NAMED_MAX = 5;
+/** Every number of a run is smaller. */
+const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 /** Fewer intervals show no habit. */
 const INTERVALS_MIN = 3;
 
@@ -18,11 +20,10 @@ export interface SummedRuns {
 
 export async function sumRuns(reader: SummaryReader, sinceMs: number, untilMs: number): Promise<SummedRuns> {
   const { runs, isCut } = await runsSince(reader, sinceMs);
-  const newest = await reader.runLines({ limit: PAGE, whole: true });
+  const newest = await reader.runLines({ before: AFTER_ALL, limit: PAGE, overLists: true });
   const usualMs = usualOf(newest);
   const [oldest] = runs;
-  const before = oldest ? { before: oldest.seq } : {};
-  const earlier = (await reader.runLines({ ...before, limit: PAGE })).find((run) => !isOfLook(run));
+  const [earlier] = await reader.runLines({ before: oldest?.seq ?? AFTER_ALL, limit: 1, overLists: true });
   // Looks go on while whole runs are missing.
   const others = runs.filter((run) => !isOfLook(run));
   const outages =
@@ -53,7 +54,7 @@ export async function sumRuns(reader: SummaryReader, sinceMs: number, untilMs: n
 /** Oldest first. */
 async function runsSince(reader: SummaryReader, since: number): Promise<{ runs: Run[]; isCut: boolean }> {
   const runs: Run[] = [];
-  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+  for (let before = AFTER_ALL; ; ) {
     const page = await reader.runLines({ since, before, limit: PAGE });
     runs.push(...page);
     if (page.length < PAGE || runs.length >= RUNS_MAX) return { runs: runs.reverse(), isCut: page.length === PAGE };

@@ -94,7 +94,6 @@ class Look {
       nowMs: atMs,
       fromMs,
       known: await store.eventTimes(fromMs),
-      paging: standing.memory.paging,
       asksForServices: standing.rules.rules.some(isOfServices),
       trust: settings.trust,
       settings: settings.events,

@@ -4,6 +4,7 @@ import { readBundles } from '../../act/actions/bundle-membership.ts';
 import { Exemptions } from '../../decide/exemptions.ts';
 import { fieldsWritten } from '../../domain/action.ts';
 import { type Facts, ownText } from '../../domain/facts.ts';
+import { isNewVerdict } from '../../domain/new-verdicts.ts';
 import type { SourceReading } from '../../domain/snapshot.ts';
 import { type SteadyReading, throughout } from '../../domain/steady-time.ts';
 import type { OpenState } from '../../domain/store.ts';
@@ -13,7 +14,7 @@ import { FLIP_TRIES_MAX, FLIPS_MAX, type Joins, type Judgement } from '../../dom
 import { FleetIndex } from '../../pull/fleet-index.ts';
 import { skippedReading } from '../../pull/pull-source.ts';
 import type { Engine } from '../engine.ts';
-import { newVerdicts } from '../new-flips.ts';
+import { decidedVerdicts } from '../new-flips.ts';
 import { type JudgeView, judgementOf, type PulledSnapshot } from '../pulled-snapshot.ts';
 import { readsBundles } from '../reading-needs.ts';
 import { devicesOfUsers, type Lookups, ownersOf } from '../single-reads.ts';
@@ -109,7 +110,7 @@ function judge(
 ): Judgement[] {
   const judged = new Set(rules.rules.map(({ id }) => id));
   const watched = watchedSubjects(openState);
-  const isNew = newVerdicts(openState, rules.rules, nowMs);
+  const decided = decidedVerdicts(openState, rules.rules, nowMs);
   const budget = { flips: FLIPS_MAX, tries: FLIP_TRIES_MAX };
   rules.evaluator.advance(nowMs);
   return SUBJECT_KINDS.filter((kind) => records[kind].length > 0).map((kind) => {
@@ -119,7 +120,7 @@ function judge(
       nowMs,
       isOpen: (rule, subjectId) => watched.get(subjectId)?.has(rule) ?? false,
       hasOpen: (subjectId) => watched.has(subjectId),
-      flips: { isNew: (rule, ...about) => judged.has(rule) && isNew(rule, ...about), budget },
+      flips: { isNew: (rule, ...about) => judged.has(rule) && isNewVerdict(decided, rule, ...about), budget },
     });
     for (const record of records[kind]) one.accept(record);
     return judgementOf(one.finish(), (rule) => judged.has(rule));

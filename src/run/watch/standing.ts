@@ -24,7 +24,7 @@ export interface Resting {
 const MISSED_MAX = 1;
 
 export async function standing(engine: Engine, request: WatchRequest): Promise<Standing | Resting> {
-  engine.feed.looks ??= { paging: { longest: 0 } };
+  engine.feed.looks ??= {};
   const memory = engine.feed.looks;
   memory.whole = await engine.store.lastWholeRun(memory.whole);
   const { whole } = memory;

@@ -10,7 +10,7 @@ import { grouped } from '../../../report/grouped.ts';
 import { Mark } from '../../../report/html/marks.tsx';
 import { Code, Name, When, Words } from '../../../report/html/text.tsx';
 import { allowedWords } from '../../../report/plan-sentence.ts';
-import { approvalWords, kindWordsOf } from '../../../report/plan-text.ts';
+import { approvalWords, droppedWords, kindWordsOf } from '../../../report/plan-text.ts';
 import { notLiftedWords } from '../../../report/words.ts';
 import type { Answering } from './answering.ts';
 
@@ -21,7 +21,8 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
       <LateNotice answering={answering} plan={plan} />
       <section class="card">
         <p class="lead">
-          <Mark word={plan.status} /> {ALLOWS[plan.status]} {allowedWords(plan.intents, kindsOf(deps))}
+          <Mark word={plan.status} />{' '}
+          {plan.dropped ? droppedWords(plan) : `${ALLOWS[plan.status]} ${allowedWords(plan.intents, kindsOf(deps))}`}
         </p>
         <dl class="facts">
           <dt>kind</dt>

@@ -1,0 +1,23 @@
+// domain: a piece of a list, unparsed. In: nothing. Out: nouns. Whoever parses a piece shows its ends, so that a list that moved while it was
+// read is noticed by who fetches the pieces.
+
+/** A whole page, or elements with commas between them. */
+export interface ListPiece {
+  source: 'devices';
+  form: 'page' | 'elements';
+  /** Pages overlap by one record: all but the first repeat the last one of the page before. */
+  isFirst: boolean;
+  /** Not to be used once the piece was handed to its reader. */
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+export interface PieceRead<T> {
+  /** Of its records, also of the repeated one. */
+  count: number;
+  /** What identifies its first and last record; undefined without records. */
+  first: string | undefined;
+  last: string | undefined;
+  /** The server's count, in a page. */
+  total: number | undefined;
+  result: T;
+}

@@ -1,0 +1,44 @@
+// management client: pieces of paged lists, parsed in whichever thread. In: a piece as bytes. Out: its records, part by part, and what its
+// ends show. An error only says that a piece is not as it should be: who fetched it reads the list again, and reports.
+import type { ListPiece, PieceRead } from '../../domain/list-piece.ts';
+import { partsOfElements, partsOfPage } from './page-parts.ts';
+import { identifying } from './pages.ts';
+import { Redactor } from './redactor.ts';
+
+/** How each paged source is read, by version. */
+export const PAGED = {
+  devices: { 1: 'list_devices', 2: 'list_devices_v2', list: 'devices', key: 'DeviceID', orderBy: 'serialnumber' },
+  users: { 1: 'list_endusers', 2: 'list_endusers_v2', list: 'endusers', key: 'Email', orderBy: 'email' },
+} as const;
+
+/** Parses a piece; `take` receives its records in batches, without the one that the piece before had. Errors: AppError `api_answer`. */
+export function readPiece<T>(piece: ListPiece, take: (batches: Iterable<unknown[]>) => T): PieceRead<T> {
+  const { list, key } = PAGED[piece.source];
+  const about = { method: 'GET', path: list };
+  const body = Buffer.from(piece.bytes.buffer, piece.bytes.byteOffset, piece.bytes.byteLength);
+  const ends = { count: 0, first: undefined as string | undefined, last: undefined as string | undefined };
+  let total: number | undefined;
+  function* batches(): Generator<unknown[], void> {
+    const answer = { status: 200, headers: {}, body };
+    const parts =
+      piece.form === 'page' ? partsOfPage(about, answer, list, new Redactor()) : partsOfElements(about, body);
+    let step = parts.next();
+    for (; !step.done; step = parts.next()) {
+      const batch = step.value;
+      const isOverlap = !piece.isFirst && ends.count === 0;
+      if (ends.count === 0) ends.first = identifying(key, batch[0]);
+      ends.count += batch.length;
+      ends.last = identifying(key, batch.at(-1));
+      yield isOverlap ? batch.slice(1) : batch;
+    }
+    total = step.value ?? undefined;
+  }
+  const result = take(batches());
+  return { ...ends, total, result };
+}
+
+/** The bytes with a buffer of their own, which can be passed to another thread. */
+export function ownBytes(bytes: Buffer): Uint8Array<ArrayBuffer> {
+  const isWhole = bytes.byteLength === bytes.buffer.byteLength && bytes.buffer instanceof ArrayBuffer;
+  return isWhole ? new Uint8Array(bytes.buffer as ArrayBuffer) : new Uint8Array(bytes);
+}

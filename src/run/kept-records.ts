@@ -1,0 +1,47 @@
+// run: what a pass keeps of users and devices for the sources that are read after them. In: records, as they are read. Out: joined records
+// with the paths that rules read, and owners that some exemption covers. A fresh attempt begins without them.
+import type { Exemptions } from '../decide/exemptions.ts';
+import { type Facts, own } from '../domain/facts.ts';
+import type { Source } from '../domain/subjects.ts';
+import type { Evaluator } from '../domain/verdict.ts';
+import { project } from './projection.ts';
+
+export class KeptRecords {
+  readonly users = new Map<string, Facts>();
+  readonly devices = new Map<string, Facts[]>();
+  readonly exemptOwners = new Map<string, Facts>();
+
+  constructor(
+    private readonly evaluator: Evaluator,
+    private readonly exemptions: Exemptions,
+  ) {}
+
+  /** Keeps of a joined record only what some rule reads. */
+  joiner(source: Source): ((record: Facts) => void) | undefined {
+    const { needs } = this.evaluator;
+    if (source === 'users' && needs.owners) {
+      this.users.clear();
+      const paths = this.evaluator.joinedPaths('users');
+      return (record) => this.users.set(String(own(record, 'Email')).toLowerCase(), project(record, paths));
+    }
+    if (source === 'devices' && needs.devices) {
+      this.devices.clear();
+      const paths = this.evaluator.joinedPaths('devices');
+      return (record) => {
+        const serial = String(own(record, 'SerialNumber'));
+        this.devices.set(serial, [...(this.devices.get(serial) ?? []), project(record, paths)]);
+      };
+    }
+    return undefined;
+  }
+
+  /** Keeps users that some exemption covers, to find their devices. */
+  exemptKeeper(source: Source): ((record: Facts) => void) | undefined {
+    if (source !== 'users' || !this.exemptions.asksForOwnerRecords) return undefined;
+    this.exemptOwners.clear();
+    return (record) => {
+      if (!this.exemptions.concernsUser(record)) return;
+      this.exemptOwners.set(String(own(record, 'Email')).toLowerCase(), project(record, ['Email', 'Name', 'Groups']));
+    };
+  }
+}

@@ -1,0 +1,85 @@
+// store: the intents of plans. In: a plan, or the text of its column. Out: a list of intents, where those of a run's waiting plan are numbers of
+// shared rows; the whole intents again. An answered plan has its own copies: nothing that others share can change what a person saw.
+// INVARIANT: what writes is called inside a transaction.
+import { hash } from 'node:crypto';
+import { canonicalJson } from '../domain/canonical.ts';
+import { eachInSteps, giveWay } from '../domain/give-way.ts';
+import { type Plan, type PlannedIntent, releasedRule } from '../domain/plan.ts';
+import type { Db, Row } from './database.ts';
+import { rowOfPlan } from './rows.ts';
+import { storedJson } from './stored-json.ts';
+import { storedList } from './stored-list.ts';
+
+/** An intent, or the number of the shared row that has it. */
+type StoredIntent = PlannedIntent | number;
+
+export function savePlan(db: Db, plan: Plan): void {
+  for (const _ of savePlanInSteps(db, plan, plan.intents.length + 1));
+}
+
+/** The same, so many intents at a step. */
+export function* savePlanInSteps(db: Db, plan: Plan, atOnce: number): Generator<void, void> {
+  const isShared = plan.status === 'pending' && releasedRule(plan) === undefined;
+  if (!isShared) return db.upsert('plans', rowOfPlan(plan), 'id');
+  const numbers: number[] = [];
+  yield* eachInSteps(plan.intents, (intent) => numbers.push(sharedIn(db, intent)), atOnce);
+  db.upsert('plans', { ...rowOfPlan({ ...plan, intents: [] }), intents: JSON.stringify(numbers) }, 'id');
+}
+
+function sharedIn(db: Db, intent: PlannedIntent): number {
+  const content = canonicalJson(intent);
+  const digest = hash('sha256', content, 'hex');
+  const known = db.get<{ no: number }>('SELECT no FROM planned_intents WHERE digest = ?', digest)?.no;
+  if (known !== undefined) return known;
+  db.insert('planned_intents', { digest, content });
+  return Number(db.get<{ no: number }>('SELECT last_insert_rowid() AS no')?.no);
+}
+
+const CONTENTS = 'SELECT no, content FROM planned_intents WHERE no IN (SELECT value FROM json_each(?))';
+const AT_ONCE = 200;
+
+/** The intents of a row of `plans`; it gives way in between. Errors: AppError `store_damaged`, also for a shared row that is missing. */
+export async function intentsOfPlan(db: Db, row: Row): Promise<PlannedIntent[]> {
+  const stored = await storedList<StoredIntent>(row.intents as string);
+  // INVARIANT: all texts in one step: a shared row may be removed while another reader has its turn.
+  const textOf = sharedTexts(db, stored);
+  const intents: PlannedIntent[] = [];
+  for (const [at, one] of stored.entries()) {
+    if (at % AT_ONCE === AT_ONCE - 1) await giveWay();
+    intents.push(typeof one === 'number' ? storedJson(textOf(one)) : one);
+  }
+  return intents;
+}
+
+/** Whether one of its intents has one of these texts, as JSON: a plan of ten thousand intents is parsed only if it does. */
+export function hasText(db: Db, row: Row, texts: readonly string[]): boolean {
+  const intents = row.intents as string;
+  if (texts.some((text) => intents.includes(text))) return true;
+  const sql = `SELECT 1 FROM json_each(?) AS one JOIN planned_intents ON planned_intents.no = one.value
+    WHERE one.type = 'integer' AND EXISTS (SELECT 1 FROM json_each(?) AS text WHERE instr(planned_intents.content, text.value) > 0)`;
+  return isList(intents) && db.get(sql, intents, JSON.stringify(texts)) !== undefined;
+}
+
+/** A list with a number in it: other lists have their own texts. */
+function isList(text: string): boolean {
+  return /^\[\d/.test(text);
+}
+
+function sharedTexts(db: Db, stored: readonly StoredIntent[]): (no: number) => string {
+  const numbers = stored.filter((one) => typeof one === 'number');
+  if (numbers.length === 0) return () => '';
+  const texts = db.all<{ no: number; content: string }>(CONTENTS, JSON.stringify(numbers));
+  const shared = new Map(texts.map(({ no, content }) => [no, content]));
+  return (no) => shared.get(no) ?? ''; // reading nothing as JSON names the damage
+}
+
+/** Plans whose lists may have numbers: an answered plan has its own intents. */
+const SHARED_BY = `SELECT one.value FROM plans, json_each(plans.intents) AS one WHERE plans.intents GLOB '[[][0-9]*' AND (
+    status IN ('pending', 'expired') OR status = 'superseded' AND dropped IS NULL)`;
+
+/** Removes the shared rows of a list that no plan has any longer. */
+export function removeUnshared(db: Db, intents: string): void {
+  if (!isList(intents)) return;
+  const sql = `DELETE FROM planned_intents WHERE no IN (SELECT value FROM json_each(?)) AND no NOT IN (${SHARED_BY})`;
+  db.run(sql, intents);
+}
