@@ -8,6 +8,7 @@ import { isBelieved, type ListSeen, SOURCE_OF } from './check-trust.ts';
 import type { Checker } from './checker.ts';
 import type { WorldEvent } from './event-log.ts';
 import type { IntentLife, WholeRun } from './ledger.ts';
+import { type EndedCounts, LookRows } from './look-rows.ts';
 import type { PlatformRequest } from './platform.ts';
 import { LOOK_MS } from './profile.ts';
 
@@ -23,12 +24,6 @@ interface Begun {
   named: Set<string>;
 }
 
-export interface EndedCounts {
-  episodes: number;
-  claims: number;
-  plans: number;
-}
-
 /** Scheduled runs that may have been missed. */
 const MISSED_MAX = 1;
 
@@ -39,17 +34,21 @@ export class LookRules {
 
   constructor(private readonly checker: Checker) {}
 
+  private get rows(): LookRows {
+    return new LookRows(this.checker.ledger);
+  }
+
   begin(missedSince: (atMs: number) => number): void {
     const { ledger } = this.checker;
     const whole = ledger.lastWholeRun();
     this.begun = {
       whole,
       missed: whole ? missedSince(whole.startedAt) : Number.POSITIVE_INFINITY,
-      known: ledger.eventIds(),
-      ended: ledger.ended(),
-      sealedTwice: ledger.sealedTwice(),
-      runs: ledger.runCount(),
-      openThings: ledger.openThings(),
+      known: this.rows.eventIds(),
+      ended: this.rows.ended(),
+      sealedTwice: this.rows.sealedTwice(),
+      runs: this.rows.runCount(),
+      openThings: this.rows.openThings(),
       named: new Set(),
     };
   }
@@ -136,13 +135,12 @@ export class LookRules {
   onCommit(): void {
     const { begun, checker } = this;
     if (checker.operation?.name !== 'look' || !begun) return;
-    const { ledger } = checker;
-    const now = ledger.ended();
+    const now = this.rows.ended();
     for (const [what, count] of Object.entries(now))
       if (count > begun.ended[what as keyof EndedCounts])
         checker.report('beyond_look', `a look ended ${what}: ${begun.ended[what as keyof EndedCounts]}, now ${count}`);
     begun.ended = now;
-    for (const key of ledger.sealedTwice())
+    for (const key of this.rows.sealedTwice())
       if (!begun.sealedTwice.includes(key)) checker.report('beyond_look', `two pending plans have ${key}`);
   }
 
@@ -150,12 +148,12 @@ export class LookRules {
   end({ result }: WatchLook): void {
     const { begun, checker } = this;
     this.begun = undefined;
-    const more = checker.ledger.runCount() - (begun?.runs ?? 0);
+    const more = this.rows.runCount() - (begun?.runs ?? 0);
     if (more !== (result === 'acted' ? 1 : 0))
       checker.report('beyond_look', `a look that answered \`${result}\` left ${more} runs`);
     const run = checker.ledger.newestRun();
-    if (result !== 'acted' || run === undefined || checker.ledger.changesOf(run) > 0) return;
-    if (checker.ledger.openThings() === begun?.openThings)
+    if (result !== 'acted' || run === undefined || this.rows.changesOf(run) > 0) return;
+    if (this.rows.openThings() === begun?.openThings)
       checker.report('beyond_look', `run ${run} of a look has changed nothing`);
   }
 }

@@ -1,16 +1,13 @@
 // harness: what the database had committed, and when in true time: read from the audit chain after each commit and before
 // each request is judged. It sees the store from below, past any wrapper, and changes nothing.
 import type { AuditEntry } from '../../src/domain/audit-entry.ts';
-import { canonicalJson } from '../../src/domain/canonical.ts';
 import type { Claim } from '../../src/domain/claim.ts';
 import type { Outcome } from '../../src/domain/decision.ts';
 import type { Intent } from '../../src/domain/intent.ts';
-import { type Plan, type PlannedIntent, releasedRule } from '../../src/domain/plan.ts';
-import { contentOf } from '../../src/domain/plan-content.ts';
+import type { Plan, PlannedIntent } from '../../src/domain/plan.ts';
 import type { Db, Row } from '../../src/store/database.ts';
 import { claimOfRow, intentOfRow, planOfRow } from '../../src/store/rows.ts';
 import { storedJson } from '../../src/store/stored-json.ts';
-import type { EndedCounts } from './check-look.ts';
 import type { PlatformRequest } from './platform.ts';
 import type { SimClock } from './sim-clock.ts';
 
@@ -86,7 +83,7 @@ export class Ledger {
   private seq = 0;
 
   constructor(
-    private readonly db: Db,
+    readonly db: Db,
     private readonly clock: SimClock,
   ) {}
 
@@ -187,51 +184,9 @@ export class Ledger {
     return this.db.get<{ id: string }>('SELECT id FROM runs ORDER BY seq DESC LIMIT 1')?.id;
   }
 
-  runCount(): number {
-    return this.count('SELECT count(*) AS n FROM runs');
-  }
-
   /** The run whose count of attempts this one continues: its own, or that of the last whole run. */
   countedRun(run: string): string {
     return this.db.get<{ id: string }>('SELECT coalesce(counts_with, id) AS id FROM runs WHERE id = ?', run)?.id ?? run;
-  }
-
-  eventIds(): ReadonlySet<string> {
-    return new Set(this.db.all<{ id: string }>('SELECT id FROM events').map(({ id }) => id));
-  }
-
-  /** What only whole runs and people end; a person's reversal is seen by looks too. */
-  ended(): EndedCounts {
-    return {
-      episodes: this.count("SELECT count(*) AS n FROM episodes WHERE state = 'closed'"),
-      claims: this.count("SELECT count(*) AS n FROM claims WHERE status NOT IN ('standing', 'overridden')"),
-      plans: this.count("SELECT count(*) AS n FROM plans WHERE status = 'superseded'"),
-    };
-  }
-
-  /** What is in two plans of live runs that wait for an answer. */
-  sealedTwice(): string[] {
-    const pending = this.db.all<{ id: string }>("SELECT id FROM plans WHERE status = 'pending' AND mode <> 'dry-run'");
-    const all = pending.map(({ id }) => this.plan(id) as Plan).filter((plan) => !releasedRule(plan));
-    const contents = all.flatMap(({ intents }) => intents.map((intent) => canonicalJson(contentOf(intent))));
-    return contents.filter((content, at) => contents.indexOf(content) !== at);
-  }
-
-  /** Episodes and claims as they are. */
-  openThings(): string {
-    return JSON.stringify([this.db.all('SELECT * FROM episodes'), this.db.all('SELECT * FROM claims')]);
-  }
-
-  /** Decisions, intents and plans that a run made, and its calls. */
-  changesOf(run: string): number {
-    const sql = `SELECT (SELECT count(*) FROM decisions WHERE run_seq = runs.seq OR ended_seq = runs.seq)
-      + (SELECT count(*) FROM intents WHERE run_id = runs.id) + (SELECT count(*) FROM plans WHERE run_id = runs.id) + (SELECT count(*) FROM attempts WHERE run_id = runs.id)
-      AS n FROM runs WHERE id = ?`;
-    return this.count(sql, run);
-  }
-
-  private count(sql: string, ...given: string[]): number {
-    return Number(this.db.get<{ n: number }>(sql, ...given)?.n);
   }
 
   /** The open episode of a rule and subject, as stored. */
