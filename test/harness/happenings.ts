@@ -80,7 +80,7 @@ export function scheduleHappenings(stage: Stage, withinMs: number): void {
   if (dice.chance(profile.edit)) at(personEdit(stage));
   if (profile.services > 0 && dice.chance(0.3)) at(outage(stage));
   if (profile.looks) scheduleStrangers(stage, withinMs);
-  if (profile.looks && stage.looks.chance(0.2)) scheduleAttack(stage, withinMs);
+  if (profile.looks && stage.looks.chance(0.4)) scheduleAttack(stage, withinMs);
   if (dice.chance(profile.jump)) at(clockJump(stage));
   if (dice.chance(profile.ruleChange)) {
     const chance = dice;

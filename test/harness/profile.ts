@@ -133,7 +133,7 @@ function looking(profile: Profile, dice: Dice): Profile {
   if (!dice.chance(0.5)) return profile;
   const trouble = (most: number) => (dice.chance(0.4) ? 0 : most * dice.share());
   const looks: LooksProfile = {
-    everyMs: dice.pick([60_000, 300_000, 600_000]),
+    everyMs: dice.pick([60_000, 600_000, 1_800_000]),
     events: { soon: 10, late: trouble(3), beyond: trouble(1), twice: trouble(2), never: trouble(2) },
     strangersMax: dice.whole(0, 3),
     forbidden: trouble(0.04),
