@@ -49,9 +49,18 @@ export function databaseOf(io: Io, options: Flags): string {
   return readDatabasePath(io.env, flagsOf(options));
 }
 
-/** Of all options of a command, those that are settings. */
-export function flagsOf({ apiUrl, db, rules, schedule, mode, listen, actConcurrency }: Flags): Flags {
-  return { apiUrl, db, rules, schedule, mode, listen, actConcurrency };
+/** Of all options of a command, those that are settings. The type names each of them, so that none is left out. */
+export function flagsOf({
+  apiUrl,
+  db,
+  rules,
+  schedule,
+  watch,
+  mode,
+  listen,
+  actConcurrency,
+}: Flags): Record<keyof Flags, string | undefined> {
+  return { apiUrl, db, rules, schedule, watch, mode, listen, actConcurrency };
 }
 
 /**

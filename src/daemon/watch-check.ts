@@ -15,7 +15,13 @@ const REST_WORDS: Record<RestReason, string> = {
   nothing_to_watch: 'no rule can be judged after events',
   many_subjects: 'new events name too many subjects for it',
   fact_moved: 'one fact moved the same way in many subjects',
-  source_failed: 'subjects could not be read',
+  source_failed: 'the event log, or a subject that it names, could not be read',
+};
+
+/** What ends the rest; without an entry a whole run. */
+const UNTIL: Partial<Record<RestReason, string>> = {
+  nothing_to_watch: '',
+  source_failed: ' while each look tries again',
 };
 
 /**
@@ -38,7 +44,7 @@ export function watchCheck(counters: WatchCounters, missedSince: (atMs: number) 
   if (state.kind === 'fails')
     return { name, ok: !isLate, text: `looks fail ${since} (${state.code}; see the log); ${rest}` };
   const isWrong = isLate && !NEVER_LATE.has(state.code);
-  const until = state.code === 'nothing_to_watch' ? '' : ', until a whole run';
+  const until = UNTIL[state.code] ?? ', until a whole run';
   return { name, ok: !isWrong, text: `rests ${since}${until}: ${REST_WORDS[state.code]}; ${rest}` };
 }
 

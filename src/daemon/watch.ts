@@ -110,16 +110,20 @@ export class Watch {
     }
   }
 
+  /** INVARIANT: a rest goes on while looks ask for whole runs with its reason: each period begins with such a look. */
   private found({ result, events, named, read, strangers, unread, run, reason }: WatchLook): void {
     const { clock, log } = this.parts;
     const { counters } = this;
     const atMs = clock.nowMs();
     counters.looks += 1;
     counters.lastLookAt = atMs;
-    counters.events += events;
-    counters.named += named;
-    counters.strangers += strangers;
-    counters.unread += unread;
+    // What a look rests over, the next one sees again.
+    if (result !== 'rest') {
+      counters.events += events;
+      counters.named += named;
+      counters.strangers += strangers;
+      counters.unread += unread;
+    }
     if (run) {
       counters.runs += 1;
       const { id, seq, mode } = run;
@@ -127,7 +131,7 @@ export class Watch {
     }
     if (strangers > 0) this.sawStrangers(strangers, atMs);
     if (result === 'rest' && reason) this.becomes({ kind: 'rests', sinceMs: atMs, code: reason.code }, reason.text);
-    else this.becomes({ kind: 'looks' }, '');
+    else if (result !== 'whole' || codeOf(counters.state) !== reason?.code) this.becomes({ kind: 'looks' }, '');
   }
 
   private sawStrangers(count: number, atMs: number): void {

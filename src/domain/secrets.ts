@@ -109,7 +109,9 @@ export function textWithoutSecrets(text: string): string {
  * again.
  */
 export function redacted(value: Fact, name = ''): Fact {
-  const kept = new Search({ instead: comparable, needsForm: true }).look(value, '', 0, isSecretName(name));
+  const isNamed = name !== '' && isSecretName(name);
+  if (!isNamed && isPlainlyClean(value, 0)) return value;
+  const kept = new Search({ instead: comparable, needsForm: true }).look(value, '', 0, isNamed);
   return kept === undefined ? DROPPED : kept;
 }
 

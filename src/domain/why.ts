@@ -94,6 +94,8 @@ export interface TargetState {
 export interface DoneAction {
   intent: Intent;
   runSeq: number | undefined;
+  /** Its run was a look at new events. */
+  isOfLook: boolean;
   /** Who approved its plan. */
   approvedBy: string | undefined;
 }

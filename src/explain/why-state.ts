@@ -6,6 +6,7 @@ import { AppError } from '../domain/errors.ts';
 import type { Identity } from '../domain/identity.ts';
 import { isDone } from '../domain/intent.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
+import { isOfLook } from '../domain/run.ts';
 import type { DoneAction, TargetState } from '../domain/why.ts';
 import type { ExplainDeps } from './judge-subject.ts';
 
@@ -51,5 +52,7 @@ async function lastDone({ reader }: StateDeps, action: Action, target: string): 
   const last = done.sort((a, b) => (b.settledAt ?? 0) - (a.settledAt ?? 0))[0];
   if (!last) return undefined;
   const plan = last.approved && last.planId !== undefined ? await reader.plan(last.planId) : undefined;
-  return { intent: last, runSeq: (await reader.run(last.runId))?.seq, approvedBy: plan?.decidedBy };
+  const run = await reader.run(last.runId);
+  const isLook = run !== undefined && isOfLook(run);
+  return { intent: last, runSeq: run?.seq, isOfLook: isLook, approvedBy: plan?.decidedBy };
 }

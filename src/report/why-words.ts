@@ -30,9 +30,9 @@ function stateOf(state: TargetState): string[] {
 /** Who did it, when, and on which facts. */
 function lastWords({ last }: TargetState): string[] {
   if (!last) return [];
-  const { intent, runSeq, approvedBy } = last;
+  const { intent, runSeq, isOfLook, approvedBy } = last;
   const rules = [...new Set(intent.basis.map(({ rule }) => rule))].join(', ');
-  const run = runSeq === undefined ? '' : ` in run ${runSeq}`;
+  const run = runSeq === undefined ? '' : ` in run ${runSeq}${isOfLook ? ' (watch, after new events)' : ''}`;
   const who = intent.released
     ? 'at an operator’s request'
     : `by rule ${rules}${run}${approvedBy === undefined ? '' : `, approved by ${approvedBy}`}`;

@@ -27,7 +27,7 @@ export function addNotification(db: Db, { id, to, kind, at, text, about }: Notif
 
 /** The store's way to write: one transaction, with audit entries inside. */
 export interface Unit {
-  run<T>(work: () => T): T;
+  run<T>(work: () => T): Promise<T>;
   append(notes: AuditNote[]): void;
 }
 
@@ -50,11 +50,11 @@ export class SqliteOutbox implements Outbox {
 
   async postpone(id: string, nextAt: number, note: string): Promise<void> {
     const sql = 'UPDATE notifications SET attempts = attempts + 1, next_at = ?, note = ? WHERE id = ?';
-    this.unit.run(() => this.db.run(sql, nextAt, note, id));
+    await this.unit.run(() => this.db.run(sql, nextAt, note, id));
   }
 
   async end({ id, to, kind, attempts }: WaitingNotification, how: DeliveryEnd, note: string): Promise<void> {
-    this.unit.run(() => {
+    await this.unit.run(() => {
       const sql = 'UPDATE notifications SET status = ?, attempts = attempts + 1, note = ? WHERE id = ?';
       this.db.run(sql, how, note, id);
       const body = { notification: id, to, kind, attempts: attempts + 1, note };
@@ -65,23 +65,30 @@ export class SqliteOutbox implements Outbox {
   }
 
   async raise(alerts: readonly Alert[], to: readonly string[], newId: () => string): Promise<Alert[]> {
+    const { fresh, gone } = this.changesTo(alerts);
+    if (fresh.length === 0 && gone.length === 0) return [];
+    // INVARIANT: compared again inside: another one may have raised them while this one waited.
+    return this.unit.run(() => this.raiseDiffering(alerts, to, newId));
+  }
+
+  private raiseDiffering(alerts: readonly Alert[], to: readonly string[], newId: () => string): Alert[] {
+    const { fresh, gone } = this.changesTo(alerts);
+    const at = this.clock.nowMs();
+    for (const key of gone) this.db.run('DELETE FROM alerts WHERE key = ?', key);
+    for (const { key, code } of fresh) this.db.insert('alerts', { key, code, raised_at: at }, 'ON CONFLICT DO NOTHING');
+    for (const alert of fresh)
+      for (const name of to) addNotification(this.db, notificationOf(alert, name, newId(), at));
+    this.unit.append(
+      fresh.map(({ key, code, text }) => ({ kind: 'alert.raised', body: { key, code, text, to: [...to] } })),
+    );
+    return fresh;
+  }
+
+  private changesTo(alerts: readonly Alert[]): { fresh: Alert[]; gone: string[] } {
     const reported = new Set(this.db.all<{ key: string }>('SELECT key FROM alerts').map(({ key }) => key));
     const keys = new Set(alerts.map(({ key }) => key));
     const fresh = alerts.filter(({ key }) => !reported.has(key));
-    const gone = [...reported].filter((key) => !keys.has(key));
-    if (fresh.length === 0 && gone.length === 0) return [];
-    const at = this.clock.nowMs();
-    this.unit.run(() => {
-      for (const key of gone) this.db.run('DELETE FROM alerts WHERE key = ?', key);
-      for (const { key, code } of fresh)
-        this.db.insert('alerts', { key, code, raised_at: at }, 'ON CONFLICT DO NOTHING');
-      for (const alert of fresh)
-        for (const name of to) addNotification(this.db, notificationOf(alert, name, newId(), at));
-      this.unit.append(
-        fresh.map(({ key, code, text }) => ({ kind: 'alert.raised', body: { key, code, text, to: [...to] } })),
-      );
-    });
-    return fresh;
+    return { fresh, gone: [...reported].filter((key) => !keys.has(key)) };
   }
 }
 

@@ -1,39 +1,13 @@
-// store: the intents of plans. In: a plan, or the text of its column. Out: a list of intents, where those of a run's waiting plan are numbers of
-// shared rows; the whole intents again. An answered plan has its own copies: nothing that others share can change what a person saw.
-// INVARIANT: what writes is called inside a transaction.
-import { hash } from 'node:crypto';
-import { canonicalJson } from '../domain/canonical.ts';
-import { eachInSteps, giveWay } from '../domain/give-way.ts';
-import { type Plan, type PlannedIntent, releasedRule } from '../domain/plan.ts';
+// store: the intents of plans. In: a row of `plans`, whose list has an intent, or the number of the shared row that has it (`save-plan.ts`).
+// Out: the whole intents; shared rows that no plan has any longer are removed. INVARIANT: what writes is called inside a transaction.
+import { giveWay } from '../domain/give-way.ts';
+import type { PlannedIntent } from '../domain/plan.ts';
 import type { Db, Row } from './database.ts';
-import { rowOfPlan } from './rows.ts';
 import { storedJson } from './stored-json.ts';
 import { storedList } from './stored-list.ts';
 
 /** An intent, or the number of the shared row that has it. */
 type StoredIntent = PlannedIntent | number;
-
-export function savePlan(db: Db, plan: Plan): void {
-  for (const _ of savePlanInSteps(db, plan, plan.intents.length + 1));
-}
-
-/** The same, so many intents at a step. */
-export function* savePlanInSteps(db: Db, plan: Plan, atOnce: number): Generator<void, void> {
-  const isShared = plan.status === 'pending' && releasedRule(plan) === undefined;
-  if (!isShared) return db.upsert('plans', rowOfPlan(plan), 'id');
-  const numbers: number[] = [];
-  yield* eachInSteps(plan.intents, (intent) => numbers.push(sharedIn(db, intent)), atOnce);
-  db.upsert('plans', { ...rowOfPlan({ ...plan, intents: [] }), intents: JSON.stringify(numbers) }, 'id');
-}
-
-function sharedIn(db: Db, intent: PlannedIntent): number {
-  const content = canonicalJson(intent);
-  const digest = hash('sha256', content, 'hex');
-  const known = db.get<{ no: number }>('SELECT no FROM planned_intents WHERE digest = ?', digest)?.no;
-  if (known !== undefined) return known;
-  db.insert('planned_intents', { digest, content });
-  return Number(db.get<{ no: number }>('SELECT last_insert_rowid() AS no')?.no);
-}
 
 const CONTENTS = 'SELECT no, content FROM planned_intents WHERE no IN (SELECT value FROM json_each(?))';
 const AT_ONCE = 200;

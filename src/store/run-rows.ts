@@ -13,8 +13,8 @@ import { addIntent } from './intent-log.ts';
 import { saveOperatorState } from './operator.ts';
 import { packFindings, talliedCounts } from './packed-findings.ts';
 import { supersede } from './plan-changes.ts';
-import { savePlanInSteps } from './planned-intents.ts';
 import { rowOfClaim, rowOfDecision } from './rows.ts';
+import { savePlanInSteps } from './save-plan.ts';
 
 /** From this many rows on, a commit is written in turns. Fewer take some tens of milliseconds at most. */
 export const LARGE_FROM = 500;

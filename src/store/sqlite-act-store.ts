@@ -27,20 +27,24 @@ import type { Db } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
 import { markSent, reopen, resolve, settle, withdraw } from './intent-log.ts';
 import { keepLatency } from './kept-latency.ts';
+import { moveLog } from './move-log.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import { addNotification } from './outbox.ts';
 import { SqliteReader } from './reader.ts';
 import { rowOfClaim } from './rows.ts';
 import { editedFault } from './store-fault.ts';
 
-/** A commit of thousands of rows takes a second, and people act seldom. */
+/** After so many times others wait for it. */
 const TAKEN_BACK_MAX = 20;
 
 export class SqliteActStore extends SqliteReader implements ActStore, ResolveStore {
   protected readonly audits: AuditLog;
   protected readonly tables: ActingTables;
+  /** A large commit that others wait for. It never rejects. */
+  private awaited: Promise<void> | undefined;
+  /** Who acts is in the same queue as who commits a run: neither waits for the other here. */
   private readonly group = new GroupCommit((units) =>
-    this.unit(() => {
+    this.unitAtOnce(() => {
       for (const work of units) work();
     }),
   );
@@ -89,7 +93,7 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
 
   async reopen(reopened: ReopenedIntents): Promise<void> {
     if (reopened.intents.length === 0) return;
-    this.unit(() => {
+    await this.unit(() => {
       this.change(reopened, (at) => {
         for (const intent of reopened.intents) reopen(this.db, intent, at);
       });
@@ -98,7 +102,7 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
   }
 
   async resolve(resolved: ResolvedIntent): Promise<void> {
-    this.unit(() => this.change(resolved, (at) => resolve(this.db, resolved, at)));
+    await this.unit(() => this.change(resolved, (at) => resolve(this.db, resolved, at)));
   }
 
   private change(effects: TransitionEffects, change: (at: number) => void): void {
@@ -154,8 +158,14 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
     return fault;
   }
 
-  /** One unit of work: the change and its audit entries. */
-  protected unit<T>(work: () => T): T {
+  /** One unit of work: the change and its audit entries. It is written before this returns, unless a large one is awaited. */
+  protected async unit<T>(work: () => T): Promise<T> {
+    while (this.awaited) await this.awaited;
+    return this.unitAtOnce(work);
+  }
+
+  /** The same, which no large one keeps waiting. */
+  protected unitAtOnce<T>(work: () => T): T {
     try {
       const answer = this.db.transaction(() => {
         const result = work();
@@ -172,22 +182,37 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
 
   /**
    * The same unit in steps, between which others get their turn. INVARIANT: it is one transaction. Whoever writes meanwhile goes first: what
-   * was written is taken back, and written again after it. When that happens again and again it goes first, at once.
+   * was written is taken back, and written again after it. When that happens again and again, the others wait until it is written.
    */
   protected async unitInTurns(
     work: (db: Db) => Iterator<void, void>,
     notes: readonly AuditNote[],
     isLarge: boolean,
   ): Promise<void> {
-    for (let turn = 0; isLarge && turn < TAKEN_BACK_MAX; turn += 1) {
-      const open = this.db.begin(() => this.audits.rolledBack());
-      if (!open) break;
-      if (await this.writtenIn(open, this.steps(open.db, work, notes))) return;
+    while (this.awaited) await this.awaited;
+    for (let turn = 0; isLarge && turn < TAKEN_BACK_MAX; turn += 1) if (await this.isWritten(work, notes)) return;
+    if (!isLarge) return this.unitAtOnce(() => this.allSteps(work, notes));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.awaited = promise;
+    try {
+      while (!(await this.isWritten(work, notes)));
+    } finally {
+      this.awaited = undefined;
+      resolve();
     }
-    this.unit(() => {
-      drained(work(this.db));
-      this.audits.append(notes);
-    });
+  }
+
+  /** Returns false when it was taken back. A database in memory has no second connection. */
+  private async isWritten(work: (db: Db) => Iterator<void, void>, notes: readonly AuditNote[]): Promise<boolean> {
+    const open = this.db.begin(() => this.audits.rolledBack());
+    if (open) return this.writtenIn(open, this.steps(open.db, work, notes));
+    this.unitAtOnce(() => this.allSteps(work, notes));
+    return true;
+  }
+
+  private allSteps(work: (db: Db) => Iterator<void, void>, notes: readonly AuditNote[]): void {
+    drained(work(this.db));
+    this.audits.append(notes);
   }
 
   private *steps(db: Db, work: (db: Db) => Iterator<void, void>, notes: readonly AuditNote[]): Generator<void, void> {
@@ -205,6 +230,8 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
         await giveWay();
         if (open.isTakenBack) return false;
       }
+      await open.synced();
+      if (open.isTakenBack) return false;
       open.commit();
     } catch (error) {
       if (!open.isTakenBack) this.audits.rolledBack();
@@ -212,6 +239,7 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
     } finally {
       open.end();
     }
+    void moveLog(this.db);
     this.audits.committed();
     return true;
   }

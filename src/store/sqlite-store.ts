@@ -25,13 +25,13 @@ import { saveEvents } from './event-log.ts';
 import { saveIdentities } from './identities.ts';
 import { addIntent, linkDecisions } from './intent-log.ts';
 import { removeOldRuns } from './old-runs.ts';
-import { dropAcceptances, saveAcceptance, saveExemption, saveStop } from './operator.ts';
+import { dropAcceptances, readStop, saveAcceptance, saveExemption, saveStop } from './operator.ts';
 import { SqliteOutbox } from './outbox.ts';
 import { demandStatus, isAnswer, supersede, suppressRejected } from './plan-changes.ts';
 import { expireAll, expireOver } from './plan-expiry.ts';
-import { savePlan } from './planned-intents.ts';
 import { rowOfRun } from './rows.ts';
 import { LARGE_FROM, rowsOf, writeRunCommit } from './run-rows.ts';
+import { savePlan } from './save-plan.ts';
 import { SqliteActStore } from './sqlite-act-store.ts';
 import { SqliteTokens } from './token-table.ts';
 import { giveBackPages } from './unused-pages.ts';
@@ -44,7 +44,7 @@ export class SqliteStore
   private readonly prints = new Map<SubjectKind, PresentPrints>();
 
   async bind(address: string): Promise<void> {
-    this.unit(() => {
+    await this.unit(() => {
       const bound = this.db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'address'")?.value;
       if (bound === address) return;
       if (bound !== undefined) throw boundElsewhere(this.db.file, bound, address);
@@ -63,7 +63,7 @@ export class SqliteStore
   }
 
   async finishRun(run: Run, notes: AuditNote[]): Promise<void> {
-    this.unit(() => {
+    await this.unit(() => {
       this.db.run(
         'UPDATE runs SET status = ?, finished_at = ?, error = ? WHERE id = ?',
         run.status,
@@ -106,7 +106,7 @@ export class SqliteStore
   }
 
   async removeOldRuns(olderByMs: number): Promise<Removed | undefined> {
-    const removed = this.unit(() => {
+    const removed = await this.unit(() => {
       const some = removeOldRuns(this.db, olderByMs);
       if (some) this.audits.append([{ kind: 'runs.removed', body: { ...some } }]);
       return some;
@@ -118,7 +118,7 @@ export class SqliteStore
   async dropPlanIntents(): Promise<number> {
     const plans = await plansToDrop(this.db, this);
     if (plans.length === 0) return 0;
-    this.unit(() => {
+    await this.unit(() => {
       for (const plan of plans) dropIntents(this.db, plan);
       this.audits.append([{ kind: 'plans.dropped', body: { plans: plans.map(({ id }) => id) } }]);
     });
@@ -134,7 +134,7 @@ export class SqliteStore
   }
 
   async changePlan(plan: Plan, intents: Intent[], notes: AuditNote[], was?: PlanStatus): Promise<void> {
-    this.unit(() => {
+    await this.unit(() => {
       if (was) demandStatus(this.db, plan.id, was);
       savePlan(this.db, plan);
       for (const intent of intents) {
@@ -148,7 +148,7 @@ export class SqliteStore
   }
 
   async replacePlans(pending: readonly string[], plans: readonly Plan[], notes: AuditNote[]): Promise<void> {
-    this.unit(() => {
+    await this.unit(() => {
       for (const id of pending) demandStatus(this.db, id, 'pending');
       supersede(this.db, pending, plans);
       for (const plan of plans) savePlan(this.db, plan);
@@ -162,7 +162,7 @@ export class SqliteStore
   }
 
   async appendAudit(notes: AuditNote[]): Promise<void> {
-    this.unit(() => this.audits.append(notes));
+    await this.unit(() => this.audits.append(notes));
   }
 
   onAudited(listener: () => void): void {
@@ -170,7 +170,7 @@ export class SqliteStore
   }
 
   async keepClockAgreement(agreement: ClockAgreement): Promise<void> {
-    this.unit(() => saveClockAgreement(this.db, agreement));
+    await this.unit(() => saveClockAgreement(this.db, agreement));
   }
 
   async sealAudit(): Promise<Checkpoint | undefined> {
@@ -178,7 +178,7 @@ export class SqliteStore
   }
 
   async nameDatabase(id: string): Promise<void> {
-    this.unit(() => saveDatabaseId(this.db, id));
+    await this.unit(() => saveDatabaseId(this.db, id));
   }
 
   async checkpointLinesAfter(size: number): Promise<string[]> {
@@ -208,7 +208,7 @@ export class SqliteStore
 
   /** Removes archived entries, and records this. Errors: AppError `store_failed`; then nothing was removed. */
   async removeArchived(segment: ArchivedSegment): Promise<void> {
-    this.unit(() => {
+    await this.unit(() => {
       this.audits.append([{ kind: 'audit.archived', body: { ...segment } }]);
       removeArchived(this.db, segment, this.clock.nowMs());
     });
@@ -228,23 +228,26 @@ export class SqliteStore
   }
 
   async saveExemption(exemption: Exemption, notes: AuditNote[]): Promise<void> {
-    this.unit(() => {
+    await this.unit(() => {
       saveExemption(this.db, exemption);
       this.audits.append(notes);
       this.audits.seal();
     });
   }
 
+  /** Nothing keeps a stop waiting; a large commit is taken back. Only the first: whoever repeats it, or lifts it, could do so for ever. */
   async setStop(stop: Stop | undefined, notes: AuditNote[]): Promise<void> {
-    this.unit(() => {
+    const work = () => {
       saveStop(this.db, stop);
       this.audits.append(notes);
       this.audits.seal();
-    });
+    };
+    if (stop && !readStop(this.db)) this.unitAtOnce(work);
+    else await this.unit(work);
   }
 
   async saveAcceptance(acceptance: Acceptance, notes: AuditNote[]): Promise<void> {
-    this.unit(() => {
+    await this.unit(() => {
       saveAcceptance(this.db, acceptance);
       this.audits.append(notes);
       this.audits.seal();
@@ -252,7 +255,7 @@ export class SqliteStore
   }
 
   async release({ intent, claims, episodes, notes }: Release): Promise<void> {
-    this.unit(() => {
+    await this.unit(() => {
       if (intent) addIntent(this.db, intent);
       this.saveEpisodes(episodes);
       this.saveClaims(claims);

@@ -29,7 +29,7 @@ export class SqliteTokens implements TokenStore {
   }
 
   async save(token: EndpointToken, notes: AuditNote[]): Promise<void> {
-    this.unit.run(() => {
+    await this.unit.run(() => {
       this.db.upsert('endpoint_tokens', rowOfToken(token), 'id');
       this.unit.append(notes);
       this.unit.seal();
@@ -37,7 +37,7 @@ export class SqliteTokens implements TokenStore {
   }
 
   async noteUse(id: string, at: number): Promise<void> {
-    this.unit.run(() => this.db.run('UPDATE endpoint_tokens SET used_at = ? WHERE id = ?', at, id));
+    await this.unit.run(() => this.db.run('UPDATE endpoint_tokens SET used_at = ? WHERE id = ?', at, id));
   }
 }
 

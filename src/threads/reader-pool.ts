@@ -14,8 +14,8 @@ import type { FromThread, SentSetup, ToThread } from './messages.ts';
 
 const THREADS_MAX = 4;
 const RECORDS_MIN = 5_000;
-/** Records live as long as their batch: a larger nursery only takes memory. */
-const LIMITS = { maxYoungGenerationSizeMb: 32, maxOldGenerationSizeMb: 512 };
+/** Records live as long as their batch: a larger nursery only takes memory. The old generation has room for the windows of EVENTS_MAX. */
+const LIMITS = { maxYoungGenerationSizeMb: 12, maxOldGenerationSizeMb: 256 };
 /** Each thread holds the windows of its own: beyond this many events, the main thread's are enough. */
 const EVENTS_MAX = 250_000;
 

@@ -71,6 +71,7 @@ describe('arguments', () => {
     [['bna'], /^trustward: unknown command 'bna'.*`trustward --help`/],
     [['run', '--mod', 'enforce'], /unknown option '--mod'.*--mode/],
     [['run', '--mode', 'all'], /'--mode <mode>'.*Allowed choices are dry-run, approve, enforce/],
+    [['serve', '--watch', 'often'], /^trustward: configuration: --watch is `often`/],
     [['run', '--format', 'pdf'], /^trustward: --format is `pdf`: expected text, json, md, csv, html$/],
     [['run', '--rule', 'ban-all'], /^trustward: there is no active rule `ban-all`: active are ban-compromised-device$/],
   ])('%j', async (args, words) => {

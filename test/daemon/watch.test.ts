@@ -178,6 +178,28 @@ describe('the log', () => {
     ]);
   });
 
+  it('has a fault that lasts over scheduled runs once, since it began', async () => {
+    const { answer, periods, log, watch, check } = watching({ missed: 2 });
+    const failing: WatchLook = { ...WHOLE, reason: { code: 'source_failed', text: 'the server answered 500' } };
+    answer(failing, rest('source_failed', 'the server answered 500'));
+    await periods(2);
+    watch.scheduledRunBegins();
+    answer(failing, rest('source_failed', 'the server answered 500'));
+    await periods(1);
+    expect(check()).toMatchObject({ ok: false, text: expect.stringMatching(/^rests since 2026-11-22 10:00:20 UTC/) });
+    await periods(1);
+    expect(check().text).toMatch(
+      /^rests since 2026-11-22 10:00:20 UTC while each look tries again: the event log, or a subject that it names, could not be read/,
+    );
+    expect(log).toEqual([
+      'info watch asks for a whole run: the server answered 500',
+      'warn watch rests: the server answered 500',
+      'info watch asks for a whole run: the server answered 500',
+    ]);
+    await periods(1);
+    expect(log.at(-1)).toBe('info watch looks at the event log again');
+  });
+
   it('has strangers once a day, however often events name them', async () => {
     const { answer, clock, periods, log, watch } = watching();
     const strange = { ...NOTHING, events: 5, named: 5, strangers: 5 };
@@ -203,6 +225,15 @@ describe('/readyz', () => {
       ok: true,
       text: 'every 10s; last look 2026-11-22 10:00:20 UTC; since 2026-11-22 10:00:00 UTC: 2 looks, 2,000 new events, 3 subjects named, 1 not found, 1 run',
     });
+  });
+
+  it('counts events once, however many looks rest over them', async () => {
+    const { answer, periods, watch } = watching();
+    const flood = { events: 5_000, named: 300, strangers: 10, unread: 290 };
+    const resting = { ...rest('many_subjects'), ...flood };
+    answer({ ...WHOLE, ...flood }, resting, resting);
+    await periods(3);
+    expect(watch.counters).toMatchObject({ looks: 3, ...flood });
   });
 
   it.each<[RestReason, number, boolean]>([

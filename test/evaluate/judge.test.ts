@@ -56,6 +56,26 @@ describe('a pass', () => {
     ]);
   });
 
+  it('shows the lists of each record to every rule that it matches, without secrets', () => {
+    const hasRole = (role: string) => ({ in: [role, { var: 'Roles' }] });
+    const rules = [ruleOf(hasRole('staff')), ruleOf({ '!': [hasRole('guest')] }, { id: 'other' })];
+    const secret = 'password=hunter2hunter2';
+    const { matches } = judged(rules, [
+      device('a', { Roles: ['staff', 'ana@acme.example'] }),
+      device('b', { Roles: ['staff', secret] }),
+      device('c', { Roles: ['staff'] }),
+    ]);
+    const roles = (id: string) =>
+      matches.filter(({ summary }) => summary.id === id).map(({ rule, facts }) => [rule, facts.Roles]);
+    const both = (shown: unknown) => [
+      ['a-rule', shown],
+      ['other', shown],
+    ];
+    expect(roles('a')).toEqual(both(['staff', 'ana@acme.example']));
+    expect(roles('b')).toEqual(both(['staff', expect.not.stringContaining('hunter2')]));
+    expect(roles('c')).toEqual(both(['staff']));
+  });
+
   it('names the subjects that it could not judge, as their records do', () => {
     const known = { DeviceFriendlyName: 'Ana laptop', Emails: ['ana@acme.example'] };
     const { tallies } = judged([ruleOf(compromised)], [device('a', known), device('b')]);

@@ -84,3 +84,18 @@ it('a list that ends within what was not looked through yet is refused', () => {
     expect(split(bytes.subarray(0, length), [])).toBe('refused');
   expect(split(Buffer.concat([bytes, Buffer.from(' 1')]), [])).toBe('refused');
 });
+
+it('records before one that is nested too deep are passed on, wherever the bytes are cut', () => {
+  const records = Array.from({ length: 9 }, (_, index) => `{"DeviceID":"${index}"}`);
+  const deep = `{"DeviceID":"deep","x":${'['.repeat(300)}${']'.repeat(300)}}`;
+  const bytes = Buffer.from(`[${[...records, deep, ...records].join(',')}]`);
+  for (let cut = 0; cut <= bytes.length; cut += 1) {
+    const splitter = new ElementSplitter(1e6);
+    let passedOn = 0;
+    expect(() => {
+      for (const chunk of [bytes.subarray(0, cut), bytes.subarray(cut)]) passedOn += splitter.push(chunk)?.length ?? 0;
+      splitter.end();
+    }).toThrow('nested deeper');
+    expect(passedOn).toBe(9);
+  }
+});

@@ -1,6 +1,7 @@
 // test: whom events name: every name is checked against the record that is read by it, and nothing is done on doubt.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ACTIONS } from '../../src/act/actions.ts';
+import { AppError } from '../../src/domain/errors.ts';
 import type { Facts } from '../../src/domain/facts.ts';
 import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../support/engine-on-platform.ts';
@@ -57,6 +58,26 @@ describe('an event of a device', () => {
     addEvent(on, 'd1');
     on.platform.devices.delete('d1');
     expect(await lookOn(on)).toMatchObject({ result: 'nothing', read: 0, strangers: 1 });
+  });
+
+  it.each([
+    ['serial number', { serial_number: 'x'.repeat(60_000) }],
+    ['DeviceID', { id: 'x'.repeat(60_000) }],
+  ])('whose %s is longer than any is of nobody, and does not keep others from being read', async (_, named) => {
+    on.engine.api = new Proxy(on.platform, {
+      get: (platform, name) => {
+        const value: unknown = Reflect.get(platform, name, platform);
+        if (typeof value !== 'function') return value;
+        return (asked: unknown, ...more: unknown[]) => {
+          if (String(asked).length > 8_000) throw new AppError('api_answer', 'the server answered 431');
+          return value.call(platform, asked, ...more);
+        };
+      },
+    });
+    addEvent(on, 'd2', about(named));
+    addEvent(on, 'd1');
+    expect(await lookOn(on)).toMatchObject({ result: 'acted', named: 2, read: 1, strangers: 1 });
+    expect(on.platform.effects).toEqual(['ban S-d1']);
   });
 
   it('does not widen what is judged when the server ignores its filter', async () => {

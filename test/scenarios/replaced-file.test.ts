@@ -10,7 +10,8 @@ let org: Organization;
 beforeEach(async () => {
   org = await startOrganization({
     devices: 40,
-    env: { TRUSTWARD_LISTEN: '127.0.0.1:0', TRUSTWARD_SCHEDULE: '0 0 1 1 *' },
+    // One call at a time: what was sent before the file was replaced is under way.
+    env: { TRUSTWARD_LISTEN: '127.0.0.1:0', TRUSTWARD_SCHEDULE: '0 0 1 1 *', TRUSTWARD_ACT_CONCURRENCY: '1' },
   });
   await org.run('enforce');
 });

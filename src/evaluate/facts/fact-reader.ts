@@ -111,6 +111,7 @@ export class FactReader {
   private readPlain(holder: Facts, parent: Parent, frame: Frame): void {
     const { slots } = frame;
     const { codes } = this;
+    let { coded } = this;
     const { texts, scores, numbers, lists, others, named, keys, values } = parent;
     named.read(holder, values);
     for (let i = 0; i < keys.length; i++) values[named.keys.length + i] = holder[keys[i] as string];
@@ -121,7 +122,7 @@ export class FactReader {
       if (code < 0) this.place(leaf, value, frame);
       else {
         slots[slot] = value;
-        codes[this.coded++] = code;
+        codes[coded++] = code;
       }
     }
     for (let i = 0; i < scores.length; i++) {
@@ -131,7 +132,7 @@ export class FactReader {
       if (code < 0) this.place(leaf, value, frame);
       else {
         slots[slot] = value;
-        codes[this.coded++] = code;
+        codes[coded++] = code;
       }
     }
     for (let i = 0; i < numbers.length; i++) {
@@ -142,7 +143,7 @@ export class FactReader {
       else {
         leaf.counts.addNumber(value as number);
         slots[leaf.slot] = value;
-        codes[this.coded++] = code;
+        codes[coded++] = code;
       }
     }
     for (let i = 0; i < lists.length; i++) {
@@ -157,6 +158,7 @@ export class FactReader {
       const { leaf, at } = others[i] as HotLeaf;
       this.place(leaf, values[at], frame);
     }
+    this.coded = coded;
   }
 
   /** Counts the values that had codes, and rules out what they rule out. */

@@ -14,11 +14,15 @@ const ELEMENTS_MAX = 20;
 /** Texts of one fact that are kept as they are shown: most facts have few. */
 const TEXTS_MAX = 64;
 
-/** What one fact is called, and its texts that were shown before. */
+/** One fact of a rule: what it is called, and what was shown of it before. */
 interface ShownFact {
-  label: string;
+  slot: Slot;
+  isLate: boolean;
   isPath: boolean;
   texts: Map<string, Fact>;
+  /** The list that was shown last, and for which record: several rules may show it. */
+  list: Fact;
+  listTurn: number;
 }
 
 export type FactsOf = (rule: ProgramRule, frame: Frame) => { [path: string]: Fact };
@@ -26,31 +30,52 @@ export type FactsOf = (rule: ProgramRule, frame: Frame) => { [path: string]: Fac
 /** For one pass: the values of the facts that a rule reads; those that are unknown are left out. Looking for secrets is the costly part. */
 export function factsShown(): FactsOf {
   const bySlot: (ShownFact | undefined)[] = [];
+  const byRule = new Map<ProgramRule, ShownFact[]>();
+  const factsOfRule = (rule: ProgramRule): ShownFact[] => {
+    // `__proto__` is no name for a fact: assigning it would set a prototype.
+    const slots = rule.slots.filter(({ fact }) => fact.label !== '__proto__');
+    const shownFacts = slots.map((slot) => {
+      bySlot[slot.index] ??= newShownFact(slot);
+      return bySlot[slot.index] as ShownFact;
+    });
+    byRule.set(rule, shownFacts);
+    return shownFacts;
+  };
   return (rule, frame) => {
     const facts: { [path: string]: Fact } = {};
-    for (const slot of rule.slots) {
-      const value = slotValue(slot, frame);
-      if (value === undefined || value instanceof Unknown) continue;
-      const { label } = slot.fact;
-      if (label === '__proto__') continue; // no name for a fact: assigning it would set a prototype
-      bySlot[slot.index] ??= { label, isPath: isPath(label), texts: new Map() };
-      facts[label] = shownAs(bySlot[slot.index] as ShownFact, value);
+    for (const shownFact of byRule.get(rule) ?? factsOfRule(rule)) {
+      const { slot, isLate } = shownFact;
+      const value = isLate ? readLate(slot, frame) : frame.slots[slot.index];
+      if (typeof value === 'number' || typeof value === 'boolean') facts[slot.fact.label] = value;
+      else if (value !== undefined && !(value instanceof Unknown))
+        facts[slot.fact.label] = shownAs(shownFact, value, frame.turn);
     }
     return facts;
   };
 }
 
-function shownAs({ label, isPath, texts }: ShownFact, value: Exclude<Value, Unknown>): Fact {
-  if (typeof value === 'number' || typeof value === 'boolean') return value;
+function newShownFact(slot: Slot): ShownFact {
+  const isPath = isPathLabel(slot.fact.label);
+  return { slot, isLate: isLateSlot(slot), isPath, texts: new Map(), list: null, listTurn: -1 };
+}
+
+function shownAs(fact: ShownFact, value: Exclude<Value, Unknown>, turn: number): Fact {
+  const { texts, slot } = fact;
   const known = typeof value === 'string' ? texts.get(value) : undefined;
   if (known !== undefined) return known;
-  const fact = isPath ? redacted(shown(value), label) : shown(value);
-  if (typeof value === 'string' && texts.size < TEXTS_MAX) texts.set(value, fact);
-  return fact;
+  const isList = Array.isArray(value);
+  if (isList && fact.listTurn === turn) return fact.list;
+  const result = fact.isPath ? redacted(shown(value), slot.fact.label) : shown(value);
+  if (typeof value === 'string' && texts.size < TEXTS_MAX) texts.set(value, result);
+  if (isList) {
+    fact.list = result;
+    fact.listTurn = turn;
+  }
+  return result;
 }
 
 /** Labels that are no paths are texts of operators, whose values are counts. */
-function isPath(label: string): boolean {
+function isPathLabel(label: string): boolean {
   return /^[\w$.]+$/.test(label);
 }
 
@@ -70,9 +95,11 @@ export function verdictOf(truth: Truth): Exclude<VerdictName, 'match'> {
 }
 
 export function slotValue(slot: Slot, frame: Frame): Value | undefined {
-  const { fact } = slot;
-  const isLate = fact.kind === 'events' || fact.path[0]?.startsWith('$');
-  return isLate ? readLate(slot, frame) : frame.slots[slot.index];
+  return isLateSlot(slot) ? readLate(slot, frame) : frame.slots[slot.index];
+}
+
+function isLateSlot({ fact }: Slot): boolean {
+  return fact.kind === 'events' || fact.path[0]?.startsWith('$') === true;
 }
 
 /** A value as a fact: bounds in words, long lists cut, records of owners and devices by their keys alone, nothing secret. */

@@ -49,20 +49,25 @@ export function judgeRecords(
   const tallies = program.rules.map(({ rule }) => newTally(rule.id));
   const matches: Match[] = [];
   const open: OpenVerdict[] = [];
-  const truths = new Map<number, Truth>();
+  /** By rule, of the present record; and the rules of those that are not false. */
+  const truths = new Array<Truth>(program.rules.length).fill(FALSE);
+  const reported: number[] = [];
   let judged = 0;
   /** Of the present record; made when first needed. */
   let summary: SubjectSummary | undefined;
 
   const report = (index: number, truth: Truth): void => {
-    truths.set(index, truth);
+    truths[index] = truth;
+    reported.push(index);
     const tally = tallies[index] as RuleTally;
     if (truth === TRUE) {
       tally.match++;
       const rule = program.rules[index] as ProgramRule;
       summary ??= summaryOf(kind, frame.record, context.fieldsWritten);
       const flip = flipOf?.(rule.rule, summary.id, 'match', frame.record);
-      matches.push({ rule: rule.rule.id, summary, facts: factsOf(rule, frame), ...(flip && { flip }) });
+      const match: Match = { rule: rule.rule.id, summary, facts: factsOf(rule, frame) };
+      if (flip) match.flip = flip;
+      matches.push(match);
     } else if (countDoubt(tally, truth, program) && context.isExampleWanted?.(index) !== false)
       addExample(tally, truth, program, kind, frame.record);
   };
@@ -70,7 +75,7 @@ export function judgeRecords(
   /** No condition throws. If one ever does, its rule ends as an error, and the others go on. */
   const evaluateSingly = (): void => {
     program.rules.forEach(({ condition }, index) => {
-      if (truths.has(index)) return;
+      if (truths[index] !== FALSE) return;
       let truth = program.reasons.error('the condition could not be evaluated').truth;
       try {
         truth = condition(frame);
@@ -89,7 +94,7 @@ export function judgeRecords(
     if (context.hasOpen && !context.hasOpen(keyOf(record))) return;
     const known = summary ?? summaryOf(kind, record, context.fieldsWritten);
     program.rules.forEach((rule, index) => {
-      const truth = truths.get(index) ?? FALSE;
+      const truth = truths[index] as Truth;
       if (truth === TRUE || !context.isOpen(rule.rule.id, known.id)) return;
       const verdict = verdictOf(truth);
       const flip = verdict === 'no_match' ? flipOf?.(rule.rule, known.id, verdict, record) : undefined;
@@ -112,7 +117,7 @@ export function judgeRecords(
   return {
     accept(record) {
       judged++;
-      if (truths.size > 0) truths.clear();
+      while (reported.length > 0) truths[reported.pop() as number] = FALSE;
       summary = undefined;
       frame.record = record;
       frame.turn++;

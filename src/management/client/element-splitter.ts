@@ -174,7 +174,11 @@ export class ElementSplitter implements Splitter<unknown[]> {
         }
       } else if (byte === QUOTE) inString = true;
       else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
-        if (++depth > DEPTH_MAX) throw fault('too_deep', `the answer is nested deeper than ${DEPTH_MAX} levels`);
+        if (++depth <= DEPTH_MAX) continue;
+        if (cut < 0) throw fault('too_deep', `the answer is nested deeper than ${DEPTH_MAX} levels`);
+        // What came before is passed on, however the network cut it. The rest is scanned again, and fails then.
+        this.#isFollowed = false;
+        return { cut, end: -1 };
       } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
         if (--depth > 0) continue;
         if (byte === CLOSE_OBJECT) throw fault('garbage', 'the answer is not valid JSON');

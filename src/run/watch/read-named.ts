@@ -7,6 +7,9 @@ import { dropSecrets } from '../../pull/secrets.ts';
 import { type Lookups, RECORDS_MAX, readEach } from '../single-reads.ts';
 import type { NamedSerial, NamedSubjects } from './named-subjects.ts';
 
+/** Characters of a name: an escaped one of this length still fits into every request line. */
+const NAME_MAX = 500;
+
 export interface NamedRecords {
   records: Record<SubjectKind, Facts[]>;
   /** Names that nobody has: forged, old, or of a subject that has vanished. */
@@ -14,7 +17,8 @@ export interface NamedRecords {
 }
 
 /** Errors: those of reading the API; then nothing of them counts. */
-export async function readNamed(api: Lookups, reader: IdentityReader, named: NamedSubjects): Promise<NamedRecords> {
+export async function readNamed(lookups: Lookups, reader: IdentityReader, named: NamedSubjects): Promise<NamedRecords> {
+  const api = ofPossibleNames(lookups);
   const found: NamedRecords = { records: { device: [], user: [], service: [] }, strangers: 0 };
   const keep = (kind: SubjectKind, records: readonly Facts[]) => {
     if (records.length === 0) found.strangers += 1;
@@ -28,6 +32,18 @@ export async function readNamed(api: Lookups, reader: IdentityReader, named: Nam
   found.strangers += ids.strangers;
   for (const services of await readEach(ids.named, (id) => servicesNamed(api, id))) keep('service', services);
   return found;
+}
+
+/** A server refuses a request that is too long. That would be a failed read, and one forged event would stop every look. */
+function ofPossibleNames(api: Lookups): Lookups {
+  const isPossible = (name: string) => name.length <= NAME_MAX;
+  return {
+    address: api.address,
+    devicesOfSerial: async (serial) => (isPossible(serial) ? api.devicesOfSerial(serial) : []),
+    device: async (id, recordsMax) => (isPossible(id) ? api.device(id, recordsMax) : undefined),
+    user: async (email) => (isPossible(email) ? api.user(email) : undefined),
+    service: async (id) => (isPossible(id) ? api.service(id) : undefined),
+  };
 }
 
 /** The serial numbers of devices that were named by DeviceID alone, added to the others. */

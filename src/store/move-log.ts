@@ -1,0 +1,26 @@
+// store: moves the write-ahead log of a large commit into the database file, in a thread: it takes a fifth of a second, and the next commit
+// would do it while everybody waits. In: the main connection. Out: the log is moved, or left to that connection. Nothing waits for it.
+import { once } from 'node:events';
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { Db } from './database.ts';
+
+const WORKER = new URL(`./move-log-worker${extname(import.meta.url)}`, import.meta.url);
+/** SQLite's own: about 4 MB. */
+const PAGES_BEFORE_MOVE = 1_000;
+
+export async function moveLog(db: Pick<Db, 'file' | 'exec'>): Promise<void> {
+  db.exec('PRAGMA wal_autocheckpoint = 0');
+  try {
+    const worker = new Worker(WORKER, { workerData: db.file });
+    worker.unref();
+    await once(worker, 'exit');
+  } catch {
+    // The next commit moves it, and reports what is wrong with the file.
+  }
+  try {
+    db.exec(`PRAGMA wal_autocheckpoint = ${PAGES_BEFORE_MOVE}`);
+  } catch {
+    // It was closed meanwhile.
+  }
+}
