@@ -2,13 +2,15 @@
 // caller knows it.
 import type { Mode } from '../../src/domain/mode.ts';
 import type { Engine } from '../../src/run/engine.ts';
-import type { Checker } from './checker.ts';
+import { failuresSinceWhole } from './check-together.ts';
+import type { Checker, Operation } from './checker.ts';
 import type { Dice } from './dice.ts';
 import type { RuleShelf } from './happenings.ts';
 import type { Ledger } from './ledger.ts';
 import type { People } from './people.ts';
 import type { PlantedBug } from './planted-bugs.ts';
 import type { SimClock } from './sim-clock.ts';
+import type { SimWatch } from './sim-watch.ts';
 import type { World } from './world.ts';
 
 export type OperationName =
@@ -24,7 +26,8 @@ export type OperationName =
   | 'resolve'
   | 'part'
   | 'continue'
-  | 'release-rule';
+  | 'release-rule'
+  | 'look';
 
 export interface Asking {
   clock: SimClock;
@@ -35,14 +38,10 @@ export interface Asking {
   dice: Dice;
   people: People | undefined;
   bug: PlantedBug | undefined;
+  watch: SimWatch | undefined;
 }
 
-export function begin(
-  { shelf, clock, checker }: Asking,
-  engine: Engine,
-  name: 'run' | 'apply' | 'release',
-  mode: Mode,
-): void {
+export function begin({ shelf, clock, checker }: Asking, engine: Engine, name: Operation['name'], mode: Mode): void {
   const rules = new Map(shelf.current.map((rule) => [rule.id, rule.mode]));
   const ruleNow = (id: string) => shelf.current.find((rule) => rule.id === id);
   const { trueMs: startMs } = clock;
@@ -56,6 +55,6 @@ export function begin(
     rulesNow: () => ({ changedAtMs: shelf.changedAtMs, hashOf: (id) => ruleNow(id)?.hash }),
     lists: new Map(),
     requests: new Map(),
-    failures: 0,
+    failures: name === 'look' ? failuresSinceWhole(checker) : 0,
   };
 }

@@ -14,7 +14,8 @@ export function checkRefused(
   before: readonly PlatformRequest[],
 ): void {
   const last = before.at(-1);
-  if (!last || checker.operation?.name !== 'run') return;
+  const { name } = checker.operation ?? {};
+  if (!last || (name !== 'run' && name !== 'look')) return;
   const isKnown = (request: PlatformRequest, untilMs: number) =>
     settled.some((one) => one.outcome === 'failed' && one.atMs >= request.atMs && one.atMs <= untilMs);
   // Another answer or a person's retry ends the row.

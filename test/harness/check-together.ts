@@ -3,6 +3,7 @@
 import type { Intent } from '../../src/domain/intent.ts';
 import { partiesOf } from './check-operator.ts';
 import type { Checker } from './checker.ts';
+import type { IntentLife } from './ledger.ts';
 import type { PlatformRequest } from './platform.ts';
 import { LOOK_MS } from './profile.ts';
 
@@ -11,7 +12,9 @@ export const RUN_FAILURES_MAX = 5;
 
 export function checkTogether(checker: Checker, request: PlatformRequest, intent: Intent): void {
   for (const other of checker.ledger.sent()) {
-    if (other.id === intent.id) continue;
+    // What a dead process left as sent is in doubt, and not under way.
+    const sentMs = checker.ledger.intents.get(other.id)?.sent.at(-1) ?? 0;
+    if (other.id === intent.id || sentMs < (checker.operation?.startMs ?? 0)) continue;
     const shared = sharedBy(checker, request, intent.target, other.target);
     if (shared.length > 0)
       checker.report(
@@ -39,4 +42,14 @@ export function checkBreaker(checker: Checker, { answer }: PlatformRequest): voi
   operation.failures += 1;
   if (operation.failures > RUN_FAILURES_MAX)
     checker.report('beyond_breaker', `${operation.failures} requests of one operation failed or are in doubt`);
+}
+
+const DONE: ReadonlySet<unknown> = new Set(['succeeded', 'confirmed']);
+
+/** Requests in the count of the last whole run that failed or are in doubt: a look continues them. */
+export function failuresSinceWhole({ ledger }: Checker): number {
+  const whole = ledger.lastWholeRun()?.id;
+  const isFailed = ({ settled }: IntentLife) => !DONE.has(settled.at(-1)?.outcome);
+  const failed = [...ledger.intents.values()].filter((life) => isFailed(life) && ledger.countedRun(life.run) === whole);
+  return failed.flatMap(({ requests }) => requests).filter(({ answer }) => answer !== 'done').length;
 }

@@ -24,7 +24,7 @@ export function checkTrust(checker: Checker, request: PlatformRequest, intent: I
   checker.report('on_untrusted', `${intent.action} ${intent.target} on a list that came ${reading.fate}`);
 }
 
-const SOURCE_OF: { readonly [verb: string]: Source } = {
+export const SOURCE_OF: { readonly [verb: string]: Source } = {
   ban: 'devices',
   unban: 'devices',
   delete: 'devices',

@@ -7,6 +7,7 @@ import type { Source } from '../../src/domain/subjects.ts';
 import { Answers } from './check-answers.ts';
 import { checkBeside, type Intrusion } from './check-beside.ts';
 import { checkGate } from './check-gate.ts';
+import { LookRules } from './check-look.ts';
 import { checkModes } from './check-modes.ts';
 import { checkSteering } from './check-operator.ts';
 import { checkOutcome } from './check-outcome.ts';
@@ -15,6 +16,7 @@ import { checkRelease } from './check-release.ts';
 import { checkBreaker, checkTogether } from './check-together.ts';
 import { checkTrust, type ListSeen } from './check-trust.ts';
 import { checkUndo, Looks } from './check-undo.ts';
+import type { WorldEvent } from './event-log.ts';
 import type { IntentLife, Ledger } from './ledger.ts';
 import type { PlatformRequest, Witness } from './platform.ts';
 import { type ListFate, LOOK_MS, type Profile, QUIET_MS, SLOW_QUIET_MS } from './profile.ts';
@@ -38,6 +40,7 @@ export type ViolationKind =
   | 'at_once'
   | 'beyond_mode'
   | 'beyond_plan'
+  | 'beyond_look'
   | 'unapproved'
   | 'while_stopped'
   | 'exempt'
@@ -56,7 +59,7 @@ export interface Violation {
 
 /** What the engine is doing now, as its caller knows it. */
 export interface Operation {
-  name: 'run' | 'apply' | 'release';
+  name: 'run' | 'look' | 'apply' | 'release';
   mode: Mode;
   startMs: number;
   daemonMode: Mode;
@@ -88,6 +91,7 @@ export class Checker implements Witness {
   readonly requests: PlatformRequest[] = [];
   readonly looks = new Looks(this);
   readonly answers = new Answers(this);
+  readonly lookRules = new LookRules(this);
   /** Requests by run and action. */
   private readonly runs = new Map<string, Map<string, number>>();
 
@@ -106,7 +110,13 @@ export class Checker implements Witness {
   onList(source: Source, fate: ListFate, count: number): void {
     const before = this.ledger.baselineCount(source);
     const isShort = before !== undefined && count < before * 0.79;
-    this.operation?.lists.set(source, { fate, isShort, isAccepted: this.ledger.accepted.has(source) });
+    const seen = { fate, isShort, isAccepted: this.ledger.accepted.has(source) };
+    this.operation?.lists.set(source, seen);
+    this.lookRules.onList(source, seen);
+  }
+
+  onEvents(events: readonly WorldEvent[]): void {
+    this.lookRules.onEvents(events);
   }
 
   onRequest(request: PlatformRequest): void {
@@ -130,6 +140,7 @@ export class Checker implements Witness {
     this.checkCeilings(request, action, life);
     checkTogether(this, request, intent);
     checkBreaker(this, request);
+    this.lookRules.onRequest(request, intent, life);
     checkTrust(this, request, intent, life);
     checkSteering(this, request, intent, life);
     // A released target is undone while its rule still matches.
@@ -153,6 +164,7 @@ export class Checker implements Witness {
     for (const life of this.ledger.follow()) checkOutcome(this, life);
     this.answers.check();
     checkGate(this);
+    this.lookRules.onCommit();
   }
 
   /** One possibly effective request for an intent, and one more after a doubt; none for an episode that had its own. */
@@ -239,7 +251,7 @@ export class Checker implements Witness {
   private checkCeilings({ wallMs, fate }: PlatformRequest, action: string, { run }: IntentLife): void {
     const { operation, profile } = this;
     if (!operation) return;
-    // A release has a count of its own; a plan that is applied later continues the count of its run.
+    // A release has a count of its own; a plan that is applied later continues the count of its run, and a look that of the last whole run.
     const counts = operation.name === 'release' ? operation.requests : this.requestsOf(run);
     const count = (counts.get(action) ?? 0) + 1;
     // What the server refused before doing anything is no attempt.
@@ -256,8 +268,9 @@ export class Checker implements Witness {
   }
 
   private requestsOf(run: string): Map<string, number> {
-    const counts = this.runs.get(run) ?? new Map<string, number>();
-    this.runs.set(run, counts);
+    const counted = this.ledger.countedRun(run);
+    const counts = this.runs.get(counted) ?? new Map<string, number>();
+    this.runs.set(counted, counts);
     return counts;
   }
 

@@ -2,6 +2,7 @@
 // change. In: dice and the world. Out: events on the clock, at moments that may fall between any two awaits of a run.
 import type { LoadedRule } from '../../src/evaluate/index.ts';
 import type { Dice } from './dice.ts';
+import type { Named } from './event-log.ts';
 import type { Profile } from './profile.ts';
 import { type BAN_FIELDS, edited, inMode } from './rules.ts';
 import type { SimClock } from './sim-clock.ts';
@@ -67,6 +68,8 @@ export interface Stage {
   shelf: RuleShelf;
   profile: Profile;
   dice: Dice;
+  /** Of events that nothing happened for. */
+  looks: Dice;
 }
 
 /** Puts a round's happenings on the clock, within so many ms from now. */
@@ -76,6 +79,8 @@ export function scheduleHappenings(stage: Stage, withinMs: number): void {
   for (let count = dice.whole(0, 2); count > 0; count -= 1) at(troubleChange(stage));
   if (dice.chance(profile.edit)) at(personEdit(stage));
   if (profile.services > 0 && dice.chance(0.3)) at(outage(stage));
+  if (profile.looks) scheduleStrangers(stage, withinMs);
+  if (profile.looks && stage.looks.chance(0.4)) scheduleAttack(stage, withinMs);
   if (dice.chance(profile.jump)) at(clockJump(stage));
   if (dice.chance(profile.ruleChange)) {
     const chance = dice;
@@ -89,6 +94,35 @@ function troubleChange({ world, dice }: Stage): () => void {
   const told = dice.weighted({ TRUE: 45, FALSE: 45, unlisted: 10 });
   const value: Trouble = told === 'unlisted' ? undefined : told;
   return () => world.setTrouble(id, field, value);
+}
+
+/** Several devices are compromised, one soon after the other. */
+function scheduleAttack({ world, clock, looks: dice }: Stage, withinMs: number): void {
+  const fromMs = dice.whole(0, withinMs);
+  for (let count = dice.whole(2, 4); count > 0; count -= 1) {
+    const { id } = dice.pick(world.born.devices);
+    clock.after(fromMs + dice.whole(0, 20_000), () => world.setTrouble(id, 'CompromisedStatus', 'TRUE'));
+  }
+}
+
+/** Events of logins, of strangers, and forged ones: with the serial number of another device, or that of nobody. */
+function scheduleStrangers({ world, clock, profile, looks: dice }: Stage, withinMs: number): void {
+  for (let count = dice.whole(0, profile.looks?.strangersMax ?? 0); count > 0; count -= 1) {
+    const { id, serial, owner } = dice.pick(world.born.devices);
+    const other = dice.pick(world.born.devices).serial;
+    const named = dice.pick<Named>([
+      { device: { id, serial }, email: owner },
+      { device: { id } },
+      { device: { serial } },
+      { device: { id, serial: other } },
+      { device: { id: 'stranger', serial } },
+      { device: { id: 'stranger', serial: 'S-of-nobody' }, email: 'nobody@main.test' },
+      { device: { id: 'stranger' } },
+      { email: owner.toUpperCase() },
+      { service: 'svc-of-nobody' },
+    ]);
+    clock.after(dice.whole(0, withinMs), () => world.log.tell(named));
+  }
 }
 
 /** A person bans, unbans, disables or enables. */
@@ -116,7 +150,7 @@ function outage({ world, dice }: Stage): () => void {
   const { id } = dice.pick(world.born.services);
   const errors = dice.whole(1, 4);
   return () => {
-    for (let count = 0; count < errors; count += 1) world.fail(id);
+    for (let count = 0; count < errors; count += 1) world.log.fail(id);
   };
 }
 

@@ -9,6 +9,8 @@ import type { KilledLife } from './kill-life.ts';
 
 export interface KillFigures {
   kills: number;
+  /** Runs after new events that changed something. */
+  watchRuns: number;
   requests: number;
   effects: number;
   lost: number;
@@ -38,6 +40,7 @@ export async function checkKilled(life: KilledLife): Promise<KillFigures> {
     const { org } = life;
     const figures: KillFigures = {
       kills: life.kills,
+      watchRuns: (await reader.runs(1_000_000)).filter(({ trigger }) => trigger === 'watch').length,
       requests: org.console.writes().length,
       effects: org.effects('device_banned').length + org.effects('device_unbanned').length,
       lost: 0,
@@ -147,7 +150,7 @@ export function killLine(all: readonly KillFigures[], seconds: number): string {
     all.reduce((total, figures) => total + figures[field], 0);
   return [
     `${sum('kills')} kills, ${sum('lost')} lost, ${sum('doubled')} doubled, ${sum('unaudited')} unaudited, ${sum('unresolved')} unresolved`,
-    `${sum('requests')} requests, ${sum('effects')} effects, ${sum('confirmed')} doubts confirmed, ${sum('parked')} parked, ${sum('permittedRetries')} permitted retries`,
+    `${sum('watchRuns')} runs after events, ${sum('requests')} requests, ${sum('effects')} effects, ${sum('confirmed')} doubts confirmed, ${sum('parked')} parked, ${sum('permittedRetries')} permitted retries`,
     `${seconds.toFixed(0)} s`,
   ].join('; ');
 }

@@ -30,7 +30,9 @@ tests:
 `;
 
 const ENV = {
-  TRUSTWARD_SCHEDULE: '* * * * * *',
+  TRUSTWARD_SCHEDULE: '*/5 * * * * *',
+  TRUSTWARD_WATCH: '1s',
+  TRUSTWARD_ACT_CONCURRENCY: '8',
   TRUSTWARD_LISTEN: '127.0.0.1:0',
   TRUSTWARD_TOKEN: 'a-token-for-nobody-long-enough',
   TRUSTWARD_QUIET_PERIOD: '1500ms',
@@ -38,6 +40,7 @@ const ENV = {
   TRUSTWARD_CEILING_RUN: '10000,100%',
   TRUSTWARD_CEILING_DAY: '100000,100%',
 };
+const EVENT = { type: 'Device', subType: 'Posture', action: 'Changed', severity: 'WARN' } as const;
 const LATE_MS = 250;
 const WRITES = { method: 'POST', path: '/api/v1/mdm/update_device' } as const;
 
@@ -59,14 +62,17 @@ export async function liveAndDie(seed: number, kills: number, main: readonly str
     life.troubles.set(serial, { begun: 0, ended: 0, mayMatchAgain: false, id });
   }
   for (let attempt = 0; life.kills < kills && attempt < kills * 2; attempt += 1) {
-    for (let changes = dice.whole(2, 4); changes > 0; changes -= 1) changeTrouble(life, dice.pick(CAST));
+    changeTroubles(life, dice);
     org.console.faults?.set({ seed: dice.whole(1, 1_000_000), faults: faultsOf(dice) });
     const child = start(org, main);
     // Some die while they start; the others while they run, however long a busy machine takes to start them.
     if (dice.chance(0.2)) await systemClock.sleep(dice.whole(100, 900));
     else {
       await listening(org, child);
-      await systemClock.sleep(dice.whole(0, 1_000));
+      // Long enough for a whole run and the looks after it, or not.
+      await systemClock.sleep(dice.whole(0, dice.pick([500, 2_000, 6_000])));
+      changeTroubles(life, dice);
+      await systemClock.sleep(dice.whole(0, dice.pick([500, 2_000])));
     }
     if (await killed(child)) life.kills += 1;
   }
@@ -75,13 +81,19 @@ export async function liveAndDie(seed: number, kills: number, main: readonly str
   return life;
 }
 
-function changeTrouble({ org, troubles }: KilledLife, serial: string): void {
+function changeTroubles(life: KilledLife, dice: Dice): void {
+  for (let changes = dice.whole(1, 4); changes > 0; changes -= 1)
+    changeTrouble(life, dice.pick(CAST), dice.chance(0.8));
+}
+
+function changeTrouble({ org, troubles }: KilledLife, serial: string, hasEvent: boolean): void {
   const trouble = troubles.get(serial);
   if (!trouble) return;
   trouble.mayMatchAgain = !trouble.mayMatchAgain;
   if (trouble.mayMatchAgain) trouble.begun += 1;
   else trouble.ended += 1;
   org.console.fleet.patchDevice(trouble.id, { mdm_compromised: trouble.mayMatchAgain ? 'TRUE' : 'FALSE' });
+  if (hasEvent) org.console.fleet.addEvent({ ...EVENT, deviceId: trouble.id });
 }
 
 function faultsOf(dice: Dice): FaultInput[] {
@@ -126,7 +138,7 @@ async function settle({ org }: KilledLife, main: readonly string[]): Promise<voi
   const child = start(org, main);
   const exited = once(child, 'exit');
   let quiet = 0;
-  for (let look = 0; look < 240 && quiet < 12; look += 1) {
+  for (let look = 0; look < 240 && quiet < 24; look += 1) {
     await systemClock.sleep(500);
     quiet = (await isOpen(org)) ? 0 : quiet + 1;
   }

@@ -22,8 +22,9 @@ export interface IntentLife {
   sentSeq: number;
   /** The rules that the latest of them names. */
   rules: string[];
-  /** The run that the latest of them names. */
+  /** The runs that the latest and the first of them name. */
   run: string;
+  firstRun: string;
   requests: PlatformRequest[];
   settled: { atMs: number; outcome: Outcome }[];
   /** True times at which an operator allowed one more attempt. */
@@ -43,6 +44,12 @@ export interface ToldApproval {
   plan: string;
   /** The plan of which it is a part. */
   partOf: string | undefined;
+}
+
+export interface WholeRun {
+  id: string;
+  /** By the engine's wall clock. */
+  startedAt: number;
 }
 
 interface EntryBody {
@@ -76,7 +83,7 @@ export class Ledger {
   private seq = 0;
 
   constructor(
-    private readonly db: Db,
+    readonly db: Db,
     private readonly clock: SimClock,
   ) {}
 
@@ -95,6 +102,7 @@ export class Ledger {
         life.sentSeq = seq;
         life.rules = body.rules ?? [];
         life.run = body.run ?? '';
+        life.firstRun ||= life.run;
       }
       if (kind === 'intent.settled' && body.outcome) {
         life.settled.push({ atMs: this.clock.trueMs, outcome: body.outcome });
@@ -165,6 +173,22 @@ export class Ledger {
       .map(claimOfRow);
   }
 
+  /** The newest completed run over all rules and subjects. */
+  lastWholeRun(): WholeRun | undefined {
+    const sql = "SELECT id, started_at FROM runs WHERE status = 'completed' AND scoped = 0 ORDER BY seq DESC LIMIT 1";
+    const row = this.db.get<{ id: string; started_at: number }>(sql);
+    return row && { id: row.id, startedAt: row.started_at };
+  }
+
+  newestRun(): string | undefined {
+    return this.db.get<{ id: string }>('SELECT id FROM runs ORDER BY seq DESC LIMIT 1')?.id;
+  }
+
+  /** The run whose count of attempts this one continues: its own, or that of the last whole run. */
+  countedRun(run: string): string {
+    return this.db.get<{ id: string }>('SELECT coalesce(counts_with, id) AS id FROM runs WHERE id = ?', run)?.id ?? run;
+  }
+
   /** The open episode of a rule and subject, as stored. */
   openEpisode(rule: string, subject: string): Row | undefined {
     return this.db.get("SELECT * FROM episodes WHERE rule = ? AND subject = ? AND state <> 'closed'", rule, subject);
@@ -225,6 +249,7 @@ export class Ledger {
       sentSeq: 0,
       rules: [],
       run: '',
+      firstRun: '',
       requests: [],
       settled: [],
       allowed: [],

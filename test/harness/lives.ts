@@ -13,13 +13,14 @@ import { Dice } from './dice.ts';
 import type { SimDisk } from './disk.ts';
 import type { RuleShelf } from './happenings.ts';
 import type { Ledger } from './ledger.ts';
-import { operate } from './operations.ts';
+import { operate, run } from './operations.ts';
 import type { People } from './people.ts';
 import type { PlantedBug } from './planted-bugs.ts';
 import type { SimPlatform } from './platform.ts';
 import { type Surroundings, startProcess } from './process.ts';
 import type { Profile } from './profile.ts';
 import type { SimClock } from './sim-clock.ts';
+import { SimWatch } from './sim-watch.ts';
 import type { World } from './world.ts';
 
 export interface LivesParts {
@@ -50,6 +51,7 @@ export class Lives {
   private lastId = 0;
   private life = new Life(undefined);
   private engine: Engine | undefined;
+  private watch: SimWatch | undefined;
   private daemonMode: Mode | undefined;
   private stepsBefore = 0;
 
@@ -72,6 +74,11 @@ export class Lives {
 
   end(): void {
     this.life.ended = true;
+  }
+
+  /** A look of the process that lives, or of a fresh one of the same mode. */
+  async look(): Promise<void> {
+    await this.perform('look', this.daemonMode ?? 'enforce');
   }
 
   /** One operation of a process that lives, or of a fresh one; it may end at any await. */
@@ -104,6 +111,7 @@ export class Lives {
     if (this.machine.chance(0.1)) this.parts.clock.reboot();
     this.engine = await startProcess(this.surroundings(this.parts.db), this.life, daemonMode);
     this.daemonMode = daemonMode;
+    this.watch = this.watchOf(this.engine);
     const isEdited = this.parts.checker.intrusion !== undefined;
     if (this.engine.daemonMode !== (isEdited ? leastMode(daemonMode, 'dry-run') : daemonMode))
       this.parts.checker.report(
@@ -112,6 +120,17 @@ export class Lives {
       );
     await this.engine.store.abortStaleRuns(this.parts.clock.nowMs());
     return this.engine;
+  }
+
+  private watchOf(engine: Engine): SimWatch | undefined {
+    const { looks } = this.parts.profile;
+    if (!looks) return undefined;
+    const asking = () => this.asking();
+    const runWhole = async () => {
+      await engine.store.abortStaleRuns(this.parts.clock.nowMs());
+      await run(asking(), engine, 'enforce', { trigger: 'watch' });
+    };
+    return new SimWatch({ engine, everyMs: looks.everyMs, asking, runWhole });
   }
 
   /** Of a process on this database. */
@@ -137,7 +156,7 @@ export class Lives {
 
   private asking(): Asking {
     const { clock, checker, ledger, world, shelf, schedule: dice, bug } = this.parts;
-    return { clock, checker, ledger, world, shelf, dice, people: this.people, bug };
+    return { clock, checker, ledger, world, shelf, dice, people: this.people, bug, watch: this.watch };
   }
 
   nextId(): string {

@@ -26,10 +26,13 @@ export async function operate(asking: Asking, engine: Engine, operation: Operati
       return continueApproved(asking, engine);
     case 'release-rule':
       return releaseRule(asking, engine);
+    case 'look':
+      return asking.watch?.once();
     case 'dry-run':
     case 'approve':
       return run(asking, engine, operation);
     case 'enforce':
+      asking.watch?.scheduledRunBegins();
       return run(asking, engine, 'enforce');
     case 'waiting':
       return run(asking, engine, 'enforce', { waitForDoubts: true });
@@ -45,18 +48,19 @@ export async function operate(asking: Asking, engine: Engine, operation: Operati
   }
 }
 
-async function run(
+/** `trigger`: who asks for a whole run. */
+export async function run(
   asking: Asking,
   engine: Engine,
   mode: Mode,
-  more: { rules?: string[] | undefined; waitForDoubts?: boolean } = {},
+  more: { rules?: string[] | undefined; waitForDoubts?: boolean; trigger?: 'schedule' | 'watch' } = {},
 ): Promise<void> {
   const { clock, shelf, checker } = asking;
   const startMs = clock.trueMs;
   begin(asking, engine, 'run', mode);
   await runCycle(engine, {
     mode: asking.bug === 'dry_run_acts' && mode === 'dry-run' ? 'enforce' : mode,
-    trigger: 'schedule',
+    trigger: more.trigger ?? 'schedule',
     rules: more.rules,
     waitForDoubts: more.waitForDoubts ?? false,
   });

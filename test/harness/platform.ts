@@ -8,6 +8,7 @@ import type { Latency } from '../../src/domain/quiet-period.ts';
 import type { Source } from '../../src/domain/subjects.ts';
 import { LatencyMeter } from '../../src/management/client/latency.ts';
 import type { Dice } from './dice.ts';
+import type { WorldEvent } from './event-log.ts';
 import {
   LATE_MAX_MS,
   LATENCY_MAX_MS,
@@ -21,6 +22,7 @@ import {
 import { bundleRecord, deviceRecord, eventRecord, serviceRecord, userRecord, verbOfSpec } from './records.ts';
 import type { SimClock } from './sim-clock.ts';
 import type { Verb, Version, World } from './world.ts';
+import { ANSWERS, AT_ONCE } from './write-answers.ts';
 
 export interface PlatformRequest {
   number: number;
@@ -38,6 +40,8 @@ export interface PlatformRequest {
 export interface Witness {
   onRequest(request: PlatformRequest): void;
   onList(source: Source, fate: ListFate, count: number): void;
+  /** An answer with events. */
+  onEvents(events: readonly WorldEvent[]): void;
 }
 
 const PAGE = 4;
@@ -128,18 +132,39 @@ export class SimPlatform implements Api {
     beforeMs = Number.MAX_SAFE_INTEGER,
     skip = 0,
     limit = 10,
+    serviceName,
   }: EventQuery): Promise<unknown[]> {
     const fate = this.isCalm ? 'fresh' : this.dice.weighted(this.profile.reads);
     if (fate === 'broken') this.witness.onList('events', fate, 0);
     this.refuse(fate);
+    this.forbidOrNot();
     this.takeTime();
     const until = this.clock.trueMs - (fate === 'stale' ? this.dice.whole(1, STALE_MAX_MS) : 0);
-    const told = this.world.events.filter(({ atMs }) => atMs >= afterMs && atMs <= Math.min(beforeMs, until));
-    return told.slice(skip, skip + limit).map(eventRecord);
+    const seen = this.world.log.until(until);
+    const isAsked = ({ service }: WorldEvent) => serviceName === undefined || service === serviceName;
+    const isIn = ({ atMs }: WorldEvent) => atMs >= afterMs && atMs <= Math.min(beforeMs, until);
+    const told = seen.filter((event) => isAsked(event) && isIn(event));
+    const page = told.slice(skip, skip + limit);
+    if (page.length > 1 && !this.isCalm && this.profile.looks && this.dice.chance(this.profile.looks.disorder)) {
+      this.witness.onList('events', 'shifted', page.length);
+      return page.reverse().map(eventRecord);
+    }
+    this.witness.onEvents(page);
+    return page.map(eventRecord);
   }
 
-  async countEvents(): Promise<number> {
-    return this.world.events.length;
+  /** An edition without the log, or a credential without the right to it: for some requests. */
+  private forbidOrNot(): void {
+    const { looks } = this.profile;
+    if (this.isCalm || !looks || !this.dice.chance(looks.forbidden)) return;
+    this.witness.onList('events', 'broken', 0);
+    throw new AppError('api_forbidden', 'events are not allowed (403)');
+  }
+
+  async countEvents({ afterMs = 0, serviceName }: EventQuery): Promise<number> {
+    const names = serviceName?.split('|');
+    const isIn = ({ atMs, service = '' }: WorldEvent) => atMs >= afterMs && (!names || names.includes(service));
+    return this.world.log.until(this.clock.trueMs).filter(isIn).length;
   }
 
   skewMs(): number | undefined {
@@ -265,24 +290,3 @@ function spoilt(records: Facts[], fate: ListFate): Facts[] {
   if (fate === 'short') return records.slice(0, Math.ceil(records.length * 0.6));
   return records;
 }
-
-const AT_ONCE: ReadonlySet<WriteFate> = new Set(['done', 'lost_reply', 'error_after']);
-
-const doubtful = (text: string, status?: number): WriteAnswer => ({ kind: 'doubtful', status, text });
-const failed = (text: string, status: number): WriteAnswer => ({ kind: 'failed', status, text });
-const DONE: WriteAnswer = { kind: 'done', status: 200, text: 'Success' };
-
-const ANSWERS: { readonly [fate in WriteFate]: WriteAnswer } = {
-  done: DONE,
-  lost_request: doubtful('the connection was reset'),
-  lost_reply: doubtful('the connection was reset'),
-  late: doubtful('no answer in time'),
-  slow: doubtful('no answer in time'),
-  error_before: doubtful('500 Internal Server Error', 500),
-  error_after: doubtful('500 Internal Server Error', 500),
-  limited: failed('429 Too Many Requests', 429),
-  refused: failed('400 Bad Request', 400),
-  unauthorized: failed('401 Unauthorized', 401),
-  lying_late: DONE,
-  lying: DONE,
-};

@@ -62,8 +62,24 @@ export interface Profile {
   timeoutMs: number;
   /** How many targets the engine acts on at once. */
   concurrency: number;
+  /** The daemon looks at the event log between whole runs; or it does not. */
+  looks: LooksProfile | undefined;
   /** What happens to the database beside the engine, and in which round. */
   beside: { what: 'edit' | 'replace'; round: number } | undefined;
+}
+
+export interface LooksProfile {
+  /** From one scheduled time to the next. */
+  everyMs: number;
+  /** Of an event: it can be read at once, later, or never. */
+  events: { soon: number; late: number; beyond: number; twice: number; never: number };
+  /** Events of a round that name strangers, or are forged: at most. */
+  strangersMax: number;
+  /** Chances of one request for events: a 403; events in disorder. */
+  forbidden: number;
+  disorder: number;
+  /** The first rule takes one device of an owner. */
+  ownersOne: boolean;
 }
 
 export interface PeopleProfile {
@@ -96,18 +112,37 @@ export const LATENCY_MAX_MS = 400;
 
 /**
  * Lives from before the harness was extended: without operator commands, with them and without tended services, or
- * without slow platforms, without anybody beside the engine and without parts of plans; or without several calls at once.
+ * without slow platforms, without anybody beside the engine and without parts of plans; without several calls at once; or without looks.
  */
-export type Without = 'people' | 'tending' | 'slowness' | 'concurrency';
+export type Without = 'people' | 'tending' | 'slowness' | 'concurrency' | 'looks';
 
 export function drawProfile(seed: number, without?: Without): Profile {
-  const isNewer = without === undefined || without === 'concurrency';
+  const isNewer = without === undefined || without === 'concurrency' || without === 'looks';
   const profile = drawLife(seed, isNewer ? undefined : without);
   if (!isNewer) return profile;
   const slow = slowed(profile, new Dice(seed, 'slowness of the profile'));
   const beside = besieged(slow, new Dice(seed, 'beside of the profile'));
   const answered = answering(beside, new Dice(seed, 'answers of the profile'));
-  return without === undefined ? acting(answered, new Dice(seed, 'concurrency of the profile')) : answered;
+  if (without === 'concurrency') return answered;
+  const acted = acting(answered, new Dice(seed, 'concurrency of the profile'));
+  return without === undefined ? looking(acted, new Dice(seed, 'looks of the profile')) : acted;
+}
+
+/** Limits and ceilings are reached by looks in some of these lives. */
+function looking(profile: Profile, dice: Dice): Profile {
+  if (!dice.chance(0.5)) return profile;
+  const trouble = (most: number) => (dice.chance(0.4) ? 0 : most * dice.share());
+  const looks: LooksProfile = {
+    everyMs: dice.pick([60_000, 600_000, 1_800_000]),
+    events: { soon: 10, late: trouble(3), beyond: trouble(1), twice: trouble(2), never: trouble(2) },
+    strangersMax: dice.whole(0, 3),
+    forbidden: trouble(0.04),
+    disorder: trouble(0.04),
+    ownersOne: dice.chance(0.2),
+  };
+  const limit = dice.chance(0.3) ? dice.whole(1, 3) : profile.limit;
+  const runCeiling = dice.chance(0.3) ? dice.whole(1, 3) : profile.runCeiling;
+  return { ...profile, looks, limit, runCeiling };
 }
 
 /** More devices match at once in these lives, and ceilings are reached while calls are under way. */
@@ -171,6 +206,7 @@ function drawLife(seed: number, without?: Without): Profile {
     hasDate: dice.chance(0.7),
     timeoutMs: TIMEOUT_MS,
     concurrency: 1,
+    looks: undefined,
     beside: undefined,
     parts: false,
     ...(without === 'people'

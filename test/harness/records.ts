@@ -2,15 +2,8 @@
 // names.
 import { type Facts, isFacts } from '../../src/domain/facts.ts';
 import type { ServiceSpecFacts } from '../../src/domain/ports.ts';
-import {
-  BUNDLE,
-  type DeviceState,
-  type ServiceState,
-  type UserState,
-  type Verb,
-  type Version,
-  type WorldEvent,
-} from './world.ts';
+import type { Named, WorldEvent } from './event-log.ts';
+import { BUNDLE, type DeviceState, type ServiceState, type UserState, type Verb, type Version } from './world.ts';
 
 /** Who has it as the users' own records say: whose mapping was deleted owns it no more. */
 export function ownersOf({ serial, owner }: DeviceState, users: readonly UserState[]): string[] {
@@ -61,15 +54,23 @@ export function bundleRecord({ services }: Version): { id: string; service_ids: 
   return { id: BUNDLE, service_ids: services.filter(({ bundled }) => bundled === 'TRUE').map(({ id }) => id) };
 }
 
-export function eventRecord({ id, atMs, service }: WorldEvent): Facts {
+export function eventRecord({ id, atMs, isError, service, device, email }: WorldEvent): Facts {
   return {
     id,
     created_at: atMs,
-    severity: 'ERROR',
+    severity: isError ? 'ERROR' : 'INFO',
     type: 'Access',
     sub_type: 'Connection',
-    action: 'Unauthorized',
+    action: isError ? 'Unauthorized' : 'Changed',
     result: '',
-    service: { id: service, name: service },
+    ...(service !== undefined && { service: { id: service, name: service } }),
+    ...((device ?? email) !== undefined && { user_principal: principalOf({ device, email }) }),
+  };
+}
+
+function principalOf({ device, email }: Named): Facts {
+  return {
+    ...(device && { device: { id: device.id ?? '', serial_number: device.serial ?? '' } }),
+    ...(email !== undefined && { user: { email } }),
   };
 }

@@ -43,7 +43,7 @@ interface RuleText {
 }
 
 function loadRule({ id, subject, when, then, mode, more = {}, given }: RuleText): LoadedRule {
-  const settings = Object.entries({ cooldown: '0s', limits: '{ max: 100, percent: 100 }', ...more });
+  const settings = Object.entries({ owners: 'all', cooldown: '0s', limits: '{ max: 100, percent: 100 }', ...more });
   return load(
     id,
     `
@@ -55,7 +55,6 @@ when: ${when}
 then: ${then}
 mode: ${mode}
 revert: true
-owners: all
 ${settings.map(([key, value]) => `${key}: ${value}`).join('\n')}
 tests:
   - { name: trouble, ${given}, expect: match }
@@ -122,8 +121,10 @@ export function rulesOf({
   seed,
   people,
   tends,
+  looks,
 }: Profile): LoadedRule[] {
-  const first = { cooldown: seconds(cooldownMs), limits: `{ max: ${limit}, percent: 100 }` };
+  const owners = looks?.ownersOne ? 'one' : 'all';
+  const first = { owners, cooldown: seconds(cooldownMs), limits: `{ max: ${limit}, percent: 100 }` };
   const second = { for: seconds(forMs), clear_for: seconds(clearForMs) };
   const mode = seed % 2 === 0 ? 'enforce' : 'approve';
   const ban = (id: string, own: Mode, more?: { [key: string]: string }) =>

@@ -77,6 +77,7 @@ class Simulation {
   private readonly schedule: Dice;
   private readonly peopleDice: Dice;
   private readonly beside: Dice;
+  private readonly looks: Dice;
   private readonly checkpoints: SimCheckpointFile | undefined;
   /** The database as somebody copied it in the middle. */
   private copy: Db | undefined;
@@ -100,6 +101,7 @@ class Simulation {
     this.schedule = new Dice(seed, 'schedule');
     this.peopleDice = new Dice(seed, 'people');
     this.beside = new Dice(seed, 'beside');
+    this.looks = new Dice(seed, 'looks');
     this.checkpoints = profile.people && new SimCheckpointFile();
     const { clock, db, disk, world, ledger, checker, platform, shelf, schedule, checkpoints } = this;
     const { bug, crashAt } = options;
@@ -163,9 +165,11 @@ class Simulation {
   private async round(): Promise<void> {
     const { schedule: dice, clock, world, shelf, profile } = this;
     const idleMs = dice.pick([500, 3_000, 20_000, 60_000, 300_000]);
-    scheduleHappenings({ world, clock, shelf, profile, dice }, idleMs + 6_000);
+    scheduleHappenings({ world, clock, shelf, profile, dice, looks: this.looks }, idleMs + 6_000);
     this.lives.people?.schedule(idleMs + 6_000);
-    clock.pass(idleMs);
+    // Nothing else is awaited: a command of people goes as far as it did before there were looks.
+    if (profile.looks) await this.idle(idleMs);
+    else clock.pass(idleMs);
     const operation =
       this.releaseOrNot() ??
       dice.weighted<OperationName>({
@@ -182,9 +186,21 @@ class Simulation {
         part: 0,
         continue: 0,
         'release-rule': 0,
+        look: 0,
       });
     const daemonMode = dice.weighted<Mode>({ enforce: 90, approve: 5, 'dry-run': 5, off: 0 });
     await this.lives.perform(operation, daemonMode);
+  }
+
+  /** The daemon looks at the event log meanwhile. */
+  private async idle(ms: number): Promise<void> {
+    const { clock, looks: dice } = this;
+    const until = clock.trueMs + ms;
+    for (let look = dice.whole(0, 3); look > 0 && this.checker.violations.length === 0; look -= 1) {
+      clock.pass(dice.whole(0, Math.max(0, until - clock.trueMs)));
+      await this.lives.look();
+    }
+    clock.pass(Math.max(0, until - clock.trueMs));
   }
 
   private releaseOrNot(): OperationName | undefined {
@@ -239,6 +255,7 @@ class Simulation {
       const before = this.platform.requests.length;
       this.clock.pass([20_000, 120_000, 3_600_000][round % 3] as number);
       if (this.profile.tends) await this.lives.people?.acceptAll();
+      if (this.profile.looks) await this.lives.look();
       await this.lives.perform(round % 2 === 0 ? 'enforce' : 'apply', 'enforce');
       if (round % 2 === 1) await this.lives.perform('continue', 'enforce');
       unchanged = round < 5 || this.platform.requests.length > before ? 0 : unchanged + 1;

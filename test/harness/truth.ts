@@ -80,11 +80,13 @@ export class Truth {
   private couldCount(rule: string, sight: Sight, service: string, fromMs: number, toMs: number): boolean {
     const least = ERRORS_MIN[rule] as number;
     const skew = this.clock.offsetMaxMs;
-    const own = this.world.events.filter((event) => event.service === service).map(({ atMs }) => atMs);
-    const count = (from: number, to: number) => own.filter((atMs) => atMs > from && atMs <= to).length;
+    const own = this.world.events.filter((event) => event.isError && event.service === service);
+    const count = (from: number, to: number, seen = own) => seen.filter(({ atMs }) => atMs > from && atMs <= to).length;
     if (sight === 'match') return count(fromMs - WINDOW_MS - skew - SLACK_MS, toMs + skew) >= least;
     if (skew > SLACK_MS) return true;
-    return count(toMs - WINDOW_MS + SLACK_MS, fromMs - SLACK_MS) < least;
+    // One that came late may never have been read.
+    const inTime = own.filter(({ atMs, seenMs }) => seenMs === atMs);
+    return count(toMs - WINDOW_MS + SLACK_MS, fromMs - SLACK_MS, inTime) < least;
   }
 }
 

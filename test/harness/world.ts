@@ -1,6 +1,7 @@
 // harness: the platform's true state: devices, services, users, events; every version of it with its moment, so that a read can be
 // stale and a checker can ask what was true when; and the true list of effects. Nothing here knows the engine.
 import { Dice } from './dice.ts';
+import { EventLog, type Named, type WorldEvent } from './event-log.ts';
 import type { Profile } from './profile.ts';
 import { BAN_FIELDS, type ServiceField, type TroubleField } from './rules.ts';
 import type { SimClock } from './sim-clock.ts';
@@ -72,16 +73,10 @@ export interface Effect {
   changed: boolean;
 }
 
-export interface WorldEvent {
-  id: string;
-  atMs: number;
-  service: string;
-}
-
 export class World {
   readonly versions: Version[] = [];
   readonly effects: Effect[] = [];
-  readonly events: WorldEvent[] = [];
+  readonly log: EventLog;
   /** The initial state, which people restore. */
   readonly born: Version;
 
@@ -90,6 +85,7 @@ export class World {
     profile: Profile,
   ) {
     const dice = new Dice(profile.seed, 'world');
+    this.log = new EventLog(clock, profile.looks, new Dice(profile.seed, 'events'));
     const devices = Array.from({ length: profile.devices }, (_, index): DeviceState => {
       const serial = profile.sharesSerial && index === 1 ? 'S-0' : `S-${index}`;
       const owner = `u${index % USERS}@main.test`;
@@ -109,6 +105,10 @@ export class World {
     const users = emails.map((email): UserState => ({ email, serials: serialsOf(devices, email), leaver: 'FALSE' }));
     this.born = { fromMs: clock.trueMs, devices, services, users };
     this.versions.push(this.born);
+  }
+
+  get events(): readonly WorldEvent[] {
+    return this.log.all;
   }
 
   get now(): Version {
@@ -135,6 +135,7 @@ export class World {
   take(verb: Verb, target: string, request: number | undefined): void {
     const next = afterwards(this.now, verb, target);
     if (next) this.turn(next);
+    if (next) this.log.tell(namedBy(this.born, target));
     this.effects.push({ atMs: this.clock.trueMs, verb, target, request, changed: next !== undefined });
   }
 
@@ -143,6 +144,7 @@ export class World {
       device.id === id ? { ...device, trouble: { ...device.trouble, [field]: value } } : device,
     );
     this.turn({ ...this.now, devices: next });
+    this.log.tell({ device: { id, serial: serialOf(this.born, id) } });
   }
 
   setServiceTrouble(id: string, field: ServiceField, value: Trouble): void {
@@ -150,6 +152,7 @@ export class World {
       service.id === id ? { ...service, trouble: { ...service.trouble, [field]: value } } : service,
     );
     this.turn({ ...this.now, services: next });
+    this.log.tell({ service: id });
   }
 
   setLeaver(email: string, leaver: Trouble): void {
@@ -157,6 +160,7 @@ export class World {
       ...this.now,
       users: this.now.users.map((user) => (user.email === email ? { ...user, leaver } : user)),
     });
+    this.log.tell({ email });
   }
 
   /** People restore every device, mapping and service that was deleted, without any match. */
@@ -183,10 +187,6 @@ export class World {
     const again = [...new Set(gone.map(({ serial }) => serial)), ...unmapped, ...removed.map(({ id }) => id)];
     for (const target of again)
       this.effects.push({ atMs: this.clock.trueMs, verb: 'enroll', target, request: undefined, changed: true });
-  }
-
-  fail(service: string): void {
-    this.events.push({ id: `e${this.events.length}`, atMs: this.clock.trueMs, service });
   }
 
   private turn(next: Omit<Version, 'fromMs'>): void {
@@ -216,6 +216,16 @@ function calmTrouble(dice: Dice): DeviceState['trouble'] {
 
 function serialsOf(devices: readonly DeviceState[], email: string): string[] {
   return [...new Set(devices.filter(({ owner }) => owner === email).map(({ serial }) => serial))];
+}
+
+function serialOf({ devices }: Version, id: string): string {
+  return devices.find((device) => device.id === id)?.serial ?? '';
+}
+
+/** As the platform writes it: a target is a serial number, perhaps with its user, or a service, perhaps with its bundle. */
+function namedBy({ services }: Version, target: string): Named {
+  const [first = ''] = target.split(' ');
+  return services.some(({ id }) => id === first) ? { service: first } : { device: { serial: first } };
 }
 
 function leaverOf(users: readonly UserState[], { email }: UserState): Trouble {

@@ -1,0 +1,60 @@
+// harness: the rows that a look at the event log may or may not change. In: the database, seen from below. Out: counts and contents. It changes
+// nothing.
+import { canonicalJson } from '../../src/domain/canonical.ts';
+import { type Plan, releasedRule } from '../../src/domain/plan.ts';
+import { contentOf } from '../../src/domain/plan-content.ts';
+import type { Ledger } from './ledger.ts';
+
+export interface EndedCounts {
+  episodes: number;
+  claims: number;
+  plans: number;
+}
+
+export class LookRows {
+  constructor(private readonly ledger: Ledger) {}
+
+  runCount(): number {
+    return this.count('SELECT count(*) AS n FROM runs');
+  }
+
+  eventIds(): ReadonlySet<string> {
+    return new Set(this.ledger.db.all<{ id: string }>('SELECT id FROM events').map(({ id }) => id));
+  }
+
+  /** What only whole runs and people end; a person's reversal is seen by looks too. */
+  ended(): EndedCounts {
+    return {
+      episodes: this.count("SELECT count(*) AS n FROM episodes WHERE state = 'closed'"),
+      claims: this.count("SELECT count(*) AS n FROM claims WHERE status NOT IN ('standing', 'overridden')"),
+      plans: this.count("SELECT count(*) AS n FROM plans WHERE status = 'superseded'"),
+    };
+  }
+
+  /** What is in two plans of live runs that wait for an answer. */
+  sealedTwice(): string[] {
+    const pending = this.ledger.db.all<{ id: string }>(
+      "SELECT id FROM plans WHERE status = 'pending' AND mode <> 'dry-run'",
+    );
+    const all = pending.map(({ id }) => this.ledger.plan(id) as Plan).filter((plan) => !releasedRule(plan));
+    const contents = all.flatMap(({ intents }) => intents.map((intent) => canonicalJson(contentOf(intent))));
+    return contents.filter((content, at) => contents.indexOf(content) !== at);
+  }
+
+  /** Episodes and claims as they are. */
+  openThings(): string {
+    return JSON.stringify([this.ledger.db.all('SELECT * FROM episodes'), this.ledger.db.all('SELECT * FROM claims')]);
+  }
+
+  /** Decisions, intents and plans that a run made, and its calls. */
+  changesOf(run: string): number {
+    const sql = `SELECT (SELECT count(*) FROM decisions WHERE run_seq = runs.seq OR ended_seq = runs.seq)
+      + (SELECT count(*) FROM intents WHERE run_id = runs.id) + (SELECT count(*) FROM plans WHERE run_id = runs.id) + (SELECT count(*) FROM attempts WHERE run_id = runs.id)
+      AS n FROM runs WHERE id = ?`;
+    return this.count(sql, run);
+  }
+
+  private count(sql: string, ...given: string[]): number {
+    return Number(this.ledger.db.get<{ n: number }>(sql, ...given)?.n);
+  }
+}
