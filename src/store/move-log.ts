@@ -1,5 +1,6 @@
 // store: moves the write-ahead log of a large commit into the database file, in a thread: it takes a fifth of a second, and the next commit
-// would do it while everybody waits. In: the main connection. Out: the log is moved, or left to that connection. Nothing waits for it.
+// would do it while everybody waits. In: the main connection. Out: the log is moved, or left to that connection. Only
+// closing the database waits for it.
 import { once } from 'node:events';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -9,9 +10,10 @@ const WORKER = new URL(`./move-log-worker${extname(import.meta.url)}`, import.me
 /** SQLite's own: about 4 MB. */
 const PAGES_BEFORE_MOVE = 1_000;
 
+/** Never rejects. */
 export async function moveLog(db: Pick<Db, 'file' | 'exec'>): Promise<void> {
-  db.exec('PRAGMA wal_autocheckpoint = 0');
   try {
+    db.exec('PRAGMA wal_autocheckpoint = 0');
     const worker = new Worker(WORKER, { workerData: db.file });
     worker.unref();
     await once(worker, 'exit');

@@ -42,6 +42,7 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
   protected readonly tables: ActingTables;
   /** A large commit that others wait for. It never rejects. */
   private awaited: Promise<void> | undefined;
+  private logMoved: Promise<void> | undefined;
   /** Who acts is in the same queue as who commits a run: neither waits for the other here. */
   private readonly group = new GroupCommit((units) =>
     this.unitAtOnce(() => {
@@ -202,6 +203,11 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
     }
   }
 
+  override async close(): Promise<void> {
+    await this.logMoved;
+    await super.close();
+  }
+
   /** Returns false when it was taken back. A database in memory has no second connection. */
   private async isWritten(work: (db: Db) => Iterator<void, void>, notes: readonly AuditNote[]): Promise<boolean> {
     const open = this.db.begin(() => this.audits.rolledBack());
@@ -239,7 +245,7 @@ export class SqliteActStore extends SqliteReader implements ActStore, ResolveSto
     } finally {
       open.end();
     }
-    void moveLog(this.db);
+    this.logMoved = moveLog(this.db);
     this.audits.committed();
     return true;
   }
