@@ -59,7 +59,6 @@ export const PLANTED_BUGS = {
   look_rests_on_an_untrusted_run: 19,
   look_rests_on_a_run_long_past: 48,
   look_ends_an_episode: 12,
-  forged_event_is_believed: 214,
 } as const;
 export type PlantedBug = keyof typeof PLANTED_BUGS;
 

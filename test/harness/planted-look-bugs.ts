@@ -1,8 +1,6 @@
 // harness: more planted bugs: a look counts alone, ends something, believes a forged event, or rests on a whole run that was not trusted or is
 // long past. In: the parts of a healthy engine. Out: the parts of a sick one. Nothing in the product knows of these.
 import type { Episode } from '../../src/domain/episode.ts';
-import { type Facts, isFacts } from '../../src/domain/facts.ts';
-import type { Api } from '../../src/domain/ports.ts';
 import type { RunFindings } from '../../src/domain/run.ts';
 import type { SourceReading } from '../../src/domain/snapshot.ts';
 import type { Source } from '../../src/domain/subjects.ts';
@@ -50,18 +48,4 @@ function believed({ snapshot, tallies, ...findings }: RunFindings): RunFindings 
 
 function cleared(episode: Episode): Episode {
   return { ...episode, state: 'closed', closedAt: episode.stateSince, closeReason: 'cleared' };
-}
-
-/** Names of devices without their DeviceIDs: nothing is left to compare with the record. */
-export function lookingApi(api: Api, bug: PlantedBug | undefined): Api {
-  if (bug !== 'forged_event_is_believed') return api;
-  return replaced(api, {
-    events: async (query) => (await api.events(query)).map((event) => withoutDeviceId(event as Facts)),
-  });
-}
-
-function withoutDeviceId(event: Facts): Facts {
-  const { user_principal: principal } = event;
-  if (!isFacts(principal) || !isFacts(principal.device) || !principal.device.serial_number) return event;
-  return { ...event, user_principal: { ...principal, device: { ...principal.device, id: '' } } };
 }

@@ -25,7 +25,7 @@ import type { SimDisk } from './disk.ts';
 import { hastyActions, hastyStore } from './planted-act-bugs.ts';
 import { type PlantedBug, sickActions, sickApi, sickRules, sickSettings, sickStore } from './planted-bugs.ts';
 import { sickEnd, sickSigning } from './planted-edit-bugs.ts';
-import { lookingApi, lookingStore } from './planted-look-bugs.ts';
+import { lookingStore } from './planted-look-bugs.ts';
 import { keptLatency, sickFile, sickQuiet, sickRestore, sickTime } from './planted-operator-bugs.ts';
 import { type Profile, QUIET_MS, REREAD_MS } from './profile.ts';
 import type { SimClock } from './sim-clock.ts';
@@ -78,7 +78,7 @@ export async function startProcess(around: Surroundings, life: Life, daemonMode:
     return checkpointer?.restored() !== undefined || (fault !== undefined && isLasting(fault));
   };
   return {
-    api: lookingApi(sickApi(mortal(around.api, life), bug), bug),
+    api: sickApi(mortal(around.api, life), bug),
     store: lookingStore(hastyStore(sickStore(store, bug), bug), bug),
     ...(checkpointer && { checkpointer }),
     clock: mortal(clock, life),
