@@ -113,7 +113,7 @@ try {
   const done = Object.keys(compromisedAt).filter((id) => id in bannedAt).length;
   if (done !== bans) throw new Error(`${done} of ${bans} devices are banned`);
   const [from, to] = marks as [(typeof marks)[0], (typeof marks)[0]];
-  const asked = requests.slice(before).filter(({ path }) => /\/(devices|update_device)$/.test(path)).length;
+  const asked = requests.slice(before).filter(({ path }) => /\/(devices|update_device)(\?|$)/.test(path)).length;
   const ideal = (bans * REQUESTS * LATENCY_MS) / CONCURRENCY;
   const bench = 'act';
   report({

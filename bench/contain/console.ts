@@ -34,9 +34,10 @@ const server = await startConsole({
 server.faults?.set([{ kind: 'latency', ms: latencyMs }]);
 
 const requests: Seen['requests'] = [];
+const pathOf = (url: string) => new URL(url).pathname + new URL(url).search;
 const listening = serve({
   fetch: (request) => {
-    requests.push({ atMs: systemClock.nowMs(), path: new URL(request.url).pathname });
+    requests.push({ atMs: systemClock.nowMs(), path: pathOf(request.url) });
     return server.app.fetch(request);
   },
   hostname: '127.0.0.1',

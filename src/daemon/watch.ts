@@ -32,7 +32,7 @@ export interface WatchCounters {
 
 export interface WatchParts {
   everyMs: number;
-  clock: Pick<Clock, 'nowMs' | 'sleep'>;
+  clock: Pick<Clock, 'nowMs' | 'monotonicMs' | 'sleep'>;
   log: Log;
   queue: Pick<RunQueue, 'inTurn'>;
   look(request: Omit<WatchRequest, 'mode'>): Promise<WatchLook>;
@@ -67,12 +67,15 @@ export class Watch {
     this.scheduledRuns += 1;
   }
 
-  /** Looks again and again, each time a period after the look before has ended, until `ending`. It never rejects. */
+  /** Looks again and again until `ending`: a period after the look before began, or a quarter of one after it ended. It never rejects. */
   async untilEnding(ending: AbortSignal): Promise<void> {
     const { everyMs, clock } = this.parts;
+    let tookMs = 0;
     while (everyMs > 0 && !ending.aborted) {
-      await clock.sleep(everyMs, ending).catch(() => {}); // the end of the process ends the wait
+      await clock.sleep(Math.max(everyMs - tookMs, everyMs / 4), ending).catch(() => {}); // the end of the process ends the wait
+      const begunMs = clock.monotonicMs();
       if (!ending.aborted) await this.lookOnce(ending);
+      tookMs = clock.monotonicMs() - begunMs;
     }
   }
 

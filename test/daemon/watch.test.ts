@@ -68,7 +68,21 @@ function watching({ everyMs = 10_000, missed = 0 } = {}) {
 }
 
 describe('a look', () => {
-  it('is made a period after the start, and a period after the look before has ended', async () => {
+  it('is made a period after the start, and then a period after the look before began', async () => {
+    const { clock, requests, answerWith } = watching();
+    const slow = Promise.withResolvers<WatchLook>();
+    answerWith(() => slow.promise);
+    await clock.advance(10_000);
+    await clock.advance(4_000);
+    slow.resolve(NOTHING);
+    await clock.advance(0);
+    await clock.advance(5_999);
+    expect(requests).toHaveLength(1);
+    await clock.advance(1);
+    expect(requests).toHaveLength(2);
+  });
+
+  it('is made a quarter of a period after the end of a look that took longer than one', async () => {
     const { clock, requests, answerWith } = watching();
     const slow = Promise.withResolvers<WatchLook>();
     answerWith(() => slow.promise);
@@ -78,9 +92,10 @@ describe('a look', () => {
     expect(requests).toHaveLength(1);
     await clock.advance(60_000);
     slow.resolve(NOTHING);
-    await clock.advance(9_999);
+    await clock.advance(0);
+    await clock.advance(2_499);
     expect(requests).toHaveLength(1);
-    await clock.advance(10_000);
+    await clock.advance(1);
     expect(requests).toHaveLength(2);
   });
 

@@ -27,7 +27,7 @@ export class SimWatch {
     const nowMs = () => asking().clock.nowMs();
     this.watch = new Watch({
       everyMs,
-      clock: { nowMs, sleep: async () => this.wait() },
+      clock: { nowMs, monotonicMs: nowMs, sleep: async () => this.wait() },
       log: silent,
       queue: { inTurn: (_lane, _by, work) => work() },
       look: (request) => this.heard(() => this.look(engine, request)),
