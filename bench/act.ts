@@ -11,6 +11,7 @@ import { composeEngine } from '../src/compose/compose.ts';
 import { readConfig } from '../src/config/config.ts';
 import { runCycle } from '../src/cycle.ts';
 import type { Facts } from '../src/domain/facts.ts';
+import { BAN_RULE } from './contain/ban-rule.ts';
 import type { Compromise, Seen } from './contain/console.ts';
 import { isShort, report } from './figures.ts';
 
@@ -34,20 +35,8 @@ async function seen(): Promise<Seen> {
   return answer;
 }
 
-const rule = {
-  id: 'bench-ban',
-  title: 'Ban compromised devices',
-  severity: 'critical',
-  subject: 'device',
-  when: { '==': [{ var: 'MdmData.CompromisedStatus' }, 'TRUE'] },
-  then: 'ban_device',
-  mode: 'enforce',
-  owners: 'all',
-  limits: { max: 2_000, percent: 100 },
-  tests: [{ name: 'sample', given: {}, expect: 'no_match' }],
-};
 mkdirSync(join(dir, 'rules'));
-writeFileSync(join(dir, 'rules', 'ban.json'), JSON.stringify(rule));
+writeFileSync(join(dir, 'rules', 'ban.json'), JSON.stringify(BAN_RULE));
 const { engine, close } = await composeEngine(
   readConfig({
     TRUSTWARD_API_URL: url,

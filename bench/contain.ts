@@ -8,6 +8,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BAN_RULE } from './contain/ban-rule.ts';
 import type { Compromise, Seen } from './contain/console.ts';
 import { isShort, report } from './figures.ts';
 
@@ -45,20 +46,8 @@ async function seen(): Promise<Seen> {
   return answer;
 }
 
-const rule = {
-  id: 'bench-ban',
-  title: 'Ban compromised devices',
-  severity: 'critical',
-  subject: 'device',
-  when: { '==': [{ var: 'MdmData.CompromisedStatus' }, 'TRUE'] },
-  then: 'ban_device',
-  mode: 'enforce',
-  owners: 'all',
-  limits: { max: 2_000, percent: 100 },
-  tests: [{ name: 'sample', given: {}, expect: 'no_match' }],
-};
 mkdirSync(join(dir, 'rules'));
-writeFileSync(join(dir, 'rules', 'ban.json'), JSON.stringify(rule));
+writeFileSync(join(dir, 'rules', 'ban.json'), JSON.stringify(BAN_RULE));
 
 /** The next whole run comes a whole period after the first. */
 function schedule(): string {
@@ -141,7 +130,7 @@ async function trickle(): Promise<void> {
   const { count, withinMs } = sizes.trickle;
   compromise(sizes.trickle);
   const all = await until(
-    ({ bannedAt }) => Object.keys(bannedAt).length >= count,
+    ({ bannedAt }) => Object.keys(bannedAt).length >= sizes.burst + count,
     withinMs + 6 * sizes.watchMs + 60_000,
   );
   const times = spans(all, sizes.burst);

@@ -24,9 +24,13 @@ export function beyond({ value, atMost, atLeast }: Figure): number {
 
 export function lineOf(figure: Figure): string {
   const { what, value, unit, atMost, atLeast } = figure;
-  const goal = atMost !== undefined ? `≤ ${atMost}` : atLeast !== undefined ? `≥ ${atLeast}` : '';
+  const goal = atMost !== undefined ? `≤ ${rounded(atMost)}` : atLeast !== undefined ? `≥ ${rounded(atLeast)}` : '';
   const missed = beyond(figure) > 1 ? '  MISSED' : '';
   return `${what.padEnd(66)} ${value.toFixed(value < 100 ? 2 : 0).padStart(9)} ${unit.padEnd(5)} ${goal}${missed}`.trimEnd();
+}
+
+function rounded(goal: number): number {
+  return Number(goal.toFixed(2));
 }
 
 export function report(figure: Figure): void {
