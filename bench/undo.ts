@@ -4,28 +4,15 @@
 import { loadavg } from 'node:os';
 import Database from 'better-sqlite3';
 import type { Facts } from '../src/domain/facts.ts';
-import type { WriteAnswer } from '../src/domain/ports.ts';
 import { Db } from '../src/store/database.ts';
 import { migrate } from '../src/store/migrate.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../test/support/engine-on-platform.ts';
-import { Platform } from '../test/support/platform.ts';
+import { FoundAtOnce } from './found-at-once.ts';
 
 const OTHERS = 10_000;
 const SIZES = [250, 1_000, 4_000];
 const RATIO_MAX = 1.3;
 const rounds = Number(process.argv[2] ?? 5);
-
-/** Finds a device by its serial number at once: what is measured is the engine. */
-class Fleet extends Platform {
-  override async devicesOfSerial(serial: string): Promise<Facts[]> {
-    const device = this.devices.get(serial.slice(2));
-    return device ? [device] : [];
-  }
-  override async updateDevices(serial: string, devices: Facts[]): Promise<WriteAnswer> {
-    this.patch(serial.slice(2), { Banned: devices[0]?.Banned ?? null });
-    return { kind: 'done', status: 200, text: 'Success' };
-  }
-}
 
 function start(db: Db): OnPlatform {
   const most = { max: 1_000_000, percent: 100 };
@@ -39,12 +26,12 @@ function start(db: Db): OnPlatform {
       decide: { ...given.decide, ceilings },
     }),
   });
-  on.engine.api = new Fleet(on.clock);
+  on.engine.api = new FoundAtOnce(on.clock);
   return on;
 }
 
-function fleetOf(on: OnPlatform): Fleet {
-  return on.engine.api as Fleet;
+function fleetOf(on: OnPlatform): FoundAtOnce {
+  return on.engine.api as FoundAtOnce;
 }
 
 function addCompromised(on: OnPlatform, kind: string, count: number, fields: Facts = {}): void {

@@ -1,9 +1,9 @@
 // bench: a lively fleet in memory, for a simulated year: in each run a part of it changes its verdict, and events come. In: a clock. Out: the
 // platform that the engine reads and writes. What happens follows from the numbers of devices and runs alone.
 import type { Facts } from '../../src/domain/facts.ts';
-import type { EventQuery, WriteAnswer } from '../../src/domain/ports.ts';
+import type { EventQuery } from '../../src/domain/ports.ts';
 import type { FakeClock } from '../../test/support/platform.ts';
-import { Platform } from '../../test/support/platform.ts';
+import { FoundAtOnce } from '../found-at-once.ts';
 
 /**
  * What of `MdmData` changes in a run, in how many devices; as many change back: 100 verdicts. Most are about a fact that is missing for a while,
@@ -18,7 +18,7 @@ const FIELDS = Object.keys(BEGIN_EACH_RUN) as Field[];
 const RUNS_LONG = 12;
 const EVENTS_EACH_RUN = 100;
 
-export class LivelyFleet extends Platform {
+export class LivelyFleet extends FoundAtOnce {
   private next = 0;
   private readonly begun: Record<Field, number[]>[] = [];
   private eventsMade = 0;
@@ -44,16 +44,6 @@ export class LivelyFleet extends Platform {
     const over = this.begun.length > RUNS_LONG ? this.begun.shift() : undefined;
     for (const field of FIELDS) for (const number of over?.[field] ?? []) this.set(number, field, OVER[field]);
     this.addEvents(everyMs);
-  }
-
-  override async devicesOfSerial(serial: string): Promise<Facts[]> {
-    const device = this.devices.get(serial.slice(2));
-    return device ? [device] : [];
-  }
-
-  override async updateDevices(serial: string, devices: Facts[]): Promise<WriteAnswer> {
-    this.patch(serial.slice(2), { Banned: devices[0]?.Banned ?? null });
-    return { kind: 'done', status: 200, text: 'Success' };
   }
 
   override async events({ afterMs = 0, skip = 0, limit = 10 }: EventQuery): Promise<unknown[]> {
