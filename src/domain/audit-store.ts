@@ -30,6 +30,6 @@ export interface AuditReader {
 
 export interface AuditStore extends AuditReader {
   appendAudit(notes: AuditNote[]): Promise<void>;
-  /** The listener is called after each commit that appended entries. It returns at once; what it throws is dropped. */
-  onAudited(listener: () => void): void;
+  /** The listener is called after each commit that appended entries, with these. It returns at once; what it throws is dropped. */
+  onAudited(listener: (notes: readonly AuditNote[]) => void): void;
 }

@@ -1,4 +1,5 @@
 // domain: the ports. Stages reach the world only through these; compose.ts provides them.
+import type { ApiListener } from './api-call.ts';
 import type { Facts } from './facts.ts';
 import type { ListPiece, PieceRead } from './list-piece.ts';
 import type { Latency } from './quiet-period.ts';
@@ -113,6 +114,8 @@ export interface Api {
   removeServiceFromBundle(bundleId: string, serviceId: string): Promise<WriteAnswer>;
   /** Bundles, possibly not all of them; undefined when the server does not list any. */
   listBundles(): Promise<readonly BundleFacts[] | undefined>;
+  /** From now on the listener hears of each request. There is one; a port without requests has none. */
+  watchCalls?(listener: ApiListener): void;
   close(): Promise<void>;
 }
 

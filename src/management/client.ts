@@ -2,6 +2,7 @@
 // script. In: an address and a credential. Out: records as they came, integers exact, and writes classed as done,
 // failed or doubtful. It must never retry a write, nor let a credential into an error.
 
+import type { ApiListener } from '../domain/api-call.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Facts, isFacts } from '../domain/facts.ts';
 import type { PieceRead } from '../domain/list-piece.ts';
@@ -67,6 +68,10 @@ export class ManagementClient extends BundleCalls implements Api {
 
   unansweredMs(): number {
     return this.#caller.latency.unansweredMs;
+  }
+
+  watchCalls(listener: ApiListener): void {
+    this.#caller.settings.calls.watch(listener);
   }
 
   close(): Promise<void> {

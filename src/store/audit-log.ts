@@ -38,7 +38,9 @@ export class AuditLog {
   /** Why the end found at the start was somebody else's: nothing is appended to it, which would sign it. */
   private strange: string | undefined;
   private next: ChainEnd | undefined;
-  private readonly listeners: (() => void)[] = [];
+  private readonly listeners: ((notes: readonly AuditNote[]) => void)[] = [];
+  /** Of the transaction under way, in the order in which they are written. */
+  private written: (readonly AuditNote[])[] = [];
 
   constructor(
     private readonly db: Db,
@@ -52,7 +54,7 @@ export class AuditLog {
     if (this.strange !== undefined) this.edited(this.strange);
   }
 
-  onCommitted(listener: () => void): void {
+  onCommitted(listener: (notes: readonly AuditNote[]) => void): void {
     this.listeners.push(listener);
   }
 
@@ -77,6 +79,7 @@ export class AuditLog {
     // INVARIANT: a change of what acting rests on has an audit entry in its transaction, also when its author names none.
     if (notes.length === 0) notes.push({ kind: 'tables.changed', body: {} });
     this.demandOwnEnd(db, this.next);
+    this.written.push(notes);
     const digests = this.tables.toRecord();
     const at = this.clock.nowMs();
     let end = this.next ?? this.own;
@@ -115,12 +118,13 @@ export class AuditLog {
   committed(): void {
     if (this.tables.isAccepting) this.strange = undefined;
     const hasAppended = this.next !== undefined;
+    const notes = this.written.flat();
     this.own = this.next ?? this.own;
     this.tables.committed(this.recorded);
     this.reset();
     if (this.hasSealed) this.sealing?.sealed();
     this.hasSealed = false;
-    if (hasAppended) for (const listener of this.listeners) dropFault(listener);
+    if (hasAppended) for (const listener of this.listeners) dropFault(() => listener(notes));
   }
 
   rolledBack(): void {
@@ -147,6 +151,7 @@ export class AuditLog {
   private reset(): void {
     this.notes = [];
     this.next = undefined;
+    this.written = [];
     this.recorded = {};
   }
 

@@ -22,6 +22,7 @@ import type { OpenStateReader } from '../domain/run-store.ts';
 import type { Baseline, Coverage } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { OpenState, OpenStateAbout, RunRecord } from '../domain/store.ts';
+import type { DiskUse, LastFindings, StoreFigures } from '../domain/store-figures.ts';
 import type { Source } from '../domain/subjects.ts';
 import type { CountedDecision, NewMatch, WatchReader } from '../domain/watch-store.ts';
 import { tableDifferences } from './acting-tables.ts';
@@ -32,9 +33,11 @@ import { decisionsOn } from './by-target.ts';
 import { allCheckpointLines, checkpointAt, readDatabaseId } from './checkpoint-table.ts';
 import { claimCounts, claimsInForce } from './claim-pages.ts';
 import { readClockAgreement } from './clock-agreement.ts';
+import { diskUse } from './disk-use.ts';
 import { decisionsById, decisionsOfRule, outlinesOfRun } from './decision-outlines.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
 import { heldSince } from './held-since.ts';
+import { readFigures, readLastFindings } from './figures.ts';
 import { readKeptLatency } from './kept-latency.ts';
 import { newestClaims, newestIntents } from './lists.ts';
 import { readOpenFailures, readOpenState } from './open-state.ts';
@@ -175,6 +178,18 @@ export class SqliteReader
     if (!row) return undefined;
     const values = storedJson<Baseline['values']>(row.fact_values);
     return { source, takenAt: row.taken_at as number, count: row.count as number, values };
+  }
+
+  async figures(): Promise<StoreFigures> {
+    return readFigures(this.db, this.clock.nowMs());
+  }
+
+  async lastFindings(): Promise<LastFindings | undefined> {
+    return readLastFindings(this.db);
+  }
+
+  async diskUse(): Promise<DiskUse> {
+    return diskUse(this.db.file);
   }
 
   async exemption(idOrPrefix: string): Promise<Exemption | undefined> {

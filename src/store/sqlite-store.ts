@@ -165,7 +165,7 @@ export class SqliteStore
     await this.unit(() => this.audits.append(notes));
   }
 
-  onAudited(listener: () => void): void {
+  onAudited(listener: (notes: readonly AuditNote[]) => void): void {
     this.audits.onCommitted(listener);
   }
 

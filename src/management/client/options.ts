@@ -3,6 +3,7 @@
 // credential, nor an address that holds one.
 import { AppError } from '../../domain/errors.ts';
 import type { Clock, Random } from '../../domain/ports.ts';
+import { CallWatch } from './call-watch.ts';
 
 export type Credential =
   | { kind: 'api_key'; secret: string }
@@ -46,6 +47,7 @@ export interface Settings extends Required<Omit<ClientOptions, 'adminToken' | 's
   basePath: string;
   adminToken: string | undefined;
   signal: AbortSignal | undefined;
+  calls: CallWatch;
 }
 
 /** Fills in the defaults. Errors: AppError `config` for an address or credential that cannot be used. */
@@ -66,6 +68,7 @@ export function settingsOf(options: ClientOptions): Settings {
     clock: options.clock,
     random: options.random,
     signal: options.signal,
+    calls: new CallWatch(),
   };
 }
 

@@ -24,6 +24,7 @@ export function requestOf(id: EndpointId, bundlePrefix: string, parts: RequestPa
     ? `${bundlePrefix}${endpoint.path.slice(specified.length)}`
     : endpoint.path;
   return {
+    operation: id,
     method: endpoint.method,
     path: fillPath(template, parts.path ?? {}),
     query: queryText(parts.query ?? {}),

@@ -15,7 +15,7 @@ const PASSING: ReadonlySet<FaultCause> = new Set(['unreachable', 'broken', 'trun
 
 export type RetrySettings = Pick<
   Settings,
-  'retries' | 'requestTimeoutMs' | 'progressTimeoutMs' | 'clock' | 'random' | 'signal'
+  'retries' | 'requestTimeoutMs' | 'progressTimeoutMs' | 'clock' | 'random' | 'signal' | 'calls'
 >;
 
 /**
@@ -24,7 +24,7 @@ export type RetrySettings = Pick<
  */
 export async function retryRead<T extends Head>(
   settings: RetrySettings,
-  about: Subject,
+  about: Subject & { operation: string },
   attempt: (timeoutMs: number) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
@@ -46,6 +46,7 @@ export async function retryRead<T extends Head>(
       return giveUp(about, last, askedMs);
     }
     await pause(settings, pauseMs, signal);
+    settings.calls.retried(about.operation);
   }
 }
 

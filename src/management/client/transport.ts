@@ -5,6 +5,7 @@ import { setMaxListeners } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Agent } from 'undici';
 import type { Clock } from '../../domain/ports.ts';
+import type { EndpointId } from '../contract/endpoints.ts';
 import { chunksOf, decompress } from './decompress.ts';
 import { Exchange, faultOf, type Head } from './exchange.ts';
 import { TransportFault } from './fault.ts';
@@ -12,6 +13,7 @@ import { LatencyMeter } from './latency.ts';
 import type { Settings } from './options.ts';
 
 export interface Outgoing {
+  operation: EndpointId;
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Without the query: what errors name. */
   path: string;
@@ -145,15 +147,22 @@ export class Transport {
   }
 
   /** Measures one call that left. How long a call that was stopped would have taken is not known. */
-  async #measured<T>({ writes }: Outgoing, call: () => Promise<T>): Promise<T> {
+  async #measured<T extends { status: number } | { head: Head }>(
+    { writes, operation }: Outgoing,
+    call: () => Promise<T>,
+  ): Promise<T> {
     const kind = writes ? 'write' : 'read';
     const startedMs = this.clock.monotonicMs();
-    const took = () => this.latency.add(kind, this.clock.monotonicMs() - startedMs);
+    const passedMs = () => this.clock.monotonicMs() - startedMs;
+    const took = () => this.latency.add(kind, passedMs());
+    const { calls } = this.#settings;
     try {
       const answer = await call();
       took();
+      calls.called(operation, 'head' in answer ? answer.head : answer, passedMs());
       return answer;
     } catch (error) {
+      calls.called(operation, { error }, passedMs());
       if (error instanceof TransportFault && error.sent && error.why === 'too_slow') this.latency.addUnanswered(kind);
       else if (error instanceof TransportFault && error.sent && error.why !== 'stopped') took();
       throw error;

@@ -1,0 +1,80 @@
+// store: what the database shows in numbers. In: a connection, the time. Out: figures. INVARIANT: every query here is answered by an index
+// or reads a table of a few rows (test/store/figures.test.ts): it is asked every second, also beside a run over 100,000 devices.
+import type { LastFindings, StoreFigures, Waiting } from '../domain/store-figures.ts';
+import { isUsable } from '../domain/snapshot.ts';
+import { SOURCES, type Source } from '../domain/subjects.ts';
+import type { Db } from './database.ts';
+import { readStop } from './operator.ts';
+import { runOfRow } from './rows.ts';
+
+type Counted = { count: number; at: number | null };
+
+const PLANS = `SELECT count(*) AS count, min(created_at) AS at FROM plans INDEXED BY plans_status
+  WHERE status = ? AND expires_at > ?`;
+const INTENTS = `SELECT count(*) AS count, min(created_at) AS at FROM intents INDEXED BY intents_status
+  WHERE status = ? AND outcome IS ?`;
+const NOTIFICATIONS = `SELECT count(*) AS count, min(at) AS at FROM notifications INDEXED BY notifications_by_status
+  WHERE status = 'waiting'`;
+const ALERTS = 'SELECT code, count(*) AS count FROM alerts GROUP BY code ORDER BY code';
+const CLAIMS = 'SELECT count(*) AS count FROM claims INDEXED BY claims_by_status WHERE status = ?';
+const EXEMPTIONS = 'SELECT count(*) AS count FROM exemptions WHERE ended_at IS NULL AND expires_at > ?';
+const TRUSTED = 'SELECT source, taken_at AS at, count FROM baselines';
+const KNOWN = 'SELECT max(to_ms) AS at FROM coverage';
+const COMPLETED = `SELECT finished_at AS at FROM runs WHERE seq =
+  (SELECT max(seq) FROM runs INDEXED BY runs_whole WHERE status = 'completed' AND scoped = 0)`;
+const ENTRIES = 'SELECT max(seq) AS count FROM audit';
+const FOUND = `SELECT max(seq) FROM (SELECT seq, snapshot, findings FROM runs INDEXED BY runs_over_lists
+  WHERE counts_with IS NULL ORDER BY seq DESC LIMIT 50) WHERE snapshot IS NOT NULL OR findings IS NOT NULL`;
+
+/** For the test that looks at how SQLite answers them. */
+export const FIGURE_QUERIES = [PLANS, INTENTS, NOTIFICATIONS, CLAIMS, EXEMPTIONS, COMPLETED, ENTRIES, FOUND];
+
+export function readFigures(db: Db, nowMs: number): StoreFigures {
+  const one = (sql: string, ...values: (string | number | null)[]): Waiting => {
+    const { count, at } = db.get<Counted>(sql, ...values) as Counted;
+    return { count: Number(count), oldestAt: at ?? undefined };
+  };
+  const count = (sql: string, ...values: (string | number)[]) => Number(db.get<Counted>(sql, ...values)?.count ?? 0);
+  const [sent, unknown] = [one(INTENTS, 'sent', null), one(INTENTS, 'settled', 'unknown')];
+  return {
+    stoppedAt: readStop(db)?.at,
+    plans: one(PLANS, 'pending', nowMs),
+    approvedPlans: one(PLANS, 'approved', nowMs),
+    plannedIntents: one(INTENTS, 'planned', null),
+    inDoubt: both(sent, unknown),
+    parked: one(INTENTS, 'settled', 'parked'),
+    notifications: one(NOTIFICATIONS),
+    alerts: db.all<StoreFigures['alerts'][number]>(ALERTS),
+    claims: ['standing', 'orphaned'].map((status) => ({ status, count: count(CLAIMS, status) })),
+    exemptions: count(EXEMPTIONS, nowMs),
+    lastTrusted: [...db.all<StoreFigures['lastTrusted'][number]>(TRUSTED), ...eventsKnown(db)],
+    lastCompletedAt: db.get<Counted>(COMPLETED)?.at ?? undefined,
+    auditEntries: count(ENTRIES),
+  };
+}
+
+function both(one: Waiting, other: Waiting): Waiting {
+  const times = [one, other].flatMap(({ oldestAt }) => (oldestAt === undefined ? [] : [oldestAt]));
+  return { count: one.count + other.count, oldestAt: times.length > 0 ? Math.min(...times) : undefined };
+}
+
+function eventsKnown(db: Db): StoreFigures['lastTrusted'] {
+  const at = db.get<Counted>(KNOWN)?.at ?? undefined;
+  return at === undefined ? [] : [{ source: 'events', at, count: undefined }];
+}
+
+/** Undefined before the first. It reads one whole row: for after a run, not for every second. */
+export function readLastFindings(db: Db): LastFindings | undefined {
+  const row = db.get(`SELECT * FROM runs WHERE seq = (${FOUND})`);
+  const run = row && runOfRow(row);
+  if (!run?.findings) return undefined;
+  const { snapshot, tallies } = run.findings;
+  const read = (source: Source) => snapshot.sources[source].state !== 'skipped';
+  return {
+    seq: run.seq,
+    sources: SOURCES.filter(read).map((source) => ({ source, isUsable: isUsable(snapshot.sources[source]) })),
+    rules: tallies.flatMap(({ rule, judged, match, no_match, unknown, error }) =>
+      judged ? [{ rule, match, no_match, unknown, error }] : [],
+    ),
+  };
+}
