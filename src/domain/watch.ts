@@ -34,6 +34,8 @@ export interface WatchLook {
   read: number;
   strangers: number;
   unread: number;
+  /** When the oldest of these events was made, epoch ms by the clock of the API; absent without one. */
+  oldestEventAt?: number;
   run: Run | undefined;
   reason: { code: WholeReason | RestReason; text: string } | undefined;
 }

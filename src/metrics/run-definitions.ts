@@ -111,5 +111,10 @@ export const RUNS = [
     buckets: WORK_BUCKETS,
     help: 'Time from the oldest new event that a look found to each call that it led to',
   },
-  { name: 'trustward_audit_entries_total', kind: 'counter', labels: ['family'], help: 'Audit entries that were committed' },
+  {
+    name: 'trustward_audit_entries_total',
+    kind: 'counter',
+    labels: ['family'],
+    help: 'Audit entries that were committed',
+  },
 ] as const satisfies readonly Definition[];

@@ -1,7 +1,8 @@
 // store: what the database shows in numbers. In: a connection, the time. Out: figures. INVARIANT: every query here is answered by an index
 // or reads a table of a few rows (test/store/figures.test.ts): it is asked every second, also beside a run over 100,000 devices.
-import type { LastFindings, StoreFigures, Waiting } from '../domain/store-figures.ts';
+
 import { isUsable } from '../domain/snapshot.ts';
+import type { LastFindings, StoreFigures, Waiting } from '../domain/store-figures.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
 import type { Db } from './database.ts';
 import { readStop } from './operator.ts';

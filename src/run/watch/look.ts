@@ -71,7 +71,12 @@ class Look {
     if (seen.events.length === 0) return { result: 'nothing', ...figures, run: undefined, reason: undefined };
     const fresh = seen.events.filter((event) => this.isAfterWhole(event));
     const named = namedSubjects(fresh, new Set(standing.rules.rules.map(({ subject }) => subject)));
-    Object.assign(figures, { events: fresh.length, named: countOf(named) });
+    const oldest = fresh.reduce((least, { createdAtMs }) => Math.min(least, createdAtMs), Number.POSITIVE_INFINITY);
+    Object.assign(figures, {
+      events: fresh.length,
+      named: countOf(named),
+      ...(fresh.length > 0 && { oldestEventAt: oldest }),
+    });
     if (figures.named > SUBJECTS_MAX) return this.whole('many_subjects', `new events name ${figures.named} subjects`);
     try {
       return await this.judge(seen, named);
