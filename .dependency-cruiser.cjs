@@ -87,6 +87,13 @@ module.exports = {
       from: { path: '^src/notify/' },
       to: { path: '^src/(?!domain/|notify/)' },
     },
+    {
+      name: 'metrics-imports-domain-alone',
+      severity: 'error',
+      from: { path: '^src/metrics/' },
+      to: { path: '^src/(?!domain/|metrics/)' },
+    },
+    only('prom-client-lives-in-metrics', 'prom-client', 'metrics'),
     only('sqlite-lives-in-the-stores', 'better-sqlite3', 'store|console/store'),
     only('croner-lives-in-schedule', 'croner', 'schedule'),
     only('undici-lives-in-the-client', 'undici', 'management/client'),

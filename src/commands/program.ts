@@ -1,8 +1,8 @@
 // commands: the command line as a whole: its grammar (a file a group, in grammar/), and what it answers to a wrong one. In:
 // arguments. Out: an exit code. It loads no command but the one that runs.
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { AppError } from '../domain/errors.ts';
+import { versionOf } from '../system/version.ts';
 import type { Bind } from './grammar/bind.ts';
 import { groupsFor } from './grammar/groups.ts';
 import { asInvoked } from './invocation.ts';
@@ -74,9 +74,4 @@ async function grammar(io: Io, bind: Bind, first: string | undefined): Promise<C
 
 function allCommands(command: Command): Command[] {
   return command.commands.flatMap((child) => [child, ...allCommands(child)]);
-}
-
-function versionOf(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

@@ -46,6 +46,8 @@ export interface Composition {
   health: StoreHealth;
   /** The embedded console's address; undefined with a real API. */
   embedded: string | undefined;
+  /** For metrics: it is read, and heard of. */
+  store: Pick<SqliteStore, 'figures' | 'lastFindings' | 'diskUse' | 'onAudited'>;
   /** Of the HTTP endpoint. */
   tokens: TokenStore;
   /** What explaining needs, with the current rules. */
@@ -136,6 +138,7 @@ export async function composeEngine(
       embedded,
       notifications,
       health,
+      store,
       tokens: store.tokens(),
       explaining,
       verifyAudit: verify,

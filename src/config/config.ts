@@ -5,11 +5,12 @@ import { CEILINGS_DEFAULT, type CeilingSettings } from '../domain/ceiling.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { hostsIn } from '../domain/hosts.ts';
 import { MODES, type Mode } from '../domain/mode.ts';
+import { type MetricsSettings, readMetricsSettings } from '../metrics/settings.ts';
 import { type NotifySettings, readNotifySettings } from '../notify/settings.ts';
 import { LOG_LEVELS, type LogLevel } from '../system/log.ts';
 import { readToken } from './access.ts';
 import { type Flags, readDatabasePath } from './database-path.ts';
-import { ConfigReader, type Environment } from './reader.ts';
+import { ConfigReader, type Environment, parseListen } from './reader.ts';
 
 export type { Environment } from './reader.ts';
 export { parseListen } from './reader.ts';
@@ -56,6 +57,7 @@ export interface Config {
   serialDevicesMax: number;
   ceilings: CeilingSettings;
   notify: NotifySettings;
+  metrics: MetricsSettings;
   trust: {
     unreadablePercent: number;
     shrunkPercent: number;
@@ -115,6 +117,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
       day: reader.ceiling('TRUSTWARD_CEILING_DAY', demo ? { max: 100_000, percent: 100 } : CEILINGS_DEFAULT.day),
     },
     notify: readNotifySettings(reader),
+    metrics: readMetricsSettings(reader, parseListen),
     trust: {
       unreadablePercent: reader.percent('TRUSTWARD_TRUST_UNREADABLE_PERCENT', 1),
       shrunkPercent: reader.percent('TRUSTWARD_TRUST_SHRUNK_PERCENT', 20),

@@ -13,6 +13,7 @@ import { historyOfSubject, whyOf, whyStored } from '../explain/why.ts';
 import {
   createHttpApp,
   type HttpDeps,
+  type Listening,
   listen,
   loadOrCreateToken,
   type PlanAnswer,
@@ -20,6 +21,7 @@ import {
   type StartedRun,
   type TokenRegister,
 } from '../http/index.ts';
+import type { Measuring } from '../metrics/measuring.ts';
 import { answerPlan, approvePart } from '../operator/answer-plan.ts';
 import { applyPlan } from '../operator/apply-plan.ts';
 import { driftReader } from '../operator/plan-drift.ts';
@@ -29,6 +31,7 @@ import { RunQueue } from '../schedule/run-queue.ts';
 import { type Schedule, startSchedule, timesBetween } from '../schedule/schedule.ts';
 import { meaningOf } from '../store/store-fault.ts';
 import { createPages } from '../web/index.ts';
+import { measuringOf, metricsListener } from './metrics.ts';
 import { operatorPort } from './operator.ts';
 import { type LastRun, readiness } from './readiness.ts';
 import { rulePorts } from './rules.ts';
@@ -38,6 +41,8 @@ import { Watch } from './watch.ts';
 
 export interface Daemon {
   url: string;
+  /** Of the listener of the metrics alone; undefined without one. */
+  metricsUrl: string | undefined;
   /** The file of the bearer token, for people. */
   tokenPlace: string;
   /** A link that signs a person of this name in to the page, once, with scope `admin`. It is shown to that person alone. */
@@ -57,9 +62,12 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const signIn = signInOf(composition, register, () => listening.url);
   const deps = httpDeps(composition, state, register, signIn);
   const listening = await listen(createHttpApp(deps, createPages(deps)), config.listen);
+  let metrics: Listening | undefined;
   try {
+    metrics = await metricsListener(config, deps);
     lock.announce({ pid: process.pid, url: listening.url, rulesDir: engine.rulesDir });
   } catch (error) {
+    await metrics?.close();
     await listening.close();
     throw error;
   }
@@ -78,6 +86,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   log.info({ url: listening.url, schedule: config.schedule, mode: config.mode }, `listening on ${listening.url}`);
   return {
     url: listening.url,
+    metricsUrl: metrics?.url,
     tokenPlace,
     signInLink: (name) => signIn.link({ name, scope: 'admin' }).url,
     nextRun: () => state.nextRun(),
@@ -86,6 +95,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
       ending.begin();
       await Promise.all([
         ending.until('HTTP connections', listening.close(ending.withinMs / 4)),
+        metrics?.close(ending.withinMs / 4),
         ending.until('the work under way', state.queue.stop()),
         ruleWatch.stop(),
         looks,
@@ -119,11 +129,13 @@ class DaemonState {
   schedule: Schedule | undefined;
   readonly underWay = new UnderWay();
   readonly watch: Watch;
+  readonly measuring: Measuring;
 
   constructor(private readonly composition: Composition) {
     this.queue = new RunQueue(composition.clock);
     this.watch = this.watchOf(composition);
     composition.engine.progress = this.underWay.following(composition.engine.progress);
+    this.measuring = measuringOf(composition, this);
   }
 
   nextRun(): string {
@@ -155,7 +167,9 @@ class DaemonState {
       queue: this.queue,
       look: async (request) => {
         try {
-          return await watchCycle(engine, { mode, ...request }, (run) => this.underWay.begin(run));
+          const found = await watchCycle(engine, { mode, ...request }, (run) => this.underWay.begin(run));
+          this.measuring.looked(found);
+          return found;
         } catch (error) {
           if (meaningOf(error)) await notifications.afterwards();
           throw error;
@@ -237,6 +251,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
       ending: composition.ending.asked,
     },
     tokens: tokensPort(composition, register),
+    metrics: state.measuring,
     verifyToken: (token) => register.verify(token),
     signIn,
     publicUrl: config.notify.publicUrl,

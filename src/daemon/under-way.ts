@@ -8,7 +8,7 @@ export class UnderWay {
   private run: Run | undefined;
   private plan: string | undefined;
   private step: ProgressStep | undefined;
-  private watch: (progress: WorkProgress | undefined) => void = () => {};
+  private readonly watches: ((progress: WorkProgress | undefined) => void)[] = [];
 
   /** Called when a run has begun. */
   begin(run: Run): void {
@@ -26,9 +26,9 @@ export class UnderWay {
     this.watch(undefined);
   }
 
-  /** The watch gets each step, and undefined at the end. There is one: it passes on what many follow. */
+  /** From now on the watch gets each step, and undefined at the end. */
   onProgress(watch: (progress: WorkProgress | undefined) => void): void {
-    this.watch = watch;
+    this.watches.push(watch);
   }
 
   /** Notes each step, and passes it on to whoever looked before. */
@@ -43,6 +43,10 @@ export class UnderWay {
   /** Trying a rule is no run: only those who watch get its steps. */
   trying(rule: string): Progress {
     return (step) => this.watch({ trial: rule, ...step });
+  }
+
+  private watch(progress: WorkProgress | undefined): void {
+    for (const each of this.watches) each(progress);
   }
 
   now(): RunUnderWay | undefined {

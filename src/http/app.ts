@@ -10,12 +10,13 @@ import { guardedPage } from './guarded-page.ts';
 import { PAGE_HEADERS, SECURITY_HEADERS } from './headers.ts';
 import { demandHost } from './hosts.ts';
 import type { Pages } from './pages.ts';
-import { isForMachines, isUnderApi, STREAM_PATH } from './path.ts';
+import { isForMachines, isWithToken, STREAM_PATH } from './path.ts';
 import { type Problem, problemOf, problemResponse, UNFORESEEN } from './problem.ts';
 import { addRoutes, type Ctx, type Env, noRoute, type Route } from './route.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { explainRoutes } from './routes/explain.ts';
 import { healthRoutes, pointerRoute } from './routes/health.ts';
+import { metricsRoute } from './routes/metrics.ts';
 import { operatorRoutes } from './routes/operator.ts';
 import { planRoutes } from './routes/plans.ts';
 import { recordRoutes } from './routes/records.ts';
@@ -27,7 +28,7 @@ import { summaryRoutes } from './routes/summary.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 
 /**
- * The endpoint. Everything under `/api` needs a bearer token; its errors never carry a secret or a stack trace. With pages, the other
+ * The endpoint. Everything under `/api`, and `/metrics`, needs a bearer token; its errors never carry a secret or a stack trace. With pages, the other
  * paths are theirs, also the errors there.
  */
 export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
@@ -45,6 +46,7 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
     ...ruleRoutes(deps),
     ...operatorRoutes(deps),
     ...tokenRoutes(deps),
+    metricsRoute(deps),
     ...signInLinkRoutes(deps),
     ...(pages ? [...pages.routes, ...signInRoutes(deps)] : [pointerRoute(deps)]),
   ];
@@ -63,7 +65,10 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
     const { headers } = context.res;
     const ours = isPage(context.req.path) ? PAGE_HEADERS : SECURITY_HEADERS;
     for (const [name, value] of Object.entries(ours)) if (!headers.has(name)) headers.set(name, value);
-    logRequest(deps, context, deps.clock.monotonicMs() - startedMs);
+    const ms = deps.clock.monotonicMs() - startedMs;
+    const { method } = context.req;
+    deps.metrics.answered({ method, route: context.var.route, status: context.res.status, ms });
+    logRequest(deps, context, ms);
   });
   app.use(async (context, next) => {
     demandHost(context, deps.hosts);
@@ -77,7 +82,7 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
     if (session) {
       context.set('caller', session.caller);
       context.set('session', session.id);
-    } else if (isUnderApi(req.path)) {
+    } else if (isWithToken(req.path)) {
       const callerNow = () => namingUser(callerOf(authorization, deps), req.header(USER_HEADER));
       context.set('caller', callerNow());
       context.set('callerNow', callerNow);

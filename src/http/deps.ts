@@ -168,6 +168,16 @@ export interface RunUnderWay extends Partial<ProgressStep> {
   startedAt: number;
 }
 
+/** What is measured of the endpoint, and how all of it is read. */
+export interface MetricsPort {
+  contentType: string;
+  text(): Promise<string>;
+  /** `route`: its pattern; undefined when the request reached none. */
+  answered(request: { method: string; route: string | undefined; status: number; ms: number }): void;
+  /** How many streams are open now. */
+  streams(open: number): void;
+}
+
 export interface HttpDeps {
   reader: RecordReader & PageReader & IdentityReader & AuditReader;
   views: Views;
@@ -220,6 +230,7 @@ export interface HttpDeps {
   history(subject: Pick<Identity, 'kind' | 'id' | 'serial'>, limit: number): Promise<HistoryLine[]>;
   /** `seen`: called with the number of the last entry that was read, now and then. */
   verifyAudit(seen?: (seq: number) => void): Promise<AuditCheck>;
+  metrics: MetricsPort;
   /** The owner of a bearer token; undefined for an unknown one. */
   verifyToken(token: string): Caller | undefined;
   signIn: SignIn;

@@ -12,7 +12,7 @@ export type {
   TokensPort,
   Views,
 } from './deps.ts';
-export { demandFree, type Listening, listen } from './listen.ts';
+export { demandFree, type Listening, listen, listenForMetrics } from './listen.ts';
 export type { Pages } from './pages.ts';
 export { SignIn } from './sign-in.ts';
 export { loadOrCreateToken, type TokenFile } from './token-file.ts';

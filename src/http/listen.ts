@@ -5,7 +5,9 @@ import { type AddressInfo, createServer } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { AppError } from '../domain/errors.ts';
+import type { HttpDeps } from './deps.ts';
 import { answerMalformed, responseWithoutApp } from './malformed.ts';
+import { createMetricsApp } from './metrics-app.ts';
 import type { Env } from './route.ts';
 
 export interface Listening {
@@ -24,8 +26,28 @@ const SERVER_OPTIONS = {
 };
 const DRAIN_MS = 5_000;
 
+/** What listens, and the name of the configuration that says where. */
+interface Listener {
+  what: string;
+  name: string;
+}
+const ENDPOINT: Listener = { what: 'the HTTP endpoint', name: 'TRUSTWARD_LISTEN' };
+
+/** The metrics alone. Errors: as `listen`. */
+export function listenForMetrics(
+  deps: Pick<HttpDeps, 'metrics' | 'log' | 'hosts'>,
+  at: { host: string; port: number },
+): Promise<Listening> {
+  const hosts = { ...deps.hosts, listenHost: at.host };
+  return listen(createMetricsApp(deps, hosts), at, { what: 'the listener of the metrics', name: 'TRUSTWARD_METRICS_LISTEN' });
+}
+
 /** Errors: AppError `port_busy` when the address is taken, `config` when it cannot be used at all. */
-export async function listen(app: Hono<Env>, at: { host: string; port: number }): Promise<Listening> {
+export async function listen(
+  app: Hono<Env>,
+  at: { host: string; port: number },
+  of: Listener = ENDPOINT,
+): Promise<Listening> {
   const server = createHttpServer(SERVER_OPTIONS);
   const cutOffMalformed = answerMalformed(server);
   server.on(
@@ -33,7 +55,7 @@ export async function listen(app: Hono<Env>, at: { host: string; port: number })
     getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler: responseWithoutApp }),
   );
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(refusal(error, at)));
+    server.once('error', (error: NodeJS.ErrnoException) => reject(refusal(error, at, of)));
     server.listen(at.port, at.host, resolve);
   });
   return {
@@ -46,7 +68,7 @@ export async function listen(app: Hono<Env>, at: { host: string; port: number })
 export async function demandFree(at: { host: string; port: number }): Promise<void> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(refusal(error, at)));
+    server.once('error', (error: NodeJS.ErrnoException) => reject(refusal(error, at, ENDPOINT)));
     server.listen(at.port, at.host, () => server.close(() => resolve()));
   });
 }
@@ -69,23 +91,27 @@ function close(server: Server, drainMs: number, cutOffMalformed: () => void): Pr
   });
 }
 
-function refusal(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): AppError {
+function refusal(
+  error: NodeJS.ErrnoException,
+  { host, port }: { host: string; port: number },
+  { what, name }: Listener,
+): AppError {
   const where = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   switch (error.code) {
     case 'EADDRINUSE':
       return new AppError(
         'port_busy',
-        `the HTTP endpoint cannot listen on ${where}: another process uses it; end it, or set TRUSTWARD_LISTEN to a free port`,
+        `${what} cannot listen on ${where}: another process uses it; end it, or set ${name} to a free port`,
       );
     case 'EACCES':
       return new AppError(
         'config',
-        `the HTTP endpoint may not listen on ${where}: ports under 1024 need more rights; set TRUSTWARD_LISTEN to a higher one`,
+        `${what} may not listen on ${where}: ports under 1024 need more rights; set ${name} to a higher one`,
       );
     default:
       return new AppError(
         'config',
-        `the HTTP endpoint cannot listen on ${where} (${error.code ?? error.message}): set TRUSTWARD_LISTEN to an address of this machine`,
+        `${what} cannot listen on ${where} (${error.code ?? error.message}): set ${name} to an address of this machine`,
       );
   }
 }

@@ -7,6 +7,13 @@ export function isForMachines(path: string): boolean {
   return FOR_MACHINES.test(path);
 }
 
+export const METRICS_PATH = '/metrics';
+
+/** Where a bearer token is needed, and no session counts. */
+export function isWithToken(path: string): boolean {
+  return isUnderApi(path) || path === METRICS_PATH;
+}
+
 export function isUnderApi(path: string): boolean {
   return path === '/api' || path.startsWith('/api/');
 }

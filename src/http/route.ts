@@ -14,6 +14,8 @@ export type Env = {
     session: string | undefined;
     /** Without a session: who the same request is of now. Errors: as at its beginning, once its token is revoked or expired. */
     callerNow: () => Caller;
+    /** The pattern of the route; undefined when the request reached none. */
+    route: string | undefined;
   };
   /** The answer on its socket; absent without one. */
   Bindings: { outgoing?: { destroy(): void } } | undefined;
@@ -81,5 +83,9 @@ export function notAllowed(method: string, allow: string): Problem {
 }
 
 export function addRoutes(app: Hono<Env>, routes: readonly Route[]): void {
-  for (const { method, path, handle } of routes) app.on(method, path, (context) => handle(context));
+  for (const { method, path, handle } of routes)
+    app.on(method, path, (context) => {
+      context.set('route', path);
+      return handle(context);
+    });
 }

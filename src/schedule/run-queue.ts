@@ -72,6 +72,11 @@ export class RunQueue {
     return turn;
   }
 
+  /** How much waits in a lane now. */
+  waiting(lane: Lane): number {
+    return this.laneOf(lane).waiting.length;
+  }
+
   /** Nothing new begins, and what waits is refused. Resolves when the work under way has ended. */
   async stop(): Promise<void> {
     this.stopped = true;

@@ -155,6 +155,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
       ...(await verifyChain(store.auditFrom(1))),
       ...{ first: 1, checkpoints: 0, sealed: 0, tables: [], notes: [] },
     }),
+    metrics: { contentType: 'text/plain', text: async () => 'up 1\n', answered: () => {}, streams: () => {} },
     verifyToken: (token) => verifyHash(hashOfToken(token)),
     signIn,
     publicUrl,

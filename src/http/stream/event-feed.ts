@@ -40,7 +40,7 @@ export class EventFeed {
   private readonly entries: Throttle;
   private readonly steps: Throttle;
 
-  constructor(private readonly deps: Pick<HttpDeps, 'reader' | 'views' | 'clock' | 'log' | 'stream'>) {
+  constructor(private readonly deps: Pick<HttpDeps, 'reader' | 'views' | 'clock' | 'log' | 'stream' | 'metrics'>) {
     const { reader, views, clock, stream } = deps;
     this.pages = new Pages(reader, views.auditEntry);
     this.entries = new Throttle(clock, WAKE_EVERY_MS, () => this.lookAtHead());
@@ -67,13 +67,16 @@ export class EventFeed {
 
   add(stream: FedStream): void {
     this.open.add(stream);
+    this.deps.metrics.streams(this.open.size);
     if (this.beating) return;
     this.beating = new AbortController();
     void this.beat(this.beating.signal);
   }
 
   remove(stream: FedStream): void {
-    if (!this.open.delete(stream) || this.open.size > 0) return;
+    if (!this.open.delete(stream)) return;
+    this.deps.metrics.streams(this.open.size);
+    if (this.open.size > 0) return;
     this.beating?.abort();
     this.beating = undefined;
   }

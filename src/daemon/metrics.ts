@@ -1,0 +1,62 @@
+// The daemon's part of the metrics: what they ask about the present. In: the composition, the daemon's own state. Out: something that
+// measures, and the listener of the metrics alone where one is configured.
+import type { Composition } from '../compose/compose.ts';
+import type { Config } from '../config/config.ts';
+import { type HttpDeps, type Listening, listenForMetrics } from '../http/index.ts';
+import { Measuring } from '../metrics/measuring.ts';
+import type { MetricSources } from '../metrics/sources.ts';
+import { LANE_NAMES, type Lane, type QueueCounters } from '../schedule/lanes.ts';
+import { versionOf } from '../system/version.ts';
+import type { LastRun } from './readiness.ts';
+import type { WatchCounters } from './watch.ts';
+
+/** Of the daemon's state. */
+export interface Measured {
+  last: LastRun | undefined;
+  queue: { counters: QueueCounters; waiting(lane: Lane): number };
+  watch: { counters: WatchCounters };
+  underWay: Pick<MetricSources, 'onProgress'>;
+  schedule: { nextMs(): number | undefined } | undefined;
+}
+
+export function measuringOf(composition: Composition, state: Measured): Measuring {
+  const { config, engine, rules, health, store, clock } = composition;
+  return new Measuring({
+    version: versionOf(),
+    clock,
+    store,
+    watchCalls: (listener) => engine.api.watchCalls?.(listener),
+    onProgress: (listener) => state.underWay.onProgress(listener),
+    rules: () => rules.all(),
+    now: () => ({
+      mode: engine.daemonMode,
+      configuredMode: config.mode,
+      fault: health.fault(),
+      isCheckpointBehind: engine.checkpointer?.fault() !== undefined,
+      isRestored: engine.checkpointer?.restored() !== undefined,
+      areRulesRefused: rules.refusal !== undefined,
+      sourcesRead: rules.active().evaluator.needs.sources,
+      hasLastRunFailed: state.last && state.last.error !== undefined,
+      nextRunAt: state.schedule?.nextMs(),
+      lanes: LANE_NAMES.map((name) => ({
+        name,
+        waiting: state.queue.waiting(name),
+        counters: state.queue.counters.lanes[name],
+      })),
+      watch: state.watch.counters,
+      skewMs: engine.api.skewMs(),
+      quietMs: engine.quiet.read().ms,
+    }),
+  });
+}
+
+/** Undefined without one. Errors: AppError `port_busy`, `config`. */
+export async function metricsListener(
+  { metrics: { listen } }: Config,
+  deps: Pick<HttpDeps, 'metrics' | 'log' | 'hosts'>,
+): Promise<Listening | undefined> {
+  if (!listen) return undefined;
+  const listening = await listenForMetrics(deps, listen);
+  deps.log.info({ url: listening.url }, `metrics without a token at ${listening.url}/metrics`);
+  return listening;
+}
