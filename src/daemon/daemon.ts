@@ -4,8 +4,6 @@ import type { Composition } from '../compose/compose.ts';
 import type { Config } from '../config/config.ts';
 import { runCycle, watchCycle } from '../cycle.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
-import { isLive } from '../domain/mode.ts';
-import type { PlanSelection } from '../domain/plan.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
 import { timeOfDay } from '../domain/time-text.ts';
 import { explainSubject } from '../explain/explain-subject.ts';
@@ -16,14 +14,11 @@ import {
   type Listening,
   listen,
   loadOrCreateToken,
-  type PlanAnswer,
   type SignIn,
   type StartedRun,
   type TokenRegister,
 } from '../http/index.ts';
 import type { Measuring } from '../metrics/measuring.ts';
-import { answerPlan, approvePart } from '../operator/answer-plan.ts';
-import { applyPlan } from '../operator/apply-plan.ts';
 import { driftReader } from '../operator/plan-drift.ts';
 import { views, writeReport } from '../report/index.ts';
 import { watchRules } from '../rule-set/rule-watch.ts';
@@ -33,6 +28,7 @@ import { meaningOf } from '../store/store-fault.ts';
 import { createPages } from '../web/index.ts';
 import { measuringOf, metricsListener } from './metrics.ts';
 import { operatorPort } from './operator.ts';
+import { plansPort } from './plans.ts';
 import { type LastRun, readiness } from './readiness.ts';
 import { rulePorts } from './rules.ts';
 import { signInOf, tokenRegister, tokensPort } from './tokens.ts';
@@ -227,13 +223,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     views: { ...views, report: (reader, run, format) => writeReport(reader, run, format, { actions: engine.actions }) },
     trigger: (request) => state.trigger(request),
     readiness: () => readiness(composition, state.last, state.queue.counters, state.watch),
-    plans: {
-      approve: (plan, by, reason, part) => approveAndApply(composition, state, plan, by, reason, part),
-      reject: async (plan, by, reason) => ({
-        plan: await state.queue.inTurn('operator', by, () => answerPlan(engine, plan, 'reject', by, reason)),
-      }),
-      apply: (plan, by) => state.queue.inTurn('operator', by, () => apply(composition, state, plan, by)),
-    },
+    plans: plansPort(engine, state.queue, state.underWay),
     planDrift: driftReader(engine),
     operator: operatorPort(engine, state.queue),
     running: () => state.underWay.now(),
@@ -265,35 +255,4 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
 /** The links that people get name the public address: it must be served. */
 function ownNames({ allowedHosts, notify: { publicUrl } }: Config): string[] {
   return publicUrl === undefined ? allowedHosts : [...allowedHosts, new URL(publicUrl).hostname];
-}
-
-/** A daemon of mode `approve` or `enforce` applies an approved plan at once. */
-async function approveAndApply(
-  composition: Composition,
-  state: DaemonState,
-  planId: string,
-  by: string,
-  reason: string | undefined,
-  selection: PlanSelection,
-): Promise<PlanAnswer> {
-  return state.queue.inTurn('operator', by, async () => {
-    const { plan, rest } = await approvePart(composition.engine, planId, selection, by, reason);
-    const isHeld = !isLive(composition.engine.daemonMode) || (await composition.engine.store.stop()) !== undefined;
-    return { rest, ...(isHeld ? { plan } : await apply(composition, state, plan.id, by)) };
-  });
-}
-
-async function apply(
-  { engine }: Composition,
-  { underWay }: DaemonState,
-  planId: string,
-  by: string,
-): Promise<PlanAnswer> {
-  underWay.beginPlan(planId);
-  try {
-    const { plan, ...applied } = await applyPlan(engine, planId, by);
-    return { plan, applied };
-  } finally {
-    underWay.end();
-  }
 }

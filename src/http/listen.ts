@@ -39,7 +39,10 @@ export function listenForMetrics(
   at: { host: string; port: number },
 ): Promise<Listening> {
   const hosts = { ...deps.hosts, listenHost: at.host };
-  return listen(createMetricsApp(deps, hosts), at, { what: 'the listener of the metrics', name: 'TRUSTWARD_METRICS_LISTEN' });
+  return listen(createMetricsApp(deps, hosts), at, {
+    what: 'the listener of the metrics',
+    name: 'TRUSTWARD_METRICS_LISTEN',
+  });
 }
 
 /** Errors: AppError `port_busy` when the address is taken, `config` when it cannot be used at all. */

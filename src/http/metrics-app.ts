@@ -1,8 +1,8 @@
 // http: the listener of the metrics alone: one path, without a token, for the hosts that are ours. In: the port of the metrics. Out: a Hono
 // app. It shows nothing else, and says so as the endpoint does.
 import { Hono } from 'hono';
-import type { HostPolicy } from '../domain/hosts.ts';
 import { lineOf } from '../domain/errors.ts';
+import type { HostPolicy } from '../domain/hosts.ts';
 import type { HttpDeps } from './deps.ts';
 import { SECURITY_HEADERS } from './headers.ts';
 import { demandHost } from './hosts.ts';

@@ -20,7 +20,6 @@ export function readMetricsSettings(
 ): MetricsSettings {
   const text = names.text(NAME);
   const listen = text === undefined ? undefined : parse(text);
-  if (text !== undefined && !listen)
-    names.fault(`${NAME} is \`${text}\`: expected host:port such as 127.0.0.1:9464`);
+  if (text !== undefined && !listen) names.fault(`${NAME} is \`${text}\`: expected host:port such as 127.0.0.1:9464`);
   return { listen };
 }
