@@ -1,7 +1,6 @@
 // metrics: counts what commits record. In: the notes of each commit, in memory. Out: counters. It reads no database, and gives way in a
 // commit of many thousands.
-import type { AuditNote } from '../domain/audit-entry.ts';
-import { familyOf } from '../domain/audit-entry.ts';
+import { AUDIT_KINDS, type AuditNote, familyOf } from '../domain/audit-entry.ts';
 import type { Fact } from '../domain/facts.ts';
 import { giveWay } from '../domain/give-way.ts';
 import type { Metrics } from './registry.ts';
@@ -20,6 +19,9 @@ export class NoteCounts {
     private readonly metrics: Metrics,
     private readonly isRule: (id: string) => boolean,
   ) {
+    // A counter that appears with its first count shows no increase.
+    for (const kind of AUDIT_KINDS)
+      if (familyOf(kind) === 'plan') metrics.count('trustward_plan_changes_total', { change: lastPart(kind) }, 0);
     for (const result of ['delivered', 'given_up']) metrics.count('trustward_notifications_total', { result }, 0);
   }
 

@@ -1,5 +1,5 @@
 // store: what the database shows in numbers. In: a connection, the time. Out: figures. INVARIANT: every query here is answered by an index
-// or reads a table of a few rows (test/store/figures.test.ts): it is asked every second, also beside a run over 100,000 devices.
+// or reads a table of a few rows (test/metrics/parts.test.ts): it is asked every second, also beside a run over 100,000 devices.
 
 import { isUsable } from '../domain/snapshot.ts';
 import type { LastFindings, StoreFigures, Waiting } from '../domain/store-figures.ts';
@@ -26,9 +26,6 @@ const COMPLETED = `SELECT finished_at AS at FROM runs WHERE seq =
 const ENTRIES = 'SELECT max(seq) AS count FROM audit';
 const FOUND = `SELECT max(seq) FROM (SELECT seq, snapshot, findings FROM runs INDEXED BY runs_over_lists
   WHERE counts_with IS NULL ORDER BY seq DESC LIMIT 50) WHERE snapshot IS NOT NULL OR findings IS NOT NULL`;
-
-/** For the test that looks at how SQLite answers them. */
-export const FIGURE_QUERIES = [PLANS, INTENTS, NOTIFICATIONS, CLAIMS, EXEMPTIONS, COMPLETED, ENTRIES, FOUND];
 
 export function readFigures(db: Db, nowMs: number): StoreFigures {
   const one = (sql: string, ...values: (string | number | null)[]): Waiting => {

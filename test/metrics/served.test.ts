@@ -102,7 +102,8 @@ describe('the metrics', () => {
       'trustward_rule_subjects{rule="ban-compromised-device",verdict="match"}',
     ])
       expect([series, after.value(series)]).toEqual([series, before.value(series) ?? Number.NaN]);
-    expect(after.seriesOf('trustward_plan_changes_total')).toEqual([]);
+    expect(before.value('trustward_plan_changes_total{change="sealed"}')).toBe(1);
+    expect(after.value('trustward_plan_changes_total{change="sealed"}')).toBe(0);
     expect(after.value('trustward_notifications_total{result="given_up"}')).toBe(0);
   });
 
