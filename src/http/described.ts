@@ -14,12 +14,12 @@ export type Tag =
   | 'tokens'
   | 'health';
 
-/** One successful answer: JSON of a schema, or text of some content types. */
+/** One answer that is no problem: JSON of a schema, text of some content types, or either. */
 export interface Answer {
   description: string;
   /** Of the JSON. */
   schema?: z.ZodType;
-  /** The content types of another answer, such as `text/csv`. */
+  /** The content types of the text, such as `text/csv`. */
   types?: readonly string[];
   /** Its own headers, each with what it holds. */
   headers?: Readonly<Record<string, string>>;

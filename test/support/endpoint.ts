@@ -23,6 +23,7 @@ import {
 import { addToken, revokeToken } from '../../src/operator/endpoint-tokens.ts';
 import { resolveIntent } from '../../src/operator/resolve-intent.ts';
 import { views } from '../../src/report/index.ts';
+import { schemas } from '../../src/report/schemas/index.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { newSecret } from '../../src/system/secrets.ts';
@@ -82,6 +83,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
   const deps: HttpDeps = {
     reader: store,
     views,
+    schemas,
     trigger: async (request) => {
       requests.push(request);
       const unknown = request.rules?.find((id) => id !== RULE.id);
