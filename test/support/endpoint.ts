@@ -74,7 +74,8 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
   const trials: Endpoint['trials'] = [];
   const complaints: Endpoint['complaints'] = [];
   const complain = (fields: object, message: string) => complaints.push({ fields, message });
-  const tokenParts = { tokens: store.tokens(), clock, ids: countingIds() };
+  const ids = countingIds();
+  const tokenParts = { tokens: store.tokens(), clock, ids };
   const known = SCOPES.map((scope) => ({ name: `${scope}er`, scope, hash: tokenHash(TOKENS[scope]) }));
   const verifyHash = (hash: string) => hashVerifier(known)(hash);
   const at = { url: 'http://127.0.0.1:8080' };
@@ -110,7 +111,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
       stop: (operator) => stopEverything({ store, clock }, operator),
       resume: (operator) => resumeEverything({ store, clock }, operator),
       exempt: async (request, by) => ({
-        exemption: await addExemption({ store, clock, ids: countingIds() }, request, by),
+        exemption: await addExemption({ store, clock, ids }, request, by),
         covers: undefined,
         released: [],
       }),
