@@ -11,7 +11,9 @@ const ROWS = [...README.matchAll(/^\| `(GET|POST|PUT|DELETE) (\/[^`]*)` \| `?(re
 
 describe('a route', () => {
   it('of the endpoint is in the table of these tests', () => {
-    const served = openEndpoint().app.routes.filter(({ method, path }) => method !== 'ALL' && /^\/(api\/|metrics$)/.test(path));
+    const served = openEndpoint().app.routes.filter(
+      ({ method, path }) => method !== 'ALL' && /^\/(api\/|metrics$)/.test(path),
+    );
     expect(ROWS.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(
       [...new Set(served.map(({ method, path }) => `${method} ${path}`))].sort(),
     );
