@@ -29,18 +29,21 @@ export class NoteCounts {
   add(notes: readonly AuditNote[]): void {
     if (!this.isCounting && notes.length <= NOTES_OF_TURN) this.countAll(notes);
     else this.waiting.push(notes);
-    if (!this.isCounting && this.waiting.length > 0) void this.countInTurns();
+    if (!this.isCounting && this.waiting.length > 0) void this.countInTurns().catch(() => {}); // what it has not counted is lost
   }
 
   private async countInTurns(): Promise<void> {
     this.isCounting = true;
-    for (let notes = this.waiting.shift(); notes; notes = this.waiting.shift()) {
-      for (let at = 0; at < notes.length; at += NOTES_OF_TURN) {
-        this.countAll(notes.slice(at, at + NOTES_OF_TURN));
-        await giveWay();
+    try {
+      for (let notes = this.waiting.shift(); notes; notes = this.waiting.shift()) {
+        for (let at = 0; at < notes.length; at += NOTES_OF_TURN) {
+          this.countAll(notes.slice(at, at + NOTES_OF_TURN));
+          await giveWay();
+        }
       }
+    } finally {
+      this.isCounting = false;
     }
-    this.isCounting = false;
   }
 
   private countAll(notes: readonly AuditNote[]): void {

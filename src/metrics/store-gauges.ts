@@ -1,6 +1,5 @@
 // metrics: what the database and its disk show, as gauges. In: the store. Out: gauges; absent is what cannot be read now. INVARIANT: a
 // scrape never waits for a disk that hangs, and never reads the database more often than once a second.
-import { isLasting } from '../domain/store-fault.ts';
 import type { LastFindings, StoreFigures, Waiting } from '../domain/store-figures.ts';
 import type { Source } from '../domain/subjects.ts';
 import { VERDICTS } from '../domain/verdict.ts';
@@ -36,9 +35,7 @@ export class StoreGauges {
     this.clear();
     if (this.figures) setFigures(metrics, this.figures, now.sourcesRead);
     if (this.findings) setFindings(metrics, this.findings, this.sources.rules());
-    // A file that was replaced is not the database any more.
-    if (isRead && !(now.fault && isLasting(now.fault)))
-      metrics.set('trustward_store_read_timestamp_seconds', {}, seconds(this.readAt));
+    if (isRead) metrics.set('trustward_store_read_timestamp_seconds', {}, seconds(this.readAt));
     await this.setDisk();
   }
 

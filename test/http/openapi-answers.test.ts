@@ -62,7 +62,7 @@ it('every operation answers as the document describes it', { timeout: 120_000 },
   const store = org.composition.engine.store as SqliteStore;
   await store.outbox().raise([{ key: 'a test', code: 'silence', text: 'no run', about: {} }], ['ops'], () => 'note1');
 
-  for (const id of ['healthz', 'readyz', 'getOpenapi', 'stream']) await ask(id);
+  for (const id of ['healthz', 'readyz', 'getOpenapi', 'getMetrics', 'stream']) await ask(id);
   const rows: Record<string, { id: string; seq: number }[]> = {};
   const lists = { listRuns: 'runs', listPlans: 'plans', listDecisions: 'decisions', listIntents: 'intents' };
   const others = { listClaims: 'claims', listNotifications: 'notifications', listExemptions: 'exemptions' };

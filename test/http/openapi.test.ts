@@ -41,7 +41,7 @@ describe('the OpenAPI document', () => {
 
   it('names for each operation the scope that the README names', async () => {
     const { document } = await served();
-    const rows = [...README.matchAll(/^\| `(GET|POST) (\/api\/[^`]*)` \| `(\w+)`/gm)].map(
+    const rows = [...README.matchAll(/^\| `(GET|POST) (\/(?:api\/[^`]*|metrics))` \| `(\w+)`/gm)].map(
       ([, method, path, scope]) => `${method} ${path?.replace(/:(\w+)/g, '{$1}')} ${scope}`,
     );
     const scoped = operationsOf(document).filter(({ security }) => security.length > 0);

@@ -3,8 +3,10 @@ import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { readConfig } from '../../src/config/config.ts';
+import { listenForMetrics } from '../../src/http/index.ts';
 import { stopEverything } from '../../src/operator/commands.ts';
-import { BAN_COMPROMISED } from '../support/organization.ts';
+import { BAN_COMPROMISED, silentLog } from '../support/organization.ts';
 import { CERTIFICATE, startReceiver } from '../support/receiver.ts';
 import { type Measured, type Scrape, startMeasured, statusFor } from './daemon-metrics.ts';
 
@@ -52,6 +54,19 @@ describe('the metrics', () => {
     expect(on.daemon.metricsUrl).toBeUndefined();
   });
 
+  it('keep the daemon from starting where their address is wrong or taken, and the message names the setting', async () => {
+    on = await startMeasured();
+    const faulty = () => readConfig({ ...on.org.env, TRUSTWARD_METRICS_LISTEN: 'everywhere' });
+    expect(faulty).toThrow('TRUSTWARD_METRICS_LISTEN is `everywhere`: expected host:port such as 127.0.0.1:9464');
+    const port = Number(new URL(on.daemon.metricsUrl as string).port);
+    const metrics = { contentType: 'text/plain', text: async () => '', answered: () => {}, streams: () => {} };
+    const deps = { metrics, log: silentLog, hosts: { listenHost: '127.0.0.1', allowed: [] } };
+    await expect(listenForMetrics(deps, { host: '127.0.0.1', port })).rejects.toMatchObject({
+      code: 'port_busy',
+      message: expect.stringMatching(/^the listener of the metrics cannot listen on .* set TRUSTWARD_METRICS_LISTEN/),
+    });
+  });
+
   it('count what a run read, decided and did, and how long each stage took', async () => {
     on = await startMeasured();
     const scrape = await on.until(hasRun);
@@ -83,6 +98,19 @@ describe('the metrics', () => {
     expect(stored.value('trustward_last_run_failed')).toBe(0);
     expect(stored.value('trustward_store_up')).toBe(1);
     expect(stored.value('trustward_database_bytes{file="log"}')).toBeGreaterThan(100_000);
+  });
+
+  it('show how long after an event a look acted on it', async () => {
+    on = await startMeasured({ compromised: 0, env: { TRUSTWARD_WATCH: '1s' } });
+    await on.until((scrape) => hasRun(scrape) && (scrape.value('trustward_watch_looks_total{result="done"}') ?? 0) > 0);
+    const { fleet } = on.org.console;
+    const deviceId = fleet.addDevice({ serial: 'LATER-1', mdm_compromised: 'TRUE' });
+    fleet.addEvent({ type: 'TrustScoring', subType: 'TrustScore', action: 'update', severity: 'INFO', deviceId });
+    const scrape = await on.until((one) => one.value('trustward_watch_runs_total{kind="look"}') === 1);
+    expect(scrape.value('trustward_attempts_total{action="ban_device"}')).toBe(1);
+    expect(scrape.value('trustward_event_to_act_seconds_count')).toBe(1);
+    expect(scrape.value('trustward_event_to_act_seconds_sum')).toBeLessThan(60);
+    expect(scrape.value('trustward_watch_events_total')).toBeGreaterThan(0);
   });
 
   it('show after a restart what the database knows, while counters begin at nothing', async () => {

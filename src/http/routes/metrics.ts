@@ -9,7 +9,7 @@ export function metricsRoute({ metrics }: Pick<HttpDeps, 'metrics'>): Route {
     method: 'GET',
     path: METRICS_PATH,
     scope: 'read',
-    operationId: 'metrics',
+    operationId: 'getMetrics',
     tag: 'health',
     summary: 'Read the metrics',
     description: 'Text for Prometheus. docs/metrics.md lists the names. What is not known is absent, not 0.',
