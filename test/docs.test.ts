@@ -8,12 +8,12 @@ import { promisify } from 'node:util';
 import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildProgram } from '../src/commands/program.ts';
-import { type Environment, readConfig } from '../src/config/config.ts';
 import { type Console, startConsole } from '../src/console/console.ts';
 import { systemClock } from '../src/system/clock.ts';
 import { built, ROOT } from './support/built.ts';
 import { openEndpoint } from './support/endpoint.ts';
 import { silentLog } from './support/organization.ts';
+import { namesRead } from './support/settings.ts';
 import { goingThrough, inOneShell, WHOLE_WALK, walkOf } from './support/walk.ts';
 
 const run = promisify(execFile);
@@ -153,18 +153,6 @@ describe('names in the README', () => {
     expect(sorted(rows)).toEqual(sorted(shipped.map((name) => name.replace('.yaml', ''))));
   });
 });
-
-/** Every name that reading the configuration asks the environment for. */
-function namesRead(): string[] {
-  const names = new Set<string>();
-  const given: Environment = { TRUSTWARD_API_URL: 'http://127.0.0.1', TRUSTWARD_API_KEY: 'key' };
-  const get = (_: Environment, name: string) => {
-    names.add(name);
-    return given[name];
-  };
-  readConfig(new Proxy<Environment>({}, { get: (env, name) => get(env, String(name)) }));
-  return sorted([...names].filter((name) => name.startsWith('TRUSTWARD_')));
-}
 
 /** The commands, or those within one, as the help lists them. */
 async function commandsOf(...within: string[]): Promise<string[]> {
