@@ -89,7 +89,10 @@ describe('the first ten minutes of the README', () => {
   });
 });
 
-describe('the library example of the README', () => {
+describe('the library examples of the README', () => {
+  const example = (name: string) =>
+    all(README, /```ts\n([\s\S]*?)```/g).find((block) => block.includes(`from '${name}'`)) ?? '';
+
   it('reads pages of a real server', { timeout: 60_000 }, async () => {
     const dir = mkdtempSync(join(tmpdir(), 'trustward-docs-'));
     const server = await startConsole({
@@ -99,13 +102,22 @@ describe('the library example of the README', () => {
       clock: systemClock,
       log: silentLog,
     });
-    const example = README.match(/```ts\n([\s\S]*?)```/)?.[1] ?? '';
     const file = join(dir, 'example.mts');
-    writeFileSync(file, example.replace("'trustward'", `'${built('src/index.ts')}'`));
+    writeFileSync(file, example('trustward').replace("'trustward'", `'${built('src/index.ts')}'`));
     const env = { ...process.env, API_URL: server.address, API_KEY: server.credentials?.apiKey };
     const { stdout } = await run(process.execPath, [file], { env });
     expect(stdout).toBe('30 of 30 devices\n');
     await server.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  it('judges a record by the shipped rules', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'trustward-docs-'));
+    const file = join(dir, 'example.mts');
+    writeFileSync(file, example('trustward/rules').replace("'trustward/rules'", `'${built('src/rules.ts')}'`));
+    const { stdout } = await run(process.execPath, [file], { cwd: ROOT });
+    expect(stdout).toMatch(/^\d+ tests passed\nban-compromised-device: match \n/);
+    expect(stdout).toMatch(/ban-denied-corporate-device: unknown \w/);
     rmSync(dir, { recursive: true, force: true });
   });
 });
