@@ -88,6 +88,7 @@ describe('the package', () => {
       cwd: folder,
       env: { ...env, ...settings },
       stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 100_000,
     });
     let heard = '';
     const banned = new Promise<void>((resolve, reject) => {

@@ -13,7 +13,7 @@ export const WHOLE_WALK =
 export function walkOf(page: string, word = 'walk'): string[] {
   const text = readFileSync(join(ROOT, page), 'utf8');
   return [...text.matchAll(/```sh (\w+)\n([\s\S]*?)```/g)].flatMap(([, mark, block = '']) =>
-    mark === word ? [block] : [],
+    mark === word ? [block.replace(/^ +/gm, '')] : [],
   );
 }
 
