@@ -177,6 +177,28 @@ describe.each([3, 4, 12, 20])('with a database of the tables %i this version', (
   });
 });
 
+it('a database of the console of its first version keeps its people, devices, services and credentials', async () => {
+  const [dbFile, names] = [join(folder, 'console.db'), ['device', 'enduser', 'service', 'credential', 'effect']];
+  const rows = () => {
+    const db = new Database(dbFile, { readonly: true });
+    try {
+      return names.map((name) => db.prepare(`SELECT * FROM ${name} ORDER BY 1`).all());
+    } finally {
+      db.close();
+    }
+  };
+  const before = rows();
+  expect(before.map((found) => found.length > 0)).toEqual(names.map(() => true));
+  const server = await startConsole({
+    listen: { host: '127.0.0.1', port: 0 },
+    dbFile,
+    clock: systemClock,
+    log: silentLog,
+  });
+  await server.close();
+  expect(rows()).toMatchObject(before);
+});
+
 describe('a database of a newer version', () => {
   it('is refused with what to do, by what writes and by what reads, and is not touched', async () => {
     const db = openAt(latest);
