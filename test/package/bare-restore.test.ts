@@ -6,7 +6,7 @@ import { restoreOnAnEmptyMachine } from './bare-restore.ts';
 it(
   'the steps for an empty machine lead from a backup to a daemon that acts, and nothing is done twice',
   {
-    timeout: 240_000,
+    timeout: 400_000,
   },
   () =>
     restoreOnAnEmptyMachine({

@@ -97,7 +97,7 @@ async function serveUntil(line: RegExp, cwd: string, program: string[], load: st
     cwd,
     env: { PATH, HOME, TMPDIR, ...place },
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 120_000,
+    timeout: 200_000,
   });
   let heard = '';
   await new Promise<void>((resolve, reject) => {

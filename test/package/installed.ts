@@ -66,7 +66,7 @@ function isInstalledByNpm(tarball: string, folder: string, env: Record<string, s
     '--silent',
   ];
   try {
-    execFileSync('npm', ['install', ...quick, tarball], { cwd: folder, env, stdio: 'ignore', timeout: 60_000 });
+    execFileSync('npm', ['install', ...quick, tarball], { cwd: folder, env, stdio: 'ignore', timeout: 120_000 });
     return true;
   } catch {
     rmSync(join(folder, 'node_modules'), { recursive: true, force: true });

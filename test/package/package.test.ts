@@ -14,7 +14,7 @@ const SHIPPED_RULES = 'node_modules/trustward/rules';
 let installed: Installed;
 beforeAll(() => {
   installed = packAndInstall();
-}, 240_000);
+}, 600_000);
 afterAll(() => installed?.remove());
 
 const pathsOf = () => installed.packed.files.map(({ path }) => path);
@@ -70,7 +70,7 @@ describe('the package', () => {
     expect((await npx('--version')).stdout.trim()).toBe(version);
   });
 
-  it('checks and tests the rules that it brings', async () => {
+  it('checks and tests the rules that it brings', { timeout: 120_000 }, async () => {
     expect((await npx('rules', 'check', '--rules', SHIPPED_RULES)).stdout).toBe('6 rules can be loaded\n');
     expect((await npx('rules', 'test', '--rules', SHIPPED_RULES)).stdout).toContain('passed');
   });
@@ -88,7 +88,7 @@ describe('the package', () => {
       cwd: folder,
       env: { ...env, ...settings },
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: 100_000,
+      timeout: 200_000,
     });
     let heard = '';
     const banned = new Promise<void>((resolve, reject) => {
@@ -145,7 +145,7 @@ describe('a TypeScript project with the package', () => {
   it.each([
     ['nodenext', 'nodenext'],
     ['bundler', 'esnext'],
-  ])('has its types with the module resolution %s', { timeout: 120_000 }, async (moduleResolution, module) => {
+  ])('has its types with the module resolution %s', { timeout: 240_000 }, async (moduleResolution, module) => {
     const compilerOptions = { noEmit: true, strict: true, target: 'es2023', types: ['node'], moduleResolution, module };
     const file = join(installed.folder, `tsconfig.${moduleResolution}.json`);
     writeFileSync(file, JSON.stringify({ compilerOptions, files: ['script.mts'] }));

@@ -147,7 +147,9 @@ describe.each([3, 4, 12, 20])('with a database of the tables %i this version', (
   const bansOf = (serial: string) =>
     server.writes().filter(({ address, body }) => `${address} ${body}`.includes(serial));
 
-  it('stays stopped, knows what is in force and in doubt, and does nothing again when it resumes', async () => {
+  it('stays stopped, knows what is in force and in doubt, and does nothing again when it resumes', {
+    timeout: 120_000,
+  }, async () => {
     // A run that is stopped calls nothing; the tables are brought up to date by it.
     const first = await json('run', '--mode', 'enforce');
     expect(first).toMatchObject({
@@ -200,7 +202,9 @@ it('a database of the console of its first version keeps its people, devices, se
 });
 
 describe('a database of a newer version', () => {
-  it('is refused with what to do, by what writes and by what reads, and is not touched', async () => {
+  it('is refused with what to do, by what writes and by what reads, and is not touched', {
+    timeout: 120_000,
+  }, async () => {
     const db = openAt(latest);
     db.exec(`PRAGMA user_version = ${latest + 1}`);
     db.close();
