@@ -15,7 +15,7 @@ const { PATH } = process.env;
 beforeAll(() => {
   installed = packAndInstall();
   process.env.PATH = [installed.env.PATH, PATH].join(delimiter);
-}, 300_000);
+}, 600_000);
 afterAll(() => {
   process.env.PATH = PATH;
   installed?.remove();
