@@ -241,6 +241,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     signIn,
     publicUrl: config.notify.publicUrl,
     hosts: { listenHost: config.listen.host, allowed: ownNames(config) },
+    rateLimits: config.rateLimits,
     clock,
     log,
     demo: engine.demo,

@@ -11,7 +11,8 @@ import { PAGE_HEADERS, SECURITY_HEADERS } from './headers.ts';
 import { demandHost } from './hosts.ts';
 import type { Pages } from './pages.ts';
 import { isForMachines, isUnderApi, STREAM_PATH } from './path.ts';
-import { type Problem, problemOf, problemResponse, UNFORESEEN } from './problem.ts';
+import { Problem, problemOf, problemResponse, UNFORESEEN } from './problem.ts';
+import { RateLimit } from './rate-limit.ts';
 import { addRoutes, type Ctx, type Env, noRoute, type Route } from './route.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { explainRoutes } from './routes/explain.ts';
@@ -25,6 +26,7 @@ import { signInLinkRoutes, signInRoutes } from './routes/sign-in.ts';
 import { streamRoutes } from './routes/stream.ts';
 import { summaryRoutes } from './routes/summary.ts';
 import { tokenRoutes } from './routes/tokens.ts';
+import type { Caller } from './tokens.ts';
 
 /**
  * The endpoint. Everything under `/api` needs a bearer token; its errors never carry a secret or a stack trace. With pages, the other
@@ -48,6 +50,15 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
     ...signInLinkRoutes(deps),
     ...(pages ? [...pages.routes, ...signInRoutes(deps)] : [pointerRoute(deps)]),
   ];
+  const rates = new RateLimit(deps.clock, deps.rateLimits);
+  const known = (context: Ctx, callerNow: () => Caller): Caller => {
+    try {
+      return callerNow();
+    } catch (error) {
+      if (error instanceof Problem && error.status === 401) rates.countFailure(context);
+      throw error;
+    }
+  };
   const answerProblem = async (problem: Problem, context: Ctx): Promise<Response> => {
     const { path } = context.req;
     if (!pages || !isPage(path)) return problemResponse(problem, path);
@@ -79,9 +90,10 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
       context.set('session', session.id);
     } else if (isUnderApi(req.path)) {
       const callerNow = () => namingUser(callerOf(authorization, deps), req.header(USER_HEADER));
-      context.set('caller', callerNow());
+      context.set('caller', known(context, callerNow));
       context.set('callerNow', callerNow);
     }
+    rates.demand(context);
     await next();
   });
   // After the caller is known: a stranger learns nothing but that a token is needed.

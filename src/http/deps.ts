@@ -30,6 +30,7 @@ import type { RunRecord } from '../domain/store.ts';
 import type { SubjectRef } from '../domain/subjects.ts';
 import type { TriedRule } from '../domain/tried-rule.ts';
 import type { WhyAnswer } from '../domain/why.ts';
+import type { RateLimits } from './rate-limit.ts';
 import type { SignIn } from './sign-in.ts';
 import type { Caller } from './tokens.ts';
 
@@ -226,6 +227,8 @@ export interface HttpDeps {
   /** TRUSTWARD_PUBLIC_URL, without a slash at its end. */
   publicUrl: string | undefined;
   hosts: HostPolicy;
+  /** Undefined: no limit. */
+  rateLimits: RateLimits | undefined;
   clock: Clock;
   log: Log;
   demo: boolean;

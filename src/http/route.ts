@@ -15,8 +15,10 @@ export type Env = {
     /** Without a session: who the same request is of now. Errors: as at its beginning, once its token is revoked or expired. */
     callerNow: () => Caller;
   };
-  /** The answer on its socket; absent without one. */
-  Bindings: { outgoing?: { destroy(): void } } | undefined;
+  /** The request and the answer on their socket; absent without one. */
+  Bindings:
+    | { outgoing?: { destroy(): void }; incoming?: { socket?: { remoteAddress?: string | undefined } } }
+    | undefined;
 };
 export type Ctx = Context<Env>;
 

@@ -159,6 +159,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
     signIn,
     publicUrl,
     hosts: { listenHost: '127.0.0.1', allowed: [] },
+    rateLimits: undefined,
     clock,
     log: { debug: () => {}, info: () => {}, warn: complain, error: complain },
     demo: false,
