@@ -2,20 +2,17 @@
 import { z } from 'zod';
 import { auditedTarget } from '../../domain/decision-filter.ts';
 import type { HttpDeps } from '../deps.ts';
-import { limitField, nameField, positionField, readBody, readQuery, sinceField, sinceOf } from '../input.ts';
+import { limitField, nameField, nothing, positionField, sinceField, sinceOf } from '../input.ts';
+import { operation } from '../operation.ts';
 import { json, type Route } from '../route.ts';
 
 const auditQuery = z
   .strictObject({
-    /** Entries after this number, oldest first. */
-    after: positionField.optional(),
-    /** Entries before this number, newest first. */
-    before: positionField.optional(),
-    kind: nameField.optional(),
-    /** Entries that name this target, by any of its names. */
-    target: nameField.optional(),
-    /** Who did it, whatever the way, such as `ana`. */
-    actor: nameField.optional(),
+    after: positionField.optional().describe('entries after this number, oldest first'),
+    before: positionField.optional().describe('entries before this number, newest first'),
+    kind: nameField.optional().describe('entries of this kind, such as `decision.made`'),
+    target: nameField.optional().describe('entries that name this target, by any of its names'),
+    actor: nameField.optional().describe('who did it, in whatever way, such as `ana`'),
     since: sinceField,
     limit: limitField,
   })
@@ -25,12 +22,17 @@ const auditQuery = z
 
 export function auditRoutes({ reader, views, verifyAudit, clock }: HttpDeps): Route[] {
   return [
-    {
+    operation({
       method: 'GET',
       path: '/api/audit',
       scope: 'read',
-      handle: async (context) => {
-        const { after, before, kind, target, actor, since, limit } = readQuery(context, auditQuery);
+      operationId: 'listAudit',
+      tag: 'audit',
+      summary: 'List audit entries',
+      query: auditQuery,
+      answers: { 200: { description: 'a page of entries, and the head of the chain' } },
+      handle: async (_context, { query }) => {
+        const { after, before, kind, target, actor, since, limit } = query;
         const entries = await reader.audit({
           limit,
           ...(after !== undefined && { afterSeq: after }),
@@ -43,16 +45,20 @@ export function auditRoutes({ reader, views, verifyAudit, clock }: HttpDeps): Ro
         const next = entries.length < limit ? null : (entries.at(-1)?.seq ?? null);
         return json({ entries: entries.map(views.auditEntry), head: await reader.auditHead(), next });
       },
-    },
-    {
+    }),
+    operation({
       method: 'POST',
       path: '/api/audit/verify',
       scope: 'read',
-      handle: async (context) => {
-        await readBody(context, z.strictObject({}));
+      operationId: 'verifyAudit',
+      tag: 'audit',
+      summary: 'Verify the audit chain',
+      body: nothing,
+      answers: { 200: { description: 'whether the whole chain is intact' } },
+      handle: async () => {
         const { ok, entries, head, bad } = await verifyAudit();
         return json({ ok, entries, head, bad: bad ?? null });
       },
-    },
+    }),
   ];
 }

@@ -2,26 +2,26 @@
 // In: requests. Out: the resulting state. The token's name is recorded as the operator. The ports of deps do the work.
 import { z } from 'zod';
 import type { HttpDeps } from '../deps.ts';
-import { nameField, readBody, readQuery } from '../input.ts';
-import { json, param, type Route } from '../route.ts';
+import { idParam, nameField } from '../input.ts';
+import { operation } from '../operation.ts';
+import { json, type Route } from '../route.ts';
 
 const text = z.string().trim().min(1).max(1_000);
 const why = z.strictObject({ reason: text });
 const listQuery = z.strictObject({
-  /** `true`: only those in force. */
-  inForce: z.enum(['true', 'false']).default('false'),
+  inForce: z.enum(['true', 'false']).default('false').describe('`true`: only those in force'),
 });
 const exemptBody = z.strictObject({
-  /** Any name of it: an id, a serial number, an e-mail address, or the name of a service. */
-  subject: z.strictObject({ kind: nameField.optional(), id: nameField }).optional(),
+  subject: z
+    .strictObject({ kind: nameField.optional(), id: nameField })
+    .optional()
+    .describe('any name of it: an id, a serial number, an e-mail address, or the name of a service'),
   selector: z.strictObject({ field: nameField, value: nameField }).optional(),
   owner: text,
   reason: text,
-  until: z.string().min(1).max(100),
-  /** The subject is meant, though no trusted snapshot has shown it. */
-  unseen: z.boolean().default(false),
-  /** Also undo what is in force on the protected targets. */
-  release: z.boolean().default(false),
+  until: z.string().min(1).max(100).describe('a duration such as `30d`, or a date'),
+  unseen: z.boolean().default(false).describe('the subject is meant, though no trusted snapshot has shown it'),
+  release: z.boolean().default(false).describe('also undo what is in force on the protected targets'),
 });
 const resolveBody = z.strictObject({ as: z.enum(['done', 'not-done', 'retry']), reason: text });
 const releaseBody = z
@@ -42,94 +42,133 @@ export function operatorRoutes(deps: HttpDeps): Route[] {
 
 function exemptionRoutes({ reader, views, operator, clock }: HttpDeps): Route[] {
   return [
-    {
+    operation({
       method: 'GET',
       path: '/api/exemptions',
       scope: 'read',
-      handle: async (context) => {
-        const { inForce } = readQuery(context, listQuery);
+      operationId: 'listExemptions',
+      tag: 'operator',
+      summary: 'List exemptions',
+      query: listQuery,
+      answers: { 200: { description: 'a page of exemptions, the newest first' } },
+      handle: async (_context, { query }) => {
         const nowMs = clock.nowMs();
-        const found = await reader.exemptions(inForce === 'true' ? nowMs : undefined);
+        const found = await reader.exemptions(query.inForce === 'true' ? nowMs : undefined);
         return json({ exemptions: found.map((exemption) => views.exemption(exemption, nowMs)) });
       },
-    },
-    {
+    }),
+    operation({
       method: 'POST',
       path: '/api/exemptions',
       scope: 'approve',
-      handle: async (context) => {
-        const request = await readBody(context, exemptBody);
-        const { exemption, covers, released } = await operator.exempt(request, context.var.caller.name);
+      operationId: 'addExemption',
+      tag: 'operator',
+      summary: 'Exempt a subject, or all that a selector names, until a time',
+      body: exemptBody,
+      answers: { 201: { description: 'the exemption, what it covers now, and what was released' } },
+      refusals: [404, 409],
+      handle: async (context, { body }) => {
+        const { exemption, covers, released } = await operator.exempt(body, context.var.caller.name);
         const shown = { ...views.exemption(exemption, clock.nowMs()), covers: covers ?? null };
-        const body = { ...shown, released: released.map(views.released) };
-        return json(body, 201);
+        return json({ ...shown, released: released.map(views.released) }, 201);
       },
-    },
-    {
+    }),
+    operation({
       method: 'POST',
       path: '/api/exemptions/:id/end',
       scope: 'approve',
-      handle: async (context) => {
-        const { reason } = await readBody(context, why);
-        const who = { by: context.var.caller.name, reason };
-        return json(views.exemption(await operator.endExemption(param(context, 'id'), who), clock.nowMs()));
+      operationId: 'endExemption',
+      tag: 'operator',
+      summary: 'End an exemption',
+      params: idParam('an exemption'),
+      body: why,
+      answers: { 200: { description: 'the exemption, which has ended' } },
+      refusals: [409],
+      handle: async (context, { params, body }) => {
+        const who = { by: context.var.caller.name, reason: body.reason };
+        return json(views.exemption(await operator.endExemption(params.id, who), clock.nowMs()));
       },
-    },
+    }),
   ];
 }
 
 function switchRoutes({ views, operator }: HttpDeps): Route[] {
   return [
-    {
+    operation({
       method: 'POST',
       path: '/api/stop',
       scope: 'approve',
-      handle: async (context) => {
-        const { reason } = await readBody(context, why);
-        const stop = await operator.stop({ by: context.var.caller.name, reason });
+      operationId: 'stop',
+      tag: 'operator',
+      summary: 'Stop everything: nothing is called from now on',
+      body: why,
+      answers: { 200: { description: 'the stop in force' } },
+      refusals: [409],
+      handle: async (context, { body }) => {
+        const stop = await operator.stop({ by: context.var.caller.name, reason: body.reason });
         return json({ stopped: views.stop(stop) });
       },
-    },
-    {
+    }),
+    operation({
       method: 'POST',
       path: '/api/resume',
       scope: 'approve',
-      handle: async (context) => {
-        const { reason } = await readBody(context, why);
-        const lifted = await operator.resume({ by: context.var.caller.name, reason });
+      operationId: 'resume',
+      tag: 'operator',
+      summary: 'Lift the stop',
+      body: why,
+      answers: { 200: { description: 'the stop that was lifted' } },
+      refusals: [409],
+      handle: async (context, { body }) => {
+        const lifted = await operator.resume({ by: context.var.caller.name, reason: body.reason });
         return json({ stopped: null, lifted: views.stop(lifted) });
       },
-    },
-    {
+    }),
+    operation({
       method: 'POST',
       path: '/api/snapshot/accept',
       scope: 'approve',
-      handle: async (context) => {
-        const { source, reason } = await readBody(context, acceptBody);
-        return json(views.acceptance(await operator.accept(source, { by: context.var.caller.name, reason })));
-      },
-    },
+      operationId: 'acceptSnapshot',
+      tag: 'operator',
+      summary: 'Accept a reading of a source that is not trusted',
+      body: acceptBody,
+      answers: { 200: { description: 'what was accepted, and for which reading' } },
+      refusals: [404, 409],
+      handle: async (context, { body: { source, reason } }) =>
+        json(views.acceptance(await operator.accept(source, { by: context.var.caller.name, reason }))),
+    }),
   ];
 }
 
 function doubtRoutes({ views, operator }: HttpDeps): Route[] {
   return [
-    {
+    operation({
       method: 'POST',
       path: '/api/intents/:id/resolve',
       scope: 'approve',
-      handle: async (context) => {
-        const { as, reason } = await readBody(context, resolveBody);
+      operationId: 'resolveIntent',
+      tag: 'operator',
+      summary: 'Resolve an intent that is in doubt, parked or failed',
+      params: idParam('an intent'),
+      body: resolveBody,
+      answers: { 200: { description: 'the intent as it is now' } },
+      refusals: [409, 502],
+      handle: async (context, { params, body: { as, reason } }) => {
         const who = { by: context.var.caller.name, reason };
-        return json(views.intent(await operator.resolve(param(context, 'id'), as, who)));
+        return json(views.intent(await operator.resolve(params.id, as, who)));
       },
-    },
-    {
+    }),
+    operation({
       method: 'POST',
       path: '/api/claims/release',
       scope: 'approve',
-      handle: async (context) => {
-        const { target, rule, reason } = await readBody(context, releaseBody);
+      operationId: 'releaseClaims',
+      tag: 'operator',
+      summary: 'Undo what is in force on a target, or plan the undo of all that a rule has in force',
+      body: releaseBody,
+      answers: { 200: { description: 'with a target: what was released; with a rule: the plan' } },
+      refusals: [404, 409, 502],
+      handle: async (context, { body: { target, rule, reason } }) => {
         const by = context.var.caller.name;
         if (rule !== undefined) {
           const { plan, ...others } = await operator.releaseRule(rule, by, reason);
@@ -138,6 +177,6 @@ function doubtRoutes({ views, operator }: HttpDeps): Route[] {
         const released = await operator.release(target as string, { by, reason: reason as string });
         return json({ released: released.map(views.released) });
       },
-    },
+    }),
   ];
 }

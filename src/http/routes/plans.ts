@@ -5,70 +5,99 @@ import { AppError } from '../../domain/errors.ts';
 import { episodesOf, hasProgress, PLAN_STATUSES, type Plan } from '../../domain/plan.ts';
 import { differenceFrom } from '../../domain/plan-content.ts';
 import type { HttpDeps, PlanAnswer } from '../deps.ts';
-import { limitField, nameField, readBody, readQuery } from '../input.ts';
-import { type Ctx, json, param, type Route } from '../route.ts';
+import { idParam, limitField, nameField, nothing } from '../input.ts';
+import { operation } from '../operation.ts';
+import { json, type Route } from '../route.ts';
 
 const listQuery = z.strictObject({ status: z.enum(PLAN_STATUSES).optional(), limit: limitField });
 const reason = z.string().trim().min(1).max(1_000).optional();
 const decideBody = z.strictObject({ reason });
 const names = z.array(nameField).max(10_000).default([]);
 const approveBody = z.strictObject({ reason, rules: names, only: names, except: names });
-const applyBody = z.strictObject({});
 
 export function planRoutes(deps: HttpDeps): Route[] {
   const { reader, views, plans } = deps;
   const liveOf = async (plan: Plan) => (hasProgress(plan) ? reader.intents({ liveFor: episodesOf(plan) }) : []);
   const listed = async (plan: Plan) => views.plan(plan, await liveOf(plan));
   const shown = async (plan: Plan) => views.plan(plan, await liveOf(plan), await differenceFrom(reader, plan));
+  const answered = async ({ plan, applied }: PlanAnswer, more: object = {}) =>
+    json({
+      ...(await shown(plan)),
+      ...more,
+      applied: applied ? { ...applied, intents: applied.intents.map(views.intent) } : null,
+    });
   return [
-    {
+    operation({
       method: 'GET',
       path: '/api/plans',
       scope: 'read',
-      handle: async (context) => {
-        const { status, limit } = readQuery(context, listQuery);
+      operationId: 'listPlans',
+      tag: 'plans',
+      summary: 'List plans',
+      query: listQuery,
+      answers: { 200: { description: 'a page of plans, the newest first' } },
+      handle: async (_context, { query: { status, limit } }) => {
         const found = await reader.plans(status === undefined ? {} : { status }, limit);
         return json({ plans: await Promise.all(found.map(listed)) });
       },
-    },
-    {
+    }),
+    operation({
       method: 'GET',
       path: '/api/plans/:id',
       scope: 'read',
-      handle: async (context) => {
-        const id = param(context, 'id');
+      operationId: 'getPlan',
+      tag: 'plans',
+      summary: 'Read a plan',
+      params: idParam('a plan'),
+      answers: { 200: { description: 'the plan' } },
+      handle: async (_context, { params: { id } }) => {
         const plan = await reader.plan(id);
         if (!plan) throw new AppError('not_found', `there is no plan \`${id}\``);
         return json(await shown(plan));
       },
-    },
-    deciding('approve', async (context) => {
-      const { reason, ...selection } = await readBody(context, approveBody);
-      return plans.approve(param(context, 'id'), context.var.caller.name, reason, selection);
     }),
-    deciding('reject', async (context) => {
-      const { reason } = await readBody(context, decideBody);
-      return plans.reject(param(context, 'id'), context.var.caller.name, reason);
+    operation({
+      method: 'POST',
+      path: '/api/plans/:id/approve',
+      scope: 'approve',
+      operationId: 'approvePlan',
+      tag: 'plans',
+      summary: 'Approve a plan, or a part of it',
+      params: idParam('a plan'),
+      body: approveBody,
+      answers: { 200: { description: 'the plan as approved, and the plan in which the rest waits' } },
+      refusals: [409],
+      handle: async (context, { params: { id }, body: { reason, ...selection } }) => {
+        const answer = await plans.approve(id, context.var.caller.name, reason, selection);
+        return answered(answer, { rest: answer.rest ? await shown(answer.rest) : null });
+      },
     }),
-    deciding('apply', async (context) => {
-      await readBody(context, applyBody);
-      return plans.apply(param(context, 'id'), context.var.caller.name);
+    operation({
+      method: 'POST',
+      path: '/api/plans/:id/reject',
+      scope: 'approve',
+      operationId: 'rejectPlan',
+      tag: 'plans',
+      summary: 'Reject a plan',
+      params: idParam('a plan'),
+      body: decideBody,
+      answers: { 200: { description: 'the plan as rejected' } },
+      refusals: [409],
+      handle: async (context, { params: { id }, body }) =>
+        answered(await plans.reject(id, context.var.caller.name, body.reason)),
+    }),
+    operation({
+      method: 'POST',
+      path: '/api/plans/:id/apply',
+      scope: 'approve',
+      operationId: 'applyPlan',
+      tag: 'plans',
+      summary: 'Apply an approved plan',
+      params: idParam('a plan'),
+      body: nothing,
+      answers: { 200: { description: 'the plan, with what was done and what was refused' } },
+      refusals: [409, 502],
+      handle: async (context, { params: { id } }) => answered(await plans.apply(id, context.var.caller.name)),
     }),
   ];
-
-  function deciding(verb: 'approve' | 'reject' | 'apply', decide: (context: Ctx) => Promise<PlanAnswer>): Route {
-    return {
-      method: 'POST',
-      path: `/api/plans/:id/${verb}`,
-      scope: 'approve',
-      handle: async (context) => {
-        const { plan, rest, applied } = await decide(context);
-        return json({
-          ...(await shown(plan)),
-          ...(verb === 'approve' && { rest: rest ? await shown(rest) : null }),
-          applied: applied ? { ...applied, intents: applied.intents.map(views.intent) } : null,
-        });
-      },
-    };
-  }
 }
