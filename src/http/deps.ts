@@ -14,6 +14,7 @@ import type { HistoryLine } from '../domain/history.ts';
 import type { HostPolicy } from '../domain/hosts.ts';
 import type { Identity, IdentityReader } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
+import type { LiveEvent } from '../domain/live-event.ts';
 import type { Mode } from '../domain/mode.ts';
 import type { StoredNotification } from '../domain/notification.ts';
 import type { Acceptance, Released, Stop } from '../domain/operator.ts';
@@ -91,6 +92,7 @@ export interface Views {
   intent(intent: Intent): object;
   claim(claim: Claim): object;
   auditEntry(entry: AuditEntry): object;
+  liveEvent(live: LiveEvent): object;
   notification(notification: StoredNotification, nowMs: number): object;
   exemption(exemption: Exemption, nowMs: number): object;
   stop(stop: Stop): object;
