@@ -80,6 +80,7 @@ export async function composeEngine(
     closing.add(() => checkpointer.publish());
     const notifications = composeNotifications({ config, store, health, clock, log });
     closing.add(() => ending.until('the last notifications', notifications.deliverDue(ending.cut)));
+    await notifications.begin();
     const { api, embedded, end } = await connect(config, clock, log, ending.cut);
     closing.add(() => ending.until('calls of the Management API', end()));
     const readers = new ReaderPool(log);

@@ -35,6 +35,7 @@ import { savePlan } from './save-plan.ts';
 import { SqliteActStore } from './sqlite-act-store.ts';
 import { SqliteTokens } from './token-table.ts';
 import { giveBackPages } from './unused-pages.ts';
+import { SqliteFeedPositions } from './webhook-positions.ts';
 
 export class SqliteStore
   extends SqliteActStore
@@ -218,6 +219,10 @@ export class SqliteStore
   outbox(): SqliteOutbox {
     const append = (notes: AuditNote[]) => this.audits.append(notes);
     return new SqliteOutbox(this.db, { run: (work) => this.unit(work), append }, this.clock);
+  }
+
+  feedPositions(): SqliteFeedPositions {
+    return new SqliteFeedPositions(this.db, { run: (work) => this.unit(work) }, this.clock);
   }
 
   /** Tokens of the HTTP endpoint. A token that is added or revoked is sealed at once, like all that holds back or opens. */
