@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts';
 import { startConsole } from '../console/console.ts';
 import type { AuditCheck } from '../domain/audit-check.ts';
 import type { TokenStore } from '../domain/endpoint-token.ts';
+import type { AnswerStore } from '../domain/kept-answer.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { Api, Clock, Log } from '../domain/ports.ts';
 import type { Progress } from '../domain/progress.ts';
@@ -48,6 +49,7 @@ export interface Composition {
   embedded: string | undefined;
   /** Of the HTTP endpoint. */
   tokens: TokenStore;
+  answers: AnswerStore;
   /** What explaining needs, with the current rules. */
   explaining(): WhyDeps;
   /** `seen`: called with the number of the last entry that was read, now and then. */
@@ -138,6 +140,7 @@ export async function composeEngine(
       notifications,
       health,
       tokens: store.tokens(),
+      answers: store.keptAnswers(),
       explaining,
       verifyAudit: verify,
       close: closing.close,

@@ -9,6 +9,8 @@ import type { HttpDeps } from './deps.ts';
 import { guardedPage } from './guarded-page.ts';
 import { PAGE_HEADERS, SECURITY_HEADERS } from './headers.ts';
 import { demandHost } from './hosts.ts';
+import { Idempotency, takesKey } from './idempotency.ts';
+import { lostAnswers } from './lost-answers.ts';
 import type { Pages } from './pages.ts';
 import { isForMachines, isUnderApi, STREAM_PATH } from './path.ts';
 import { Problem, problemOf, problemResponse, UNFORESEEN } from './problem.ts';
@@ -101,9 +103,11 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
     demandShortBody(context);
     await next();
   });
+  const keys = new Idempotency(deps, lostAnswers(deps));
+  const onceIfKeyed = (route: Route) => (takesKey(route) ? keys.once(route) : route);
   addRoutes(
     app,
-    routes.map((route) => (isPage(route.path) ? guardedPage(route, deps) : guarded(route))),
+    routes.map((route) => (isPage(route.path) ? guardedPage(route, deps) : guarded(onceIfKeyed(route)))),
   );
   app.notFound((context) => {
     const { method, path } = context.req;

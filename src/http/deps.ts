@@ -14,6 +14,7 @@ import type { HistoryLine } from '../domain/history.ts';
 import type { HostPolicy } from '../domain/hosts.ts';
 import type { Identity, IdentityReader } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
+import type { AnswerStore } from '../domain/kept-answer.ts';
 import type { LiveEvent } from '../domain/live-event.ts';
 import type { Mode } from '../domain/mode.ts';
 import type { StoredNotification } from '../domain/notification.ts';
@@ -196,6 +197,8 @@ export interface HttpDeps {
   planDrift(planId: string, targets: readonly string[]): Promise<readonly Drift[]>;
   operator: OperatorPort;
   tokens: TokensPort;
+  /** Of requests with an Idempotency-Key. */
+  answers: AnswerStore;
   stream: StreamSource;
   /** When the schedule makes the next run, epoch ms; undefined: never. */
   nextRunAtMs(): number | undefined;

@@ -24,6 +24,7 @@ import { dropIntents, plansToDrop } from './dropped-plans.ts';
 import { saveEvents } from './event-log.ts';
 import { saveIdentities } from './identities.ts';
 import { addIntent, linkDecisions } from './intent-log.ts';
+import { noteRunBegun, SqliteAnswers } from './kept-answers.ts';
 import { removeOldRuns } from './old-runs.ts';
 import { dropAcceptances, readStop, saveAcceptance, saveExemption, saveStop } from './operator.ts';
 import { SqliteOutbox } from './outbox.ts';
@@ -54,10 +55,11 @@ export class SqliteStore
     });
   }
 
-  async beginRun(run: Omit<Run, 'seq'>, notes: AuditNote[]): Promise<Run> {
+  async beginRun(run: Omit<Run, 'seq'>, notes: AuditNote[], onceId?: string): Promise<Run> {
     return this.unit(() => {
       const seq = Number(this.db.get<{ seq: number }>('SELECT coalesce(max(seq), 0) + 1 AS seq FROM runs')?.seq);
       this.db.insert('runs', rowOfRun({ ...run, seq }));
+      if (onceId !== undefined) noteRunBegun(this.db, onceId, run.id);
       this.audits.append(notes);
       return { ...run, seq };
     });
@@ -219,6 +221,10 @@ export class SqliteStore
   outbox(): SqliteOutbox {
     const append = (notes: AuditNote[]) => this.audits.append(notes);
     return new SqliteOutbox(this.db, { run: (work) => this.unit(work), append }, this.clock);
+  }
+
+  keptAnswers(): SqliteAnswers {
+    return new SqliteAnswers(this.db, { run: (work) => this.unit(work) }, this.clock);
   }
 
   feedPositions(): SqliteFeedPositions {

@@ -127,6 +127,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
       add: (request, by) => addToken({ ...tokenParts, secret: () => 'tw_made-0123456789' }, request, by),
       revoke: (name, by) => revokeToken(tokenParts, name, by),
     },
+    answers: store.keptAnswers(),
     stream: {
       onAudited: (listener) => store.onAudited(listener),
       onProgress: () => {},

@@ -5,6 +5,7 @@ import { AppError } from '../../domain/errors.ts';
 import { episodesOf, hasProgress, PLAN_STATUSES, type Plan } from '../../domain/plan.ts';
 import { differenceFrom } from '../../domain/plan-content.ts';
 import type { HttpDeps, PlanAnswer } from '../deps.ts';
+import { keyHeaders } from '../idempotency.ts';
 import { idParam, limitField, nameField, nothing } from '../input.ts';
 import { operation } from '../operation.ts';
 import { json, type Route } from '../route.ts';
@@ -17,15 +18,9 @@ const approveBody = z.strictObject({ reason, rules: names, only: names, except: 
 
 export function planRoutes(deps: HttpDeps): Route[] {
   const { reader, views, plans } = deps;
-  const liveOf = async (plan: Plan) => (hasProgress(plan) ? reader.intents({ liveFor: episodesOf(plan) }) : []);
-  const listed = async (plan: Plan) => views.plan(plan, await liveOf(plan));
-  const shown = async (plan: Plan) => views.plan(plan, await liveOf(plan), await differenceFrom(reader, plan));
-  const answered = async ({ plan, applied }: PlanAnswer, more: object = {}) =>
-    json({
-      ...(await shown(plan)),
-      ...more,
-      applied: applied ? { ...applied, intents: applied.intents.map(views.intent) } : null,
-    });
+  const listed = async (plan: Plan) => views.plan(plan, await liveOf(reader, plan));
+  const shown = (plan: Plan) => planShown(deps, plan);
+  const answered = (answer: PlanAnswer, more: object = {}) => planAnswered(deps, answer, more);
   return [
     operation({
       method: 'GET',
@@ -64,6 +59,7 @@ export function planRoutes(deps: HttpDeps): Route[] {
       tag: 'plans',
       summary: 'Approve a plan, or a part of it',
       params: idParam('a plan'),
+      headers: keyHeaders,
       body: approveBody,
       answers: { 200: { description: 'the plan as approved, and the plan in which the rest waits' } },
       refusals: [409],
@@ -80,6 +76,7 @@ export function planRoutes(deps: HttpDeps): Route[] {
       tag: 'plans',
       summary: 'Reject a plan',
       params: idParam('a plan'),
+      headers: keyHeaders,
       body: decideBody,
       answers: { 200: { description: 'the plan as rejected' } },
       refusals: [409],
@@ -94,10 +91,31 @@ export function planRoutes(deps: HttpDeps): Route[] {
       tag: 'plans',
       summary: 'Apply an approved plan',
       params: idParam('a plan'),
+      headers: keyHeaders,
       body: nothing,
       answers: { 200: { description: 'the plan, with what was done and what was refused' } },
       refusals: [409, 502],
       handle: async (context, { params: { id } }) => answered(await plans.apply(id, context.var.caller.name)),
     }),
   ];
+}
+
+type PlanDeps = Pick<HttpDeps, 'reader' | 'views'>;
+
+/** A plan that a person answered, and what was done at once. */
+export async function planAnswered(
+  deps: PlanDeps,
+  { plan, applied }: PlanAnswer,
+  more: object = {},
+): Promise<Response> {
+  const done = applied ? { ...applied, intents: applied.intents.map(deps.views.intent) } : null;
+  return json({ ...(await planShown(deps, plan)), ...more, applied: done });
+}
+
+async function planShown({ reader, views }: PlanDeps, plan: Plan): Promise<object> {
+  return views.plan(plan, await liveOf(reader, plan), await differenceFrom(reader, plan));
+}
+
+async function liveOf(reader: PlanDeps['reader'], plan: Plan) {
+  return hasProgress(plan) ? reader.intents({ liveFor: episodesOf(plan) }) : [];
 }
