@@ -6,7 +6,7 @@ import type { RunRequest } from '../../src/domain/run.ts';
 import { createHttpApp } from '../../src/http/app.ts';
 import type { HttpDeps } from '../../src/http/deps.ts';
 import { type AskOptions, openEndpoint } from '../support/endpoint.ts';
-import { addRun, decision, plan } from '../support/filled-store.ts';
+import { addRun, decision, intent, plan } from '../support/filled-store.ts';
 
 const RUN = { mode: 'dry-run' };
 const DAY_MS = 86_400_000;
@@ -196,7 +196,7 @@ describe('a repeated answer to a plan', () => {
       deps = given;
       return { routes: [], problem: async () => new Response() };
     });
-    await addRun(endpoint.store, { plan: plan(decision({ decision: 'hold' })) });
+    await addRun(endpoint.store, { plan: plan(decision({ decision: 'hold' })), intents: [intent()] });
     const given = deps as HttpDeps;
     const app = createHttpApp({ ...given, ...over(given) });
     const ask: typeof endpoint.ask = async (method, path, options = {}) =>
