@@ -1,6 +1,11 @@
 // http: what anybody may know of an operation: its words, its schemas, its answers. In: nothing. Out: the type of it, from which
 // `/openapi.json` is made.
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { z } from 'zod';
+
+export type Document = ReturnType<OpenAPIHono['getOpenAPI31Document']>;
+/** Made when it is first asked for. */
+export type DocumentSource = () => Promise<Document>;
 
 export type Tag =
   | 'runs'
@@ -14,12 +19,12 @@ export type Tag =
   | 'tokens'
   | 'health';
 
-/** One successful answer: JSON of a schema, or text of some content types. */
+/** One answer that is no problem: JSON of a schema, text of some content types, or either. */
 export interface Answer {
   description: string;
   /** Of the JSON. */
   schema?: z.ZodType;
-  /** The content types of another answer, such as `text/csv`. */
+  /** The content types of the text, such as `text/csv`. */
   types?: readonly string[];
   /** Its own headers, each with what it holds. */
   headers?: Readonly<Record<string, string>>;

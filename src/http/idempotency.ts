@@ -2,29 +2,19 @@
 // answers a repeat with the first answer, also after a restart. A repeat while the first is under way is 409; the key with another request
 // is 422. What changed nothing is not kept.
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
 import { lineOf } from '../domain/errors.ts';
 import type { KeptAnswer, KeyedRequest } from '../domain/kept-answer.ts';
 import { readBodyText } from './body.ts';
 import type { HttpDeps } from './deps.ts';
 import { readHeaders } from './input.ts';
+import { keyHeaders, KEY_HEADER as NAME } from './key-headers.ts';
 import { Problem, problemOf } from './problem.ts';
 import type { Ctx, Route } from './route.ts';
 
-const NAME = 'Idempotency-Key';
 const REPLAYED = 'Idempotency-Replayed';
 const KEPT_HEADERS = ['content-type', 'location'];
 /** Nothing was done for these. */
 const UNDONE = new Set([400, 401, 403, 404, 413, 422, 429]);
-
-/** A route with these headers may be repeated. */
-export const keyHeaders = z.object({
-  [NAME]: z
-    .string()
-    .regex(/^[\x20-\x7e]{1,255}$/, 'must be 1 to 255 printable ASCII characters')
-    .optional()
-    .describe('a repeat with the same key within 24 hours gets the same answer, and nothing is done twice'),
-});
 
 export function takesKey({ described }: Route): boolean {
   return described?.headers === keyHeaders;

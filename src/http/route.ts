@@ -2,7 +2,7 @@
 import type { Context, Hono } from 'hono';
 import { inTurns } from '../domain/give-way.ts';
 import { jsonPieces } from '../domain/json-pieces.ts';
-import type { Described } from './described.ts';
+import type { Described, DocumentSource } from './described.ts';
 import { matchesPath } from './path.ts';
 import { Problem } from './problem.ts';
 import type { Caller, Scope } from './tokens.ts';
@@ -19,6 +19,8 @@ export type Env = {
     bodyText: string | undefined;
     /** Of a request with an Idempotency-Key: what its run is stored with. */
     onceId: string | undefined;
+    /** The OpenAPI document of the endpoint. */
+    document: DocumentSource;
   };
   /** The request and the answer on their socket; absent without one. */
   Bindings:

@@ -68,6 +68,9 @@ export interface WholeOrganization {
   paths: Record<WholePage, string>;
   /** Of the HTML report of a run. */
   reportFile: string;
+  org: Organization;
+  /** The subjects and nouns that the paths lead to. */
+  of: Ids;
   close(): Promise<void>;
 }
 
@@ -100,6 +103,8 @@ export async function startWhole(): Promise<WholeOrganization> {
     paths: Object.fromEntries(
       Object.entries(WHOLE_PAGES).map(([title, pathOf]) => [title, pathOf(of)]),
     ) as WholeOrganization['paths'],
+    org,
+    of,
     close: async () => {
       await daemon.stop();
       await org.close();

@@ -4,6 +4,7 @@ import { auditedTarget } from '../../domain/decision-filter.ts';
 import type { HttpDeps } from '../deps.ts';
 import { limitField, nameField, nothing, positionField, sinceField, sinceOf } from '../input.ts';
 import { operation } from '../operation.ts';
+import { pageSchema } from '../paging.ts';
 import { json, type Route } from '../route.ts';
 
 const auditQuery = z
@@ -20,7 +21,18 @@ const auditQuery = z
     message: 'has both `after` and `before`: give one of them',
   });
 
-export function auditRoutes({ reader, views, verifyAudit, clock }: HttpDeps): Route[] {
+const count = z.int().min(0);
+const head = z.strictObject({ seq: count, hash: z.string() }).describe('the last entry');
+const verified = z
+  .strictObject({
+    ok: z.boolean(),
+    entries: count.describe('entries that were verified, before the first bad one'),
+    head: z.string().describe('the hash of the last of them'),
+    bad: z.strictObject({ seq: count, checkpoint: count.optional(), reason: z.string() }).nullable(),
+  })
+  .meta({ id: 'Verified' });
+
+export function auditRoutes({ reader, views, schemas, verifyAudit, clock }: HttpDeps): Route[] {
   return [
     operation({
       method: 'GET',
@@ -30,7 +42,12 @@ export function auditRoutes({ reader, views, verifyAudit, clock }: HttpDeps): Ro
       tag: 'audit',
       summary: 'List audit entries',
       query: auditQuery,
-      answers: { 200: { description: 'a page of entries, and the head of the chain' } },
+      answers: {
+        200: {
+          description: 'a page of entries, and the head of the chain',
+          schema: pageSchema('entries', schemas.auditEntry, { head, next: count }),
+        },
+      },
       handle: async (_context, { query }) => {
         const { after, before, kind, target, actor, since, limit } = query;
         const entries = await reader.audit({
@@ -54,7 +71,7 @@ export function auditRoutes({ reader, views, verifyAudit, clock }: HttpDeps): Ro
       tag: 'audit',
       summary: 'Verify the audit chain',
       body: nothing,
-      answers: { 200: { description: 'whether the whole chain is intact' } },
+      answers: { 200: { description: 'whether the whole chain is intact', schema: verified } },
       handle: async () => {
         const { ok, entries, head, bad } = await verifyAudit();
         return json({ ok, entries, head, bad: bad ?? null });

@@ -15,7 +15,7 @@ const whyQuery = z.strictObject({ of: nameField.describe('any name of a device, 
 
 const BOUNDS = { what: 'explanations', underWayMax: 4, waitingMax: 8 };
 
-export function explainRoutes({ explain, why }: HttpDeps): Route[] {
+export function explainRoutes({ explain, why, schemas }: HttpDeps): Route[] {
   const turns = new Turns(BOUNDS);
   return [
     operation({
@@ -28,7 +28,9 @@ export function explainRoutes({ explain, why }: HttpDeps): Route[] {
       description: 'It reads the subject from the platform now. Nothing is sent, and nothing is kept.',
       params: idParam('a rule'),
       body: explainBody,
-      answers: { 200: { description: 'the verdict with its reasons, and what would be decided now' } },
+      answers: {
+        200: { description: 'the verdict with its reasons, and what would be decided now', schema: schemas.explained },
+      },
       refusals: [409, 502],
       handle: async (_context, { params, body }) => {
         const explained = await turns.take(() => explain(params.id, body.subject));
@@ -43,7 +45,9 @@ export function explainRoutes({ explain, why }: HttpDeps): Route[] {
       tag: 'decisions',
       summary: 'Show all that is known of a subject, and what happens next',
       query: whyQuery,
-      answers: { 200: { description: 'its state, its rules, what waits, its history, and the ways out' } },
+      answers: {
+        200: { description: 'its state, its rules, what waits, its history, and the ways out', schema: schemas.why },
+      },
       refusals: [404, 409, 502],
       handle: async (_context, { query }) => json(plainJson(await turns.take(() => why(query.of))) as object),
     }),

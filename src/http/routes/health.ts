@@ -1,7 +1,17 @@
 // http: the public part: whether the process lives, whether it can work, and where to go from here.
+
+import { z } from 'zod';
 import type { HttpDeps } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { json, type Route } from '../route.ts';
+
+const readiness = z
+  .strictObject({
+    status: z.enum(['ready', 'not ready']),
+    demo: z.boolean(),
+    checks: z.array(z.strictObject({ name: z.string(), ok: z.boolean(), text: z.string() })),
+  })
+  .meta({ id: 'Readiness' });
 
 export function healthRoutes(deps: HttpDeps): Route[] {
   return [
@@ -12,7 +22,7 @@ export function healthRoutes(deps: HttpDeps): Route[] {
       operationId: 'healthz',
       tag: 'health',
       summary: 'Show whether the process lives',
-      answers: { 200: { description: 'it lives' } },
+      answers: { 200: { description: 'it lives', schema: z.strictObject({ status: z.literal('ok') }) } },
       handle: () => json({ status: 'ok' }),
     }),
     operation({
@@ -22,7 +32,10 @@ export function healthRoutes(deps: HttpDeps): Route[] {
       operationId: 'readyz',
       tag: 'health',
       summary: 'Show whether it can do its work',
-      answers: { 200: { description: 'every check is ok' }, 503: { description: 'a check is not ok' } },
+      answers: {
+        200: { description: 'every check is ok', schema: readiness },
+        503: { description: 'a check is not ok', schema: readiness },
+      },
       handle: () => reportReadiness(deps),
     }),
   ];

@@ -1,14 +1,17 @@
 // http: the operator commands: exemptions, stop and resume, accepting a reading, resolving intents, releasing claims.
 // In: requests. Out: the resulting state. The token's name is recorded as the operator. The ports of deps do the work.
 import { z } from 'zod';
+import { SUBJECT_KINDS } from '../../domain/subjects.ts';
 import type { HttpDeps } from '../deps.ts';
 import { idParam, nameField } from '../input.ts';
 import { operation } from '../operation.ts';
+import { nextOf, pageFields, pageSchema, total } from '../paging.ts';
 import { json, type Route } from '../route.ts';
 
 const text = z.string().trim().min(1).max(1_000);
 const why = z.strictObject({ reason: text });
 const listQuery = z.strictObject({
+  ...pageFields,
   inForce: z.enum(['true', 'false']).default('false').describe('`true`: only those in force'),
 });
 const exemptBody = z.strictObject({
@@ -36,11 +39,21 @@ const releaseBody = z
   });
 const acceptBody = z.strictObject({ source: nameField, reason: text });
 
+const covered = z.strictObject({ kind: z.enum(SUBJECT_KINDS), count: z.int().min(0), examples: z.array(z.string()) });
+const kept = z
+  .array(z.strictObject({ action: z.string(), target: z.string(), rules: z.array(z.string()) }))
+  .describe('targets that stay, since other rules claim them too');
+
 export function operatorRoutes(deps: HttpDeps): Route[] {
   return [...exemptionRoutes(deps), ...switchRoutes(deps), ...doubtRoutes(deps)];
 }
 
-function exemptionRoutes({ reader, views, operator, clock }: HttpDeps): Route[] {
+function exemptionRoutes({ reader, views, schemas, operator, clock }: HttpDeps): Route[] {
+  const added = z.strictObject({
+    ...schemas.exemption.shape,
+    covers: covered.nullable().describe('null: it cannot be known'),
+    released: z.array(schemas.released),
+  });
   return [
     operation({
       method: 'GET',
@@ -50,11 +63,22 @@ function exemptionRoutes({ reader, views, operator, clock }: HttpDeps): Route[] 
       tag: 'operator',
       summary: 'List exemptions',
       query: listQuery,
-      answers: { 200: { description: 'a page of exemptions, the newest first' } },
-      handle: async (_context, { query }) => {
+      answers: {
+        200: {
+          description: 'a page of exemptions, the newest first',
+          schema: pageSchema('exemptions', schemas.exemption, { total }),
+        },
+      },
+      handle: async (_context, { query: { inForce, limit, before } }) => {
         const nowMs = clock.nowMs();
-        const found = await reader.exemptions(query.inForce === 'true' ? nowMs : undefined);
-        return json({ exemptions: found.map((exemption) => views.exemption(exemption, nowMs)) });
+        const page = {
+          limit,
+          ...(inForce === 'true' && { inForceAt: nowMs }),
+          ...(before !== undefined && { before }),
+        };
+        const { rows, total } = await reader.exemptionPage(page);
+        const exemptions = rows.map((exemption) => views.exemption(exemption, nowMs));
+        return json({ exemptions, total, next: nextOf(rows, limit) });
       },
     }),
     operation({
@@ -65,7 +89,7 @@ function exemptionRoutes({ reader, views, operator, clock }: HttpDeps): Route[] 
       tag: 'operator',
       summary: 'Exempt a subject, or all that a selector names, until a time',
       body: exemptBody,
-      answers: { 201: { description: 'the exemption, what it covers now, and what was released' } },
+      answers: { 201: { description: 'the exemption, what it covers now, and what was released', schema: added } },
       refusals: [404, 409],
       handle: async (context, { body }) => {
         const { exemption, covers, released } = await operator.exempt(body, context.var.caller.name);
@@ -82,7 +106,7 @@ function exemptionRoutes({ reader, views, operator, clock }: HttpDeps): Route[] 
       summary: 'End an exemption',
       params: idParam('an exemption'),
       body: why,
-      answers: { 200: { description: 'the exemption, which has ended' } },
+      answers: { 200: { description: 'the exemption, which has ended', schema: schemas.exemption } },
       refusals: [409],
       handle: async (context, { params, body }) => {
         const who = { by: context.var.caller.name, reason: body.reason };
@@ -92,7 +116,7 @@ function exemptionRoutes({ reader, views, operator, clock }: HttpDeps): Route[] 
   ];
 }
 
-function switchRoutes({ views, operator }: HttpDeps): Route[] {
+function switchRoutes({ views, schemas, operator }: HttpDeps): Route[] {
   return [
     operation({
       method: 'POST',
@@ -102,7 +126,7 @@ function switchRoutes({ views, operator }: HttpDeps): Route[] {
       tag: 'operator',
       summary: 'Stop everything: nothing is called from now on',
       body: why,
-      answers: { 200: { description: 'the stop in force' } },
+      answers: { 200: { description: 'the stop in force', schema: z.strictObject({ stopped: schemas.stop }) } },
       refusals: [409],
       handle: async (context, { body }) => {
         const stop = await operator.stop({ by: context.var.caller.name, reason: body.reason });
@@ -117,7 +141,12 @@ function switchRoutes({ views, operator }: HttpDeps): Route[] {
       tag: 'operator',
       summary: 'Lift the stop',
       body: why,
-      answers: { 200: { description: 'the stop that was lifted' } },
+      answers: {
+        200: {
+          description: 'the stop that was lifted',
+          schema: z.strictObject({ stopped: z.null(), lifted: schemas.stop }),
+        },
+      },
       refusals: [409],
       handle: async (context, { body }) => {
         const lifted = await operator.resume({ by: context.var.caller.name, reason: body.reason });
@@ -132,7 +161,7 @@ function switchRoutes({ views, operator }: HttpDeps): Route[] {
       tag: 'operator',
       summary: 'Accept a reading of a source that is not trusted',
       body: acceptBody,
-      answers: { 200: { description: 'what was accepted, and for which reading' } },
+      answers: { 200: { description: 'what was accepted, and for which reading', schema: schemas.acceptance } },
       refusals: [404, 409],
       handle: async (context, { body: { source, reason } }) =>
         json(views.acceptance(await operator.accept(source, { by: context.var.caller.name, reason }))),
@@ -140,7 +169,9 @@ function switchRoutes({ views, operator }: HttpDeps): Route[] {
   ];
 }
 
-function doubtRoutes({ views, operator }: HttpDeps): Route[] {
+function doubtRoutes({ views, schemas, operator }: HttpDeps): Route[] {
+  const undone = z.strictObject({ released: z.array(schemas.released) });
+  const planned = z.strictObject({ plan: schemas.plan, matching: z.int().min(0), kept });
   return [
     operation({
       method: 'POST',
@@ -151,7 +182,7 @@ function doubtRoutes({ views, operator }: HttpDeps): Route[] {
       summary: 'Resolve an intent that is in doubt, parked or failed',
       params: idParam('an intent'),
       body: resolveBody,
-      answers: { 200: { description: 'the intent as it is now' } },
+      answers: { 200: { description: 'the intent as it is now', schema: schemas.intent } },
       refusals: [409, 502],
       handle: async (context, { params, body: { as, reason } }) => {
         const who = { by: context.var.caller.name, reason };
@@ -166,7 +197,12 @@ function doubtRoutes({ views, operator }: HttpDeps): Route[] {
       tag: 'operator',
       summary: 'Undo what is in force on a target, or plan the undo of all that a rule has in force',
       body: releaseBody,
-      answers: { 200: { description: 'with a target: what was released; with a rule: the plan' } },
+      answers: {
+        200: {
+          description: 'with a target: what was released; with a rule: the plan',
+          schema: z.union([undone, planned]),
+        },
+      },
       refusals: [404, 409, 502],
       handle: async (context, { body: { target, rule, reason } }) => {
         const by = context.var.caller.name;

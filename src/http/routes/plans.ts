@@ -5,22 +5,33 @@ import { AppError } from '../../domain/errors.ts';
 import { episodesOf, hasProgress, PLAN_STATUSES, type Plan } from '../../domain/plan.ts';
 import { differenceFrom } from '../../domain/plan-content.ts';
 import type { HttpDeps, PlanAnswer } from '../deps.ts';
-import { keyHeaders } from '../idempotency.ts';
-import { idParam, limitField, nameField, nothing } from '../input.ts';
+import { idParam, nameField, nothing } from '../input.ts';
+import { keyHeaders } from '../key-headers.ts';
 import { operation } from '../operation.ts';
+import { nextOf, pageFields, pageSchema } from '../paging.ts';
 import { json, type Route } from '../route.ts';
 
-const listQuery = z.strictObject({ status: z.enum(PLAN_STATUSES).optional(), limit: limitField });
+const listQuery = z.strictObject({ status: z.enum(PLAN_STATUSES).optional(), ...pageFields });
 const reason = z.string().trim().min(1).max(1_000).optional();
 const decideBody = z.strictObject({ reason });
 const names = z.array(nameField).max(10_000).default([]);
 const approveBody = z.strictObject({ reason, rules: names, only: names, except: names });
 
+const refused = z.array(z.strictObject({ action: z.string(), target: z.string(), reason: z.string() }));
+
+/** What applying a plan did; null when it was not applied. */
+function appliedOf(intent: z.ZodType) {
+  const needless = refused.optional().describe('undos that needed no call: their claims have ended');
+  return z.strictObject({ intents: z.array(intent), refused, needless }).nullable();
+}
+
 export function planRoutes(deps: HttpDeps): Route[] {
-  const { reader, views, plans } = deps;
+  const { reader, views, schemas, plans } = deps;
   const listed = async (plan: Plan) => views.plan(plan, await liveOf(reader, plan));
   const shown = (plan: Plan) => planShown(deps, plan);
   const answered = (answer: PlanAnswer, more: object = {}) => planAnswered(deps, answer, more);
+  const answer = z.strictObject({ ...schemas.plan.shape, applied: appliedOf(schemas.intent) });
+  const withRest = z.strictObject({ ...answer.shape, rest: z.union([schemas.plan, z.null()]) });
   return [
     operation({
       method: 'GET',
@@ -30,10 +41,10 @@ export function planRoutes(deps: HttpDeps): Route[] {
       tag: 'plans',
       summary: 'List plans',
       query: listQuery,
-      answers: { 200: { description: 'a page of plans, the newest first' } },
-      handle: async (_context, { query: { status, limit } }) => {
-        const found = await reader.plans(status === undefined ? {} : { status }, limit);
-        return json({ plans: await Promise.all(found.map(listed)) });
+      answers: { 200: { description: 'a page of plans, the newest first', schema: pageSchema('plans', schemas.plan) } },
+      handle: async (_context, { query: { status, limit, before } }) => {
+        const found = await reader.plans({ ...(status && { status }), ...(before !== undefined && { before }) }, limit);
+        return json({ plans: await Promise.all(found.map(listed)), next: nextOf(found, limit) });
       },
     }),
     operation({
@@ -44,7 +55,7 @@ export function planRoutes(deps: HttpDeps): Route[] {
       tag: 'plans',
       summary: 'Read a plan',
       params: idParam('a plan'),
-      answers: { 200: { description: 'the plan' } },
+      answers: { 200: { description: 'the plan', schema: schemas.plan } },
       handle: async (_context, { params: { id } }) => {
         const plan = await reader.plan(id);
         if (!plan) throw new AppError('not_found', `there is no plan \`${id}\``);
@@ -61,11 +72,11 @@ export function planRoutes(deps: HttpDeps): Route[] {
       params: idParam('a plan'),
       headers: keyHeaders,
       body: approveBody,
-      answers: { 200: { description: 'the plan as approved, and the plan in which the rest waits' } },
+      answers: { 200: { description: 'the plan as approved, and the plan in which the rest waits', schema: withRest } },
       refusals: [409],
       handle: async (context, { params: { id }, body: { reason, ...selection } }) => {
-        const answer = await plans.approve(id, context.var.caller.name, reason, selection);
-        return answered(answer, { rest: answer.rest ? await shown(answer.rest) : null });
+        const approved = await plans.approve(id, context.var.caller.name, reason, selection);
+        return answered(approved, { rest: approved.rest ? await shown(approved.rest) : null });
       },
     }),
     operation({
@@ -78,7 +89,7 @@ export function planRoutes(deps: HttpDeps): Route[] {
       params: idParam('a plan'),
       headers: keyHeaders,
       body: decideBody,
-      answers: { 200: { description: 'the plan as rejected' } },
+      answers: { 200: { description: 'the plan as rejected', schema: answer } },
       refusals: [409],
       handle: async (context, { params: { id }, body }) =>
         answered(await plans.reject(id, context.var.caller.name, body.reason)),
@@ -93,7 +104,7 @@ export function planRoutes(deps: HttpDeps): Route[] {
       params: idParam('a plan'),
       headers: keyHeaders,
       body: nothing,
-      answers: { 200: { description: 'the plan, with what was done and what was refused' } },
+      answers: { 200: { description: 'the plan, with what was done and what was refused', schema: answer } },
       refusals: [409, 502],
       handle: async (context, { params: { id } }) => answered(await plans.apply(id, context.var.caller.name)),
     }),

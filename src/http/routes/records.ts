@@ -2,12 +2,14 @@
 import { z } from 'zod';
 import { namedDecisions } from '../../domain/decision-filter.ts';
 import { demandKnownOwner } from '../../domain/known-owner.ts';
+import { NOTIFICATION_STATUSES } from '../../domain/notification.ts';
 import { demandOne, resolveName } from '../../domain/resolve-name.ts';
 import { type DecisionQuery, openClaims } from '../../domain/store.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import type { HttpDeps } from '../deps.ts';
-import { limitField, nameField, sinceField, sinceOf } from '../input.ts';
+import { nameField, sinceField, sinceOf } from '../input.ts';
 import { operation } from '../operation.ts';
+import { nextOf, pageFields, pageSchema, total } from '../paging.ts';
 import { json, type Route } from '../route.ts';
 import { runOf } from './runs.ts';
 
@@ -20,28 +22,33 @@ const decisionQuery = z.strictObject({
   action: nameField.optional(),
   owner: nameField.optional().describe('the e-mail address of the user, or of the owner of the device'),
   since: sinceField,
-  limit: limitField,
-  before: nameField.optional().describe('`next` of the page before'),
+  ...pageFields,
 });
-const pageQuery = decisionQuery.pick({ limit: true, before: true });
+const pageQuery = z.strictObject(pageFields);
 const intentQuery = z.strictObject({
   status: z.enum(['planned', 'sent', 'settled', 'withdrawn']).optional(),
   outcome: z.enum(['succeeded', 'failed', 'unknown', 'confirmed', 'parked', 'dry_run']).optional(),
-  limit: limitField,
+  ...pageFields,
 });
 const claimQuery = z.strictObject({
   status: z.enum(['standing', 'orphaned', 'ended', 'overridden', 'released']).optional(),
-  limit: limitField,
+  ...pageFields,
 });
 
 const subjectParams = z.object({ kind: z.enum(SUBJECT_KINDS), id: z.string().describe('any name of the subject') });
 const notificationQuery = z.strictObject({
-  status: z.enum(['waiting', 'given_up', 'delivered']).optional(),
-  limit: limitField,
+  status: z.enum(NOTIFICATION_STATUSES).optional(),
+  ...pageFields,
 });
 
 export function recordRoutes(deps: HttpDeps): Route[] {
-  const { reader, views } = deps;
+  const { reader, views, schemas } = deps;
+  const inForce = z.boolean();
+  const described = pageSchema('decisions', z.strictObject({ ...schemas.decision.shape, inForce }), {
+    subject: z.strictObject({ ...subjectParams.shape, name: z.string().nullable() }),
+    intents: z.array(schemas.intent),
+    claims: z.array(schemas.claim),
+  });
   return [
     operation({
       method: 'GET',
@@ -51,7 +58,12 @@ export function recordRoutes(deps: HttpDeps): Route[] {
       tag: 'decisions',
       summary: 'List decisions',
       query: decisionQuery,
-      answers: { 200: { description: 'a page of decisions, the newest first' } },
+      answers: {
+        200: {
+          description: 'a page of decisions, the newest first',
+          schema: pageSchema('decisions', schemas.decision),
+        },
+      },
       refusals: [404],
       handle: (_context, { query }) => listDecisions(deps, query),
     }),
@@ -64,7 +76,9 @@ export function recordRoutes(deps: HttpDeps): Route[] {
       summary: 'Read what was decided about a subject, and what is in force on it',
       params: subjectParams,
       query: pageQuery,
-      answers: { 200: { description: 'the subject, with a page of its decisions, the newest first' } },
+      answers: {
+        200: { description: 'the subject, with a page of its decisions, the newest first', schema: described },
+      },
       handle: (_context, { params, query }) => describeSubject(deps, params, query),
     }),
     operation({
@@ -75,11 +89,20 @@ export function recordRoutes(deps: HttpDeps): Route[] {
       tag: 'in force',
       summary: 'List intents',
       query: intentQuery,
-      answers: { 200: { description: 'a page of intents, the newest first' } },
-      handle: async (_context, { query: { status, outcome, limit } }) => {
-        const filter = { ...(status && { status }), ...(outcome && { outcome }) };
+      answers: {
+        200: {
+          description: 'a page of intents, the newest first',
+          schema: pageSchema('intents', schemas.intent, { total }),
+        },
+      },
+      handle: async (_context, { query: { status, outcome, limit, before } }) => {
+        const filter = {
+          ...(status && { status }),
+          ...(outcome && { outcome }),
+          ...(before !== undefined && { before }),
+        };
         const { rows, total } = await reader.newestIntents(filter, limit);
-        return json({ intents: rows.map(views.intent), total });
+        return json({ intents: rows.map(views.intent), total, next: nextOf(rows, limit) });
       },
     }),
     operation({
@@ -90,10 +113,16 @@ export function recordRoutes(deps: HttpDeps): Route[] {
       tag: 'in force',
       summary: 'List claims',
       query: claimQuery,
-      answers: { 200: { description: 'a page of claims, the newest first' } },
-      handle: async (_context, { query: { status, limit } }) => {
-        const { rows, total } = await reader.newestClaims(status === undefined ? {} : { status }, limit);
-        return json({ claims: rows.map(views.claim), total });
+      answers: {
+        200: {
+          description: 'a page of claims, the newest first',
+          schema: pageSchema('claims', schemas.claim, { total }),
+        },
+      },
+      handle: async (_context, { query: { status, limit, before } }) => {
+        const filter = { ...(status && { status }), ...(before !== undefined && { before }) };
+        const { rows, total } = await reader.newestClaims(filter, limit);
+        return json({ claims: rows.map(views.claim), total, next: nextOf(rows, limit) });
       },
     }),
     operation({
@@ -104,11 +133,18 @@ export function recordRoutes(deps: HttpDeps): Route[] {
       tag: 'notifications',
       summary: 'List notifications',
       query: notificationQuery,
-      answers: { 200: { description: 'a page of notifications, the newest first' } },
-      handle: async (_context, { query: { status, limit } }) => {
-        const found = await reader.notifications(status ? [status] : ['waiting', 'given_up', 'delivered'], limit);
+      answers: {
+        200: {
+          description: 'a page of notifications, the newest first',
+          schema: pageSchema('notifications', schemas.notification),
+        },
+      },
+      handle: async (_context, { query: { status, limit, before } }) => {
+        const statuses = status ? [status] : NOTIFICATION_STATUSES;
+        const found = await reader.notifications({ statuses, ...(before !== undefined && { before }) }, limit);
         const nowMs = deps.clock.nowMs();
-        return json({ notifications: found.map((one) => views.notification(one, nowMs)) });
+        const notifications = found.map((one) => views.notification(one, nowMs));
+        return json({ notifications, next: nextOf(found, limit) });
       },
     }),
   ];
@@ -130,11 +166,6 @@ async function listDecisions(
   const found = await reader.decisions(query);
   if (found.length === 0 && owner !== undefined) await demandKnownOwner(reader, owner);
   return json({ decisions: found.map(views.decision), next: nextOf(found, limit) });
-}
-
-/** A full page may have a next one: `before` is then its last row. */
-function nextOf(rows: readonly { id: string }[], limit: number): string | null {
-  return rows.length < limit ? null : (rows.at(-1)?.id ?? null);
 }
 
 /** Everything known about one subject, by any of its names. Errors: AppError `not_found` when nothing is known of it. */

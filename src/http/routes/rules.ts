@@ -5,11 +5,16 @@ import { AppError } from '../../domain/errors.ts';
 import { isoTime } from '../../domain/time-text.ts';
 import type { TriedRule, TriedSubject } from '../../domain/tried-rule.ts';
 import type { HttpDeps } from '../deps.ts';
-import { idParam } from '../input.ts';
+import { idParam, limitField, nameField } from '../input.ts';
 import { operation } from '../operation.ts';
+import { nextOf, pageSchema, total } from '../paging.ts';
 import { json, type Route } from '../route.ts';
 import { ruleView } from '../rule-view.ts';
 
+const listQuery = z.strictObject({
+  limit: limitField,
+  after: nameField.optional().describe('`next` of the page before'),
+});
 const tryBody = z.strictObject({
   text: z
     .string()
@@ -17,7 +22,7 @@ const tryBody = z.strictObject({
     .describe("the whole text of the file, as YAML or JSON by the end of the rule's own file name"),
 });
 
-export function ruleRoutes({ rules, tryRule }: HttpDeps): Route[] {
+export function ruleRoutes({ rules, tryRule, schemas }: HttpDeps): Route[] {
   return [
     operation({
       method: 'GET',
@@ -26,8 +31,18 @@ export function ruleRoutes({ rules, tryRule }: HttpDeps): Route[] {
       operationId: 'listRules',
       tag: 'rules',
       summary: 'List the loaded rules',
-      answers: { 200: { description: 'all of them, also those that are off' } },
-      handle: () => json({ rules: rules().map(ruleView) }),
+      query: listQuery,
+      answers: {
+        200: {
+          description: 'a page of rules by their ids, also of those that are off',
+          schema: pageSchema('rules', schemas.rule, { total }),
+        },
+      },
+      handle: (_context, { query: { limit, after = '' } }) => {
+        const sorted = [...rules()].sort((one, other) => (one.id < other.id ? -1 : 1));
+        const page = sorted.filter(({ id }) => id > after).slice(0, limit);
+        return json({ rules: page.map(ruleView), total: sorted.length, next: nextOf(page, limit) });
+      },
     }),
     operation({
       method: 'GET',
@@ -37,7 +52,7 @@ export function ruleRoutes({ rules, tryRule }: HttpDeps): Route[] {
       tag: 'rules',
       summary: 'Read a rule',
       params: idParam('a rule'),
-      answers: { 200: { description: 'the rule' } },
+      answers: { 200: { description: 'the rule', schema: schemas.rule } },
       handle: (_context, { params: { id } }) => {
         const rule = rules().find((one) => one.id === id);
         if (!rule) throw new AppError('not_found', `there is no rule \`${id}\``);
@@ -54,7 +69,9 @@ export function ruleRoutes({ rules, tryRule }: HttpDeps): Route[] {
       description: 'Nothing is sent, and nothing is kept.',
       params: idParam('a rule'),
       body: tryBody,
-      answers: { 200: { description: 'what it would match and do, beside the rule in force' } },
+      answers: {
+        200: { description: 'what it would match and do, beside the rule in force', schema: schemas.triedRule },
+      },
       refusals: [409, 502],
       handle: async (context, { params, body }) =>
         json(triedView(await tryRule(params.id, body.text, context.var.caller.name))),

@@ -7,9 +7,10 @@ import { REPORT_FORMATS, type ReportFormat } from '../../domain/report-format.ts
 import type { Run, RunRequest } from '../../domain/run.ts';
 import type { RunRecord } from '../../domain/store.ts';
 import type { HttpDeps } from '../deps.ts';
-import { keyHeaders } from '../idempotency.ts';
 import { idParam, limitField, nameField, positionField } from '../input.ts';
+import { keyHeaders } from '../key-headers.ts';
 import { operation } from '../operation.ts';
+import { pageSchema } from '../paging.ts';
 import { type Ctx, json, type Route, written } from '../route.ts';
 
 const runBody = z.strictObject({
@@ -29,8 +30,22 @@ const CONTENT_TYPES: Record<ReportFormat, string> = {
   html: 'text/html; charset=utf-8',
 };
 
+const OTHER_TYPES = Object.values(CONTENT_TYPES).filter((type) => type !== CONTENT_TYPES.json);
+
+function triggered(run: z.ZodType) {
+  return z
+    .strictObject({
+      id: z.string(),
+      status: z.enum(['running', 'completed', 'aborted']),
+      location: z.string().describe('the path of the run'),
+      run,
+    })
+    .meta({ id: 'TriggeredRun' });
+}
+
 export function runRoutes(deps: HttpDeps): Route[] {
-  const { reader, views } = deps;
+  const { reader, views, schemas } = deps;
+  const begun = { schema: triggered(schemas.run), headers: { Location: 'the path of the run' } };
   return [
     operation({
       method: 'POST',
@@ -43,8 +58,8 @@ export function runRoutes(deps: HttpDeps): Route[] {
       headers: keyHeaders,
       body: runBody,
       answers: {
-        200: { description: 'with `wait`: it has finished; an aborted one shows that in its status' },
-        202: { description: 'it has begun' },
+        200: { ...begun, description: 'with `wait`: it has finished; an aborted one shows that in its status' },
+        202: { ...begun, description: 'it has begun' },
       },
       refusals: [502],
       handle: (context, { body }) => triggerRun(deps, context, body),
@@ -57,7 +72,12 @@ export function runRoutes(deps: HttpDeps): Route[] {
       tag: 'runs',
       summary: 'List runs',
       query: listQuery,
-      answers: { 200: { description: 'a page of runs, the newest first' } },
+      answers: {
+        200: {
+          description: 'a page of runs, the newest first',
+          schema: pageSchema('runs', schemas.run, { next: z.int().min(1) }),
+        },
+      },
       handle: async (_context, { query: { limit, before } }) => {
         const runs = await reader.runs(limit, before);
         return json({ runs: runs.map(views.run), next: runs.length < limit ? null : (runs.at(-1)?.seq ?? null) });
@@ -71,7 +91,7 @@ export function runRoutes(deps: HttpDeps): Route[] {
       tag: 'runs',
       summary: 'Read a run',
       params: runParam,
-      answers: { 200: { description: 'the run' } },
+      answers: { 200: { description: 'the run', schema: schemas.run } },
       handle: async (_context, { params }) => json(views.run(await runOf(reader, params.id))),
     }),
     operation({
@@ -83,7 +103,7 @@ export function runRoutes(deps: HttpDeps): Route[] {
       summary: 'Read the report of a run',
       params: runParam,
       query: reportQuery,
-      answers: { 200: { description: 'the report', types: Object.values(CONTENT_TYPES) } },
+      answers: { 200: { description: 'the report', schema: schemas.report, types: OTHER_TYPES } },
       handle: async (_context, { params, query }) => writtenReport(deps, await runOf(reader, params.id), query.format),
     }),
   ];

@@ -10,6 +10,7 @@ import { Problem } from '../problem.ts';
 import { json, type Route } from '../route.ts';
 import { RETURN_MAX } from '../sign-in.ts';
 
+const link = z.strictObject({ url: z.string(), expiresAt: z.string() }).meta({ id: 'SignInLink' });
 const signInForm = z.strictObject({
   code: z.string().max(512).optional(),
   token: z.string().max(512).optional(),
@@ -28,7 +29,7 @@ export function signInLinkRoutes({ signIn }: Pick<HttpDeps, 'signIn'>): Route[] 
       summary: 'Make a link that signs in to the page once',
       description: 'Whoever opens it has the name and the scope of the token that made it.',
       body: nothing,
-      answers: { 201: { description: 'the link, and when it expires' } },
+      answers: { 201: { description: 'the link, and when it expires', schema: link } },
       handle: (context) => {
         const { url, expiresAtMs } = signIn.link(context.var.caller);
         return json({ url, expiresAt: isoTime(expiresAtMs) }, 201);

@@ -11,7 +11,7 @@ const BY_DEFAULT = '12h';
 const summaryQuery = z.strictObject({ since: sinceField.default(BY_DEFAULT) });
 const BOUNDS = { what: 'summaries', underWayMax: 4, waitingMax: 8 };
 
-export function summaryRoutes({ reader, views, clock }: HttpDeps): Route[] {
+export function summaryRoutes({ reader, views, schemas, clock }: HttpDeps): Route[] {
   const turns = new Turns(BOUNDS);
   return [
     operation({
@@ -22,7 +22,7 @@ export function summaryRoutes({ reader, views, clock }: HttpDeps): Route[] {
       tag: 'decisions',
       summary: 'Summarize what happened since a time',
       query: summaryQuery,
-      answers: { 200: { description: 'the summary' } },
+      answers: { 200: { description: 'the summary', schema: schemas.summary } },
       handle: async (_context, { query }) => {
         const nowMs = clock.nowMs();
         const { since = nowMs } = sinceOf(query.since, nowMs);

@@ -5,6 +5,7 @@ import { SCOPES } from '../../domain/endpoint-token.ts';
 import type { HttpDeps } from '../deps.ts';
 import { nameField, nothing } from '../input.ts';
 import { operation } from '../operation.ts';
+import { nextOf, pageFields, pageSchema, total } from '../paging.ts';
 import { json, type Route } from '../route.ts';
 
 const addBody = z.strictObject({
@@ -13,7 +14,8 @@ const addBody = z.strictObject({
   expires: z.string().min(1).max(100).optional().describe('a duration such as `90d`, or a date; without it, never'),
 });
 
-export function tokenRoutes({ reader, tokens, views, clock }: HttpDeps): Route[] {
+export function tokenRoutes({ reader, tokens, views, schemas, clock }: HttpDeps): Route[] {
+  const made = z.strictObject({ ...schemas.token.shape, token: z.string() });
   return [
     operation({
       method: 'GET',
@@ -22,11 +24,18 @@ export function tokenRoutes({ reader, tokens, views, clock }: HttpDeps): Route[]
       operationId: 'listTokens',
       tag: 'tokens',
       summary: 'List tokens',
-      query: nothing,
-      answers: { 200: { description: 'tokens without their text, the newest first' } },
-      handle: async () => {
+      query: z.strictObject(pageFields),
+      answers: {
+        200: {
+          description: 'a page of tokens without their text, the newest first',
+          schema: pageSchema('tokens', schemas.token, { total }),
+        },
+      },
+      handle: async (_context, { query: { limit, before } }) => {
         const nowMs = clock.nowMs();
-        return json({ tokens: (await reader.endpointTokens()).map((token) => views.token(token, nowMs)) });
+        const { rows, total } = await reader.tokenPage({ limit, ...(before !== undefined && { before }) });
+        const tokens = rows.map((token) => views.token(token, nowMs));
+        return json({ tokens, total, next: nextOf(rows, limit) });
       },
     }),
     operation({
@@ -37,7 +46,7 @@ export function tokenRoutes({ reader, tokens, views, clock }: HttpDeps): Route[]
       tag: 'tokens',
       summary: 'Make a token',
       body: addBody,
-      answers: { 201: { description: 'its properties, and its text, which is shown only here' } },
+      answers: { 201: { description: 'its properties, and its text, which is shown only here', schema: made } },
       refusals: [409],
       handle: async (context, { body }) => {
         const { token, text } = await tokens.add(body, context.var.caller.name);
@@ -53,7 +62,7 @@ export function tokenRoutes({ reader, tokens, views, clock }: HttpDeps): Route[]
       summary: 'Revoke a token',
       params: z.object({ name: z.string().describe('the name of a token') }),
       body: nothing,
-      answers: { 200: { description: 'the token, which no longer opens anything' } },
+      answers: { 200: { description: 'the token, which no longer opens anything', schema: schemas.token } },
       refusals: [409],
       handle: async (context, { params }) => {
         const revoked = await tokens.revoke(params.name, context.var.caller.name);
