@@ -40,7 +40,7 @@ it('a request whose process is killed before its answer has one run, and so has 
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const first = await started(dir);
   const lost = KEYS.map((key) => first.request(key).catch(() => undefined));
-  await expect.poll(async () => (await first.requested()).length, { interval: 5 }).toBeGreaterThan(0);
+  await expect.poll(async () => (await first.requested()).length, { interval: 5, timeout: 60_000 }).toBeGreaterThan(0);
   first.child.kill('SIGKILL');
   await first.ended;
   await Promise.all(lost);
