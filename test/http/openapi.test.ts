@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { DESCRIBES_VIEWS } from '../../src/report/schemas/nouns.ts';
+import { DESCRIBES_SUMMARY } from '../../src/report/schemas/summary.ts';
 import { openEndpoint } from '../support/endpoint.ts';
 import { faultsOf, type OpenApi, openApiSchema, operationsOf } from '../support/openapi-document.ts';
 
@@ -31,6 +33,10 @@ describe('the OpenAPI document', () => {
         .map(({ method, path }) => `${method} ${path}`)
         .sort(),
     ).toEqual([...new Set(routes)].sort());
+  });
+
+  it('is made of schemas that are equal to the types of what is shown', () => {
+    expect([...DESCRIBES_VIEWS, DESCRIBES_SUMMARY]).not.toContain(false); // what the compiler checked
   });
 
   it('is OpenAPI 3.1: its structure, its references, its names and its parameters', async () => {

@@ -50,6 +50,7 @@ export const WHOLE_PAGES = {
   audit: () => '/audit',
   'an audit entry': () => '/audit/20',
   tokens: () => '/tokens',
+  'the documentation of the endpoint': () => '/docs',
   'a search for several': () => '/search?q=Twin',
   'a search for nothing': () => '/search?q=%3Cb%3Enobody',
   'a device': (of) => `/subjects/device/${of.device}`,
