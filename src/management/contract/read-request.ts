@@ -12,13 +12,13 @@ export type Reading<T> = { ok: true; value: T } | { ok: false; name: string; mes
  * Out: values under the specification's names; or a message such as "`Skip` must be a whole number, 0 or more".
  */
 export function readQuery<T extends z.ZodObject>(schema: T, params: Iterable<[string, string]>): Reading<z.output<T>> {
-  const isStrict = schema.def.catchall instanceof z.ZodNever;
-  const nameOf = (text: string): string => (isStrict ? text.replaceAll('_', '') : text).toLowerCase();
+  const refusesUnknown = isStrict(schema);
+  const nameOf = (text: string): string => (refusesUnknown ? text.replaceAll('_', '') : text).toLowerCase();
   const names = new Map(Object.keys(schema.shape).map((name) => [nameOf(name), name]));
   const given: Record<string, string> = {};
   for (const [key, value] of params) {
     const name = names.get(nameOf(key));
-    if (!name && isStrict) return unknownName(key, [...names.values()]);
+    if (!name && refusesUnknown) return unknownName(key, [...names.values()]);
     if (!name) continue;
     if (Object.hasOwn(given, name) && given[name] !== value) {
       return { ok: false, name, message: `\`${name}\` is given twice with different values` };
@@ -26,6 +26,11 @@ export function readQuery<T extends z.ZodObject>(schema: T, params: Iterable<[st
     given[name] = value;
   }
   return read(schema, given, 'the query');
+}
+
+/** Whether it refuses unknown parameters. */
+export function isStrict(schema: z.ZodObject): boolean {
+  return schema.def.catchall instanceof z.ZodNever;
 }
 
 function unknownName(key: string, known: string[]): { ok: false; name: string; message: string } {
