@@ -11,6 +11,7 @@ import {
 import { type Answer, jsonAnswer, textAnswer } from '../answer.ts';
 import { Refusal } from '../refusal.ts';
 import { writeEffect } from '../store/effects.ts';
+import { filledBlocks } from '../store/event-blocks.ts';
 import { countEvents, listEvents } from '../store/event-queries.ts';
 import { type EventMembers, pruneEvents, writeEvent } from '../store/events.ts';
 import type { Call } from './call.ts';
@@ -50,7 +51,7 @@ export function submitEvents({ store, actor, body }: Call<'submit_events'>): Ans
   const inputs = Array.isArray(body) ? body : [body];
   const latestMs = store.clock.nowMs() + AHEAD_MAX_MS;
   const ids = store.sql.atomically(() => {
-    const written = inputs.map((input, index) => writeEvent(store, draftOf(input, index, latestMs)));
+    const written = inputs.map((input, index) => writeEvent(store, draftOf(filledBlocks(input), index, latestMs)));
     writeEffect(store, actor, 'events_submitted', '', { count: written.length });
     return written;
   });

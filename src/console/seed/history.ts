@@ -3,7 +3,15 @@
 import { deviceOfPk } from '../store/devices.ts';
 import { ownersOfDevice } from '../store/endusers.ts';
 import { type EventDraft, writeEvent } from '../store/events.ts';
-import { accessEvent, type Client, loginEvent, mdmEvent, trustEvent } from '../store/happenings.ts';
+import {
+  accessEvent,
+  type Client,
+  loginEvent,
+  mdmEvent,
+  registrationEvent,
+  resourceEvent,
+  trustEvent,
+} from '../store/happenings.ts';
 import { livingServices } from '../store/services.ts';
 import type { ConsoleStore } from '../store/store.ts';
 import { USER_AGENTS } from './names.ts';
@@ -39,6 +47,7 @@ function happening(store: ConsoleStore, choices: Choices, devicePk: number, atMs
     case 'access':
       if (services.length === 0) return mdmEvent(device);
       return accessEvent(
+        store,
         device,
         user,
         choices.pick(services),
@@ -46,15 +55,27 @@ function happening(store: ConsoleStore, choices: Choices, devicePk: number, atMs
         choices.chance(0.85) ? 'service' : 'link',
         clientOf(choices),
       );
+    case 'resource':
+      if (services.length === 0) return mdmEvent(device);
+      return resourceEvent(store, choices.pick(services), choices.chance(0.97));
+    case 'registration':
+      return registrationEvent(device, user, registrationOf(choices, device.registered === 'TRUE'), clientOf(choices));
   }
 }
 
 const KINDS = [
-  ['access', 55],
+  ['access', 45],
   ['login', 20],
   ['trust', 15],
   ['mdm', 10],
+  ['resource', 6],
+  ['registration', 4],
 ] as const;
+
+function registrationOf(choices: Choices, isRegistered: boolean): 'Register' | 'Register Failed' | 'Unregister' {
+  if (!isRegistered) return 'Unregister';
+  return choices.chance(0.9) ? 'Register' : 'Register Failed';
+}
 
 export function clientOf(choices: Choices): Client {
   return {
