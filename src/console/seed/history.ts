@@ -1,6 +1,6 @@
 // console seed: a week of events before the organization is first used. In: choices and how many. Out: events in the
 // order of their times. None of it is a burst: those come with life.
-import { deviceOfPk } from '../store/devices.ts';
+import { type DeviceRow, deviceOfPk } from '../store/devices.ts';
 import { ownersOfDevice } from '../store/endusers.ts';
 import { type EventDraft, writeEvent } from '../store/events.ts';
 import {
@@ -59,7 +59,7 @@ function happening(store: ConsoleStore, choices: Choices, devicePk: number, atMs
       if (services.length === 0) return mdmEvent(device);
       return resourceEvent(store, choices.pick(services), choices.chance(0.97));
     case 'registration':
-      return registrationEvent(device, user, registrationOf(choices, device.registered === 'TRUE'), clientOf(choices));
+      return registration(store, choices, device);
   }
 }
 
@@ -72,9 +72,15 @@ const KINDS = [
   ['registration', 4],
 ] as const;
 
-function registrationOf(choices: Choices, isRegistered: boolean): 'Register' | 'Register Failed' | 'Unregister' {
-  if (!isRegistered) return 'Unregister';
-  return choices.chance(0.9) ? 'Register' : 'Register Failed';
+/** Of a device that is not registered now, the last is that it was unregistered. */
+function registration(store: ConsoleStore, choices: Choices, device: DeviceRow): EventDraft {
+  const pks = store.sql.values<number>("SELECT pk FROM device WHERE registered = 'FALSE' LIMIT 100");
+  const gone = pks.length > 0 && choices.chance(0.3) ? deviceOfPk(store, choices.pick(pks)) : undefined;
+  const shown = gone ?? device;
+  const owner = ownersOfDevice(store, shown.pk)[0];
+  const isRegistered = shown.registered === 'TRUE';
+  const action = isRegistered ? (choices.chance(0.9) ? 'Register' : 'Register Failed') : 'Unregister';
+  return registrationEvent(shown, owner, action, clientOf(choices));
 }
 
 export function clientOf(choices: Choices): Client {
