@@ -70,6 +70,20 @@ describe('the console database', () => {
     await second.console.close();
   });
 
+  it('of the version before is brought up to date, with all that it has', async () => {
+    const first = await openOrganization({ dbFile: file, seed: { seed: 4, devices: 12, users: 8, events: 20 } });
+    const before = (await first.call('GET', '/api/v2/devices')).json.data;
+    await first.console.close();
+    const db = new Database(file);
+    db.exec('ALTER TABLE device DROP COLUMN mdm_marked; PRAGMA user_version = 1');
+    db.close();
+
+    const second = await openOrganization({ dbFile: file });
+    const after = await second.call('GET', '/api/v2/devices', undefined, `Bearer ${first.apiKey}`);
+    expect(after.json.data).toEqual(before);
+    await second.console.close();
+  });
+
   it('holds no secret in the clear', async () => {
     const org = await openOrganization({ dbFile: file });
     await org.console.close();
