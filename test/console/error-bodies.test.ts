@@ -50,15 +50,15 @@ describe.each(ADDRESSES)('$title', ({ endpoint, path }) => {
     }
   });
 
-  it.skipIf(endpoint.auth === 'refresh')('beyond the scope of its credential is 403 with a Message', async () => {
-    const answer = await org.call(method, path, undefined, limited);
-    expectMessage(answer, 403);
-    expectShape(answer, endpoint);
-  });
+  if (endpoint.auth !== 'refresh')
+    it('beyond the scope of its credential is 403 with a Message', async () => {
+      const answer = await org.call(method, path, undefined, limited);
+      expectMessage(answer, 403);
+      expectShape(answer, endpoint);
+    });
 
-  it.skipIf(endpoint.body === undefined)(
-    'with a body that is wrong or too large is 400 or 413 with a Message',
-    async () => {
+  if (endpoint.body !== undefined)
+    it('with a body that is wrong or too large is 400 or 413 with a Message', async () => {
       const bodies: [string, number][] = [
         ['{"half', 400],
         ['7', 400],
@@ -71,12 +71,10 @@ describe.each(ADDRESSES)('$title', ({ endpoint, path }) => {
         expectMessage(answer, status);
         expectShape(answer, endpoint);
       }
-    },
-  );
+    });
 
-  it.skipIf(Object.keys(endpoint.query.shape).length === 0)(
-    'with a wrong value of a parameter is 400 with a Message',
-    async () => {
+  if (Object.keys(endpoint.query.shape).length > 0)
+    it('with a wrong value of a parameter is 400 with a Message', async () => {
       const [name = ''] = Object.entries(endpoint.query.shape).flatMap(([each, schema]) =>
         schema.safeParse('no-such-value').success ? [] : [each],
       );
@@ -89,8 +87,7 @@ describe.each(ADDRESSES)('$title', ({ endpoint, path }) => {
       );
       expectMessage(answer, name === '' && !required ? 200 : 400);
       expectShape(answer, endpoint);
-    },
-  );
+    });
 
   it('by another method is 405 with a Message and the methods that are allowed', async () => {
     for (const other of ['PATCH', 'OPTIONS', 'FROB']) {
