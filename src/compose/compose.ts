@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts';
 import { startConsole } from '../console/console.ts';
 import type { AuditCheck } from '../domain/audit-check.ts';
 import type { TokenStore } from '../domain/endpoint-token.ts';
+import type { AnswerStore } from '../domain/kept-answer.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { Api, Clock, Log } from '../domain/ports.ts';
 import type { Progress } from '../domain/progress.ts';
@@ -50,6 +51,7 @@ export interface Composition {
   store: Pick<SqliteStore, 'figures' | 'lastFindings' | 'diskUse' | 'onAudited'>;
   /** Of the HTTP endpoint. */
   tokens: TokenStore;
+  answers: AnswerStore;
   /** What explaining needs, with the current rules. */
   explaining(): WhyDeps;
   /** `seen`: called with the number of the last entry that was read, now and then. */
@@ -82,6 +84,7 @@ export async function composeEngine(
     closing.add(() => checkpointer.publish());
     const notifications = composeNotifications({ config, store, health, clock, log });
     closing.add(() => ending.until('the last notifications', notifications.deliverDue(ending.cut)));
+    await notifications.begin();
     const { api, embedded, end } = await connect(config, clock, log, ending.cut);
     closing.add(() => ending.until('calls of the Management API', end()));
     const readers = new ReaderPool(log);
@@ -140,6 +143,7 @@ export async function composeEngine(
       health,
       store,
       tokens: store.tokens(),
+      answers: store.keptAnswers(),
       explaining,
       verifyAudit: verify,
       close: closing.close,

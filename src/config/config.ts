@@ -5,11 +5,13 @@ import { CEILINGS_DEFAULT, type CeilingSettings } from '../domain/ceiling.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { hostsIn } from '../domain/hosts.ts';
 import { MODES, type Mode } from '../domain/mode.ts';
+import type { RateLimits } from '../http/rate-limit.ts';
 import { type MetricsSettings, readMetricsSettings } from '../metrics/settings.ts';
 import { type NotifySettings, readNotifySettings } from '../notify/settings.ts';
 import { LOG_LEVELS, type LogLevel } from '../system/log.ts';
 import { readToken } from './access.ts';
 import { type Flags, readDatabasePath } from './database-path.ts';
+import { readRateLimits } from './rate-limit.ts';
 import { ConfigReader, type Environment, parseListen } from './reader.ts';
 
 export type { Environment } from './reader.ts';
@@ -36,6 +38,8 @@ export interface Config {
   listen: { host: string; port: number };
   token: string | undefined;
   allowedHosts: string[];
+  /** Requests of one token; undefined: no limit. */
+  rateLimits: RateLimits | undefined;
   logLevel: LogLevel;
   logForm: 'json' | 'plain';
   timing: {
@@ -93,6 +97,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
     listen: reader.listen(flags.listen, '127.0.0.1:8080'),
     token: readToken(reader),
     allowedHosts: hostsIn(reader.text('TRUSTWARD_ALLOWED_HOSTS')),
+    rateLimits: readRateLimits(reader),
     logLevel: reader.choice('TRUSTWARD_LOG_LEVEL', LOG_LEVELS, 'info'),
     logForm: reader.choice('TRUSTWARD_LOG_FORMAT', ['json', 'plain'], process.stderr.isTTY ? 'plain' : 'json'),
     timing: {

@@ -181,8 +181,10 @@ class DaemonState {
 
   /** Resolves when the run has begun. Equal dry runs that wait become one, in the name of the first who asked. */
   async trigger(request: RunRequest): Promise<StartedRun> {
-    const { by, mode, rules } = request;
-    const same = mode === 'dry-run' ? JSON.stringify(rules ? [...rules].sort() : null) : undefined;
+    const { by, mode, rules, onceId } = request;
+    // A request with a key has a run of its own, which is stored with the key.
+    const same =
+      mode === 'dry-run' && onceId === undefined ? JSON.stringify(rules ? [...rules].sort() : null) : undefined;
     const { began, ended } = this.queue.ask<Run>('request', (begun) => this.perform(request, begun), { by, same });
     return { run: await Promise.race([began, ended]), finished: ended };
   }
@@ -244,10 +246,12 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     },
     tokens: tokensPort(composition, register),
     metrics: state.measuring,
+    answers: composition.answers,
     verifyToken: (token) => register.verify(token),
     signIn,
     publicUrl: config.notify.publicUrl,
     hosts: { listenHost: config.listen.host, allowed: ownNames(config) },
+    rateLimits: config.rateLimits,
     clock,
     log,
     demo: engine.demo,

@@ -22,7 +22,7 @@ export interface LastRun {
 }
 
 export async function readiness(
-  { engine, rules, health }: Composition,
+  { engine, rules, health, notifications }: Composition,
   last: LastRun | undefined,
   counters: QueueCounters,
   watch: Watch,
@@ -35,6 +35,7 @@ export async function readiness(
     watchCheck(watch.counters, (atMs) => watch.missedSince(atMs)),
     ...auditChecks(engine),
     ...(await stopChecks(engine.store)),
+    ...feedChecks(await notifications.feeds().catch(() => [])),
     { name: QUIET_PERIOD, ok: true, text: describeQuietPeriod(engine.quiet.read()) },
     { name: 'mode', ok: true, text: `${engine.daemonMode}${engine.demo ? ', DEMO: the embedded console' : ''}` },
   ];
@@ -119,6 +120,15 @@ function auditChecks({ checkpointer }: Composition['engine']): ReadyCheck[] {
     { name: 'checkpoints', ok: !isBehind, text },
     ...(restored === undefined ? [] : [{ name: 'restored database', ok: false, text: accept }]),
   ];
+}
+
+/** A receiver that is down is no fault of the daemon, and a restart would not help. INVARIANT: its address is not public. */
+function feedChecks(feeds: Awaited<ReturnType<Composition['notifications']['feeds']>>): ReadyCheck[] {
+  return feeds.map(({ webhook, behind, failingSince }) => {
+    const failing = failingSince === undefined ? undefined : `not delivered since ${timeText(failingSince)}`;
+    const waiting = `${plural(behind, 'audit entry', 'audit entries')} behind`;
+    return { name: `webhook ${webhook}`, ok: true, text: [failing, waiting].filter(Boolean).join('; ') };
+  });
 }
 
 /** A stop is an operator's choice, not a fault; who and why are left to the log and the report. */

@@ -17,11 +17,17 @@ export type Env = {
     callerNow: () => Caller;
     /** The pattern of the route; undefined when the request reached none. */
     route: string | undefined;
+    /** The body, once it was read to be compared with an earlier one. */
+    bodyText: string | undefined;
+    /** Of a request with an Idempotency-Key: what its run is stored with. */
+    onceId: string | undefined;
     /** The OpenAPI document of the endpoint. */
     document: DocumentSource;
   };
-  /** The answer on its socket; absent without one. */
-  Bindings: { outgoing?: { destroy(): void } } | undefined;
+  /** The request and the answer on their socket; absent without one. */
+  Bindings:
+    | { outgoing?: { destroy(): void }; incoming?: { socket?: { remoteAddress?: string | undefined } } }
+    | undefined;
 };
 export type Ctx = Context<Env>;
 

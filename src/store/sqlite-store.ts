@@ -24,6 +24,7 @@ import { dropIntents, plansToDrop } from './dropped-plans.ts';
 import { saveEvents } from './event-log.ts';
 import { saveIdentities } from './identities.ts';
 import { addIntent, linkDecisions } from './intent-log.ts';
+import { noteRunBegun, SqliteAnswers } from './kept-answers.ts';
 import { removeOldRuns } from './old-runs.ts';
 import { dropAcceptances, readStop, saveAcceptance, saveExemption, saveStop } from './operator.ts';
 import { SqliteOutbox } from './outbox.ts';
@@ -35,6 +36,7 @@ import { savePlan } from './save-plan.ts';
 import { SqliteActStore } from './sqlite-act-store.ts';
 import { SqliteTokens } from './token-table.ts';
 import { giveBackPages } from './unused-pages.ts';
+import { SqliteFeedPositions } from './webhook-positions.ts';
 
 export class SqliteStore
   extends SqliteActStore
@@ -53,10 +55,11 @@ export class SqliteStore
     });
   }
 
-  async beginRun(run: Omit<Run, 'seq'>, notes: AuditNote[]): Promise<Run> {
+  async beginRun(run: Omit<Run, 'seq'>, notes: AuditNote[], onceId?: string): Promise<Run> {
     return this.unit(() => {
       const seq = Number(this.db.get<{ seq: number }>('SELECT coalesce(max(seq), 0) + 1 AS seq FROM runs')?.seq);
       this.db.insert('runs', rowOfRun({ ...run, seq }));
+      if (onceId !== undefined) noteRunBegun(this.db, onceId, run.id);
       this.audits.append(notes);
       return { ...run, seq };
     });
@@ -218,6 +221,14 @@ export class SqliteStore
   outbox(): SqliteOutbox {
     const append = (notes: AuditNote[]) => this.audits.append(notes);
     return new SqliteOutbox(this.db, { run: (work) => this.unit(work), append }, this.clock);
+  }
+
+  keptAnswers(): SqliteAnswers {
+    return new SqliteAnswers(this.db, { run: (work) => this.unit(work) }, this.clock);
+  }
+
+  feedPositions(): SqliteFeedPositions {
+    return new SqliteFeedPositions(this.db, { run: (work) => this.unit(work) }, this.clock);
   }
 
   /** Tokens of the HTTP endpoint. A token that is added or revoked is sealed at once, like all that holds back or opens. */
