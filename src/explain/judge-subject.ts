@@ -53,7 +53,8 @@ export async function judgeSubject(
   const lookups = boundedLookups(deps.api);
   const record = await readSubject(lookups, deps.reader, kind, id);
   const nowMs = deps.clock.nowMs();
-  const evaluator = compileRules([...rules]);
+  const { lists } = deps.settings;
+  const evaluator = compileRules([...rules], lists);
   const { sources, windowMs } = evaluator.needs;
   const asksForServices = kind === 'service';
   const events = sources.has('events') ? await readEvents({ ...deps, nowMs, windowMs, asksForServices }) : undefined;
@@ -67,7 +68,7 @@ export async function judgeSubject(
     unavailable: new Set([...unavailable, ...(isForbidden ? ['events' as const] : [])]),
   };
   const readAtMs = { devices: nowMs, users: nowMs, services: nowMs, events: events?.atMs };
-  const context = { ...view, events: events?.events ?? [], readAtMs };
+  const context = { ...view, events: events?.events ?? [], readAtMs, lists };
   const explanations = rules.map((rule) => explain(rule, record, context));
   evaluator.observe(events?.events ?? []);
   const written = fieldsWritten(deps.actions, kind);

@@ -138,12 +138,10 @@ class SnapshotPull {
 
   private async pullSubjects(source: Subjects, kind: SubjectKind | undefined): Promise<void> {
     const { engine, rules } = this;
-    const owners = source === 'devices' && this.exemptions.asksForOwners; // only the unpaged list names them
-    const unpaged =
-      source === 'services' ||
-      owners ||
-      this.unpagedForActions.has(source) ||
-      rules.evaluator.needs.unpaged.has(source);
+    const isV2 = source !== 'services' && engine.settings.lists === 'v2';
+    const owners = source === 'devices' && this.exemptions.asksForOwners; // of version 1, only the unpaged list names them
+    const needsUnpaged = owners || this.unpagedForActions.has(source) || rules.evaluator.needs.unpaged.has(source);
+    const unpaged = source === 'services' || (needsUnpaged && !isV2);
     const baseline = redactedBaseline(await engine.store.baseline(source));
     const acceptance = (await engine.store.acceptances()).find((each) => each.source === source);
     const present = await engine.store.presentPrints(KIND_OF[source]);
@@ -161,10 +159,11 @@ class SnapshotPull {
       seen: (done, total = baseline?.count) => engine.progress?.({ phase: 'reading', what: source, done, total }),
     });
     const { result } = pulled;
-    const reading = this.afterAcceptance(pulled.reading, acceptance);
+    const listed = isV2 ? { ...pulled.reading, lists: 'v2' as const } : pulled.reading;
+    const reading = this.afterAcceptance(listed, acceptance);
     this.sources[source] = reading;
     if (reading.state !== 'read') this.unavailable.add(source);
-    if (source === 'devices') this.fleet.tellsOwners = unpaged && reading.state === 'read' && reading.trusted;
+    if (source === 'devices') this.fleet.tellsOwners = (unpaged || isV2) && reading.state === 'read' && reading.trusted;
     if (result?.judgement) this.judgements.push(result.judgement);
     if (result) this.flipBudget = result.flipBudget;
     if (reading.trusted && result) {
