@@ -22,7 +22,7 @@ describe('the console database', () => {
   it('is made in a folder that does not exist yet, and can be opened again', () => {
     openDatabase(file).close();
     const db = openDatabase(file);
-    expect(db.pragma('user_version', { simple: true })).toBe(1);
+    expect(db.pragma('user_version', { simple: true })).toBe(2);
     db.close();
   });
 

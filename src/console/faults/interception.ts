@@ -3,7 +3,7 @@
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import type { Clock } from '../../domain/ports.ts';
 import { jsonResponse } from '../answer.ts';
-import { errorEnvelope, messageBody } from '../refusal.ts';
+import { errorText } from '../refusal.ts';
 import type { ConsoleStore } from '../store/store.ts';
 import { bombAnswer, cutAnswer, garbageAnswer, slowAnswer } from './bodies.ts';
 import type { FaultDesk } from './desk.ts';
@@ -147,6 +147,5 @@ async function changeAnswer(parts: FaultParts, context: Context, fault: Fault): 
 
 function errorAnswer(context: Context, status: number, headers: Record<string, string> = {}): Response {
   const message = 'this fault was requested';
-  const isEnveloped = /experimental|\/v2\//.test(context.req.path);
-  return jsonResponse(status, isEnveloped ? errorEnvelope(status, message) : messageBody(message), headers);
+  return jsonResponse(status, errorText(context.req.path, status, message), headers);
 }

@@ -18,6 +18,7 @@ export interface DevicePatch {
   architecture?: string | undefined;
   os?: string | undefined;
   mdm_source?: string | undefined;
+  mdm_marked?: 'TRUE' | 'FALSE' | undefined;
 }
 
 /** Updates every device of the serial number; returns how many devices it has (0: unknown). */
