@@ -28,7 +28,7 @@ export interface ExplainDeps extends Pick<Engine, 'api' | 'clock' | 'ids' | 'act
   rules: readonly LoadedRule[];
   /** These are not the active rules. */
   isWhatIf: boolean;
-  settings: Pick<Engine['settings'], 'decide' | 'trust' | 'events'>;
+  settings: Pick<Engine['settings'], 'decide' | 'trust' | 'events' | 'lists'>;
 }
 
 /** One subject as read now, and what each of the rules says of it. */

@@ -137,11 +137,9 @@ class SnapshotPull {
   }
 
   private async pullSubjects(source: Subjects, kind: SubjectKind | undefined): Promise<void> {
-    const { engine, rules } = this;
+    const { engine } = this;
     const isV2 = source !== 'services' && engine.settings.lists === 'v2';
-    const owners = source === 'devices' && this.exemptions.asksForOwners; // of version 1, only the unpaged list names them
-    const needsUnpaged = owners || this.unpagedForActions.has(source) || rules.evaluator.needs.unpaged.has(source);
-    const unpaged = source === 'services' || (needsUnpaged && !isV2);
+    const form = source === 'services' || (!isV2 && this.isUnpaged(source)) ? 'unpaged' : 'paged';
     const baseline = redactedBaseline(await engine.store.baseline(source));
     const acceptance = (await engine.store.acceptances()).find((each) => each.source === source);
     const present = await engine.store.presentPrints(KIND_OF[source]);
@@ -149,13 +147,13 @@ class SnapshotPull {
       api: engine.api,
       clock: engine.clock,
       source,
-      form: unpaged ? 'unpaged' : 'paged',
+      form,
       baseline,
       isGrowthAccepted: acceptance?.causes.includes('grown') ?? false,
       trust: engine.settings.trust,
       signal: engine.signal,
       makeConsumer: () => this.consumer(source, kind, present),
-      inParts: this.inParts(source, unpaged, present),
+      inParts: this.inParts(source, form, present),
       seen: (done, total = baseline?.count) => engine.progress?.({ phase: 'reading', what: source, done, total }),
     });
     const { result } = pulled;
@@ -163,7 +161,8 @@ class SnapshotPull {
     const reading = this.afterAcceptance(listed, acceptance);
     this.sources[source] = reading;
     if (reading.state !== 'read') this.unavailable.add(source);
-    if (source === 'devices') this.fleet.tellsOwners = (unpaged || isV2) && reading.state === 'read' && reading.trusted;
+    if (source === 'devices')
+      this.fleet.tellsOwners = (form === 'unpaged' || isV2) && reading.state === 'read' && reading.trusted;
     if (result?.judgement) this.judgements.push(result.judgement);
     if (result) this.flipBudget = result.flipBudget;
     if (reading.trusted && result) {
@@ -171,6 +170,12 @@ class SnapshotPull {
       this.baselines.push({ source, takenAt: reading.finishedAt, count: reading.count, values });
       this.identities.push(result.identities);
     }
+  }
+
+  /** Of version 1, only the unpaged list names the owners of devices. */
+  private isUnpaged(source: 'devices' | 'users'): boolean {
+    const owners = source === 'devices' && this.exemptions.asksForOwners;
+    return owners || this.unpagedForActions.has(source) || this.rules.evaluator.needs.unpaged.has(source);
   }
 
   private afterAcceptance(read: SourceReading, acceptance: Acceptance | undefined): SourceReading {
@@ -215,7 +220,7 @@ class SnapshotPull {
   }
 
   /** The devices of a large fleet are read and judged in other threads, unless their records are kept for users. */
-  private inParts(source: Subjects, unpaged: boolean, present: PresentPrints): PartsPull<Pass> | undefined {
+  private inParts(source: Subjects, form: 'paged' | 'unpaged', present: PresentPrints): PartsPull<Pass> | undefined {
     const { readers, api, store, actions } = this.engine;
     const { evaluator } = this.rules;
     if (!readers || source !== 'devices' || !evaluator.needs.sources.has('devices') || evaluator.needs.devices)
@@ -226,7 +231,7 @@ class SnapshotPull {
       api,
       readers,
       evaluator,
-      form: unpaged ? 'unpaged' : 'paged',
+      form,
       events: () => store.events(this.run.startedAt - this.windowMs),
       setup: { ...this.view(), nowMs, fieldsWritten: written, watched: this.watched, decided: this.decided },
       context,

@@ -7,10 +7,20 @@ import { identifying } from './pages.ts';
 import { Redactor } from './redactor.ts';
 import { recordOfV2 } from './v2-records.ts';
 
-/** How each paged source is read, by version. */
+/** How each paged source is read, by version. Version 2 refuses names of parameters that it does not know, and is sorted by what is unique. */
 export const PAGED = {
-  devices: { v1: 'list_devices', v2: 'list_devices_v2', list: 'devices', key: 'DeviceID', orderBy: 'serialnumber' },
-  users: { v1: 'list_endusers', v2: 'list_endusers_v2', list: 'endusers', key: 'Email', orderBy: 'email' },
+  devices: {
+    v1: { id: 'list_devices', orderBy: 'serialnumber' },
+    v2: { id: 'list_devices_v2', orderBy: 'id' },
+    list: 'devices',
+    key: 'DeviceID',
+  },
+  users: {
+    v1: { id: 'list_endusers', orderBy: 'email' },
+    v2: { id: 'list_endusers_v2', orderBy: 'email' },
+    list: 'endusers',
+    key: 'Email',
+  },
 } as const;
 
 /** Parses a piece; `take` receives its records in batches, without the one that the piece before had. Errors: AppError `api_answer`. */

@@ -25,7 +25,7 @@ export function pagesOf(
 ): AsyncGenerator<Page, void> {
   const { lists, concurrency } = caller.settings;
   const reader = {
-    about: subjectOf(PAGED[source][lists]),
+    about: subjectOf(PAGED[source][lists].id),
     keyField: PAGED[source].key,
     fetch: (skip: number, limit: number, signal: AbortSignal) => fetchPage(caller, source, skip, limit, signal),
   };
@@ -39,7 +39,7 @@ export function pagesInPieces<T>(
 ): AsyncGenerator<PieceRead<T>, void> {
   const { lists, concurrency } = caller.settings;
   const reader = {
-    about: subjectOf(PAGED[source][lists]),
+    about: subjectOf(PAGED[source][lists].id),
     fetch: async (skip: number, limit: number, isFirst: boolean, signal: AbortSignal) => {
       const { about, answer } = await fetchAnswer(caller, source, skip, limit, signal);
       refuseStatus(about, answer, answer.body, caller.redactor);
@@ -74,7 +74,11 @@ export async function fetchPage(
 }
 
 function fetchAnswer(caller: Caller, source: PagedSource, skip: number, limit: number, signal?: AbortSignal) {
-  const { orderBy, ...ids } = PAGED[source];
-  const query = { Skip: skip, Limit: limit, Order: 'asc', OrderBy: orderBy };
-  return caller.fetch(ids[caller.settings.lists], { query }, signal);
+  const { lists } = caller.settings;
+  const { id, orderBy } = PAGED[source][lists];
+  const query =
+    lists === 'v1'
+      ? { Skip: skip, Limit: limit, Order: 'asc', OrderBy: orderBy }
+      : { skip, limit, order: 'asc', order_by: orderBy };
+  return caller.fetch(id, { query }, signal);
 }
