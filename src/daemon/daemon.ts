@@ -29,6 +29,7 @@ import { RunQueue } from '../schedule/run-queue.ts';
 import { type Schedule, startSchedule, timesBetween } from '../schedule/schedule.ts';
 import { meaningOf } from '../store/store-fault.ts';
 import { createPages } from '../web/index.ts';
+import { reportLists } from './lists.ts';
 import { operatorPort } from './operator.ts';
 import { type LastRun, readiness } from './readiness.ts';
 import { rulePorts } from './rules.ts';
@@ -75,6 +76,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
     (ending) => reloadRules(composition, ending),
     (error) => log.error({}, `the rules could not be reloaded: ${lineOf(error)}`),
   );
+  reportLists(composition);
   log.info({ url: listening.url, schedule: config.schedule, mode: config.mode }, `listening on ${listening.url}`);
   return {
     url: listening.url,

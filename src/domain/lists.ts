@@ -50,14 +50,25 @@ export function listsHave(lists: Lists, source: 'devices' | 'users', path: strin
   return lists === 'v1' || V2_FACTS[source].some(({ v1 }) => path === v1 || path.startsWith(`${v1}.`));
 }
 
-/** The reason of an unknown fact, wherever it is shown. */
-export function notInLists(path: string): string {
-  return `\`${path}\` is not in v2 lists`;
+/** The name of a fact in v2 lists; undefined when they do not have it. */
+export function nameInV2(source: 'devices' | 'users', path: string): string | undefined {
+  return V2_FACTS[source].find(({ v1 }) => v1 === path)?.v2;
 }
 
-/** `rule `x` reads `MdmData.CompromisedStatus`, which v2 lists do not have: it is unknown for every device`. */
+const NOT_IN_LISTS = 'is not in v2 lists';
+
+/** The reason of an unknown fact, wherever it is shown. */
+export function notInLists(path: string): string {
+  return `\`${path}\` ${NOT_IN_LISTS}`;
+}
+
+export function isNotInLists(reason: string): boolean {
+  return reason.endsWith(NOT_IN_LISTS);
+}
+
+/** ``rule `x` reads `MdmData.CompromisedStatus`, which v2 lists do not have: it is unknown for every device``. */
 export function lostFactsText(rule: string, subject: string, paths: readonly string[]): string {
   const named = paths.map((path) => `\`${path}\``).join(', ');
-  const [verb, it] = paths.length === 1 ? ['it is', 'which'] : ['they are', 'which'];
-  return `rule \`${rule}\` reads ${named}, ${it} v2 lists do not have: ${verb} unknown for every ${subject}`;
+  const verb = paths.length === 1 ? 'it is' : 'they are';
+  return `rule \`${rule}\` reads ${named}, which v2 lists do not have: ${verb} unknown for every ${subject}`;
 }

@@ -15,9 +15,18 @@ export function underLists<R extends Pick<LoadedRule, 'subject' | 'condition'>>(
   return lost.length === 0 ? rule : { ...rule, condition };
 }
 
-/** The facts of a rule that lists of version 2 do not have, as a rule writes them; sorted. */
-export function factsLost(rule: Pick<LoadedRule, 'subject' | 'condition'>): string[] {
-  return marked(rule, 'v2').lost;
+export interface LosingRule {
+  rule: string;
+  subject: LoadedRule['subject'];
+  facts: string[];
+}
+
+/** Of these rules, those that lose facts under lists of version 2. */
+export function rulesThatLose(rules: readonly LoadedRule[]): LosingRule[] {
+  return rules.flatMap((rule) => {
+    const facts = marked(rule, 'v2').lost;
+    return facts.length === 0 ? [] : [{ rule: rule.id, subject: rule.subject, facts }];
+  });
 }
 
 function marked({ subject, condition }: Pick<LoadedRule, 'subject' | 'condition'>, lists: Lists) {
