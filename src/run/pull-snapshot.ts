@@ -9,13 +9,12 @@ import { AppError, lineOf } from '../domain/errors.ts';
 import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
 import { type DecidedVerdicts, isNewVerdict } from '../domain/new-verdicts.ts';
 import type { Acceptance, UsedAcceptance } from '../domain/operator.ts';
-import type { PullReader } from '../domain/pull-store.ts';
 import type { Run } from '../domain/run.ts';
 import type { Baseline, SourceReading } from '../domain/snapshot.ts';
 import { type SteadyReading, throughout } from '../domain/steady-time.ts';
 import type { OpenState } from '../domain/store.ts';
 import { KIND_OF, SOURCES, type Source, type SubjectKind } from '../domain/subjects.ts';
-import { type Evaluator, FLIP_TRIES_MAX, FLIPS_MAX, type Judgement, type WantedFlips } from '../domain/verdict.ts';
+import { FLIP_TRIES_MAX, FLIPS_MAX, type Judgement, type WantedFlips } from '../domain/verdict.ts';
 import { FleetIndex } from '../pull/fleet-index.ts';
 import { IdentityPass } from '../pull/identity-pass.ts';
 import { pullEvents } from '../pull/pull-events.ts';
@@ -23,6 +22,8 @@ import { type Consumer, type PartsPull, pullSource, skippedReading } from '../pu
 import { redactedBaseline } from '../pull/redacted-baseline.ts';
 import { acceptReading } from './accepted-reading.ts';
 import type { PullEngine, RunRules } from './engine.ts';
+import { readGroups, unreadGroups } from './exempt-groups.ts';
+import { fillWindows } from './fill-windows.ts';
 import { KeptRecords } from './kept-records.ts';
 import { decidedVerdicts } from './new-flips.ts';
 import { type Pass, partsPass } from './parts-pass.ts';
@@ -86,8 +87,18 @@ class SnapshotPull {
     else if (this.unpagedForActions.has('devices')) await this.pullSubjects('devices', undefined);
     if (needs.sources.has('users') && needs.devices) await this.pullSubjects('users', 'user');
     if (needs.sources.has('services')) await this.pullSubjects('services', 'service');
+    await this.readExemptGroups();
     if (this.asksForBundles()) this.bundles = await this.pullBundles();
     return this.result(throughout(begun, this.engine.steady.read()));
+  }
+
+  /** Without them nobody knows who is exempt: nothing is done then. */
+  private async readExemptGroups(): Promise<void> {
+    const { engine, exemptions, judgements, fleet, kept, sources } = this;
+    if (engine.settings.lists !== 'v2' || !exemptions.asksForGroups) return;
+    const why = await readGroups(engine.api, judgements, fleet, exemptions, kept.exemptOwners);
+    for (const source of why === undefined ? [] : (['devices', 'users'] as const))
+      sources[source] = unreadGroups(sources[source], why as string);
   }
 
   private asksForBundles(): boolean {
@@ -284,14 +295,4 @@ class SnapshotPull {
       accepted: this.accepted,
     };
   }
-}
-
-/** Once in a process: from then on, what is read is observed as it comes. */
-export async function fillWindows(
-  { feed, store }: Pick<PullEngine, 'feed'> & { store: Pick<PullReader, 'events'> },
-  evaluator: Evaluator,
-  fromMs: number,
-): Promise<void> {
-  for await (const batch of store.events(fromMs)) evaluator.observe(batch);
-  feed.primed.add(evaluator);
 }

@@ -1,7 +1,9 @@
 // scenario: an organization whose engine moves from lists of version 1 to those of version 2 and back: over real loopback HTTP, a real console
 // and a real SQLite file. What it did stays done, what it cannot know any more is unknown, and nothing is learned from the move.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { AppError } from '../../src/domain/errors.ts';
 import type { Facts } from '../../src/domain/facts.ts';
+import { addExemption } from '../../src/operator/commands.ts';
 import { BAN_COMPROMISED, type Organization, type RunResult, startOrganization } from '../support/organization.ts';
 
 const BAN_NAMED = `
@@ -122,5 +124,62 @@ describe('a fleet whose lists change their version', () => {
         { from: 'v2', to: 'v1' },
       ]),
     );
+  });
+});
+
+describe('an exemption of a group, which v2 lists do not have', () => {
+  let org: Organization;
+  let stranger: string;
+
+  beforeAll(async () => {
+    org = await startOrganization({
+      devices: 100,
+      rules: { named: BAN_NAMED },
+      env: { TRUSTWARD_API_LISTS: 'v2' },
+    });
+    const { api, store } = org.composition.engine;
+    const users: Facts[] = [];
+    for await (const { records } of api.pages('users'))
+      for (const { Email } of records.slice(0, 20) as Facts[]) users.push((await api.user(String(Email))) as Facts);
+    const groupsOf = ({ Groups }: Facts) => String(Groups).split(',');
+    const [first] = users as [Facts];
+    const of = (group: string) => users.find((user) => !groupsOf(user).includes(group));
+    const group = groupsOf(first).find((each) => of(each)) as string;
+    stranger = String(of(group)?.Email);
+    org.console.fleet.addDevice({ serial: 'MEMBERS', friendly_name: 'to ban' }, [String(first.Email)]);
+    org.console.fleet.addDevice({ serial: 'OTHERS', friendly_name: 'to ban' }, [stranger]);
+    const selector = { kind: 'user' as const, field: 'Groups', value: group };
+    const until = new Date(Date.now() + 3_600_000).toISOString();
+    await addExemption(org.composition.engine, { selector, owner: 'ana', reason: 'a test', until }, 'ana');
+    expect(await store.exemptions(Date.now())).toHaveLength(1);
+  });
+  afterAll(() => org.close());
+
+  it('protects the devices of its members, also in a dry run', async () => {
+    for (const mode of ['dry-run', 'enforce'] as const) {
+      const { of } = await org.run(mode);
+      expect(of('skip', 'exempt').map(({ target }) => target)).toEqual(['MEMBERS']);
+      expect(of('act').map(({ target }) => target)).toEqual(['OTHERS']);
+    }
+    expect(org.effects('device_banned')).toHaveLength(1);
+  });
+
+  it('lets nothing be done while the groups cannot be read', async () => {
+    org.console.fleet.addDevice({ serial: 'LATER', friendly_name: 'to ban' }, [stranger]);
+    const { engine } = org.composition;
+    const user = vi.spyOn(engine.api, 'user').mockRejectedValue(new AppError('api_unreachable', 'no answer'));
+    const { run, of } = await org.run('enforce');
+    user.mockRestore();
+    expect(of('act')).toEqual([]);
+    expect(run.findings?.snapshot.sources.devices).toMatchObject({
+      trusted: false,
+      reasons: [
+        {
+          code: 'incomplete',
+          text: 'devices: v2 lists have no groups, and those of the users who may be exempt could not be read: no answer',
+        },
+      ],
+    });
+    expect((await org.run('enforce')).of('act').map(({ target }) => target)).toEqual(['LATER']);
   });
 });
