@@ -47,7 +47,7 @@ export async function readiness(
 function listsChecks(lists: Lists, rules: readonly LoadedRule[]): ReadyCheck[] {
   if (lists === 'v1') return [];
   const losing = rulesThatLose(rules).length;
-  const rest = losing === 0 ? '' : `; ${plural(losing, 'rule')} of ${rules.length} read facts that these lack`;
+  const rest = losing === 0 ? '' : `; rules that lose facts: ${losing} of ${rules.length}`;
   return [{ name: 'lists', ok: true, text: `devices and users are read from lists of version 2${rest}` }];
 }
 
