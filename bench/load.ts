@@ -44,7 +44,7 @@ const [daemon, [url = '']] = await started('./deaf/daemon.ts', [], {
   TRUSTWARD_DB: join(folder, 'trustward.db'),
   TRUSTWARD_RULES: rules,
   TRUSTWARD_LISTEN: '127.0.0.1:0',
-  TRUSTWARD_SCHEDULE: '* * * * * *',
+  TRUSTWARD_SCHEDULE: '*/5 * * * * *',
   TRUSTWARD_MODE: 'approve',
   TRUSTWARD_RATE_LIMIT: '0',
   TRUSTWARD_TOKEN: ADMIN,
