@@ -3,6 +3,7 @@
 import { plainJson } from '../domain/canonical.ts';
 import { clip } from '../domain/clip.ts';
 import type { Fact } from '../domain/facts.ts';
+import type { Lists } from '../domain/lists.ts';
 import { EVENT_ACTIONS, EVENT_SEVERITIES, EVENT_SUB_TYPES, EVENT_TYPES } from '../domain/platform-values.ts';
 import { isoTime } from '../domain/time-text.ts';
 import type { FactKind, FactRow } from '../evaluate/index.ts';
@@ -15,6 +16,8 @@ export interface KindFacts {
   sampled: number | undefined;
   /** Why there is no sample. */
   noSample: string | undefined;
+  /** The lists in use: what they lack is marked. */
+  lists: Lists;
   facts: FactRow[];
 }
 
@@ -57,7 +60,7 @@ function factLines(kind: KindFacts, { width = 100 }: TerminalOptions): string[] 
   return facts.flatMap((row) => {
     const missing = isAsked(kind) ? missingWords(row.missing).padEnd(missingWidth) : '';
     const example = datedExample(row);
-    const type = `${typeText(row).padEnd(TYPE_WIDTH)}  ${missing}`;
+    const type = `${typeText(row, kind.lists).padEnd(TYPE_WIDTH)}  ${missing}`;
     const fits = indent.length + type.length + example.length <= width;
     const words = (fits ? type + example : type).trimEnd();
     const first =
@@ -82,12 +85,12 @@ function datedExample({ example, unit }: FactRow): string {
 
 const PER_MS: Readonly<Record<string, bigint>> = { nanoseconds: 1_000_000n, microseconds: 1_000n, milliseconds: 1n };
 
-function typeText({ type, unit, values, unpagedOnly, v2 }: FactRow): string {
+function typeText({ type, unit, values, unpagedOnly, v2 }: FactRow, lists: Lists): string {
   const more = [
     ...(unit === undefined ? [] : [unit]),
     ...(values.length > 2 ? [] : values),
     ...(unpagedOnly ? ['unpaged'] : []),
-    ...(v2 === null ? ['not in v2'] : []),
+    ...(lists === 'v2' && v2 === null ? ['not in v2'] : []),
   ];
   return more.length > 0 ? `${type} (${more.join(', ')})` : type;
 }

@@ -54,6 +54,13 @@ describe('with v2 lists', () => {
     expect(await doctor('v1')).toEqual([]);
   });
 
+  it('`facts` marks what they lack', async () => {
+    const facts = async (lists: string) => (await ask(lists, 'facts', 'device', '--no-sample')).out;
+    expect(await facts('v2')).toMatch(/MdmData\.CompromisedStatus +flag \(TRUE, FALSE, not in v2\)/);
+    expect(await facts('v2')).toMatch(/Banned +flag \(TRUE, FALSE\)/);
+    expect(await facts('v1')).not.toContain('not in v2');
+  });
+
   it('a report says how to get the fact, `explain` why it is unknown, and `/readyz` how many rules lose some', async () => {
     await org.run('dry-run');
     const report = JSON.parse((await ask('v2', 'report', '--format', 'json')).out);
