@@ -101,11 +101,14 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
  * A good set replaces the active one, a bad one leaves it active; the audit records either, once and beforehand, when
  * something changed. Returns whether the folder could be read in time.
  */
-async function reloadRules({ config, engine, rules }: Composition, ending: AbortSignal): Promise<boolean> {
+async function reloadRules(composition: Composition, ending: AbortSignal): Promise<boolean> {
+  const { config, engine, rules } = composition;
+  const { hash: before } = rules.active();
   await rules.reload(({ hash, refused }) => {
     const kind = refused === undefined ? 'rules.loaded' : 'rules.rejected';
     return engine.store.appendAudit([{ kind, body: { rulesDir: config.rulesDir, hash, refused } }]);
   }, ending);
+  if (rules.active().hash !== before) reportLists(composition);
   return !rules.isLate;
 }
 

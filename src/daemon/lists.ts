@@ -1,5 +1,5 @@
-// The daemon's part of the lists that devices and users are read from: what rules lose, said once, at the start. In: the composition. Out: lines
-// of the log, none under version 1.
+// The daemon's part of the lists that devices and users are read from: what rules lose, at the start and after a change of
+// the rules. In: the composition. Out: lines of the log, none under version 1.
 import type { Composition } from '../compose/compose.ts';
 import { lostFactsText } from '../domain/lists.ts';
 import { rulesThatLose } from '../evaluate/index.ts';
