@@ -79,6 +79,7 @@ export async function composeEngine(
     closing.add(() => store.close());
     await refuseOtherAddress(store, bindingOf(config));
     const checkpointer = await openCheckpoints();
+    await store.keepLists(config.lists);
     closing.add(() => checkpointer.publish());
     const notifications = composeNotifications({ config, store, health, clock, log });
     closing.add(() => ending.until('the last notifications', notifications.deliverDue(ending.cut)));
@@ -177,9 +178,9 @@ async function refuseOtherAddress(store: SqliteStore, address: string): Promise<
 }
 
 /** Only the Management API, for checks; undefined for the embedded console, which is not started for that. */
-export function composeClient({ api, timing }: Config): ManagementClient | undefined {
+export function composeClient({ api, lists, timing }: Config): ManagementClient | undefined {
   const { requestTimeoutMs, progressTimeoutMs } = timing;
-  const common = { requestTimeoutMs, progressTimeoutMs, clock: systemClock, random: systemRandom, retries: 1 };
+  const common = { lists, requestTimeoutMs, progressTimeoutMs, clock: systemClock, random: systemRandom, retries: 1 };
   return api && new ManagementClient({ ...common, address: api.url, credential: api.credential });
 }
 
@@ -192,7 +193,8 @@ interface Connection {
 export async function connect(config: Config, clock: Clock, log: Log, signal: AbortSignal): Promise<Connection> {
   const { requestTimeoutMs, progressTimeoutMs } = config.timing;
   const { recordsMax } = config.trust;
-  const common = { requestTimeoutMs, progressTimeoutMs, recordsMax, clock, random: systemRandom, signal };
+  const { lists } = config;
+  const common = { lists, requestTimeoutMs, progressTimeoutMs, recordsMax, clock, random: systemRandom, signal };
   if (config.api) {
     const { url, credential, adminToken } = config.api;
     const api = new ManagementClient({ ...common, address: url, credential, adminToken });

@@ -30,6 +30,7 @@ import { RunQueue } from '../schedule/run-queue.ts';
 import { type Schedule, startSchedule, timesBetween } from '../schedule/schedule.ts';
 import { meaningOf } from '../store/store-fault.ts';
 import { createPages } from '../web/index.ts';
+import { reportLists } from './lists.ts';
 import { operatorPort } from './operator.ts';
 import { type LastRun, readiness } from './readiness.ts';
 import { rulePorts } from './rules.ts';
@@ -76,6 +77,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
     (ending) => reloadRules(composition, ending),
     (error) => log.error({}, `the rules could not be reloaded: ${lineOf(error)}`),
   );
+  reportLists(composition);
   log.info({ url: listening.url, schedule: config.schedule, mode: config.mode }, `listening on ${listening.url}`);
   return {
     url: listening.url,
@@ -100,11 +102,14 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
  * A good set replaces the active one, a bad one leaves it active; the audit records either, once and beforehand, when
  * something changed. Returns whether the folder could be read in time.
  */
-async function reloadRules({ config, engine, rules }: Composition, ending: AbortSignal): Promise<boolean> {
+async function reloadRules(composition: Composition, ending: AbortSignal): Promise<boolean> {
+  const { config, engine, rules } = composition;
+  const { hash: before } = rules.active();
   await rules.reload(({ hash, refused }) => {
     const kind = refused === undefined ? 'rules.loaded' : 'rules.rejected';
     return engine.store.appendAudit([{ kind, body: { rulesDir: config.rulesDir, hash, refused } }]);
   }, ending);
+  if (rules.active().hash !== before) reportLists(composition);
   return !rules.isLate;
 }
 

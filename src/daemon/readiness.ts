@@ -5,9 +5,11 @@ import { WAY_ON } from '../audit/belonging.ts';
 import type { Composition } from '../compose/compose.ts';
 import { clip } from '../domain/clip.ts';
 import { lineOf } from '../domain/errors.ts';
+import type { Lists } from '../domain/lists.ts';
 import { describeQuietPeriod, QUIET_PERIOD } from '../domain/quiet-period.ts';
 import { isLasting } from '../domain/store-fault.ts';
 import { timeText } from '../domain/time-text.ts';
+import { type LoadedRule, rulesThatLose } from '../evaluate/index.ts';
 import type { HttpDeps, ReadyCheck } from '../http/index.ts';
 import { plural, showHidden } from '../report/index.ts';
 import type { QueueCounters } from '../schedule/lanes.ts';
@@ -22,7 +24,7 @@ export interface LastRun {
 }
 
 export async function readiness(
-  { engine, rules, health, notifications }: Composition,
+  { config, engine, rules, health, notifications }: Composition,
   last: LastRun | undefined,
   counters: QueueCounters,
   watch: Watch,
@@ -37,8 +39,17 @@ export async function readiness(
     ...(await stopChecks(engine.store)),
     ...feedChecks(await notifications.feeds().catch(() => [])),
     { name: QUIET_PERIOD, ok: true, text: describeQuietPeriod(engine.quiet.read()) },
+    ...listsChecks(config.lists, rules.all()),
     { name: 'mode', ok: true, text: `${engine.daemonMode}${engine.demo ? ', DEMO: the embedded console' : ''}` },
   ];
+}
+
+/** INVARIANT: how many rules lose facts, and not which: their ids are not public. */
+function listsChecks(lists: Lists, rules: readonly LoadedRule[]): ReadyCheck[] {
+  if (lists === 'v1') return [];
+  const losing = rulesThatLose(rules).length;
+  const rest = losing === 0 ? '' : `; rules that lose facts: ${losing} of ${rules.length}`;
+  return [{ name: 'lists', ok: true, text: `devices and users are read from lists of version 2${rest}` }];
 }
 
 /** Reading alone does not notice a full disk: the result of the last write is remembered. */

@@ -8,6 +8,7 @@ import { AppError } from '../domain/errors.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
+import type { Lists } from '../domain/lists.ts';
 import type { Acceptance, Stop } from '../domain/operator.ts';
 import type { OperatorStore, ReleaseStore } from '../domain/operator-store.ts';
 import type { Plan, PlanStatus } from '../domain/plan.ts';
@@ -25,6 +26,7 @@ import { saveEvents } from './event-log.ts';
 import { saveIdentities } from './identities.ts';
 import { addIntent, linkDecisions } from './intent-log.ts';
 import { noteRunBegun, SqliteAnswers } from './kept-answers.ts';
+import { replaceLists } from './kept-lists.ts';
 import { removeOldRuns } from './old-runs.ts';
 import { dropAcceptances, readStop, saveAcceptance, saveExemption, saveStop } from './operator.ts';
 import { SqliteOutbox } from './outbox.ts';
@@ -52,6 +54,14 @@ export class SqliteStore
       if (bound !== undefined) throw boundElsewhere(this.db.file, bound, address);
       this.db.insert('meta', { key: 'address', value: address });
       this.audits.append([{ kind: 'database.bound', body: { address } }]);
+    });
+  }
+
+  /** The lists of this start: a change is audited. */
+  async keepLists(lists: Lists): Promise<void> {
+    await this.unit(() => {
+      const from = replaceLists(this.db, lists);
+      if (from !== undefined) this.audits.append([{ kind: 'lists.changed', body: { from, to: lists } }]);
     });
   }
 
