@@ -10,7 +10,7 @@ import { configurationChecks, rememberingNames } from './doctor/configuration.ts
 import { daemonChecks } from './doctor/daemon.ts';
 import { databaseChecks } from './doctor/database.ts';
 import { rulesChecks } from './doctor/rules.ts';
-import { diskCheck, webhookChecks } from './doctor/surroundings.ts';
+import { diskCheck, heartbeatChecks, webhookChecks } from './doctor/surroundings.ts';
 import { asInvoked } from './invocation.ts';
 import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
 
@@ -33,6 +33,7 @@ async function look(io: Io, options: CommonOptions): Promise<{ checks: Check[]; 
       ...checks,
       ...(await daemonChecks(config)),
       ...(await webhookChecks(config)),
+      ...(await heartbeatChecks(config)),
       diskCheck(config),
     ];
     return { checks: all, code: all.some(({ state }) => state === 'problem') ? 1 : 0 };

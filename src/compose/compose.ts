@@ -14,6 +14,7 @@ import { NO_CALLS, type QuietPeriod } from '../domain/quiet-period.ts';
 import { isLasting } from '../domain/store-fault.ts';
 import type { WhyDeps } from '../explain/why.ts';
 import { ManagementClient } from '../management/client.ts';
+import { Heartbeat } from '../notify/heartbeat.ts';
 import type { RuleHolder } from '../rule-set/rule-holder.ts';
 import type { Engine } from '../run/engine.ts';
 import { silenceBefore } from '../run/silence.ts';
@@ -42,6 +43,8 @@ export interface Composition {
   /** Once it begins, nothing new does. */
   ending: Ending;
   notifications: Notifications;
+  /** Undefined: none is sent. */
+  heartbeat: Heartbeat | undefined;
   /** The state of the database. */
   health: StoreHealth;
   /** The embedded console's address; undefined with a real API. */
@@ -80,6 +83,8 @@ export async function composeEngine(
     closing.add(() => checkpointer.publish());
     const notifications = composeNotifications({ config, store, health, clock, log });
     closing.add(() => ending.until('the last notifications', notifications.deliverDue(ending.cut)));
+    const heartbeat = config.heartbeat && new Heartbeat({ destination: config.heartbeat, clock, log });
+    if (heartbeat) closing.add(() => ending.until('the last heartbeat', endOfHeartbeat(heartbeat, ending)));
     const { api, embedded, end } = await connect(config, clock, log, ending.cut);
     closing.add(() => ending.until('calls of the Management API', end()));
     const readers = new ReaderPool(log);
@@ -135,6 +140,7 @@ export async function composeEngine(
       ending,
       embedded,
       notifications,
+      heartbeat,
       health,
       tokens: store.tokens(),
       explaining,
@@ -157,6 +163,13 @@ export async function composeQuietPeriod({ db, timing }: Config): Promise<QuietP
   } finally {
     await reader.close();
   }
+}
+
+/** A process that ends waits at most this long for its last heartbeat. */
+const LAST_HEARTBEAT_MS = 5_000;
+
+function endOfHeartbeat(heartbeat: Heartbeat, { cut }: Ending): Promise<void> {
+  return heartbeat.end(AbortSignal.any([cut, AbortSignal.timeout(LAST_HEARTBEAT_MS)]));
 }
 
 /** What the database is bound to: the API's address, or the embedded console's database (its port changes). */

@@ -5,6 +5,8 @@ import { CEILINGS_DEFAULT, type CeilingSettings } from '../domain/ceiling.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { hostsIn } from '../domain/hosts.ts';
 import { MODES, type Mode } from '../domain/mode.ts';
+import type { Destination } from '../notify/checked-request.ts';
+import { readHeartbeat } from '../notify/heartbeat-settings.ts';
 import { type NotifySettings, readNotifySettings } from '../notify/settings.ts';
 import { LOG_LEVELS, type LogLevel } from '../system/log.ts';
 import { readToken } from './access.ts';
@@ -56,6 +58,8 @@ export interface Config {
   serialDevicesMax: number;
   ceilings: CeilingSettings;
   notify: NotifySettings;
+  /** Undefined: no heartbeat is sent. */
+  heartbeat: Destination | undefined;
   trust: {
     unreadablePercent: number;
     shrunkPercent: number;
@@ -115,6 +119,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
       day: reader.ceiling('TRUSTWARD_CEILING_DAY', demo ? { max: 100_000, percent: 100 } : CEILINGS_DEFAULT.day),
     },
     notify: readNotifySettings(reader),
+    heartbeat: readHeartbeat(reader),
     trust: {
       unreadablePercent: reader.percent('TRUSTWARD_TRUST_UNREADABLE_PERCENT', 1),
       shrunkPercent: reader.percent('TRUSTWARD_TRUST_SHRUNK_PERCENT', 20),

@@ -186,6 +186,7 @@ class DaemonState {
         begun?.(run);
       });
       this.last = { seq: run.seq, error: undefined };
+      if (request.rules === undefined) this.composition.heartbeat?.beat();
       log.info(
         { run: run.id, seq: run.seq, mode: run.mode },
         `run ${run.seq} (${run.mode}) is done; ${this.nextRun()}`,

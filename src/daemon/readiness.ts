@@ -9,6 +9,7 @@ import { describeQuietPeriod, QUIET_PERIOD } from '../domain/quiet-period.ts';
 import { isLasting } from '../domain/store-fault.ts';
 import { timeText } from '../domain/time-text.ts';
 import type { HttpDeps, ReadyCheck } from '../http/index.ts';
+import type { HeartbeatState } from '../notify/heartbeat.ts';
 import { plural, showHidden } from '../report/index.ts';
 import type { QueueCounters } from '../schedule/lanes.ts';
 import { meaningOf } from '../store/store-fault.ts';
@@ -22,7 +23,7 @@ export interface LastRun {
 }
 
 export async function readiness(
-  { engine, rules, health }: Composition,
+  { engine, rules, health, heartbeat }: Composition,
   last: LastRun | undefined,
   counters: QueueCounters,
   watch: Watch,
@@ -33,6 +34,7 @@ export async function readiness(
     lastRunCheck(last),
     scheduleCheck(counters),
     watchCheck(watch.counters, (atMs) => watch.missedSince(atMs)),
+    ...(heartbeat ? [heartbeatCheck(heartbeat.state)] : []),
     ...auditChecks(engine),
     ...(await stopChecks(engine.store)),
     { name: QUIET_PERIOD, ok: true, text: describeQuietPeriod(engine.quiet.read()) },
@@ -105,6 +107,13 @@ export function scheduleCheck({ since, lanes: { schedule } }: QueueCounters): Re
     ? `the last scheduled time, ${timeText(refusal.at)}, was refused (${refusal.reason}); ${counted}`
     : counted;
   return { name: 'schedule', ok: refusal === undefined, text };
+}
+
+/** It fails nothing: who waits for it elsewhere is alerted there. */
+function heartbeatCheck({ acceptedAt, failingSince }: HeartbeatState): ReadyCheck {
+  const last = acceptedAt === undefined ? 'none accepted since the start' : `last accepted ${timeText(acceptedAt)}`;
+  const fails = failingSince === undefined ? '' : `fails since ${timeText(failingSince)} (see the log); `;
+  return { name: 'heartbeat', ok: true, text: `${fails}${last}` };
 }
 
 function auditChecks({ checkpointer }: Composition['engine']): ReadyCheck[] {
