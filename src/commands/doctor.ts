@@ -5,6 +5,7 @@ import { AppError } from '../domain/errors.ts';
 import { paragraph } from '../report/index.ts';
 import { configOf } from './config-of.ts';
 import { apiChecks } from './doctor/api.ts';
+import { backupChecks } from './doctor/backups.ts';
 import { type Check, countOfWords, problem } from './doctor/check.ts';
 import { configurationChecks, rememberingNames } from './doctor/configuration.ts';
 import { daemonChecks } from './doctor/daemon.ts';
@@ -30,6 +31,7 @@ async function look(io: Io, options: CommonOptions): Promise<{ checks: Check[]; 
       ...configurationChecks(config, io.env, asked),
       ...(await apiChecks(config, rules)),
       ...(await databaseChecks(config)),
+      ...(await backupChecks(config)),
       ...checks,
       ...(await daemonChecks(config)),
       ...(await webhookChecks(config)),

@@ -51,6 +51,8 @@ export interface Composition {
   embedded: string | undefined;
   /** Of the HTTP endpoint. */
   tokens: TokenStore;
+  /** Another one after a restore. */
+  databaseId: string;
   /** What explaining needs, with the current rules. */
   explaining(): WhyDeps;
   /** `seen`: called with the number of the last entry that was read, now and then. */
@@ -143,6 +145,7 @@ export async function composeEngine(
       heartbeat,
       health,
       tokens: store.tokens(),
+      databaseId: (await store.databaseId()) ?? '',
       explaining,
       verifyAudit: verify,
       close: closing.close,

@@ -2,6 +2,7 @@
 // configuration and the store. Out: something to call afterwards, and to run beside a daemon. No action waits for it.
 import type { Config } from '../config/config.ts';
 import { lineOf } from '../domain/errors.ts';
+import type { Alert } from '../domain/notification.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import { Alerts } from '../notify/alerts.ts';
 import { DatabaseAlert } from '../notify/database-alert.ts';
@@ -18,6 +19,8 @@ export interface Notifications {
   afterwards(): Promise<void>;
   /** Beside a daemon, until `signal` aborts. Never throws. */
   start(signal: AbortSignal): Promise<void>;
+  /** From now on these conditions are alerts, too. */
+  alsoAlert(conditions: () => Alert[]): void;
   /** Attempts once what is due, for a process that ends; not beyond `cut`. Never throws. */
   deliverDue(cut: AbortSignal): Promise<void>;
 }
@@ -39,13 +42,16 @@ export function composeNotifications(parts: NotificationParts): Notifications {
   const ending = new AbortController();
   const database = new DatabaseAlert({ fault: () => health.fault(), webhooks, ids, clock, log, signal: ending.signal });
   const exemptions = { warnMs: parts.config.timing.exemptionWarnMs, unusedMs: parts.config.timing.exemptionUnusedMs };
-  const alerts = new Alerts({ reader: store, outbox, ids, clock, to: alertsTo, exemptions, database });
+  const others: (() => Alert[])[] = [];
+  const beside = () => others.flatMap((conditions) => conditions());
+  const alerts = new Alerts({ reader: store, outbox, ids, clock, to: alertsTo, exemptions, database, beside });
   const failed = (error: unknown) => log.error({}, `people could not be alerted: ${lineOf(error)}`);
   return {
     afterwards: async () => {
       await alerts.look().catch(failed);
       deliveries.poke();
     },
+    alsoAlert: (conditions) => void others.push(conditions),
     start: async (signal) => {
       signal.addEventListener('abort', () => ending.abort(), { once: true });
       await Promise.all([deliveries.run(signal), alerts.watchSilence(silenceMs, signal, failed)]);

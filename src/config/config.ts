@@ -10,6 +10,7 @@ import { readHeartbeat } from '../notify/heartbeat-settings.ts';
 import { type NotifySettings, readNotifySettings } from '../notify/settings.ts';
 import { LOG_LEVELS, type LogLevel } from '../system/log.ts';
 import { readToken } from './access.ts';
+import { type BackupSettings, readBackup } from './backup.ts';
 import { type Flags, readDatabasePath } from './database-path.ts';
 import { ConfigReader, type Environment } from './reader.ts';
 
@@ -57,6 +58,8 @@ export interface Config {
   actConcurrency: number;
   serialDevicesMax: number;
   ceilings: CeilingSettings;
+  /** Undefined: the daemon makes none. */
+  backup: BackupSettings | undefined;
   notify: NotifySettings;
   /** Undefined: no heartbeat is sent. */
   heartbeat: Destination | undefined;
@@ -84,9 +87,10 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
   }
   const modeCap = reader.choice('TRUSTWARD_MODE', RUN_MODES, undefined);
   const requestTimeoutMs = reader.duration('TRUSTWARD_REQUEST_TIMEOUT', '10s', '1s');
+  const db = readDatabasePath(env, flags);
   const config: Config = {
     api,
-    db: readDatabasePath(env, flags),
+    db,
     rulesDir: flags.rules ?? reader.text('TRUSTWARD_RULES') ?? 'rules',
     schedule: reader.schedule(flags.schedule, demo ? '*/15 * * * * *' : '*/5 * * * *'),
     watchMs: reader.watch(flags.watch, demo ? '5s' : '30s'),
@@ -118,6 +122,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
       // The made-up organization lives a year in a day: a real day's ceiling would hold everything within the hour.
       day: reader.ceiling('TRUSTWARD_CEILING_DAY', demo ? { max: 100_000, percent: 100 } : CEILINGS_DEFAULT.day),
     },
+    backup: readBackup(reader, db),
     notify: readNotifySettings(reader),
     heartbeat: readHeartbeat(reader),
     trust: {

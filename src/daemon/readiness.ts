@@ -13,6 +13,8 @@ import type { HeartbeatState } from '../notify/heartbeat.ts';
 import { plural, showHidden } from '../report/index.ts';
 import type { QueueCounters } from '../schedule/lanes.ts';
 import { meaningOf } from '../store/store-fault.ts';
+import { backupCheck } from './backup-check.ts';
+import type { Backups } from './backups.ts';
 import type { Watch } from './watch.ts';
 import { watchCheck } from './watch-check.ts';
 
@@ -23,10 +25,11 @@ export interface LastRun {
 }
 
 export async function readiness(
-  { engine, rules, health, heartbeat }: Composition,
+  { config, engine, rules, health, heartbeat }: Composition,
   last: LastRun | undefined,
   counters: QueueCounters,
   watch: Watch,
+  backups: Backups | undefined,
 ): Promise<ReadyCheck[]> {
   return [
     await databaseCheck(engine.store, health),
@@ -35,6 +38,7 @@ export async function readiness(
     scheduleCheck(counters),
     watchCheck(watch.counters, (atMs) => watch.missedSince(atMs)),
     ...(heartbeat ? [heartbeatCheck(heartbeat.state)] : []),
+    ...(backups && config.backup ? [backupCheck(backups.state(), config.backup, engine.clock.nowMs())] : []),
     ...auditChecks(engine),
     ...(await stopChecks(engine.store)),
     { name: QUIET_PERIOD, ok: true, text: describeQuietPeriod(engine.quiet.read()) },

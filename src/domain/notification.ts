@@ -64,6 +64,7 @@ export type AlertCode =
   | 'resumed'
   | 'exemption_ending'
   | 'exemption_unused'
+  | 'backup'
   | 'database';
 
 /**

@@ -27,6 +27,8 @@ export interface AlertDeps {
   exemptions: ExemptionSettings;
   /** Absent for a database in memory, which has no disk to fail. */
   database?: Pick<DatabaseAlert, 'condition' | 'describePast'>;
+  /** Of this process, which the store does not know. */
+  beside?: () => Alert[];
 }
 
 /** How many runs back a trusted snapshot is searched for. */
@@ -91,6 +93,7 @@ export class Alerts {
       ...this.silence(latest),
       ...(await operatorAlerts(reader, this.deps.exemptions, this.deps.clock.nowMs())),
       ...(failing ? [failing] : []),
+      ...(this.deps.beside?.() ?? []),
     ];
   }
 
