@@ -15,6 +15,7 @@ const BENCHES: { name: string; file: string; short: boolean }[] = [
   { name: 'act', file: './act.ts', short: true },
   { name: 'deaf', file: './deaf.ts', short: true },
   { name: 'year', file: './year.ts', short: true },
+  { name: 'backup', file: './backup.ts', short: true },
 ];
 
 const names = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
