@@ -28,10 +28,12 @@ import { quietTime } from '../system/quiet-time.ts';
 import { steadyTime } from '../system/steady-time.ts';
 import { ReaderPool } from '../threads/reader-pool.ts';
 import { Closing } from './closing.ts';
+import { credentialFiles } from './credentials.ts';
 import { composeNotifications, type Notifications } from './notifications.ts';
 import { loadParts } from './parts.ts';
 import { composeReader } from './reader.ts';
 import { openStore } from './record.ts';
+import { SecretFiles } from './secret-files.ts';
 
 export interface Composition {
   config: Config;
@@ -51,6 +53,10 @@ export interface Composition {
   embedded: string | undefined;
   /** Of the HTTP endpoint. */
   tokens: TokenStore;
+  /** Read again when they change: started beside a daemon. */
+  secretFiles: SecretFiles;
+  /** Called when the configured token of the HTTP endpoint is another one. */
+  onToken(listener: (token: string) => void): void;
   /** Another one after a restore. */
   databaseId: string;
   /** What explaining needs, with the current rules. */
@@ -87,7 +93,20 @@ export async function composeEngine(
     closing.add(() => ending.until('the last notifications', notifications.deliverDue(ending.cut)));
     const heartbeat = config.heartbeat && new Heartbeat({ destination: config.heartbeat, clock, log });
     if (heartbeat) closing.add(() => ending.until('the last heartbeat', endOfHeartbeat(heartbeat, ending)));
-    const { api, embedded, end } = await connect(config, clock, log, ending.cut);
+    const onTokens: ((token: string) => void)[] = [];
+    const secretFiles = new SecretFiles({
+      files: credentialFiles(config, {
+        api: () => connection.replaceCredentials(),
+        token: (token) => {
+          for (const listener of onTokens) listener(token);
+        },
+      }),
+      append: (notes) => store.appendAudit(notes),
+      clock,
+      log,
+    });
+    const connection = await connect(config, clock, log, ending.cut, () => secretFiles.lookAtOnce());
+    const { api, embedded, end } = connection;
     closing.add(() => ending.until('calls of the Management API', end()));
     const readers = new ReaderPool(log);
     closing.add(() => readers.close());
@@ -145,6 +164,8 @@ export async function composeEngine(
       heartbeat,
       health,
       tokens: store.tokens(),
+      secretFiles,
+      onToken: (listener) => void onTokens.push(listener),
       databaseId: (await store.databaseId()) ?? '',
       explaining,
       verifyAudit: verify,
@@ -198,17 +219,28 @@ export function composeClient({ api, timing }: Config): ManagementClient | undef
 interface Connection {
   api: Api;
   embedded: string | undefined;
+  /** `config.api` has other ones. */
+  replaceCredentials(): void;
   end(): Promise<void>;
 }
 
-export async function connect(config: Config, clock: Clock, log: Log, signal: AbortSignal): Promise<Connection> {
+/** `askForAnother`: called when the server refuses the credential. */
+export async function connect(
+  config: Config,
+  clock: Clock,
+  log: Log,
+  signal: AbortSignal,
+  askForAnother?: () => Promise<void>,
+): Promise<Connection> {
   const { requestTimeoutMs, progressTimeoutMs } = config.timing;
   const { recordsMax } = config.trust;
   const common = { requestTimeoutMs, progressTimeoutMs, recordsMax, clock, random: systemRandom, signal };
   if (config.api) {
-    const { url, credential, adminToken } = config.api;
-    const api = new ManagementClient({ ...common, address: url, credential, adminToken });
-    return { api, embedded: undefined, end: () => api.close() };
+    const given = config.api;
+    const { url, credential, adminToken } = given;
+    const api = new ManagementClient({ ...common, address: url, credential, adminToken, askForAnother });
+    const replaceCredentials = () => api.replaceCredentials(given.credential, given.adminToken);
+    return { api, embedded: undefined, replaceCredentials, end: () => api.close() };
   }
   const console = await startConsole({
     listen: { host: '127.0.0.1', port: 0 },
@@ -224,5 +256,5 @@ export async function connect(config: Config, clock: Clock, log: Log, signal: Ab
     await api.close();
     await console.close();
   };
-  return { api, embedded: console.address, end };
+  return { api, embedded: console.address, replaceCredentials: () => {}, end };
 }

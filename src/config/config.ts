@@ -24,7 +24,7 @@ const RUN_MODES = MODES.filter((mode): mode is RunMode => mode !== 'off');
 export type Credential = { kind: 'api_key' | 'refresh_token'; secret: string };
 
 export interface Config {
-  /** Undefined: the embedded console. */
+  /** Undefined: the embedded console. Its credentials are replaced when their files change. */
   api: { url: string; credential: Credential; adminToken: string | undefined } | undefined;
   db: string;
   rulesDir: string;
@@ -37,6 +37,8 @@ export interface Config {
   modeCap: RunMode | undefined;
   listen: { host: string; port: number };
   token: string | undefined;
+  /** The files that secrets were read from, by the names of the secrets. */
+  secretFiles: ReadonlyMap<string, string>;
   allowedHosts: string[];
   logLevel: LogLevel;
   logForm: 'json' | 'plain';
@@ -98,6 +100,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
     modeCap,
     listen: reader.listen(flags.listen, '127.0.0.1:8080'),
     token: readToken(reader),
+    secretFiles: reader.secretFiles,
     allowedHosts: hostsIn(reader.text('TRUSTWARD_ALLOWED_HOSTS')),
     logLevel: reader.choice('TRUSTWARD_LOG_LEVEL', LOG_LEVELS, 'info'),
     logForm: reader.choice('TRUSTWARD_LOG_FORMAT', ['json', 'plain'], process.stderr.isTTY ? 'plain' : 'json'),

@@ -69,6 +69,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const notifications = composition.notifications.start(ending.asked);
   // Times that passed while no daemon ran are missed runs: they become one, now.
   void state.scheduledRun();
+  const secretFiles = composition.secretFiles.untilEnding(ending.asked);
   const backups = state.backups?.untilEnding(ending.asked);
   const looks = state.watch.untilEnding(ending.asked);
   const ruleWatch = watchRules(
@@ -91,6 +92,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
         ending.until('the work under way', state.queue.stop()),
         ruleWatch.stop(),
         looks,
+        secretFiles,
         ending.until('the backup', backups ?? Promise.resolve()),
         ending.until('notifications', notifications),
       ]);

@@ -10,7 +10,10 @@ import { isPublicAddress } from './addresses.ts';
 export interface Webhook {
   name: string;
   url: URL;
+  /** Replaced when its file changes. */
   secret: string;
+  /** Where it was read from; undefined: an environment variable. */
+  secretFile?: string | undefined;
   timeoutMs: number;
   /** Deliveries attempted before a notification is given up. */
   attemptsMax: number;
@@ -128,7 +131,17 @@ function webhookOf(name: string, given: Entry, hosts: readonly string[], names: 
   const secret = secretOf(name, given, fault, names);
   const ca = given.caFile === undefined ? undefined : readText(given.caFile, `webhook \`${name}\`: caFile`, names);
   if (!url || secret === undefined) return undefined;
-  return { name, url, secret, timeoutMs, attemptsMax: given.attempts, allowPrivate: given.allowPrivate, ca };
+  const { secretFile } = given;
+  return {
+    name,
+    url,
+    secret,
+    secretFile,
+    timeoutMs,
+    attemptsMax: given.attempts,
+    allowPrivate: given.allowPrivate,
+    ca,
+  };
 }
 
 /** Undefined for an address that must not be used; `fault` is given the reason, which never repeats the address. */
@@ -149,6 +162,11 @@ export function urlOf(
   return url;
 }
 
+/** What is wrong with a webhook's secret; undefined when nothing is. */
+export function secretFault(secret: string): string | undefined {
+  return secret.length < SECRET_MIN ? `is shorter than ${SECRET_MIN} characters` : undefined;
+}
+
 function secretOf(name: string, given: Entry, fault: (text: string) => undefined, names: Names): string | undefined {
   if ((given.secretFile === undefined) === (given.secretEnv === undefined))
     return fault('give its secret in secretFile or in secretEnv, one of them');
@@ -159,6 +177,7 @@ function secretOf(name: string, given: Entry, fault: (text: string) => undefined
           ?.split('\n')[0]
           ?.trim();
   if (secret === undefined) return given.secretEnv === undefined ? undefined : fault(`${given.secretEnv} is not set`);
-  if (secret.length < SECRET_MIN) return fault(`its secret is shorter than ${SECRET_MIN} characters`);
+  const wrong = secretFault(secret);
+  if (wrong !== undefined) return fault(`its secret ${wrong}`);
   return secret;
 }
