@@ -37,7 +37,7 @@ const EntryLine = z.object({
   bytes: z.string(),
   at: z.string().optional(),
   kind: z.string().optional(),
-  body: z.unknown(),
+  body: z.unknown().optional(),
 });
 const CheckpointLine = z.object({
   type: z.literal('checkpoint'),

@@ -47,8 +47,8 @@ export function addAudit(program: Command, io: Io, bind: Bind): void {
       ...examples(
         '# everything',
         'trustward audit export --out audit.ndjson',
-        '# what people and runs do from now on, as it happens',
-        'trustward audit export --follow | jq -r "select(.kind) | .kind, .body"',
+        '# each entry as it is committed, after the last one that you have',
+        'trustward audit export --follow --after 4711',
       ),
     )
     .action(bind(async (options: never) => (await import('../audit.ts')).auditExportCommand(io, options)));
