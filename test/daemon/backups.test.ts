@@ -13,7 +13,9 @@ import type { Clock } from '../../src/domain/ports.ts';
 import { BackupFolder } from '../../src/store/backup-folder.ts';
 import { inspectDatabase } from '../../src/store/inspect.ts';
 import { systemClock } from '../../src/system/clock.ts';
+import { command } from '../support/in-process.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
+import { CERTIFICATE, type Receiver, startReceiver } from '../support/receiver.ts';
 
 const DAY_MS = 86_400_000;
 const START_MS = Date.UTC(2026, 10, 22, 2, 0, 0);
@@ -191,5 +193,50 @@ describe('one backup of a database that a daemon writes to', () => {
       code: 'store_failed',
       message: expect.stringContaining('there is no database at'),
     });
+  });
+});
+
+describe('a daemon whose backup fails', () => {
+  let org: Organization;
+  let receiver: Receiver;
+  beforeEach(async () => {
+    receiver = await startReceiver();
+    org = await startOrganization({
+      devices: 20,
+      env: { TRUSTWARD_LISTEN: '127.0.0.1:0', TRUSTWARD_SCHEDULE: '0 0 1 1 *' },
+    });
+  });
+  afterEach(async () => {
+    await org.close();
+    await receiver.close();
+  });
+
+  it('alerts, is not ready, and the doctor names the folder', async () => {
+    writeFileSync(join(dir, 'ca.pem'), CERTIFICATE);
+    writeFileSync(join(dir, 'secret'), 'a secret of some length');
+    const url = `https://localhost:${receiver.port}/`;
+    const webhook = { url, secretFile: join(dir, 'secret'), allowPrivate: true, caFile: join(dir, 'ca.pem') };
+    writeFileSync(join(dir, 'webhooks.json'), JSON.stringify({ ops: webhook }));
+    Object.assign(org.env, {
+      TRUSTWARD_BACKUP: '1d',
+      TRUSTWARD_BACKUP_DIR: join(dir, 'ca.pem', 'no-folder'),
+      TRUSTWARD_WEBHOOKS: join(dir, 'webhooks.json'),
+      TRUSTWARD_WEBHOOK_HOSTS: 'localhost',
+      TRUSTWARD_ALERTS_TO: 'ops',
+    });
+    await org.restart();
+    const daemon = await startDaemon(org.composition);
+    await receiver.arrived(1);
+    expect(receiver.received.map(({ body }) => JSON.parse(body).about)).toContainEqual(
+      expect.objectContaining({ alert: 'backup', lastGood: null, fault: expect.stringMatching(/ENOTDIR|EEXIST/) }),
+    );
+    const answer = await fetch(`${daemon.url}/readyz`);
+    expect(answer.status).toBe(503);
+    const { checks } = (await answer.json()) as { checks: { name: string; text: string }[] };
+    const { text } = checks.find(({ name }) => name === 'backup') ?? { text: '' };
+    expect(text).toMatch(/^fails since .* \(see the log\); every 1d, 7 kept; no good one yet$/);
+    const doctor = await command(['doctor'], org.env);
+    expect(doctor.out).toMatch(/problem +backups +one every 1d into/);
+    await daemon.stop();
   });
 });
