@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { AppError } from '../domain/errors.ts';
 
 export interface MadeBackup {
@@ -49,7 +50,7 @@ function resultOf(text: string): { bytes: number; audit: { ok: boolean; entries:
 async function run(args: string[], signal: AbortSignal): Promise<{ code: number | null; out: string; err: string }> {
   // From sources the loader is needed there, too; what is built needs none.
   const extension = extname(import.meta.url);
-  const main = new URL(`../main${extension}`, import.meta.url).pathname;
+  const main = fileURLToPath(new URL(`../main${extension}`, import.meta.url));
   const loader = extension === '.ts' ? ['--import', 'tsx'] : [];
   const env = Object.fromEntries(PASSED_ON.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
   const child = spawn(process.execPath, [...loader, main, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -38,6 +38,7 @@ export function backupsOf(composition: Composition): Backups | undefined {
 }
 
 export class Backups {
+  private last: KeptBackup | undefined;
   private fault: BackupState['fault'];
   private retryAtMs = 0;
 
@@ -57,7 +58,7 @@ export class Backups {
   /** Until `signal` aborts, which breaks off one that is being made. Never rejects. */
   async untilEnding(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const waitMs = this.dueInMs();
+      const waitMs = await this.dueInMs();
       if (waitMs <= 0) await this.attempt(signal);
       else await this.parts.clock.sleep(Math.min(waitMs, LOOK_EVERY_MS), signal).catch(() => {}); // being stopped
     }
@@ -65,7 +66,7 @@ export class Backups {
 
   state(): BackupState {
     const { settings, clock } = this.parts;
-    const last = this.newest();
+    const { last } = this;
     const isLate = last !== undefined && clock.nowMs() - last.atMs > settings.everyMs + RETRY_MS;
     return { last, fault: this.fault, isLate };
   }
@@ -80,21 +81,20 @@ export class Backups {
     return [{ key: 'backup', code: 'backup', text, about }];
   }
 
-  private dueInMs(): number {
+  private async dueInMs(): Promise<number> {
+    await this.look();
     const { settings, clock } = this.parts;
     const nowMs = clock.nowMs();
     // A clock that was set back must not put the next attempt off for longer.
     const retryInMs = Math.min(this.retryAtMs - nowMs, RETRY_MS);
-    const last = this.newest();
+    const { last } = this;
     return Math.max(last === undefined ? 0 : last.atMs + settings.everyMs - nowMs, this.fault ? retryInMs : 0);
   }
 
-  private newest(): KeptBackup | undefined {
-    try {
-      return this.parts.folder.newest(this.parts.clock.nowMs());
-    } catch {
-      return undefined; // the next attempt reports what is wrong with the folder
-    }
+  private async look(): Promise<void> {
+    const { folder, clock } = this.parts;
+    // The next attempt reports what is wrong with the folder.
+    this.last = await folder.newest(clock.nowMs()).catch(() => undefined);
   }
 
   private async attempt(signal: AbortSignal): Promise<void> {
@@ -102,12 +102,13 @@ export class Backups {
     const atMs = clock.nowMs();
     const limit = AbortSignal.timeout(MADE_WITHIN_MS);
     try {
-      folder.prepare();
+      await folder.prepare();
       const { bytes, entries } = await make(database, folder.partial(), AbortSignal.any([signal, limit]));
-      const made = folder.accept(atMs);
+      const made = await folder.accept(atMs);
       this.fault = undefined;
+      this.last = made;
       log.info({ file: made.file, bytes, entries }, `a backup was made and verified: ${made.file}`);
-      this.removeOld(made);
+      await this.removeOld(made);
     } catch (error) {
       if (signal.aborted) return;
       const text = limit.aborted ? 'it did not end in time' : lineOf(error);
@@ -115,26 +116,19 @@ export class Backups {
       this.retryAtMs = clock.nowMs() + Math.min(settings.everyMs, RETRY_MS);
       log.error({ folder: folder.folder }, `no backup was made: ${text}; the good ones stay, and it is tried again`);
     } finally {
-      this.clean();
+      // What was broken off, or failed, leaves nothing.
+      await folder.prepare().catch(() => {}); // the next attempt reports what is wrong with the folder
     }
     await afterwards();
   }
 
-  private removeOld(made: KeptBackup): void {
+  private async removeOld(made: KeptBackup): Promise<void> {
     const { folder, settings, log } = this.parts;
     try {
-      for (const file of folder.rotate(made, settings.keep)) log.info({ file }, `an old backup was removed: ${file}`);
+      for (const file of await folder.rotate(made, settings.keep))
+        log.info({ file }, `an old backup was removed: ${file}`);
     } catch (error) {
       log.warn({}, `an old backup could not be removed: ${lineOf(error)}`);
-    }
-  }
-
-  /** What was broken off, or failed, leaves nothing. */
-  private clean(): void {
-    try {
-      this.parts.folder.prepare();
-    } catch {
-      // The next attempt reports what is wrong with the folder.
     }
   }
 }

@@ -1,10 +1,9 @@
 // store: the folder of backups that the daemon makes. In: finished copies. Out: files whose names sort by time, the oldest of them removed.
 // INVARIANT: only files with exactly such a name, of this database, are ever removed: a person's own files stay, and so do backups of a
-// database that was here before a restore.
-import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+// database that was here before a restore. No call waits: the folder may be on a server that does not answer.
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { isoTime } from '../domain/time-text.ts';
-import { sync } from './backup.ts';
 
 export interface KeptBackup {
   file: string;
@@ -27,11 +26,11 @@ export class BackupFolder {
   }
 
   /** Makes the folder, and removes what a killed process left half-written. Errors: those of node:fs. */
-  prepare(): void {
-    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+  async prepare(): Promise<void> {
+    await mkdir(this.folder, { recursive: true, mode: 0o700 });
     const partial = basename(this.partial());
-    for (const name of readdirSync(this.folder))
-      if (name.startsWith(partial)) rmSync(join(this.folder, name), { force: true });
+    for (const name of await readdir(this.folder))
+      if (name.startsWith(partial)) await rm(join(this.folder, name), { force: true });
   }
 
   /** Where a copy is written before it is known to be good. */
@@ -40,17 +39,17 @@ export class BackupFolder {
   }
 
   /** Gives the finished copy its name. Errors: those of node:fs. */
-  accept(atMs: number): KeptBackup {
+  async accept(atMs: number): Promise<KeptBackup> {
     const second = isoTime(atMs).slice(0, 19).replaceAll(/[-:]/g, '');
     const file = join(this.folder, `${this.stem}-${second}Z-${this.mark}.db`);
-    renameSync(this.partial(), file);
-    sync(this.folder);
+    await rename(this.partial(), file);
+    await syncNames(this.folder);
     return { file, atMs: Math.floor(atMs / 1_000) * 1_000 };
   }
 
   /** Newest first; none when there is no folder. Errors: those of node:fs. */
-  all(): KeptBackup[] {
-    const found = namesIn(this.folder).flatMap((name) => {
+  async all(): Promise<KeptBackup[]> {
+    const found = (await namesIn(this.folder)).flatMap((name) => {
       const atMs = this.timeOf(name);
       return atMs === undefined ? [] : [{ file: join(this.folder, name), atMs }];
     });
@@ -58,15 +57,15 @@ export class BackupFolder {
   }
 
   /** The newest that was not begun after `nowMs`: one of a clock that ran ahead is none. */
-  newest(nowMs: number): KeptBackup | undefined {
-    return this.all().find(({ atMs }) => atMs <= nowMs);
+  async newest(nowMs: number): Promise<KeptBackup | undefined> {
+    return (await this.all()).find(({ atMs }) => atMs <= nowMs);
   }
 
   /** Removes all but `keep`; never the one just made, whatever the clock showed when the others were. */
-  rotate(made: KeptBackup, keep: number): string[] {
-    const others = this.all().filter(({ file }) => file !== made.file);
+  async rotate(made: KeptBackup, keep: number): Promise<string[]> {
+    const others = (await this.all()).filter(({ file }) => file !== made.file);
     const removed = others.slice(keep - 1).map(({ file }) => file);
-    for (const file of removed) rmSync(file, { force: true });
+    for (const file of removed) await rm(file, { force: true });
     return removed;
   }
 
@@ -87,9 +86,18 @@ export class BackupFolder {
   }
 }
 
-function namesIn(folder: string): string[] {
+async function syncNames(folder: string): Promise<void> {
+  const handle = await open(folder);
   try {
-    return readdirSync(folder);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;

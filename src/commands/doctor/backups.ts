@@ -33,7 +33,7 @@ export async function backupChecks({ backup, db }: Config): Promise<Check[]> {
 async function newestOf(db: string, folder: string, nowMs: number): Promise<KeptBackup | undefined> {
   const reader = composeReader(db);
   try {
-    return new BackupFolder(folder, db, (await reader.databaseId()) ?? '').newest(nowMs);
+    return await new BackupFolder(folder, db, (await reader.databaseId()) ?? '').newest(nowMs);
   } finally {
     await reader.close();
   }
