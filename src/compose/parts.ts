@@ -43,16 +43,26 @@ export async function loadParts(config: Config, chosen: readonly string[]): Prom
 function settingsOf(config: Config): EngineSettings {
   const { timing, ceilings, attemptsMax, runFailuresMax, actConcurrency, serialDevicesMax } = config;
   const { quietMs, goneAfterMs, planTtlMs, keepRunsMs, eventOverlapMs, clockSkewMs } = timing;
-  const credential = credentialMark(config.api);
+  const mark = markOf(config);
   return {
-    decide: { ceilings, goneAfterMs, serialDevicesMax, placeholderSerials: PLACEHOLDER_SERIALS, credential },
+    decide: {
+      ceilings,
+      goneAfterMs,
+      serialDevicesMax,
+      placeholderSerials: PLACEHOLDER_SERIALS,
+      get credential() {
+        return mark();
+      },
+    },
     act: {
       ceilings,
       attemptsMax,
       runFailuresMax,
       concurrency: actConcurrency,
       rereadMs: Math.min(2_000, quietMs),
-      credential,
+      get credential() {
+        return mark();
+      },
     },
     trust: { ...config.trust, skewMs: clockSkewMs },
     events: { ...EVENT_PULL_DEFAULT, overlapMs: eventOverlapMs },
@@ -61,5 +71,16 @@ function settingsOf(config: Config): EngineSettings {
     planTtlMs,
     keepRunsMs,
     exemptions: { warnMs: timing.exemptionWarnMs, unusedMs: timing.exemptionUnusedMs },
+  };
+}
+
+/** Of the credential in force: another one may be there the next time. It is made once for each. */
+function markOf(config: Config): () => string | undefined {
+  let made: { of: unknown[]; mark: string | undefined } | undefined;
+  return () => {
+    const of = [config.api?.credential, config.api?.adminToken];
+    if (made?.of.every((one, index) => one === of[index])) return made.mark;
+    made = { of, mark: credentialMark(config.api) };
+    return made.mark;
   };
 }

@@ -30,6 +30,7 @@ import { RunQueue } from '../schedule/run-queue.ts';
 import { type Schedule, startSchedule, timesBetween } from '../schedule/schedule.ts';
 import { meaningOf } from '../store/store-fault.ts';
 import { createPages } from '../web/index.ts';
+import { type Backups, backupsOf } from './backups.ts';
 import { reportLists } from './lists.ts';
 import { operatorPort } from './operator.ts';
 import { type LastRun, readiness } from './readiness.ts';
@@ -52,7 +53,7 @@ export interface Daemon {
 /** Errors: AppError `port_busy`, `config`, `store_failed`. A first run begins at once. */
 export async function startDaemon(composition: Composition): Promise<Daemon> {
   const { config, engine, lock, log, ending } = composition;
-  const state = new DaemonState(composition);
+  const state = new DaemonState(composition, backupsOf(composition));
   const token = config.token === undefined ? loadOrCreateToken(config.db) : undefined;
   const tokenPlace = token ? token.file : 'TRUSTWARD_TOKEN';
   const register = await tokenRegister(composition, token?.token ?? (config.token as string));
@@ -70,6 +71,8 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const notifications = composition.notifications.start(ending.asked);
   // Times that passed while no daemon ran are missed runs: they become one, now.
   void state.scheduledRun();
+  const secretFiles = composition.secretFiles.untilEnding(ending.asked);
+  const backups = state.backups?.untilEnding(ending.asked);
   const looks = state.watch.untilEnding(ending.asked);
   const ruleWatch = watchRules(
     config.rulesDir,
@@ -92,6 +95,8 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
         ending.until('the work under way', state.queue.stop()),
         ruleWatch.stop(),
         looks,
+        secretFiles,
+        ending.until('the backup', backups ?? Promise.resolve()),
         ending.until('notifications', notifications),
       ]);
     },
@@ -126,7 +131,11 @@ class DaemonState {
   readonly underWay = new UnderWay();
   readonly watch: Watch;
 
-  constructor(private readonly composition: Composition) {
+  constructor(
+    private readonly composition: Composition,
+    /** Undefined: it makes none. */
+    readonly backups: Backups | undefined,
+  ) {
     this.queue = new RunQueue(composition.clock);
     this.watch = this.watchOf(composition);
     composition.engine.progress = this.underWay.following(composition.engine.progress);
@@ -194,6 +203,7 @@ class DaemonState {
         begun?.(run);
       });
       this.last = { seq: run.seq, error: undefined };
+      if (request.rules === undefined) this.composition.heartbeat?.beat();
       log.info(
         { run: run.id, seq: run.seq, mode: run.mode },
         `run ${run.seq} (${run.mode}) is done; ${this.nextRun()}`,
@@ -221,7 +231,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     schemas,
     views: { ...views, report: (reader, run, format) => writeReport(reader, run, format, { actions: engine.actions }) },
     trigger: (request) => state.trigger(request),
-    readiness: () => readiness(composition, state.last, state.queue.counters, state.watch),
+    readiness: () => readiness(composition, state.last, state.queue.counters, state.watch, state.backups),
     plans: {
       approve: (plan, by, reason, part) => approveAndApply(composition, state, plan, by, reason, part),
       reject: async (plan, by, reason) => ({

@@ -53,6 +53,7 @@ export const AUDIT_KINDS = [
   'notification.delivered',
   'notification.given_up',
   'alert.raised',
+  'credential.replaced',
   'token.added',
   'token.revoked',
   'notice',

@@ -19,7 +19,7 @@ import type { RunStore } from '../domain/run-store.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { ObservedEvents, Release, Removed, RunCommit } from '../domain/store.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
-import { checkpointLinesAfter, removeArchived, saveDatabaseId } from './checkpoint-table.ts';
+import { removeArchived, saveDatabaseId } from './checkpoint-table.ts';
 import { saveClockAgreement } from './clock-agreement.ts';
 import { dropIntents, plansToDrop } from './dropped-plans.ts';
 import { saveEvents } from './event-log.ts';
@@ -192,10 +192,6 @@ export class SqliteStore
 
   async nameDatabase(id: string): Promise<void> {
     await this.unit(() => saveDatabaseId(this.db, id));
-  }
-
-  async checkpointLinesAfter(size: number): Promise<string[]> {
-    return checkpointLinesAfter(this.db, size);
   }
 
   async acceptRestore(accepted: Accepted): Promise<{ plans: number }> {

@@ -34,13 +34,15 @@ export interface ClientOptions {
   retries?: number | undefined;
   /** How many pages of one list are read at the same time. */
   concurrency?: number | undefined;
+  /** Called after a 401: `replaceCredentials` may be called before it returns, and the request is sent once more. */
+  askForAnother?: (() => Promise<void>) | undefined;
   clock: Clock;
   random: Random;
   /** Ends everything: reads reject with `stopped`, writes under way are doubtful. */
   signal?: AbortSignal | undefined;
 }
 
-export interface Settings extends Required<Omit<ClientOptions, 'adminToken' | 'signal' | 'address'>> {
+export interface Settings extends Required<Omit<ClientOptions, 'adminToken' | 'signal' | 'address' | 'askForAnother'>> {
   /** Scheme, host and port. */
   origin: string;
   /** What stands before every path; empty or `/something`. */
@@ -91,14 +93,14 @@ function locate(address: string): { origin: string; basePath: string } {
   return { origin: url.origin, basePath };
 }
 
-function cleanCredential(credential: Credential): Credential {
+export function cleanCredential(credential: Credential): Credential {
   if (credential.kind === 'none') return credential;
   const what = credential.kind === 'api_key' ? 'API key' : 'refresh token';
   return { kind: credential.kind, secret: cleanSecret(credential.secret, what) };
 }
 
 /** Files end in a line break; other characters that are not printable are not allowed in a header. */
-function cleanSecret(secret: string, what: string): string {
+export function cleanSecret(secret: string, what: string): string {
   const clean = secret.trim();
   if (clean === '') throw new AppError('config', `the ${what} is empty`);
   if (!/^[\x20-\x7e]+$/.test(clean))
