@@ -17,6 +17,7 @@ const BENCHES: { name: string; file: string; short: boolean }[] = [
   { name: 'metrics', file: './metrics.ts', short: true },
   { name: 'load', file: './load.ts', short: true },
   { name: 'year', file: './year.ts', short: true },
+  { name: 'backup', file: './backup.ts', short: true },
 ];
 
 const names = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));

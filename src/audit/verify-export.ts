@@ -6,8 +6,18 @@ import { checkpointLine } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import { ChainWalk } from './chain.ts';
 import { checkCheckpoints, type PublicKeys } from './checkpoint.ts';
-import { EXPORT_FORMAT, type ExportLine, entryOfLine, parseExportHeader, parseExportLine } from './export-format.ts';
+import {
+  EXPORT_FORMAT,
+  type ExportLine,
+  entryOfLine,
+  isReadableRight,
+  parseExportHeader,
+  parseExportLine,
+} from './export-format.ts';
 import { faultOfCheckpoint } from './verdict.ts';
+
+/** Entries that a checkpoint may come after, at most: far more than are written while one is made. */
+const LATE_MAX = 10_000;
 
 /** Errors: AppError `usage` when the first line is not that of an export. */
 export async function verifyExport(lines: AsyncIterable<string>, keys: PublicKeys): Promise<AuditCheck> {
@@ -39,6 +49,8 @@ class ExportWalk {
   private readonly walk: ChainWalk;
   private readonly checkpoints: string[] = [];
   private sealed = 0;
+  /** Of the entries that no checkpoint covers yet, by number: one may come late where a running daemon is followed. */
+  private readonly recent = new Map<number, string>();
   private hasEnded = false;
 
   constructor(
@@ -95,18 +107,31 @@ class ExportWalk {
   private takeEntry(line: Extract<ExportLine, { type: 'entry' }>): AuditFault | undefined {
     const entry = entryOfLine(line);
     const reason = entry ? this.walk.step(entry) : 'its content is not that of an entry';
-    return reason === undefined ? undefined : { seq: this.walk.seq + 1, reason };
+    if (reason !== undefined) return { seq: this.walk.seq + 1, reason };
+    if (!isReadableRight(line)) return { seq: line.seq, reason: 'what stands beside its bytes is not what they say' };
+    this.recent.set(line.seq, line.hash);
+    this.forget(line.seq - LATE_MAX);
+    return undefined;
   }
 
   private takeCheckpoint(line: Extract<ExportLine, { type: 'checkpoint' }>): AuditFault | undefined {
     this.checkpoints.push(checkpointLine(line));
-    if (line.size === this.walk.seq && line.head === this.walk.head) {
+    if (this.recent.get(line.size) === line.head) {
+      this.forget(line.size);
       this.sealed = line.size;
       return undefined;
     }
     const from = Math.max(this.sealed + 1, this.from);
     const reason = `was not made of the entries from ${from} on that come before it`;
     return { seq: from, checkpoint: line.size, reason };
+  }
+
+  /** Up to this entry. They were remembered in order. */
+  private forget(seq: number): void {
+    for (const one of this.recent.keys()) {
+      if (one > seq) break;
+      this.recent.delete(one);
+    }
   }
 
   private takeEnd(line: Extract<ExportLine, { type: 'end' }>): AuditFault | undefined {

@@ -15,6 +15,7 @@ import { AppError } from '../domain/errors.ts';
 import { auditCheckText } from '../report/audit-check-text.ts';
 import { actorHere } from './actor.ts';
 import { archiveBoundOf } from './audit-bound.ts';
+import { type FollowOptions, followedExport } from './audit-follow.ts';
 import { auditCheckJson, restoreAcceptedText, tablesAcceptedText } from './audit-text.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, write, writeText } from './io.ts';
 
@@ -49,13 +50,28 @@ async function* linesOf(file: string): AsyncIterable<string> {
   }
 }
 
-export async function auditExportCommand(io: Io, options: CommonOptions & { from: string }): Promise<number> {
-  const from = countOf(options.from, '--from', Number.MAX_SAFE_INTEGER);
+export interface AuditExportOptions extends FollowOptions {
+  from?: string;
+  follow?: boolean;
+}
+
+export async function auditExportCommand(io: Io, options: AuditExportOptions): Promise<number> {
+  if (options.after !== undefined && !options.follow)
+    throw new AppError('usage', '--after goes with --follow: without it, give the first entry with --from');
+  if (options.after !== undefined && options.from !== undefined)
+    throw new AppError('usage', '--after and --from are both given: give one of them');
+  const from = countOf(options.from ?? '1', '--from', Number.MAX_SAFE_INTEGER);
   outputOf({ out: options.out }, ['ndjson'] as const, 'ndjson');
+  if (options.follow) return followedExport(io, options, from, (pieces) => writePieces(io, options.out, pieces));
   const reader = composeReader(databaseOf(io, options));
   try {
     const checkpointLines = (await reader.checkpointLines()) ?? [];
-    const pieces = exportAudit({ address: await reader.address(), entries: reader.auditFrom(from), checkpointLines });
+    const pieces = exportAudit({
+      address: await reader.address(),
+      entries: reader.auditFrom(from),
+      checkpointLines,
+      readable: true,
+    });
     await writePieces(io, options.out, pieces);
     return 0;
   } finally {

@@ -5,12 +5,13 @@ import { AppError } from '../domain/errors.ts';
 import { paragraph } from '../report/index.ts';
 import { configOf } from './config-of.ts';
 import { apiChecks } from './doctor/api.ts';
+import { backupChecks } from './doctor/backups.ts';
 import { type Check, countOfWords, problem } from './doctor/check.ts';
 import { configurationChecks, rememberingNames } from './doctor/configuration.ts';
 import { daemonChecks } from './doctor/daemon.ts';
 import { databaseChecks } from './doctor/database.ts';
 import { rulesChecks } from './doctor/rules.ts';
-import { diskCheck, webhookChecks } from './doctor/surroundings.ts';
+import { diskCheck, heartbeatChecks, webhookChecks } from './doctor/surroundings.ts';
 import { asInvoked } from './invocation.ts';
 import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
 
@@ -30,9 +31,11 @@ async function look(io: Io, options: CommonOptions): Promise<{ checks: Check[]; 
       ...configurationChecks(config, io.env, asked),
       ...(await apiChecks(config, rules)),
       ...(await databaseChecks(config)),
+      ...(await backupChecks(config)),
       ...checks,
       ...(await daemonChecks(config)),
       ...(await webhookChecks(config)),
+      ...(await heartbeatChecks(config)),
       diskCheck(config),
     ];
     return { checks: all, code: all.some(({ state }) => state === 'problem') ? 1 : 0 };

@@ -85,7 +85,7 @@ function refuseUnwritable(file: string): void {
   }
 }
 
-function unwritable(file: string, error: unknown): AppError {
+export function unwritable(file: string, error: unknown): AppError {
   if (error instanceof AppError) return error;
   const code = typeof error === 'string' ? error : (error as NodeJS.ErrnoException).code;
   return new AppError('usage', `--out: \`${file}\` cannot be written (${code}): give a file in a folder that can be`);

@@ -6,12 +6,12 @@ import { givenTime } from '../domain/given-time.ts';
 import type { HistoryLine } from '../domain/history.ts';
 import { demandKnownOwner } from '../domain/known-owner.ts';
 import type { DecisionQuery } from '../domain/store.ts';
-import { decisionView } from '../report/decision-view.ts';
 import { historyText } from '../report/history.ts';
 import { showHidden } from '../report/hostile-text.ts';
 import { decisionsJson } from '../report/json.ts';
 import { decisionsText } from '../report/lists-text.ts';
 import { systemClock } from '../system/clock.ts';
+import { CSV_LIMIT_MAX, PAGE_MAX } from './csv-pages.ts';
 import { type CommonOptions, countOf, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
 
 export interface DecisionsOptions extends CommonOptions {
@@ -31,19 +31,25 @@ export async function decisionsCommand(io: Io, options: DecisionsOptions): Promi
   const reader = composeRunReader(database);
   try {
     const { rule, subject, target, decision, action, owner } = options;
-    const limit = countOf(options.limit, '--limit', 10_000);
+    const limit = countOf(options.limit, '--limit', format === 'csv' ? CSV_LIMIT_MAX : 10_000);
     const nowMs = systemClock.nowMs();
     const since = sinceOf(options, nowMs);
     const { query, about } = await namedDecisions(reader, { rule, subject, target });
-    const found = await reader.decisions({ ...query, decision, action, owner, since, limit });
+    const wanted = { ...query, decision, action, owner, since };
+    const found = await reader.decisions({ ...wanted, limit: format === 'csv' ? Math.min(limit, PAGE_MAX) : limit });
     if (found.length === 0 && owner !== undefined) await demandKnownOwner(reader, owner);
+    if (format === 'csv') {
+      const { writeDecisionsCsv } = await import('./decisions-csv.ts');
+      const read = (before: string, most: number) => reader.decisions({ ...wanted, before, limit: most });
+      await writeDecisionsCsv(io, options, limit, found, read);
+      return 0;
+    }
     const history = (await historyIn(database, query, { limit, nowMs }))?.filter(({ at }) => at >= (since ?? 0));
     const written = {
       text: () => textOf(found, about, history ?? [], widthOf(options)),
       json: () => decisionsJson(found, history),
-      csv: async () => [...(await import('../report/csv.ts')).decisionsCsvPieces(found.map(decisionView))].join(''),
     };
-    write(io, options, await written[format]());
+    write(io, options, written[format]());
     return 0;
   } finally {
     await reader.close();

@@ -84,6 +84,7 @@ async function runHere(io: Io, config: Config, options: RunOptions): Promise<Rep
       'the run',
       namingApi(config, () => runCycle(engine, request)),
     );
+    if (options.rule === undefined) composition.heartbeat?.beat();
     return await reportOf(engine.store, run.id);
   } finally {
     await close();

@@ -15,6 +15,7 @@ import { NO_CALLS, type QuietPeriod } from '../domain/quiet-period.ts';
 import { isLasting } from '../domain/store-fault.ts';
 import type { WhyDeps } from '../explain/why.ts';
 import { ManagementClient } from '../management/client.ts';
+import { Heartbeat } from '../notify/heartbeat.ts';
 import type { RuleHolder } from '../rule-set/rule-holder.ts';
 import type { Engine } from '../run/engine.ts';
 import { silenceBefore } from '../run/silence.ts';
@@ -28,10 +29,12 @@ import { quietTime } from '../system/quiet-time.ts';
 import { steadyTime } from '../system/steady-time.ts';
 import { ReaderPool } from '../threads/reader-pool.ts';
 import { Closing } from './closing.ts';
+import { credentialFiles } from './credentials.ts';
 import { composeNotifications, type Notifications } from './notifications.ts';
 import { loadParts } from './parts.ts';
 import { composeReader } from './reader.ts';
 import { openStore } from './record.ts';
+import { SecretFiles } from './secret-files.ts';
 
 export interface Composition {
   config: Config;
@@ -43,6 +46,8 @@ export interface Composition {
   /** Once it begins, nothing new does. */
   ending: Ending;
   notifications: Notifications;
+  /** Undefined: none is sent. */
+  heartbeat: Heartbeat | undefined;
   /** The state of the database. */
   health: StoreHealth;
   /** The embedded console's address; undefined with a real API. */
@@ -52,6 +57,12 @@ export interface Composition {
   /** Of the HTTP endpoint. */
   tokens: TokenStore;
   answers: AnswerStore;
+  /** Read again when they change: started beside a daemon. */
+  secretFiles: SecretFiles;
+  /** Called when the configured token of the HTTP endpoint is another one. */
+  onToken(listener: (token: string) => void): void;
+  /** Another one after a restore. */
+  databaseId: string;
   /** What explaining needs, with the current rules. */
   explaining(): WhyDeps;
   /** `seen`: called with the number of the last entry that was read, now and then. */
@@ -81,11 +92,27 @@ export async function composeEngine(
     closing.add(() => store.close());
     await refuseOtherAddress(store, bindingOf(config));
     const checkpointer = await openCheckpoints();
+    await store.keepLists(config.lists);
     closing.add(() => checkpointer.publish());
     const notifications = composeNotifications({ config, store, health, clock, log });
     closing.add(() => ending.until('the last notifications', notifications.deliverDue(ending.cut)));
     await notifications.begin();
-    const { api, embedded, end } = await connect(config, clock, log, ending.cut);
+    const heartbeat = config.heartbeat && new Heartbeat({ destination: config.heartbeat, clock, log });
+    if (heartbeat) closing.add(() => ending.until('the last heartbeat', endOfHeartbeat(heartbeat, ending)));
+    const onTokens: ((token: string) => void)[] = [];
+    const secretFiles = new SecretFiles({
+      files: credentialFiles(config, {
+        api: () => connection.replaceCredentials(),
+        token: (token) => {
+          for (const listener of onTokens) listener(token);
+        },
+      }),
+      append: (notes) => store.appendAudit(notes),
+      clock,
+      log,
+    });
+    const connection = await connect(config, clock, log, ending.cut, () => secretFiles.lookAtOnce());
+    const { api, embedded, end } = connection;
     closing.add(() => ending.until('calls of the Management API', end()));
     const readers = new ReaderPool(log);
     closing.add(() => readers.close());
@@ -140,10 +167,14 @@ export async function composeEngine(
       ending,
       embedded,
       notifications,
+      heartbeat,
       health,
       store,
       tokens: store.tokens(),
       answers: store.keptAnswers(),
+      secretFiles,
+      onToken: (listener) => void onTokens.push(listener),
+      databaseId: (await store.databaseId()) ?? '',
       explaining,
       verifyAudit: verify,
       close: closing.close,
@@ -166,6 +197,13 @@ export async function composeQuietPeriod({ db, timing }: Config): Promise<QuietP
   }
 }
 
+/** A process that ends waits at most this long for its last heartbeat. */
+const LAST_HEARTBEAT_MS = 5_000;
+
+function endOfHeartbeat(heartbeat: Heartbeat, { cut }: Ending): Promise<void> {
+  return heartbeat.end(AbortSignal.any([cut, AbortSignal.timeout(LAST_HEARTBEAT_MS)]));
+}
+
 /** What the database is bound to: the API's address, or the embedded console's database (its port changes). */
 export function bindingOf(config: Config): string {
   return config.api ? config.api.url : `the embedded console (${consoleDatabaseOf(config)})`;
@@ -180,26 +218,38 @@ async function refuseOtherAddress(store: SqliteStore, address: string): Promise<
 }
 
 /** Only the Management API, for checks; undefined for the embedded console, which is not started for that. */
-export function composeClient({ api, timing }: Config): ManagementClient | undefined {
+export function composeClient({ api, lists, timing }: Config): ManagementClient | undefined {
   const { requestTimeoutMs, progressTimeoutMs } = timing;
-  const common = { requestTimeoutMs, progressTimeoutMs, clock: systemClock, random: systemRandom, retries: 1 };
+  const common = { lists, requestTimeoutMs, progressTimeoutMs, clock: systemClock, random: systemRandom, retries: 1 };
   return api && new ManagementClient({ ...common, address: api.url, credential: api.credential });
 }
 
 interface Connection {
   api: Api;
   embedded: string | undefined;
+  /** `config.api` has other ones. */
+  replaceCredentials(): void;
   end(): Promise<void>;
 }
 
-export async function connect(config: Config, clock: Clock, log: Log, signal: AbortSignal): Promise<Connection> {
+/** `askForAnother`: called when the server refuses the credential. */
+export async function connect(
+  config: Config,
+  clock: Clock,
+  log: Log,
+  signal: AbortSignal,
+  askForAnother?: () => Promise<void>,
+): Promise<Connection> {
   const { requestTimeoutMs, progressTimeoutMs } = config.timing;
   const { recordsMax } = config.trust;
-  const common = { requestTimeoutMs, progressTimeoutMs, recordsMax, clock, random: systemRandom, signal };
+  const { lists } = config;
+  const common = { lists, requestTimeoutMs, progressTimeoutMs, recordsMax, clock, random: systemRandom, signal };
   if (config.api) {
-    const { url, credential, adminToken } = config.api;
-    const api = new ManagementClient({ ...common, address: url, credential, adminToken });
-    return { api, embedded: undefined, end: () => api.close() };
+    const given = config.api;
+    const { url, credential, adminToken } = given;
+    const api = new ManagementClient({ ...common, address: url, credential, adminToken, askForAnother });
+    const replaceCredentials = () => api.replaceCredentials(given.credential, given.adminToken);
+    return { api, embedded: undefined, replaceCredentials, end: () => api.close() };
   }
   const console = await startConsole({
     listen: { host: '127.0.0.1', port: 0 },
@@ -215,5 +265,5 @@ export async function connect(config: Config, clock: Clock, log: Log, signal: Ab
     await api.close();
     await console.close();
   };
-  return { api, embedded: console.address, end };
+  return { api, embedded: console.address, replaceCredentials: () => {}, end };
 }

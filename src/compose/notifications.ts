@@ -2,6 +2,7 @@
 // configuration and the store. Out: something to call afterwards, and to run beside a daemon. No action waits for it.
 import type { Config } from '../config/config.ts';
 import { lineOf } from '../domain/errors.ts';
+import type { Alert } from '../domain/notification.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import { Alerts } from '../notify/alerts.ts';
 import { DatabaseAlert } from '../notify/database-alert.ts';
@@ -15,6 +16,8 @@ import { systemIds, systemRandom } from '../system/ids.ts';
 /** A command that ends waits at most this long for due deliveries; the next process delivers the rest. */
 const LAST_ROUND_MS = 5_000;
 
+type Conditions = () => Alert[] | Promise<Alert[]>;
+
 export interface Notifications {
   /** Before anything is written. Errors: AppError `store_failed`. */
   begin(): Promise<void>;
@@ -24,6 +27,8 @@ export interface Notifications {
   afterwards(): Promise<void>;
   /** Beside a daemon, until `signal` aborts. Never throws. */
   start(signal: AbortSignal): Promise<void>;
+  /** From now on these conditions are alerts, too. */
+  alsoAlert(conditions: Conditions): void;
   /** Attempts once what is due, for a process that ends; not beyond `cut`. Never throws. */
   deliverDue(cut: AbortSignal): Promise<void>;
 }
@@ -48,7 +53,9 @@ export function composeNotifications(parts: NotificationParts): Notifications {
   const feedParts = { reader: store, positions: store.feedPositions(), view: views.liveEvent, ids, clock, log };
   const feeds = new Feeds({ ...feedParts, random: systemRandom }, webhooks.values());
   store.onAudited(() => feeds.poke());
-  const alerts = new Alerts({ reader: store, outbox, ids, clock, to: alertsTo, exemptions, database, feeds });
+  const others: Conditions[] = [() => feeds.alerts()];
+  const beside = async () => (await Promise.all(others.map((conditions) => conditions()))).flat();
+  const alerts = new Alerts({ reader: store, outbox, ids, clock, to: alertsTo, exemptions, database, beside });
   const failed = (error: unknown) => log.error({}, `people could not be alerted: ${lineOf(error)}`);
   return {
     begin: () => feeds.begin(),
@@ -57,6 +64,7 @@ export function composeNotifications(parts: NotificationParts): Notifications {
       await alerts.look().catch(failed);
       deliveries.poke();
     },
+    alsoAlert: (conditions) => void others.push(conditions),
     start: async (signal) => {
       signal.addEventListener('abort', () => ending.abort(), { once: true });
       await Promise.all([deliveries.run(signal), feeds.run(signal), alerts.watchSilence(silenceMs, signal, failed)]);

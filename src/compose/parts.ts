@@ -23,7 +23,7 @@ export async function loadParts(config: Config, chosen: readonly string[]): Prom
   const clock = systemClock;
   const log = systemLog({ level: config.logLevel, form: config.logForm });
   const actions = actionsWith([...config.notify.webhooks.keys()]);
-  const rules = new RuleHolder(config.rulesDir, actions, log, clock);
+  const rules = new RuleHolder(config.rulesDir, actions, log, clock, config.lists);
   await rules.load();
   demandActive(rules.active(), chosen);
   const common: Parts['common'] = {
@@ -43,22 +43,44 @@ export async function loadParts(config: Config, chosen: readonly string[]): Prom
 function settingsOf(config: Config): EngineSettings {
   const { timing, ceilings, attemptsMax, runFailuresMax, actConcurrency, serialDevicesMax } = config;
   const { quietMs, goneAfterMs, planTtlMs, keepRunsMs, eventOverlapMs, clockSkewMs } = timing;
-  const credential = credentialMark(config.api);
+  const mark = markOf(config);
   return {
-    decide: { ceilings, goneAfterMs, serialDevicesMax, placeholderSerials: PLACEHOLDER_SERIALS, credential },
+    decide: {
+      ceilings,
+      goneAfterMs,
+      serialDevicesMax,
+      placeholderSerials: PLACEHOLDER_SERIALS,
+      get credential() {
+        return mark();
+      },
+    },
     act: {
       ceilings,
       attemptsMax,
       runFailuresMax,
       concurrency: actConcurrency,
       rereadMs: Math.min(2_000, quietMs),
-      credential,
+      get credential() {
+        return mark();
+      },
     },
     trust: { ...config.trust, skewMs: clockSkewMs },
     events: { ...EVENT_PULL_DEFAULT, overlapMs: eventOverlapMs },
+    lists: config.lists,
     quietMs,
     planTtlMs,
     keepRunsMs,
     exemptions: { warnMs: timing.exemptionWarnMs, unusedMs: timing.exemptionUnusedMs },
+  };
+}
+
+/** Of the credential in force: another one may be there the next time. It is made once for each. */
+function markOf(config: Config): () => string | undefined {
+  let made: { of: unknown[]; mark: string | undefined } | undefined;
+  return () => {
+    const of = [config.api?.credential, config.api?.adminToken];
+    if (made?.of.every((one, index) => one === of[index])) return made.mark;
+    made = { of, mark: credentialMark(config.api) };
+    return made.mark;
   };
 }

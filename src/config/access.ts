@@ -2,6 +2,7 @@
 // flags. Out: the database and the token. It reads no other setting.
 import { type Flags, readDatabasePath } from './database-path.ts';
 import { ConfigReader, type Environment } from './reader.ts';
+import { isToken } from './secret-text.ts';
 
 export interface DatabaseAccess {
   db: string;
@@ -18,10 +19,9 @@ export function readDatabaseAccess(env: Environment, flags: Flags = {}): Databas
   return { db: readDatabasePath(env, flags), token };
 }
 
-/** The same form as the token of a first start: a shorter one can be guessed. */
 export function readToken(reader: ConfigReader): string | undefined {
   const token = reader.secret('TRUSTWARD_TOKEN');
-  if (token !== undefined && !/^[\w.~+/=-]{16,512}$/.test(token))
+  if (token !== undefined && !isToken(token))
     reader.fault('TRUSTWARD_TOKEN is not a valid token: expected 16 to 512 letters, digits or any of `._~+/=-`');
   return token;
 }

@@ -4,13 +4,18 @@
 import { CEILINGS_DEFAULT, type CeilingSettings } from '../domain/ceiling.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { hostsIn } from '../domain/hosts.ts';
+import type { Lists } from '../domain/lists.ts';
 import { MODES, type Mode } from '../domain/mode.ts';
 import type { RateLimits } from '../http/rate-limit.ts';
 import { type MetricsSettings, readMetricsSettings } from '../metrics/settings.ts';
+import type { Destination } from '../notify/checked-request.ts';
+import { readHeartbeat } from '../notify/heartbeat-settings.ts';
 import { type NotifySettings, readNotifySettings } from '../notify/settings.ts';
 import { LOG_LEVELS, type LogLevel } from '../system/log.ts';
 import { readToken } from './access.ts';
+import { type BackupSettings, readBackup } from './backup.ts';
 import { type Flags, readDatabasePath } from './database-path.ts';
+import { readLists } from './lists.ts';
 import { readRateLimits } from './rate-limit.ts';
 import { ConfigReader, type Environment, parseListen } from './reader.ts';
 
@@ -24,8 +29,10 @@ const RUN_MODES = MODES.filter((mode): mode is RunMode => mode !== 'off');
 export type Credential = { kind: 'api_key' | 'refresh_token'; secret: string };
 
 export interface Config {
-  /** Undefined: the embedded console. */
+  /** Undefined: the embedded console. Its credentials are replaced when their files change. */
   api: { url: string; credential: Credential; adminToken: string | undefined } | undefined;
+  /** Where devices and users are listed. */
+  lists: Lists;
   db: string;
   rulesDir: string;
   schedule: string;
@@ -37,6 +44,8 @@ export interface Config {
   modeCap: RunMode | undefined;
   listen: { host: string; port: number };
   token: string | undefined;
+  /** The files that secrets were read from, by the names of the secrets. */
+  secretFiles: ReadonlyMap<string, string>;
   allowedHosts: string[];
   /** Requests of one token; undefined: no limit. */
   rateLimits: RateLimits | undefined;
@@ -60,8 +69,12 @@ export interface Config {
   actConcurrency: number;
   serialDevicesMax: number;
   ceilings: CeilingSettings;
+  /** Undefined: the daemon makes none. */
+  backup: BackupSettings | undefined;
   notify: NotifySettings;
   metrics: MetricsSettings;
+  /** Undefined: no heartbeat is sent. */
+  heartbeat: Destination | undefined;
   trust: {
     unreadablePercent: number;
     shrunkPercent: number;
@@ -86,9 +99,11 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
   }
   const modeCap = reader.choice('TRUSTWARD_MODE', RUN_MODES, undefined);
   const requestTimeoutMs = reader.duration('TRUSTWARD_REQUEST_TIMEOUT', '10s', '1s');
+  const db = readDatabasePath(env, flags);
   const config: Config = {
     api,
-    db: readDatabasePath(env, flags),
+    lists: readLists(reader),
+    db,
     rulesDir: flags.rules ?? reader.text('TRUSTWARD_RULES') ?? 'rules',
     schedule: reader.schedule(flags.schedule, demo ? '*/15 * * * * *' : '*/5 * * * *'),
     watchMs: reader.watch(flags.watch, demo ? '5s' : '30s'),
@@ -96,6 +111,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
     modeCap,
     listen: reader.listen(flags.listen, '127.0.0.1:8080'),
     token: readToken(reader),
+    secretFiles: reader.secretFiles,
     allowedHosts: hostsIn(reader.text('TRUSTWARD_ALLOWED_HOSTS')),
     rateLimits: readRateLimits(reader),
     logLevel: reader.choice('TRUSTWARD_LOG_LEVEL', LOG_LEVELS, 'info'),
@@ -121,8 +137,10 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
       // The made-up organization lives a year in a day: a real day's ceiling would hold everything within the hour.
       day: reader.ceiling('TRUSTWARD_CEILING_DAY', demo ? { max: 100_000, percent: 100 } : CEILINGS_DEFAULT.day),
     },
+    backup: readBackup(reader, db),
     notify: readNotifySettings(reader),
     metrics: readMetricsSettings(reader, parseListen),
+    heartbeat: readHeartbeat(reader),
     trust: {
       unreadablePercent: reader.percent('TRUSTWARD_TRUST_UNREADABLE_PERCENT', 1),
       shrunkPercent: reader.percent('TRUSTWARD_TRUST_SHRUNK_PERCENT', 20),

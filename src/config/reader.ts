@@ -5,12 +5,15 @@ import { readFileSync } from 'node:fs';
 import { parseDuration } from '../domain/duration.ts';
 import { AppError } from '../domain/errors.ts';
 import { scheduleFault } from '../schedule/schedule.ts';
+import { isPrintable, secretIn } from './secret-text.ts';
 
 export type Environment = Record<string, string | undefined>;
 
 const WATCH_MS = { min: 1_000, max: 86_400_000 };
 
 export class ConfigReader {
+  /** Where secrets were read from, by their names. */
+  readonly secretFiles = new Map<string, string>();
   private readonly faults: string[] = [];
   constructor(private readonly env: Environment) {}
 
@@ -34,18 +37,19 @@ export class ConfigReader {
     if (file === undefined) return this.printable(name, this.text(name));
     if (this.text(name) !== undefined) this.fault(`${name} and ${name}_FILE are both set: set one of them`);
     try {
-      const secret = readFileSync(file, 'utf8').split('\n')[0]?.trim();
+      const secret = secretIn(readFileSync(file, 'utf8'));
+      this.secretFiles.set(name, file);
       if (!secret) this.fault(`${name}_FILE: \`${file}\` is empty`);
-      return this.printable(`${name}_FILE`, secret || undefined);
+      return this.printable(`${name}_FILE`, secret);
     } catch (error) {
       this.fault(`${name}_FILE: \`${file}\` cannot be read (${(error as NodeJS.ErrnoException).code})`);
       return undefined;
     }
   }
 
-  /** Characters that are not printable are not allowed in a header. The message never repeats the secret. */
+  /** The message never repeats the secret. */
   private printable(name: string, secret: string | undefined): string | undefined {
-    if (secret !== undefined && !/^[\x21-\x7e]+$/.test(secret))
+    if (secret !== undefined && !isPrintable(secret))
       this.fault(`${name} holds blanks, line breaks or other characters that are not allowed in a credential`);
     return secret;
   }

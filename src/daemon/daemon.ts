@@ -27,6 +27,8 @@ import { RunQueue } from '../schedule/run-queue.ts';
 import { type Schedule, startSchedule, timesBetween } from '../schedule/schedule.ts';
 import { meaningOf } from '../store/store-fault.ts';
 import { createPages } from '../web/index.ts';
+import { type Backups, backupsOf } from './backups.ts';
+import { reportLists } from './lists.ts';
 import { measuringOf, metricsListener } from './metrics.ts';
 import { operatorPort } from './operator.ts';
 import { plansPort } from './plans.ts';
@@ -52,7 +54,7 @@ export interface Daemon {
 /** Errors: AppError `port_busy`, `config`, `store_failed`. A first run begins at once. */
 export async function startDaemon(composition: Composition): Promise<Daemon> {
   const { config, engine, lock, log, ending } = composition;
-  const state = new DaemonState(composition);
+  const state = new DaemonState(composition, backupsOf(composition));
   const token = config.token === undefined ? loadOrCreateToken(config.db) : undefined;
   const tokenPlace = token ? token.file : 'TRUSTWARD_TOKEN';
   const register = await tokenRegister(composition, token?.token ?? (config.token as string));
@@ -73,6 +75,8 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const notifications = composition.notifications.start(ending.asked);
   // Times that passed while no daemon ran are missed runs: they become one, now.
   void state.scheduledRun();
+  const secretFiles = composition.secretFiles.untilEnding(ending.asked);
+  const backups = state.backups?.untilEnding(ending.asked);
   const looks = state.watch.untilEnding(ending.asked);
   const ruleWatch = watchRules(
     config.rulesDir,
@@ -80,6 +84,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
     (ending) => reloadRules(composition, ending),
     (error) => log.error({}, `the rules could not be reloaded: ${lineOf(error)}`),
   );
+  reportLists(composition);
   log.info({ url: listening.url, schedule: config.schedule, mode: config.mode }, `listening on ${listening.url}`);
   return {
     url: listening.url,
@@ -96,6 +101,8 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
         ending.until('the work under way', state.queue.stop()),
         ruleWatch.stop(),
         looks,
+        secretFiles,
+        ending.until('the backup', backups ?? Promise.resolve()),
         ending.until('notifications', notifications),
       ]);
     },
@@ -106,11 +113,14 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
  * A good set replaces the active one, a bad one leaves it active; the audit records either, once and beforehand, when
  * something changed. Returns whether the folder could be read in time.
  */
-async function reloadRules({ config, engine, rules }: Composition, ending: AbortSignal): Promise<boolean> {
+async function reloadRules(composition: Composition, ending: AbortSignal): Promise<boolean> {
+  const { config, engine, rules } = composition;
+  const { hash: before } = rules.active();
   await rules.reload(({ hash, refused }) => {
     const kind = refused === undefined ? 'rules.loaded' : 'rules.rejected';
     return engine.store.appendAudit([{ kind, body: { rulesDir: config.rulesDir, hash, refused } }]);
   }, ending);
+  if (rules.active().hash !== before) reportLists(composition);
   return !rules.isLate;
 }
 
@@ -128,7 +138,11 @@ class DaemonState {
   readonly watch: Watch;
   readonly measuring: Measuring;
 
-  constructor(private readonly composition: Composition) {
+  constructor(
+    private readonly composition: Composition,
+    /** Undefined: it makes none. */
+    readonly backups: Backups | undefined,
+  ) {
     this.queue = new RunQueue(composition.clock);
     this.watch = this.watchOf(composition);
     composition.engine.progress = this.underWay.following(composition.engine.progress);
@@ -199,6 +213,7 @@ class DaemonState {
         begun?.(run);
       });
       this.last = { seq: run.seq, error: undefined };
+      if (request.rules === undefined) this.composition.heartbeat?.beat();
       log.info(
         { run: run.id, seq: run.seq, mode: run.mode },
         `run ${run.seq} (${run.mode}) is done; ${this.nextRun()}`,
@@ -226,8 +241,8 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     schemas,
     views: { ...views, report: (reader, run, format) => writeReport(reader, run, format, { actions: engine.actions }) },
     trigger: (request) => state.trigger(request),
-    readiness: () => readiness(composition, state.last, state.queue.counters, state.watch),
     plans: plansPort(engine, state.queue, state.underWay),
+    readiness: () => readiness(composition, state.last, state.queue.counters, state.watch, state.backups),
     planDrift: driftReader(engine),
     operator: operatorPort(engine, state.queue),
     running: () => state.underWay.now(),

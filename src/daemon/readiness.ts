@@ -5,13 +5,18 @@ import { WAY_ON } from '../audit/belonging.ts';
 import type { Composition } from '../compose/compose.ts';
 import { clip } from '../domain/clip.ts';
 import { lineOf } from '../domain/errors.ts';
+import type { Lists } from '../domain/lists.ts';
 import { describeQuietPeriod, QUIET_PERIOD } from '../domain/quiet-period.ts';
 import { isLasting } from '../domain/store-fault.ts';
 import { timeText } from '../domain/time-text.ts';
+import { type LoadedRule, rulesThatLose } from '../evaluate/index.ts';
 import type { HttpDeps, ReadyCheck } from '../http/index.ts';
+import type { HeartbeatState } from '../notify/heartbeat.ts';
 import { plural, showHidden } from '../report/index.ts';
 import type { QueueCounters } from '../schedule/lanes.ts';
 import { meaningOf } from '../store/store-fault.ts';
+import { backupCheck } from './backup-check.ts';
+import type { Backups } from './backups.ts';
 import type { Watch } from './watch.ts';
 import { watchCheck } from './watch-check.ts';
 
@@ -22,10 +27,11 @@ export interface LastRun {
 }
 
 export async function readiness(
-  { engine, rules, health, notifications }: Composition,
+  { config, engine, rules, health, notifications, heartbeat }: Composition,
   last: LastRun | undefined,
   counters: QueueCounters,
   watch: Watch,
+  backups: Backups | undefined,
 ): Promise<ReadyCheck[]> {
   return [
     await databaseCheck(engine.store, health),
@@ -33,12 +39,23 @@ export async function readiness(
     lastRunCheck(last),
     scheduleCheck(counters),
     watchCheck(watch.counters, (atMs) => watch.missedSince(atMs)),
+    ...(heartbeat ? [heartbeatCheck(heartbeat.state)] : []),
+    ...(backups && config.backup ? [backupCheck(backups.state(), config.backup, engine.clock.nowMs())] : []),
     ...auditChecks(engine),
     ...(await stopChecks(engine.store)),
     ...feedChecks(await notifications.feeds().catch(() => [])),
     { name: QUIET_PERIOD, ok: true, text: describeQuietPeriod(engine.quiet.read()) },
+    ...listsChecks(config.lists, rules.all()),
     { name: 'mode', ok: true, text: `${engine.daemonMode}${engine.demo ? ', DEMO: the embedded console' : ''}` },
   ];
+}
+
+/** INVARIANT: how many rules lose facts, and not which: their ids are not public. */
+function listsChecks(lists: Lists, rules: readonly LoadedRule[]): ReadyCheck[] {
+  if (lists === 'v1') return [];
+  const losing = rulesThatLose(rules).length;
+  const rest = losing === 0 ? '' : `; rules that lose facts: ${losing} of ${rules.length}`;
+  return [{ name: 'lists', ok: true, text: `devices and users are read from lists of version 2${rest}` }];
 }
 
 /** Reading alone does not notice a full disk: the result of the last write is remembered. */
@@ -106,6 +123,13 @@ export function scheduleCheck({ since, lanes: { schedule } }: QueueCounters): Re
     ? `the last scheduled time, ${timeText(refusal.at)}, was refused (${refusal.reason}); ${counted}`
     : counted;
   return { name: 'schedule', ok: refusal === undefined, text };
+}
+
+/** It fails nothing: who waits for it elsewhere is alerted there. */
+function heartbeatCheck({ acceptedAt, failingSince }: HeartbeatState): ReadyCheck {
+  const last = acceptedAt === undefined ? 'none accepted since the start' : `last accepted ${timeText(acceptedAt)}`;
+  const fails = failingSince === undefined ? '' : `fails since ${timeText(failingSince)} (see the log); `;
+  return { name: 'heartbeat', ok: true, text: `${fails}${last}` };
 }
 
 function auditChecks({ checkpointer }: Composition['engine']): ReadyCheck[] {

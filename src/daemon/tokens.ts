@@ -6,10 +6,14 @@ import { addToken, revokeToken } from '../operator/endpoint-tokens.ts';
 import { newSecret, newToken } from '../system/secrets.ts';
 
 /** @param token the token of the configuration, of scope `admin`. */
-export async function tokenRegister({ tokens, clock, log }: Composition, token: string): Promise<TokenRegister> {
-  const configured = [{ name: 'admin', scope: 'admin' as const, hash: tokenHash(token) }];
-  const register = new TokenRegister({ store: tokens, configured, clock, log });
+export async function tokenRegister(
+  { tokens, clock, log, onToken }: Composition,
+  token: string,
+): Promise<TokenRegister> {
+  const configured = (text: string) => [{ name: 'admin', scope: 'admin' as const, hash: tokenHash(text) }];
+  const register = new TokenRegister({ store: tokens, configured: configured(token), clock, log });
   await register.load();
+  onToken((changed) => register.configure(configured(changed)));
   return register;
 }
 

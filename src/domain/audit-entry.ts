@@ -3,6 +3,7 @@ import type { Fact } from './facts.ts';
 
 export const AUDIT_KINDS = [
   'database.bound',
+  'lists.changed',
   'run.started',
   'run.finished',
   'run.aborted',
@@ -52,6 +53,7 @@ export const AUDIT_KINDS = [
   'notification.delivered',
   'notification.given_up',
   'alert.raised',
+  'credential.replaced',
   'token.added',
   'token.revoked',
   'notice',

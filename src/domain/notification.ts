@@ -70,6 +70,7 @@ export type AlertCode =
   | 'resumed'
   | 'exemption_ending'
   | 'exemption_unused'
+  | 'backup'
   | 'database'
   | 'webhook_behind';
 

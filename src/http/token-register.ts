@@ -15,7 +15,7 @@ export class TokenRegister {
     private readonly parts: {
       store: Pick<TokenStore, 'inUse' | 'noteUse'>;
       /** Tokens that are not in the store. */
-      configured: readonly KnownToken[];
+      configured: KnownToken[];
       clock: Clock;
       log: Log;
     },
@@ -24,6 +24,11 @@ export class TokenRegister {
   /** INVARIANT: called at the start, and after each change of a token before that change is answered. */
   async load(): Promise<void> {
     this.kept = await this.parts.store.inUse();
+  }
+
+  /** Instead of those before: the next request counts with these alone. */
+  configure(tokens: readonly KnownToken[]): void {
+    this.parts.configured = [...tokens];
   }
 
   /** Undefined for an unknown or expired one. */

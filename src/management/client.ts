@@ -11,7 +11,7 @@ import type { Latency } from '../domain/quiet-period.ts';
 import { BundleCalls } from './client/bundle-calls.ts';
 import { Caller, ifServed, type Written } from './client/caller.ts';
 import { notAmong, serialsOf, unfiltered } from './client/lookup.ts';
-import type { ClientOptions } from './client/options.ts';
+import type { ClientOptions, Credential } from './client/options.ts';
 import { pageOf } from './client/page-answer.ts';
 import { wholePage } from './client/page-parts.ts';
 import {
@@ -56,6 +56,11 @@ export class ManagementClient extends BundleCalls implements Api {
     super(caller);
     this.#caller = caller;
     this.address = `${this.#caller.settings.origin}${this.#caller.settings.basePath}`;
+  }
+
+  /** From now on: what was read again from where the credential came. Errors: AppError `config`; then the old one stays. */
+  replaceCredentials(credential: Credential, adminToken?: string): void {
+    this.#caller.replaceCredentials(credential, adminToken);
   }
 
   skewMs(): number | undefined {

@@ -4,9 +4,10 @@
 import { lineOf } from '../domain/errors.ts';
 import type { LinkedNotification, Outbox, WaitingNotification } from '../domain/notification.ts';
 import type { Clock, Log, Random } from '../domain/ports.ts';
+import type { Delivery } from './checked-request.ts';
 import { linkOf } from './link.ts';
 import type { Webhook } from './settings.ts';
-import { type Delivery, deliver } from './webhook.ts';
+import { deliver } from './webhook.ts';
 
 export interface DeliveryDeps {
   outbox: Outbox;

@@ -11,7 +11,10 @@ import { type FeedSettings, feedFields, feedOf } from './feed-settings.ts';
 export interface Webhook {
   name: string;
   url: URL;
+  /** Replaced when its file changes. */
   secret: string;
+  /** Where it was read from; undefined: an environment variable. */
+  secretFile?: string | undefined;
   timeoutMs: number;
   /** Deliveries attempted before a notification is given up. */
   attemptsMax: number;
@@ -56,7 +59,7 @@ type Entry = z.infer<typeof entry>;
 const SECRET_MIN = 16;
 
 export function readNotifySettings(names: Names): NotifySettings {
-  const hosts = listOf(names.text('TRUSTWARD_WEBHOOK_HOSTS')).map((host) => host.toLowerCase());
+  const hosts = allowedHosts(names);
   const path = names.text('TRUSTWARD_WEBHOOKS');
   const entries = path === undefined ? {} : readFile(path, names);
   const webhooks = Object.entries(entries).flatMap(([name, given]) => {
@@ -69,6 +72,11 @@ export function readNotifySettings(names: Names): NotifySettings {
     names.fault(`TRUSTWARD_ALERTS_TO names \`${unknown}\`, and TRUSTWARD_WEBHOOKS has no webhook of that name`);
   const silenceMs = names.duration('TRUSTWARD_ALERT_SILENCE', '30m', '0s');
   return { webhooks: new Map(webhooks), alertsTo, publicUrl: publicUrlOf(names), silenceMs };
+}
+
+/** The only hosts that a message may go to. */
+export function allowedHosts(names: Pick<Names, 'text'>): string[] {
+  return listOf(names.text('TRUSTWARD_WEBHOOK_HOSTS')).map((host) => host.toLowerCase());
 }
 
 function publicUrlOf(names: Names): string | undefined {
@@ -109,7 +117,7 @@ function readFile(path: string, names: Names): Record<string, Entry> {
   return {};
 }
 
-function readText(path: string, where: string, names: Names): string | undefined {
+export function readText(path: string, where: string, names: Pick<Names, 'fault'>): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
@@ -128,21 +136,41 @@ function webhookOf(name: string, given: Entry, hosts: readonly string[], names: 
   const secret = secretOf(name, given, fault, names);
   const ca = given.caFile === undefined ? undefined : readText(given.caFile, `webhook \`${name}\`: caFile`, names);
   if (!url || secret === undefined) return undefined;
-  return { name, url, secret, timeoutMs, attemptsMax: given.attempts, allowPrivate: given.allowPrivate, ca, feed };
+  const { secretFile } = given;
+  return {
+    name,
+    url,
+    secret,
+    secretFile,
+    timeoutMs,
+    attemptsMax: given.attempts,
+    allowPrivate: given.allowPrivate,
+    ca,
+    feed,
+  };
 }
 
-function urlOf(given: Entry, hosts: readonly string[], fault: (text: string) => undefined): URL | undefined {
+/** Undefined for an address that must not be used; `fault` is given the reason, which never repeats the address. */
+export function urlOf(
+  given: Pick<Entry, 'url' | 'allowPrivate'>,
+  hosts: readonly string[],
+  fault: (text: string) => undefined,
+): URL | undefined {
   const url = URL.canParse(given.url) ? new URL(given.url) : undefined;
   // The address is not repeated: many receivers have a token in the path.
   if (url?.protocol !== 'https:') return fault('its url must be an address that begins with https://');
-  if (url.username || url.password)
-    return fault('its url holds a user name or password: receivers check the signature');
+  if (url.username || url.password) return fault('its url holds a user name or password: leave them out');
   if (!hosts.includes(url.hostname) && !hosts.includes(url.host))
     return fault(`\`${url.hostname}\` is not among TRUSTWARD_WEBHOOK_HOSTS: add it there, or correct the url`);
   const literal = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(literal) && !given.allowPrivate && !isPublicAddress(literal))
     return fault(`${literal} is not a public address`);
   return url;
+}
+
+/** What is wrong with a webhook's secret; undefined when nothing is. */
+export function secretFault(secret: string): string | undefined {
+  return secret.length < SECRET_MIN ? `is shorter than ${SECRET_MIN} characters` : undefined;
 }
 
 function secretOf(name: string, given: Entry, fault: (text: string) => undefined, names: Names): string | undefined {
@@ -155,6 +183,7 @@ function secretOf(name: string, given: Entry, fault: (text: string) => undefined
           ?.split('\n')[0]
           ?.trim();
   if (secret === undefined) return given.secretEnv === undefined ? undefined : fault(`${given.secretEnv} is not set`);
-  if (secret.length < SECRET_MIN) return fault(`its secret is shorter than ${SECRET_MIN} characters`);
+  const wrong = secretFault(secret);
+  if (wrong !== undefined) return fault(`its secret ${wrong}`);
   return secret;
 }

@@ -37,7 +37,7 @@ import { auditEntries } from './audit-list.ts';
 import { auditedDigest, entriesFrom, headOf } from './audit-rows.ts';
 import { rowByPrefix } from './by-prefix.ts';
 import { decisionsOn } from './by-target.ts';
-import { allCheckpointLines, checkpointAt, readDatabaseId } from './checkpoint-table.ts';
+import { allCheckpointLines, checkpointAt, checkpointLinesAfter, readDatabaseId } from './checkpoint-table.ts';
 import { claimCounts, claimsInForce } from './claim-pages.ts';
 import { readClockAgreement } from './clock-agreement.ts';
 import { decisionsById, decisionsOfRule, outlinesOfRun } from './decision-outlines.ts';
@@ -158,6 +158,10 @@ export class SqliteReader
 
   async checkpointLines(): Promise<string[] | undefined> {
     return allCheckpointLines(this.db);
+  }
+
+  async checkpointLinesAfter(size: number): Promise<string[]> {
+    return checkpointLinesAfter(this.db, size);
   }
 
   async checkpointAt(size: number): Promise<string | undefined> {

@@ -8,6 +8,7 @@ import { AppError } from '../domain/errors.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
+import type { Lists } from '../domain/lists.ts';
 import type { Acceptance, Stop } from '../domain/operator.ts';
 import type { OperatorStore, ReleaseStore } from '../domain/operator-store.ts';
 import type { Plan, PlanStatus } from '../domain/plan.ts';
@@ -18,13 +19,14 @@ import type { RunStore } from '../domain/run-store.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
 import type { ObservedEvents, Release, Removed, RunCommit } from '../domain/store.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
-import { checkpointLinesAfter, removeArchived, saveDatabaseId } from './checkpoint-table.ts';
+import { removeArchived, saveDatabaseId } from './checkpoint-table.ts';
 import { saveClockAgreement } from './clock-agreement.ts';
 import { dropIntents, plansToDrop } from './dropped-plans.ts';
 import { saveEvents } from './event-log.ts';
 import { saveIdentities } from './identities.ts';
 import { addIntent, linkDecisions } from './intent-log.ts';
 import { noteRunBegun, SqliteAnswers } from './kept-answers.ts';
+import { replaceLists } from './kept-lists.ts';
 import { removeOldRuns } from './old-runs.ts';
 import { dropAcceptances, readStop, saveAcceptance, saveExemption, saveStop } from './operator.ts';
 import { SqliteOutbox } from './outbox.ts';
@@ -52,6 +54,14 @@ export class SqliteStore
       if (bound !== undefined) throw boundElsewhere(this.db.file, bound, address);
       this.db.insert('meta', { key: 'address', value: address });
       this.audits.append([{ kind: 'database.bound', body: { address } }]);
+    });
+  }
+
+  /** The lists of this start: a change is audited. */
+  async keepLists(lists: Lists): Promise<void> {
+    await this.unit(() => {
+      const from = replaceLists(this.db, lists);
+      if (from !== undefined) this.audits.append([{ kind: 'lists.changed', body: { from, to: lists } }]);
     });
   }
 
@@ -182,10 +192,6 @@ export class SqliteStore
 
   async nameDatabase(id: string): Promise<void> {
     await this.unit(() => saveDatabaseId(this.db, id));
-  }
-
-  async checkpointLinesAfter(size: number): Promise<string[]> {
-    return checkpointLinesAfter(this.db, size);
   }
 
   async acceptRestore(accepted: Accepted): Promise<{ plans: number }> {

@@ -30,6 +30,42 @@ function issuing(claims: (count: number) => object = () => ({})) {
   return { state, handler };
 }
 
+describe('a credential that is replaced', () => {
+  test('is asked for after a 401, by 20 requests at once, and each of them is sent once more', async () => {
+    const { address, seen } = await serve(({ headers }, response) =>
+      headers.authorization === 'Bearer the-next-key' ? json(response, { data: [] }) : json(response, {}, 401),
+    );
+    const askForAnother = async () => client.replaceCredentials({ kind: 'api_key', secret: 'the-next-key' });
+    const client = clientOf(address, { askForAnother });
+    await Promise.all(Array.from({ length: 20 }, () => client.events({})));
+    expect(seen.filter(({ headers }) => headers.authorization !== 'Bearer the-next-key')).toHaveLength(20);
+    expect(seen).toHaveLength(40);
+    await client.close();
+  });
+
+  test('counts also where the exchange of the refresh token itself was refused', async () => {
+    const { address } = await serve(({ path, headers }, response) => {
+      if (!path.endsWith('/refresh_token')) return json(response, { data: [] });
+      const isNext = headers.authorization === 'Bearer the-next-refresh-token';
+      return isNext ? json(response, { Message: jwt({}) }) : json(response, {}, 401);
+    });
+    const next = { kind: 'refresh_token', secret: 'the-next-refresh-token' } as const;
+    const askForAnother = async () => client.replaceCredentials(next);
+    const client = clientOf(address, { credential: refresh, askForAnother });
+    expect(await client.events({})).toEqual([]);
+    await client.close();
+  });
+
+  test('by one that cannot be used leaves the old one in force', async () => {
+    const { address, seen } = await serve((_, response) => json(response, { data: [] }));
+    const client = clientOf(address);
+    expect(() => client.replaceCredentials({ kind: 'api_key', secret: 'a\nb' })).toThrow('no header may hold');
+    await client.events({});
+    expect(seen[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
+    await client.close();
+  });
+});
+
 describe('a refresh token', () => {
   test('is exchanged once, and 50 requests refused at once cause exactly one more exchange', async () => {
     const { state, handler } = issuing();

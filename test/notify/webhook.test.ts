@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Notification } from '../../src/domain/notification.ts';
 import type { Webhook } from '../../src/notify/settings.ts';
 import { deliver } from '../../src/notify/webhook.ts';
-import { CERTIFICATE, type Receiver, startReceiver } from '../support/receiver.ts';
+import { CERTIFICATE, type Received, type Receiver, startReceiver } from '../support/receiver.ts';
 
 const NOW_MS = 1_800_000_000_000;
 const SECRET = 'a secret of some length';
@@ -41,7 +41,7 @@ function webhook(more: Partial<Webhook> = {}, host = 'localhost'): Webhook {
 describe('a webhook', () => {
   it('gets a signed body of a stable form, with the id of the delivery', async () => {
     expect(await deliver(webhook(), NOTIFICATION, NOW_MS, never)).toEqual({ ok: true, note: 'status 200' });
-    const [{ path, headers, body } = { path: '', headers: {}, body: '' }] = receiver.received;
+    const [{ path, headers, body } = {} as Received] = receiver.received;
     expect(path).toBe('/hook?key=1');
     expect(JSON.parse(body)).toEqual({
       version: 1,

@@ -6,6 +6,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
 export interface Received {
+  method: string;
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
@@ -27,7 +28,8 @@ export async function startReceiver(): Promise<Receiver> {
   const server = createServer({ key: KEY, cert: CERTIFICATE }, async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    received.push({ path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString('utf8') });
+    const { method = '', url: path = '', headers } = request;
+    received.push({ method, path, headers, body: Buffer.concat(chunks).toString('utf8') });
     server.emit('arrived');
     const answer = answers.shift() ?? 200;
     if (answer === 'hang') return;

@@ -18,6 +18,19 @@ export async function webhookChecks({ notify }: Config): Promise<Check[]> {
   return Promise.all([...notify.webhooks.values()].map((webhook) => webhookCheck(webhook, notify.alertsTo)));
 }
 
+/** Nothing is sent: a heartbeat that no run sends would hide that none runs. */
+export async function heartbeatChecks({ heartbeat }: Config): Promise<Check[]> {
+  if (!heartbeat) return [];
+  const { url, allowPrivate } = heartbeat;
+  try {
+    await publicAddressesOf(url.hostname, allowPrivate);
+    return [ok('heartbeat', `after each completed whole run to ${url.host}, whose address is allowed`)];
+  } catch (error) {
+    const advice = 'correct its address; `TRUSTWARD_HEARTBEAT_PRIVATE=yes` permits a receiver in your own network';
+    return [problem('heartbeat', lineOf(error), advice)];
+  }
+}
+
 async function webhookCheck({ name, url, allowPrivate }: Webhook, alertsTo: readonly string[]): Promise<Check> {
   try {
     const [first, ...more] = await publicAddressesOf(url.hostname, allowPrivate);

@@ -39,9 +39,18 @@ export function addAudit(program: Command, io: Io, bind: Bind): void {
     )
     .action(bind(async (options: never) => (await import('../audit.ts')).auditVerifyCommand(io, options)));
   add('export', 'entries and checkpoints as NDJSON, for verifying elsewhere')
-    .option('--from <seq>', 'from this entry on', '1')
+    .option('--from <seq>', 'from this entry on (default: the first)')
+    .option('--follow', 'go on as entries are added, until the process is asked to end')
+    .option('--after <seq>', 'with --follow: go on after this entry, which you have already')
     .option('--out <file>', 'write there instead of to standard output')
-    .addHelpText(...examples('# everything', 'trustward audit export --out audit.ndjson'))
+    .addHelpText(
+      ...examples(
+        '# everything',
+        'trustward audit export --out audit.ndjson',
+        '# each entry as it is committed, after the last one that you have',
+        'trustward audit export --follow --after 4711',
+      ),
+    )
     .action(bind(async (options: never) => (await import('../audit.ts')).auditExportCommand(io, options)));
   const why = '--reason <text>';
   add('archive', 'move the oldest entries to a verified file beside the database')

@@ -1,14 +1,23 @@
 // management client: calls of endpoints: from an endpoint's name and values to a value, a stream or a WriteAnswer. In:
 // a request. Out: its result. A read is retried here and a write is sent once: never the other way.
+import { isDeepStrictEqual } from 'node:util';
 import { AppError } from '../../domain/errors.ts';
 import { isFacts } from '../../domain/facts.ts';
 import type { WriteAnswer } from '../../domain/ports.ts';
 import { ENDPOINTS, type EndpointId } from '../contract/endpoints.ts';
-import { type Authorizer, adminAuthorizer, authorizerOf } from './credentials.ts';
+import { adminAuthorizer, authorizerOf } from './credentials.ts';
 import { ElementSplitter } from './element-splitter.ts';
 import { problem, problemOfFault, type Subject, TransportFault } from './fault.ts';
 import type { LatencyMeter } from './latency.ts';
-import { type ClientOptions, type Settings, settingsOf } from './options.ts';
+import { LiveAuthorizer } from './live-authorizer.ts';
+import {
+  type ClientOptions,
+  type Credential,
+  cleanCredential,
+  cleanSecret,
+  type Settings,
+  settingsOf,
+} from './options.ts';
 import { PieceCutter } from './piece-cutter.ts';
 import { parseBody, readValue } from './read-answer.ts';
 import { Redactor } from './redactor.ts';
@@ -27,23 +36,50 @@ export class Caller {
   readonly redactor = new Redactor();
   readonly #transport: Transport;
   readonly #session: Session;
+  readonly #user: LiveAuthorizer;
+  readonly #admin: LiveAuthorizer | undefined;
 
   /** Errors: AppError `config`. */
   constructor(options: ClientOptions) {
     const settings = settingsOf(options);
     this.settings = settings;
     this.#transport = new Transport(settings);
-    const { credential, adminToken, clock } = settings;
+    const { credential, adminToken } = settings;
+    this.#remember(credential, adminToken);
+    const ask = options.askForAnother;
+    this.#user = new LiveAuthorizer(this.#authorizerOf(credential), ask);
+    this.#admin = adminToken === undefined ? undefined : new LiveAuthorizer(adminAuthorizer(adminToken), ask);
+    this.#session = new Session(this.#transport, { user: this.#user, admin: this.#admin ?? this.#user });
+  }
+
+  /**
+   * From now on requests are sent with these; what is under way is not broken off. An admin token counts only where the client was made
+   * with one. Errors: AppError `config`; then the old ones stay.
+   */
+  replaceCredentials(given: Credential, givenAdmin: string | undefined): void {
+    const credential = cleanCredential(given);
+    const adminToken = givenAdmin === undefined ? undefined : cleanSecret(givenAdmin, 'admin token');
+    const before = { credential: this.settings.credential, adminToken: this.settings.adminToken };
+    this.#remember(credential, adminToken);
+    this.settings.credential = credential;
+    if (!isDeepStrictEqual(before.credential, credential)) this.#user.replace(this.#authorizerOf(credential));
+    if (adminToken === undefined || adminToken === before.adminToken) return;
+    this.settings.adminToken = adminToken;
+    this.#admin?.replace(adminAuthorizer(adminToken));
+  }
+
+  #remember(credential: Credential, adminToken: string | undefined): void {
     if (credential.kind !== 'none') this.redactor.add(credential.secret);
     if (adminToken !== undefined) this.redactor.add(adminToken.replace(/^Bearer\s+/i, ''));
-    const user = authorizerOf(
+  }
+
+  #authorizerOf(credential: Credential) {
+    return authorizerOf(
       credential,
       () => this.exchangeToken(),
-      clock,
+      this.settings.clock,
       () => this.skewMs(),
     );
-    const admin: Authorizer = adminToken === undefined ? user : adminAuthorizer(adminToken);
-    this.#session = new Session(this.#transport, { user, admin });
   }
 
   skewMs(): number | undefined {

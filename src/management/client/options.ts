@@ -2,6 +2,7 @@
 // credential as people write them. Out: settings with every default filled in. A message must never repeat the
 // credential, nor an address that holds one.
 import { AppError } from '../../domain/errors.ts';
+import type { Lists } from '../../domain/lists.ts';
 import type { Clock, Random } from '../../domain/ports.ts';
 import { CallWatch } from './call-watch.ts';
 
@@ -16,8 +17,8 @@ export interface ClientOptions {
   credential: Credential;
   /** For bundles, with or without its scheme word. Without one the credential is used. */
   adminToken?: string | undefined;
-  /** Which version's paged lists of devices and users are read; everything else is version 1. */
-  version?: 1 | 2 | undefined;
+  /** Which version's paged lists of devices and users are read; everything else is version 1. Records are always of the shape of version 1. */
+  lists?: Lists | undefined;
   /** Where bundles are: `/experimental/v2`, `/api/experimental/v2` or `/api/v2`. */
   bundlePrefix?: string | undefined;
   /** One attempt, from asking for a connection to the last byte. */
@@ -34,13 +35,15 @@ export interface ClientOptions {
   retries?: number | undefined;
   /** How many pages of one list are read at the same time. */
   concurrency?: number | undefined;
+  /** Called after a 401: `replaceCredentials` may be called before it returns, and the request is sent once more. */
+  askForAnother?: (() => Promise<void>) | undefined;
   clock: Clock;
   random: Random;
   /** Ends everything: reads reject with `stopped`, writes under way are doubtful. */
   signal?: AbortSignal | undefined;
 }
 
-export interface Settings extends Required<Omit<ClientOptions, 'adminToken' | 'signal' | 'address'>> {
+export interface Settings extends Required<Omit<ClientOptions, 'adminToken' | 'signal' | 'address' | 'askForAnother'>> {
   /** Scheme, host and port. */
   origin: string;
   /** What stands before every path; empty or `/something`. */
@@ -56,7 +59,7 @@ export function settingsOf(options: ClientOptions): Settings {
     ...locate(options.address),
     credential: cleanCredential(options.credential),
     adminToken: options.adminToken === undefined ? undefined : cleanSecret(options.adminToken, 'admin token'),
-    version: options.version ?? 1,
+    lists: options.lists ?? 'v1',
     bundlePrefix: `/${(options.bundlePrefix ?? '/experimental/v2').replace(/^\/+|\/+$/g, '')}`,
     requestTimeoutMs: options.requestTimeoutMs ?? 10_000,
     progressTimeoutMs: options.progressTimeoutMs ?? 30_000,
@@ -93,14 +96,14 @@ function locate(address: string): { origin: string; basePath: string } {
   return { origin: url.origin, basePath };
 }
 
-function cleanCredential(credential: Credential): Credential {
+export function cleanCredential(credential: Credential): Credential {
   if (credential.kind === 'none') return credential;
   const what = credential.kind === 'api_key' ? 'API key' : 'refresh token';
   return { kind: credential.kind, secret: cleanSecret(credential.secret, what) };
 }
 
 /** Files end in a line break; other characters that are not printable are not allowed in a header. */
-function cleanSecret(secret: string, what: string): string {
+export function cleanSecret(secret: string, what: string): string {
   const clean = secret.trim();
   if (clean === '') throw new AppError('config', `the ${what} is empty`);
   if (!/^[\x20-\x7e]+$/.test(clean))

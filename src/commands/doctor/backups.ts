@@ -1,0 +1,40 @@
+// commands: `doctor`: the backups that the daemon makes: the last good one, as the folder shows it.
+import { existsSync } from 'node:fs';
+import { composeReader } from '../../compose/reader.ts';
+import type { Config } from '../../config/config.ts';
+import { spanText } from '../../domain/age-text.ts';
+import { formatDuration } from '../../domain/duration.ts';
+import { lineOf } from '../../domain/errors.ts';
+import { BackupFolder, type KeptBackup } from '../../store/backup-folder.ts';
+import { systemClock } from '../../system/clock.ts';
+import { type Check, ok, problem, warning } from './check.ts';
+
+const NAME = 'backups';
+/** One that is being made, and one more attempt. */
+const GRACE_MS = 3_600_000;
+
+/** Nothing to show when they are off, and before there is a database. */
+export async function backupChecks({ backup, db }: Config): Promise<Check[]> {
+  if (!backup || !existsSync(db)) return [];
+  const every = `one every ${formatDuration(backup.everyMs)} into ${backup.folder}`;
+  const advice = 'start the daemon; its log shows why a backup fails';
+  try {
+    const nowMs = systemClock.nowMs();
+    const last = await newestOf(db, backup.folder, nowMs);
+    if (last === undefined) return [warning(NAME, `${every}: no good one of this database yet`, advice)];
+    const age = nowMs - last.atMs;
+    const text = `${every}: the last good one is ${spanText(age)} old (${last.file})`;
+    return [age > backup.everyMs + GRACE_MS ? problem(NAME, text, advice) : ok(NAME, text)];
+  } catch (error) {
+    return [problem(NAME, `${every}: ${lineOf(error)}`, 'correct its owner or mode, or set TRUSTWARD_BACKUP_DIR')];
+  }
+}
+
+async function newestOf(db: string, folder: string, nowMs: number): Promise<KeptBackup | undefined> {
+  const reader = composeReader(db);
+  try {
+    return await new BackupFolder(folder, db, (await reader.databaseId()) ?? '').newest(nowMs);
+  } finally {
+    await reader.close();
+  }
+}
