@@ -12,6 +12,7 @@ import type { RunRecord } from '../domain/store.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
 import { isoTime, timeText } from '../domain/time-text.ts';
 import type { DatabaseAlert } from './database-alert.ts';
+import type { Feeds } from './feeds.ts';
 import { type OperatorAlertReader, operatorAlerts, RECENT_MS } from './operator-alerts.ts';
 
 export interface AlertDeps {
@@ -27,6 +28,7 @@ export interface AlertDeps {
   exemptions: ExemptionSettings;
   /** Absent for a database in memory, which has no disk to fail. */
   database?: Pick<DatabaseAlert, 'condition' | 'describePast'>;
+  feeds?: Pick<Feeds, 'alerts'>;
 }
 
 /** How many runs back a trusted snapshot is searched for. */
@@ -90,6 +92,7 @@ export class Alerts {
       ...untrustedNow(latest),
       ...this.silence(latest),
       ...(await operatorAlerts(reader, this.deps.exemptions, this.deps.clock.nowMs())),
+      ...((await this.deps.feeds?.alerts()) ?? []),
       ...(failing ? [failing] : []),
     ];
   }
