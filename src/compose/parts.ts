@@ -60,5 +60,6 @@ function settingsOf(config: Config): EngineSettings {
     planTtlMs,
     keepRunsMs,
     exemptions: { warnMs: timing.exemptionWarnMs, unusedMs: timing.exemptionUnusedMs },
+    freeze: config.windows.freeze,
   };
 }

@@ -10,6 +10,7 @@ import { LOG_LEVELS, type LogLevel } from '../system/log.ts';
 import { readToken } from './access.ts';
 import { type Flags, readDatabasePath } from './database-path.ts';
 import { ConfigReader, type Environment } from './reader.ts';
+import { readWindowSettings, type WindowSettings } from './windows.ts';
 
 export type { Environment } from './reader.ts';
 export { parseListen } from './reader.ts';
@@ -56,6 +57,7 @@ export interface Config {
   serialDevicesMax: number;
   ceilings: CeilingSettings;
   notify: NotifySettings;
+  windows: WindowSettings;
   trust: {
     unreadablePercent: number;
     shrunkPercent: number;
@@ -115,6 +117,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
       day: reader.ceiling('TRUSTWARD_CEILING_DAY', demo ? { max: 100_000, percent: 100 } : CEILINGS_DEFAULT.day),
     },
     notify: readNotifySettings(reader),
+    windows: readWindowSettings(reader),
     trust: {
       unreadablePercent: reader.percent('TRUSTWARD_TRUST_UNREADABLE_PERCENT', 1),
       shrunkPercent: reader.percent('TRUSTWARD_TRUST_SHRUNK_PERCENT', 20),

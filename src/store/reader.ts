@@ -13,7 +13,7 @@ import type { Intent } from '../domain/intent.ts';
 import type { NotificationStatus, StoredNotification } from '../domain/notification.ts';
 import type { Acceptance } from '../domain/operator.ts';
 import type { DecisionOutline, HeldSince, PageReader, PlanLine } from '../domain/page-reader.ts';
-import type { PlanOutline, PlanProgress, PlanStatus } from '../domain/plan.ts';
+import type { PlanAuditKind, PlanOutline, PlanProgress, PlanStatus } from '../domain/plan.ts';
 import { type PlannedCount, plannedCounts } from '../domain/planned-counts.ts';
 import type { PullReader } from '../domain/pull-store.ts';
 import type { KeptLatency } from '../domain/quiet-period.ts';
@@ -130,7 +130,7 @@ export class SqliteReader
     return this.db.all(sql, JSON.stringify(ids)).map(episodeOfRow);
   }
 
-  async auditedDigest(kind: 'plan.sealed' | 'plan.approved', planId: string): Promise<string | undefined> {
+  async auditedDigest(kind: PlanAuditKind, planId: string): Promise<string | undefined> {
     return auditedDigest(this.db, kind, planId);
   }
 
