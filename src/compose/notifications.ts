@@ -6,6 +6,7 @@ import type { Clock, Log } from '../domain/ports.ts';
 import { Alerts } from '../notify/alerts.ts';
 import { DatabaseAlert } from '../notify/database-alert.ts';
 import { Deliveries } from '../notify/delivery.ts';
+import { QuietHours } from '../notify/quiet-hours.ts';
 import type { SqliteStore } from '../store/sqlite-store.ts';
 import type { StoreHealth } from '../store/store-health.ts';
 import { systemIds, systemRandom } from '../system/ids.ts';
@@ -39,7 +40,8 @@ export function composeNotifications(parts: NotificationParts): Notifications {
   const ending = new AbortController();
   const database = new DatabaseAlert({ fault: () => health.fault(), webhooks, ids, clock, log, signal: ending.signal });
   const exemptions = { warnMs: parts.config.timing.exemptionWarnMs, unusedMs: parts.config.timing.exemptionUnusedMs };
-  const alerts = new Alerts({ reader: store, outbox, ids, clock, to: alertsTo, exemptions, database });
+  const quietHours = new QuietHours(parts.config.windows.quietHours, clock);
+  const alerts = new Alerts({ reader: store, outbox, ids, clock, to: alertsTo, exemptions, database, quietHours });
   const failed = (error: unknown) => log.error({}, `people could not be alerted: ${lineOf(error)}`);
   return {
     afterwards: async () => {
@@ -48,7 +50,16 @@ export function composeNotifications(parts: NotificationParts): Notifications {
     },
     start: async (signal) => {
       signal.addEventListener('abort', () => ending.abort(), { once: true });
-      await Promise.all([deliveries.run(signal), alerts.watchSilence(silenceMs, signal, failed)]);
+      const look = () =>
+        alerts.look().then(
+          () => deliveries.poke(),
+          (error) => failed(error),
+        );
+      await Promise.all([
+        deliveries.run(signal),
+        alerts.watchSilence(silenceMs, signal, failed),
+        quietHours.watch(look, signal),
+      ]);
     },
     deliverDue: async (cut) => {
       const limit = AbortSignal.any([cut, AbortSignal.timeout(LAST_ROUND_MS)]);
