@@ -22,6 +22,7 @@ import {
 } from '../http/index.ts';
 import { answerPlan, approvePart } from '../operator/answer-plan.ts';
 import { applyPlan } from '../operator/apply-plan.ts';
+import { freezeOf, isHeldWhole } from '../operator/break-glass.ts';
 import { driftReader } from '../operator/plan-drift.ts';
 import { views, writeReport } from '../report/index.ts';
 import { watchRules } from '../rule-set/rule-watch.ts';
@@ -214,11 +215,11 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     trigger: (request) => state.trigger(request),
     readiness: () => readiness(composition, state.last, state.queue.counters, state.watch),
     plans: {
-      approve: (plan, by, reason, part) => approveAndApply(composition, state, plan, by, reason, part),
+      approve: (plan, by, reason, part, glass) => approveAndApply(composition, state, plan, by, reason, part, glass),
       reject: async (plan, by, reason) => ({
         plan: await state.queue.inTurn('operator', by, () => answerPlan(engine, plan, 'reject', by, reason)),
       }),
-      apply: (plan, by) => state.queue.inTurn('operator', by, () => apply(composition, state, plan, by)),
+      apply: (plan, by, glass) => state.queue.inTurn('operator', by, () => apply(composition, state, plan, by, glass)),
     },
     planDrift: driftReader(engine),
     operator: operatorPort(engine, state.queue),
@@ -241,6 +242,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     signIn,
     publicUrl: config.notify.publicUrl,
     hosts: { listenHost: config.listen.host, allowed: ownNames(config) },
+    changeWindows: config.windows.freeze,
     clock,
     log,
     demo: engine.demo,
@@ -260,10 +262,15 @@ async function approveAndApply(
   by: string,
   reason: string | undefined,
   selection: PlanSelection,
+  glass = false,
 ): Promise<PlanAnswer> {
   return state.queue.inTurn('operator', by, async () => {
-    const { plan, rest } = await approvePart(composition.engine, planId, selection, by, reason);
-    const isHeld = !isLive(composition.engine.daemonMode) || (await composition.engine.store.stop()) !== undefined;
+    const { engine } = composition;
+    const { plan, rest } = await approvePart(engine, planId, selection, by, reason, glass);
+    if (glass) void engine.afterwards?.();
+    const freeze = (await freezeOf(engine, plan))();
+    const isStopped = (await engine.store.stop()) !== undefined;
+    const isHeld = !isLive(engine.daemonMode) || isStopped || isHeldWhole(engine, plan, freeze);
     return { rest, ...(isHeld ? { plan } : await apply(composition, state, plan.id, by)) };
   });
 }
@@ -273,10 +280,11 @@ async function apply(
   { underWay }: DaemonState,
   planId: string,
   by: string,
+  glass?: { reason: string },
 ): Promise<PlanAnswer> {
   underWay.beginPlan(planId);
   try {
-    const { plan, ...applied } = await applyPlan(engine, planId, by);
+    const { plan, ...applied } = await applyPlan(engine, planId, by, glass);
     return { plan, applied };
   } finally {
     underWay.end();
