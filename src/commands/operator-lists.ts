@@ -8,6 +8,7 @@ import type { Exemption } from '../domain/exemption.ts';
 import { type Covered, coveredBy, coveredText } from '../domain/exemption-covers.ts';
 import type { IdentityReader } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
+import { NOTIFICATION_STATUSES } from '../domain/notification.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
 import { openClaims } from '../domain/store.ts';
 import { type Cell, type CellLine, terminalTable, views, whoLines, whole } from '../report/index.ts';
@@ -155,7 +156,7 @@ export async function notificationListCommand(
   const nowMs = systemClock.nowMs();
   return list<ReturnType<typeof views.notification>>(io, options, async (reader) => ({
     name: 'notifications',
-    rows: (await reader.notifications(options.all ? ['waiting', 'given_up', 'delivered'] : UNDELIVERED, limit)).map(
+    rows: (await reader.notifications({ statuses: options.all ? NOTIFICATION_STATUSES : UNDELIVERED }, limit)).map(
       (one) => views.notification(one, nowMs),
     ),
     head: ['To', 'What', 'State', 'Since', 'Last answer'],

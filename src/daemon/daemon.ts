@@ -25,6 +25,7 @@ import { applyPlan } from '../operator/apply-plan.ts';
 import { freezeOf, isHeldWhole } from '../operator/break-glass.ts';
 import { driftReader } from '../operator/plan-drift.ts';
 import { views, writeReport } from '../report/index.ts';
+import { schemas } from '../report/schemas/index.ts';
 import { watchRules } from '../rule-set/rule-watch.ts';
 import { RunQueue } from '../schedule/run-queue.ts';
 import { type Schedule, startSchedule, timesBetween } from '../schedule/schedule.ts';
@@ -211,6 +212,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
   const { store, clock } = engine;
   return {
     reader: store,
+    schemas,
     views: { ...views, report: (reader, run, format) => writeReport(reader, run, format, { actions: engine.actions }) },
     trigger: (request) => state.trigger(request),
     readiness: () => readiness(composition, state.last, state.queue.counters, state.watch),

@@ -30,7 +30,11 @@ export interface WaitingNotification extends Notification {
   attempts: number;
 }
 
-export type NotificationStatus = 'waiting' | DeliveryEnd;
+export const NOTIFICATION_STATUSES = ['waiting', 'given_up', 'delivered'] as const satisfies readonly (
+  | 'waiting'
+  | DeliveryEnd
+)[];
+export type NotificationStatus = (typeof NOTIFICATION_STATUSES)[number];
 
 /** A stored notification, kept for some time after its end. */
 export interface StoredNotification extends WaitingNotification {

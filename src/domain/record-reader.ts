@@ -23,8 +23,21 @@ export interface ClaimFilter {
   subjectId?: string;
 }
 
+/** A page of claims. `before`: the id of the last one of the page before. */
+export interface PagedClaims extends Pick<ClaimFilter, 'status'> {
+  before?: string;
+}
+
+export interface NotificationFilter {
+  statuses: readonly NotificationStatus[];
+  /** The id of the last one of the page before. */
+  before?: string;
+}
+
 export interface PlanFilter {
   status?: PlanStatus;
+  /** The id of the last one of the page before. */
+  before?: string;
   /** Of the newest `limit` plans, those in which one of these is a text: a target, an id. */
   naming?: readonly string[];
 }
@@ -69,7 +82,7 @@ export interface RecordReader {
   /** `before`: the id of the last one of the page before. */
   newestIntents(filter: StateFilter & { before?: string }, limit: number): Promise<Newest<Intent>>;
   claims(filter: ClaimFilter): Promise<Claim[]>;
-  newestClaims(filter: Pick<ClaimFilter, 'status'>, limit: number): Promise<Newest<Claim>>;
+  newestClaims(filter: PagedClaims, limit: number): Promise<Newest<Claim>>;
   /** Plans with their current status: `expired` from their end on. */
   plan(idOrPrefix: string): Promise<Plan | undefined>;
   plans(filter: PlanFilter, limit: number): Promise<Plan[]>;
@@ -78,9 +91,11 @@ export interface RecordReader {
   /** The stop switch; undefined while it is not set. */
   stop(): Promise<Stop | undefined>;
   /** Notifications of the outbox, the newest first; ended ones are kept for 30 days. */
-  notifications(statuses: readonly NotificationStatus[], limit: number): Promise<StoredNotification[]>;
+  notifications(filter: NotificationFilter, limit: number): Promise<StoredNotification[]>;
   /** Tokens of the HTTP endpoint, the newest first, revoked ones too. */
   endpointTokens(): Promise<EndpointToken[]>;
+  /** The same, a page of them. `before`: the id of the last one of the page before. */
+  tokenPage(query: { before?: string; limit: number }): Promise<Newest<EndpointToken>>;
 }
 
 /** What it was about. */

@@ -1,5 +1,6 @@
 // http: the ports of the endpoint: all it knows of the rest of the product. compose.ts provides them.
 
+import type { z } from 'zod';
 import type { AuditCheck } from '../domain/audit-check.ts';
 import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { AuditReader } from '../domain/audit-store.ts';
@@ -99,6 +100,11 @@ export interface Views {
   token(token: EndpointToken, nowMs: number): object;
 }
 
+/** The schemas of what is shown: of the views above, and of the data that the ports below give. */
+export type Schemas = Readonly<
+  Record<Exclude<keyof Views, 'reportFilePolicy'> | 'rule' | 'triedRule' | 'explained' | 'why', z.ZodObject>
+>;
+
 /** The operator (the caller's name), and the reason. */
 export interface Operator {
   by: string;
@@ -172,6 +178,7 @@ export interface RunUnderWay extends Partial<ProgressStep> {
 export interface HttpDeps {
   reader: RecordReader & PageReader & IdentityReader & AuditReader;
   views: Views;
+  schemas: Schemas;
   /**
    * Requests a run, one at a time; resolves when it has begun, which may be after others. Equal dry runs that wait become
    * one. Errors: AppError `usage` (a rule that is not active), `busy` (too many wait), `stopped`.

@@ -54,7 +54,23 @@ function queryOf({ req }: Ctx): Record<string, string> {
   return req.query();
 }
 
-type Where = 'body' | 'query' | 'form';
+/** The headers that the schema names. */
+export function readHeaders<T>({ req }: Ctx, schema: z.ZodType<T> & z.ZodObject): T {
+  const given = Object.keys(schema.shape).map((name) => [name, req.header(name)] as const);
+  return checkInput(schema, Object.fromEntries(given.filter(([, value]) => value !== undefined)), 'header');
+}
+
+/** Errors: Problem 404, as for anything else that the path names and that is not there. */
+export function readParams<T>({ req }: Ctx, schema: z.ZodType<T> & z.ZodObject): T {
+  const given = req.param() as Record<string, string>;
+  const checked = schema.safeParse(given);
+  if (checked.success) return checked.data as T;
+  const issue = checked.error.issues[0] as z.core.$ZodIssue;
+  const detail = `\`${pathText(issue.path)}\` in the path ${wordsOf(issue, given)}`;
+  throw new Problem(404, 'not-found', 'Not found', detail);
+}
+
+type Where = 'body' | 'query' | 'form' | 'header';
 
 /** More help nobody, and an answer stays short. */
 const FAULTS_MAX = 100;
@@ -101,8 +117,8 @@ export const positionField = z
   .regex(/^\d{1,15}$/, 'must be a whole number')
   .transform(Number);
 
-/** A duration back from now such as `12h`, or a date. */
-export const sinceField = z.string().min(1).max(100).optional();
+const sinceText = z.string().min(1).max(100).describe('a duration back from now such as `12h`, or a date');
+export const sinceField = sinceText.optional();
 
 /** Errors: AppError `usage`. */
 export function sinceOf(since: string | undefined, nowMs: number): { since?: number } {
@@ -111,3 +127,11 @@ export function sinceOf(since: string | undefined, nowMs: number): { since?: num
 
 /** A name or id to search for. */
 export const nameField = z.string().min(1).max(1_000);
+
+/** The parameter of a path such as `/api/plans/:id`. `what`: with its article. */
+export function idParam(what: string) {
+  return z.object({ id: z.string().describe(`the id of ${what}`) });
+}
+
+/** The input of an operation that takes nothing. */
+export const nothing = z.strictObject({});

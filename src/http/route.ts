@@ -2,6 +2,7 @@
 import type { Context, Hono } from 'hono';
 import { inTurns } from '../domain/give-way.ts';
 import { jsonPieces } from '../domain/json-pieces.ts';
+import type { Described } from './described.ts';
 import { matchesPath } from './path.ts';
 import { Problem } from './problem.ts';
 import type { Caller, Scope } from './tokens.ts';
@@ -33,6 +34,8 @@ export interface Route {
   scope: Scope | undefined;
   /** Its answer has no end, so HEAD is refused. */
   isEndless?: true;
+  /** Undefined: a page for people, which is in no document. */
+  described?: Described;
   handle(context: Ctx): Promise<Response> | Response;
 }
 

@@ -24,7 +24,7 @@ import {
   trustReason,
 } from './schema-parts.ts';
 
-const rule = z.strictObject({
+export const judgedRule = z.strictObject({
   id: text,
   title: text,
   mode,
@@ -48,7 +48,7 @@ const rule = z.strictObject({
   ),
 });
 
-const decision = z.strictObject({
+export const runDecision = z.strictObject({
   id: text,
   rule: text,
   ruleHash: text,
@@ -113,7 +113,7 @@ export const reportSchema = z.strictObject({
   ),
   snapshot,
   plan,
-  rules: z.array(rule),
+  rules: z.array(judgedRule),
   limits: z.array(
     z.strictObject({
       rule: text,
@@ -132,7 +132,7 @@ export const reportSchema = z.strictObject({
       counts: z.array(z.strictObject({ seq: count, at: time, match: count })),
     }),
   ),
-  decisions: z.array(decision),
+  decisions: z.array(runDecision),
   summary: z.strictObject({
     act: count,
     hold: count,

@@ -1,14 +1,16 @@
 // store: the lists that people page through, newest first. In: filters and a limit. Out: one page of nouns.
 // INVARIANT: every statement here has a LIMIT, and an index serves its order (test/store/paged-lists.test.ts). Each order is total.
+// Errors of all: AppError `usage` when the row that a page follows is gone: an empty page would look like the end of the list.
 import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import { nameKey } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { PlanStatus } from '../domain/plan.ts';
-import type { ClaimFilter, Newest, StateFilter } from '../domain/record-reader.ts';
+import type { Newest, PagedClaims, StateFilter } from '../domain/record-reader.ts';
 import type { Run, RunCounts, RunQuery } from '../domain/run.ts';
 import type { DecisionQuery } from '../domain/store.ts';
 import type { Db, Row } from './database.ts';
+import { demandRow } from './demand-row.ts';
 import { usersOf } from './identities.ts';
 import { claimOfRow, decisionOfRow, intentOfRow, runLineOfRow } from './rows.ts';
 import { Where } from './where.ts';
@@ -22,10 +24,10 @@ export function newestIntents(db: Db, filter: StateFilter & { before?: string },
   return { rows: rows.map(intentOfRow), total };
 }
 
-export function newestClaims(db: Db, filter: Pick<ClaimFilter, 'status'>, limit: number): Newest<Claim> {
+export function newestClaims(db: Db, filter: PagedClaims, limit: number): Newest<Claim> {
   const where = new Where();
   where.add('status = ?', filter.status);
-  const { rows, total } = newest(db, 'claims', where, 'opened_at', limit);
+  const { rows, total } = newest(db, 'claims', where, 'opened_at', limit, filter.before);
   return { rows: rows.map(claimOfRow), total };
 }
 
@@ -34,10 +36,13 @@ export function newest(db: Db, table: string, where: Where, at: string, limit: n
   const counted = { sql: `SELECT count(*) AS n FROM ${table} ${where.text}`, values: [...where.values] };
   where.add(`(${at}, id) < (SELECT ${at}, id FROM ${table} WHERE id = ?)`, before);
   const page = `SELECT * FROM ${table} ${where.text} ORDER BY ${at} DESC, id DESC LIMIT ?`;
-  return db.snapshot(() => ({
-    total: Number(db.get<{ n: number }>(counted.sql, ...counted.values)?.n),
-    rows: db.all(page, ...where.values, limit),
-  }));
+  return db.snapshot(() => {
+    demandRow(db, table, before);
+    return {
+      total: Number(db.get<{ n: number }>(counted.sql, ...counted.values)?.n),
+      rows: db.all(page, ...where.values, limit),
+    };
+  });
 }
 
 /** Without what they found, which is long. */
@@ -97,6 +102,7 @@ export function newestDecisions(db: Db, query: DecisionQuery): StoredDecision[] 
     where.add(`rowid >= (${FIRST_OF_RUN})`, firstRunSince(db, query.since));
     where.add('written_at >= ?', query.since);
   }
+  demandRow(db, 'decisions', query.before);
   where.add('rowid < (SELECT rowid FROM decisions WHERE id = ?)', query.before);
   const sql = `SELECT * FROM decisions ${where.text} ORDER BY rowid DESC LIMIT ?`;
   return db.all(sql, ...where.values, query.limit).map(decisionOfRow);
@@ -118,6 +124,7 @@ export function newestPlans(
     where.add('status = ?', status);
     if (status === 'pending' || status === 'approved') where.add('expires_at > ?', nowMs);
   }
+  demandRow(db, 'plans', before);
   where.add('(created_at, id) < (SELECT created_at, id FROM plans WHERE id = ?)', before);
   const sql = `SELECT ${columns} FROM plans ${where.text} ORDER BY created_at DESC, id DESC LIMIT ?`;
   return db.all(sql, ...where.values, limit);

@@ -12,7 +12,9 @@ import type {
   WaitingNotification,
 } from '../domain/notification.ts';
 import type { Clock } from '../domain/ports.ts';
+import type { NotificationFilter } from '../domain/record-reader.ts';
 import type { Db, Row } from './database.ts';
+import { demandRow } from './demand-row.ts';
 import { storedJson } from './stored-json.ts';
 import { Where } from './where.ts';
 
@@ -101,16 +103,18 @@ interface AlertChanges {
   gone: string[];
 }
 
-/** The newest first. */
+/** The newest first. Errors: AppError `usage` when the row that a page follows is gone. */
 export function readNotifications(
   db: Db,
-  statuses: readonly NotificationStatus[],
+  { statuses, before }: NotificationFilter,
   limit: number,
 ): StoredNotification[] {
   const [only] = statuses;
   const where = new Where();
   if (statuses.length === 1) where.add('status = ?', only);
   else where.add('+status IN (SELECT value FROM json_each(?))', JSON.stringify(statuses));
+  demandRow(db, 'notifications', before);
+  where.add('(at, id) < (SELECT at, id FROM notifications WHERE id = ?)', before);
   const sql = `SELECT * FROM notifications ${where.text} ORDER BY at DESC, id DESC LIMIT ?`;
   return db.all(sql, ...where.values, limit).map((row) => ({
     ...notificationOfRow(row),

@@ -10,14 +10,21 @@ import type { Episode } from '../domain/episode.ts';
 import type { TrustEvent } from '../domain/event.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Intent } from '../domain/intent.ts';
-import type { NotificationStatus, StoredNotification } from '../domain/notification.ts';
+import type { StoredNotification } from '../domain/notification.ts';
 import type { Acceptance } from '../domain/operator.ts';
 import type { DecisionOutline, HeldSince, PageReader, PlanLine } from '../domain/page-reader.ts';
 import type { PlanAuditKind, PlanOutline, PlanProgress, PlanStatus } from '../domain/plan.ts';
 import { type PlannedCount, plannedCounts } from '../domain/planned-counts.ts';
 import type { PullReader } from '../domain/pull-store.ts';
 import type { KeptLatency } from '../domain/quiet-period.ts';
-import type { ClaimFilter, Newest, RecordReader, StateFilter } from '../domain/record-reader.ts';
+import type {
+  ClaimFilter,
+  Newest,
+  NotificationFilter,
+  PagedClaims,
+  RecordReader,
+  StateFilter,
+} from '../domain/record-reader.ts';
 import type { OpenStateReader } from '../domain/run-store.ts';
 import type { Baseline, Coverage } from '../domain/snapshot.ts';
 import type { ClockAgreement } from '../domain/steady-time.ts';
@@ -46,7 +53,7 @@ import { planLines, planProgress } from './plan-pages.ts';
 import { claimOfRow, episodeOfRow, intentOfRow } from './rows.ts';
 import { SqliteRunReader } from './run-reader.ts';
 import { storedJson } from './stored-json.ts';
-import { readTokens } from './token-table.ts';
+import { readTokens, tokenPage } from './token-table.ts';
 import { countedSince, eventTimes, failuresOfRun, lastWholeSeq, newMatchesSince } from './watch-queries.ts';
 import { Where } from './where.ts';
 
@@ -213,7 +220,7 @@ export class SqliteReader
     return this.db.all(`SELECT * FROM claims ${where.text} ORDER BY opened_at, id`, ...where.values).map(claimOfRow);
   }
 
-  async newestClaims(filter: Pick<ClaimFilter, 'status'>, limit: number): Promise<Newest<Claim>> {
+  async newestClaims(filter: PagedClaims, limit: number): Promise<Newest<Claim>> {
     return newestClaims(this.db, filter, limit);
   }
 
@@ -257,11 +264,15 @@ export class SqliteReader
     return readExemptions(this.db, inForceAt);
   }
 
-  async notifications(statuses: readonly NotificationStatus[], limit: number): Promise<StoredNotification[]> {
-    return readNotifications(this.db, statuses, limit);
+  async notifications(filter: NotificationFilter, limit: number): Promise<StoredNotification[]> {
+    return readNotifications(this.db, filter, limit);
   }
 
   async endpointTokens(): Promise<EndpointToken[]> {
     return readTokens(this.db);
+  }
+
+  async tokenPage(query: { before?: string; limit: number }): Promise<Newest<EndpointToken>> {
+    return tokenPage(this.db, query);
   }
 }

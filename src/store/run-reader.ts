@@ -127,11 +127,11 @@ export class SqliteRunReader implements RunReader, IdentityReader {
     return row && this.planNow(row);
   }
 
-  async plans({ status, naming }: PlanFilter, limit: number): Promise<Plan[]> {
+  async plans({ status, naming, before }: PlanFilter, limit: number): Promise<Plan[]> {
     const plans: Plan[] = [];
     // As texts they are in the JSON: a plan of 10,000 intents is only read as such when it has one of them.
     const texts = naming?.map((name) => JSON.stringify(name));
-    for (const row of newestPlans(this.db, status, this.clock.nowMs(), limit)) {
+    for (const row of newestPlans(this.db, status, this.clock.nowMs(), limit, { before })) {
       if (texts === undefined || hasText(this.db, row, texts)) plans.push(await this.planNow(row));
     }
     return plans;

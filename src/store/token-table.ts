@@ -3,14 +3,23 @@
 import { differencesText } from '../domain/acting-tables.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { EndpointToken, TokenStore } from '../domain/endpoint-token.ts';
+import type { Newest } from '../domain/record-reader.ts';
 import type { ActingTables } from './acting-tables.ts';
 import type { Db, Row } from './database.ts';
+import { newest } from './lists.ts';
 import type { Unit } from './outbox.ts';
 import { editedFault } from './store-fault.ts';
+import { Where } from './where.ts';
 
 /** The newest first. */
 export function readTokens(db: Db): EndpointToken[] {
   return db.all('SELECT * FROM endpoint_tokens ORDER BY created_at DESC, id DESC').map(tokenOfRow);
+}
+
+/** A person made each of them: they are few, and no index has their order. */
+export function tokenPage(db: Db, { before, limit }: { before?: string; limit: number }): Newest<EndpointToken> {
+  const { rows, total } = newest(db, 'endpoint_tokens', new Where(), 'created_at', limit, before);
+  return { rows: rows.map(tokenOfRow), total };
 }
 
 export class SqliteTokens implements TokenStore {

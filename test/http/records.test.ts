@@ -74,8 +74,16 @@ describe('intents, claims and rules', () => {
       intents: [{ id: 'intent1', createdAt: '2026-11-21T09:00:00.000Z' }],
       total: 1,
     });
-    expect(await (await ask('GET', '/api/intents?outcome=parked')).json()).toEqual({ intents: [], total: 0 });
-    expect(await (await ask('GET', '/api/claims?status=standing')).json()).toEqual({ claims: [], total: 0 });
+    expect(await (await ask('GET', '/api/intents?outcome=parked')).json()).toEqual({
+      intents: [],
+      total: 0,
+      next: null,
+    });
+    expect(await (await ask('GET', '/api/claims?status=standing')).json()).toEqual({
+      claims: [],
+      total: 0,
+      next: null,
+    });
     expect(await (await ask('GET', '/api/rules')).json()).toMatchObject({ rules: [{ id: RULE.id, cooldown: '1h' }] });
     expect(await (await ask('GET', `/api/rules/${RULE.id}`)).json()).toMatchObject({
       mode: 'enforce',

@@ -13,6 +13,9 @@ const LISTS = [
   '/api/intents?status=settled&outcome=parked',
   '/api/claims',
   '/api/claims?status=standing',
+  '/api/intents?status=planned&before=intent1',
+  '/api/plans?before=plan1',
+  '/api/plans?status=pending&before=plan1',
   '/api/decisions',
   '/api/decisions?run=run1',
   '/api/decisions?rule=ban-compromised-device',
@@ -101,6 +104,6 @@ describe('a list of the endpoint', () => {
       intents: [{ id: 'intent1' }],
       total: 6,
     });
-    expect(await bodyOf<object>(ask('GET', '/api/claims?limit=1'))).toEqual({ claims: [], total: 0 });
+    expect(await bodyOf<object>(ask('GET', '/api/claims?limit=1'))).toEqual({ claims: [], total: 0, next: null });
   });
 });

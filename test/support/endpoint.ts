@@ -23,6 +23,7 @@ import {
 import { addToken, revokeToken } from '../../src/operator/endpoint-tokens.ts';
 import { resolveIntent } from '../../src/operator/resolve-intent.ts';
 import { views } from '../../src/report/index.ts';
+import { schemas } from '../../src/report/schemas/index.ts';
 import type { SqliteStore } from '../../src/store/sqlite-store.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { newSecret } from '../../src/system/secrets.ts';
@@ -73,7 +74,8 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
   const trials: Endpoint['trials'] = [];
   const complaints: Endpoint['complaints'] = [];
   const complain = (fields: object, message: string) => complaints.push({ fields, message });
-  const tokenParts = { tokens: store.tokens(), clock, ids: countingIds() };
+  const ids = countingIds();
+  const tokenParts = { tokens: store.tokens(), clock, ids };
   const known = SCOPES.map((scope) => ({ name: `${scope}er`, scope, hash: tokenHash(TOKENS[scope]) }));
   const verifyHash = (hash: string) => hashVerifier(known)(hash);
   const at = { url: 'http://127.0.0.1:8080' };
@@ -82,6 +84,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
   const deps: HttpDeps = {
     reader: store,
     views,
+    schemas,
     trigger: async (request) => {
       requests.push(request);
       const unknown = request.rules?.find((id) => id !== RULE.id);
@@ -108,7 +111,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
       stop: (operator) => stopEverything({ store, clock }, operator),
       resume: (operator) => resumeEverything({ store, clock }, operator),
       exempt: async (request, by) => ({
-        exemption: await addExemption({ store, clock, ids: countingIds() }, request, by),
+        exemption: await addExemption({ store, clock, ids }, request, by),
         covers: undefined,
         released: [],
       }),

@@ -1,6 +1,7 @@
 // support: a real store in memory, filled through its port with runs as the test needs them.
 import { planDigest } from '../../src/approve/plans.ts';
 import { linkEntry } from '../../src/audit/chain.ts';
+import type { Claim } from '../../src/domain/claim.ts';
 import type { Decision } from '../../src/domain/decision.ts';
 import type { Episode } from '../../src/domain/episode.ts';
 import type { IdentityChanges, IdentitySeen } from '../../src/domain/identity.ts';
@@ -48,6 +49,8 @@ export interface RunFill {
   decisions?: Decision[];
   endedDecisions?: string[];
   intents?: Intent[];
+  /** Of intents that are stored. */
+  claims?: Claim[];
   plan?: Plan;
   identities?: IdentityChanges[];
   tallies?: RunRuleTally[];
@@ -84,7 +87,7 @@ export async function addRun(store: SqliteStore, fill: RunFill = {}): Promise<Ru
     findings: { snapshot: snapshot(id, startedAt, fill.sources), tallies, planDigest: 'd'.repeat(64) },
     baselines: [],
     episodes: episodesOf(fill.intents ?? []),
-    claims: [],
+    claims: fill.claims ?? [],
     decisions,
     endedDecisions: fill.endedDecisions ?? [],
     intents: fill.intents ?? [],

@@ -3,39 +3,53 @@
 import { z } from 'zod';
 import { plainJson } from '../../domain/canonical.ts';
 import type { HttpDeps } from '../deps.ts';
-import { nameField, readBody, readQuery } from '../input.ts';
-import { json, param, type Route } from '../route.ts';
+import { idParam, nameField } from '../input.ts';
+import { operation } from '../operation.ts';
+import { json, type Route } from '../route.ts';
 import { Turns } from '../turns.ts';
 
-/** Any name of it: a DeviceID, a serial number, an e-mail address, a ServiceID, or what it is called. */
-const explainBody = z.strictObject({ subject: nameField });
-
-/** Any name of a device, user or service. */
-const whyQuery = z.strictObject({ of: nameField });
+const explainBody = z.strictObject({
+  subject: nameField.describe('any name of it: a DeviceID, a serial number, an e-mail address, a ServiceID, a name'),
+});
+const whyQuery = z.strictObject({ of: nameField.describe('any name of a device, user or service') });
 
 const BOUNDS = { what: 'explanations', underWayMax: 4, waitingMax: 8 };
 
-export function explainRoutes({ explain, why }: HttpDeps): Route[] {
+export function explainRoutes({ explain, why, schemas }: HttpDeps): Route[] {
   const turns = new Turns(BOUNDS);
   return [
-    {
+    operation({
       method: 'POST',
       path: '/api/rules/:id/explain',
       scope: 'read',
-      handle: async (context) => {
-        const { subject } = await readBody(context, explainBody);
-        const explained = await turns.take(() => explain(param(context, 'id'), subject));
+      operationId: 'explainRule',
+      tag: 'rules',
+      summary: 'Explain why a rule matches a subject or not',
+      description: 'It reads the subject from the platform now. Nothing is sent, and nothing is kept.',
+      params: idParam('a rule'),
+      body: explainBody,
+      answers: {
+        200: { description: 'the verdict with its reasons, and what would be decided now', schema: schemas.explained },
+      },
+      refusals: [409, 502],
+      handle: async (_context, { params, body }) => {
+        const explained = await turns.take(() => explain(params.id, body.subject));
         return json(plainJson(explained) as object);
       },
-    },
-    {
+    }),
+    operation({
       method: 'GET',
       path: '/api/why',
       scope: 'read',
-      handle: async (context) => {
-        const { of } = readQuery(context, whyQuery);
-        return json(plainJson(await turns.take(() => why(of))) as object);
+      operationId: 'why',
+      tag: 'decisions',
+      summary: 'Show all that is known of a subject, and what happens next',
+      query: whyQuery,
+      answers: {
+        200: { description: 'its state, its rules, what waits, its history, and the ways out', schema: schemas.why },
       },
-    },
+      refusals: [404, 409, 502],
+      handle: async (_context, { query }) => json(plainJson(await turns.take(() => why(query.of))) as object),
+    }),
   ];
 }

@@ -1,10 +1,44 @@
 // http: the public part: whether the process lives, whether it can work, and where to go from here.
+
+import { z } from 'zod';
 import type { HttpDeps } from '../deps.ts';
+import { operation } from '../operation.ts';
 import { json, type Route } from '../route.ts';
 
+const readiness = z
+  .strictObject({
+    status: z.enum(['ready', 'not ready']),
+    demo: z.boolean(),
+    checks: z.array(z.strictObject({ name: z.string(), ok: z.boolean(), text: z.string() })),
+  })
+  .meta({ id: 'Readiness' });
+
 export function healthRoutes(deps: HttpDeps): Route[] {
-  const open = (path: string, handle: Route['handle']): Route => ({ method: 'GET', path, scope: undefined, handle });
-  return [open('/healthz', () => json({ status: 'ok' })), open('/readyz', () => reportReadiness(deps))];
+  return [
+    operation({
+      method: 'GET',
+      path: '/healthz',
+      scope: undefined,
+      operationId: 'healthz',
+      tag: 'health',
+      summary: 'Show whether the process lives',
+      answers: { 200: { description: 'it lives', schema: z.strictObject({ status: z.literal('ok') }) } },
+      handle: () => json({ status: 'ok' }),
+    }),
+    operation({
+      method: 'GET',
+      path: '/readyz',
+      scope: undefined,
+      operationId: 'readyz',
+      tag: 'health',
+      summary: 'Show whether it can do its work',
+      answers: {
+        200: { description: 'every check is ok', schema: readiness },
+        503: { description: 'a check is not ok', schema: readiness },
+      },
+      handle: () => reportReadiness(deps),
+    }),
+  ];
 }
 
 /** Where to go from here, when there is no page for people. */
@@ -23,6 +57,7 @@ function pointer(demo: boolean): string {
   return `Trustward${demo ? ' (DEMO: against its own embedded console)' : ''}
 
   GET  /readyz                          whether it can do its work
+  GET  /openapi.json                    every path, with its input and answers
   GET  /api/runs                        what it did
   GET  /api/runs/latest/report?format=md  the last report (json, md, text, csv, html)
   POST /api/runs {"mode": "dry-run"}    a run now

@@ -1,27 +1,30 @@
 // http: the operator commands: exemptions, stop and resume, accepting a reading, resolving intents, releasing claims.
 // In: requests. Out: the resulting state. The token's name is recorded as the operator. The ports of deps do the work.
 import { z } from 'zod';
+import { SUBJECT_KINDS } from '../../domain/subjects.ts';
 import type { HttpDeps } from '../deps.ts';
-import { nameField, readBody, readQuery } from '../input.ts';
-import { json, param, type Route } from '../route.ts';
+import { idParam, nameField } from '../input.ts';
+import { operation } from '../operation.ts';
+import { nextOf, pageFields, pageSchema, total } from '../paging.ts';
+import { json, type Route } from '../route.ts';
 
 const text = z.string().trim().min(1).max(1_000);
 const why = z.strictObject({ reason: text });
 const listQuery = z.strictObject({
-  /** `true`: only those in force. */
-  inForce: z.enum(['true', 'false']).default('false'),
+  ...pageFields,
+  inForce: z.enum(['true', 'false']).default('false').describe('`true`: only those in force'),
 });
 const exemptBody = z.strictObject({
-  /** Any name of it: an id, a serial number, an e-mail address, or the name of a service. */
-  subject: z.strictObject({ kind: nameField.optional(), id: nameField }).optional(),
+  subject: z
+    .strictObject({ kind: nameField.optional(), id: nameField })
+    .optional()
+    .describe('any name of it: an id, a serial number, an e-mail address, or the name of a service'),
   selector: z.strictObject({ field: nameField, value: nameField }).optional(),
   owner: text,
   reason: text,
-  until: z.string().min(1).max(100),
-  /** The subject is meant, though no trusted snapshot has shown it. */
-  unseen: z.boolean().default(false),
-  /** Also undo what is in force on the protected targets. */
-  release: z.boolean().default(false),
+  until: z.string().min(1).max(100).describe('a duration such as `30d`, or a date'),
+  unseen: z.boolean().default(false).describe('the subject is meant, though no trusted snapshot has shown it'),
+  release: z.boolean().default(false).describe('also undo what is in force on the protected targets'),
 });
 const resolveBody = z.strictObject({ as: z.enum(['done', 'not-done', 'retry']), reason: text });
 const releaseBody = z
@@ -36,100 +39,172 @@ const releaseBody = z
   });
 const acceptBody = z.strictObject({ source: nameField, reason: text });
 
+const covered = z.strictObject({ kind: z.enum(SUBJECT_KINDS), count: z.int().min(0), examples: z.array(z.string()) });
+const kept = z
+  .array(z.strictObject({ action: z.string(), target: z.string(), rules: z.array(z.string()) }))
+  .describe('targets that stay, since other rules claim them too');
+
 export function operatorRoutes(deps: HttpDeps): Route[] {
   return [...exemptionRoutes(deps), ...switchRoutes(deps), ...doubtRoutes(deps)];
 }
 
-function exemptionRoutes({ reader, views, operator, clock }: HttpDeps): Route[] {
+function exemptionRoutes({ reader, views, schemas, operator, clock }: HttpDeps): Route[] {
+  const added = z.strictObject({
+    ...schemas.exemption.shape,
+    covers: covered.nullable().describe('null: it cannot be known'),
+    released: z.array(schemas.released),
+  });
   return [
-    {
+    operation({
       method: 'GET',
       path: '/api/exemptions',
       scope: 'read',
-      handle: async (context) => {
-        const { inForce } = readQuery(context, listQuery);
-        const nowMs = clock.nowMs();
-        const found = await reader.exemptions(inForce === 'true' ? nowMs : undefined);
-        return json({ exemptions: found.map((exemption) => views.exemption(exemption, nowMs)) });
+      operationId: 'listExemptions',
+      tag: 'operator',
+      summary: 'List exemptions',
+      query: listQuery,
+      answers: {
+        200: {
+          description: 'a page of exemptions, the newest first',
+          schema: pageSchema('exemptions', schemas.exemption, { total }),
+        },
       },
-    },
-    {
+      handle: async (_context, { query: { inForce, limit, before } }) => {
+        const nowMs = clock.nowMs();
+        const page = {
+          limit,
+          ...(inForce === 'true' && { inForceAt: nowMs }),
+          ...(before !== undefined && { before }),
+        };
+        const { rows, total } = await reader.exemptionPage(page);
+        const exemptions = rows.map((exemption) => views.exemption(exemption, nowMs));
+        return json({ exemptions, total, next: nextOf(rows, limit) });
+      },
+    }),
+    operation({
       method: 'POST',
       path: '/api/exemptions',
       scope: 'approve',
-      handle: async (context) => {
-        const request = await readBody(context, exemptBody);
-        const { exemption, covers, released } = await operator.exempt(request, context.var.caller.name);
+      operationId: 'addExemption',
+      tag: 'operator',
+      summary: 'Exempt a subject, or all that a selector names, until a time',
+      body: exemptBody,
+      answers: { 201: { description: 'the exemption, what it covers now, and what was released', schema: added } },
+      refusals: [404, 409],
+      handle: async (context, { body }) => {
+        const { exemption, covers, released } = await operator.exempt(body, context.var.caller.name);
         const shown = { ...views.exemption(exemption, clock.nowMs()), covers: covers ?? null };
-        const body = { ...shown, released: released.map(views.released) };
-        return json(body, 201);
+        return json({ ...shown, released: released.map(views.released) }, 201);
       },
-    },
-    {
+    }),
+    operation({
       method: 'POST',
       path: '/api/exemptions/:id/end',
       scope: 'approve',
-      handle: async (context) => {
-        const { reason } = await readBody(context, why);
-        const who = { by: context.var.caller.name, reason };
-        return json(views.exemption(await operator.endExemption(param(context, 'id'), who), clock.nowMs()));
+      operationId: 'endExemption',
+      tag: 'operator',
+      summary: 'End an exemption',
+      params: idParam('an exemption'),
+      body: why,
+      answers: { 200: { description: 'the exemption, which has ended', schema: schemas.exemption } },
+      refusals: [409],
+      handle: async (context, { params, body }) => {
+        const who = { by: context.var.caller.name, reason: body.reason };
+        return json(views.exemption(await operator.endExemption(params.id, who), clock.nowMs()));
       },
-    },
+    }),
   ];
 }
 
-function switchRoutes({ views, operator }: HttpDeps): Route[] {
+function switchRoutes({ views, schemas, operator }: HttpDeps): Route[] {
   return [
-    {
+    operation({
       method: 'POST',
       path: '/api/stop',
       scope: 'approve',
-      handle: async (context) => {
-        const { reason } = await readBody(context, why);
-        const stop = await operator.stop({ by: context.var.caller.name, reason });
+      operationId: 'stop',
+      tag: 'operator',
+      summary: 'Stop everything: nothing is called from now on',
+      body: why,
+      answers: { 200: { description: 'the stop in force', schema: z.strictObject({ stopped: schemas.stop }) } },
+      refusals: [409],
+      handle: async (context, { body }) => {
+        const stop = await operator.stop({ by: context.var.caller.name, reason: body.reason });
         return json({ stopped: views.stop(stop) });
       },
-    },
-    {
+    }),
+    operation({
       method: 'POST',
       path: '/api/resume',
       scope: 'approve',
-      handle: async (context) => {
-        const { reason } = await readBody(context, why);
-        const lifted = await operator.resume({ by: context.var.caller.name, reason });
+      operationId: 'resume',
+      tag: 'operator',
+      summary: 'Lift the stop',
+      body: why,
+      answers: {
+        200: {
+          description: 'the stop that was lifted',
+          schema: z.strictObject({ stopped: z.null(), lifted: schemas.stop }),
+        },
+      },
+      refusals: [409],
+      handle: async (context, { body }) => {
+        const lifted = await operator.resume({ by: context.var.caller.name, reason: body.reason });
         return json({ stopped: null, lifted: views.stop(lifted) });
       },
-    },
-    {
+    }),
+    operation({
       method: 'POST',
       path: '/api/snapshot/accept',
       scope: 'approve',
-      handle: async (context) => {
-        const { source, reason } = await readBody(context, acceptBody);
-        return json(views.acceptance(await operator.accept(source, { by: context.var.caller.name, reason })));
-      },
-    },
+      operationId: 'acceptSnapshot',
+      tag: 'operator',
+      summary: 'Accept a reading of a source that is not trusted',
+      body: acceptBody,
+      answers: { 200: { description: 'what was accepted, and for which reading', schema: schemas.acceptance } },
+      refusals: [404, 409],
+      handle: async (context, { body: { source, reason } }) =>
+        json(views.acceptance(await operator.accept(source, { by: context.var.caller.name, reason }))),
+    }),
   ];
 }
 
-function doubtRoutes({ views, operator }: HttpDeps): Route[] {
+function doubtRoutes({ views, schemas, operator }: HttpDeps): Route[] {
+  const undone = z.strictObject({ released: z.array(schemas.released) });
+  const planned = z.strictObject({ plan: schemas.plan, matching: z.int().min(0), kept });
   return [
-    {
+    operation({
       method: 'POST',
       path: '/api/intents/:id/resolve',
       scope: 'approve',
-      handle: async (context) => {
-        const { as, reason } = await readBody(context, resolveBody);
+      operationId: 'resolveIntent',
+      tag: 'operator',
+      summary: 'Resolve an intent that is in doubt, parked or failed',
+      params: idParam('an intent'),
+      body: resolveBody,
+      answers: { 200: { description: 'the intent as it is now', schema: schemas.intent } },
+      refusals: [409, 502],
+      handle: async (context, { params, body: { as, reason } }) => {
         const who = { by: context.var.caller.name, reason };
-        return json(views.intent(await operator.resolve(param(context, 'id'), as, who)));
+        return json(views.intent(await operator.resolve(params.id, as, who)));
       },
-    },
-    {
+    }),
+    operation({
       method: 'POST',
       path: '/api/claims/release',
       scope: 'approve',
-      handle: async (context) => {
-        const { target, rule, reason } = await readBody(context, releaseBody);
+      operationId: 'releaseClaims',
+      tag: 'operator',
+      summary: 'Undo what is in force on a target, or plan the undo of all that a rule has in force',
+      body: releaseBody,
+      answers: {
+        200: {
+          description: 'with a target: what was released; with a rule: the plan',
+          schema: z.union([undone, planned]),
+        },
+      },
+      refusals: [404, 409, 502],
+      handle: async (context, { body: { target, rule, reason } }) => {
         const by = context.var.caller.name;
         if (rule !== undefined) {
           const { plan, ...others } = await operator.releaseRule(rule, by, reason);
@@ -138,6 +213,6 @@ function doubtRoutes({ views, operator }: HttpDeps): Route[] {
         const released = await operator.release(target as string, { by, reason: reason as string });
         return json({ released: released.map(views.released) });
       },
-    },
+    }),
   ];
 }

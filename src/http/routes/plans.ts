@@ -4,71 +4,131 @@ import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
 import { episodesOf, hasProgress, PLAN_STATUSES, type Plan } from '../../domain/plan.ts';
 import { differenceFrom } from '../../domain/plan-content.ts';
+import { demandScope } from '../auth.ts';
 import type { HttpDeps, PlanAnswer } from '../deps.ts';
-import { limitField, nameField, readBody, readQuery } from '../input.ts';
-import { type Ctx, json, param, type Route } from '../route.ts';
+import { idParam, nameField } from '../input.ts';
+import { operation } from '../operation.ts';
+import { nextOf, pageFields, pageSchema } from '../paging.ts';
+import { json, type Route } from '../route.ts';
 
-const listQuery = z.strictObject({ status: z.enum(PLAN_STATUSES).optional(), limit: limitField });
+const listQuery = z.strictObject({ status: z.enum(PLAN_STATUSES).optional(), ...pageFields });
 const reason = z.string().trim().min(1).max(1_000).optional();
 const decideBody = z.strictObject({ reason });
 const names = z.array(nameField).max(10_000).default([]);
-const approveBody = z.strictObject({ reason, rules: names, only: names, except: names });
-const applyBody = z.strictObject({});
+const breakGlass = z.boolean().default(false).describe('through the change windows; needs a reason, and scope `admin`');
+const hasReason = (body: { breakGlass: boolean; reason?: string | undefined }) =>
+  !body.breakGlass || body.reason !== undefined;
+const REASON = { path: ['reason'], message: 'is required with breakGlass' };
+const approveBody = z
+  .strictObject({ reason, rules: names, only: names, except: names, breakGlass })
+  .refine(hasReason, REASON);
+const applyBody = z
+  .strictObject({ reason, breakGlass })
+  .refine(hasReason, REASON)
+  .refine((body) => body.breakGlass || body.reason === undefined, {
+    path: ['reason'],
+    message: 'belongs to breakGlass',
+  });
+
+const refused = z.array(z.strictObject({ action: z.string(), target: z.string(), reason: z.string() }));
+
+/** What applying a plan did; null when it was not applied. */
+function appliedOf(intent: z.ZodType) {
+  const needless = refused.optional().describe('undos that needed no call: their claims have ended');
+  return z.strictObject({ intents: z.array(intent), refused, needless }).nullable();
+}
 
 export function planRoutes(deps: HttpDeps): Route[] {
-  const { reader, views, plans } = deps;
+  const { reader, views, schemas, plans } = deps;
   const liveOf = async (plan: Plan) => (hasProgress(plan) ? reader.intents({ liveFor: episodesOf(plan) }) : []);
   const listed = async (plan: Plan) => views.plan(plan, await liveOf(plan));
   const shown = async (plan: Plan) => views.plan(plan, await liveOf(plan), await differenceFrom(reader, plan));
+  const answered = async ({ plan, applied }: PlanAnswer, more: object = {}) =>
+    json({
+      ...(await shown(plan)),
+      ...more,
+      applied: applied ? { ...applied, intents: applied.intents.map(views.intent) } : null,
+    });
+  const answer = z.strictObject({ ...schemas.plan.shape, applied: appliedOf(schemas.intent) });
+  const withRest = z.strictObject({ ...answer.shape, rest: z.union([schemas.plan, z.null()]) });
   return [
-    {
+    operation({
       method: 'GET',
       path: '/api/plans',
       scope: 'read',
-      handle: async (context) => {
-        const { status, limit } = readQuery(context, listQuery);
-        const found = await reader.plans(status === undefined ? {} : { status }, limit);
-        return json({ plans: await Promise.all(found.map(listed)) });
+      operationId: 'listPlans',
+      tag: 'plans',
+      summary: 'List plans',
+      query: listQuery,
+      answers: { 200: { description: 'a page of plans, the newest first', schema: pageSchema('plans', schemas.plan) } },
+      handle: async (_context, { query: { status, limit, before } }) => {
+        const found = await reader.plans({ ...(status && { status }), ...(before !== undefined && { before }) }, limit);
+        return json({ plans: await Promise.all(found.map(listed)), next: nextOf(found, limit) });
       },
-    },
-    {
+    }),
+    operation({
       method: 'GET',
       path: '/api/plans/:id',
       scope: 'read',
-      handle: async (context) => {
-        const id = param(context, 'id');
+      operationId: 'getPlan',
+      tag: 'plans',
+      summary: 'Read a plan',
+      params: idParam('a plan'),
+      answers: { 200: { description: 'the plan', schema: schemas.plan } },
+      handle: async (_context, { params: { id } }) => {
         const plan = await reader.plan(id);
         if (!plan) throw new AppError('not_found', `there is no plan \`${id}\``);
         return json(await shown(plan));
       },
-    },
-    deciding('approve', async (context) => {
-      const { reason, ...selection } = await readBody(context, approveBody);
-      return plans.approve(param(context, 'id'), context.var.caller.name, reason, selection);
     }),
-    deciding('reject', async (context) => {
-      const { reason } = await readBody(context, decideBody);
-      return plans.reject(param(context, 'id'), context.var.caller.name, reason);
+    operation({
+      method: 'POST',
+      path: '/api/plans/:id/approve',
+      scope: 'approve',
+      operationId: 'approvePlan',
+      tag: 'plans',
+      summary: 'Approve a plan, or a part of it',
+      params: idParam('a plan'),
+      body: approveBody,
+      answers: { 200: { description: 'the plan as approved, and the plan in which the rest waits', schema: withRest } },
+      refusals: [409],
+      handle: async (context, { params: { id }, body: { reason, breakGlass, ...selection } }) => {
+        if (breakGlass) demandScope(context.var.caller, 'admin');
+        const approved = await plans.approve(id, context.var.caller.name, reason, selection, breakGlass);
+        return answered(approved, { rest: approved.rest ? await shown(approved.rest) : null });
+      },
     }),
-    deciding('apply', async (context) => {
-      await readBody(context, applyBody);
-      return plans.apply(param(context, 'id'), context.var.caller.name);
+    operation({
+      method: 'POST',
+      path: '/api/plans/:id/reject',
+      scope: 'approve',
+      operationId: 'rejectPlan',
+      tag: 'plans',
+      summary: 'Reject a plan',
+      params: idParam('a plan'),
+      body: decideBody,
+      answers: { 200: { description: 'the plan as rejected', schema: answer } },
+      refusals: [409],
+      handle: async (context, { params: { id }, body }) =>
+        answered(await plans.reject(id, context.var.caller.name, body.reason)),
+    }),
+    operation({
+      method: 'POST',
+      path: '/api/plans/:id/apply',
+      scope: 'approve',
+      operationId: 'applyPlan',
+      tag: 'plans',
+      summary: 'Apply an approved plan',
+      params: idParam('a plan'),
+      body: applyBody,
+      answers: { 200: { description: 'the plan, with what was done and what was refused', schema: answer } },
+      refusals: [409, 502],
+      handle: async (context, { params: { id }, body: { breakGlass, reason } }) => {
+        const { caller } = context.var;
+        if (!breakGlass || reason === undefined) return answered(await plans.apply(id, caller.name));
+        demandScope(caller, 'admin');
+        return answered(await plans.apply(id, caller.name, { reason }));
+      },
     }),
   ];
-
-  function deciding(verb: 'approve' | 'reject' | 'apply', decide: (context: Ctx) => Promise<PlanAnswer>): Route {
-    return {
-      method: 'POST',
-      path: `/api/plans/:id/${verb}`,
-      scope: 'approve',
-      handle: async (context) => {
-        const { plan, rest, applied } = await decide(context);
-        return json({
-          ...(await shown(plan)),
-          ...(verb === 'approve' && { rest: rest ? await shown(rest) : null }),
-          applied: applied ? { ...applied, intents: applied.intents.map(views.intent) } : null,
-        });
-      },
-    };
-  }
 }

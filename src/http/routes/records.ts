@@ -1,87 +1,160 @@
-// http: what was decided, and what is in force: decisions, one subject's history, intents, claims, notifications,
-// rules. In: requests with filters. Out: JSON lists, newest first, with `next` when there may be more.
+// http: what was decided, and what is in force: decisions, one subject's history, intents, claims, notifications. In: requests with filters. Out: JSON lists, newest first, with `next` when there may be more.
 import { z } from 'zod';
 import { namedDecisions } from '../../domain/decision-filter.ts';
-import { AppError } from '../../domain/errors.ts';
 import { demandKnownOwner } from '../../domain/known-owner.ts';
+import { NOTIFICATION_STATUSES } from '../../domain/notification.ts';
 import { demandOne, resolveName } from '../../domain/resolve-name.ts';
 import { type DecisionQuery, openClaims } from '../../domain/store.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import type { HttpDeps } from '../deps.ts';
-import { limitField, nameField, readQuery, sinceField, sinceOf } from '../input.ts';
-import { type Ctx, json, param, type Route } from '../route.ts';
-import { ruleView } from '../rule-view.ts';
+import { nameField, sinceField, sinceOf } from '../input.ts';
+import { operation } from '../operation.ts';
+import { nextOf, pageFields, pageSchema, total } from '../paging.ts';
+import { json, type Route } from '../route.ts';
 import { runOf } from './runs.ts';
 
 const decisionQuery = z.strictObject({
-  /** Decisions that this run wrote: its id, or `latest`. */
-  run: nameField.optional(),
+  run: nameField.optional().describe('decisions that this run wrote: its id, or `latest`'),
   rule: nameField.optional(),
   subject: nameField.optional(),
   target: nameField.optional(),
   decision: z.enum(['act', 'hold', 'skip']).optional(),
   action: nameField.optional(),
-  /** The e-mail address of the user, or of the owner of the device. */
-  owner: nameField.optional(),
+  owner: nameField.optional().describe('the e-mail address of the user, or of the owner of the device'),
   since: sinceField,
-  limit: limitField,
-  /** The id of the last decision of the previous page. */
-  before: nameField.optional(),
+  ...pageFields,
 });
-const pageQuery = decisionQuery.pick({ limit: true, before: true });
+const pageQuery = z.strictObject(pageFields);
 const intentQuery = z.strictObject({
   status: z.enum(['planned', 'sent', 'settled', 'withdrawn']).optional(),
   outcome: z.enum(['succeeded', 'failed', 'unknown', 'confirmed', 'parked', 'dry_run']).optional(),
-  limit: limitField,
+  ...pageFields,
 });
 const claimQuery = z.strictObject({
   status: z.enum(['standing', 'orphaned', 'ended', 'overridden', 'released']).optional(),
-  limit: limitField,
+  ...pageFields,
 });
 
+const subjectParams = z.object({ kind: z.enum(SUBJECT_KINDS), id: z.string().describe('any name of the subject') });
 const notificationQuery = z.strictObject({
-  status: z.enum(['waiting', 'given_up', 'delivered']).optional(),
-  limit: limitField,
+  status: z.enum(NOTIFICATION_STATUSES).optional(),
+  ...pageFields,
 });
 
 export function recordRoutes(deps: HttpDeps): Route[] {
-  const { reader, views } = deps;
-  const get = (path: string, handle: Route['handle']): Route => ({ method: 'GET', path, scope: 'read', handle });
+  const { reader, views, schemas } = deps;
+  const inForce = z.boolean();
+  const described = pageSchema('decisions', z.strictObject({ ...schemas.decision.shape, inForce }), {
+    subject: z.strictObject({ ...subjectParams.shape, name: z.string().nullable() }),
+    intents: z.array(schemas.intent),
+    claims: z.array(schemas.claim),
+  });
   return [
-    get('/api/decisions', (context) => listDecisions(deps, context)),
-    get('/api/subjects/:kind/:id', (context) => describeSubject(deps, context)),
-    get('/api/intents', async (context) => {
-      const { status, outcome, limit } = readQuery(context, intentQuery);
-      const filter = { ...(status && { status }), ...(outcome && { outcome }) };
-      const { rows, total } = await reader.newestIntents(filter, limit);
-      return json({ intents: rows.map(views.intent), total });
+    operation({
+      method: 'GET',
+      path: '/api/decisions',
+      scope: 'read',
+      operationId: 'listDecisions',
+      tag: 'decisions',
+      summary: 'List decisions',
+      query: decisionQuery,
+      answers: {
+        200: {
+          description: 'a page of decisions, the newest first',
+          schema: pageSchema('decisions', schemas.decision),
+        },
+      },
+      refusals: [404],
+      handle: (_context, { query }) => listDecisions(deps, query),
     }),
-    get('/api/claims', async (context) => {
-      const { status, limit } = readQuery(context, claimQuery);
-      const { rows, total } = await reader.newestClaims(status === undefined ? {} : { status }, limit);
-      return json({ claims: rows.map(views.claim), total });
+    operation({
+      method: 'GET',
+      path: '/api/subjects/:kind/:id',
+      scope: 'read',
+      operationId: 'getSubject',
+      tag: 'decisions',
+      summary: 'Read what was decided about a subject, and what is in force on it',
+      params: subjectParams,
+      query: pageQuery,
+      answers: {
+        200: { description: 'the subject, with a page of its decisions, the newest first', schema: described },
+      },
+      handle: (_context, { params, query }) => describeSubject(deps, params, query),
     }),
-    get('/api/notifications', async (context) => {
-      const { status, limit } = readQuery(context, notificationQuery);
-      const found = await reader.notifications(status ? [status] : ['waiting', 'given_up', 'delivered'], limit);
-      const nowMs = deps.clock.nowMs();
-      return json({ notifications: found.map((one) => views.notification(one, nowMs)) });
+    operation({
+      method: 'GET',
+      path: '/api/intents',
+      scope: 'read',
+      operationId: 'listIntents',
+      tag: 'in force',
+      summary: 'List intents',
+      query: intentQuery,
+      answers: {
+        200: {
+          description: 'a page of intents, the newest first',
+          schema: pageSchema('intents', schemas.intent, { total }),
+        },
+      },
+      handle: async (_context, { query: { status, outcome, limit, before } }) => {
+        const filter = {
+          ...(status && { status }),
+          ...(outcome && { outcome }),
+          ...(before !== undefined && { before }),
+        };
+        const { rows, total } = await reader.newestIntents(filter, limit);
+        return json({ intents: rows.map(views.intent), total, next: nextOf(rows, limit) });
+      },
     }),
-    get('/api/rules', () => json({ rules: deps.rules().map(ruleView) })),
-    get('/api/rules/:id', (context) => {
-      const id = param(context, 'id');
-      const rule = deps.rules().find((one) => one.id === id);
-      if (!rule) throw new AppError('not_found', `there is no rule \`${id}\``);
-      return json(ruleView(rule));
+    operation({
+      method: 'GET',
+      path: '/api/claims',
+      scope: 'read',
+      operationId: 'listClaims',
+      tag: 'in force',
+      summary: 'List claims',
+      query: claimQuery,
+      answers: {
+        200: {
+          description: 'a page of claims, the newest first',
+          schema: pageSchema('claims', schemas.claim, { total }),
+        },
+      },
+      handle: async (_context, { query: { status, limit, before } }) => {
+        const filter = { ...(status && { status }), ...(before !== undefined && { before }) };
+        const { rows, total } = await reader.newestClaims(filter, limit);
+        return json({ claims: rows.map(views.claim), total, next: nextOf(rows, limit) });
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/api/notifications',
+      scope: 'read',
+      operationId: 'listNotifications',
+      tag: 'notifications',
+      summary: 'List notifications',
+      query: notificationQuery,
+      answers: {
+        200: {
+          description: 'a page of notifications, the newest first',
+          schema: pageSchema('notifications', schemas.notification),
+        },
+      },
+      handle: async (_context, { query: { status, limit, before } }) => {
+        const statuses = status ? [status] : NOTIFICATION_STATUSES;
+        const found = await reader.notifications({ statuses, ...(before !== undefined && { before }) }, limit);
+        const nowMs = deps.clock.nowMs();
+        const notifications = found.map((one) => views.notification(one, nowMs));
+        return json({ notifications, next: nextOf(found, limit) });
+      },
     }),
   ];
 }
 
-async function listDecisions({ reader, views, clock, rules }: HttpDeps, context: Ctx): Promise<Response> {
-  const { run, rule, subject, target, decision, action, owner, since, limit, before } = readQuery(
-    context,
-    decisionQuery,
-  );
+async function listDecisions(
+  { reader, views, clock, rules }: HttpDeps,
+  asked: z.infer<typeof decisionQuery>,
+): Promise<Response> {
+  const { run, rule, subject, target, decision, action, owner, since, limit, before } = asked;
   const loaded = rules().map(({ id }) => id);
   const named = await namedDecisions(reader, { rule, subject, target }, loaded);
   const query: DecisionQuery = { ...named.query, limit, ...sinceOf(since, clock.nowMs()) };
@@ -95,20 +168,12 @@ async function listDecisions({ reader, views, clock, rules }: HttpDeps, context:
   return json({ decisions: found.map(views.decision), next: nextOf(found, limit) });
 }
 
-/** A full page may have a next one: `before` is then its last row. */
-function nextOf(rows: readonly { id: string }[], limit: number): string | null {
-  return rows.length < limit ? null : (rows.at(-1)?.id ?? null);
-}
-
 /** Everything known about one subject, by any of its names. Errors: AppError `not_found` when nothing is known of it. */
-async function describeSubject({ reader, views }: HttpDeps, context: Ctx): Promise<Response> {
-  const kind = SUBJECT_KINDS.find((known) => known === param(context, 'kind'));
-  const given = param(context, 'id');
-  if (!kind) {
-    const kinds = SUBJECT_KINDS.join(', ');
-    throw new AppError('not_found', `there is no kind of subject \`${param(context, 'kind')}\`: ${kinds}`);
-  }
-  const { limit, before } = readQuery(context, pageQuery);
+async function describeSubject(
+  { reader, views }: HttpDeps,
+  { kind, id: given }: z.infer<typeof subjectParams>,
+  { limit, before }: z.infer<typeof pageQuery>,
+): Promise<Response> {
   const { id, name } = await subjectNamed(reader, kind, given);
   const found = await reader.decisions({ subjectId: id, limit, ...(before !== undefined && { before }) });
   const own = found.filter((decision) => decision.subject.kind === kind);

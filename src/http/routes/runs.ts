@@ -7,18 +7,19 @@ import { REPORT_FORMATS, type ReportFormat } from '../../domain/report-format.ts
 import type { Run, RunRequest } from '../../domain/run.ts';
 import type { RunRecord } from '../../domain/store.ts';
 import type { HttpDeps } from '../deps.ts';
-import { limitField, nameField, positionField, readBody, readQuery } from '../input.ts';
-import { type Ctx, json, param, type Route, written } from '../route.ts';
+import { idParam, limitField, nameField, positionField } from '../input.ts';
+import { operation } from '../operation.ts';
+import { pageSchema } from '../paging.ts';
+import { type Ctx, json, type Route, written } from '../route.ts';
 
 const runBody = z.strictObject({
   mode: z.enum(['dry-run', 'approve', 'enforce']),
-  /** Only these rules; without it: the whole active set. */
-  rules: z.array(nameField).min(1).max(1_000).optional(),
-  /** Answer when it has finished, not when it has begun. */
-  wait: z.boolean().default(false),
+  rules: z.array(nameField).min(1).max(1_000).optional().describe('only these rules; without it, the whole active set'),
+  wait: z.boolean().default(false).describe('answer when it has finished, not when it has begun'),
 });
 const listQuery = z.strictObject({ limit: limitField, before: positionField.optional() });
 const reportQuery = z.strictObject({ format: z.enum(REPORT_FORMATS).default('json') });
+const runParam = idParam('a run, or its number, or `latest`');
 
 const CONTENT_TYPES: Record<ReportFormat, string> = {
   json: 'application/json',
@@ -28,36 +29,81 @@ const CONTENT_TYPES: Record<ReportFormat, string> = {
   html: 'text/html; charset=utf-8',
 };
 
+const OTHER_TYPES = Object.values(CONTENT_TYPES).filter((type) => type !== CONTENT_TYPES.json);
+
+function triggered(run: z.ZodType) {
+  return z
+    .strictObject({
+      id: z.string(),
+      status: z.enum(['running', 'completed', 'aborted']),
+      location: z.string().describe('the path of the run'),
+      run,
+    })
+    .meta({ id: 'TriggeredRun' });
+}
+
 export function runRoutes(deps: HttpDeps): Route[] {
-  const { reader, views } = deps;
+  const { reader, views, schemas } = deps;
+  const begun = { schema: triggered(schemas.run), headers: { Location: 'the path of the run' } };
   return [
-    { method: 'POST', path: '/api/runs', scope: 'trigger', handle: (context) => triggerRun(deps, context) },
-    {
+    operation({
+      method: 'POST',
+      path: '/api/runs',
+      scope: 'trigger',
+      operationId: 'triggerRun',
+      tag: 'runs',
+      summary: 'Request a run',
+      description: 'Runs go one at a time: it may begin after others. Equal dry runs that wait become one.',
+      body: runBody,
+      answers: {
+        200: { ...begun, description: 'with `wait`: it has finished; an aborted one shows that in its status' },
+        202: { ...begun, description: 'it has begun' },
+      },
+      refusals: [502],
+      handle: (context, { body }) => triggerRun(deps, context, body),
+    }),
+    operation({
       method: 'GET',
       path: '/api/runs',
       scope: 'read',
-      handle: async (context) => {
-        const { limit, before } = readQuery(context, listQuery);
+      operationId: 'listRuns',
+      tag: 'runs',
+      summary: 'List runs',
+      query: listQuery,
+      answers: {
+        200: {
+          description: 'a page of runs, the newest first',
+          schema: pageSchema('runs', schemas.run, { next: z.int().min(1) }),
+        },
+      },
+      handle: async (_context, { query: { limit, before } }) => {
         const runs = await reader.runs(limit, before);
         return json({ runs: runs.map(views.run), next: runs.length < limit ? null : (runs.at(-1)?.seq ?? null) });
       },
-    },
-    {
+    }),
+    operation({
       method: 'GET',
       path: '/api/runs/:id',
       scope: 'read',
-      handle: async (context) => json(views.run(await runOf(reader, param(context, 'id')))),
-    },
-    {
+      operationId: 'getRun',
+      tag: 'runs',
+      summary: 'Read a run',
+      params: runParam,
+      answers: { 200: { description: 'the run', schema: schemas.run } },
+      handle: async (_context, { params }) => json(views.run(await runOf(reader, params.id))),
+    }),
+    operation({
       method: 'GET',
       path: '/api/runs/:id/report',
       scope: 'read',
-      handle: async (context) => {
-        const { format } = readQuery(context, reportQuery);
-        const run = await runOf(reader, param(context, 'id'));
-        return writtenReport(deps, run, format);
-      },
-    },
+      operationId: 'getReport',
+      tag: 'runs',
+      summary: 'Read the report of a run',
+      params: runParam,
+      query: reportQuery,
+      answers: { 200: { description: 'the report', schema: schemas.report, types: OTHER_TYPES } },
+      handle: async (_context, { params, query }) => writtenReport(deps, await runOf(reader, params.id), query.format),
+    }),
   ];
 }
 
@@ -77,8 +123,11 @@ export async function writtenReport(
 }
 
 /** 202 when it has begun, or 200 when it has finished; an aborted one shows that in its status. */
-async function triggerRun(deps: HttpDeps, context: Ctx): Promise<Response> {
-  const { mode, rules, wait } = await readBody(context, runBody);
+async function triggerRun(
+  deps: HttpDeps,
+  context: Ctx,
+  { mode, rules, wait }: z.infer<typeof runBody>,
+): Promise<Response> {
   const unique = rules && [...new Set(rules)];
   const { run, ended } = await beginRun(deps, context, { mode, rules: unique });
   const failure = wait ? await ended : undefined;

@@ -4,31 +4,37 @@ import { z } from 'zod';
 import { isoTime } from '../../domain/time-text.ts';
 import type { HttpDeps } from '../deps.ts';
 import { readForm } from '../form.ts';
-import { readBody } from '../input.ts';
+import { nothing } from '../input.ts';
+import { operation } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import { json, type Route } from '../route.ts';
 import { RETURN_MAX } from '../sign-in.ts';
 
+const link = z.strictObject({ url: z.string(), expiresAt: z.string() }).meta({ id: 'SignInLink' });
 const signInForm = z.strictObject({
   code: z.string().max(512).optional(),
   token: z.string().max(512).optional(),
   to: z.string().optional(),
 });
-const nothing = z.strictObject({});
 
 /** A link for whoever holds a token, with its scope and name. */
 export function signInLinkRoutes({ signIn }: Pick<HttpDeps, 'signIn'>): Route[] {
   return [
-    {
+    operation({
       method: 'POST',
       path: '/api/sign-in-links',
       scope: 'read',
-      handle: async (context) => {
-        await readBody(context, nothing);
+      operationId: 'addSignInLink',
+      tag: 'tokens',
+      summary: 'Make a link that signs in to the page once',
+      description: 'Whoever opens it has the name and the scope of the token that made it.',
+      body: nothing,
+      answers: { 201: { description: 'the link, and when it expires', schema: link } },
+      handle: (context) => {
         const { url, expiresAtMs } = signIn.link(context.var.caller);
         return json({ url, expiresAt: isoTime(expiresAtMs) }, 201);
       },
-    },
+    }),
   ];
 }
 

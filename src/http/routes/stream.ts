@@ -4,21 +4,20 @@ import { z } from 'zod';
 import { tokenOf } from '../../domain/actor.ts';
 import { demandScope } from '../auth.ts';
 import type { HttpDeps } from '../deps.ts';
-import { positionField, readQuery } from '../input.ts';
+import { positionField } from '../input.ts';
+import { operation } from '../operation.ts';
 import { STREAM_PATH } from '../path.ts';
-import { Problem } from '../problem.ts';
-import { type Ctx, notAllowed, type Route } from '../route.ts';
+import type { Ctx, Route } from '../route.ts';
 import { EventFeed } from '../stream/event-feed.ts';
 import { EventStream } from '../stream/event-stream.ts';
 import { kindFilter, unknownKind } from '../stream/kind-filter.ts';
 
-const LAST_EVENT_ID = 'Last-Event-ID';
 const SCOPE = 'read';
 
 const streamQuery = z.strictObject({
-  /** Entries after this number first; without it only those that are new from now on. */
-  after: positionField.optional(),
-  /** Families or kinds, separated by commas. */
+  after: positionField
+    .optional()
+    .describe('entries after this number first; without it, only those that are new from now on'),
   kind: z
     .string()
     .max(1_000)
@@ -26,7 +25,12 @@ const streamQuery = z.strictObject({
       const message = unknownKind(text);
       if (message !== undefined) context.addIssue({ code: 'custom', message });
     })
-    .optional(),
+    .optional()
+    .describe('families or kinds of entries, or `progress`, separated by commas'),
+});
+/** A client that connects again sends it with the address of the first time: it counts more than `after`. */
+const streamHeaders = z.object({
+  'Last-Event-ID': positionField.optional().describe('the id of the last event that came; it counts more than `after`'),
 });
 
 const HEADERS = {
@@ -40,17 +44,22 @@ const HEADERS = {
 export function streamRoutes(deps: HttpDeps): Route[] {
   const feed = new EventFeed(deps);
   return [
-    {
+    operation({
       method: 'GET',
       path: STREAM_PATH,
       scope: SCOPE,
       isEndless: true,
-      handle: async (context) => {
-        if (context.req.method !== 'GET') throw notAllowed(context.req.method, 'GET');
-        const { after, kind } = readQuery(context, streamQuery);
+      operationId: 'stream',
+      tag: 'audit',
+      summary: 'Receive audit entries as they are committed',
+      description: 'The answer has no end: reconnect with `Last-Event-ID`.',
+      query: streamQuery,
+      headers: streamHeaders,
+      answers: { 200: { description: 'server-sent events', types: ['text/event-stream'] } },
+      handle: async (context, { query: { after, kind }, headers: { 'Last-Event-ID': lastEventId } }) => {
         const { caller, callerNow, session } = context.var;
         const token = tokenOf(caller.name);
-        const position = lastEventId(context) ?? after;
+        const position = lastEventId ?? after;
         const head = await feed.readHead();
         feed.demandPlace(token);
         const parts = {
@@ -65,18 +74,8 @@ export function streamRoutes(deps: HttpDeps): Route[] {
         };
         return new Response(new EventStream(parts, head).body, { headers: HEADERS });
       },
-    },
+    }),
   ];
-}
-
-/** A client that connects again sends it with the address of the first time: it counts more than `after`. Errors: Problem 400. */
-function lastEventId(context: Ctx): number | undefined {
-  const header = context.req.header(LAST_EVENT_ID);
-  if (header === undefined) return undefined;
-  const position = positionField.safeParse(header);
-  if (position.success) return position.data;
-  const detail = `the header \`${LAST_EVENT_ID}\` must be a whole number: send the id of the last event, or leave it out`;
-  throw new Problem(400, 'bad-request', 'The request is wrong', detail);
 }
 
 function mayRead(callerNow: Ctx['var']['callerNow']): boolean {

@@ -3,48 +3,71 @@
 import { z } from 'zod';
 import { SCOPES } from '../../domain/endpoint-token.ts';
 import type { HttpDeps } from '../deps.ts';
-import { nameField, readBody, readQuery } from '../input.ts';
-import { json, param, type Route } from '../route.ts';
+import { nameField, nothing } from '../input.ts';
+import { operation } from '../operation.ts';
+import { nextOf, pageFields, pageSchema, total } from '../paging.ts';
+import { json, type Route } from '../route.ts';
 
 const addBody = z.strictObject({
   name: nameField,
   scope: z.enum(SCOPES),
-  /** A duration such as `90d`, or a date. */
-  expires: z.string().min(1).max(100).optional(),
+  expires: z.string().min(1).max(100).optional().describe('a duration such as `90d`, or a date; without it, never'),
 });
-const nothing = z.strictObject({});
 
-export function tokenRoutes({ reader, tokens, views, clock }: HttpDeps): Route[] {
+export function tokenRoutes({ reader, tokens, views, schemas, clock }: HttpDeps): Route[] {
+  const made = z.strictObject({ ...schemas.token.shape, token: z.string() });
   return [
-    {
+    operation({
       method: 'GET',
       path: '/api/tokens',
       scope: 'admin',
-      handle: async (context) => {
-        readQuery(context, nothing);
-        const nowMs = clock.nowMs();
-        return json({ tokens: (await reader.endpointTokens()).map((token) => views.token(token, nowMs)) });
+      operationId: 'listTokens',
+      tag: 'tokens',
+      summary: 'List tokens',
+      query: z.strictObject(pageFields),
+      answers: {
+        200: {
+          description: 'a page of tokens without their text, the newest first',
+          schema: pageSchema('tokens', schemas.token, { total }),
+        },
       },
-    },
-    {
+      handle: async (_context, { query: { limit, before } }) => {
+        const nowMs = clock.nowMs();
+        const { rows, total } = await reader.tokenPage({ limit, ...(before !== undefined && { before }) });
+        const tokens = rows.map((token) => views.token(token, nowMs));
+        return json({ tokens, total, next: nextOf(rows, limit) });
+      },
+    }),
+    operation({
       method: 'POST',
       path: '/api/tokens',
       scope: 'admin',
-      handle: async (context) => {
-        const request = await readBody(context, addBody);
-        const { token, text } = await tokens.add(request, context.var.caller.name);
+      operationId: 'addToken',
+      tag: 'tokens',
+      summary: 'Make a token',
+      body: addBody,
+      answers: { 201: { description: 'its properties, and its text, which is shown only here', schema: made } },
+      refusals: [409],
+      handle: async (context, { body }) => {
+        const { token, text } = await tokens.add(body, context.var.caller.name);
         return json({ ...views.token(token, clock.nowMs()), token: text }, 201);
       },
-    },
-    {
+    }),
+    operation({
       method: 'POST',
       path: '/api/tokens/:name/revoke',
       scope: 'admin',
-      handle: async (context) => {
-        await readBody(context, nothing);
-        const revoked = await tokens.revoke(param(context, 'name'), context.var.caller.name);
+      operationId: 'revokeToken',
+      tag: 'tokens',
+      summary: 'Revoke a token',
+      params: z.object({ name: z.string().describe('the name of a token') }),
+      body: nothing,
+      answers: { 200: { description: 'the token, which no longer opens anything', schema: schemas.token } },
+      refusals: [409],
+      handle: async (context, { params }) => {
+        const revoked = await tokens.revoke(params.name, context.var.caller.name);
         return json(views.token(revoked, clock.nowMs()));
       },
-    },
+    }),
   ];
 }

@@ -1,0 +1,28 @@
+// http: the one way to page through a list. In: the position that the page before has given as `next`. Out: a page, and the position of
+// the page after it. A position names a row, so rows that are added meanwhile neither repeat nor hide another.
+import { z } from 'zod';
+import { limitField, nameField } from './input.ts';
+
+/** The query of a list, newest first. */
+export const pageFields = {
+  limit: limitField,
+  before: nameField.optional().describe('`next` of the page before'),
+};
+
+/** Null at the end. A full page may have a next one, which may be empty. */
+export function nextOf(rows: readonly { id: string }[], limit: number): string | null {
+  return rows.length < limit ? null : (rows.at(-1)?.id ?? null);
+}
+
+/** The answer of a list. `key`: the name of its rows. */
+export function pageSchema(
+  key: string,
+  row: z.ZodType,
+  { next = z.string(), ...more }: { next?: z.ZodType } & Record<string, z.ZodType> = {},
+) {
+  const position = z.union([next, z.null()]).describe('where the next page begins; null at the end');
+  return z.strictObject({ [key]: z.array(row), ...more, next: position });
+}
+
+/** How many rows the filters let through, on all pages. */
+export const total = z.int().min(0).describe('on all pages');

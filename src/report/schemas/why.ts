@@ -1,0 +1,128 @@
+// report: the schema of the answer to `why`: all that is known of one subject. In: nothing. Out: a zod schema. It is domain data as it
+// is: times are epoch milliseconds, and what is not known is left out.
+import { z } from 'zod';
+import { PLAN_STATUSES } from '../../domain/plan.ts';
+import { VERDICTS } from '../../domain/verdict.ts';
+import { count, kind, mode, outcome, owners, text, texts } from '../schema-parts.ts';
+import { about, draft, facts, intentStatus } from './nouns.ts';
+import { decidedNow, epochMs, flip, openClaim } from './rules.ts';
+
+const identity = z
+  .strictObject({
+    kind,
+    id: text,
+    serial: text,
+    name: text,
+    platform: text,
+    model: text,
+    owners: owners.optional(),
+    firstAt: epochMs,
+    changedAt: epochMs,
+    goneAt: epochMs.optional(),
+  })
+  .meta({ id: 'Identity' });
+
+const intent = z
+  .strictObject({
+    id: text,
+    runId: text,
+    mode,
+    planId: text.optional(),
+    approved: z.boolean(),
+    status: intentStatus,
+    outcome: outcome.optional(),
+    attempts: count,
+    refused: z.strictObject({ times: count, credential: text.optional() }).optional(),
+    doubtRetries: count,
+    createdAt: epochMs,
+    sentAt: epochMs.optional(),
+    settledAt: epochMs.optional(),
+    note: text.optional(),
+    ...draft,
+    released: z.boolean().optional(),
+  })
+  .meta({ id: 'KnownIntent' });
+
+const states = z.array(
+  z
+    .strictObject({
+      action: text,
+      text,
+      target: text,
+      isSo: z.boolean().optional(),
+      last: z
+        .strictObject({ intent, runSeq: count.optional(), isOfLook: z.boolean(), approvedBy: text.optional() })
+        .optional(),
+      isOwn: z.boolean().describe("Trustward's last action made it as it is now"),
+    })
+    .meta({ id: 'TargetState' }),
+);
+
+const waiting = z.strictObject({
+  plan: text,
+  status: z.enum(PLAN_STATUSES),
+  expiresAt: epochMs,
+  action: text,
+  target: text,
+  rules: texts,
+  reasonText: text,
+});
+
+const exemption = z.strictObject({
+  id: text,
+  subject: about.subject.unwrap().optional(),
+  selector: about.selector.unwrap().optional(),
+  owner: text,
+  reason: text,
+  expiresAt: epochMs,
+  createdAt: epochMs,
+  createdBy: text,
+  endedAt: epochMs.optional(),
+  endedBy: text.optional(),
+  endedReason: text.optional(),
+  usedAt: epochMs.optional(),
+  warnedAt: epochMs.optional(),
+});
+
+const rule = z.strictObject({
+  rule: text,
+  title: text,
+  mode,
+  revert: z.boolean(),
+  verdict: z.enum(VERDICTS).optional(),
+  reason: text.optional(),
+  flip: flip.optional(),
+  decisions: z.array(decidedNow),
+});
+
+const historyLine = z.strictObject({
+  at: epochMs,
+  kind: z.enum(['decision', 'call', 'reversal', 'resolution', 'exemption']),
+  text,
+  action: text.optional(),
+  target: text.optional(),
+  rules: texts,
+  run: count.optional(),
+  by: text.optional(),
+  id: text,
+});
+
+export const why = z
+  .strictObject({
+    subject: identity,
+    devices: z.array(z.strictObject({ identity, states })),
+    atMs: epochMs,
+    unread: text.optional().describe('why it could not be read now'),
+    record: facts.optional().describe('its record as read now, without secrets'),
+    states,
+    claims: z.array(openClaim),
+    waiting: z.array(waiting),
+    unfinished: z.array(intent),
+    exemption: exemption.optional(),
+    stop: z.strictObject({ at: epochMs, by: text, reason: text }).optional(),
+    rules: z.array(rule),
+    history: z.array(historyLine),
+    next: texts.describe('what happens by itself next'),
+    commands: z.array(z.strictObject({ purpose: text, command: text })).describe('how a person changes that'),
+  })
+  .meta({ id: 'Why' });
