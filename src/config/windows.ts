@@ -2,13 +2,21 @@
 import type { ChangeWindow } from '../domain/change-window.ts';
 import { parseWindows } from '../domain/parse-windows.ts';
 import { isTimeZone } from '../domain/wall-time.ts';
-import type { ConfigReader } from './reader.ts';
+import { ConfigReader, type Environment } from './reader.ts';
 
 export interface WindowSettings {
   /** In these nothing acts; undoing is never held. */
   freeze: readonly ChangeWindow[];
   /** In these alerts wait. */
   quietHours: readonly ChangeWindow[];
+}
+
+/** For a command that reads nothing else of the configuration. Errors: AppError `config`. */
+export function readChangeWindows(env: Environment): readonly ChangeWindow[] {
+  const reader = new ConfigReader(env);
+  const { freeze } = readWindowSettings(reader);
+  reader.finish();
+  return freeze;
 }
 
 export function readWindowSettings(reader: ConfigReader): WindowSettings {

@@ -4,8 +4,6 @@ import type { Composition } from '../compose/compose.ts';
 import type { Config } from '../config/config.ts';
 import { runCycle, watchCycle } from '../cycle.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
-import { isLive } from '../domain/mode.ts';
-import type { PlanSelection } from '../domain/plan.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
 import { timeOfDay } from '../domain/time-text.ts';
 import { explainSubject } from '../explain/explain-subject.ts';
@@ -15,16 +13,12 @@ import {
   type HttpDeps,
   listen,
   loadOrCreateToken,
-  type PlanAnswer,
   type SignIn,
   type StartedRun,
   type TokenRegister,
 } from '../http/index.ts';
-import { answerPlan, approvePart } from '../operator/answer-plan.ts';
-import { applyPlan } from '../operator/apply-plan.ts';
-import { freezeOf, isHeldWhole } from '../operator/break-glass.ts';
 import { driftReader } from '../operator/plan-drift.ts';
-import { views, writeReport } from '../report/index.ts';
+import { buildSummary, views, writeReport } from '../report/index.ts';
 import { schemas } from '../report/schemas/index.ts';
 import { watchRules } from '../rule-set/rule-watch.ts';
 import { RunQueue } from '../schedule/run-queue.ts';
@@ -32,6 +26,7 @@ import { type Schedule, startSchedule, timesBetween } from '../schedule/schedule
 import { meaningOf } from '../store/store-fault.ts';
 import { createPages } from '../web/index.ts';
 import { operatorPort } from './operator.ts';
+import { planPorts } from './plans.ts';
 import { type LastRun, readiness } from './readiness.ts';
 import { rulePorts } from './rules.ts';
 import { signInOf, tokenRegister, tokensPort } from './tokens.ts';
@@ -213,16 +208,14 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
   return {
     reader: store,
     schemas,
-    views: { ...views, report: (reader, run, format) => writeReport(reader, run, format, { actions: engine.actions }) },
+    views: {
+      ...views,
+      summary: (reader, since, until) => buildSummary(reader, since, until, config.windows.freeze),
+      report: (reader, run, format) => writeReport(reader, run, format, { actions: engine.actions }),
+    },
     trigger: (request) => state.trigger(request),
     readiness: () => readiness(composition, state.last, state.queue.counters, state.watch),
-    plans: {
-      approve: (plan, by, reason, part, glass) => approveAndApply(composition, state, plan, by, reason, part, glass),
-      reject: async (plan, by, reason) => ({
-        plan: await state.queue.inTurn('operator', by, () => answerPlan(engine, plan, 'reject', by, reason)),
-      }),
-      apply: (plan, by, glass) => state.queue.inTurn('operator', by, () => apply(composition, state, plan, by, glass)),
-    },
+    plans: planPorts(composition, state.queue, state.underWay),
     planDrift: driftReader(engine),
     operator: operatorPort(engine, state.queue),
     running: () => state.underWay.now(),
@@ -254,41 +247,4 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
 /** The links that people get name the public address: it must be served. */
 function ownNames({ allowedHosts, notify: { publicUrl } }: Config): string[] {
   return publicUrl === undefined ? allowedHosts : [...allowedHosts, new URL(publicUrl).hostname];
-}
-
-/** A daemon of mode `approve` or `enforce` applies an approved plan at once. */
-async function approveAndApply(
-  composition: Composition,
-  state: DaemonState,
-  planId: string,
-  by: string,
-  reason: string | undefined,
-  selection: PlanSelection,
-  glass = false,
-): Promise<PlanAnswer> {
-  return state.queue.inTurn('operator', by, async () => {
-    const { engine } = composition;
-    const { plan, rest } = await approvePart(engine, planId, selection, by, reason, glass);
-    if (glass) void engine.afterwards?.();
-    const freeze = (await freezeOf(engine, plan))();
-    const isStopped = (await engine.store.stop()) !== undefined;
-    const isHeld = !isLive(engine.daemonMode) || isStopped || isHeldWhole(engine, plan, freeze);
-    return { rest, ...(isHeld ? { plan } : await apply(composition, state, plan.id, by)) };
-  });
-}
-
-async function apply(
-  { engine }: Composition,
-  { underWay }: DaemonState,
-  planId: string,
-  by: string,
-  glass?: { reason: string },
-): Promise<PlanAnswer> {
-  underWay.beginPlan(planId);
-  try {
-    const { plan, ...applied } = await applyPlan(engine, planId, by, glass);
-    return { plan, applied };
-  } finally {
-    underWay.end();
-  }
 }

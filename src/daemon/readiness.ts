@@ -3,13 +3,14 @@
 // paths and contents are left to the log.
 import { WAY_ON } from '../audit/belonging.ts';
 import type { Composition } from '../compose/compose.ts';
+import type { ChangeWindow } from '../domain/change-window.ts';
 import { clip } from '../domain/clip.ts';
 import { lineOf } from '../domain/errors.ts';
 import { describeQuietPeriod, QUIET_PERIOD } from '../domain/quiet-period.ts';
 import { isLasting } from '../domain/store-fault.ts';
 import { timeText } from '../domain/time-text.ts';
 import type { HttpDeps, ReadyCheck } from '../http/index.ts';
-import { plural, showHidden } from '../report/index.ts';
+import { CHANGE_WINDOW, changeWindowText, plural, showHidden } from '../report/index.ts';
 import type { QueueCounters } from '../schedule/lanes.ts';
 import { meaningOf } from '../store/store-fault.ts';
 import type { Watch } from './watch.ts';
@@ -22,7 +23,7 @@ export interface LastRun {
 }
 
 export async function readiness(
-  { engine, rules, health }: Composition,
+  { engine, rules, health, config }: Composition,
   last: LastRun | undefined,
   counters: QueueCounters,
   watch: Watch,
@@ -35,6 +36,7 @@ export async function readiness(
     watchCheck(watch.counters, (atMs) => watch.missedSince(atMs)),
     ...auditChecks(engine),
     ...(await stopChecks(engine.store)),
+    ...(await changeWindowChecks(engine.store, config.windows.freeze, engine.clock.nowMs())),
     { name: QUIET_PERIOD, ok: true, text: describeQuietPeriod(engine.quiet.read()) },
     { name: 'mode', ok: true, text: `${engine.daemonMode}${engine.demo ? ', DEMO: the embedded console' : ''}` },
   ];
@@ -119,6 +121,17 @@ function auditChecks({ checkpointer }: Composition['engine']): ReadyCheck[] {
     { name: 'checkpoints', ok: !isBehind, text },
     ...(restored === undefined ? [] : [{ name: 'restored database', ok: false, text: accept }]),
   ];
+}
+
+/** Configured by an operator: no fault. */
+async function changeWindowChecks(
+  store: HttpDeps['reader'],
+  windows: readonly ChangeWindow[],
+  nowMs: number,
+): Promise<ReadyCheck[]> {
+  const held = windows.length === 0 ? 0 : await store.heldInForce('frozen').catch(() => 0);
+  const text = changeWindowText(windows, nowMs, held);
+  return text === undefined ? [] : [{ name: CHANGE_WINDOW, ok: true, text }];
 }
 
 /** A stop is an operator's choice, not a fault; who and why are left to the log and the report. */

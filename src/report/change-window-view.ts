@@ -11,6 +11,7 @@ import {
 import type { BreakGlass } from '../domain/plan.ts';
 import { isoTime, timeText } from '../domain/time-text.ts';
 import { wallText } from '../domain/wall-time.ts';
+import { plural } from './fact-text.ts';
 
 export function changeWindowView({ text, timeZone, endsAtMs }: WindowNow) {
   return { window: text, endsAt: isoTime(endsAtMs), endsAtLocal: wallText(timeZone, endsAtMs) };
@@ -27,10 +28,14 @@ export function breakGlassWords({ breakGlass }: { breakGlass?: BreakGlass | unde
   return `BREAK GLASS: ${by} let it through the change windows at ${timeText(at)}: ${reason}.`;
 }
 
-/** The window in force, or the next one; undefined where none is configured. */
-export function changeWindowText(windows: readonly ChangeWindow[], nowMs: number): string | undefined {
+/** The name of its check, for people and for programs. */
+export const CHANGE_WINDOW = 'change window';
+
+/** The window in force, or the next one; undefined where none is configured. `held`: how many actions wait for its end. */
+export function changeWindowText(windows: readonly ChangeWindow[], nowMs: number, held = 0): string | undefined {
   const now = windowAt(windows, nowMs);
-  if (now) return freezeText(now);
+  if (now)
+    return `${freezeText(now)}${held === 0 ? '' : `; ${plural(held, 'action')} ${held === 1 ? 'waits' : 'wait'} for its end`}`;
   if (windows.length === 0) return undefined;
   const next = nextWindow(windows, nowMs);
   if (!next) return 'no change window is in force, and none comes';

@@ -4,7 +4,7 @@ import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { AuditQuery, AuditReader } from '../domain/audit-store.ts';
 import type { CheckpointReader } from '../domain/checkpoint.ts';
 import type { Claim } from '../domain/claim.ts';
-import type { StoredDecision } from '../domain/decision.ts';
+import type { ReasonCode, StoredDecision } from '../domain/decision.ts';
 import type { EndpointToken } from '../domain/endpoint-token.ts';
 import type { Episode } from '../domain/episode.ts';
 import type { TrustEvent } from '../domain/event.ts';
@@ -41,7 +41,7 @@ import { claimCounts, claimsInForce } from './claim-pages.ts';
 import { readClockAgreement } from './clock-agreement.ts';
 import { decisionsById, decisionsOfRule, outlinesOfRun } from './decision-outlines.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
-import { heldSince } from './held-since.ts';
+import { heldInForce, heldSince } from './held-since.ts';
 import { readKeptLatency } from './kept-latency.ts';
 import { newestClaims, newestIntents } from './lists.ts';
 import { readOpenFailures, readOpenState } from './open-state.ts';
@@ -258,6 +258,10 @@ export class SqliteReader
 
   async heldSince(sinceMs: number, named: number): Promise<HeldSince[]> {
     return heldSince(this.db, sinceMs, named);
+  }
+
+  async heldInForce(reason: ReasonCode): Promise<number> {
+    return heldInForce(this.db, reason);
   }
 
   async exemptions(inForceAt?: number): Promise<Exemption[]> {
