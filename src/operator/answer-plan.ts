@@ -6,7 +6,8 @@ import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Plan, PlanSelection } from '../domain/plan.ts';
 import type { PlanStore } from '../domain/plan-store.ts';
 import type { Engine } from '../run/engine.ts';
-import { breakGlass, type Freezing } from './break-glass.ts';
+import type { Freezing } from '../run/freeze.ts';
+import { breakGlass } from './break-glass.ts';
 import { demandInPlace, foundPlan } from './find-plan.ts';
 
 type Answering = Pick<Engine, 'clock'> & Freezing & { store: PlanStore };

@@ -7,11 +7,8 @@ import { AppError } from '../domain/errors.ts';
 import type { Plan } from '../domain/plan.ts';
 import type { PlanStore } from '../domain/plan-store.ts';
 import type { Engine } from '../run/engine.ts';
-import { freezeNow } from '../run/freeze.ts';
+import { type Freezing, freezeNow } from '../run/freeze.ts';
 import { filled } from './filled.ts';
-
-/** In an engine without change windows, a plan is not let through any. */
-export type Freezing = Parameters<typeof freezeNow>[0];
 
 export interface BrokenGlass {
   plan: Plan;
