@@ -1,5 +1,5 @@
 # The daemon as a container: an unprivileged user, a read-only root, one writable folder (/data).
-# Build: docker build -t trustward .    Run: see docs/operating.md. It needs TRUSTWARD_API_URL and a credential.
+# Build: docker build -t trustward .    Run: compose.yaml, or docs/operating.md. It needs TRUSTWARD_API_URL and a credential.
 
 # Node 24.21.0 on Debian 12, the multi-arch index of 2026-10-06. How to renew it: docs/development.md.
 FROM node:24-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20 AS build
@@ -10,9 +10,13 @@ RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 RUN npm run build \
- && npm prune --omit=dev --ignore-scripts
+ && npm prune --omit=dev --ignore-scripts \
+ && find dist \( -name '*.d.ts' -o -name .tsbuildinfo \) -delete
 
 FROM node:24-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20
+LABEL org.opencontainers.image.title="Trustward" \
+      org.opencontainers.image.description="A policy engine that reacts to the trust data of devices, users and services" \
+      org.opencontainers.image.licenses="MIT"
 WORKDIR /app
 # NODE_ENV=production disables the embedded console: without an API address the container exits with code 2 and says why.
 ENV NODE_ENV=production \
@@ -25,7 +29,8 @@ COPY package.json LICENSE ./
 COPY rules ./rules
 RUN install -d -o node -g node -m 0700 /data
 VOLUME /data
-USER node
+# The user node, by its number: what runs the container can check that it is not root.
+USER 1000:1000
 EXPOSE 8080
 # On SIGTERM the daemon finishes current work within 20 s: give the container 30 s (--stop-timeout 30).
 STOPSIGNAL SIGTERM

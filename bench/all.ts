@@ -14,6 +14,7 @@ const BENCHES: { name: string; file: string; short: boolean }[] = [
   { name: 'contain', file: './contain.ts', short: true },
   { name: 'act', file: './act.ts', short: true },
   { name: 'deaf', file: './deaf.ts', short: true },
+  { name: 'load', file: './load.ts', short: true },
   { name: 'year', file: './year.ts', short: true },
 ];
 

@@ -1,16 +1,16 @@
 // bench: whether a daemon answers while it works: the delay of its event loop, `/healthz` asked from outside every 20 ms, and a stop, during
 // the first run over 100,000 devices, the next one, and one that seals a plan of 10,000 actions. The fleet and the daemon are processes of
 // their own. Usage: npm run bench -- deaf. Goals: issue "Never deaf".
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fiftyRules } from './cycle/rules.ts';
 import { isShort, report } from './figures.ts';
+import { started, warmFleet } from './processes.ts';
 
 const DEVICES = isShort ? 10_000 : 100_000;
 const PLANNED = DEVICES / 10;
@@ -24,17 +24,6 @@ mkdirSync(rules);
 fiftyRules('paged').forEach((text, index) => {
   writeFileSync(join(rules, `${index}.json`), text);
 });
-
-async function started(file: string, args: string[], env: NodeJS.ProcessEnv): Promise<[ChildProcess, string[]]> {
-  const path = new URL(file, import.meta.url).pathname;
-  const child = spawn(process.execPath, ['--import', 'tsx', path, ...args], {
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-    env,
-  });
-  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
-  const [line] = (await once(lines, 'line')) as [string];
-  return [child, line.split(' ').slice(1)];
-}
 
 const agent = new Agent({ keepAlive: true });
 
@@ -96,8 +85,7 @@ async function measured(what: string, daemon: ChildProcess, url: string, work: (
   if (stops.length > 0) say(`a stop of ${stops.length}, the slowest`, at(stops, 1), 100);
 }
 
-const [fleet, [api, key]] = await started('./cycle/server.ts', [String(DEVICES)], process.env);
-await warm();
+const { fleet, api, key } = await warmFleet(DEVICES);
 const [daemon, [url]] = await started('./deaf/daemon.ts', [], {
   ...process.env,
   TRUSTWARD_API_URL: api,
@@ -133,14 +121,6 @@ rmSync(folder, { recursive: true, force: true });
 async function runs(): Promise<{ status: string }[]> {
   const found = JSON.parse((await send('GET', `${address}/api/runs?limit=5`)).text) as { runs: { status: string }[] };
   return found.runs;
-}
-
-/** The server keeps each page that it was asked for. */
-async function warm(): Promise<void> {
-  for (let skip = 0; skip < DEVICES; skip += 999)
-    await fetch(`${api}/api/v1/devices?Skip=${skip}&Limit=1000&Order=asc&OrderBy=serialnumber`, {
-      headers: { authorization: `Bearer ${key}` },
-    }).then((answer) => answer.arrayBuffer());
 }
 
 /** Matches a tenth of the fleet. */

@@ -8,12 +8,13 @@ import { promisify } from 'node:util';
 import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildProgram } from '../src/commands/program.ts';
-import { type Environment, readConfig } from '../src/config/config.ts';
 import { type Console, startConsole } from '../src/console/console.ts';
 import { systemClock } from '../src/system/clock.ts';
 import { built, ROOT } from './support/built.ts';
 import { openEndpoint } from './support/endpoint.ts';
 import { silentLog } from './support/organization.ts';
+import { namesRead } from './support/settings.ts';
+import { goingThrough, inOneShell, WHOLE_WALK, walkOf } from './support/walk.ts';
 
 const run = promisify(execFile);
 const README = read('README.md');
@@ -58,37 +59,14 @@ describe('the first ten minutes of the README', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  /** One shell for all, as a person has one; a command that ends with 0 or 3 went well. */
-  function shell(script: string, env: Record<string, string> = {}) {
-    const main = `"${process.execPath}" "${built('src/main.ts')}"`;
-    const whole = `npx() { shift; ${main} "$@"; }\ntrap 'rc=$?; [ $rc -eq 3 ] || exit $rc' ERR\n${script}`;
-    const { PATH, HOME, TMPDIR } = process.env;
-    // Any port: another program on this machine may have the usual one.
-    const place = { TRUSTWARD_LISTEN: '127.0.0.1:0' };
-    return run('bash', ['-c', whole], { cwd: dir, env: { PATH, HOME, TMPDIR, ...place, ...env } });
-  }
-
-  const walk = all(README, /```sh walk\n([\s\S]*?)```/g);
-
-  /** The blocks as a person goes through them in a folder of this name: the key is put in after the first. */
-  function going(blocks: string[], folder: string, key: string): string {
-    const [init = '', ...rest] = blocks;
-    const script = [init, `cat "${key}" > trustward/api-key`, ...rest].join('\n');
-    return script
-      .replaceAll('https://console.example.com', server.address)
-      .replaceAll('trustward/', `${folder}/`)
-      .replace('init trustward', `init ${folder}`);
-  }
+  const npx = `npx() { shift; "${process.execPath}" "${built('src/main.ts')}" "$@"; }`;
+  const shell = (script: string, env: Record<string, string> = {}) => inOneShell(`${npx}\n${script}`, dir, env);
+  const walk = walkOf('README.md');
+  const going = (blocks: string[], folder: string, key: string) => goingThrough(blocks, folder, key, server.address);
 
   it('lead from a dry run to a plan that is applied, and to an audit that is whole', { timeout: 300_000 }, async () => {
     const { stdout } = await shell(going(walk, 'trustward', join(dir, 'trustward.key')));
-    expect(stdout).toContain('all is well');
-    expect(stdout).toContain('Trustward: dry run');
-    expect(stdout).toMatch(
-      /plan \w{26} was applied: (\d+) of \1 done\n( {2}ban_device \S+: succeeded \(Success\)\n){2}/,
-    );
-    expect(stdout).toContain('Trustward: enforcing run');
-    expect(stdout).toContain('the audit is whole');
+    expect(stdout).toMatch(WHOLE_WALK);
     expect(readFileSync(join(dir, 'dry-run.md'), 'utf8')).toContain('MdmData.CompromisedStatus');
     expect(server.effects().filter((effect) => effect.kind === 'device_banned')).toHaveLength(2);
   });
@@ -111,7 +89,10 @@ describe('the first ten minutes of the README', () => {
   });
 });
 
-describe('the library example of the README', () => {
+describe('the library examples of the README', () => {
+  const example = (name: string) =>
+    all(README, /```ts\n([\s\S]*?)```/g).find((block) => block.includes(`from '${name}'`)) ?? '';
+
   it('reads pages of a real server', { timeout: 60_000 }, async () => {
     const dir = mkdtempSync(join(tmpdir(), 'trustward-docs-'));
     const server = await startConsole({
@@ -121,13 +102,22 @@ describe('the library example of the README', () => {
       clock: systemClock,
       log: silentLog,
     });
-    const example = README.match(/```ts\n([\s\S]*?)```/)?.[1] ?? '';
     const file = join(dir, 'example.mts');
-    writeFileSync(file, example.replace("'trustward'", `'${built('src/index.ts')}'`));
+    writeFileSync(file, example('trustward').replace("'trustward'", `'${built('src/index.ts')}'`));
     const env = { ...process.env, API_URL: server.address, API_KEY: server.credentials?.apiKey };
     const { stdout } = await run(process.execPath, [file], { env });
     expect(stdout).toBe('30 of 30 devices\n');
     await server.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  it('judges a record by the shipped rules', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'trustward-docs-'));
+    const file = join(dir, 'example.mts');
+    writeFileSync(file, example('trustward/rules').replace("'trustward/rules'", `'${built('src/rules.ts')}'`));
+    const { stdout } = await run(process.execPath, [file], { cwd: ROOT });
+    expect(stdout).toMatch(/^\d+ tests passed\nban-compromised-device: match \n/);
+    expect(stdout).toMatch(/ban-denied-corporate-device: unknown \w/);
     rmSync(dir, { recursive: true, force: true });
   });
 });
@@ -175,18 +165,6 @@ describe('names in the README', () => {
     expect(sorted(rows)).toEqual(sorted(shipped.map((name) => name.replace('.yaml', ''))));
   });
 });
-
-/** Every name that reading the configuration asks the environment for. */
-function namesRead(): string[] {
-  const names = new Set<string>();
-  const given: Environment = { TRUSTWARD_API_URL: 'http://127.0.0.1', TRUSTWARD_API_KEY: 'key' };
-  const get = (_: Environment, name: string) => {
-    names.add(name);
-    return given[name];
-  };
-  readConfig(new Proxy<Environment>({}, { get: (env, name) => get(env, String(name)) }));
-  return sorted([...names].filter((name) => name.startsWith('TRUSTWARD_')));
-}
 
 /** The commands, or those within one, as the help lists them. */
 async function commandsOf(...within: string[]): Promise<string[]> {

@@ -1,0 +1,19 @@
+// support: the names of all settings, as reading the configuration asks the environment for them.
+import { type Environment, readConfig } from '../../src/config/config.ts';
+
+/** In the order of the alphabet. */
+export function namesRead(): string[] {
+  const names = new Set<string>();
+  const given: Environment = { TRUSTWARD_API_URL: 'http://127.0.0.1', TRUSTWARD_API_KEY: 'key' };
+  const get = (name: string) => {
+    names.add(name);
+    return given[name];
+  };
+  readConfig(new Proxy<Environment>({}, { get: (_, name) => get(String(name)) }));
+  return [...names].filter((name) => name.startsWith('TRUSTWARD_')).sort();
+}
+
+/** Those in a text, each once. */
+export function settingsIn(text: string): string[] {
+  return [...new Set([...text.matchAll(/\b(TRUSTWARD_[A-Z_]*[A-Z])\b/g)].map(([, name]) => name as string))];
+}
