@@ -18,6 +18,10 @@ it('in a change window nothing acts, undoing goes on, and nothing is lost after 
 });
 
 it('an engine that acts in a change window is found', { timeout: 240_000 }, async () => {
-  const found = await simulate(10, { freezes: 'ignored' });
-  expect(found.violations.map(({ kind }) => kind)).toContain('in_freeze');
+  const kinds = new Set<string>();
+  for (let seed = SEEDS[0] as number; seed < 100 && !kinds.has('in_freeze'); seed += 1) {
+    const { violations } = await simulate(seed, { freezes: 'ignored' });
+    for (const { kind } of violations) kinds.add(kind);
+  }
+  expect(kinds).toContain('in_freeze');
 });
