@@ -94,6 +94,7 @@ module.exports = {
     only('ipaddr-lives-in-notify', 'ipaddr\\.js', 'notify'),
     only('pages-live-in-web', '(htmx\\.org|uplot)', 'web'),
     only('commander-lives-in-commands', 'commander', 'commands'),
+    only('openapi-lives-in-http', '@hono/zod-openapi', 'http'),
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

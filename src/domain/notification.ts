@@ -4,13 +4,15 @@ import type { Fact, Facts } from './facts.ts';
 /** How a notification's delivery ended. */
 export type DeliveryEnd = 'delivered' | 'given_up';
 
+/** notify: a rule proposed it. alert: something needs a person. */
+export const NOTIFICATION_KINDS = ['notify', 'alert'] as const;
+
 export interface Notification {
   /** The delivery id: a receiver that sees it twice received one notification twice. */
   id: string;
   /** The configured webhook's name. */
   to: string;
-  /** notify: a rule proposed it. alert: something needs a person. */
-  kind: 'notify' | 'alert';
+  kind: (typeof NOTIFICATION_KINDS)[number];
   /** Epoch ms. */
   at: number;
   /** One sentence for people. */

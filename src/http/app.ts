@@ -6,6 +6,7 @@ import { lineOf } from '../domain/errors.ts';
 import { callerOf, demandScope, namingUser } from './auth.ts';
 import { demandShortBody } from './body.ts';
 import type { HttpDeps } from './deps.ts';
+import type { DocumentSource } from './described.ts';
 import { guardedPage } from './guarded-page.ts';
 import { PAGE_HEADERS, SECURITY_HEADERS } from './headers.ts';
 import { demandHost } from './hosts.ts';
@@ -16,6 +17,7 @@ import { addRoutes, type Ctx, type Env, noRoute, type Route } from './route.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { explainRoutes } from './routes/explain.ts';
 import { healthRoutes, pointerRoute } from './routes/health.ts';
+import { openapiRoute } from './routes/openapi.ts';
 import { operatorRoutes } from './routes/operator.ts';
 import { planRoutes } from './routes/plans.ts';
 import { recordRoutes } from './routes/records.ts';
@@ -46,8 +48,10 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
     ...operatorRoutes(deps),
     ...tokenRoutes(deps),
     ...signInLinkRoutes(deps),
+    openapiRoute(() => document()),
     ...(pages ? [...pages.routes, ...signInRoutes(deps)] : [pointerRoute(deps)]),
   ];
+  const document = documentSource(routes);
   const answerProblem = async (problem: Problem, context: Ctx): Promise<Response> => {
     const { path } = context.req;
     if (!pages || !isPage(path)) return problemResponse(problem, path);
@@ -59,6 +63,7 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
   };
   app.use(async (context, next) => {
     const startedMs = deps.clock.monotonicMs();
+    context.set('document', document);
     await next();
     const { headers } = context.res;
     const ours = isPage(context.req.path) ? PAGE_HEADERS : SECURITY_HEADERS;
@@ -99,6 +104,13 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
   });
   app.onError((error, context) => answerProblem(foreseen(deps, error), context));
   return app;
+}
+
+/** The library that makes it is loaded when it is first asked for. */
+function documentSource(routes: readonly Route[]): DocumentSource {
+  let made: ReturnType<DocumentSource> | undefined;
+  const make = async () => (await import('./document.ts')).documentOf(routes);
+  return () => (made ??= make());
 }
 
 function guarded(route: Route): Route {

@@ -1,6 +1,11 @@
 // http: what anybody may know of an operation: its words, its schemas, its answers. In: nothing. Out: the type of it, from which
 // `/openapi.json` is made.
+import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { z } from 'zod';
+
+export type Document = ReturnType<OpenAPIHono['getOpenAPI31Document']>;
+/** Made when it is first asked for. */
+export type DocumentSource = () => Promise<Document>;
 
 export type Tag =
   | 'runs'

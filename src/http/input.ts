@@ -109,13 +109,15 @@ export const limitField = z
   .regex(/^\d{1,4}$/, `must be a whole number from 1 to ${MORE_MAX}`)
   .transform(Number)
   .pipe(z.number().min(1).max(MORE_MAX))
-  .default(50);
+  .default(50)
+  .meta({ type: 'integer', minimum: 1, maximum: MORE_MAX, default: 50, pattern: undefined });
 
 /** A position in a list that is counted from 1. */
 export const positionField = z
   .string()
   .regex(/^\d{1,15}$/, 'must be a whole number')
-  .transform(Number);
+  .transform(Number)
+  .meta({ type: 'integer', minimum: 0, maximum: 999_999_999_999_999, pattern: undefined });
 
 const sinceText = z.string().min(1).max(100).describe('a duration back from now such as `12h`, or a date');
 export const sinceField = sinceText.optional();

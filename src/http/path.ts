@@ -1,6 +1,6 @@
 // http: whether a path matches that of a route, and whom it is for. In: a pattern such as `/api/runs/:id`, and a request's path.
 
-const FOR_MACHINES = /^\/(api|healthz|readyz|metrics)(\/|$)/;
+const FOR_MACHINES = /^\/(api|healthz|readyz|metrics|openapi\.json)(\/|$)/;
 
 /** The other paths are pages for people, when there are pages. */
 export function isForMachines(path: string): boolean {
@@ -10,6 +10,8 @@ export function isForMachines(path: string): boolean {
 export function isUnderApi(path: string): boolean {
   return path === '/api' || path.startsWith('/api/');
 }
+
+export const OPENAPI_PATH = '/openapi.json';
 
 /** The one answer under `/api` that a session opens as well: a browser sends no header of ours with it. */
 export const STREAM_PATH = '/api/stream';

@@ -1,7 +1,19 @@
 // http: errors as problem details (RFC 9457). In: anything thrown. Out: a status and a body with what, where and what
 // to do. It never shows a stack trace, or the text of an error that was not written for people.
+import { z } from 'zod';
 import { AppError, type ErrorCode } from '../domain/errors.ts';
 import { SECURITY_HEADERS } from './headers.ts';
+
+export const problemSchema = z.strictObject({
+  type: z.string().describe('`urn:trustward:problem:` and a name, which is stable'),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string().describe('what, where, and what to do'),
+  instance: z.string().optional().describe('the path of the request'),
+  errors: z
+    .array(z.strictObject({ path: z.string().describe('where; empty for the whole'), message: z.string() }))
+    .optional(),
+});
 
 export interface FieldError {
   /** Where in the body or query: `rules[0]`; empty for the whole. */

@@ -2,7 +2,7 @@
 import type { Context, Hono } from 'hono';
 import { inTurns } from '../domain/give-way.ts';
 import { jsonPieces } from '../domain/json-pieces.ts';
-import type { Described } from './described.ts';
+import type { Described, DocumentSource } from './described.ts';
 import { matchesPath } from './path.ts';
 import { Problem } from './problem.ts';
 import type { Caller, Scope } from './tokens.ts';
@@ -15,6 +15,8 @@ export type Env = {
     session: string | undefined;
     /** Without a session: who the same request is of now. Errors: as at its beginning, once its token is revoked or expired. */
     callerNow: () => Caller;
+    /** The OpenAPI document of the endpoint. */
+    document: DocumentSource;
   };
   /** The answer on its socket; absent without one. */
   Bindings: { outgoing?: { destroy(): void } } | undefined;

@@ -6,6 +6,7 @@ import type { Pages } from '../http/pages.ts';
 import { problemPage } from './answer.tsx';
 import { assetRoutes } from './assets.ts';
 import { auditPages } from './pages/audit.tsx';
+import { docsPages } from './pages/docs.tsx';
 import { exemptionPages } from './pages/exemptions.tsx';
 import { inDoubtPages } from './pages/in-doubt.tsx';
 import { inForcePages } from './pages/in-force.tsx';
@@ -39,6 +40,7 @@ export function createPages(deps: HttpDeps): Pages {
       ...inDoubtPages(deps),
       ...auditPages(deps),
       ...tokenPages(deps),
+      ...docsPages(deps),
       ...rulesPages(deps),
       ...rulePages(deps),
       ...tryPages(deps),

@@ -50,6 +50,7 @@ export const WHOLE_PAGES = {
   audit: () => '/audit',
   'an audit entry': () => '/audit/20',
   tokens: () => '/tokens',
+  'the documentation of the endpoint': () => '/docs',
   'a search for several': () => '/search?q=Twin',
   'a search for nothing': () => '/search?q=%3Cb%3Enobody',
   'a device': (of) => `/subjects/device/${of.device}`,
@@ -68,6 +69,9 @@ export interface WholeOrganization {
   paths: Record<WholePage, string>;
   /** Of the HTML report of a run. */
   reportFile: string;
+  org: Organization;
+  /** The subjects and nouns that the paths lead to. */
+  of: Ids;
   close(): Promise<void>;
 }
 
@@ -100,6 +104,8 @@ export async function startWhole(): Promise<WholeOrganization> {
     paths: Object.fromEntries(
       Object.entries(WHOLE_PAGES).map(([title, pathOf]) => [title, pathOf(of)]),
     ) as WholeOrganization['paths'],
+    org,
+    of,
     close: async () => {
       await daemon.stop();
       await org.close();

@@ -48,6 +48,7 @@ export function auditRoutes({ reader, views, schemas, verifyAudit, clock }: Http
           schema: pageSchema('entries', schemas.auditEntry, { head, next: count }),
         },
       },
+      refusals: [404],
       handle: async (_context, { query }) => {
         const { after, before, kind, target, actor, since, limit } = query;
         const entries = await reader.audit({

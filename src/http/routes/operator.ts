@@ -49,11 +49,13 @@ export function operatorRoutes(deps: HttpDeps): Route[] {
 }
 
 function exemptionRoutes({ reader, views, schemas, operator, clock }: HttpDeps): Route[] {
-  const added = z.strictObject({
-    ...schemas.exemption.shape,
-    covers: covered.nullable().describe('null: it cannot be known'),
-    released: z.array(schemas.released),
-  });
+  const added = z
+    .strictObject({
+      ...schemas.exemption.shape,
+      covers: covered.nullable().describe('null: it cannot be known'),
+      released: z.array(schemas.released),
+    })
+    .meta({ id: 'AddedExemption' });
   return [
     operation({
       method: 'GET',
@@ -88,6 +90,7 @@ function exemptionRoutes({ reader, views, schemas, operator, clock }: HttpDeps):
       operationId: 'addExemption',
       tag: 'operator',
       summary: 'Exempt a subject, or all that a selector names, until a time',
+      description: 'Give `subject` or `selector`.',
       body: exemptBody,
       answers: { 201: { description: 'the exemption, what it covers now, and what was released', schema: added } },
       refusals: [404, 409],
@@ -203,6 +206,7 @@ function doubtRoutes({ views, schemas, operator }: HttpDeps): Route[] {
           schema: z.union([undone, planned]),
         },
       },
+      description: 'Give `target` and `reason`, or `rule`.',
       refusals: [404, 409, 502],
       handle: async (context, { body: { target, rule, reason } }) => {
         const by = context.var.caller.name;

@@ -49,8 +49,10 @@ export function planRoutes(deps: HttpDeps): Route[] {
       ...more,
       applied: applied ? { ...applied, intents: applied.intents.map(views.intent) } : null,
     });
-  const answer = z.strictObject({ ...schemas.plan.shape, applied: appliedOf(schemas.intent) });
-  const withRest = z.strictObject({ ...answer.shape, rest: z.union([schemas.plan, z.null()]) });
+  const applied = appliedOf(schemas.intent);
+  const answer = z.strictObject({ ...schemas.plan.shape, applied }).meta({ id: 'AnsweredPlan' });
+  const rest = z.union([schemas.plan, z.null()]).describe('the plan of what was not chosen');
+  const withRest = z.strictObject({ ...answer.shape, rest }).meta({ id: 'ApprovedPlan' });
   return [
     operation({
       method: 'GET',

@@ -52,7 +52,7 @@ export function streamRoutes(deps: HttpDeps): Route[] {
       operationId: 'stream',
       tag: 'audit',
       summary: 'Receive audit entries as they are committed',
-      description: 'The answer has no end: reconnect with `Last-Event-ID`.',
+      description: 'The answer has no end: reconnect with `Last-Event-ID`. A session of the page opens it, too.',
       query: streamQuery,
       headers: streamHeaders,
       answers: { 200: { description: 'server-sent events', types: ['text/event-stream'] } },

@@ -15,7 +15,7 @@ const addBody = z.strictObject({
 });
 
 export function tokenRoutes({ reader, tokens, views, schemas, clock }: HttpDeps): Route[] {
-  const made = z.strictObject({ ...schemas.token.shape, token: z.string() });
+  const made = z.strictObject({ ...schemas.token.shape, token: z.string() }).meta({ id: 'MadeToken' });
   return [
     operation({
       method: 'GET',

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { AUDIT_KINDS } from '../../domain/audit-entry.ts';
 import { SCOPES } from '../../domain/endpoint-token.ts';
+import { NOTIFICATION_KINDS, NOTIFICATION_STATUSES } from '../../domain/notification.ts';
 import { PLAN_STATUSES } from '../../domain/plan.ts';
 import type { auditView } from '../audit-view.ts';
 import type { decisionView } from '../decision-view.ts';
@@ -157,8 +158,8 @@ export const notification = z
   .strictObject({
     id: text,
     to: text.describe('the name of the webhook'),
-    kind: z.enum(['notify', 'alert']),
-    status: z.enum(['waiting', 'delivered', 'given_up']),
+    kind: z.enum(NOTIFICATION_KINDS),
+    status: z.enum(NOTIFICATION_STATUSES),
     at: time,
     ageSeconds: count,
     text,

@@ -64,7 +64,7 @@ async function listed({ reader, clock }: HttpDeps, before: string | undefined) {
       <h1>Tokens</h1>
       <p>
         Who may use the HTTP endpoint and sign in to these pages. The token of the configuration, <code>admin</code>, is
-        not listed.
+        not listed. <a href="/docs">What they can ask for</a>.
       </p>
       <section class="card">
         <h2>Make a token</h2>

@@ -1,0 +1,89 @@
+// web: the documentation of the HTTP endpoint, to browse: each operation with what it takes and answers, and the schemas. In: the OpenAPI
+// document. Out: one page. Open to anybody, as the document is: it shows nothing of this organization.
+import type { HttpDeps } from '../../http/deps.ts';
+import { OPENAPI_PATH } from '../../http/path.ts';
+import type { Route } from '../../http/route.ts';
+import { Table } from '../../report/html/table.tsx';
+import { Words } from '../../report/html/text.tsx';
+import { answerPage } from '../answer.tsx';
+import { fieldsOf, type JsonSchema, schemaId } from './docs/fields.tsx';
+import { Fields, type Operation, OperationPart, type Placed } from './docs/operation.tsx';
+
+interface Document {
+  info: { description?: string };
+  tags?: readonly { name: string; description?: string }[];
+  paths?: { [path: string]: { [method: string]: Operation } };
+  components?: {
+    schemas?: { [name: string]: JsonSchema };
+    responses?: { [name: string]: { description: string } };
+  };
+}
+
+export function docsPages(deps: HttpDeps): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/docs',
+      scope: undefined,
+      handle: async (context) => {
+        const document = (await context.var.document()) as unknown as Document;
+        return answerPage(deps, context, { title: 'HTTP endpoint', body: <Docs document={document} /> });
+      },
+    },
+  ];
+}
+
+function Docs({ document: { info, tags = [], paths = {}, components = {} } }: { document: Document }) {
+  const placed = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]): Placed => ({ method: method.toUpperCase(), path, operation })),
+  );
+  return (
+    <>
+      <h1>HTTP endpoint</h1>
+      <p>
+        <Words>{info.description ?? ''}</Words>
+      </p>
+      <p>
+        The same for programs: <a href={OPENAPI_PATH}>{OPENAPI_PATH}</a>. In the lines to copy, <code>$TRUSTWARD</code>{' '}
+        is the address of the daemon, <code>$TOKEN</code> is a token of it, and words in capitals are for you to fill
+        in.
+      </p>
+      {tags.map(({ name, description = '' }) => (
+        <section class="card">
+          <h2>{description}</h2>
+          {placed
+            .filter(({ operation }) => operation.tags.includes(name))
+            .map((one) => (
+              <OperationPart {...one} />
+            ))}
+        </section>
+      ))}
+      <section class="card" id="refusals">
+        <h2>Refusals</h2>
+        <p>
+          Each is problem details: <a href={`#${schemaId('Problem')}`}>Problem</a>.
+        </p>
+        <Table
+          caption="Refusals"
+          columns={['Status', 'Meaning']}
+          rows={Object.entries(components.responses ?? {}).map(([name, { description }]) => ({
+            cells: [name.replace('Problem', ''), <Words>{description}</Words>],
+          }))}
+        />
+      </section>
+      <section class="card">
+        <h2>Schemas</h2>
+        {Object.entries(components.schemas ?? {}).map(([name, schema]) => (
+          <details>
+            <summary>
+              <h3>{name}</h3>
+            </summary>
+            <div id={schemaId(name)}>
+              <Fields caption={name} head="Name" fields={fieldsOf(schema)} />
+            </div>
+          </details>
+        ))}
+      </section>
+    </>
+  );
+}
