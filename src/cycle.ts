@@ -19,7 +19,7 @@ import { look } from './run/watch/look.ts';
  */
 export async function runCycle(engine: Engine, request: RunRequest, begun?: (run: Run) => void): Promise<Run> {
   const rules = await rulesOfRun(engine, request);
-  const run = await beginRun(engine, newRun(engine, request, rules), request.by);
+  const run = await beginRun(engine, newRun(engine, request, rules), request);
   begun?.(run);
   const { store, settings, log, progress } = engine;
   try {

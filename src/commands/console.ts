@@ -1,17 +1,24 @@
 // commands: `console`: the reference server of the Management API, alone, for other clients and for tests. The first
 // start prints the credentials once, one per line; each start prints the API keys that it made, and the address.
-// Credentials are stored hashed.
+// Credentials are stored hashed. `console keys add` makes API keys for a database, also while a console runs on it.
 
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { parseListen } from '../config/reader.ts';
 import { type Console, FIRST_KEY, startConsole } from '../console/console.ts';
 import type { Edition } from '../console/editions.ts';
+import { addApiKeys } from '../console/keys.ts';
 import { parseDuration } from '../domain/duration.ts';
 import { AppError } from '../domain/errors.ts';
 import { hostsIn } from '../domain/hosts.ts';
 import { systemClock } from '../system/clock.ts';
 import { systemLog } from '../system/log.ts';
 import { type KeyRequest, readKeyRequests } from './console-keys.ts';
+import { asInvoked } from './invocation.ts';
 import type { Io } from './io.ts';
+
+/** The database unless `--db` names another one. */
+const CONSOLE_DB = 'data/console.db';
 
 export interface ConsoleCommandOptions {
   listen: string;
@@ -36,6 +43,7 @@ export async function consoleCommand(io: Io, options: ConsoleCommandOptions): Pr
   if (!listen)
     throw new AppError('usage', `--listen is \`${options.listen}\`: expected host:port such as 127.0.0.1:8081`);
   const keys = readKeyRequests(options.apiKey ?? [], FIRST_KEY);
+  refuseMissingFolder(options.db);
   const server = await startConsole({
     listen,
     allowedHosts: hostsIn(options.allowedHosts),
@@ -51,7 +59,7 @@ export async function consoleCommand(io: Io, options: ConsoleCommandOptions): Pr
     log: systemLog({ level: 'info', form: process.stderr.isTTY ? 'plain' : 'json' }),
   });
   try {
-    printAccess(io, server, keys);
+    printAccess(io, server, keys, options.db);
     await io.untilStopped();
   } finally {
     await server.close();
@@ -59,16 +67,40 @@ export async function consoleCommand(io: Io, options: ConsoleCommandOptions): Pr
   return 0;
 }
 
-function printAccess(io: Io, server: Console, keys: KeyRequest[]): void {
+/** The folder of the default is made: the first start in an empty folder needs no preparation. */
+function refuseMissingFolder(db: string): void {
+  if (db === CONSOLE_DB || db === ':memory:' || existsSync(dirname(db))) return;
+  throw new AppError('usage', `--db is \`${db}\`: there is no folder \`${dirname(db)}\`, make it first`);
+}
+
+function printAccess(io: Io, server: Console, keys: KeyRequest[], db: string): void {
   if (server.credentials) {
     const { apiKey, refreshToken, adminToken } = server.credentials;
     io.out(`API_KEY=${apiKey}\nREFRESH_TOKEN=${refreshToken}\nADMIN_TOKEN=${adminToken}\n`);
+  }
+  if (!server.credentials && keys.length === 0) {
+    io.err(
+      asInvoked(`the first start on this database printed its credentials; make another API key: ${keysCommand(db)}\n`),
+    );
   }
   for (const { name, scope, label } of keys) {
     const secret = server.keepApiKey(name, scope);
     if (secret !== undefined) io.out(`${label}=${secret}\n`);
   }
   io.out(`LISTENING=${server.address}\n`);
+}
+
+function keysCommand(db: string): string {
+  const option = db === CONSOLE_DB ? '' : ` --db ${/^[\w./-]+$/.test(db) ? db : `'${db.replaceAll("'", "'\\''")}'`}`;
+  return `\`trustward console keys add NAME:Admin${option}\``;
+}
+
+/** `console keys add`. */
+export async function consoleKeysAdd(io: Io, texts: readonly string[], options: { db: string }): Promise<number> {
+  const keys = readKeyRequests(texts, FIRST_KEY, 'the key');
+  const secrets = addApiKeys(options.db, keys, systemClock);
+  for (const [at, { label }] of keys.entries()) io.out(`${label}=${secrets[at]}\n`);
+  return 0;
 }
 
 const TOKEN_LIFETIME_MAX_MS = 365 * 86_400_000;

@@ -3,6 +3,7 @@
 import { plainJson } from '../domain/canonical.ts';
 import { clip } from '../domain/clip.ts';
 import type { Fact } from '../domain/facts.ts';
+import type { Lists } from '../domain/lists.ts';
 import { EVENT_ACTIONS, EVENT_SEVERITIES, EVENT_SUB_TYPES, EVENT_TYPES } from '../domain/platform-values.ts';
 import { isoTime } from '../domain/time-text.ts';
 import type { FactKind, FactRow } from '../evaluate/index.ts';
@@ -15,6 +16,8 @@ export interface KindFacts {
   sampled: number | undefined;
   /** Why there is no sample. */
   noSample: string | undefined;
+  /** The lists in use: what they lack is marked. */
+  lists: Lists;
   facts: FactRow[];
 }
 
@@ -57,7 +60,7 @@ function factLines(kind: KindFacts, { width = 100 }: TerminalOptions): string[] 
   return facts.flatMap((row) => {
     const missing = isAsked(kind) ? missingWords(row.missing).padEnd(missingWidth) : '';
     const example = datedExample(row);
-    const type = `${typeText(row).padEnd(TYPE_WIDTH)}  ${missing}`;
+    const type = `${typeText(row, kind.lists).padEnd(TYPE_WIDTH)}  ${missing}`;
     const fits = indent.length + type.length + example.length <= width;
     const words = (fits ? type + example : type).trimEnd();
     const first =
@@ -82,34 +85,45 @@ function datedExample({ example, unit }: FactRow): string {
 
 const PER_MS: Readonly<Record<string, bigint>> = { nanoseconds: 1_000_000n, microseconds: 1_000n, milliseconds: 1n };
 
-function typeText({ type, unit, values, unpagedOnly }: FactRow): string {
+function typeText({ type, unit, values, unpagedOnly, v2 }: FactRow, lists: Lists): string {
   const more = [
     ...(unit === undefined ? [] : [unit]),
     ...(values.length > 2 ? [] : values),
     ...(unpagedOnly ? ['unpaged'] : []),
+    ...(lists === 'v2' && v2 === null ? ['not in v2'] : []),
   ];
   return more.length > 0 ? `${type} (${more.join(', ')})` : type;
 }
 
 export function factsMarkdown(kinds: readonly KindFacts[]): string {
   const sections = kinds.map((kind) => {
-    const head = ['fact', 'type', 'unit', 'values', 'example', ...(isAsked(kind) ? ['missing'] : [])];
+    const isListedInV2 = kind.facts.some(({ v2 }) => v2 !== undefined);
+    const v2 = isListedInV2 ? ['in v2 lists'] : [];
+    const head = ['fact', 'type', 'unit', 'values', 'example', ...v2, ...(isAsked(kind) ? ['missing'] : [])];
     const about = isAsked(kind) ? [`Sample: ${md(sampleWords(kind))}.`, ''] : [];
     const events =
       kind.kind === 'event'
         ? ['', ...EVENT_WORDS.flatMap((line) => [line, '']), markdownTable(ACTIONS_HEAD, actionRows())]
         : [];
-    const rows = kind.facts.map((row) => markdownCells(row, isAsked(kind)));
+    const rows = kind.facts.map((row) => markdownCells(row, isAsked(kind), isListedInV2));
     return [`## ${TITLES[kind.kind]}`, '', ...about, markdownTable(head, rows), ...events].join('\n');
   });
   return sections.join('\n\n');
 }
 
-function markdownCells(row: FactRow, isSampled: boolean): string[] {
-  const { fact, type, unit = '', values, example, unpagedOnly, missing } = row;
+function markdownCells(row: FactRow, isSampled: boolean, isListedInV2: boolean): string[] {
+  const { fact, type, unit = '', values, example, unpagedOnly, v2, missing } = row;
   const shown = exampleText(example);
   const typed = unpagedOnly ? `${type}; unpaged list` : type;
-  const cells = [`\`${fact}\``, typed, unit, values.join(', '), shown === '' ? '' : `\`${shown}\``];
+  const named = v2 === null ? '–' : v2 === undefined ? '' : `\`${v2}\``;
+  const cells = [
+    `\`${fact}\``,
+    typed,
+    unit,
+    values.join(', '),
+    shown === '' ? '' : `\`${shown}\``,
+    ...(isListedInV2 ? [named] : []),
+  ];
   return isSampled ? [...cells, missingWords(missing)] : cells;
 }
 

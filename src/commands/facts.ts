@@ -1,8 +1,11 @@
 // commands: `facts [SUBJECT]`: all facts that rules can read, from the schemas that check the rules, and how often each is
 // missing in some records that are read now. In: a kind of subject, or `event`; all by default. Nothing is stored, and
 // no database is needed.
+
+import { listsOf } from '../config/lists.ts';
 import { plainJson } from '../domain/canonical.ts';
 import { AppError } from '../domain/errors.ts';
+import type { Lists } from '../domain/lists.ts';
 import { didYouMean, FACT_KINDS, type FactKind, factRows } from '../evaluate/index.ts';
 import { configOf } from './config-of.ts';
 import { type Sample, sampleOf } from './facts-sample.ts';
@@ -18,7 +21,8 @@ export async function factsCommand(io: Io, subject: string | undefined, options:
   const format = outputOf(options, ['text', 'json', 'md'] as const, 'text');
   const kinds = subject === undefined ? FACT_KINDS : [kindOf(subject)];
   const samples = options.sample === false ? undefined : await sampleOf(configOf(io, options), kinds);
-  const facts = kinds.map((kind) => factsOfKind(kind, samples?.get(kind)));
+  const lists = listsOf(io.env);
+  const facts = kinds.map((kind) => factsOfKind(kind, samples?.get(kind), lists));
   const texts = {
     text: () => factsText(facts, widthOf(options)),
     md: () => factsMarkdown(facts),
@@ -36,10 +40,10 @@ function kindOf(subject: string): FactKind {
 }
 
 /** `sample`: undefined when none was to be read. */
-export function factsOfKind(kind: FactKind, sample?: Sample): KindFacts {
+export function factsOfKind(kind: FactKind, sample?: Sample, lists: Lists = 'v1'): KindFacts {
   const records = sample && 'records' in sample ? sample.records : undefined;
   const noSample = sample && 'none' in sample ? sample.none : undefined;
-  return { kind, sampled: records?.length, noSample, facts: factRows(kind, records) };
+  return { kind, sampled: records?.length, noSample, lists, facts: factRows(kind, records) };
 }
 
 function viewOf({ kind, sampled, noSample, facts }: KindFacts) {

@@ -1,6 +1,8 @@
 // commands: `rules check`, `rules test`, `rules schema`, `rules list`: about rule files alone; no database, no API.
 import { ACTIONS } from '../act/actions.ts';
-import { formatTestReport, type LoadedRule, rulesJsonSchema, runRuleTests } from '../evaluate/index.ts';
+import { listsOf } from '../config/lists.ts';
+import { lostFactsText } from '../domain/lists.ts';
+import { formatTestReport, type LoadedRule, rulesJsonSchema, rulesThatLose, runRuleTests } from '../evaluate/index.ts';
 import { terminalTable, whole } from '../report/index.ts';
 import { loadRuleFolder } from '../rule-set/rule-holder.ts';
 import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
@@ -18,12 +20,17 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const rules = await load(io, options);
   const ids = rules.map(({ id }) => id);
+  const lists = listsOf(io.env);
+  const lost = lists === 'v1' ? [] : rulesThatLose(rules);
   write(
     io,
     options,
     format === 'json'
-      ? JSON.stringify({ ok: true, rules: ids })
-      : `${ids.length} rule${ids.length === 1 ? '' : 's'} can be loaded`,
+      ? JSON.stringify({ ok: true, rules: ids, ...(lists !== 'v1' && { lists, lost }) })
+      : [
+          `${ids.length} rule${ids.length === 1 ? '' : 's'} can be loaded`,
+          ...lost.map(({ rule, subject, facts }) => lostFactsText(rule, subject, facts)),
+        ].join('\n'),
   );
   return 0;
 }

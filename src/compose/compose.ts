@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts';
 import { startConsole } from '../console/console.ts';
 import type { AuditCheck } from '../domain/audit-check.ts';
 import type { TokenStore } from '../domain/endpoint-token.ts';
+import type { AnswerStore } from '../domain/kept-answer.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { Api, Clock, Log } from '../domain/ports.ts';
 import type { Progress } from '../domain/progress.ts';
@@ -48,6 +49,7 @@ export interface Composition {
   embedded: string | undefined;
   /** Of the HTTP endpoint. */
   tokens: TokenStore;
+  answers: AnswerStore;
   /** What explaining needs, with the current rules. */
   explaining(): WhyDeps;
   /** `seen`: called with the number of the last entry that was read, now and then. */
@@ -77,9 +79,11 @@ export async function composeEngine(
     closing.add(() => store.close());
     await refuseOtherAddress(store, bindingOf(config));
     const checkpointer = await openCheckpoints();
+    await store.keepLists(config.lists);
     closing.add(() => checkpointer.publish());
     const notifications = composeNotifications({ config, store, health, clock, log });
     closing.add(() => ending.until('the last notifications', notifications.deliverDue(ending.cut)));
+    await notifications.begin();
     const { api, embedded, end } = await connect(config, clock, log, ending.cut);
     closing.add(() => ending.until('calls of the Management API', end()));
     const readers = new ReaderPool(log);
@@ -137,6 +141,7 @@ export async function composeEngine(
       notifications,
       health,
       tokens: store.tokens(),
+      answers: store.keptAnswers(),
       explaining,
       verifyAudit: verify,
       close: closing.close,
@@ -173,9 +178,9 @@ async function refuseOtherAddress(store: SqliteStore, address: string): Promise<
 }
 
 /** Only the Management API, for checks; undefined for the embedded console, which is not started for that. */
-export function composeClient({ api, timing }: Config): ManagementClient | undefined {
+export function composeClient({ api, lists, timing }: Config): ManagementClient | undefined {
   const { requestTimeoutMs, progressTimeoutMs } = timing;
-  const common = { requestTimeoutMs, progressTimeoutMs, clock: systemClock, random: systemRandom, retries: 1 };
+  const common = { lists, requestTimeoutMs, progressTimeoutMs, clock: systemClock, random: systemRandom, retries: 1 };
   return api && new ManagementClient({ ...common, address: api.url, credential: api.credential });
 }
 
@@ -188,7 +193,8 @@ interface Connection {
 export async function connect(config: Config, clock: Clock, log: Log, signal: AbortSignal): Promise<Connection> {
   const { requestTimeoutMs, progressTimeoutMs } = config.timing;
   const { recordsMax } = config.trust;
-  const common = { requestTimeoutMs, progressTimeoutMs, recordsMax, clock, random: systemRandom, signal };
+  const { lists } = config;
+  const common = { lists, requestTimeoutMs, progressTimeoutMs, recordsMax, clock, random: systemRandom, signal };
   if (config.api) {
     const { url, credential, adminToken } = config.api;
     const api = new ManagementClient({ ...common, address: url, credential, adminToken });

@@ -6,7 +6,10 @@ import type { Clock, Log } from '../domain/ports.ts';
 import { Alerts } from '../notify/alerts.ts';
 import { DatabaseAlert } from '../notify/database-alert.ts';
 import { Deliveries } from '../notify/delivery.ts';
+import { type FeedState, Feeds } from '../notify/feeds.ts';
 import { QuietHours } from '../notify/quiet-hours.ts';
+import { views } from '../report/index.ts';
+
 import type { SqliteStore } from '../store/sqlite-store.ts';
 import type { StoreHealth } from '../store/store-health.ts';
 import { systemIds, systemRandom } from '../system/ids.ts';
@@ -15,6 +18,10 @@ import { systemIds, systemRandom } from '../system/ids.ts';
 const LAST_ROUND_MS = 5_000;
 
 export interface Notifications {
+  /** Before anything is written. Errors: AppError `store_failed`. */
+  begin(): Promise<void>;
+  /** Of the webhooks that receive decisions and outcomes. */
+  feeds(): Promise<FeedState[]>;
   /** Checks what needs a person now. Never throws. */
   afterwards(): Promise<void>;
   /** Beside a daemon, until `signal` aborts. Never throws. */
@@ -41,9 +48,24 @@ export function composeNotifications(parts: NotificationParts): Notifications {
   const database = new DatabaseAlert({ fault: () => health.fault(), webhooks, ids, clock, log, signal: ending.signal });
   const exemptions = { warnMs: parts.config.timing.exemptionWarnMs, unusedMs: parts.config.timing.exemptionUnusedMs };
   const quietHours = new QuietHours(parts.config.windows.quietHours, clock);
-  const alerts = new Alerts({ reader: store, outbox, ids, clock, to: alertsTo, exemptions, database, quietHours });
+  const feedParts = { reader: store, positions: store.feedPositions(), view: views.liveEvent, ids, clock, log };
+  const feeds = new Feeds({ ...feedParts, random: systemRandom }, webhooks.values());
+  store.onAudited(() => feeds.poke());
+  const alerts = new Alerts({
+    reader: store,
+    outbox,
+    ids,
+    clock,
+    to: alertsTo,
+    exemptions,
+    database,
+    feeds,
+    quietHours,
+  });
   const failed = (error: unknown) => log.error({}, `people could not be alerted: ${lineOf(error)}`);
   return {
+    begin: () => feeds.begin(),
+    feeds: () => feeds.states(),
     afterwards: async () => {
       await alerts.look().catch(failed);
       deliveries.poke();
@@ -57,13 +79,16 @@ export function composeNotifications(parts: NotificationParts): Notifications {
         );
       await Promise.all([
         deliveries.run(signal),
+        feeds.run(signal),
         alerts.watchSilence(silenceMs, signal, failed),
         quietHours.watch(look, signal),
       ]);
     },
     deliverDue: async (cut) => {
       const limit = AbortSignal.any([cut, AbortSignal.timeout(LAST_ROUND_MS)]);
+      const flushed = feeds.flush(limit);
       while (!limit.aborted && (await deliveries.round(limit)) === 'more');
+      await flushed;
     },
   };
 }

@@ -23,7 +23,7 @@ export async function loadParts(config: Config, chosen: readonly string[]): Prom
   const clock = systemClock;
   const log = systemLog({ level: config.logLevel, form: config.logForm });
   const actions = actionsWith([...config.notify.webhooks.keys()]);
-  const rules = new RuleHolder(config.rulesDir, actions, log, clock);
+  const rules = new RuleHolder(config.rulesDir, actions, log, clock, config.lists);
   await rules.load();
   demandActive(rules.active(), chosen);
   const common: Parts['common'] = {
@@ -56,6 +56,7 @@ function settingsOf(config: Config): EngineSettings {
     },
     trust: { ...config.trust, skewMs: clockSkewMs },
     events: { ...EVENT_PULL_DEFAULT, overlapMs: eventOverlapMs },
+    lists: config.lists,
     quietMs,
     planTtlMs,
     keepRunsMs,

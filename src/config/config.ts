@@ -4,11 +4,15 @@
 import { CEILINGS_DEFAULT, type CeilingSettings } from '../domain/ceiling.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { hostsIn } from '../domain/hosts.ts';
+import type { Lists } from '../domain/lists.ts';
 import { MODES, type Mode } from '../domain/mode.ts';
+import type { RateLimits } from '../http/rate-limit.ts';
 import { type NotifySettings, readNotifySettings } from '../notify/settings.ts';
 import { LOG_LEVELS, type LogLevel } from '../system/log.ts';
 import { readToken } from './access.ts';
 import { type Flags, readDatabasePath } from './database-path.ts';
+import { readLists } from './lists.ts';
+import { readRateLimits } from './rate-limit.ts';
 import { ConfigReader, type Environment } from './reader.ts';
 import { readWindowSettings, type WindowSettings } from './windows.ts';
 
@@ -24,6 +28,8 @@ export type Credential = { kind: 'api_key' | 'refresh_token'; secret: string };
 export interface Config {
   /** Undefined: the embedded console. */
   api: { url: string; credential: Credential; adminToken: string | undefined } | undefined;
+  /** Where devices and users are listed. */
+  lists: Lists;
   db: string;
   rulesDir: string;
   schedule: string;
@@ -36,6 +42,8 @@ export interface Config {
   listen: { host: string; port: number };
   token: string | undefined;
   allowedHosts: string[];
+  /** Requests of one token; undefined: no limit. */
+  rateLimits: RateLimits | undefined;
   logLevel: LogLevel;
   logForm: 'json' | 'plain';
   timing: {
@@ -84,6 +92,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
   const requestTimeoutMs = reader.duration('TRUSTWARD_REQUEST_TIMEOUT', '10s', '1s');
   const config: Config = {
     api,
+    lists: readLists(reader),
     db: readDatabasePath(env, flags),
     rulesDir: flags.rules ?? reader.text('TRUSTWARD_RULES') ?? 'rules',
     schedule: reader.schedule(flags.schedule, demo ? '*/15 * * * * *' : '*/5 * * * *'),
@@ -93,6 +102,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
     listen: reader.listen(flags.listen, '127.0.0.1:8080'),
     token: readToken(reader),
     allowedHosts: hostsIn(reader.text('TRUSTWARD_ALLOWED_HOSTS')),
+    rateLimits: readRateLimits(reader),
     logLevel: reader.choice('TRUSTWARD_LOG_LEVEL', LOG_LEVELS, 'info'),
     logForm: reader.choice('TRUSTWARD_LOG_FORMAT', ['json', 'plain'], process.stderr.isTTY ? 'plain' : 'json'),
     timing: {

@@ -74,7 +74,8 @@ export function addRemainder(app: Hono, others: { method: string; path: string }
       return jsonResponse(405, errorText(context.req.path, 405, message), { Allow: [...allowed].join(', ') });
     });
   }
-  app.notFound((context) => jsonResponse(404, errorText(context.req.path, 404, 'there is no such address')));
+  const unknown = 'there is no such address: see /openapi.json for those that exist';
+  app.notFound((context) => jsonResponse(404, errorText(context.req.path, 404, unknown)));
 }
 
 function routeOf(path: string): string {

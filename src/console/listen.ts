@@ -1,9 +1,11 @@
 // console: the app on a TCP port. In: an app, host and port (0: any). Out: its address, and a close that ends open
 // connections. A busy port is one clear line.
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createAdaptorServer } from '@hono/node-server';
+import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { AppError } from '../domain/errors.ts';
+import { answerMalformed, responseWithoutApp } from './malformed.ts';
 
 export interface Listening {
   /** `http://host:port` */
@@ -13,7 +15,10 @@ export interface Listening {
 
 /** AppError `port_busy` when the address is taken, `config` when it cannot be used. */
 export async function listenOn(app: Hono, host: string, port: number): Promise<Listening> {
-  const server = createAdaptorServer({ fetch: app.fetch });
+  // The app itself refuses a request without a Host, with a sentence.
+  const server = createServer({ requireHostHeader: false });
+  answerMalformed(server);
+  server.on('request', getRequestListener(app.fetch, { errorHandler: responseWithoutApp }));
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(refusal(error, host, port)));
     server.listen(port, host, () => resolve());
@@ -25,7 +30,7 @@ export async function listenOn(app: Hono, host: string, port: number): Promise<L
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        if ('closeAllConnections' in server) server.closeAllConnections();
+        server.closeAllConnections();
       }),
   };
 }

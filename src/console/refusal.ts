@@ -19,14 +19,20 @@ export function messageBody(message: string): string {
   return JSON.stringify({ Message: message });
 }
 
-/** The body of an error of bundles and v2, with an id of its own; `error_code` is the HTTP status, which is never 0. */
+/**
+ * The body of an error of bundles and v2, with an id of its own; `error_code` is the HTTP status, which is never 0. It has a `Message`
+ * too: clients that look for one would take the envelope for a success.
+ */
 export function errorEnvelope(status: number, message: string): string {
-  return JSON.stringify({ request_id: randomUUID(), error_code: status, error_description: message, data: {} });
+  const codes = { request_id: randomUUID(), error_code: status, error_description: message };
+  return JSON.stringify({ ...codes, Message: message, data: {} });
 }
 
 /** The body of an error where no endpoint is known: below the bundles' addresses the envelope, elsewhere `Message`. */
 export function errorText(path: string, status: number, message: string): string {
-  const isEnveloped = /^(\/api)?\/experimental\/v2\/|^\/api\/v2\/(bundle|service_bundle|devices|enduser)/.test(path);
+  const isEnveloped = /^(\/api)?\/experimental\/v2(\/|$)|^\/api\/v2\/(bundle|service_bundle|devices|enduser)/.test(
+    path,
+  );
   return isEnveloped ? errorEnvelope(status, message) : messageBody(message);
 }
 

@@ -25,6 +25,7 @@ import { RunQueue } from '../schedule/run-queue.ts';
 import { type Schedule, startSchedule, timesBetween } from '../schedule/schedule.ts';
 import { meaningOf } from '../store/store-fault.ts';
 import { createPages } from '../web/index.ts';
+import { reportLists } from './lists.ts';
 import { operatorPort } from './operator.ts';
 import { planPorts } from './plans.ts';
 import { type LastRun, readiness } from './readiness.ts';
@@ -72,6 +73,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
     (ending) => reloadRules(composition, ending),
     (error) => log.error({}, `the rules could not be reloaded: ${lineOf(error)}`),
   );
+  reportLists(composition);
   log.info({ url: listening.url, schedule: config.schedule, mode: config.mode }, `listening on ${listening.url}`);
   return {
     url: listening.url,
@@ -96,11 +98,14 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
  * A good set replaces the active one, a bad one leaves it active; the audit records either, once and beforehand, when
  * something changed. Returns whether the folder could be read in time.
  */
-async function reloadRules({ config, engine, rules }: Composition, ending: AbortSignal): Promise<boolean> {
+async function reloadRules(composition: Composition, ending: AbortSignal): Promise<boolean> {
+  const { config, engine, rules } = composition;
+  const { hash: before } = rules.active();
   await rules.reload(({ hash, refused }) => {
     const kind = refused === undefined ? 'rules.loaded' : 'rules.rejected';
     return engine.store.appendAudit([{ kind, body: { rulesDir: config.rulesDir, hash, refused } }]);
   }, ending);
+  if (rules.active().hash !== before) reportLists(composition);
   return !rules.isLate;
 }
 
@@ -167,8 +172,10 @@ class DaemonState {
 
   /** Resolves when the run has begun. Equal dry runs that wait become one, in the name of the first who asked. */
   async trigger(request: RunRequest): Promise<StartedRun> {
-    const { by, mode, rules } = request;
-    const same = mode === 'dry-run' ? JSON.stringify(rules ? [...rules].sort() : null) : undefined;
+    const { by, mode, rules, onceId } = request;
+    // A request with a key has a run of its own, which is stored with the key.
+    const same =
+      mode === 'dry-run' && onceId === undefined ? JSON.stringify(rules ? [...rules].sort() : null) : undefined;
     const { began, ended } = this.queue.ask<Run>('request', (begun) => this.perform(request, begun), { by, same });
     return { run: await Promise.race([began, ended]), finished: ended };
   }
@@ -233,11 +240,13 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
       ending: composition.ending.asked,
     },
     tokens: tokensPort(composition, register),
+    answers: composition.answers,
     verifyToken: (token) => register.verify(token),
     signIn,
     publicUrl: config.notify.publicUrl,
     hosts: { listenHost: config.listen.host, allowed: ownNames(config) },
     changeWindows: config.windows.freeze,
+    rateLimits: config.rateLimits,
     clock,
     log,
     demo: engine.demo,

@@ -6,9 +6,11 @@ import type { Composition } from '../compose/compose.ts';
 import type { ChangeWindow } from '../domain/change-window.ts';
 import { clip } from '../domain/clip.ts';
 import { lineOf } from '../domain/errors.ts';
+import type { Lists } from '../domain/lists.ts';
 import { describeQuietPeriod, QUIET_PERIOD } from '../domain/quiet-period.ts';
 import { isLasting } from '../domain/store-fault.ts';
 import { timeText } from '../domain/time-text.ts';
+import { type LoadedRule, rulesThatLose } from '../evaluate/index.ts';
 import type { HttpDeps, ReadyCheck } from '../http/index.ts';
 import { CHANGE_WINDOW, changeWindowText, plural, showHidden } from '../report/index.ts';
 import type { QueueCounters } from '../schedule/lanes.ts';
@@ -23,7 +25,7 @@ export interface LastRun {
 }
 
 export async function readiness(
-  { engine, rules, health, config }: Composition,
+  { config, engine, rules, health, notifications }: Composition,
   last: LastRun | undefined,
   counters: QueueCounters,
   watch: Watch,
@@ -37,9 +39,19 @@ export async function readiness(
     ...auditChecks(engine),
     ...(await stopChecks(engine.store)),
     ...(await changeWindowChecks(engine.store, config.windows.freeze, engine.clock.nowMs())),
+    ...feedChecks(await notifications.feeds().catch(() => [])),
     { name: QUIET_PERIOD, ok: true, text: describeQuietPeriod(engine.quiet.read()) },
+    ...listsChecks(config.lists, rules.all()),
     { name: 'mode', ok: true, text: `${engine.daemonMode}${engine.demo ? ', DEMO: the embedded console' : ''}` },
   ];
+}
+
+/** INVARIANT: how many rules lose facts, and not which: their ids are not public. */
+function listsChecks(lists: Lists, rules: readonly LoadedRule[]): ReadyCheck[] {
+  if (lists === 'v1') return [];
+  const losing = rulesThatLose(rules).length;
+  const rest = losing === 0 ? '' : `; rules that lose facts: ${losing} of ${rules.length}`;
+  return [{ name: 'lists', ok: true, text: `devices and users are read from lists of version 2${rest}` }];
 }
 
 /** Reading alone does not notice a full disk: the result of the last write is remembered. */
@@ -132,6 +144,15 @@ async function changeWindowChecks(
   const held = windows.length === 0 ? 0 : await store.heldInForce('frozen').catch(() => 0);
   const text = changeWindowText(windows, nowMs, held);
   return text === undefined ? [] : [{ name: CHANGE_WINDOW, ok: true, text }];
+}
+
+/** A receiver that is down is no fault of the daemon, and a restart would not help. INVARIANT: its address is not public. */
+function feedChecks(feeds: Awaited<ReturnType<Composition['notifications']['feeds']>>): ReadyCheck[] {
+  return feeds.map(({ webhook, behind, failingSince }) => {
+    const failing = failingSince === undefined ? undefined : `not delivered since ${timeText(failingSince)}`;
+    const waiting = `${plural(behind, 'audit entry', 'audit entries')} behind`;
+    return { name: `webhook ${webhook}`, ok: true, text: [failing, waiting].filter(Boolean).join('; ') };
+  });
 }
 
 /** A stop is an operator's choice, not a fault; who and why are left to the log and the report. */

@@ -45,6 +45,11 @@ export class Exemptions {
     return this.inForce.some(({ selector }) => selector?.kind === 'user' && selector.field !== 'Email');
   }
 
+  /** Whether a user's groups have to be known: v2 lists do not have them. */
+  get asksForGroups(): boolean {
+    return this.inForce.some(({ selector }) => selector?.kind === 'user' && selector.field === 'Groups');
+  }
+
   /** Whether some exemption names this user's record, so that it has to be kept. */
   concernsUser(record: Facts): boolean {
     const party = partyOfRecord('user', record);

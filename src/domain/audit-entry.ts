@@ -3,6 +3,7 @@ import type { Fact } from './facts.ts';
 
 export const AUDIT_KINDS = [
   'database.bound',
+  'lists.changed',
   'run.started',
   'run.finished',
   'run.aborted',

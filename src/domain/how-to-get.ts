@@ -1,5 +1,6 @@
 // domain: what a person can do about a fact that was missing, so that a rule could judge. In: the fact, as a tally names it, and why it
 // was missing. Out: one sentence without names from records. It reads nothing; docs/facts.md lists the facts.
+import { isNotInLists } from './lists.ts';
 import { SOURCES, type Source } from './subjects.ts';
 
 export interface MissingFact {
@@ -42,6 +43,8 @@ export function howToGet({ fact, reasons, unavailable }: MissingFact): string {
   const aboutFact = reasons.filter((reason) => reason.includes(`\`${fact}\``));
   if (aboutFact.some((reason) => reason.includes('is stale')))
     return 'it is too old: let the device report again (its MDM or its app); the next run reads it';
+  if (reasons.some((reason) => reason.startsWith(`\`${fact}\``) && isNotInLists(reason)))
+    return 'set TRUSTWARD_API_LISTS=v1 if the server has the lists of version 1, or use a rule that does not need it';
   const known = BY_PATH.find(([path]) => path.test(fact));
   if (known) return known[1];
   if (aboutFact.some((reason) => reason.includes('unavailable')))

@@ -1,9 +1,11 @@
 // domain: a piece of a list, unparsed. In: nothing. Out: nouns. Whoever parses a piece shows its ends, so that a list that moved while it was
 // read is noticed by who fetches the pieces.
+import type { Lists } from './lists.ts';
 
 /** A whole page, or elements with commas between them. */
 export interface ListPiece {
   source: 'devices';
+  lists: Lists;
   form: 'page' | 'elements';
   /** Pages overlap by one record: all but the first repeat the last one of the page before. */
   isFirst: boolean;

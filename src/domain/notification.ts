@@ -71,7 +71,15 @@ export type AlertCode =
   | 'break_glass'
   | 'exemption_ending'
   | 'exemption_unused'
-  | 'database';
+  | 'database'
+  | 'webhook_behind';
+
+/** How far each webhook that receives decisions and outcomes has got in the audit. Errors: AppError `store_failed`. */
+export interface FeedPositions {
+  /** The number of the last entry that it needs no more; undefined for a new one. */
+  positionOf(webhook: string): Promise<number | undefined>;
+  savePosition(webhook: string, seq: number): Promise<void>;
+}
 
 /**
  * What the store keeps of notifications and alerts. Each method is one unit of work. Errors: AppError `store_failed`.

@@ -23,7 +23,8 @@ export interface OpenStateReader {
 export interface RunStore extends OpenStateReader, Pick<RecordReader, 'plans'>, Pick<IntentTransitions, 'reopen'> {
   /** Binds the database to an API address at its first use. Another one: AppError `bound_elsewhere`. */
   bind(address: string): Promise<void>;
-  beginRun(run: Omit<Run, 'seq'>, notes: AuditNote[]): Promise<Run>;
+  /** `onceId`: as in `RunRequest`. */
+  beginRun(run: Omit<Run, 'seq'>, notes: AuditNote[], onceId?: string): Promise<Run>;
   finishRun(run: Run, notes: AuditNote[]): Promise<void>;
   /**
    * Runs that a dead process left `running` become `aborted`; returns how many. Plans that it left `applying` become

@@ -16,6 +16,8 @@ export interface RunRequest {
   waitForDoubts: boolean;
   /** Who asked for it, such as the name of a token; undefined for the schedule. */
   by?: string;
+  /** Of a request that may be repeated: stored with the run's beginning, so that a repeat begins no second one. */
+  onceId?: string;
 }
 
 export interface Run {

@@ -26,6 +26,8 @@ export interface SourceReading {
   state: 'read' | 'skipped' | 'unavailable' | 'failed';
   /** `single`: only the subjects that new events named. Its count is no count of the list. */
   form: 'paged' | 'unpaged' | 'single' | 'none';
+  /** Absent: those of version 1, and for services and events. Single records are always those of version 1. */
+  lists?: 'v2';
   startedAt: number;
   finishedAt: number;
   count: number;

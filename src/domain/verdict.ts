@@ -2,6 +2,7 @@
 
 import type { TrustEvent } from './event.ts';
 import type { Fact, Facts } from './facts.ts';
+import type { Lists } from './lists.ts';
 import type { Rule } from './rule.ts';
 import type { Coverage } from './snapshot.ts';
 import type { Source, SubjectKind } from './subjects.ts';
@@ -170,6 +171,7 @@ export interface PartJudge {
 /** A rule set as data, from which `evaluatorOf` makes the same evaluator in another thread. */
 export interface PortableRules {
   readonly rules: readonly unknown[];
+  readonly lists: Lists;
 }
 
 /** A compiled rule set. Pure except for the event windows, which `observe` feeds. */

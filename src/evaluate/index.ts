@@ -1,6 +1,7 @@
 // evaluate: the public interface of stage 2. Rules are loaded, compiled to an Evaluator, explained and tested through these
 // functions. Nothing outside imports another file of this folder.
 
+export { rulesThatLose } from './compile/lost-facts.ts';
 export { type ExplainContext, explain } from './explain/explain.ts';
 export { FACT_KINDS, type FactKind, type FactRow, factRows } from './facts/fact-list.ts';
 export { compileRules } from './judge/evaluator.ts';

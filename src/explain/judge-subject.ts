@@ -29,7 +29,7 @@ export interface ExplainDeps extends Pick<Engine, 'api' | 'clock' | 'ids' | 'act
   rules: readonly LoadedRule[];
   /** These are not the active rules. */
   isWhatIf: boolean;
-  settings: Pick<Engine['settings'], 'decide' | 'trust' | 'events' | 'freeze'>;
+  settings: Pick<Engine['settings'], 'decide' | 'trust' | 'events' | 'lists' | 'freeze'>;
 }
 
 /** One subject as read now, and what each of the rules says of it. */
@@ -54,7 +54,8 @@ export async function judgeSubject(
   const lookups = boundedLookups(deps.api);
   const record = await readSubject(lookups, deps.reader, kind, id);
   const nowMs = deps.clock.nowMs();
-  const evaluator = compileRules([...rules]);
+  const { lists } = deps.settings;
+  const evaluator = compileRules([...rules], lists);
   const { sources, windowMs } = evaluator.needs;
   const asksForServices = kind === 'service';
   const events = sources.has('events') ? await readEvents({ ...deps, nowMs, windowMs, asksForServices }) : undefined;
@@ -68,7 +69,7 @@ export async function judgeSubject(
     unavailable: new Set([...unavailable, ...(isForbidden ? ['events' as const] : [])]),
   };
   const readAtMs = { devices: nowMs, users: nowMs, services: nowMs, events: events?.atMs };
-  const context = { ...view, events: events?.events ?? [], readAtMs };
+  const context = { ...view, events: events?.events ?? [], readAtMs, lists };
   const explanations = rules.map((rule) => explain(rule, record, context));
   evaluator.observe(events?.events ?? []);
   const written = fieldsWritten(deps.actions, kind);

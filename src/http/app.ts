@@ -10,9 +10,12 @@ import type { DocumentSource } from './described.ts';
 import { guardedPage } from './guarded-page.ts';
 import { PAGE_HEADERS, SECURITY_HEADERS } from './headers.ts';
 import { demandHost } from './hosts.ts';
+import { Idempotency, takesKey } from './idempotency.ts';
+import { lostAnswers } from './lost-answers.ts';
 import type { Pages } from './pages.ts';
 import { isForMachines, isUnderApi, STREAM_PATH } from './path.ts';
-import { type Problem, problemOf, problemResponse, UNFORESEEN } from './problem.ts';
+import { Problem, problemOf, problemResponse, UNFORESEEN } from './problem.ts';
+import { RateLimit } from './rate-limit.ts';
 import { addRoutes, type Ctx, type Env, noRoute, type Route } from './route.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { explainRoutes } from './routes/explain.ts';
@@ -27,6 +30,7 @@ import { signInLinkRoutes, signInRoutes } from './routes/sign-in.ts';
 import { streamRoutes } from './routes/stream.ts';
 import { summaryRoutes } from './routes/summary.ts';
 import { tokenRoutes } from './routes/tokens.ts';
+import type { Caller } from './tokens.ts';
 
 /**
  * The endpoint. Everything under `/api` needs a bearer token; its errors never carry a secret or a stack trace. With pages, the other
@@ -51,6 +55,15 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
     openapiRoute(() => document()),
     ...(pages ? [...pages.routes, ...signInRoutes(deps)] : [pointerRoute(deps)]),
   ];
+  const rates = new RateLimit(deps.clock, deps.rateLimits);
+  const known = (context: Ctx, callerNow: () => Caller): Caller => {
+    try {
+      return callerNow();
+    } catch (error) {
+      if (error instanceof Problem && error.status === 401) rates.countFailure(context);
+      throw error;
+    }
+  };
   const document = documentSource(routes);
   const answerProblem = async (problem: Problem, context: Ctx): Promise<Response> => {
     const { path } = context.req;
@@ -84,9 +97,10 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
       context.set('session', session.id);
     } else if (isUnderApi(req.path)) {
       const callerNow = () => namingUser(callerOf(authorization, deps), req.header(USER_HEADER));
-      context.set('caller', callerNow());
+      context.set('caller', known(context, callerNow));
       context.set('callerNow', callerNow);
     }
+    rates.demand(context);
     await next();
   });
   // After the caller is known: a stranger learns nothing but that a token is needed.
@@ -94,9 +108,11 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
     demandShortBody(context);
     await next();
   });
+  const keys = new Idempotency(deps, lostAnswers(deps));
+  const onceIfKeyed = (route: Route) => (takesKey(route) ? keys.once(route) : route);
   addRoutes(
     app,
-    routes.map((route) => (isPage(route.path) ? guardedPage(route, deps) : guarded(route))),
+    routes.map((route) => (isPage(route.path) ? guardedPage(route, deps) : guarded(onceIfKeyed(route)))),
   );
   app.notFound((context) => {
     const { method, path } = context.req;

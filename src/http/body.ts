@@ -20,6 +20,8 @@ function bytesMaxOf(context: Ctx): number {
 
 /** Empty without a body. Errors: Problem 413 for one over the limit, 400 for one that breaks off or is not UTF-8. */
 export async function readBodyText(context: Ctx): Promise<string> {
+  const { bodyText } = context.var;
+  if (bodyText !== undefined) return bodyText;
   const reader = context.req.raw.body?.getReader();
   if (!reader) return '';
   const bytesMax = bytesMaxOf(context);

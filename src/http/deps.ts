@@ -16,6 +16,8 @@ import type { HistoryLine } from '../domain/history.ts';
 import type { HostPolicy } from '../domain/hosts.ts';
 import type { Identity, IdentityReader } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
+import type { AnswerStore } from '../domain/kept-answer.ts';
+import type { LiveEvent } from '../domain/live-event.ts';
 import type { Mode } from '../domain/mode.ts';
 import type { StoredNotification } from '../domain/notification.ts';
 import type { Acceptance, Released, Stop } from '../domain/operator.ts';
@@ -32,6 +34,7 @@ import type { RunRecord } from '../domain/store.ts';
 import type { SubjectRef } from '../domain/subjects.ts';
 import type { TriedRule } from '../domain/tried-rule.ts';
 import type { WhyAnswer } from '../domain/why.ts';
+import type { RateLimits } from './rate-limit.ts';
 import type { SignIn } from './sign-in.ts';
 import type { Caller } from './tokens.ts';
 
@@ -92,6 +95,7 @@ export interface Views {
   intent(intent: Intent): object;
   claim(claim: Claim): object;
   auditEntry(entry: AuditEntry): object;
+  liveEvent(live: LiveEvent): object;
   notification(notification: StoredNotification, nowMs: number): object;
   exemption(exemption: Exemption, nowMs: number): object;
   stop(stop: Stop): object;
@@ -102,7 +106,10 @@ export interface Views {
 
 /** The schemas of what is shown: of the views above, and of the data that the ports below give. */
 export type Schemas = Readonly<
-  Record<Exclude<keyof Views, 'reportFilePolicy'> | 'rule' | 'triedRule' | 'explained' | 'why', z.ZodObject>
+  Record<
+    Exclude<keyof Views, 'reportFilePolicy' | 'liveEvent'> | 'rule' | 'triedRule' | 'explained' | 'why',
+    z.ZodObject
+  >
 >;
 
 /** The operator (the caller's name), and the reason. */
@@ -208,6 +215,8 @@ export interface HttpDeps {
   planDrift(planId: string, targets: readonly string[]): Promise<readonly Drift[]>;
   operator: OperatorPort;
   tokens: TokensPort;
+  /** Of requests with an Idempotency-Key. */
+  answers: AnswerStore;
   stream: StreamSource;
   /** When the schedule makes the next run, epoch ms; undefined: never. */
   nextRunAtMs(): number | undefined;
@@ -243,6 +252,8 @@ export interface HttpDeps {
   hosts: HostPolicy;
   /** Change windows, in which nothing acts; absent: none. */
   changeWindows?: readonly ChangeWindow[];
+  /** Undefined: no limit. */
+  rateLimits: RateLimits | undefined;
   clock: Clock;
   log: Log;
   demo: boolean;

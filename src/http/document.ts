@@ -98,6 +98,7 @@ function responseOf({ description, schema, types = [], headers }: Answer) {
 
 const OF_STATUS: Readonly<Record<number, Record<string, string>>> = {
   401: { 'WWW-Authenticate': 'how to authenticate' },
+  409: { 'Retry-After': 'in seconds, while the first request with this key is under way' },
   429: { 'Retry-After': 'in seconds, where it is known' },
 };
 

@@ -1,10 +1,11 @@
 // http: the app on a TCP port. In: an app, host and port (0: any). Out: its address, and a close that ends open
 // connections.
-import { createServer as createHttpServer, type Server } from 'node:http';
+import { createServer as createHttpServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { AppError } from '../domain/errors.ts';
+import { boundConnections, CONNECTION_LIMITS, type ConnectionLimits, limitUnread, refuse } from './connections.ts';
 import { answerMalformed, responseWithoutApp } from './malformed.ts';
 import type { Env } from './route.ts';
 
@@ -15,23 +16,47 @@ export interface Listening {
   close(drainMs?: number): Promise<void>;
 }
 
-const SERVER_OPTIONS = {
-  headersTimeout: 15_000,
-  requestTimeout: 30_000,
-  keepAliveTimeout: 5_000,
-  // Ours refuses it, like any wrong host.
-  requireHostHeader: false,
+export interface ListenLimits extends ConnectionLimits {
+  /** For the headers, and for the whole request, to arrive. */
+  headersMs: number;
+  requestMs: number;
+  /** A request that is late is noticed within this time. */
+  lateWithinMs: number;
+  /** Until the next request of a connection. */
+  idleMs: number;
+  /** An answer of which nothing is read. A stream has its own limit. */
+  unreadMs: number;
+}
+
+const LIMITS: ListenLimits = {
+  ...CONNECTION_LIMITS,
+  headersMs: 15_000,
+  requestMs: 30_000,
+  lateWithinMs: 2_000,
+  idleMs: 5_000,
+  unreadMs: 60_000,
 };
 const DRAIN_MS = 5_000;
 
 /** Errors: AppError `port_busy` when the address is taken, `config` when it cannot be used at all. */
-export async function listen(app: Hono<Env>, at: { host: string; port: number }): Promise<Listening> {
-  const server = createHttpServer(SERVER_OPTIONS);
+export async function listen(
+  app: Hono<Env>,
+  at: { host: string; port: number },
+  given: Partial<ListenLimits> = {},
+): Promise<Listening> {
+  const limits = { ...LIMITS, ...given };
+  const server = createHttpServer(optionsOf(limits));
   const cutOffMalformed = answerMalformed(server);
-  server.on(
-    'request',
-    getRequestListener(app.fetch, { overrideGlobalObjects: false, errorHandler: responseWithoutApp }),
-  );
+  const refusalOf = boundConnections(server, limits);
+  const answer = getRequestListener(answering(app, limits), {
+    overrideGlobalObjects: false,
+    errorHandler: responseWithoutApp,
+  });
+  server.on('request', (request, response) => {
+    const refusal = refusalOf(request, response);
+    if (refusal) refuse(response, refusal);
+    else void answer(request, response);
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(refusal(error, at)));
     server.listen(at.port, at.host, resolve);
@@ -39,6 +64,26 @@ export async function listen(app: Hono<Env>, at: { host: string; port: number })
   return {
     url: urlOf(server.address() as AddressInfo),
     close: (drainMs = DRAIN_MS) => close(server, drainMs, cutOffMalformed),
+  };
+}
+
+function optionsOf({ headersMs, requestMs, lateWithinMs, idleMs }: ListenLimits) {
+  return {
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: lateWithinMs,
+    keepAliveTimeout: idleMs,
+    // Ours refuses it, like any wrong host.
+    requireHostHeader: false,
+  };
+}
+
+function answering(app: Hono<Env>, { unreadMs }: ListenLimits) {
+  return async (request: Request, env: { outgoing: unknown }): Promise<Response> => {
+    const outgoing = env.outgoing as ServerResponse;
+    const response = await app.fetch(request, { ...env, outgoing });
+    if (response.headers.get('content-type') !== 'text/event-stream') limitUnread(outgoing, unreadMs);
+    return response;
   };
 }
 

@@ -1,5 +1,6 @@
 // http: the statuses with which an operation may refuse, as its document names them. In: a route. Out: its statuses, in their order. They
 // follow from what the route takes; a route names those that only its own work leads to.
+import { keyHeaders } from './key-headers.ts';
 import type { Route } from './route.ts';
 
 export const MEANINGS: Readonly<Record<number, string>> = {
@@ -9,6 +10,7 @@ export const MEANINGS: Readonly<Record<number, string>> = {
   404: 'what the request names is not there',
   409: 'the current state forbids this',
   413: 'the body is too large',
+  422: 'the key was used with another request',
   421: 'this host is not served here',
   429: 'too much is waiting or asked at once; try again later',
   500: 'something went wrong inside: see the log',
@@ -17,6 +19,8 @@ export const MEANINGS: Readonly<Record<number, string>> = {
 };
 /** Of the guards that every request passes. */
 const OF_ANY = [400, 413, 421, 500];
+/** Of a request that may be repeated. */
+const OF_KEYS = [409, 422];
 /** Of whatever reads the store. */
 const OF_API = [401, 429, 503];
 
@@ -26,6 +30,7 @@ export function refusalsOf({ scope, described }: Pick<Route, 'scope' | 'describe
   // Every known token may read.
   if (scope !== undefined && scope !== 'read') statuses.add(403);
   if (described?.params) statuses.add(404);
+  if (described?.headers === keyHeaders) for (const status of OF_KEYS) statuses.add(status);
   const own = described?.answers ?? {};
   return [...statuses].filter((status) => !(status in own)).sort((one, other) => one - other);
 }

@@ -15,11 +15,17 @@ export type Env = {
     session: string | undefined;
     /** Without a session: who the same request is of now. Errors: as at its beginning, once its token is revoked or expired. */
     callerNow: () => Caller;
+    /** The body, once it was read to be compared with an earlier one. */
+    bodyText: string | undefined;
+    /** Of a request with an Idempotency-Key: what its run is stored with. */
+    onceId: string | undefined;
     /** The OpenAPI document of the endpoint. */
     document: DocumentSource;
   };
-  /** The answer on its socket; absent without one. */
-  Bindings: { outgoing?: { destroy(): void } } | undefined;
+  /** The request and the answer on their socket; absent without one. */
+  Bindings:
+    | { outgoing?: { destroy(): void }; incoming?: { socket?: { remoteAddress?: string | undefined } } }
+    | undefined;
 };
 export type Ctx = Context<Env>;
 

@@ -12,6 +12,8 @@ import type { RunRecord } from '../domain/store.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
 import { isoTime, timeText } from '../domain/time-text.ts';
 import type { DatabaseAlert } from './database-alert.ts';
+
+import type { Feeds } from './feeds.ts';
 import { glassAlerts, type OperatorAlertReader, operatorAlerts, RECENT_MS } from './operator-alerts.ts';
 import type { QuietHours } from './quiet-hours.ts';
 
@@ -30,6 +32,7 @@ export interface AlertDeps {
   quietHours?: QuietHours;
   /** Absent for a database in memory, which has no disk to fail. */
   database?: Pick<DatabaseAlert, 'condition' | 'describePast'>;
+  feeds?: Pick<Feeds, 'alerts'>;
 }
 
 /** How many runs back a trusted snapshot is searched for. */
@@ -95,6 +98,7 @@ export class Alerts {
       ...this.silence(latest),
       ...(await operatorAlerts(reader, this.deps.exemptions, this.deps.clock.nowMs())),
       ...(await glassAlerts(reader, this.deps.clock.nowMs() - RECENT_MS)),
+      ...((await this.deps.feeds?.alerts()) ?? []),
       ...(failing ? [failing] : []),
     ];
   }

@@ -6,6 +6,7 @@ import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { parseDuration } from '../domain/duration.ts';
 import { isPublicAddress } from './addresses.ts';
+import { type FeedSettings, feedFields, feedOf } from './feed-settings.ts';
 
 export interface Webhook {
   name: string;
@@ -18,6 +19,8 @@ export interface Webhook {
   allowPrivate: boolean;
   /** A private certificate authority, as PEM. */
   ca: string | undefined;
+  /** The decisions and outcomes that it receives. */
+  feed?: FeedSettings | undefined;
 }
 
 export interface NotifySettings {
@@ -45,6 +48,7 @@ const entry = z.strictObject({
   attempts: z.int().min(1).max(100).default(10),
   allowPrivate: z.boolean().default(false),
   caFile: z.string().optional(),
+  ...feedFields,
 });
 const file = z.record(z.string().regex(/^[a-z0-9][a-z0-9_-]*$/i), entry);
 type Entry = z.infer<typeof entry>;
@@ -120,10 +124,11 @@ function webhookOf(name: string, given: Entry, hosts: readonly string[], names: 
   const timeoutMs = parseDuration(given.timeout);
   if (timeoutMs === undefined || timeoutMs < 100 || timeoutMs > 60_000)
     return fault(`timeout is \`${given.timeout}\`: expected a duration of at most 60s, such as 10s`);
+  const feed = feedOf(given, fault);
   const secret = secretOf(name, given, fault, names);
   const ca = given.caFile === undefined ? undefined : readText(given.caFile, `webhook \`${name}\`: caFile`, names);
   if (!url || secret === undefined) return undefined;
-  return { name, url, secret, timeoutMs, attemptsMax: given.attempts, allowPrivate: given.allowPrivate, ca };
+  return { name, url, secret, timeoutMs, attemptsMax: given.attempts, allowPrivate: given.allowPrivate, ca, feed };
 }
 
 function urlOf(given: Entry, hosts: readonly string[], fault: (text: string) => undefined): URL | undefined {

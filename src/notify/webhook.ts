@@ -25,10 +25,21 @@ export function signatureOf(secret: string, body: string, nowMs: number): string
   return `t=${seconds},v1=${mac}`;
 }
 
-/** Never throws: the note describes the failure. Only the status of the answer counts. */
-export async function deliver(
+/** As `send`. */
+export function deliver(
   webhook: Webhook,
   notification: LinkedNotification,
+  nowMs: number,
+  signal: AbortSignal,
+  resolve?: Resolve,
+): Promise<Delivery> {
+  return send(webhook, { id: notification.id, body: bodyOf(notification) }, nowMs, signal, resolve);
+}
+
+/** Never throws: the note describes the failure. Only the status of the answer counts. */
+export async function send(
+  webhook: Webhook,
+  { id, body }: { id: string; body: string },
   nowMs: number,
   signal: AbortSignal,
   resolve?: Resolve,
@@ -39,8 +50,7 @@ export async function deliver(
     const addresses = await within(limit, publicAddressesOf(hostname, webhook.allowPrivate, resolve));
     const checked: LookupFunction = (_host, options, done) =>
       options.all ? done(null, addresses) : done(null, addresses[0]?.address ?? '', addresses[0]?.family);
-    const body = bodyOf(notification);
-    const status = await post(webhook, body, headersOf(webhook, notification.id, body, nowMs), checked, limit);
+    const status = await post(webhook, body, headersOf(webhook, id, body, nowMs), checked, limit);
     if (status >= 200 && status < 300) return { ok: true, note: `status ${status}` };
     const redirect = status >= 300 && status < 400 ? ': a redirect, which is not followed' : '';
     return { ok: false, note: `status ${status}${redirect}` };

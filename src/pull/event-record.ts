@@ -30,7 +30,10 @@ function subjectsOf(event: Facts) {
     deviceId: filled(ownText(device, 'id')),
     serialNumber: filled(ownText(device, 'serial_number')),
     email: filled(ownText(own(principal, 'user'), 'email'))?.toLowerCase(),
-    serviceId: filled(ownText(service, 'id')) ?? filled(ownText(destination, 'container_id')),
+    serviceId:
+      filled(ownText(service, 'id')) ??
+      filled(ownText(destination, 'service_id')) ??
+      filled(ownText(destination, 'container_id')),
     serviceName: filled(ownText(service, 'name')) ?? filled(ownText(destination, 'service_name')),
   };
 }

@@ -10,6 +10,7 @@ import { reportCsvPieces } from './csv.ts';
 import { decisionView } from './decision-view.ts';
 import { historyView } from './history.ts';
 import { reportJsonPieces } from './json.ts';
+import { liveEventView } from './live-event-view.ts';
 import { reportMarkdownPieces } from './markdown.ts';
 import { notificationView } from './notification-view.ts';
 import { acceptanceView, exemptionView, releasedView, stopView } from './operator-view.ts';
@@ -79,6 +80,7 @@ export const views = {
   intent: intentView,
   claim: claimView,
   auditEntry: auditView,
+  liveEvent: liveEventView,
   notification: notificationView,
   exemption: exemptionView,
   stop: stopView,

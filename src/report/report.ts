@@ -87,6 +87,8 @@ export interface ReportRun {
 export interface ReportSource {
   state: SourceReading['state'];
   form: SourceReading['form'];
+  /** Absent: version 1, and for services and events. */
+  lists?: 'v2';
   count: number;
   startedAt: string;
   finishedAt: string;

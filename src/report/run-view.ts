@@ -68,10 +68,11 @@ export function snapshotView(run: RunRecord): ReportSnapshot {
 }
 
 function sourceView(reading: SourceReading): ReportSource {
-  const { state, form, count, trusted, reasons, unreadable, dropped } = reading;
+  const { state, form, lists, count, trusted, reasons, unreadable, dropped } = reading;
   return {
     state,
     form,
+    ...(lists && { lists }),
     count,
     startedAt: isoTime(reading.startedAt),
     finishedAt: isoTime(reading.finishedAt),

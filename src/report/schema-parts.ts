@@ -115,6 +115,7 @@ export const snapshot = z.strictObject({
     z.strictObject({
       state: z.enum(['read', 'skipped', 'unavailable', 'failed']),
       form: z.enum(['paged', 'unpaged', 'single', 'none']),
+      lists: z.literal('v2').optional(),
       count,
       startedAt: time,
       finishedAt: time,

@@ -157,12 +157,15 @@ function trustWords({ snapshot }: Report): string[] {
 }
 
 /** How a source was read, and what is wrong with it, each as one text. */
-export function sourceWords({ state, form, count, unreadable, trusted, reasons, dropped }: ReportSource): {
+export function sourceWords({ state, form, lists, count, unreadable, trusted, reasons, dropped }: ReportSource): {
   read: string;
   trust: string;
   notes: string[];
 } {
-  const read = state === 'read' ? `${countText(count)}, ${FORM_WORDS[form]}` : STATE_WORDS[state];
+  const read =
+    state === 'read'
+      ? `${countText(count)}, ${FORM_WORDS[form]}${lists === undefined ? '' : ` (${lists} list)`}`
+      : STATE_WORDS[state];
   const notes = reasons.map((reason) => reason.text);
   if (unreadable.count > 0) {
     const named = unreadable.examples.slice(0, 5).join('; ');

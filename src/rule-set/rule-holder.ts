@@ -3,6 +3,7 @@
 
 import type { ActionName, ActionTraits } from '../domain/action.ts';
 import { AppError } from '../domain/errors.ts';
+import type { Lists } from '../domain/lists.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { Evaluator } from '../domain/verdict.ts';
 import { compileRules, type LoadedRule, loadRules, problemLine } from '../evaluate/index.ts';
@@ -36,6 +37,7 @@ export class RuleHolder {
     private readonly traits: ReadonlyMap<ActionName, ActionTraits>,
     private readonly log: Log,
     private readonly clock: Clock,
+    private readonly lists: Lists = 'v1',
   ) {}
 
   active(): ActiveRules {
@@ -117,15 +119,15 @@ export class RuleHolder {
         this.log.info({ rules: rules.length, hash }, 'rules are in order again, unchanged');
       return;
     }
-    this.current = activate(rules, hash);
+    this.current = activate(rules, hash, this.lists);
     if (before !== undefined) this.log.info({ rules: rules.length, hash }, `rules loaded: ${rules.length}`);
   }
 }
 
 /** Compiles a loaded set. Those of mode `off` are not active. */
-export function activate(loaded: readonly LoadedRule[], hash: string): ActiveRules {
+export function activate(loaded: readonly LoadedRule[], hash: string, lists: Lists = 'v1'): ActiveRules {
   const rules = loaded.filter((rule) => rule.mode !== 'off');
-  const compile = sharingEvents();
+  const compile = sharingEvents(lists);
   const chosen = new Map<string, Evaluator>();
   return {
     rules,
@@ -145,10 +147,10 @@ export function activate(loaded: readonly LoadedRule[], hash: string): ActiveRul
  * chosen rules read would be missing in the windows of the next whole run, which would call an incomplete count
  * complete.
  */
-function sharingEvents(): (rules: readonly LoadedRule[]) => Evaluator {
+function sharingEvents(lists: Lists): (rules: readonly LoadedRule[]) => Evaluator {
   const all: Evaluator[] = [];
   return (rules) => {
-    const own = compileRules(rules);
+    const own = compileRules(rules, lists);
     all.push(own);
     return {
       ...own,

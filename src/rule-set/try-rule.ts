@@ -83,7 +83,7 @@ async function trialOf(engine: TrialEngine, rules: readonly LoadedRule[], { id, 
   const asOf = engine.clock.nowMs();
   if (mode === 'off')
     return { asOf, counts: none, matches: new Map(), decisions: new Map(), unknownBy: {}, untrusted: [] };
-  const active = activate(rules, '');
+  const active = activate(rules, '', engine.settings.lists);
   const feed = { primed: new WeakSet<object>(), triedMs: 0 };
   const { run, reader, matches } = await whatIf({ ...engine, active: () => active, feed }, { rules: undefined });
   const tally = run.findings?.tallies.find(({ rule }) => rule === id);

@@ -12,6 +12,7 @@ import type { Checkpointer } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import type { ExemptionSettings } from '../domain/exemption.ts';
 import type { IdentityReader } from '../domain/identity.ts';
+import type { Lists } from '../domain/lists.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { OperatorStore, ReleaseStore, ResolveStore } from '../domain/operator-store.ts';
 import type { PageReader } from '../domain/page-reader.ts';
@@ -44,6 +45,8 @@ export interface EngineSettings {
   act: ActSettings;
   trust: TrustSettings;
   events: EventPullSettings;
+  /** Where the API lists devices and users: absent for version 1. INVARIANT: those that the rules were compiled for. */
+  lists?: Lists;
   /** The quiet period is never shorter. */
   quietMs: number;
   planTtlMs: number;

@@ -41,7 +41,12 @@ export class KeptRecords {
     this.exemptOwners.clear();
     return (record) => {
       if (!this.exemptions.concernsUser(record)) return;
-      this.exemptOwners.set(String(own(record, 'Email')).toLowerCase(), project(record, ['Email', 'Name', 'Groups']));
+      this.exemptOwners.set(String(own(record, 'Email')).toLowerCase(), projectedOwner(record));
     };
   }
+}
+
+/** What exemptions are compared with. */
+export function projectedOwner(record: Facts): Facts {
+  return project(record, ['Email', 'Name', 'Groups']);
 }

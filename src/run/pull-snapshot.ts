@@ -9,13 +9,12 @@ import { AppError, lineOf } from '../domain/errors.ts';
 import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
 import { type DecidedVerdicts, isNewVerdict } from '../domain/new-verdicts.ts';
 import type { Acceptance, UsedAcceptance } from '../domain/operator.ts';
-import type { PullReader } from '../domain/pull-store.ts';
 import type { Run } from '../domain/run.ts';
 import type { Baseline, SourceReading } from '../domain/snapshot.ts';
 import { type SteadyReading, throughout } from '../domain/steady-time.ts';
 import type { OpenState } from '../domain/store.ts';
 import { KIND_OF, SOURCES, type Source, type SubjectKind } from '../domain/subjects.ts';
-import { type Evaluator, FLIP_TRIES_MAX, FLIPS_MAX, type Judgement, type WantedFlips } from '../domain/verdict.ts';
+import { FLIP_TRIES_MAX, FLIPS_MAX, type Judgement, type WantedFlips } from '../domain/verdict.ts';
 import { FleetIndex } from '../pull/fleet-index.ts';
 import { IdentityPass } from '../pull/identity-pass.ts';
 import { pullEvents } from '../pull/pull-events.ts';
@@ -23,6 +22,8 @@ import { type Consumer, type PartsPull, pullSource, skippedReading } from '../pu
 import { redactedBaseline } from '../pull/redacted-baseline.ts';
 import { acceptReading } from './accepted-reading.ts';
 import type { PullEngine, RunRules } from './engine.ts';
+import { readGroups, unreadGroups } from './exempt-groups.ts';
+import { fillWindows } from './fill-windows.ts';
 import { KeptRecords } from './kept-records.ts';
 import { decidedVerdicts } from './new-flips.ts';
 import { type Pass, partsPass } from './parts-pass.ts';
@@ -86,8 +87,18 @@ class SnapshotPull {
     else if (this.unpagedForActions.has('devices')) await this.pullSubjects('devices', undefined);
     if (needs.sources.has('users') && needs.devices) await this.pullSubjects('users', 'user');
     if (needs.sources.has('services')) await this.pullSubjects('services', 'service');
+    await this.readExemptGroups();
     if (this.asksForBundles()) this.bundles = await this.pullBundles();
     return this.result(throughout(begun, this.engine.steady.read()));
+  }
+
+  /** Without them nobody knows who is exempt: nothing is done then. */
+  private async readExemptGroups(): Promise<void> {
+    const { engine, exemptions, judgements, fleet, kept, sources } = this;
+    if (engine.settings.lists !== 'v2' || !exemptions.asksForGroups) return;
+    const why = await readGroups(engine.api, judgements, fleet, exemptions, kept.exemptOwners);
+    for (const source of why === undefined ? [] : (['devices', 'users'] as const))
+      sources[source] = unreadGroups(sources[source], why as string);
   }
 
   private asksForBundles(): boolean {
@@ -137,13 +148,9 @@ class SnapshotPull {
   }
 
   private async pullSubjects(source: Subjects, kind: SubjectKind | undefined): Promise<void> {
-    const { engine, rules } = this;
-    const owners = source === 'devices' && this.exemptions.asksForOwners; // only the unpaged list names them
-    const unpaged =
-      source === 'services' ||
-      owners ||
-      this.unpagedForActions.has(source) ||
-      rules.evaluator.needs.unpaged.has(source);
+    const { engine } = this;
+    const isV2 = source !== 'services' && engine.settings.lists === 'v2';
+    const form = source === 'services' || (!isV2 && this.isUnpaged(source)) ? 'unpaged' : 'paged';
     const baseline = redactedBaseline(await engine.store.baseline(source));
     const acceptance = (await engine.store.acceptances()).find((each) => each.source === source);
     const present = await engine.store.presentPrints(KIND_OF[source]);
@@ -151,20 +158,22 @@ class SnapshotPull {
       api: engine.api,
       clock: engine.clock,
       source,
-      form: unpaged ? 'unpaged' : 'paged',
+      form,
       baseline,
       isGrowthAccepted: acceptance?.causes.includes('grown') ?? false,
       trust: engine.settings.trust,
       signal: engine.signal,
       makeConsumer: () => this.consumer(source, kind, present),
-      inParts: this.inParts(source, unpaged, present),
+      inParts: this.inParts(source, form, present),
       seen: (done, total = baseline?.count) => engine.progress?.({ phase: 'reading', what: source, done, total }),
     });
     const { result } = pulled;
-    const reading = this.afterAcceptance(pulled.reading, acceptance);
+    const listed = isV2 ? { ...pulled.reading, lists: 'v2' as const } : pulled.reading;
+    const reading = this.afterAcceptance(listed, acceptance);
     this.sources[source] = reading;
     if (reading.state !== 'read') this.unavailable.add(source);
-    if (source === 'devices') this.fleet.tellsOwners = unpaged && reading.state === 'read' && reading.trusted;
+    if (source === 'devices')
+      this.fleet.tellsOwners = (form === 'unpaged' || isV2) && reading.state === 'read' && reading.trusted;
     if (result?.judgement) this.judgements.push(result.judgement);
     if (result) this.flipBudget = result.flipBudget;
     if (reading.trusted && result) {
@@ -172,6 +181,12 @@ class SnapshotPull {
       this.baselines.push({ source, takenAt: reading.finishedAt, count: reading.count, values });
       this.identities.push(result.identities);
     }
+  }
+
+  /** Of version 1, only the unpaged list names the owners of devices. */
+  private isUnpaged(source: 'devices' | 'users'): boolean {
+    const owners = source === 'devices' && this.exemptions.asksForOwners;
+    return owners || this.unpagedForActions.has(source) || this.rules.evaluator.needs.unpaged.has(source);
   }
 
   private afterAcceptance(read: SourceReading, acceptance: Acceptance | undefined): SourceReading {
@@ -216,7 +231,7 @@ class SnapshotPull {
   }
 
   /** The devices of a large fleet are read and judged in other threads, unless their records are kept for users. */
-  private inParts(source: Subjects, unpaged: boolean, present: PresentPrints): PartsPull<Pass> | undefined {
+  private inParts(source: Subjects, form: 'paged' | 'unpaged', present: PresentPrints): PartsPull<Pass> | undefined {
     const { readers, api, store, actions } = this.engine;
     const { evaluator } = this.rules;
     if (!readers || source !== 'devices' || !evaluator.needs.sources.has('devices') || evaluator.needs.devices)
@@ -227,7 +242,7 @@ class SnapshotPull {
       api,
       readers,
       evaluator,
-      form: unpaged ? 'unpaged' : 'paged',
+      form,
       events: () => store.events(this.run.startedAt - this.windowMs),
       setup: { ...this.view(), nowMs, fieldsWritten: written, watched: this.watched, decided: this.decided },
       context,
@@ -280,14 +295,4 @@ class SnapshotPull {
       accepted: this.accepted,
     };
   }
-}
-
-/** Once in a process: from then on, what is read is observed as it comes. */
-export async function fillWindows(
-  { feed, store }: Pick<PullEngine, 'feed'> & { store: Pick<PullReader, 'events'> },
-  evaluator: Evaluator,
-  fromMs: number,
-): Promise<void> {
-  for await (const batch of store.events(fromMs)) evaluator.observe(batch);
-  feed.primed.add(evaluator);
 }

@@ -34,10 +34,14 @@ export function newRun(
   };
 }
 
-export async function beginRun({ store }: Pick<Engine, 'store'>, run: NewRun, by?: string): Promise<Run> {
+export async function beginRun(
+  { store }: Pick<Engine, 'store'>,
+  run: NewRun,
+  { by, onceId }: Pick<RunRequest, 'by' | 'onceId'> = {},
+): Promise<Run> {
   const { id, mode, silentSince, daemonMode, trigger, rules, ruleSetHash: ruleSet } = run;
   const body = { run: id, mode, silentSince, daemonMode, trigger, by, rules, ruleSet };
-  return store.beginRun(run, [{ kind: 'run.started', body }]);
+  return store.beginRun(run, [{ kind: 'run.started', body }], onceId);
 }
 
 /** Errors: AppError `api_unreachable` when every rule lacks a source: then nothing was judged. */

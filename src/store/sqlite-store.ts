@@ -8,6 +8,7 @@ import { AppError } from '../domain/errors.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
+import type { Lists } from '../domain/lists.ts';
 import type { Acceptance, Stop } from '../domain/operator.ts';
 import type { OperatorStore, ReleaseStore } from '../domain/operator-store.ts';
 import type { Plan, PlanStatus } from '../domain/plan.ts';
@@ -24,6 +25,8 @@ import { dropIntents, plansToDrop } from './dropped-plans.ts';
 import { saveEvents } from './event-log.ts';
 import { saveIdentities } from './identities.ts';
 import { addIntent, linkDecisions } from './intent-log.ts';
+import { noteRunBegun, SqliteAnswers } from './kept-answers.ts';
+import { replaceLists } from './kept-lists.ts';
 import { removeOldRuns } from './old-runs.ts';
 import { dropAcceptances, readStop, saveAcceptance, saveExemption, saveStop } from './operator.ts';
 import { SqliteOutbox } from './outbox.ts';
@@ -35,6 +38,7 @@ import { savePlan } from './save-plan.ts';
 import { SqliteActStore } from './sqlite-act-store.ts';
 import { SqliteTokens } from './token-table.ts';
 import { giveBackPages } from './unused-pages.ts';
+import { SqliteFeedPositions } from './webhook-positions.ts';
 
 export class SqliteStore
   extends SqliteActStore
@@ -53,10 +57,19 @@ export class SqliteStore
     });
   }
 
-  async beginRun(run: Omit<Run, 'seq'>, notes: AuditNote[]): Promise<Run> {
+  /** The lists of this start: a change is audited. */
+  async keepLists(lists: Lists): Promise<void> {
+    await this.unit(() => {
+      const from = replaceLists(this.db, lists);
+      if (from !== undefined) this.audits.append([{ kind: 'lists.changed', body: { from, to: lists } }]);
+    });
+  }
+
+  async beginRun(run: Omit<Run, 'seq'>, notes: AuditNote[], onceId?: string): Promise<Run> {
     return this.unit(() => {
       const seq = Number(this.db.get<{ seq: number }>('SELECT coalesce(max(seq), 0) + 1 AS seq FROM runs')?.seq);
       this.db.insert('runs', rowOfRun({ ...run, seq }));
+      if (onceId !== undefined) noteRunBegun(this.db, onceId, run.id);
       this.audits.append(notes);
       return { ...run, seq };
     });
@@ -218,6 +231,14 @@ export class SqliteStore
   outbox(): SqliteOutbox {
     const append = (notes: AuditNote[]) => this.audits.append(notes);
     return new SqliteOutbox(this.db, { run: (work) => this.unit(work), append }, this.clock);
+  }
+
+  keptAnswers(): SqliteAnswers {
+    return new SqliteAnswers(this.db, { run: (work) => this.unit(work) }, this.clock);
+  }
+
+  feedPositions(): SqliteFeedPositions {
+    return new SqliteFeedPositions(this.db, { run: (work) => this.unit(work) }, this.clock);
   }
 
   /** Tokens of the HTTP endpoint. A token that is added or revoked is sealed at once, like all that holds back or opens. */

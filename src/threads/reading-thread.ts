@@ -60,7 +60,7 @@ function readerOf(evaluator: Evaluator, { plain, flipsLeft, isExampleWanted, pri
 
 function take(message: ToThread): void {
   if (message.kind === 'rules') {
-    evaluators.set(message.evaluator, compileRules(rulesOf(message.rules)));
+    evaluators.set(message.evaluator, compileRules(rulesOf(message.rules), message.rules.lists));
     const [oldest] = evaluators.keys();
     if (evaluators.size > EVALUATORS_MAX) evaluators.delete(oldest as number);
   } else if (message.kind === 'events') evaluators.get(message.evaluator)?.observe(message.events);

@@ -1,6 +1,6 @@
 // test console: the command `console`: the effect of its options on the server, and what each start prints. In: command
 // lines within the process, on port 0. Out: tests; each start is stopped by the test that made it.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -15,14 +15,18 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 type Printed = Record<string, string>;
 
 /** Runs the command until `work` is done with the lines that it printed. */
-async function started(args: string[], work: (printed: Printed) => Promise<void>): Promise<void> {
+async function started(
+  args: string[],
+  work: (printed: Printed) => Promise<void>,
+  err: (text: string) => void = () => undefined,
+): Promise<void> {
   let out = '';
   const run = buildProgram({
     env: {},
     out: (text) => {
       out += text;
     },
-    err: () => undefined,
+    err,
     untilStopped: () => work(Object.fromEntries(out.split('\n').map((line) => line.split(/=(.*)/s).slice(0, 2)))),
   });
   const common = ['--listen', '127.0.0.1:0', '--db', join(folder, 'console.db')];
@@ -60,6 +64,91 @@ describe('--api-key', () => {
       expect(await get(printed, '/api/v1/events', printed.API_KEY_AUDIT)).toBe(200);
       expect(await get(printed, '/api/v1/events', first.API_KEY_AUDIT)).toBe(401);
     });
+  });
+});
+
+describe('a later start', () => {
+  it('says how to make an API key, and on its standard output nothing else than before', async () => {
+    let said = '';
+    const listen = (text: string) => {
+      said += text;
+    };
+    await started([], async () => undefined, listen);
+    expect(said).toBe('');
+    await started(
+      [],
+      async (printed) => expect(Object.keys(printed).filter((name) => name !== '')).toEqual(['LISTENING']),
+      listen,
+    );
+    expect(said).toMatch(
+      /^the first start on this database printed its credentials; .*`.*console keys add NAME:Admin --db /,
+    );
+    expect(said.trimEnd().split('\n')).toHaveLength(1);
+  });
+});
+
+describe('keys add', () => {
+  /** What it prints. */
+  async function add(...args: string[]): Promise<string> {
+    let out = '';
+    const io = {
+      env: {},
+      out: (text: string) => {
+        out += text;
+      },
+      err: () => undefined,
+      untilStopped: async () => undefined,
+    };
+    expect(await buildProgram(io)(['console', 'keys', 'add', ...args])).toBe(0);
+    return out;
+  }
+
+  it('makes keys that a running console takes at once, and that a later start keeps', async () => {
+    const db = join(folder, 'console.db');
+    let secrets: (string | undefined)[] = [];
+    await started([], async (printed) => {
+      const out = await add('audit:ReadOnly', 'shipper:EventWriter', '--db', db);
+      secrets = out
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split('=')[1]);
+      expect(out).toMatch(/^API_KEY_AUDIT=twk_\S+\nAPI_KEY_SHIPPER=twk_\S+\n$/);
+      expect(await get(printed, '/api/v1/devices', secrets[0])).toBe(200);
+      expect(await get(printed, '/api/v1/devices', secrets[1])).toBe(403);
+    });
+    await started([], async (printed) => expect(await get(printed, '/api/v1/devices', secrets[0])).toBe(200));
+  });
+
+  it('makes none where one of the names is taken, or the database is not there', async () => {
+    const db = join(folder, 'console.db');
+    await expect(add('audit:ReadOnly', '--db', db)).rejects.toMatchObject({
+      code: 'usage',
+      message: expect.stringContaining(db),
+    });
+    expect(existsSync(db)).toBe(false);
+    await started(['--api-key', 'audit:ReadOnly'], async (printed) => {
+      await expect(add('fresh:Admin', 'audit:Admin', '--db', db)).rejects.toMatchObject({
+        code: 'usage',
+        message: /`audit`/,
+      });
+      await expect(add('fresh:Root', '--db', db)).rejects.toMatchObject({
+        code: 'usage',
+        message: /the key is `fresh:Root`/,
+      });
+      expect(await get(printed, '/api/v1/devices', printed.API_KEY_AUDIT)).toBe(200);
+      expect(await add('fresh:Admin', '--db', db)).toMatch(/^API_KEY_FRESH=/);
+    });
+  });
+});
+
+describe('--db', () => {
+  it('in a folder that is not there asks for it in one line, and makes nothing', async () => {
+    const db = join(folder, 'nowhere', 'console.db');
+    await expect(started(['--db', db], async () => undefined)).rejects.toMatchObject({
+      code: 'usage',
+      message: `--db is \`${db}\`: there is no folder \`${join(folder, 'nowhere')}\`, make it first`,
+    });
+    expect(existsSync(join(folder, 'nowhere'))).toBe(false);
   });
 });
 

@@ -22,7 +22,7 @@ describe('the console database', () => {
   it('is made in a folder that does not exist yet, and can be opened again', () => {
     openDatabase(file).close();
     const db = openDatabase(file);
-    expect(db.pragma('user_version', { simple: true })).toBe(1);
+    expect(db.pragma('user_version', { simple: true })).toBe(2);
     db.close();
   });
 
@@ -67,6 +67,20 @@ describe('the console database', () => {
     expect(second.console.credentials).toBeUndefined();
     const after = await second.call('GET', '/api/v1/devices', undefined, `Bearer ${first.apiKey}`);
     expect(after.text).toBe(before);
+    await second.console.close();
+  });
+
+  it('of the version before is brought up to date, with all that it has', async () => {
+    const first = await openOrganization({ dbFile: file, seed: { seed: 4, devices: 12, users: 8, events: 20 } });
+    const before = (await first.call('GET', '/api/v2/devices')).json.data;
+    await first.console.close();
+    const db = new Database(file);
+    db.exec('ALTER TABLE device DROP COLUMN mdm_marked; PRAGMA user_version = 1');
+    db.close();
+
+    const second = await openOrganization({ dbFile: file });
+    const after = await second.call('GET', '/api/v2/devices', undefined, `Bearer ${first.apiKey}`);
+    expect(after.json.data).toEqual(before);
     await second.console.close();
   });
 

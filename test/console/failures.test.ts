@@ -55,6 +55,7 @@ describe('a console whose database is broken', () => {
     expect(answer.json).toEqual({
       request_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       error_code: 500,
+      Message: expect.any(String),
       error_description: expect.stringMatching(/./),
       data: {},
     });

@@ -44,6 +44,8 @@ export async function flood(options: FloodOptions): Promise<FloodFigures> {
     TRUSTWARD_SCHEDULE: options.schedule.cron,
     TRUSTWARD_TOKEN: ADMIN,
     TRUSTWARD_LOG_LEVEL: 'error',
+    // What a flood meets beyond it.
+    TRUSTWARD_RATE_LIMIT: '0',
   });
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
   try {

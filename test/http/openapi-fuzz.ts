@@ -1,7 +1,8 @@
 // test: random requests made from the document, to a daemon over a real organization and database. In: how many. Out: what went wrong: a status
 // of 500 or more, an answer that the document does not describe, a connection that breaks.
+
+import { type MadeRequest, requestMaker, seeded } from '../support/endpoint-requests.ts';
 import { answerCheck, type OpenApi, operationsOf } from '../support/openapi-document.ts';
-import { type MadeRequest, requestMaker, seeded } from '../support/openapi-requests.ts';
 import { startWhole } from '../web/whole-organization.ts';
 
 const AT_ONCE = 8;

@@ -49,7 +49,7 @@ describe('every endpoint', () => {
   test('of devices and users is understood, in both versions', async () => {
     expect(countOf(await devices())).toBe(25);
     expect(countOf(await gather(client.pages('users', { pageSize: 7 })))).toBe(25);
-    await reconnect({ version: 2 });
+    await reconnect({ lists: 'v2' });
     expect(countOf(await devices())).toBe(25);
     expect((await gather(client.stream('devices'))).flat()).toHaveLength(25);
     expect((await client.listDevices({ Skip: 5, Limit: 5 })).count).toBe(25);

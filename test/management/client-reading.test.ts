@@ -29,7 +29,7 @@ describe('one page', () => {
   test('comes in the envelope of version 2', async () => {
     const body = '{"request_id":"r","error_code":0,"error_description":"","data":{"endusers":null,"count":0}}';
     const { address, seen } = await serve((_, response) => json(response, body));
-    const client = clientOf(address, { version: 2 });
+    const client = clientOf(address, { lists: 'v2' });
     expect(await client.page('users', 0, 10)).toEqual({ records: [], total: 0 });
     expect(seen[0]?.path).toBe('/api/v2/enduser');
     await client.close();
@@ -39,7 +39,7 @@ describe('one page', () => {
     const { address } = await serve((_, response) =>
       json(response, { error_code: 42, error_description: `no, ${KEY}`, data: {} }),
     );
-    const client = clientOf(address, { version: 2 });
+    const client = clientOf(address, { lists: 'v2' });
     const error = await errorOf(client.page('devices', 0, 10));
     expect([error.code, causeOf(error)]).toEqual(['api_answer', 'error_code']);
     expect(error.message).toBe('`GET /api/v2/devices`: the server reports error_code 42: no, [secret]');

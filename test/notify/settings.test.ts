@@ -31,6 +31,29 @@ describe('the webhooks', () => {
     expect(silenceMs).toBe(1_800_000);
   });
 
+  it('name the events and rules that they receive, and how many at once', () => {
+    const more = 'events: [decision, outcome], rules: [ban], batch: { most: 5, wait: 1m }';
+    const ops = `url: "https://hooks.example.com/a", secretEnv: OPS_SECRET`;
+    const feed = { events: ['decision', 'outcome'], rules: ['ban'], most: 5, waitMs: 60_000 };
+    expect(read(`ops: { ${ops}, ${more} }`).webhooks.get('ops')?.feed).toEqual(feed);
+    const defaults = { events: ['outcome'], rules: undefined, most: 100, waitMs: 10_000 };
+    expect(read(`ops: { ${ops}, events: [outcome] }`).webhooks.get('ops')?.feed).toEqual(defaults);
+    expect(read(`ops: { ${ops} }`).webhooks.get('ops')?.feed).toBeUndefined();
+  });
+
+  it.each([
+    ['events: [alert]', 'ops.events.0'],
+    ['events: []', 'ops.events'],
+    ['rules: [ban]', 'rules is set but events is not'],
+    ['batch: { most: 5 }', 'batch is set but events is not'],
+    ['events: [decision], batch: { most: 0 }', 'ops.batch.most'],
+    ['events: [decision], batch: { wait: 2h }', 'batch.wait is `2h`: expected'],
+    ['events: [decision], batch: { wait: soon }', 'batch.wait is `soon`: expected'],
+  ])('that receive events are refused with %s', (more, problem) => {
+    const text = `ops: { url: "https://hooks.example.com/a", secretEnv: OPS_SECRET, ${more} }`;
+    expect(() => read(text)).toThrow(problem);
+  });
+
   it.each([
     ['ops: { url: "http://hooks.example.com/x", secretEnv: OPS_SECRET }', 'begins with https://'],
     ['ops: { url: "https://evil.example.com/x", secretEnv: OPS_SECRET }', 'not among TRUSTWARD_WEBHOOK_HOSTS'],

@@ -177,6 +177,7 @@ describe('an event of a service', () => {
     ['its id', { service: { id: 'web.c1.x' } }],
     ['its name', { service: { name: 'web' } }],
     ['the destination of a link', { link: { destination: { container_id: 'web.c1.x' } } }],
+    ['the destination of a recorded link', { link: { destination: { service_id: 'web.c1.x', container_id: 'c-1' } } }],
   ])('names it by %s', async (_, more) => {
     on = startOnPlatform({
       rules: [ruleOver('service', '{ "==": [{ var: Enabled }, "FALSE"] }', '{ Enabled: "FALSE" }')],

@@ -130,6 +130,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
       add: (request, by) => addToken({ ...tokenParts, secret: () => 'tw_made-0123456789' }, request, by),
       revoke: (name, by) => revokeToken(tokenParts, name, by),
     },
+    answers: store.keptAnswers(),
     stream: {
       onAudited: (listener) => store.onAudited(listener),
       onProgress: () => {},
@@ -162,6 +163,7 @@ export function openEndpoint(over: Partial<HttpDeps> = {}, pagesOf?: (deps: Http
     signIn,
     publicUrl,
     hosts: { listenHost: '127.0.0.1', allowed: [] },
+    rateLimits: undefined,
     clock,
     log: { debug: () => {}, info: () => {}, warn: complain, error: complain },
     demo: false,

@@ -1,171 +1,250 @@
-// support: random requests made from an OpenAPI document: values as its schemas want them, and values that they must refuse. In: a document,
-// a seed, names that exist. Out: requests, the same for the same seed.
-import type { DescribedOperation, JsonSchema } from './openapi-document.ts';
+// support: random requests made from an OpenAPI document: of every operation, with parameters and bodies that fit it, and with some that do not.
+// In: a document, and values that mean something to the server. Out: an arbitrary of requests. It knows nothing of the server behind the document.
+import fc from 'fast-check';
 
-export interface MadeRequest {
-  operation: DescribedOperation;
-  method: string;
-  /** With its query. */
+export interface OpenApiRequest {
+  operationId: string;
+  /** As the document has it, with `{names}`. */
   path: string;
+  method: string;
+  /** Path and query as they are sent. */
+  address: string;
   headers: Record<string, string>;
   body: string | undefined;
+  /** Something in it is not as the document says. */
+  isDamaged: boolean;
 }
 
-/** 0 to 1. */
-export type Random = () => number;
-
-/** Mulberry32: enough to choose from. */
-export function seeded(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
+export interface OpenApiRequestsOptions {
+  /** Values by the name of a parameter or member (in any case), besides random ones. */
+  known?: Record<string, readonly string[]>;
+  /** Operations that are left out, by their `operationId`: those that would end the server or the test. */
+  without?: readonly string[];
 }
 
-const TEXTS = [
-  'a',
-  'ana@example.com',
-  'Emma',
-  '30d',
-  '12h',
-  '2027-01-31',
-  '陳大文',
-  'لابتوب',
-  '🦊',
-  '<script>alert(1)</script>',
-  "' OR 1=1 --",
-  '#{7*7}',
-  '\u202egnp',
-  '%00',
-  'constructor',
-  '__proto__',
-  '-1',
-  '1e999',
-  'null',
-  'a\u0000b',
-  'x'.repeat(999),
+// biome-ignore lint/suspicious/noExplicitAny: a document is walked here, not typed
+type Json = any;
+type Value = { value: unknown; isDamaged: boolean };
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
+const DEPTH_MAX = 6;
+
+// biome-ignore format: a list
+const ODD = [
+  '', ' ', '0', '-1', '1e309', '9223372036854775808', 'null', 'true', '\u0000', '../..', '%2e%2e', "' OR 1=1 --", '<script>alert(1)</script>',
+  '__proto__', 'constructor', '🧑🏽‍💻', '\u202e', '\ufeff', 'a'.repeat(3_000), '[]', '{}', '2026-01-01T00:00:00Z', '1790000000123456789',
 ];
-const BAD_TEXTS = ['', 'x'.repeat(1_001), 'x'.repeat(5_000), ' ', '\n'];
-const BAD_VALUES: unknown[] = [null, 0, -1, 1.5, 1e308, 2 ** 60, true, '', [], {}, [[]], { a: null }, '\u{1f98a}'];
-/** Of a query: broken escapes, bytes that are not UTF-8, half a surrogate pair. */
-const BAD_ESCAPES = ['%zz', '%ff', '%ed%a0%80', '%', '%00'];
-const BAD_BODIES = [
-  '',
-  '{',
-  '[]',
-  'null',
-  '"text"',
-  '1e999',
-  '{"a":1,"a":2}',
-  '{"reason":"\\ud800"}',
-  '{"__proto__":{}}',
-  '['.repeat(2_000),
-  '{"a":'.repeat(2_000),
-  ' '.repeat(70_000),
-  '\ufeff{}',
-  'a=1&b=2',
-];
-/** A longer address is refused before it is read. */
-const PATH_MAX = 6_000;
 
-/**
- * @param known texts that name something: a part of the values is taken from them.
- * @param good how many of the values are as the schemas want them, 0 to 1.
- */
-export function requestMaker(
-  operations: readonly DescribedOperation[],
-  { random, known, good = 0.85 }: { random: Random; known: readonly string[]; good?: number },
-): () => MadeRequest {
-  const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] as T;
-  const isBad = () => random() > good;
+export function openApiRequests(document: Json, options: OpenApiRequestsOptions = {}): fc.Arbitrary<OpenApiRequest> {
+  const known = new Map(Object.entries(options.known ?? {}).map(([name, values]) => [name.toLowerCase(), values]));
+  const operations = Object.entries<Json>(document.paths).flatMap(([path, item]) =>
+    METHODS.filter((method) => item[method]).map((method) => ({ path, method, item, operation: item[method] })),
+  );
+  const wanted = operations.filter(({ operation }) => !options.without?.includes(operation.operationId));
+  const making = { document, known };
+  // Made once for each operation: making an arbitrary costs more than drawing from it.
+  return fc.oneof(
+    ...wanted.map(({ path, method, item, operation }) => requestOf(making, path, method, item, operation)),
+  );
+}
 
-  function textOf(schema: JsonSchema): string {
-    if (isBad()) return pick(BAD_TEXTS);
-    return random() < 0.5 && known.length > 0 ? pick(known) : pick(TEXTS).slice(0, (schema.maxLength as number) ?? 999);
-  }
+interface Making {
+  document: Json;
+  known: ReadonlyMap<string, readonly string[]>;
+}
 
-  function numberOf({ minimum = 0, maximum = 1_000 }: JsonSchema): number {
-    if (isBad()) return pick([Number(minimum) - 1, Number(maximum) + 1, 1.5, -1, 1e15]);
-    const [from, to] = [Math.max(Number(minimum), -1_000), Math.min(Number(maximum), 1_000)];
-    return from + Math.floor(random() * (to - from + 1));
-  }
-
-  function madeOf(schema: JsonSchema, depth = 0): unknown {
-    if (isBad() && random() < 0.5) return pick(BAD_VALUES);
-    const variants = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
-    if (variants) return madeOf(pick(variants), depth);
-    if (schema.enum) return isBad() ? pick(TEXTS) : pick(schema.enum as unknown[]);
-    const type = Array.isArray(schema.type) ? pick(schema.type) : schema.type;
-    switch (type) {
-      case 'string':
-        return textOf(schema);
-      case 'integer':
-      case 'number':
-        return numberOf(schema);
-      case 'boolean':
-        return random() < 0.5;
-      case 'null':
-        return null;
-      case 'array':
-        return Array.from({ length: Math.floor(random() * 4) }, () => madeOf(schema.items ?? {}, depth + 1));
-      default:
-        return depth > 5 ? {} : objectOf(schema, depth);
-    }
-  }
-
-  function objectOf({ properties = {}, required = [] }: JsonSchema, depth: number): object {
-    const made: Record<string, unknown> = {};
-    for (const [name, inner] of Object.entries(properties)) {
-      const isWanted = (required as string[]).includes(name) ? !isBad() : random() < 0.5;
-      if (isWanted) made[name] = madeOf(inner, depth + 1);
-    }
-    if (isBad() && random() < 0.3) made[pick(TEXTS)] = pick(BAD_VALUES);
-    return made;
-  }
-
-  const written = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value));
-
-  function queryOf({ parameters }: DescribedOperation): string {
-    const parts = parameters.flatMap(({ name, in: place, required, schema }) => {
-      if (place !== 'query' || (required ? isBad() : random() < 0.6)) return [];
-      if (isBad() && random() < 0.2) return [`${name}=${pick(BAD_ESCAPES)}`];
-      const part = `${name}=${encodeURIComponent(written(madeOf(schema)))}`;
-      return isBad() && random() < 0.2 ? [part, part] : [part];
-    });
-    if (isBad() && random() < 0.3) parts.push(`${encodeURIComponent(pick(TEXTS))}=1`);
-    return parts.length === 0 ? '' : `?${parts.join('&')}`;
-  }
-
-  function pathOf({ path, parameters }: DescribedOperation): string {
-    return path.replace(/\{(\w+)\}/g, (_, name) => {
-      const schema = parameters.find((one) => one.in === 'path' && one.name === name)?.schema ?? {};
-      const value = written(madeOf(schema)).slice(0, 500);
-      // An empty segment, or one of dots alone, is another path.
-      return encodeURIComponent(value.trim() === '' || /^\.+$/.test(value) ? 'x' : value.toWellFormed());
-    });
-  }
-
-  function headersOf({ parameters }: DescribedOperation): Record<string, string> {
-    const given = parameters.filter((one) => one.in === 'header' && random() < 0.1);
-    const texts = given.map(({ name, schema }) => [name, encodeURIComponent(written(madeOf(schema))).slice(0, 1_000)]);
-    return Object.fromEntries(texts);
-  }
-
-  return () => {
-    const operation = pick(operations);
-    const whole = `${pathOf(operation)}${queryOf(operation)}`;
-    const path = whole.length > PATH_MAX ? pathOf(operation).slice(0, PATH_MAX) : whole;
-    const isWritten = operation.body !== undefined && !(isBad() && random() < 0.3);
-    const body = isWritten ? JSON.stringify(madeOf(operation.body as JsonSchema)) : pick(BAD_BODIES);
+function requestOf(
+  making: Making,
+  path: string,
+  method: string,
+  item: Json,
+  operation: Json,
+): fc.Arbitrary<OpenApiRequest> {
+  const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])].map((each) =>
+    resolved(making, each),
+  );
+  const values = fc.tuple(...parameters.map((each) => parameterOf(making, each)));
+  const content = resolved(making, operation.requestBody ?? {}).content ?? {};
+  const schema = (content['application/json'] ?? Object.values(content)[0])?.schema;
+  const stray = fc.option(fc.tuple(fc.string({ maxLength: 12 }), oddText()), { freq: 12 });
+  return fc.record({ values, body: schema ? bodyOf(making, schema) : fc.constant(NO_BODY), stray }).map((made) => {
+    const given = made.values.flatMap((each) => (each === undefined ? [] : [each]));
+    const of = (place: string) => given.filter((each) => each.in === place);
+    const query = [...of('query').map(({ name, text }) => [name, text]), ...(made.stray ? [made.stray] : [])];
+    const filled = of('path').reduce((text, { name, text: value }) => text.replace(`{${name}}`, segment(value)), path);
+    const headers = of('header').flatMap(({ name, text }) =>
+      /^[\x20-\x7e]*$/.test(text) ? [[name, text.trim()]] : [],
+    );
     return {
-      operation,
-      method: operation.method,
+      operationId: String(operation.operationId ?? `${method} ${path}`),
       path,
-      headers: headersOf(operation),
-      body: operation.method === 'GET' ? undefined : body,
+      method: method.toUpperCase(),
+      address: filled + queryText(query as [string, string][]),
+      headers: Object.fromEntries(headers),
+      body: made.body.text,
+      isDamaged: made.body.isDamaged || given.some((each) => each.isDamaged) || made.stray !== null,
     };
-  };
+  });
+}
+
+const NO_BODY = { text: undefined as string | undefined, isDamaged: false };
+
+function bodyOf(making: Making, schema: Json): fc.Arbitrary<typeof NO_BODY> {
+  const made = valueOfSchema(making, schema, '', 0).map(({ value, isDamaged }) => ({
+    text: JSON.stringify(value),
+    isDamaged,
+  }));
+  const cut = fc
+    .tuple(made, fc.nat({ max: 120 }))
+    .map(([{ text }, at]) => ({ text: text?.slice(0, at), isDamaged: true }));
+  const odd = fc
+    .constantFrom(
+      undefined,
+      '',
+      'null',
+      '[]',
+      '{',
+      '['.repeat(4_000),
+      '{"__proto__":{"a":1}}',
+      `{"a":${'9'.repeat(400)}}`,
+      '\ufeff{}',
+    )
+    .map((text) => ({ text, isDamaged: true }));
+  return fc.oneof({ weight: 10, arbitrary: made }, { weight: 1, arbitrary: cut }, { weight: 1, arbitrary: odd });
+}
+
+type Given = { in: string; name: string; text: string; isDamaged: boolean } | undefined;
+
+function parameterOf(making: Making, parameter: Json): fc.Arbitrary<Given> {
+  const { name, in: place, required } = parameter;
+  const given = valueOfSchema(making, parameter.schema ?? {}, name, DEPTH_MAX).map(({ value, isDamaged }) => ({
+    in: place as string,
+    name: name as string,
+    text: typeof value === 'string' ? value : (JSON.stringify(value) ?? ''),
+    isDamaged,
+  }));
+  if (place === 'path') return given;
+  // An absent one that is required is damage, but nothing is left that could be marked: its operation is called all the same.
+  return fc.oneof(
+    { weight: required ? 1 : 3, arbitrary: fc.constant(undefined) },
+    { weight: required ? 12 : 2, arbitrary: given },
+  );
+}
+
+/** Mostly what the schema allows; now and then anything at all. */
+function valueOfSchema(making: Making, schema: Json, name: string, depth: number): fc.Arbitrary<Value> {
+  const fitting = fitOf(making, resolved(making, schema), name, depth);
+  const other = fc
+    .oneof(oddText(), fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(null, true, -1, 1.5, 2 ** 53, [], {}))
+    .map((value) => ({ value, isDamaged: true }));
+  return fc.oneof({ weight: 14, arbitrary: fitting }, { weight: 1, arbitrary: other });
+}
+
+function fitOf(making: Making, schema: Json, name: string, depth: number): fc.Arbitrary<Value> {
+  const plain = (values: fc.Arbitrary<unknown>) => values.map((value) => ({ value, isDamaged: false }));
+  if (schema.const !== undefined) return plain(fc.constant(schema.const));
+  if (schema.enum) return plain(fc.constantFrom(...schema.enum));
+  const branches: Json[] | undefined = schema.anyOf ?? schema.oneOf;
+  if (branches) return fc.oneof(...branches.map((each) => fitOf(making, resolved(making, each), name, depth)));
+  if (schema.allOf) {
+    const parts = schema.allOf.map((each: Json) => resolved(making, each));
+    return fitOf(
+      making,
+      Object.assign({}, ...parts, { properties: Object.assign({}, ...parts.map((each: Json) => each.properties)) }),
+      name,
+      depth,
+    );
+  }
+  const types = [schema.type ?? 'any'].flat();
+  const ofTypes = types.map((type: string): fc.Arbitrary<Value> => {
+    if (type === 'array') return listOf(making, schema, name, depth);
+    if (type === 'object') return objectOf(making, schema, depth);
+    return plain(scalarOf(type, schema, making.known.get(name.toLowerCase()) ?? []));
+  });
+  return fc.oneof(...ofTypes);
+}
+
+function scalarOf(type: string, schema: Json, known: readonly string[]): fc.Arbitrary<unknown> {
+  const [least, most] = [schema.minimum ?? -1_000, Math.min(schema.maximum ?? 2_000_000_000, Number.MAX_SAFE_INTEGER)];
+  switch (type) {
+    case 'boolean':
+      return fc.boolean();
+    case 'integer':
+      return fc.oneof(
+        fc.integer({ min: Math.ceil(least), max: Math.ceil(least) + 30 }),
+        fc.integer({ min: Math.ceil(least), max: Math.floor(most) }),
+      );
+    case 'number':
+      return fc.double({ min: least, max: most, noNaN: true });
+    case 'null':
+      return fc.constant(null);
+    case 'string': {
+      const own = known.length > 0 ? [{ weight: 6, arbitrary: fc.constantFrom(...known) }] : [];
+      const text = fc.string({ minLength: schema.minLength ?? 0, maxLength: Math.min(schema.maxLength ?? 30, 200) });
+      return fc.oneof({ weight: 3, arbitrary: text }, { weight: 1, arbitrary: oddText() }, ...own);
+    }
+    default:
+      return fc.jsonValue({ maxDepth: 2 });
+  }
+}
+
+function listOf(making: Making, schema: Json, name: string, depth: number): fc.Arbitrary<Value> {
+  const least = schema.minItems ?? 0;
+  const item =
+    depth >= DEPTH_MAX
+      ? fc.constant({ value: 'x', isDamaged: false })
+      : valueOfSchema(making, schema.items ?? {}, name, depth + 1);
+  const most = Math.min(schema.maxItems ?? 3, Math.max(least, 3));
+  return fc.array(item, { minLength: least, maxLength: most }).map((items) => ({
+    value: items.map((each) => each.value),
+    isDamaged: items.some((each) => each.isDamaged),
+  }));
+}
+
+function objectOf(making: Making, schema: Json, depth: number): fc.Arbitrary<Value> {
+  if (depth >= DEPTH_MAX) return fc.constant({ value: {}, isDamaged: false });
+  const required: string[] = schema.required ?? [];
+  const members = Object.entries<Json>(schema.properties ?? {}).map(([name, member]) =>
+    fc.tuple(
+      fc.constant(name),
+      required.includes(name) ? always() : fc.boolean(),
+      valueOfSchema(making, member, name, depth + 1),
+    ),
+  );
+  return fc.tuple(...members).map((all) => {
+    const present = all.filter(([, isThere]) => isThere);
+    return {
+      value: Object.fromEntries(present.map(([name, , { value }]) => [name, value])),
+      isDamaged: present.some(([, , { isDamaged }]) => isDamaged),
+    };
+  });
+}
+
+/** A member that is required is left out now and then as well. */
+function always(): fc.Arbitrary<boolean> {
+  return fc.integer({ min: 0, max: 25 }).map((dice) => dice > 0);
+}
+
+function oddText(): fc.Arbitrary<string> {
+  return fc.oneof(fc.constantFrom(...ODD), fc.string({ unit: 'binary', maxLength: 20 }));
+}
+
+function resolved({ document }: Making, part: Json): Json {
+  if (typeof part?.$ref !== 'string') return part ?? {};
+  const names = part.$ref.replace(/^#\//, '').split('/');
+  return names.reduce((value: Json, name: string) => value[name.replaceAll('~1', '/').replaceAll('~0', '~')], document);
+}
+
+/** As in an address, which cannot contain half a surrogate pair; a dot segment would be resolved away. */
+function segment(text: string): string {
+  const encoded = encode(text);
+  return encoded === '' || encoded === '.' || encoded === '..' ? 'x' : encoded;
+}
+
+function encode(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
+}
+
+function queryText(params: [string, string][]): string {
+  return params.length === 0 ? '' : `?${params.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')}`;
 }

@@ -2,8 +2,9 @@
 import { actionsWith } from '../../act/actions.ts';
 import type { Config } from '../../config/config.ts';
 import { AppError } from '../../domain/errors.ts';
+import { lostFactsText } from '../../domain/lists.ts';
 import { MODES } from '../../domain/mode.ts';
-import { type LoadedRule, runRuleTests } from '../../evaluate/index.ts';
+import { type LoadedRule, rulesThatLose, runRuleTests } from '../../evaluate/index.ts';
 import { loadRuleFolder } from '../../rule-set/rule-holder.ts';
 import { type Check, countOfWords, ok, problem, warning } from './check.ts';
 
@@ -13,7 +14,7 @@ const NAME = 'rules';
 export async function rulesChecks(config: Config): Promise<{ checks: Check[]; rules: readonly LoadedRule[] }> {
   try {
     const { rules } = await loadRuleFolder(config.rulesDir, actionsWith([...config.notify.webhooks.keys()]));
-    return { checks: checksOf(rules, config.rulesDir), rules };
+    return { checks: [...checksOf(rules, config.rulesDir), ...listsChecks(config, rules)], rules };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const [first = '', ...more] = error.message.split('\n');
@@ -21,6 +22,18 @@ export async function rulesChecks(config: Config): Promise<{ checks: Check[]; ru
     const advice = 'correct it; `trustward rules check` lists every problem';
     return { checks: [problem(NAME, `${first}${others}`, advice)], rules: [] };
   }
+}
+
+/** Version 1 has all facts. */
+function listsChecks({ lists }: Config, rules: readonly LoadedRule[]): Check[] {
+  if (lists === 'v1') return [];
+  const name = 'lists';
+  const read = ok(name, 'devices and users are read from lists of version 2 (TRUSTWARD_API_LISTS)');
+  const advice = 'set TRUSTWARD_API_LISTS=v1 if the server has these lists, or use a rule that does not need it';
+  const lost = rulesThatLose(rules).map(({ rule, subject, facts }) =>
+    warning(name, lostFactsText(rule, subject, facts), advice),
+  );
+  return [read, ...lost];
 }
 
 function checksOf(rules: readonly LoadedRule[], dir: string): Check[] {

@@ -7,7 +7,7 @@ import type { Bind } from './bind.ts';
 import { examples } from './examples.ts';
 
 export function addConsole(program: Command, io: Io, bind: Bind): void {
-  program
+  const console = program
     .command('console')
     .description('run the reference server of the Management API')
     .option('--listen <host:port>', 'where it listens', '127.0.0.1:8081')
@@ -37,13 +37,39 @@ export function addConsole(program: Command, io: Io, bind: Bind): void {
       ),
     )
     .action(bind(async (options: never) => (await import('../console.ts')).consoleCommand(io, options)));
+  addKeys(console, io, bind);
 }
+
+function addKeys(console: Command, io: Io, bind: Bind): void {
+  console
+    .command('keys')
+    .description("the console's API keys")
+    .command('add')
+    .description('make API keys, also while the console runs; print each once')
+    .argument('<name:scope...>', 'what the key is called, and what it may do')
+    // The command above reads it; here it is for the help.
+    .option('--db <file>', 'the database of the console', 'data/console.db')
+    .addHelpText('after', SCOPES)
+    .addHelpText(
+      ...examples('# when the credentials of the first start are lost', 'trustward console keys add admin:Admin'),
+    )
+    .action(
+      bind(async (names: never, _options: never, command: Command) =>
+        (await import('../console.ts')).consoleKeysAdd(io, names, command.optsWithGlobals()),
+      ),
+    );
+}
+
+const SCOPES = `
+Scopes: ${KEY_SCOPES.slice(0, 5).join(', ')},
+  ${KEY_SCOPES.slice(5).join(', ')}`;
 
 const CREDENTIALS = `
 Credentials:
   The first start on a database prints an API key, a refresh token and an
   admin token, once. Only their hashes are stored: they cannot be shown again.
-  --api-key NAME:SCOPE makes another key, also when all others are lost: give
-  a NAME that has no key yet. A key of scope Admin may do everything.
+  --api-key NAME:SCOPE makes another key at a start, and console keys add at
+  any time, also when all others are lost: give a NAME that has no key yet. A
+  key of scope Admin may do everything.
   Scopes: ${KEY_SCOPES.slice(0, 5).join(', ')},
     ${KEY_SCOPES.slice(5).join(', ')}`;

@@ -3,7 +3,7 @@
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import type { Clock } from '../../domain/ports.ts';
 import { jsonResponse } from '../answer.ts';
-import { errorEnvelope, messageBody } from '../refusal.ts';
+import { errorText } from '../refusal.ts';
 import type { ConsoleStore } from '../store/store.ts';
 import { bombAnswer, cutAnswer, garbageAnswer, slowAnswer } from './bodies.ts';
 import type { FaultDesk } from './desk.ts';
@@ -95,8 +95,8 @@ async function happenLater(
   return breakConnection(context);
 }
 
-const FILTERS =
-  /^(serialnumber|email|name|model|devicefriendlyname|exact_|serviceid|servicename|friendlyname|user_email|device_id|service_name|workload_container_id|type|sub_type|action|severity|id$|external_id)/i;
+/** Every other parameter of a list is a filter. */
+const NO_FILTER = /^(skip|limit|order|order_?by|before|after|start_time|end_time)$/i;
 
 /** Changes what the handler will see. Only reads are changed. */
 function changeRequest(parts: FaultParts, context: Context, fault: Fault): void {
@@ -116,7 +116,7 @@ function changeRequest(parts: FaultParts, context: Context, fault: Fault): void 
       }
       break;
     case 'ignore_filter':
-      for (const name of [...url.searchParams.keys()]) if (FILTERS.test(name)) url.searchParams.delete(name);
+      for (const name of [...url.searchParams.keys()]) if (!NO_FILTER.test(name)) url.searchParams.delete(name);
       break;
     default:
       return;
@@ -147,6 +147,5 @@ async function changeAnswer(parts: FaultParts, context: Context, fault: Fault): 
 
 function errorAnswer(context: Context, status: number, headers: Record<string, string> = {}): Response {
   const message = 'this fault was requested';
-  const isEnveloped = /experimental|\/v2\//.test(context.req.path);
-  return jsonResponse(status, isEnveloped ? errorEnvelope(status, message) : messageBody(message), headers);
+  return jsonResponse(status, errorText(context.req.path, status, message), headers);
 }

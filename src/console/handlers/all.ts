@@ -5,14 +5,15 @@ import type { Handlers } from './call.ts';
 import * as devices from './devices.ts';
 import * as events from './events.ts';
 import * as lists from './lists.ts';
+import * as listsV2 from './lists-v2.ts';
 import * as services from './services.ts';
 
 /** auth.ts answers `refresh_token`. */
 export const HANDLERS: Omit<Handlers, 'refresh_token'> = {
   list_endusers: lists.listEndusers,
-  list_endusers_v2: lists.listEndusersV2,
+  list_endusers_v2: listsV2.listEndusersV2,
   list_devices: lists.listDevices,
-  list_devices_v2: lists.listDevicesV2,
+  list_devices_v2: listsV2.listDevicesV2,
   delete_device: devices.deleteDevice,
   update_device: devices.updateDevice,
   list_events: events.listEventsHandler,

@@ -1,7 +1,7 @@
 // console handlers: banning, updating and deleting devices. In: checked queries and bodies. Out: `Success` for each
 // object of the body, or a sentence. No change is partial.
 import type { DeviceUpdate } from '../../management/contract.ts';
-import { MESSAGE_SUCCESS } from '../../management/contract.ts';
+import { flagOf, MESSAGE_SUCCESS } from '../../management/contract.ts';
 import { type Answer, jsonAnswer } from '../answer.ts';
 import { Refusal } from '../refusal.ts';
 import { type DevicePatch, deleteDevices, updateDevices } from '../store/device-changes.ts';
@@ -33,6 +33,7 @@ function patchOf(update: DeviceUpdate): DevicePatch {
     architecture: update.Architecture,
     os: update.OS,
     mdm_source: update.IsMDMPresent === false ? undefined : update.MDMVendorName,
+    mdm_marked: update.IsMDMPresent === undefined ? undefined : flagOf(update.IsMDMPresent),
   };
 }
 

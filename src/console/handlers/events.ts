@@ -11,8 +11,10 @@ import {
 import { type Answer, jsonAnswer, textAnswer } from '../answer.ts';
 import { Refusal } from '../refusal.ts';
 import { writeEffect } from '../store/effects.ts';
-import { countEvents, listEvents } from '../store/event-queries.ts';
+import { filledBlocks } from '../store/event-blocks.ts';
+import { beginningOfLog, countEvents, listEvents } from '../store/event-queries.ts';
 import { type EventMembers, pruneEvents, writeEvent } from '../store/events.ts';
+import type { ConsoleStore } from '../store/store.ts';
 import type { Call } from './call.ts';
 
 const LIMIT_DEFAULT = 10;
@@ -45,12 +47,16 @@ export function listEventTypes(): Answer {
   return jsonAnswer({ data });
 }
 
-/** All events of the body are written, or none. An id that is already in the log is not written again. */
+/**
+ * All events of the body are written, or none. An id that is already in the log is not written again. One that the log would drop at once
+ * is a reason to refuse: its sender would believe that it is kept.
+ */
 export function submitEvents({ store, actor, body }: Call<'submit_events'>): Answer {
   const inputs = Array.isArray(body) ? body : [body];
+  refuseOld(store, inputs);
   const latestMs = store.clock.nowMs() + AHEAD_MAX_MS;
   const ids = store.sql.atomically(() => {
-    const written = inputs.map((input, index) => writeEvent(store, draftOf(input, index, latestMs)));
+    const written = inputs.map((input, index) => writeEvent(store, draftOf(filledBlocks(input), index, latestMs)));
     writeEffect(store, actor, 'events_submitted', '', { count: written.length });
     return written;
   });
@@ -68,6 +74,20 @@ const OWN_MEMBERS = new Set([
  * Clocks differ; an event from further ahead would hide all later ones from clients that read from the newest time on.
  */
 const AHEAD_MAX_MS = 86_400_000;
+
+/** Named in a refusal; it says how many more there are. */
+const NAMED_MAX = 10;
+
+function refuseOld(store: ConsoleStore, inputs: readonly EventInput[]): void {
+  const { fromMs, why } = beginningOfLog(store);
+  const old = inputs.flatMap((input, index) =>
+    input.created_at !== undefined && Number(input.created_at) < fromMs ? [index] : [],
+  );
+  if (old.length === 0) return;
+  const more = old.length > NAMED_MAX ? ` and ${old.length - NAMED_MAX} more` : '';
+  const named = `${old.length === 1 ? 'event' : 'events'} ${old.slice(0, NAMED_MAX).join(', ')}${more}`;
+  throw new Refusal(400, `\`created_at\` of ${named} is before ${fromMs}: ${why}; no event of the request was stored`);
+}
 
 function draftOf(input: EventInput, index: number, latestMs: number) {
   const createdAtMs = input.created_at === undefined ? undefined : Number(input.created_at);

@@ -1,7 +1,6 @@
-// console handlers: lists of devices and end users, in version 1 (a list, or a page) and version 2 (a page in the envelope).
+// console handlers: lists of devices and end users, in version 1: a list, or a page.
 // In: checked queries. Out: records. A page is asked for with Skip, with Limit, or with both.
 import { type Answer, listAnswer, textAnswer } from '../answer.ts';
-import { envelope } from '../refusal.ts';
 import { DEVICE_ORDER_COLUMNS, DEVICES, deviceCriteria } from '../store/devices.ts';
 import { ENDUSER_ORDER_COLUMNS, ENDUSERS, enduserCriteria } from '../store/endusers.ts';
 import { type Order, type RecordPage, readAll, readPage } from '../store/listing.ts';
@@ -12,9 +11,9 @@ const LIMIT_DEFAULT = 1_000;
 /** A larger page is written in pieces of this size. */
 const PIECE = 1_000;
 
-type Reader = (skip: number, limit: number) => RecordPage;
+export type Reader = (skip: number, limit: number) => RecordPage;
 
-function pageAnswer(
+export function pageAnswer(
   name: string,
   read: Reader,
   skip: number,
@@ -36,46 +35,26 @@ function pageAnswer(
 }
 
 const plain = (count: string): [string, string] => ['{', `${count}}`];
-const enveloped =
-  (requestId: string) =>
-  (count: string): [string, string] => {
-    const [before, after] = envelope(requestId, '\n').split('\n') as [string, string];
-    return [`${before}{`, `${count}}${after}`];
-  };
-
 type Ordering = { Order?: 'asc' | 'desc' | undefined; OrderBy?: string | undefined };
 
-function orderOf<C extends Record<string, string>>(query: Ordering, columns: C, byDefault: string | undefined): Order {
+function orderOf<C extends Record<string, string>>(query: Ordering, columns: C, byDefault?: string): Order {
   const name = query.OrderBy ?? byDefault;
   return { column: name === undefined ? undefined : columns[name], descending: query.Order === 'desc' };
-}
-
-/** Newest first by default. */
-function newestFirst<C extends Record<string, string>>(query: Ordering, columns: C): Order {
-  return orderOf({ ...query, Order: query.Order ?? 'desc' }, columns, 'created_at');
 }
 
 export function listDevices({ store, query, pageForm }: Call<'list_devices'>): Answer {
   const criteria = devicesAsked(query);
   if (query.Skip === undefined && query.Limit === undefined) {
-    return listAnswer(readAll(store, DEVICES, criteria, orderOf(query, DEVICE_ORDER_COLUMNS, undefined), 'unpaged'));
+    return listAnswer(readAll(store, DEVICES, criteria, orderOf(query, DEVICE_ORDER_COLUMNS), 'unpaged'));
   }
   const order = orderOf(query, DEVICE_ORDER_COLUMNS, 'serialnumber');
   const read: Reader = (skip, limit) => readPage(store, DEVICES, criteria, order, skip, limit, pageForm);
   return pageAnswer('devices', read, query.Skip ?? 0, query.Limit ?? LIMIT_DEFAULT, plain);
 }
 
-export function listDevicesV2({ store, query, pageForm, requestId }: Call<'list_devices_v2'>): Answer {
-  const criteria = devicesAsked(query, query.id);
-  const order = newestFirst(query, DEVICE_ORDER_COLUMNS);
-  const read: Reader = (skip, limit) => readPage(store, DEVICES, criteria, order, skip, limit, pageForm);
-  return pageAnswer('devices', read, query.Skip ?? 0, query.Limit ?? 10, enveloped(requestId));
-}
-
-function devicesAsked(query: Call<'list_devices'>['query'], id?: string) {
+function devicesAsked(query: Call<'list_devices'>['query']) {
   return deviceCriteria(
     {
-      id,
       serial: query.Serialnumber,
       email: query.Email,
       model: query.Model,
@@ -88,18 +67,11 @@ function devicesAsked(query: Call<'list_devices'>['query'], id?: string) {
 export function listEndusers({ store, query, pageForm }: Call<'list_endusers'>): Answer {
   const criteria = endusersAsked(query);
   if (query.Skip === undefined && query.Limit === undefined) {
-    return listAnswer(readAll(store, ENDUSERS, criteria, orderOf(query, ENDUSER_ORDER_COLUMNS, undefined), 'unpaged'));
+    return listAnswer(readAll(store, ENDUSERS, criteria, orderOf(query, ENDUSER_ORDER_COLUMNS), 'unpaged'));
   }
   const order = orderOf(query, ENDUSER_ORDER_COLUMNS, 'email');
   const read: Reader = (skip, limit) => readPage(store, ENDUSERS, criteria, order, skip, limit, pageForm);
   return pageAnswer('endusers', read, query.Skip ?? 0, query.Limit ?? LIMIT_DEFAULT, plain);
-}
-
-export function listEndusersV2({ store, query, pageForm, requestId }: Call<'list_endusers_v2'>): Answer {
-  const criteria = endusersAsked(query);
-  const order = newestFirst(query, ENDUSER_ORDER_COLUMNS);
-  const read: Reader = (skip, limit) => readPage(store, ENDUSERS, criteria, order, skip, limit, pageForm);
-  return pageAnswer('endusers', read, query.Skip ?? 0, query.Limit ?? 100, enveloped(requestId));
 }
 
 function endusersAsked(query: Call<'list_endusers'>['query']) {

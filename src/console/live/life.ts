@@ -14,6 +14,7 @@ import type { Life } from './moment.ts';
 import { openOutages } from './outages.ts';
 import { accessUnauthorized, beginIntrusion, logIn, syncMdm } from './people.ts';
 import { catchUpWithTime } from './present.ts';
+import { changeRegistrations } from './registrations.ts';
 
 export interface LiveOptions {
   /** Choices repeat with it; the organization's own seed when left out. */
@@ -115,6 +116,7 @@ function activitiesOf(life: Life): Activity[] {
     each(180_000, outages.begin),
     each(2_000, outages.goOn),
     each(150_000, administrate),
+    each(45_000, changeRegistrations),
     each(KEEP_HOUSE_MS, keepHouse),
   ];
 }

@@ -1,7 +1,7 @@
 // console live: services whose backend fails for a while: five or more errors within seconds, and calm after it.
 // In: moments. Out: ERROR events of one service at a time, by turns. A disabled service is reached by nobody and does not fail.
 import { writeEvent } from '../store/events.ts';
-import { serviceErrorEvent } from '../store/happenings.ts';
+import { resourceEvent } from '../store/happenings.ts';
 import { livingServices, serviceOf } from '../store/services.ts';
 import type { Life } from './moment.ts';
 
@@ -19,7 +19,7 @@ export function openOutages() {
   function goOn(life: Life): void {
     for (const [id, left] of errorsLeft) {
       const service = serviceOf(life.store, id);
-      if (service?.enabled === 'TRUE') writeEvent(life.store, serviceErrorEvent(service));
+      if (service?.enabled === 'TRUE') writeEvent(life.store, resourceEvent(life.store, service, false));
       if (left <= 1 || service?.enabled !== 'TRUE') errorsLeft.delete(id);
       else errorsLeft.set(id, left - 1);
     }

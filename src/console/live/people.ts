@@ -4,7 +4,7 @@ import { clientOf } from '../seed/history.ts';
 import { reissueCertificates } from '../store/certificates.ts';
 import type { DeviceRow } from '../store/devices.ts';
 import { writeEvent } from '../store/events.ts';
-import { accessEvent, loginEvent, mdmEvent } from '../store/happenings.ts';
+import { accessEvent, loginEvent, mdmEvent, resourceEvent } from '../store/happenings.ts';
 import { livingServices, type ServiceRow } from '../store/services.ts';
 import { anyDevice, ordinaryDevice, ownerOf } from './choosing.ts';
 import type { Life } from './moment.ts';
@@ -24,7 +24,8 @@ export function logIn(life: Life): void {
   const service = anyService(life);
   if (!service) return;
   const place = life.choices.chance(0.85) ? 'service' : 'link';
-  writeEvent(life.store, accessEvent(device, user, service, true, place, client));
+  writeEvent(life.store, accessEvent(life.store, device, user, service, true, place, client));
+  writeEvent(life.store, resourceEvent(life.store, service, true));
 }
 
 /** MDM reports on a device; after an unban this (or a login, where there is no MDM) is how it regains its certificates. */
@@ -54,7 +55,7 @@ function refuse(life: Life, device: DeviceRow, times: number): void {
   for (let time = 0; time < times; time++) {
     // Over several services, so that none of them seems to fail.
     const service = anyService(life);
-    if (service) writeEvent(life.store, accessEvent(device, user, service, false, 'service', client));
+    if (service) writeEvent(life.store, accessEvent(life.store, device, user, service, false, 'service', client));
   }
 }
 

@@ -1,9 +1,17 @@
 // console seed: a week of events before the organization is first used. In: choices and how many. Out: events in the
 // order of their times. None of it is a burst: those come with life.
-import { deviceOfPk } from '../store/devices.ts';
+import { type DeviceRow, deviceOfPk } from '../store/devices.ts';
 import { ownersOfDevice } from '../store/endusers.ts';
 import { type EventDraft, writeEvent } from '../store/events.ts';
-import { accessEvent, type Client, loginEvent, mdmEvent, trustEvent } from '../store/happenings.ts';
+import {
+  accessEvent,
+  type Client,
+  loginEvent,
+  mdmEvent,
+  registrationEvent,
+  resourceEvent,
+  trustEvent,
+} from '../store/happenings.ts';
 import { livingServices } from '../store/services.ts';
 import type { ConsoleStore } from '../store/store.ts';
 import { USER_AGENTS } from './names.ts';
@@ -39,6 +47,7 @@ function happening(store: ConsoleStore, choices: Choices, devicePk: number, atMs
     case 'access':
       if (services.length === 0) return mdmEvent(device);
       return accessEvent(
+        store,
         device,
         user,
         choices.pick(services),
@@ -46,15 +55,33 @@ function happening(store: ConsoleStore, choices: Choices, devicePk: number, atMs
         choices.chance(0.85) ? 'service' : 'link',
         clientOf(choices),
       );
+    case 'resource':
+      if (services.length === 0) return mdmEvent(device);
+      return resourceEvent(store, choices.pick(services), choices.chance(0.97));
+    case 'registration':
+      return registration(store, choices, device);
   }
 }
 
 const KINDS = [
-  ['access', 55],
+  ['access', 45],
   ['login', 20],
   ['trust', 15],
   ['mdm', 10],
+  ['resource', 6],
+  ['registration', 4],
 ] as const;
+
+/** Of a device that is not registered now, the last is that it was unregistered. */
+function registration(store: ConsoleStore, choices: Choices, device: DeviceRow): EventDraft {
+  const pks = store.sql.values<number>("SELECT pk FROM device WHERE registered = 'FALSE' LIMIT 100");
+  const gone = pks.length > 0 && choices.chance(0.3) ? deviceOfPk(store, choices.pick(pks)) : undefined;
+  const shown = gone ?? device;
+  const owner = ownersOfDevice(store, shown.pk)[0];
+  const isRegistered = shown.registered === 'TRUE';
+  const action = isRegistered ? (choices.chance(0.9) ? 'Register' : 'Register Failed') : 'Unregister';
+  return registrationEvent(shown, owner, action, clientOf(choices));
+}
 
 export function clientOf(choices: Choices): Client {
   return {

@@ -203,6 +203,7 @@ function refuseTakenName(store: ConsoleStore, name: string, exceptId: string | u
 
 function writeAudit(store: ConsoleStore, actor: Actor, action: string, name: string): void {
   writeEvent(store, {
+    caller: actor.name,
     type: 'Audit',
     subType: 'Resource',
     action,

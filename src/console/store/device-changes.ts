@@ -18,6 +18,7 @@ export interface DevicePatch {
   architecture?: string | undefined;
   os?: string | undefined;
   mdm_source?: string | undefined;
+  mdm_marked?: 'TRUE' | 'FALSE' | undefined;
 }
 
 /** Updates every device of the serial number; returns how many devices it has (0: unknown). */
@@ -45,6 +46,7 @@ function describeDevice(store: ConsoleStore, actor: Actor, device: DeviceRow, pa
   );
   const names = changed.map(([column]) => column);
   writeEvent(store, {
+    caller: actor.name,
     type: 'Audit',
     subType: 'Device',
     action: 'Update',
@@ -61,13 +63,13 @@ function setBanned(store: ConsoleStore, actor: Actor, device: DeviceRow, banned:
   // After an unban the certificates stay revoked: the device has to report in before it regains access.
   if (isBan) revokeCertificates(store, actor, device.pk, undefined, 'banned');
   writeEvent(store, {
+    caller: actor.name,
     type: 'Audit',
     subType: 'Device',
     action: isBan ? 'Ban' : 'Unban',
     severity: isBan ? 'WARN' : 'INFO',
     message: `Device ${device.friendly_name} was ${isBan ? 'banned' : 'unbanned'} by ${actor.name}`,
     devicePk: device.pk,
-    user: ownersOfDevice(store, device.pk)[0],
   });
   writeEffect(store, actor, isBan ? 'device_banned' : 'device_unbanned', device.device_id, { serial: device.serial });
 }
@@ -172,12 +174,12 @@ function deletePeopleWithoutDevice(store: ConsoleStore, actor: Actor, people: En
     if (store.sql.value('SELECT 1 FROM mapping WHERE enduser_pk = ? LIMIT 1', user.pk) !== undefined) continue;
     store.sql.run('DELETE FROM enduser WHERE pk = ?', user.pk);
     writeEvent(store, {
+      caller: actor.name,
       type: 'Audit',
       subType: 'UserPrincipal',
       action: 'Delete',
       severity: 'WARN',
       message: `User ${user.email} has no device left and was deleted by ${actor.name}`,
-      user,
     });
     writeEffect(store, actor, 'user_deleted', user.email);
   }

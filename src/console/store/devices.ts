@@ -6,7 +6,6 @@ import type { ConsoleStore } from './store.ts';
 
 /** All compare exactly; an e-mail address in any case. */
 export interface DeviceFilter {
-  id?: string | undefined;
   serial?: string | undefined;
   email?: string | undefined;
   model?: string | undefined;
@@ -29,15 +28,14 @@ export const DEVICE_ORDER_COLUMNS = {
   createdat: 'created_at',
 } as const;
 
+export const DEVICES_OF_EMAIL =
+  'pk IN (SELECT device_pk FROM mapping WHERE enduser_pk IN (SELECT pk FROM enduser WHERE email = ?))';
+
 export function deviceCriteria(...filters: DeviceFilter[]): Criteria {
   return criteriaOf(
     filters.flatMap((filter) => [
-      ['device_id = ?', filter.id],
       ['serial = ?', filter.serial],
-      [
-        'pk IN (SELECT device_pk FROM mapping WHERE enduser_pk IN (SELECT pk FROM enduser WHERE email = ?))',
-        filter.email,
-      ],
+      [DEVICES_OF_EMAIL, filter.email],
       ['model = ?', filter.model],
       ['friendly_name = ?', filter.friendlyName],
     ]),
@@ -58,10 +56,11 @@ export interface DeviceRow {
   registered: string;
   mdm_compromised: string;
   mdm_source: string;
+  mdm_marked: string;
 }
 
 const ROW =
-  'pk, device_id, serial, friendly_name, ownership, platform, model, architecture, banned, os, registered, mdm_compromised, mdm_source';
+  'pk, device_id, serial, friendly_name, ownership, platform, model, architecture, banned, os, registered, mdm_compromised, mdm_source, mdm_marked';
 
 export function devicesOfSerial(store: ConsoleStore, serial: string): DeviceRow[] {
   return store.sql.all<DeviceRow>(`SELECT ${ROW} FROM device WHERE serial = ? ORDER BY pk`, serial);

@@ -23,13 +23,13 @@ export const ENDUSER_ORDER_COLUMNS = {
   createdat: 'created_at',
 } as const;
 
+export const ENDUSERS_OF_SERIAL =
+  'pk IN (SELECT enduser_pk FROM mapping WHERE device_pk IN (SELECT pk FROM device WHERE serial = ?))';
+
 export function enduserCriteria(...filters: EnduserFilter[]): Criteria {
   return criteriaOf(
     filters.flatMap((filter) => [
-      [
-        'pk IN (SELECT enduser_pk FROM mapping WHERE device_pk IN (SELECT pk FROM device WHERE serial = ?))',
-        filter.serial,
-      ],
+      [ENDUSERS_OF_SERIAL, filter.serial],
       ['email = ?', filter.email],
       ['name = ?', filter.name],
     ]),

@@ -88,6 +88,20 @@ function conditionsOf(store: ConsoleStore, filter: EventFilter): { where: string
   return { where: parts.join(' AND '), values };
 }
 
+/** The earliest time (epoch ms) of an event that the log keeps, and what sets it. */
+export function beginningOfLog(store: ConsoleStore): { fromMs: number; why: string } {
+  const { eventsMs, eventsMax } = store.retention;
+  const fromMs = Math.floor(store.clock.nowMs()) - eventsMs;
+  const oldestMs = store.sql.value<number>(
+    'SELECT created_at FROM event ORDER BY created_at DESC, seq DESC LIMIT 1 OFFSET ?',
+    eventsMax - 1,
+  );
+  if (oldestMs !== undefined && oldestMs > fromMs) {
+    return { fromMs: oldestMs, why: `the log keeps the last ${eventsMax} events, and has as many newer ones` };
+  }
+  return { fromMs, why: `the log keeps events for ${Math.round(eventsMs / 86_400_000)} days` };
+}
+
 /** The oldest visible event: of the last 10,000, within the last two weeks. */
 function addRetention(store: ConsoleStore, add: (text: string, ...bound: SqlValue[]) => void): void {
   add('created_at >= ?', Math.floor(store.clock.nowMs()) - store.retention.eventsMs);

@@ -3,6 +3,7 @@
 // ever returned.
 import { EVENT_SEVERITIES, type EventSeverity } from '../../management/contract.ts';
 import type { EnduserRow } from './endusers.ts';
+import { callerOf } from './event-blocks.ts';
 import { EVENT_DEVICE_JSON } from './records.ts';
 import { type ConsoleStore, newUuid } from './store.ts';
 
@@ -23,6 +24,8 @@ export interface EventDraft {
   /** The event's device, as it is at this moment. */
   devicePk?: number | undefined;
   user?: EnduserRow | undefined;
+  /** Who called, by name, instead of a user: audit events have it. */
+  caller?: string;
   /** What the user's program was, and where. */
   client?: { user_agent: string; ip_address: string };
   service?: { id: string; name: string; type: string; version: string } | undefined;
@@ -35,12 +38,13 @@ export interface EventDraft {
 export function writeEvent(store: ConsoleStore, draft: EventDraft): string {
   const id = draft.id ?? newUuid(store, 'event');
   const createdAtMs = draft.createdAtMs ?? Math.floor(store.clock.nowMs());
-  const device = draft.devicePk === undefined ? undefined : eventDevice(store, draft.devicePk);
+  const device =
+    draft.devicePk === undefined ? undefined : eventDevice(store, draft.devicePk, draft.action === 'Unregister');
   const keys = draft.keys ?? {};
   const row = {
     device: keys.deviceId ?? device?.device_id ?? '',
     serial: keys.serial ?? device?.serial ?? '',
-    email: keys.email ?? draft.user?.email ?? '',
+    email: keys.email ?? draft.caller ?? draft.user?.email ?? '',
     serviceName: keys.serviceName ?? draft.service?.name ?? '',
     containerId: keys.containerId ?? draft.service?.id ?? '',
   };
@@ -87,7 +91,8 @@ function bodyOf(
   if (draft.externalId) members.external_id = text(draft.externalId);
   const principal = [
     ...(deviceJson ? [`"device":${deviceJson}`] : []),
-    ...(draft.user ? [`"user":${eventUser(draft.user)}`] : []),
+    ...(draft.caller ? [`"user":${text(callerOf(draft.caller))}`] : []),
+    ...(draft.user && !draft.caller ? [`"user":${eventUser(draft.user)}`] : []),
     ...(draft.client ? [`"client":${text(draft.client)}`] : []),
   ];
   if (principal.length > 0) members.user_principal = `{${principal.join(',')}}`;
@@ -97,8 +102,18 @@ function bodyOf(
     .join(',')}}`;
 }
 
-function eventDevice(store: ConsoleStore, pk: number): { device_id: string; serial: string; json: string } | undefined {
-  return store.sql.get(`SELECT t.device_id, t.serial, ${EVENT_DEVICE_JSON} AS json FROM device t WHERE t.pk = ?`, pk);
+function eventDevice(
+  store: ConsoleStore,
+  pk: number,
+  isUnregistration: boolean,
+): { device_id: string; serial: string; json: string } | undefined {
+  const registered = isUnregistration ? 'FALSE' : null;
+  return store.sql.get(
+    `SELECT t.device_id, t.serial, ${EVENT_DEVICE_JSON} AS json FROM device t WHERE t.pk = ?`,
+    registered,
+    registered,
+    pk,
+  );
 }
 
 function eventUser(user: EnduserRow): string {

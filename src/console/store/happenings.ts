@@ -3,8 +3,10 @@
 import type { EventSeverity } from '../../management/contract.ts';
 import type { DeviceRow } from './devices.ts';
 import type { EnduserRow } from './endusers.ts';
+import { linkOf, policyOf, rolesOf } from './event-blocks.ts';
 import type { EventDraft, EventMembers } from './events.ts';
 import { eventService, type ServiceRow } from './services.ts';
+import type { ConsoleStore } from './store.ts';
 
 export interface Client {
   user_agent: string;
@@ -15,6 +17,7 @@ export interface Client {
 export type ServicePlace = 'service' | 'link';
 
 export function accessEvent(
+  store: ConsoleStore,
   device: DeviceRow,
   user: EnduserRow | undefined,
   service: ServiceRow,
@@ -22,12 +25,7 @@ export function accessEvent(
   place: ServicePlace,
   client: Client,
 ): EventDraft {
-  const link = { source: {}, destination: { service_name: service.name, container_id: service.service_id } };
-  const members: EventMembers = {
-    link: JSON.stringify(link),
-    policy: JSON.stringify({ name: 'default-access', enforced: true }),
-    role: JSON.stringify(user ? JSON.parse(user.roles) : []),
-  };
+  const members = accessMembers(store, service, user, { host_name: device.friendly_name, ip: client.ip_address });
   return {
     type: 'Access',
     subType: 'Connection',
@@ -45,20 +43,66 @@ export function accessEvent(
   };
 }
 
-/** The service itself fails: its backend cannot be reached. No device and no person causes it. */
-export function serviceErrorEvent(service: ServiceRow): EventDraft {
+function accessMembers(
+  store: ConsoleStore,
+  service: ServiceRow,
+  user: EnduserRow | undefined,
+  source: { host_name?: string; ip?: string },
+): EventMembers {
+  const administrator = `admin@${store.org.name}.example`;
+  const destination = {
+    service_id: service.service_id,
+    service_name: service.name,
+    container_id: service.service_id,
+    container_name: service.name,
+  };
+  const roles = user ? (JSON.parse(user.roles) as string[]) : [];
+  return {
+    link: JSON.stringify(linkOf(source, destination)),
+    policy: JSON.stringify(policyOf('default-access', store.org.id, administrator)),
+    role: JSON.stringify(rolesOf(roles, store.org.id, administrator)),
+  };
+}
+
+/** What the agent before a service reports of it: it was reached, or its backend cannot be. No device and no person causes it. */
+export function resourceEvent(store: ConsoleStore, service: ServiceRow, isReached: boolean): EventDraft {
+  const workloads = { container_id: service.service_id, app_name: service.name };
   return {
     type: 'Access',
     subType: 'Resource',
-    action: 'Unauthorized',
-    severity: 'ERROR',
-    message: `${service.name}: the backend cannot be reached`,
+    action: isReached ? 'Authorized' : 'Unauthorized',
+    severity: isReached ? 'INFO' : 'ERROR',
+    message: isReached ? `${service.name}: the backend was reached` : `${service.name}: the backend cannot be reached`,
     service: eventService(service),
     members: {
-      workload_principal: JSON.stringify({
-        workload_set: { container_id: service.service_id, app_name: service.name },
-      }),
+      ...accessMembers(store, service, undefined, {}),
+      workload_principal: JSON.stringify({ workload_set: workloads }),
     },
+  };
+}
+
+/** A device registers or unregisters, or fails to. */
+export function registrationEvent(
+  device: DeviceRow,
+  user: EnduserRow | undefined,
+  action: 'Register' | 'Register Failed' | 'Unregister',
+  client?: Client,
+): EventDraft {
+  const owner = user ? ` of ${user.email}` : '';
+  const words = {
+    Register: 'was registered',
+    'Register Failed': 'could not be registered',
+    Unregister: 'was unregistered',
+  };
+  return {
+    type: 'Registration',
+    subType: 'Device',
+    action,
+    severity: { Register: 'INFO', 'Register Failed': 'ERROR', Unregister: 'WARN' }[action] as EventSeverity,
+    message: `Device ${device.friendly_name}${owner} ${words[action]}`,
+    devicePk: device.pk,
+    user,
+    ...(client ? { client } : {}),
   };
 }
 

@@ -17,9 +17,9 @@ export interface Criteria {
 }
 
 /** Conditions joined by AND; an undefined value adds no condition. */
-export function criteriaOf(asked: readonly (readonly [condition: string, value: string | undefined])[]): Criteria {
+export function criteriaOf(asked: readonly (readonly [condition: string, value: SqlValue | undefined])[]): Criteria {
   const given = asked.filter(([, value]) => value !== undefined);
-  return { conditions: given.map(([condition]) => condition), values: given.map(([, value]) => value as string) };
+  return { conditions: given.map(([condition]) => condition), values: given.map(([, value]) => value as SqlValue) };
 }
 
 /** `column` undefined: as registered. */

@@ -16,36 +16,58 @@ const ENDUSER = `'Name', t.name, 'Email', t.email, 'Groups', t.groups, ${TRUST}`
 
 const LOGINS = `'LastLogin', t.last_login, 'LoginCount', t.login_count, 'CreatedAt', t.created_at`;
 
-const EMAILS = `'Emails', json((SELECT json_group_array(u.email) FROM mapping m
+const EMAIL_LIST = `json((SELECT json_group_array(u.email) FROM mapping m
   JOIN enduser u ON u.pk = m.enduser_pk WHERE m.device_pk = t.pk))`;
+
+const EMAILS = `'Emails', ${EMAIL_LIST}`;
 
 const SERIALS = `'SerialNumbers', json((SELECT json_group_array(d.serial) FROM mapping m
   JOIN device d ON d.pk = m.device_pk WHERE m.enduser_pk = t.pk))`;
 
+/** Whether a device is under MDM: as it was marked, otherwise when there is MDM data. */
+export const MDM_PRESENT = `iif(mdm_marked = '', mdm_source <> '', mdm_marked = 'TRUE')`;
+
+const DEVICE_V2 = `'id', t.device_id, 'name', t.friendly_name, 'serial_number', t.serial, 'ownership', t.ownership,
+  'platform', t.platform, 'model', t.model, 'os', t.os, 'architecture', t.architecture, 'app_version', t.app_version,
+  'banned', ${flagOf("t.banned = 'TRUE'")}, 'mdm_present', ${flagOf(MDM_PRESENT)}, 'mdm_vendor_name', t.mdm_source,
+  'trust_level', t.trust_level, 'trust_status', iif(t.override_active = 'TRUE', 'Overridden', 'Calculated'),
+  'trust_profile_display_name', '', 'threat_profile_display_name', '', 'created_at', t.created_at,
+  'last_login', t.last_login, 'extra_details', json_object('emails', ${EMAIL_LIST}), 'role_names', json(t.roles)`;
+
+const ENDUSER_V2 = `'name', t.name, 'email', t.email, 'status', iif(t.last_login > 0, 'Active', 'Invited'),
+  'created_at', t.created_at, 'invited_at', 0, 'last_login', t.last_login, 'security_roles', json(t.roles)`;
+
+/** A condition as a boolean of JSON. */
+function flagOf(condition: string): string {
+  return `json(iif(${condition}, 'true', 'false'))`;
+}
+
 /**
  * Which fields a record has: `unpaged` all of them; `paged` without Emails and SerialNumbers; `strict` as the
- * specification says of pages, without logins too.
+ * specification says of pages, without logins too. `v2` is the record of version 2, which is another one.
  */
-export type RecordForm = 'unpaged' | 'paged' | 'strict';
+export type RecordForm = 'unpaged' | 'paged' | 'strict' | 'v2';
 
 export const DEVICE_JSON: Record<RecordForm, string> = {
   unpaged: `json_object(${DEVICE}, ${LOGINS}, ${EMAILS})`,
   paged: `json_object(${DEVICE}, ${LOGINS})`,
   strict: `json_object(${DEVICE})`,
+  v2: `json_object(${DEVICE_V2})`,
 };
 
 export const ENDUSER_JSON: Record<RecordForm, string> = {
   unpaged: `json_object(${ENDUSER}, ${LOGINS}, ${SERIALS})`,
   paged: `json_object(${ENDUSER}, ${LOGINS})`,
   strict: `json_object(${ENDUSER})`,
+  v2: `json_object(${ENDUSER_V2})`,
 };
 
-/** A device as events show it; the time of its last MDM report in seconds. */
+/** A device as events show it; the time of its last MDM report in seconds. Two parameters: "FALSE" for one that is being unregistered, or null. */
 export const EVENT_DEVICE_JSON = `json_object('id', t.device_id, 'friendly_name', t.friendly_name,
   'mac_address', lower(printf('%s:%s:%s:%s:%s:%s', substr(t.device_id, 1, 2), substr(t.device_id, 3, 2),
     substr(t.device_id, 5, 2), substr(t.device_id, 7, 2), substr(t.device_id, 25, 2), substr(t.device_id, 27, 2))),
-  'serial_number', t.serial, 'registration_status', t.registered,
-  'unregistered', json(iif(t.registered = 'TRUE', 'false', 'true')),
+  'serial_number', t.serial, 'registration_status', coalesce(?, t.registered),
+  'unregistered', json(iif(coalesce(?, t.registered) = 'TRUE', 'false', 'true')),
   'compromised_status', t.mdm_compromised, 'compliance_status', t.mdm_compliant,
   'oem_info', iif(t.platform IN ('macOS', 'iOS'), 'Apple Inc.', ''), 'model', t.model, 'platform', t.platform,
   'ownership', t.ownership, 'architecture', t.architecture, 'udid', upper(t.device_id), 'source', t.mdm_source,

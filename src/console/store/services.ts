@@ -230,6 +230,7 @@ export function switchService(
 
 function writeAudit(store: ConsoleStore, actor: Actor, row: ServiceRow, action: string): void {
   writeEvent(store, {
+    caller: actor.name,
     type: 'Audit',
     subType: 'Resource',
     action,

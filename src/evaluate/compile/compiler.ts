@@ -1,5 +1,6 @@
 // evaluate: what is gathered while the conditions of one subject kind are compiled: facts to read, reasons, shared conditions.
 // In: fact references. Out: slots. The closures keep slot numbers; nothing is looked up by name while judging.
+import { notInLists } from '../../domain/lists.ts';
 import type { Compiling, Expression, FactRef } from '../language/expression.ts';
 import type { Condition } from '../language/frame.ts';
 import type { Reasons, Truth, Unknown } from '../language/three-valued.ts';
@@ -11,6 +12,7 @@ export interface SlotReasons {
   wrongType: Unknown;
   stale: Unknown;
   unavailable: Unknown;
+  lost: Unknown;
 }
 
 export interface Slot {
@@ -47,8 +49,14 @@ export function slotOf(fact: FactRef, { slots, reasons }: { slots: Map<string, S
       wrongType: reasons.unknown(label, `\`${label}\` is not of the type it should be`),
       stale: reasons.unknown(label, `\`${label}\` is stale: ${freshness} is too old, or was never set`),
       unavailable: reasons.unknown(label, `\`${label}\` cannot be known: its source is unavailable`),
+      lost: reasons.unknown(label, lostWords(label, (fact.kind === 'path' && fact.lost) || label)),
     },
   };
   slots.set(fact.key, slot);
   return slot;
+}
+
+/** `path`: the fact itself, or a timestamp that vouches for it. */
+function lostWords(label: string, path: string): string {
+  return path === label ? notInLists(path) : `\`${label}\` cannot be vouched for: ${notInLists(path)}`;
 }

@@ -6,7 +6,7 @@ import type { Expression, ExpressionOf } from '../language/expression.ts';
 import { type Condition, type Expr, STEPS_MAX } from '../language/frame.ts';
 import { FALSE, Reasons, TRUE, Unknown, type Value } from '../language/three-valued.ts';
 import { isOfType, ownAt } from '../language/typed-value.ts';
-import { keyOf, partsOf, readsItem } from '../language/walk.ts';
+import { isReadLate, keyOf, partsOf, readsItem } from '../language/walk.ts';
 import { type Compiler, type Probe, type Slot, slotOf } from './compiler.ts';
 import { readLate } from './late-facts.ts';
 import { truthValue, valuesOf } from './operands.ts';
@@ -132,8 +132,7 @@ function compileTruth(expression: Expression, compiler: Compiler): Expr {
 function compileFact({ fact }: ExpressionOf<'fact'>, compiler: Compiler): Expr {
   const slot = slotOf(fact, compiler);
   const { index } = slot;
-  const isLate = fact.kind === 'events' || fact.path[0]?.startsWith('$');
-  if (isLate) return (frame) => readLate(slot, frame);
+  if (isReadLate(fact)) return (frame) => readLate(slot, frame);
   return (frame) => frame.slots[index] as Value;
 }
 

@@ -1,5 +1,5 @@
 // evaluate: facts that are read when a condition first asks for them, because reading them is expensive: event counts,
-// and the parts of `$owners`, `$devices`, `$spec`. In: a slot and a frame. Out: the value, kept for this subject.
+// and the parts of `$owners`, `$devices`, `$spec`; and those that no list has. In: a slot and a frame. Out: the value, kept for this subject.
 import type { Fact } from '../../domain/facts.ts';
 import { type Frame, virtualOf } from '../language/frame.ts';
 import { Unknown, type Value } from '../language/three-valued.ts';
@@ -17,6 +17,7 @@ export function readLate(slot: Slot, frame: Frame): Value {
 
 function readVirtualPart({ fact, reasons }: Slot, frame: Frame): Value {
   if (fact.kind !== 'path') return reasons.missing;
+  if (fact.lost !== undefined) return reasons.lost;
   const root = virtualOf(frame, fact.path[0] as string);
   if (root instanceof Unknown) return root;
   const found = ownAt(root as Fact, fact.path.slice(1));

@@ -7,7 +7,7 @@ import type { LoadedRule } from '../language/loaded-rule.ts';
 import { type Exact, isExact } from '../language/numbers.ts';
 import type { Reasons } from '../language/three-valued.ts';
 import { FALSE, TRUE, type Truth } from '../language/three-valued.ts';
-import { factsIn, keyOf, partsOf, walk } from '../language/walk.ts';
+import { factsIn, isReadLate, keyOf, partsOf, walk } from '../language/walk.ts';
 import { type Compiler, type Probe, type Slot, slotOf } from './compiler.ts';
 import { newCompiler } from './expressions.ts';
 import type { FrameSize } from './new-frame.ts';
@@ -160,7 +160,7 @@ function isTotal(condition: Expression): boolean {
 function onlySlot(condition: Expression, compiler: Compiler): number | undefined {
   const facts = factsIn(condition);
   const fact = facts[0];
-  if (!fact || facts.length > 1 || fact.kind !== 'path' || fact.path[0]?.startsWith('$')) return undefined;
+  if (!fact || facts.length > 1 || isReadLate(fact)) return undefined;
   // Looking into lists is expensive, so it is left for when the rule is still in question.
   if (fact.type.kind === 'list' || fact.type.kind === 'record' || fact.type.kind === 'any') return undefined;
   let plain = true;

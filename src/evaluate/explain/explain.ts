@@ -3,10 +3,12 @@
 import type { TrustEvent } from '../../domain/event.ts';
 import type { ExplainedFact, ExplainedIdentity, Explanation } from '../../domain/explanation.ts';
 import type { Facts } from '../../domain/facts.ts';
+import type { Lists } from '../../domain/lists.ts';
 import { SOURCE_OF, type Source, type SubjectKind } from '../../domain/subjects.ts';
 import { summaryOf } from '../../domain/target.ts';
 import { epochMsOf } from '../../domain/timestamp.ts';
 import type { Slot } from '../compile/compiler.ts';
+import { underLists } from '../compile/lost-facts.ts';
 import { shown, slotValue } from '../judge/evidence.ts';
 import { findFlips } from '../judge/flips.ts';
 import { type Judged, prepareRule } from '../judge/judge-once.ts';
@@ -21,9 +23,12 @@ export interface ExplainContext extends FactsContext {
   events: readonly TrustEvent[];
   /** When each source was read, epoch ms; for the facts' age. */
   readAtMs?: Partial<Record<Source, number>>;
+  /** Where runs read devices and users: version 1 by default. */
+  lists?: Lists | undefined;
 }
 
-export function explain(rule: LoadedRule, record: Facts, context: ExplainContext): Explanation {
+export function explain(loaded: LoadedRule, record: Facts, context: ExplainContext): Explanation {
+  const rule = underLists(loaded, context.lists ?? 'v1');
   const judged = prepareRule(rule)(record, context.events, context);
   const { truth, verdict, missing, program } = judged;
   const isDoubt = verdict === 'unknown' || verdict === 'error';

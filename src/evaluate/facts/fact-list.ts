@@ -2,7 +2,8 @@
 // example. In: a kind of record, and perhaps some records. Out: rows; with records, how often each fact has no value in
 // them. Records are only counted: no value of theirs is in a row.
 import type { Fact, Facts } from '../../domain/facts.ts';
-import type { SubjectKind } from '../../domain/subjects.ts';
+import { nameInV2 as nameOfV2 } from '../../domain/lists.ts';
+import { SOURCE_OF, type SubjectKind } from '../../domain/subjects.ts';
 import { isAbsent, isOfType, ownPart } from '../language/typed-value.ts';
 import { UNIT_NAMES, type ValueType } from '../record-types/field-types.ts';
 import { NOW_TYPE, recordType, VIRTUAL_NAMES, virtualType } from '../record-types/index.ts';
@@ -24,6 +25,8 @@ export interface FactRow {
   example: Fact | undefined;
   /** Only the unpaged list has it, as the specification says. */
   unpagedOnly: boolean;
+  /** Of a device or a user: its name in v2 lists; null when they do not have it. */
+  v2?: string | null;
   /** Undefined: nothing was looked at. */
   missing: MissingCount | undefined;
 }
@@ -50,14 +53,22 @@ export function factRows(kind: FactKind, sample: readonly Facts[] | undefined): 
   const records = sample && (kind === 'service' ? sample.map(withSpec) : sample);
   return leavesOfKind(kind).map((leaf): FactRow => {
     const { path, type, unpagedOnly } = leaf;
+    const fact = path.join('.').replaceAll(`.${ELEMENT}`, ELEMENT);
     return {
-      fact: path.join('.').replaceAll(`.${ELEMENT}`, ELEMENT),
+      fact,
       ...typeWords(path, type),
       example: exampleOf(valuesAt(example, path)[0], type),
       unpagedOnly,
+      ...((kind === 'device' || kind === 'user') && fact !== '$now' && { v2: nameInV2(kind, fact) ?? null }),
       missing: records && missingIn(records, leaf),
     };
   });
+}
+
+/** Owners are found by the addresses in a device's record, a user's devices by the serial numbers in the user's. */
+function nameInV2(kind: 'device' | 'user', fact: string): string | undefined {
+  const path = fact === '$owners' ? 'Emails' : fact === '$devices' ? 'SerialNumbers' : fact;
+  return nameOfV2(SOURCE_OF[kind] as 'devices' | 'users', path);
 }
 
 function leavesOfKind(kind: FactKind): Leaf[] {

@@ -10,6 +10,7 @@ import type { Freshness } from '../language/expression.ts';
 import type { Frame } from '../language/frame.ts';
 import { FUTURE_MAX_MS } from '../language/frame.ts';
 import { isOfType, isPlain, ownAt, ownPart } from '../language/typed-value.ts';
+import { isReadLate } from '../language/walk.ts';
 import { CodeTable } from './code-table.ts';
 import {
   codeOfNumber,
@@ -45,7 +46,7 @@ export class FactReader {
     this.codes = new Int32Array(slots.length);
     for (const slot of slots) {
       const { fact } = slot;
-      if (fact.kind !== 'path' || fact.path[0]?.startsWith('$')) continue;
+      if (fact.kind !== 'path' || isReadLate(fact)) continue;
       const leaf = this.leafAt(fact.path, slot);
       const own = verdicts[slot.index];
       const variant: Variant = {

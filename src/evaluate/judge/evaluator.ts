@@ -1,8 +1,10 @@
 // evaluate: a rule set → an Evaluator. In: loaded rules. Out: programs by subject kind, event windows, and what must be pulled.
 // Compiled once for a rule set; nothing here reads files, time or network, and no code is generated.
 import type { TrustEvent } from '../../domain/event.ts';
+import type { Lists } from '../../domain/lists.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import type { Evaluator, Judge, JudgeContext, Needs, PartJudge } from '../../domain/verdict.ts';
+import { underLists } from '../compile/lost-facts.ts';
 import { compileProgram, type Program } from '../compile/program.ts';
 import { Windows } from '../events/windows.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
@@ -13,12 +15,13 @@ import { registerWindows } from './judging-frame.ts';
 
 /**
  * Compiles a rule set. All of them are judged, also those of mode `off`: leave out what must not be.
- * The evaluator is pure, except for its event windows.
+ * The evaluator is pure, except for its event windows. `lists`: where devices and users are read: facts that these lack are unknown.
  */
-export function compileRules(rules: readonly LoadedRule[]): Evaluator {
+export function compileRules(rules: readonly LoadedRule[], lists: Lists = 'v1'): Evaluator {
   const windows = new Windows();
+  const judged = rules.map((rule) => underLists(rule, lists));
   const programs = Object.fromEntries(
-    SUBJECT_KINDS.map((kind) => [kind, compileProgram(rules.filter((rule) => rule.subject === kind))]),
+    SUBJECT_KINDS.map((kind) => [kind, compileProgram(judged.filter((rule) => rule.subject === kind))]),
   ) as Record<SubjectKind, Program>;
   const listeners: ((events: readonly TrustEvent[]) => void)[] = [];
   for (const program of Object.values(programs)) registerWindows(program, windows);
@@ -36,7 +39,7 @@ export function compileRules(rules: readonly LoadedRule[]): Evaluator {
       return { accept, finish: finishPart };
     },
     merge: (kind: SubjectKind) => mergeJudgements(kind, programs[kind]),
-    portable: () => portableRules(rules),
+    portable: () => portableRules(rules, lists),
     onObserved: (listener) => {
       listeners.push(listener);
     },

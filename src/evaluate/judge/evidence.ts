@@ -8,6 +8,7 @@ import { readLate } from '../compile/late-facts.ts';
 import type { ProgramRule } from '../compile/program.ts';
 import type { Frame } from '../language/frame.ts';
 import { FALSE, type Reasons, Span, type Truth, Unknown, type Value } from '../language/three-valued.ts';
+import { isReadLate } from '../language/walk.ts';
 
 const ELEMENTS_MAX = 20;
 
@@ -99,7 +100,7 @@ export function slotValue(slot: Slot, frame: Frame): Value | undefined {
 }
 
 function isLateSlot({ fact }: Slot): boolean {
-  return fact.kind === 'events' || fact.path[0]?.startsWith('$') === true;
+  return isReadLate(fact);
 }
 
 /** A value as a fact: bounds in words, long lists cut, records of owners and devices by their keys alone, nothing secret. */

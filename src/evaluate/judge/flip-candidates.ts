@@ -5,7 +5,7 @@ import type { Expression, FactRef } from '../language/expression.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { Unknown } from '../language/three-valued.ts';
 import { isAbsent, ownAt } from '../language/typed-value.ts';
-import { factsIn, walk } from '../language/walk.ts';
+import { factsIn, isReadLate, walk } from '../language/walk.ts';
 import type { TimeUnit, ValueType } from '../record-types/field-types.ts';
 import { fieldAt } from '../record-types/field-types.ts';
 import { recordType } from '../record-types/index.ts';
@@ -32,7 +32,7 @@ export function candidatesFor(rule: LoadedRule, record: Facts, judged: Judged): 
       const from = presentValue(slot, judged);
       for (const to of numbersAround(compared).filter((value) => value >= 0 && Number.isInteger(value)))
         changes.push({ fact: fact.label, at: { slot: slot.index }, from, to });
-    } else if (!fact.path[0]?.startsWith('$')) changes.push(...pathChanges(fact, compared, record, judged.frame.nowMs));
+    } else if (!isReadLate(fact)) changes.push(...pathChanges(fact, compared, record, judged.frame.nowMs));
   }
   changes.push(...missingChanges(rule, record));
   return changes;

@@ -29,6 +29,8 @@ export type FactRef =
       fallback: Fact | undefined;
       /** All of these must be young enough. */
       fresh: readonly Freshness[];
+      /** The lists in use do not have it, or what vouches for it: this path. It is unknown for every subject. */
+      lost?: string;
     }
   | { kind: 'events'; key: string; label: string; type: ValueType; count: EventCount };
 

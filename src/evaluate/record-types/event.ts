@@ -2,10 +2,17 @@
 // more than the example"). Any of it can be absent.
 import { EVENT_ACTION_NAMES, EVENT_SEVERITIES, EVENT_SUB_TYPES, EVENT_TYPES } from '../../domain/platform-values.ts';
 import type { ValueType } from './field-types.ts';
-import { BOOLEAN, listOf, recordOf, SCORE, TEXT, textOf } from './field-types.ts';
+import { ANY, BOOLEAN, listOf, recordOf, SCORE, TEXT, textOf } from './field-types.ts';
 
 const TEXTS = listOf(TEXT);
-const ENDPOINT = recordOf({ service_name: TEXT, container_id: TEXT });
+const ENDPOINT = recordOf({
+  service_id: TEXT,
+  service_name: TEXT,
+  container_id: TEXT,
+  container_name: TEXT,
+  host_name: TEXT,
+  ip: TEXT,
+});
 
 const PRINCIPAL = recordOf({
   device: recordOf({
@@ -44,8 +51,9 @@ export const EVENT: ValueType & { kind: 'record' } = recordOf({
   messages: TEXT,
   result: TEXT,
   channel: TEXT,
-  policy: { kind: 'any' },
-  role: TEXTS,
+  policy: ANY,
+  /** Records with a name; names from some servers. */
+  role: listOf(ANY),
   created_at: { kind: 'time', unit: 'ms' },
   user_principal: PRINCIPAL,
   workload_principal: recordOf({ workload_set: recordOf({ container_id: TEXT, app_name: TEXT }) }),

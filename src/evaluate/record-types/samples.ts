@@ -171,7 +171,7 @@ export function sampleEvent(nowMs: number): Facts {
     messages: 'access was refused',
     result: 'ERROR',
     channel: 'desktop',
-    role: ['employee'],
+    role: [{ id: 'role-1', name: 'employee', version: '1', bound_by: 'admin@example.com', bound_at: 0 }],
     created_at: nowMs - 5 * MINUTE_MS,
     user_principal: {
       device: {
@@ -199,9 +199,21 @@ export function sampleEvent(nowMs: number): Facts {
     service: { id: 'sample.cluster1.svc', name: 'sample', type: 'origin', version: '1' },
     trustscore: { id: 'score-1', type: 'device', timestamp: nanoseconds(nowMs - 60 * MINUTE_MS), score: 90 },
     link: {
-      source: { service_name: '', container_id: '' },
-      destination: { service_name: 'sample', container_id: 'sample.cluster1.svc' },
+      source: linkEnd({ host_name: 'Sample device', ip: '192.0.2.1' }),
+      destination: linkEnd({
+        service_id: 'sample.cluster1.svc',
+        service_name: 'sample',
+        container_id: 'sample.cluster1.svc',
+      }),
     },
+  };
+}
+
+/** All fields, empty where unknown. */
+function linkEnd(known: { [name: string]: string }) {
+  return {
+    ...{ service_id: '', service_name: '', container_id: '', container_name: '', host_name: '', ip: '' },
+    ...known,
   };
 }
 

@@ -6,7 +6,10 @@ import { episodesOf, hasProgress, PLAN_STATUSES, type Plan } from '../../domain/
 import { differenceFrom } from '../../domain/plan-content.ts';
 import { demandScope } from '../auth.ts';
 import type { HttpDeps, PlanAnswer } from '../deps.ts';
+
 import { idParam, nameField } from '../input.ts';
+import { keyHeaders } from '../key-headers.ts';
+
 import { operation } from '../operation.ts';
 import { nextOf, pageFields, pageSchema } from '../paging.ts';
 import { json, type Route } from '../route.ts';
@@ -40,15 +43,9 @@ function appliedOf(intent: z.ZodType) {
 
 export function planRoutes(deps: HttpDeps): Route[] {
   const { reader, views, schemas, plans } = deps;
-  const liveOf = async (plan: Plan) => (hasProgress(plan) ? reader.intents({ liveFor: episodesOf(plan) }) : []);
-  const listed = async (plan: Plan) => views.plan(plan, await liveOf(plan));
-  const shown = async (plan: Plan) => views.plan(plan, await liveOf(plan), await differenceFrom(reader, plan));
-  const answered = async ({ plan, applied }: PlanAnswer, more: object = {}) =>
-    json({
-      ...(await shown(plan)),
-      ...more,
-      applied: applied ? { ...applied, intents: applied.intents.map(views.intent) } : null,
-    });
+  const listed = async (plan: Plan) => views.plan(plan, await liveOf(reader, plan));
+  const shown = (plan: Plan) => planShown(deps, plan);
+  const answered = (answer: PlanAnswer, more: object = {}) => planAnswered(deps, answer, more);
   const applied = appliedOf(schemas.intent);
   const answer = z.strictObject({ ...schemas.plan.shape, applied }).meta({ id: 'AnsweredPlan' });
   const rest = z.union([schemas.plan, z.null()]).describe('the plan of what was not chosen');
@@ -91,6 +88,7 @@ export function planRoutes(deps: HttpDeps): Route[] {
       tag: 'plans',
       summary: 'Approve a plan, or a part of it',
       params: idParam('a plan'),
+      headers: keyHeaders,
       body: approveBody,
       answers: { 200: { description: 'the plan as approved, and the plan in which the rest waits', schema: withRest } },
       refusals: [409],
@@ -108,6 +106,7 @@ export function planRoutes(deps: HttpDeps): Route[] {
       tag: 'plans',
       summary: 'Reject a plan',
       params: idParam('a plan'),
+      headers: keyHeaders,
       body: decideBody,
       answers: { 200: { description: 'the plan as rejected', schema: answer } },
       refusals: [409],
@@ -122,6 +121,7 @@ export function planRoutes(deps: HttpDeps): Route[] {
       tag: 'plans',
       summary: 'Apply an approved plan',
       params: idParam('a plan'),
+      headers: keyHeaders,
       body: applyBody,
       answers: { 200: { description: 'the plan, with what was done and what was refused', schema: answer } },
       refusals: [409, 502],
@@ -133,4 +133,24 @@ export function planRoutes(deps: HttpDeps): Route[] {
       },
     }),
   ];
+}
+
+type PlanDeps = Pick<HttpDeps, 'reader' | 'views'>;
+
+/** A plan that a person answered, and what was done at once. */
+export async function planAnswered(
+  deps: PlanDeps,
+  { plan, applied }: PlanAnswer,
+  more: object = {},
+): Promise<Response> {
+  const done = applied ? { ...applied, intents: applied.intents.map(deps.views.intent) } : null;
+  return json({ ...(await planShown(deps, plan)), ...more, applied: done });
+}
+
+async function planShown({ reader, views }: PlanDeps, plan: Plan): Promise<object> {
+  return views.plan(plan, await liveOf(reader, plan), await differenceFrom(reader, plan));
+}
+
+async function liveOf(reader: PlanDeps['reader'], plan: Plan) {
+  return hasProgress(plan) ? reader.intents({ liveFor: episodesOf(plan) }) : [];
 }

@@ -8,6 +8,7 @@ import type { Run, RunRequest } from '../../domain/run.ts';
 import type { RunRecord } from '../../domain/store.ts';
 import type { HttpDeps } from '../deps.ts';
 import { idParam, limitField, nameField, positionField } from '../input.ts';
+import { keyHeaders } from '../key-headers.ts';
 import { operation } from '../operation.ts';
 import { pageSchema } from '../paging.ts';
 import { type Ctx, json, type Route, written } from '../route.ts';
@@ -54,6 +55,7 @@ export function runRoutes(deps: HttpDeps): Route[] {
       tag: 'runs',
       summary: 'Request a run',
       description: 'Runs go one at a time: it may begin after others. Equal dry runs that wait become one.',
+      headers: keyHeaders,
       body: runBody,
       answers: {
         200: { ...begun, description: 'with `wait`: it has finished; an aborted one shows that in its status' },
@@ -134,8 +136,18 @@ async function triggerRun(
   const record = await runOf(deps.reader, run.id);
   // Its end could not be recorded: the waiting caller must not read that it is still under way.
   if (failure !== undefined && record.status === 'running') throw failure;
-  const location = `/api/runs/${encodeURIComponent(run.id)}`;
-  const body = { id: run.id, status: record.status, location, run: deps.views.run(record) };
+  return runAnswered(deps, run.id, wait);
+}
+
+/** A run that was requested, as it is now. `wait`: the answer was to wait for its end. */
+export async function runAnswered(
+  deps: Pick<HttpDeps, 'reader' | 'views'>,
+  id: string,
+  wait: boolean,
+): Promise<Response> {
+  const record = await runOf(deps.reader, id);
+  const location = `/api/runs/${encodeURIComponent(id)}`;
+  const body = { id, status: record.status, location, run: deps.views.run(record) };
   return json(body, wait ? 200 : 202, { Location: location });
 }
 
@@ -145,8 +157,10 @@ export async function beginRun(
   context: Ctx,
   { mode, rules }: Pick<RunRequest, 'mode' | 'rules'>,
 ): Promise<{ run: Run; ended: Promise<unknown> }> {
-  const by = context.var.caller.name;
-  const { run, finished } = await trigger({ mode, rules, trigger: 'http', waitForDoubts: false, by });
+  const { onceId, caller } = context.var;
+  const by = caller.name;
+  const request = { mode, rules, trigger: 'http', waitForDoubts: false, by } as const;
+  const { run, finished } = await trigger(onceId === undefined ? request : { ...request, onceId });
   const aborted = (error: unknown) => {
     log.warn({ run: run.id, by }, `a run was aborted: ${lineOf(error)}`);
     return error;

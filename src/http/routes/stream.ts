@@ -10,7 +10,7 @@ import { STREAM_PATH } from '../path.ts';
 import type { Ctx, Route } from '../route.ts';
 import { EventFeed } from '../stream/event-feed.ts';
 import { EventStream } from '../stream/event-stream.ts';
-import { kindFilter, unknownKind } from '../stream/kind-filter.ts';
+import { areOfRules, kindFilter, unknownKind } from '../stream/kind-filter.ts';
 
 const SCOPE = 'read';
 
@@ -26,8 +26,21 @@ const streamQuery = z.strictObject({
       if (message !== undefined) context.addIssue({ code: 'custom', message });
     })
     .optional()
-    .describe('families or kinds of entries, or `progress`, separated by commas'),
+    .describe('families or kinds of entries, `outcome` or `progress`, separated by commas'),
+  rule: z
+    .string()
+    .min(1)
+    .max(1_000)
+    .optional()
+    .describe('ids of rules, separated by commas: only their decisions and outcomes'),
 });
+const filterQuery = streamQuery.refine(
+  ({ kind, rule }) => rule === undefined || kind === undefined || areOfRules(kind),
+  {
+    path: ['kind'],
+    message: 'must be `decision`, `outcome` or both beside `rule`: nothing else is of a rule',
+  },
+);
 /** A client that connects again sends it with the address of the first time: it counts more than `after`. */
 const streamHeaders = z.object({
   'Last-Event-ID': positionField.optional().describe('the id of the last event that came; it counts more than `after`'),
@@ -53,10 +66,10 @@ export function streamRoutes(deps: HttpDeps): Route[] {
       tag: 'audit',
       summary: 'Receive audit entries as they are committed',
       description: 'The answer has no end: reconnect with `Last-Event-ID`. A session of the page opens it, too.',
-      query: streamQuery,
+      query: filterQuery,
       headers: streamHeaders,
       answers: { 200: { description: 'server-sent events', types: ['text/event-stream'] } },
-      handle: async (context, { query: { after, kind }, headers: { 'Last-Event-ID': lastEventId } }) => {
+      handle: async (context, { query: { after, kind, rule }, headers: { 'Last-Event-ID': lastEventId } }) => {
         const { caller, callerNow, session } = context.var;
         const token = tokenOf(caller.name);
         const position = lastEventId ?? after;
@@ -65,7 +78,7 @@ export function streamRoutes(deps: HttpDeps): Route[] {
         const parts = {
           feed,
           after: position,
-          filter: kindFilter(kind),
+          filter: kindFilter(kind, rule),
           token,
           isAllowed: () => (session === undefined ? mayRead(callerNow) : deps.signIn.isOpen(session)),
           cut: () => context.env?.outgoing?.destroy(),

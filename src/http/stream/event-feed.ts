@@ -42,7 +42,7 @@ export class EventFeed {
 
   constructor(private readonly deps: Pick<HttpDeps, 'reader' | 'views' | 'clock' | 'log' | 'stream'>) {
     const { reader, views, clock, stream } = deps;
-    this.pages = new Pages(reader, views.auditEntry);
+    this.pages = new Pages(reader, views);
     this.entries = new Throttle(clock, WAKE_EVERY_MS, () => this.lookAtHead());
     this.steps = new Throttle(clock, PROGRESS_EVERY_MS, () => this.showProgress());
     stream.onAudited(() => this.open.size > 0 && this.entries.ask(this.beating?.signal));

@@ -27,6 +27,11 @@ export function entryFrame(seq: number, kind: string, view: object): string {
   return `id: ${seq}\nevent: ${familyOf(kind)}\ndata: ${jsonText(view)}\n\n`;
 }
 
+/** @param seq undefined: a frame with the number of the entry follows. */
+export function liveFrame(seq: number | undefined, event: string, view: object): string {
+  return `${seq === undefined ? '' : `id: ${seq}\n`}event: ${event}\ndata: ${jsonText(view)}\n\n`;
+}
+
 /** Without an id: it is not in the audit, and nobody gets it again. */
 export function progressFrame({ run, plan, trial, phase, what, done, total }: WorkProgress): string {
   const data = { run, plan, trial, phase, what: what === undefined ? undefined : shownName(what), done, total };

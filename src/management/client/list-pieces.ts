@@ -1,14 +1,26 @@
 // management client: pieces of paged lists, parsed in whichever thread. In: a piece as bytes. Out: its records, part by part, and what its
 // ends show. An error only says that a piece is not as it should be: who fetched it reads the list again, and reports.
 import type { ListPiece, PieceRead } from '../../domain/list-piece.ts';
-import { partsOfElements, partsOfPage } from './page-parts.ts';
+import type { Lists } from '../../domain/lists.ts';
+import { type PageParts, partsOfElements, partsOfPage } from './page-parts.ts';
 import { identifying } from './pages.ts';
 import { Redactor } from './redactor.ts';
+import { recordOfV2 } from './v2-records.ts';
 
-/** How each paged source is read, by version. */
+/** How each paged source is read, by version. Version 2 refuses names of parameters that it does not know, and is sorted by what is unique. */
 export const PAGED = {
-  devices: { 1: 'list_devices', 2: 'list_devices_v2', list: 'devices', key: 'DeviceID', orderBy: 'serialnumber' },
-  users: { 1: 'list_endusers', 2: 'list_endusers_v2', list: 'endusers', key: 'Email', orderBy: 'email' },
+  devices: {
+    v1: { id: 'list_devices', orderBy: 'serialnumber' },
+    v2: { id: 'list_devices_v2', orderBy: 'id' },
+    list: 'devices',
+    key: 'DeviceID',
+  },
+  users: {
+    v1: { id: 'list_endusers', orderBy: 'email' },
+    v2: { id: 'list_endusers_v2', orderBy: 'email' },
+    list: 'endusers',
+    key: 'Email',
+  },
 } as const;
 
 /** Parses a piece; `take` receives its records in batches, without the one that the piece before had. Errors: AppError `api_answer`. */
@@ -21,7 +33,9 @@ export function readPiece<T>(piece: ListPiece, take: (batches: Iterable<unknown[
   function* batches(): Generator<unknown[], void> {
     const answer = { status: 200, headers: {}, body };
     const parts =
-      piece.form === 'page' ? partsOfPage(about, answer, list, new Redactor()) : partsOfElements(about, body);
+      piece.form === 'page'
+        ? asListed(piece.lists, piece.source, partsOfPage(about, answer, list, new Redactor()))
+        : partsOfElements(about, body);
     let step = parts.next();
     for (; !step.done; step = parts.next()) {
       const batch = step.value;
@@ -35,6 +49,17 @@ export function readPiece<T>(piece: ListPiece, take: (batches: Iterable<unknown[
   }
   const result = take(batches());
   return { ...ends, total, result };
+}
+
+/** The parts of a page, with their records in the shape of version 1. */
+export function asListed(lists: Lists, source: 'devices' | 'users', parts: PageParts): PageParts {
+  return lists === 'v1' ? parts : mapped(source, parts);
+}
+
+function* mapped(source: 'devices' | 'users', parts: PageParts): PageParts {
+  let step = parts.next();
+  for (; !step.done; step = parts.next()) yield step.value.map((record) => recordOfV2(source, record));
+  return step.value;
 }
 
 /** The bytes with a buffer of their own, which can be passed to another thread. */

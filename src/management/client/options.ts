@@ -2,6 +2,7 @@
 // credential as people write them. Out: settings with every default filled in. A message must never repeat the
 // credential, nor an address that holds one.
 import { AppError } from '../../domain/errors.ts';
+import type { Lists } from '../../domain/lists.ts';
 import type { Clock, Random } from '../../domain/ports.ts';
 
 export type Credential =
@@ -15,8 +16,8 @@ export interface ClientOptions {
   credential: Credential;
   /** For bundles, with or without its scheme word. Without one the credential is used. */
   adminToken?: string | undefined;
-  /** Which version's paged lists of devices and users are read; everything else is version 1. */
-  version?: 1 | 2 | undefined;
+  /** Which version's paged lists of devices and users are read; everything else is version 1. Records are always of the shape of version 1. */
+  lists?: Lists | undefined;
   /** Where bundles are: `/experimental/v2`, `/api/experimental/v2` or `/api/v2`. */
   bundlePrefix?: string | undefined;
   /** One attempt, from asking for a connection to the last byte. */
@@ -54,7 +55,7 @@ export function settingsOf(options: ClientOptions): Settings {
     ...locate(options.address),
     credential: cleanCredential(options.credential),
     adminToken: options.adminToken === undefined ? undefined : cleanSecret(options.adminToken, 'admin token'),
-    version: options.version ?? 1,
+    lists: options.lists ?? 'v1',
     bundlePrefix: `/${(options.bundlePrefix ?? '/experimental/v2').replace(/^\/+|\/+$/g, '')}`,
     requestTimeoutMs: options.requestTimeoutMs ?? 10_000,
     progressTimeoutMs: options.progressTimeoutMs ?? 30_000,

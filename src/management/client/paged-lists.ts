@@ -4,7 +4,7 @@ import { inOrder } from '../../domain/in-order.ts';
 import type { ListPiece, PieceRead } from '../../domain/list-piece.ts';
 import type { Page } from '../../domain/ports.ts';
 import type { Caller } from './caller.ts';
-import { ownBytes, PAGED } from './list-pieces.ts';
+import { asListed, ownBytes, PAGED } from './list-pieces.ts';
 import { type PageParts, partsOfPage } from './page-parts.ts';
 import { type PagesOptions, readPages, readPieces } from './pages.ts';
 import { refuseStatus } from './read-answer.ts';
@@ -23,9 +23,9 @@ export function pagesOf(
   source: PagedSource,
   options: Partial<PagesOptions>,
 ): AsyncGenerator<Page, void> {
-  const { version, concurrency } = caller.settings;
+  const { lists, concurrency } = caller.settings;
   const reader = {
-    about: subjectOf(PAGED[source][version]),
+    about: subjectOf(PAGED[source][lists].id),
     keyField: PAGED[source].key,
     fetch: (skip: number, limit: number, signal: AbortSignal) => fetchPage(caller, source, skip, limit, signal),
   };
@@ -37,13 +37,13 @@ export function pagesInPieces<T>(
   source: 'devices',
   read: ReadPiece<T>,
 ): AsyncGenerator<PieceRead<T>, void> {
-  const { version, concurrency } = caller.settings;
+  const { lists, concurrency } = caller.settings;
   const reader = {
-    about: subjectOf(PAGED[source][version]),
+    about: subjectOf(PAGED[source][lists].id),
     fetch: async (skip: number, limit: number, isFirst: boolean, signal: AbortSignal) => {
       const { about, answer } = await fetchAnswer(caller, source, skip, limit, signal);
       refuseStatus(about, answer, answer.body, caller.redactor);
-      return read({ source, form: 'page', isFirst, bytes: ownBytes(answer.body) });
+      return read({ source, lists, form: 'page', isFirst, bytes: ownBytes(answer.body) });
     },
   };
   return readPieces(reader, { pageSize: PAGE_SIZE, concurrency: concurrency + AHEAD });
@@ -55,7 +55,9 @@ export function listInPieces<T>(
   read: ReadPiece<T>,
 ): AsyncGenerator<PieceRead<T>, void> {
   const pieces = caller.pieces(UNPAGED[source]);
-  return inOrder(pieces, AHEAD, (bytes) => read({ source, form: 'elements', isFirst: true, bytes: ownBytes(bytes) }));
+  return inOrder(pieces, AHEAD, (bytes) =>
+    read({ source, lists: 'v1', form: 'elements', isFirst: true, bytes: ownBytes(bytes) }),
+  );
 }
 
 /** One page, parsed in its turn. */
@@ -67,11 +69,16 @@ export async function fetchPage(
   signal?: AbortSignal,
 ): Promise<() => PageParts> {
   const { about, answer } = await fetchAnswer(caller, source, skip, limit, signal);
-  return () => partsOfPage(about, answer, PAGED[source].list, caller.redactor);
+  const { lists } = caller.settings;
+  return () => asListed(lists, source, partsOfPage(about, answer, PAGED[source].list, caller.redactor));
 }
 
 function fetchAnswer(caller: Caller, source: PagedSource, skip: number, limit: number, signal?: AbortSignal) {
-  const { orderBy, ...ids } = PAGED[source];
-  const query = { Skip: skip, Limit: limit, Order: 'asc', OrderBy: orderBy };
-  return caller.fetch(ids[caller.settings.version], { query }, signal);
+  const { lists } = caller.settings;
+  const { id, orderBy } = PAGED[source][lists];
+  const query =
+    lists === 'v1'
+      ? { Skip: skip, Limit: limit, Order: 'asc', OrderBy: orderBy }
+      : { skip, limit, order: 'asc', order_by: orderBy };
+  return caller.fetch(id, { query }, signal);
 }

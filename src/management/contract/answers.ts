@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { BundledService, envelopeOf, ServiceBundle } from './bundle.ts';
 import { Event, FeedEvent } from './event.ts';
 import { Device, Enduser } from './people-and-devices.ts';
+import { DeviceV2, EnduserV2 } from './people-and-devices-v2.ts';
 import { RegisteredService } from './service.ts';
 import { Integer, integer, namedSchemas, text } from './shapes.ts';
 
@@ -34,10 +35,14 @@ export type EnduserAnswer = z.infer<typeof EnduserAnswer>;
 export const DeviceAnswer = z.union([z.array(Device), DevicePage]);
 export type DeviceAnswer = z.infer<typeof DeviceAnswer>;
 /** Version 2 of endpoint 1. */
-export const EnduserEnvelope = envelopeOf(EnduserPage).register(namedSchemas, { id: 'EnduserEnvelope' });
+export const EnduserEnvelope = envelopeOf(
+  z.looseObject({ endusers: z.array(EnduserV2).nullish(), count: integer }),
+).register(namedSchemas, { id: 'EnduserEnvelope' });
 export type EnduserEnvelope = z.infer<typeof EnduserEnvelope>;
 /** Version 2 of endpoint 2. */
-export const DeviceEnvelope = envelopeOf(DevicePage).register(namedSchemas, { id: 'DeviceEnvelope' });
+export const DeviceEnvelope = envelopeOf(
+  z.looseObject({ devices: z.array(DeviceV2).nullish(), count: integer }),
+).register(namedSchemas, { id: 'DeviceEnvelope' });
 export type DeviceEnvelope = z.infer<typeof DeviceEnvelope>;
 
 /** Endpoint 3: a sentence as a JSON string. */

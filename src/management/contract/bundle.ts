@@ -40,6 +40,10 @@ export const Envelope = z
   .register(namedSchemas, { id: 'Envelope' });
 export type Envelope = z.infer<typeof Envelope>;
 
+/** An envelope that reports an error: its sentence is there twice, for clients that look for `Message`. */
+export const ErrorEnvelope = Envelope.extend({ Message: z.string() }).register(namedSchemas, { id: 'ErrorEnvelope' });
+export type ErrorEnvelope = z.infer<typeof ErrorEnvelope>;
+
 /** An envelope around one kind of data. */
 export function envelopeOf<T extends z.ZodType>(data: T) {
   return z.looseObject({ request_id: text, error_code: Integer, error_description: text, data });

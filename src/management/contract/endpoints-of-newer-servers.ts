@@ -5,6 +5,7 @@ import * as answer from './answers.ts';
 import { at, BUNDLE, bundleAt, type Endpoint, READ, STATUSES, WRITE } from './endpoint.ts';
 import { EventInput } from './event.ts';
 import * as query from './query.ts';
+import { DeviceQueryV2, EnduserQueryV2 } from './query-v2.ts';
 
 export const NEWER_ENDPOINTS = {
   list_endusers_v2: {
@@ -12,9 +13,9 @@ export const NEWER_ENDPOINTS = {
     number: undefined,
     method: 'GET',
     path: '/api/v2/enduser',
-    aliases: ['/api/v2/endusers'],
+    aliases: ['/api/v2/endusers', '/api/experimental/v2/enduser'],
     summary: 'List end users in the envelope: limit 100, newest first unless asked otherwise',
-    query: query.EnduserQuery,
+    query: EnduserQueryV2,
     answer: answer.EnduserEnvelope,
     statuses: STATUSES.list,
     errors: 'envelope',
@@ -24,9 +25,9 @@ export const NEWER_ENDPOINTS = {
     number: undefined,
     method: 'GET',
     path: '/api/v2/devices',
-    aliases: [],
+    aliases: ['/api/experimental/v2/devices'],
     summary: 'List devices in the envelope: limit 10, newest first unless asked otherwise',
-    query: query.DeviceQueryV2,
+    query: DeviceQueryV2,
     answer: answer.DeviceEnvelope,
     statuses: STATUSES.list,
     errors: 'envelope',

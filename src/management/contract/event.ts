@@ -35,7 +35,23 @@ export const EventUser = z
 export type EventUser = z.infer<typeof EventUser>;
 
 const EventClient = z.looseObject({ user_agent: text, ip_address: text });
-const EventLinkEnd = z.looseObject({ service_name: text, container_id: text });
+const EventLinkEnd = z.looseObject({
+  service_id: text,
+  service_name: text,
+  container_id: text,
+  container_name: text,
+  host_name: text,
+  ip: text,
+});
+const EventRole = z.looseObject({ id: text, name: text, version: text, bound_by: text, bound_at: integer });
+const EventPolicy = z.looseObject({
+  id: text,
+  name: text,
+  version: text,
+  attached_by: text,
+  attached_at: integer,
+  enabled: bool,
+});
 const EventWorkloads = z.looseObject({ container_id: text, app_name: text });
 
 const parts = {
@@ -54,8 +70,9 @@ const parts = {
   service: z.looseObject({ id: text, name: text, type: text, version: text }).nullish(),
   link: z.looseObject({ source: EventLinkEnd.nullish(), destination: EventLinkEnd.nullish() }).nullish(),
   trustscore: z.looseObject({ id: text, type: text, timestamp: integer, score: integer }).nullish(),
-  role: list(z.unknown()),
-  policy: z.unknown().optional(),
+  // As recorded; older servers send names, and other forms are no reason to refuse an event.
+  role: list(z.union([EventRole, z.unknown()])),
+  policy: z.union([EventPolicy, z.unknown()]).optional(),
   channel: z.unknown().optional(),
 };
 

@@ -2,6 +2,7 @@
 // Out: a plain document, the same each time. It must never contain anything that the schemas do not.
 import { z } from 'zod';
 import { ENDPOINTS, type Endpoint, type EndpointId } from './endpoints.ts';
+import { isStrict } from './read-request.ts';
 import { namedSchemas } from './shapes.ts';
 
 type Json = { [key: string]: unknown };
@@ -46,8 +47,10 @@ export function openApiDocument(): Json {
 }
 
 function operationOf(id: EndpointId, endpoint: Endpoint): Json {
-  const notes =
-    endpoint.aliases.length === 0 ? '' : `Also at ${endpoint.aliases.map((path) => `\`${path}\``).join(', ')}.`;
+  const notes = [
+    ...(endpoint.aliases.length === 0 ? [] : [`Also at ${endpoint.aliases.map((path) => `\`${path}\``).join(', ')}.`]),
+    ...(isStrict(endpoint.query) ? ['An unknown parameter is 400.'] : []),
+  ].join(' ');
   return {
     operationId: id,
     summary: endpoint.summary,
@@ -62,7 +65,7 @@ function operationOf(id: EndpointId, endpoint: Endpoint): Json {
 function responseOf(endpoint: Endpoint, status: number): Json {
   const description = STATUS_TEXTS[status] ?? 'Error';
   if (status === 200) return { description, content: jsonContent(endpoint.answer, 'output') };
-  const name = endpoint.errors === 'envelope' ? 'Envelope' : 'ErrorAnswer';
+  const name = endpoint.errors === 'envelope' ? 'ErrorEnvelope' : 'MessageAnswer';
   return { description, content: { 'application/json': { schema: reference(name) } } };
 }
 

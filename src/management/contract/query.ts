@@ -2,57 +2,8 @@
 // In: text by parameter name. Out: checked values under the specification's names. It must never take a bad value of a
 // known parameter for a missing one where that would widen what is deleted.
 import { z } from 'zod';
+import { count, epochMs, filter, flagFilter, oneOf, order, piped, required } from './query-parts.ts';
 import { EVENT_SEVERITIES, type EventSeverity } from './values.ts';
-
-/** A filter: an empty text is no filter. */
-const filter = z
-  .string()
-  .transform((value) => (value === '' ? undefined : value))
-  .optional();
-
-const count = z
-  .string()
-  .regex(/^\d{1,15}$/, 'must be a whole number, 0 or more')
-  .transform(Number)
-  .meta({ type: 'integer' })
-  .optional();
-
-/** 19 digits fit, so that a client's "for ever" does. */
-const epochMs = z
-  .string()
-  .regex(/^\d{1,19}$/, 'must be a time in whole milliseconds since 1970')
-  .transform(Number)
-  .meta({ type: 'integer' })
-  .optional();
-
-const order = oneOf(['asc', 'desc'] as const);
-const flagFilter = oneOf(['true', 'false'] as const).transform((value) => value && value === 'true');
-
-/** One of a closed set in any case; empty is none of them. Out: as the set spells it. */
-function oneOf<const T extends readonly string[]>(values: T) {
-  return z
-    .string()
-    .transform((value, context): T[number] | undefined => {
-      const found = values.find((each) => each.toLowerCase() === value.toLowerCase());
-      if (!found) context.addIssue(`must be one of ${values.map((each) => `\`${each}\``).join(', ')}`);
-      return found;
-    })
-    .meta({ enum: [...values] })
-    .optional();
-}
-
-/** Several values separated by a pipe; empty ones are dropped. */
-const piped = z
-  .string()
-  .transform((value) => {
-    const values = value.split('|').filter((each) => each !== '');
-    return values.length === 0 ? undefined : values;
-  })
-  .optional();
-
-function required(what: string) {
-  return z.string({ error: `is required: ${what}` }).min(1, `must not be empty: ${what}`);
-}
 
 export const ENDUSER_ORDER_BY = ['email', 'name', 'lastlogin', 'logincount', 'created_at', 'createdat'] as const;
 export const DEVICE_ORDER_BY = [
@@ -93,10 +44,6 @@ export const DeviceQuery = z.object({
   OrderBy: oneOf(DEVICE_ORDER_BY),
 });
 export type DeviceQuery = z.infer<typeof DeviceQuery>;
-
-/** Version 2 also filters by the DeviceID. */
-export const DeviceQueryV2 = DeviceQuery.extend({ id: filter });
-export type DeviceQueryV2 = z.infer<typeof DeviceQueryV2>;
 
 /** Endpoint 3. An empty Email is refused: taken for none, it would delete every user's mapping. */
 export const DeleteDeviceQuery = z.object({

@@ -1,20 +1,24 @@
 // management contract: how a server reads a request by the contract's schemas.
 // In: query text or a parsed body. Out: checked values, or one sentence that names the parameter or field. It must
 // never throw on a request, and never repeat a whole body in its message.
-import type { z } from 'zod';
+import { z } from 'zod';
 import { deepest, pathText, wordsOf } from '../../domain/schema-words.ts';
 
 export type Reading<T> = { ok: true; value: T } | { ok: false; name: string; message: string };
 
 /**
- * Reads query parameters: names in any case, unknown ones ignored, a known one given twice refused.
+ * Reads query parameters: names in any case, unknown ones ignored, a known one given twice refused. Where the schema is strict, an
+ * unknown name is refused with those that exist, and names count without their underscores.
  * Out: values under the specification's names; or a message such as "`Skip` must be a whole number, 0 or more".
  */
 export function readQuery<T extends z.ZodObject>(schema: T, params: Iterable<[string, string]>): Reading<z.output<T>> {
-  const names = new Map(Object.keys(schema.shape).map((name) => [name.toLowerCase(), name]));
+  const refusesUnknown = isStrict(schema);
+  const nameOf = (text: string): string => (refusesUnknown ? text.replaceAll('_', '') : text).toLowerCase();
+  const names = new Map(Object.keys(schema.shape).map((name) => [nameOf(name), name]));
   const given: Record<string, string> = {};
   for (const [key, value] of params) {
-    const name = names.get(key.toLowerCase());
+    const name = names.get(nameOf(key));
+    if (!name && refusesUnknown) return unknownName(key, [...names.values()]);
     if (!name) continue;
     if (Object.hasOwn(given, name) && given[name] !== value) {
       return { ok: false, name, message: `\`${name}\` is given twice with different values` };
@@ -22,6 +26,16 @@ export function readQuery<T extends z.ZodObject>(schema: T, params: Iterable<[st
     given[name] = value;
   }
   return read(schema, given, 'the query');
+}
+
+/** Whether it refuses unknown parameters. */
+export function isStrict(schema: z.ZodObject): boolean {
+  return schema.def.catchall instanceof z.ZodNever;
+}
+
+function unknownName(key: string, known: string[]): { ok: false; name: string; message: string } {
+  const name = key.slice(0, 100).toWellFormed();
+  return { ok: false, name, message: `\`${name}\` is no parameter of this list: it has ${known.join(', ')}` };
 }
 
 /**

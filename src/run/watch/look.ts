@@ -9,7 +9,7 @@ import type { RestReason, WatchLook, WatchRequest, WholeReason } from '../../dom
 import { lookAtEvents } from '../../pull/look-at-events.ts';
 import type { PulledEvents } from '../../pull/pull-events.ts';
 import type { Engine } from '../engine.ts';
-import { fillWindows } from '../pull-snapshot.ts';
+import { fillWindows } from '../fill-windows.ts';
 import type { PulledSnapshot } from '../pulled-snapshot.ts';
 import { boundedLookups } from '../single-reads.ts';
 import { countOf, type NamedSubjects, namedSubjects } from './named-subjects.ts';

@@ -43,6 +43,7 @@ function sentence(number: number, answer: Answer): string {
   if (number < 13) return answer.json.Message;
   ok(Number.isInteger(answer.json.error_code) && answer.json.error_code !== 0);
   ok(typeof answer.json.request_id === 'string' && answer.json.request_id !== '');
+  equal(answer.json.Message, answer.json.error_description);
   return answer.json.error_description;
 }
 
@@ -59,7 +60,7 @@ function statusRules({ number, method, bad, body, codes }: EndpointTable): Rule[
     equal(answer.status, status, answer.text);
     ok(sentence(number, answer).length > 0);
   };
-  const shape = number < 13 ? 'a Message' : 'the envelope';
+  const shape = number < 13 ? 'a Message' : 'the envelope and a Message';
   return [
     rule(`a bad value is 400 with ${shape}`, (target) => refused(target, 400)),
     rule(`a missing credential is 401 with ${shape}`, (target) => refused(target, 401, 'nobody')),
@@ -143,21 +144,45 @@ const AUTH_RULES: Rule[] = [
 
 const OTHER_RULES: Rule[] = [
   auth(
-    'an unknown path is 404',
+    'an unknown path is 404 with a Message, below the addresses of bundles and v2 too',
     async (target) => {
-      equal((await target.get('/api/v1/no_such_endpoint')).status, 404);
+      for (const path of [
+        '/api/v1/no_such_endpoint',
+        '/experimental/v2/no_such_endpoint',
+        '/api/v2/no_such',
+        '/nothing',
+      ]) {
+        const answer = await target.get(path, 'key');
+        equal(answer.status, 404, path);
+        ok(answer.json.Message.length > 0, path);
+      }
     },
     ERRORS,
   ),
   auth(
-    'a wrong method is 405, and `Allow` tells the right ones',
+    'a wrong method is 405 with a Message, and `Allow` tells the right ones',
     async (target) => {
       const answer = await target.call('PUT', PATHS.devices, {});
       equal(answer.status, 405);
       match(answer.headers.get('allow') ?? '', /GET/);
+      ok(answer.json.Message.length > 0);
     },
     ERRORS,
   ),
+  {
+    section: ERRORS,
+    line: 'a body that is too large, or no JSON, is refused with a Message',
+    writes: true,
+    async check(target) {
+      for (const path of [PATHS.insertService, PATHS.bundle]) {
+        for (const body of ['{"half', ' '.repeat(5_000_000)]) {
+          const answer = await target.call('POST', path, body);
+          ok([400, 413].includes(answer.status), `${path}: ${answer.status}`);
+          ok(answer.json.Message.length > 0, path);
+        }
+      }
+    },
+  },
   auth(
     'payloads are JSON',
     async (target) => {

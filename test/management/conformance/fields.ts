@@ -5,13 +5,24 @@ import { fail } from 'node:assert/strict';
 import { devices, events, PATHS, type Row, services, users, withBundle, withService } from './fleet.ts';
 import { query, type Rule, type Target } from './target.ts';
 
-type Kind = 'string' | 'integer' | 'boolean' | 'strings' | 'flag' | 'object' | 'list' | 'json text' | 'flag or empty';
+type Kind =
+  | 'string'
+  | 'integer'
+  | 'boolean'
+  | 'strings'
+  | 'flag'
+  | 'object'
+  | 'list'
+  | 'json text'
+  | 'flag or empty'
+  | 'strings or null';
 
 const IS: Record<Kind, (value: unknown) => boolean> = {
   string: (value) => typeof value === 'string',
   integer: (value) => Number.isInteger(value),
   boolean: (value) => typeof value === 'boolean',
   strings: (value) => Array.isArray(value) && value.every((each) => typeof each === 'string'),
+  'strings or null': (value) => value === null || IS.strings(value),
   flag: (value) => value === 'TRUE' || value === 'FALSE',
   'flag or empty': (value) => value === 'TRUE' || value === 'FALSE' || value === '',
   object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -19,8 +30,10 @@ const IS: Record<Kind, (value: unknown) => boolean> = {
   'json text': (value) => typeof value === 'string' && (value === '' || typeof JSON.parse(value) === 'object'),
 };
 
-interface RecordTable {
+export interface FieldTable {
   section: string;
+  /** Before each line, where a section has fields of several records. */
+  of?: string;
   /** Where records of this kind come from. */
   read(target: Target): Promise<Row[]>;
   fields: Record<string, Kind>;
@@ -38,7 +51,7 @@ const TRUST_FIELDS = {
   Factors: 'list',
 } as const;
 
-const TABLES: RecordTable[] = [
+const TABLES: FieldTable[] = [
   {
     section: 'Enduser',
     read: (target) => users(target),
@@ -233,10 +246,10 @@ async function collect(work: (keep: (rows: Row[]) => void) => Promise<void>): Pr
   return kept;
 }
 
-export const FIELD_RULES: Rule[] = TABLES.flatMap(({ section, read, fields, writes }) =>
-  Object.entries(fields).map(([field, kind]) => ({
+export function fieldRules({ section, of, read, fields, writes }: FieldTable): Rule[] {
+  return Object.entries(fields).map(([field, kind]) => ({
     section,
-    line: `\`${field}\` is ${kindText(kind)}`,
+    line: `${of === undefined ? '' : `${of}: `}\`${field}\` is ${kindText(kind)}`,
     ...(writes ? { writes } : {}),
     check: async (target: Target) => {
       const rows = await read(target);
@@ -244,12 +257,15 @@ export const FIELD_RULES: Rule[] = TABLES.flatMap(({ section, read, fields, writ
       const wrong = rows.find((row) => !IS[kind](row[field]));
       if (wrong) fail(`\`${field}\` is ${JSON.stringify(wrong[field])?.slice(0, 100) ?? 'absent'}`);
     },
-  })),
-);
+  }));
+}
+
+export const FIELD_RULES: Rule[] = TABLES.flatMap(fieldRules);
 
 function kindText(kind: Kind): string {
   const texts: Partial<Record<Kind, string>> = {
     strings: 'an array of strings',
+    'strings or null': 'an array of strings, or null',
     flag: '`"TRUE"` or `"FALSE"`',
     'flag or empty': '`"TRUE"`, `"FALSE"` or empty',
     'json text': 'JSON encoded as a string',

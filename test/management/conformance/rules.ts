@@ -6,9 +6,11 @@ import { DEVICE_RULES } from './devices.ts';
 import { EVENT_RULES } from './events.ts';
 import { FIELD_RULES } from './fields.ts';
 import { LIST_RULES } from './lists.ts';
+import { RECORDED_EVENT_RULES } from './recorded-events.ts';
 import { SERVICE_RULES } from './services.ts';
 import { SPEC_RULES } from './spec-fields.ts';
 import type { Rule } from './target.ts';
+import { V2_RULES } from './v2.ts';
 
 /** The specification's sections, in its order. */
 export const SECTIONS = [
@@ -50,6 +52,8 @@ const ALL: Rule[] = [
   ...SPEC_RULES,
   ...LIST_RULES,
   ...EVENT_RULES,
+  ...RECORDED_EVENT_RULES,
+  ...V2_RULES,
   ...SERVICE_RULES,
   ...BUNDLE_RULES,
   ...ACCESS_RULES,

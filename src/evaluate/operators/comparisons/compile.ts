@@ -7,6 +7,7 @@ import type { Condition } from '../../language/frame.ts';
 import { type Comparison, compareNumbers, type Exact, MIRRORED, type Num } from '../../language/numbers.ts';
 import { and, FALSE, TRUE, Unknown, type Value, worse } from '../../language/three-valued.ts';
 import { isPlain } from '../../language/typed-value.ts';
+import { isReadLate } from '../../language/walk.ts';
 import type { TimeUnit } from '../../record-types/field-types.ts';
 import type { Units } from './check.ts';
 
@@ -46,8 +47,7 @@ function compileItemText(by: Comparison, key: string, wanted: string, general: C
 }
 
 /** Facts of the record are read before any condition is asked; counts and virtual ones when they are. */
-const isEager = (expression: ExpressionOf<'fact'>): boolean =>
-  expression.fact.kind === 'path' && !expression.fact.path[0]?.startsWith('$');
+const isEager = (expression: ExpressionOf<'fact'>): boolean => !isReadLate(expression.fact);
 
 function compileWithLiteral(
   by: Comparison,

@@ -1,0 +1,163 @@
+// notify: sends decisions and outcomes to one webhook, in order, several in a delivery. In: the audit after a stored position. Out: signed
+// deliveries, and the position behind the last that was accepted. At least once: a crash in between delivers again, and each event has the
+// number of its entry. It never gives up, never skips, and holds one delivery in memory.
+import type { AuditReader } from '../domain/audit-store.ts';
+import { lineOf } from '../domain/errors.ts';
+import { giveWay } from '../domain/give-way.ts';
+import { jsonPieces } from '../domain/json-pieces.ts';
+import type { LiveEvent, LiveReader } from '../domain/live-event.ts';
+import type { FeedPositions } from '../domain/notification.ts';
+import type { Clock, Ids, Log, Random } from '../domain/ports.ts';
+import { isoTime } from '../domain/time-text.ts';
+import { pauseAfter } from './delivery.ts';
+import { Batch } from './feed-batch.ts';
+import type { FeedSettings } from './feed-settings.ts';
+import type { Webhook } from './settings.ts';
+import { send } from './webhook.ts';
+
+export type FedWebhook = Webhook & { feed: FeedSettings };
+
+export interface FeedDeps {
+  reader: Pick<AuditReader, 'audit' | 'auditHead'> & LiveReader;
+  positions: FeedPositions;
+  /** How an event is shown. */
+  view(live: LiveEvent): object;
+  clock: Clock;
+  ids: Ids;
+  random: Random;
+  log: Log;
+  send?: typeof send;
+}
+
+const PAUSE_MAX_MS = 300_000;
+/** Commits come faster than this while a run acts. */
+const LOOK_EVERY_MS = 250;
+/** A look without a wake-up, for a clock that jumps or a store that failed. */
+const LOOK_AGAIN_MS = 60_000;
+/** Entries that are not for it, before its position is stored again. */
+const IDLE_ENTRIES = 1_000;
+const ENTRIES_AT_ONCE = 100;
+
+export class Feed {
+  private wake = new AbortController();
+  /** The last entry that was looked at. */
+  private scanned = 0;
+  private saved = 0;
+  private batch: Batch;
+  /** Of the batch; set at its first attempt, so that all attempts are one delivery. */
+  private delivery: { id: string; body: string } | undefined;
+  private failures = 0;
+
+  constructor(
+    private readonly deps: FeedDeps,
+    readonly webhook: FedWebhook,
+  ) {
+    this.batch = new Batch(webhook.feed, deps.view);
+  }
+
+  /** A webhook that is new gets what comes from now on. Errors: AppError `store_failed`. */
+  async begin(): Promise<void> {
+    const { positions, reader } = this.deps;
+    const { seq: head } = await reader.auditHead();
+    const known = await positions.positionOf(this.webhook.name);
+    if (known === undefined) await positions.savePosition(this.webhook.name, head);
+    this.scanned = this.saved = Math.min(known ?? head, head);
+  }
+
+  poke(): void {
+    this.wake.abort();
+  }
+
+  /** Since when the oldest event waits that could not be delivered, epoch ms; undefined: the last delivery was accepted. */
+  failingSince(): number | undefined {
+    return this.failures === 0 ? undefined : this.batch.oldestAt;
+  }
+
+  /** The number of the last entry that needs no delivery any more. */
+  get position(): number {
+    return this.batch.isEmpty ? this.scanned : this.saved;
+  }
+
+  /** Until `signal` aborts. Never throws. */
+  async run(signal: AbortSignal): Promise<void> {
+    const rest = async (ms: number, until: AbortSignal) => {
+      if (!until.aborted) await this.deps.clock.sleep(ms, until).catch(() => {}); // woken, or stopped
+    };
+    while (!signal.aborted) {
+      this.wake = new AbortController();
+      const step = await this.step(signal, false);
+      if (step === 'failed') await rest(this.pauseMs(), signal);
+      if (typeof step !== 'number') continue;
+      await rest(Math.min(step, LOOK_EVERY_MS), signal);
+      if (step > LOOK_EVERY_MS) await rest(step - LOOK_EVERY_MS, AbortSignal.any([signal, this.wake.signal]));
+    }
+  }
+
+  /** Delivers what there is, without waiting for more; the first failure ends it. Never throws. */
+  async flush(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && (await this.step(signal, true)) === 'delivered');
+  }
+
+  /** `delivered`, `failed`, or for how many ms there is nothing to do. */
+  private async step(signal: AbortSignal, isLast: boolean): Promise<'delivered' | 'failed' | number> {
+    const { clock, log } = this.deps;
+    try {
+      if (this.delivery === undefined) await this.collect(signal);
+      if (this.batch.isEmpty) {
+        if (this.scanned - this.saved >= IDLE_ENTRIES) await this.save();
+        return LOOK_AGAIN_MS;
+      }
+      const waitMs = this.batch.foundAtMs + this.webhook.feed.waitMs - clock.monotonicMs();
+      if (!isLast && !this.batch.isFull && waitMs > 0) return waitMs;
+      return (await this.deliver(signal)) ? 'delivered' : 'failed';
+    } catch (error) {
+      log.error({ to: this.webhook.name }, `events for ${this.webhook.name} cannot be delivered: ${lineOf(error)}`);
+      return LOOK_AGAIN_MS;
+    }
+  }
+
+  private async collect(signal: AbortSignal): Promise<void> {
+    const { reader, clock } = this.deps;
+    while (!this.batch.isFull && !signal.aborted) {
+      const entries = await reader.audit({ afterSeq: this.scanned, limit: ENTRIES_AT_ONCE });
+      if (entries.length === 0) return;
+      this.scanned = await this.batch.take(reader, entries, this.scanned, clock.monotonicMs());
+      await giveWay();
+    }
+  }
+
+  private async deliver(signal: AbortSignal): Promise<boolean> {
+    const { clock, log } = this.deps;
+    const { name } = this.webhook;
+    this.delivery ??= this.written();
+    const result = await (this.deps.send ?? send)(this.webhook, this.delivery, clock.nowMs(), signal);
+    if (result.ok) {
+      this.failures = 0;
+      this.delivery = undefined;
+      this.batch = new Batch(this.webhook.feed, this.deps.view);
+      await this.save();
+      return true;
+    }
+    if (signal.aborted) return false; // aborted by us: not its failure
+    this.failures += 1;
+    log.warn({ to: name, attempts: this.failures }, `events for ${name} were not delivered: ${result.note}`);
+    return false;
+  }
+
+  private written(): { id: string; body: string } {
+    const { ids, clock } = this.deps;
+    const id = ids.next();
+    const head = { version: 1, delivery: id, kind: 'events', at: isoTime(clock.nowMs()), ...this.batch.head };
+    const text = [...jsonPieces(head)].join('');
+    return { id, body: `${text.slice(0, -1)},"events":[${this.batch.texts.join(',')}]}` };
+  }
+
+  private async save(): Promise<void> {
+    await this.deps.positions.savePosition(this.webhook.name, this.scanned);
+    this.saved = this.scanned;
+  }
+
+  private pauseMs(): number {
+    return Math.min(pauseAfter(Math.max(this.failures, 1), this.deps.random), PAUSE_MAX_MS);
+  }
+}
