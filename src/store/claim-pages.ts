@@ -3,7 +3,6 @@ import type { Claim } from '../domain/claim.ts';
 import type { ClaimQuery, PageReader } from '../domain/page-reader.ts';
 import type { Newest } from '../domain/record-reader.ts';
 import type { Db } from './database.ts';
-import { demandRow } from './demand-row.ts';
 import { claimOfRow } from './rows.ts';
 import { Where } from './where.ts';
 
@@ -24,7 +23,6 @@ export function claimsInForce(db: Db, { status, after, limit, ...filter }: Claim
     const pages = statuses.map((one) => {
       const where = matching(one, filter);
       const total = Number(db.get<{ n: number }>(`SELECT count(*) AS n FROM claims ${where.text}`, ...where.values)?.n);
-      demandRow(db, 'claims', after);
       where.add(AFTER, after);
       const sql = `SELECT * FROM claims ${where.text} ORDER BY opened_at, id LIMIT ?`;
       return { total, rows: db.all(sql, ...where.values, limit).map(claimOfRow) };

@@ -1,11 +1,27 @@
 // test: random requests made from the document, to a daemon over a real organization and database. In: how many. Out: what went wrong: a status
 // of 500 or more, an answer that the document does not describe, a connection that breaks.
-
-import { type MadeRequest, requestMaker, seeded } from '../support/endpoint-requests.ts';
-import { answerCheck, type OpenApi, operationsOf } from '../support/openapi-document.ts';
+import fc from 'fast-check';
+import { answerCheck, type DescribedOperation, type OpenApi, operationsOf } from '../support/openapi-document.ts';
+import { type OpenApiRequest, openApiRequests } from '../support/openapi-requests.ts';
 import { startWhole } from '../web/whole-organization.ts';
 
 const AT_ONCE = 8;
+/** Members and parameters whose values may name something. */
+const NAMED = [
+  'id',
+  'name',
+  'run',
+  'rule',
+  'rules',
+  'subject',
+  'target',
+  'only',
+  'of',
+  'before',
+  'after',
+  'source',
+  'kind',
+];
 /** A request that waits longer is a fault. */
 const WITHIN_MS = 30_000;
 
@@ -22,16 +38,25 @@ export async function fuzz(requests: number, seed: number): Promise<Fuzzed> {
   const document = (await read('/openapi.json')) as OpenApi;
   const operations = operationsOf(document);
   const check = answerCheck(document, { isClosed: true });
-  const next = requestMaker(operations, { random: seeded(seed), known: await knownNames(read) });
+  const names = await knownNames(read);
+  const known = Object.fromEntries(NAMED.map((name) => [name, names]));
+  const made = fc.sample(openApiRequests(document, { known }), { numRuns: requests, seed }).values();
   const result: Fuzzed = { faults: [], answers: new Map() };
 
-  async function ask(made: MadeRequest): Promise<void> {
-    const { operation, method, path, body } = made;
+  async function ask({
+    operationId,
+    method,
+    address: path,
+    headers: more,
+    body: given,
+  }: OpenApiRequest): Promise<void> {
+    const operation = operations.find((one) => one.operationId === operationId) as DescribedOperation;
+    const body = method === 'GET' ? undefined : given;
     const describe = (text: string) => `${text}\n  ${method} ${path.slice(0, 300)} ${body?.slice(0, 300) ?? ''}`;
     try {
       const answer = await fetch(`${whole.url}${path}`, {
         method,
-        headers: { ...headers, ...made.headers },
+        headers: { ...headers, ...more },
         signal: AbortSignal.timeout(WITHIN_MS),
         ...(body !== undefined && { body }),
       });
@@ -48,12 +73,11 @@ export async function fuzz(requests: number, seed: number): Promise<Fuzzed> {
     }
   }
 
-  let left = requests;
   await Promise.all(
     Array.from({ length: AT_ONCE }, async () => {
-      while (left > 0 && result.faults.length < 20) {
-        left -= 1;
-        await ask(next());
+      for (const request of made) {
+        if (result.faults.length >= 20) return;
+        await ask(request);
       }
     }),
   );

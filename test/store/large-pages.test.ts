@@ -256,7 +256,7 @@ describe('plans, claims, intents and exemptions', () => {
       if (rows.length < 120) break;
     }
     expect(found).toEqual(all);
-    await expect(reader.claimsInForce({ limit: 5, after: 'nobody' })).rejects.toThrow(GONE);
+    expect(await reader.claimsInForce({ limit: 5, after: 'nobody' })).toMatchObject({ rows: [] });
     const counts = await reader.claimCounts();
     expect(counts.reduce((sum, { count }) => sum + count, 0)).toBe(all.length);
     const bans = counts.filter(({ status, action }) => status === 'standing' && action === 'ban_device');
