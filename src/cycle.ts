@@ -34,7 +34,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     const input = decideInput(engine, run, rules, pulled, openState);
     const isWhole = request.rules === undefined && rules.rules.every((rule) => wasJudged(rule, pulled));
     const made = await decideRun(engine, run, input, () => plansReplaced(engine, isWhole));
-    const seen = operatorStateSeen(run, openState, pulled, settings.exemptions);
+    const seen = operatorStateSeen(run, openState, pulled, settings);
     progress?.({ phase: 'recording' });
     await store.commitRun(commitOf(run, rules, pulled, input, made, seen));
     await store.saveIdentities(pulled.identities);
@@ -88,7 +88,7 @@ export async function watchCycle(
   try {
     const before = await actContext(engine, run, rules, run.mode);
     before.counts.failures = await store.failuresOfRun(whole.id);
-    const seen = operatorStateSeen(run, openState, pulled, settings.exemptions);
+    const seen = operatorStateSeen(run, openState, pulled, settings);
     // One unit: the watermark never gets ahead of what was decided.
     await store.commitRun({ ...commitOf(run, rules, pulled, input, made, seen), observed });
     logOperatorState(log, run, seen);

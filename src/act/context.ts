@@ -2,6 +2,7 @@
 import type { ActStore } from '../domain/act-store.ts';
 import type { Action, ActionName, ReadBack } from '../domain/action.ts';
 import type { CeilingSettings } from '../domain/ceiling.ts';
+import type { WindowNow } from '../domain/change-window.ts';
 import type { Ask } from '../domain/check.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Facts } from '../domain/facts.ts';
@@ -51,6 +52,8 @@ export interface ActContext {
   mode: Mode;
   /** The safety checks; each stage has its list of them. */
   ask: Ask;
+  /** The change window in force at this moment; undefined for a plan that a person let through. */
+  freezeNow(): WindowNow | undefined;
   /** The current form of a rule; undefined when it is missing or off. */
   ruleNow(rule: string): Rule | undefined;
   /** False for an active rule that this run does not judge: it was not chosen, or one of its sources is unread or untrusted. */

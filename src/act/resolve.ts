@@ -82,6 +82,7 @@ const LEFT_ALONE: ReadonlySet<CheckName> = new Set([
   'exemption-unread',
   'breaker',
   'stopped',
+  'frozen',
   'ceiling',
 ]);
 

@@ -42,6 +42,7 @@ export async function targetFacts(
     ...(await factsInStore(context, action, intent, fresh)),
     // Read last: a person's command that comes while the rest is read counts.
     stop: await store.stop(),
+    freeze: context.freezeNow(),
     isStopping: signal.aborted,
   };
 }

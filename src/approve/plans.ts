@@ -9,7 +9,7 @@ import { formatDuration } from '../domain/duration.ts';
 import { AppError } from '../domain/errors.ts';
 import { drained } from '../domain/give-way.ts';
 import type { Mode } from '../domain/mode.ts';
-import { type Plan, type PlannedIntent, releasedRule, statusAt } from '../domain/plan.ts';
+import { type Plan, type PlanAuditKind, type PlannedIntent, releasedRule, statusAt } from '../domain/plan.ts';
 import { contentOf } from '../domain/plan-content.ts';
 import { timeText } from '../domain/time-text.ts';
 
@@ -117,15 +117,18 @@ function newPlan(input: SealInput, digest: string): Plan {
  * approved, approved before it is applied. Editing a stored plan, digest, status and all, then requires forging the
  * chain too. Errors: AppError `conflict` when they differ.
  */
-export function demandAudited(plan: Plan, kind: 'plan.sealed' | 'plan.approved', audited: string | undefined): void {
+export function demandAudited(plan: Plan, kind: PlanAuditKind, audited: string | undefined): void {
   const wrong = whyNotAudited(plan, kind, audited);
   if (wrong === undefined) return;
   const advice = 'nothing of it is done; check the record with `audit verify`';
-  throw new AppError(
-    'conflict',
-    `plan ${plan.id} differs from what was ${kind.slice('plan.'.length)}: ${wrong}; ${advice}`,
-  );
+  throw new AppError('conflict', `plan ${plan.id} differs from what was ${AUDITED_AS[kind]}: ${wrong}; ${advice}`);
 }
+
+const AUDITED_AS: Record<PlanAuditKind, string> = {
+  'plan.sealed': 'sealed',
+  'plan.approved': 'approved',
+  'plan.glass_broken': 'let through the change windows',
+};
 
 function whyNotAudited(plan: Plan, kind: string, audited: string | undefined): string | undefined {
   if (planDigest(plan.intents) !== plan.digest) return 'its intents do not match its digest';

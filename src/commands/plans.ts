@@ -1,6 +1,7 @@
 // commands: `plan`, `approve`, `reject`, `apply`: a sealed plan and its life. Through the daemon when one is active.
 import { type Composition, composeEngine } from '../compose/compose.ts';
 import type { Config } from '../config/config.ts';
+import { AppError } from '../domain/errors.ts';
 import { answerPlan, approvePart } from '../operator/answer-plan.ts';
 import { applyPlan } from '../operator/apply-plan.ts';
 import { planLine, plural, showHidden, views } from '../report/index.ts';
@@ -33,28 +34,38 @@ interface PlanShown {
   intents: readonly unknown[];
 }
 
+interface GlassOptions {
+  reason?: string;
+  /** Through the change windows. */
+  breakGlass?: boolean;
+}
+
+function demandReason({ breakGlass, reason }: GlassOptions): void {
+  if (breakGlass && reason === undefined)
+    throw new AppError('usage', '--break-glass needs --reason: say why the plan may not wait for the window to end');
+}
+
 /** A dry run whose report names its plan. */
 export async function planCommand(io: Io, options: RunOptions): Promise<number> {
   return runCommand(io, { ...options, mode: 'dry-run' });
 }
 
 /** Exit code 3: the person at the terminal was asked and did not say yes, so the plan waits on. */
-export async function approveCommand(
-  io: Io,
-  planId: string,
-  options: PartOptions & { reason?: string },
-): Promise<number> {
+export async function approveCommand(io: Io, planId: string, options: PartOptions & GlassOptions): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
-  const { reason } = options;
+  const { reason, breakGlass } = options;
+  demandReason(options);
   const selection = selectionOf(options);
   if (!(await isApproved(io, planId, options))) {
     io.err('nothing is approved: the plan waits on\n');
     return 3;
   }
-  const body = { reason, ...selection };
-  const answered = await throughDaemonOr(io, options, `${planId}/approve`, body, async ({ engine }) =>
-    approvePart(engine, planId, selection, actorHere(), reason),
-  );
+  const body = { reason, ...selection, breakGlass };
+  const answered = await throughDaemonOr(io, options, `${planId}/approve`, body, async ({ engine }) => {
+    const approved = await approvePart(engine, planId, selection, actorHere(), reason, breakGlass);
+    if (breakGlass) await engine.afterwards?.();
+    return approved;
+  });
   return writeAnswer(io, options, format, answered);
 }
 
@@ -72,10 +83,16 @@ export async function rejectCommand(
 }
 
 /** Exit code 3: part of it was refused, failed, or is in doubt. */
-export async function applyCommand(io: Io, planId: string, options: CommonOptions): Promise<number> {
+export async function applyCommand(io: Io, planId: string, options: CommonOptions & GlassOptions): Promise<number> {
   const format = outputOf(options, FORMATS, 'text');
-  const answered = await throughDaemonOr(io, options, `${planId}/apply`, {}, async ({ engine }) => {
-    const { plan, intents, ...others } = await applyPlan(engine, planId, actorHere());
+  demandReason(options);
+  const { breakGlass, reason } = options;
+  if (reason !== undefined && !breakGlass)
+    throw new AppError('usage', '--reason belongs to --break-glass: an ordinary `apply` has none');
+  const body = breakGlass ? { breakGlass, reason } : {};
+  const answered = await throughDaemonOr(io, options, `${planId}/apply`, body, async ({ engine }) => {
+    const glass = breakGlass && reason !== undefined ? { reason } : undefined;
+    const { plan, intents, ...others } = await applyPlan(engine, planId, actorHere(), glass);
     return { plan, applied: { intents: intents.map(views.intent), ...others } };
   });
   return writeAnswer(io, options, format, answered);

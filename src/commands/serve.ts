@@ -2,10 +2,12 @@
 // SIGINT: nothing new begins, and work under way is finished; `system/ending.ts` has the one deadline for all of it.
 import { existsSync } from 'node:fs';
 import { type Composition, composeEngine } from '../compose/compose.ts';
+import type { Config } from '../config/config.ts';
 import { type Daemon, startDaemon } from '../daemon/daemon.ts';
 import { onPage } from '../domain/actor.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { demandFree } from '../http/index.ts';
+import { changeWindowText } from '../report/index.ts';
 import { userHere } from './actor.ts';
 import { configOf } from './config-of.ts';
 import { type CommonOptions, type Io, writeText } from './io.ts';
@@ -27,6 +29,15 @@ export async function serveCommand(io: Io, options: CommonOptions): Promise<numb
   return 0;
 }
 
+/** None where none is configured. */
+function windowLines({ windows: { freeze, quietHours } }: Config, nowMs: number): string[] {
+  const text = changeWindowText(freeze, nowMs);
+  return [
+    ...(text === undefined ? [] : [`  Change windows  ${text}`]),
+    ...(quietHours.length === 0 ? [] : [`  Quiet hours     ${quietHours.map((one) => one.text).join('; ')}`]),
+  ];
+}
+
 /** @param link INVARIANT: for a terminal alone: a pipe may lead into a log. */
 function welcome(
   { config, engine, embedded, rules }: Composition,
@@ -45,6 +56,7 @@ function welcome(
     `  Mode            ${engine.daemonMode}${engine.daemonMode === 'dry-run' ? ' (nothing is changed)' : ''}`,
     `  Schedule        ${config.schedule} (${nextRun()})`,
     `  Watch           ${config.watchMs === 0 ? 'off' : `the event log, every ${formatDuration(config.watchMs)}`}`,
+    ...windowLines(config, engine.clock.nowMs()),
     `  Rules           ${rules.all().length} in ${config.rulesDir}`,
     `  Database        ${config.db}`,
     `  Management API  ${demo ? `${embedded} (embedded, a made-up organization)` : config.api?.url}`,

@@ -1,5 +1,6 @@
 // commands: `summary`: what happened since a time, on one screen. Reading only, also while a daemon writes.
 import { composeReader } from '../compose/reader.ts';
+import { readChangeWindows } from '../config/windows.ts';
 import { givenTime } from '../domain/given-time.ts';
 import { buildSummary, summaryMarkdown, summaryText } from '../report/index.ts';
 import { systemClock } from '../system/clock.ts';
@@ -11,7 +12,7 @@ export async function summaryCommand(io: Io, options: CommonOptions & { since: s
   const since = givenTime(options.since, '--since', nowMs, 'before');
   const reader = composeReader(databaseOf(io, options));
   try {
-    const summary = await buildSummary(reader, since, nowMs);
+    const summary = await buildSummary(reader, since, nowMs, readChangeWindows(io.env));
     const written = {
       text: () => summaryText(summary, widthOf(options)),
       md: () => summaryMarkdown(summary),

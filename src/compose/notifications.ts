@@ -8,7 +8,9 @@ import { Alerts } from '../notify/alerts.ts';
 import { DatabaseAlert } from '../notify/database-alert.ts';
 import { Deliveries } from '../notify/delivery.ts';
 import { type FeedState, Feeds } from '../notify/feeds.ts';
+import { QuietHours } from '../notify/quiet-hours.ts';
 import { views } from '../report/index.ts';
+
 import type { SqliteStore } from '../store/sqlite-store.ts';
 import type { StoreHealth } from '../store/store-health.ts';
 import { systemIds, systemRandom } from '../system/ids.ts';
@@ -50,12 +52,23 @@ export function composeNotifications(parts: NotificationParts): Notifications {
   const ending = new AbortController();
   const database = new DatabaseAlert({ fault: () => health.fault(), webhooks, ids, clock, log, signal: ending.signal });
   const exemptions = { warnMs: parts.config.timing.exemptionWarnMs, unusedMs: parts.config.timing.exemptionUnusedMs };
+  const quietHours = new QuietHours(parts.config.windows.quietHours, clock);
   const feedParts = { reader: store, positions: store.feedPositions(), view: views.liveEvent, ids, clock, log };
   const feeds = new Feeds({ ...feedParts, random: systemRandom }, webhooks.values());
   store.onAudited(() => feeds.poke());
   const others: Conditions[] = [() => feeds.alerts()];
   const beside = async () => (await Promise.all(others.map((conditions) => conditions()))).flat();
-  const alerts = new Alerts({ reader: store, outbox, ids, clock, to: alertsTo, exemptions, database, beside });
+  const alerts = new Alerts({
+    reader: store,
+    outbox,
+    ids,
+    clock,
+    to: alertsTo,
+    exemptions,
+    database,
+    beside,
+    quietHours,
+  });
   const failed = (error: unknown) => log.error({}, `people could not be alerted: ${lineOf(error)}`);
   return {
     begin: () => feeds.begin(),
@@ -67,7 +80,17 @@ export function composeNotifications(parts: NotificationParts): Notifications {
     alsoAlert: (conditions) => void others.push(conditions),
     start: async (signal) => {
       signal.addEventListener('abort', () => ending.abort(), { once: true });
-      await Promise.all([deliveries.run(signal), feeds.run(signal), alerts.watchSilence(silenceMs, signal, failed)]);
+      const look = () =>
+        alerts.look().then(
+          () => deliveries.poke(),
+          (error) => failed(error),
+        );
+      await Promise.all([
+        deliveries.run(signal),
+        feeds.run(signal),
+        alerts.watchSilence(silenceMs, signal, failed),
+        quietHours.watch(look, signal),
+      ]);
     },
     deliverDue: async (cut) => {
       const limit = AbortSignal.any([cut, AbortSignal.timeout(LAST_ROUND_MS)]);

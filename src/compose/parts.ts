@@ -71,6 +71,7 @@ function settingsOf(config: Config): EngineSettings {
     planTtlMs,
     keepRunsMs,
     exemptions: { warnMs: timing.exemptionWarnMs, unusedMs: timing.exemptionUnusedMs },
+    freeze: config.windows.freeze,
   };
 }
 

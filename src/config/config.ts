@@ -18,6 +18,7 @@ import { type Flags, readDatabasePath } from './database-path.ts';
 import { readLists } from './lists.ts';
 import { readRateLimits } from './rate-limit.ts';
 import { ConfigReader, type Environment, parseListen } from './reader.ts';
+import { readWindowSettings, type WindowSettings } from './windows.ts';
 
 export type { Environment } from './reader.ts';
 export { parseListen } from './reader.ts';
@@ -75,6 +76,7 @@ export interface Config {
   metrics: MetricsSettings;
   /** Undefined: no heartbeat is sent. */
   heartbeat: Destination | undefined;
+  windows: WindowSettings;
   trust: {
     unreadablePercent: number;
     shrunkPercent: number;
@@ -141,6 +143,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
     notify: readNotifySettings(reader),
     metrics: readMetricsSettings(reader, parseListen),
     heartbeat: readHeartbeat(reader),
+    windows: readWindowSettings(reader),
     trust: {
       unreadablePercent: reader.percent('TRUSTWARD_TRUST_UNREADABLE_PERCENT', 1),
       shrunkPercent: reader.percent('TRUSTWARD_TRUST_SHRUNK_PERCENT', 20),

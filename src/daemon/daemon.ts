@@ -20,7 +20,7 @@ import {
 } from '../http/index.ts';
 import type { Measuring } from '../metrics/measuring.ts';
 import { driftReader } from '../operator/plan-drift.ts';
-import { views, writeReport } from '../report/index.ts';
+import { buildSummary, views, writeReport } from '../report/index.ts';
 import { schemas } from '../report/schemas/index.ts';
 import { watchRules } from '../rule-set/rule-watch.ts';
 import { RunQueue } from '../schedule/run-queue.ts';
@@ -31,7 +31,7 @@ import { type Backups, backupsOf } from './backups.ts';
 import { reportLists } from './lists.ts';
 import { measuringOf, metricsListener } from './metrics.ts';
 import { operatorPort } from './operator.ts';
-import { plansPort } from './plans.ts';
+import { planPorts } from './plans.ts';
 import { type LastRun, readiness } from './readiness.ts';
 import { rulePorts } from './rules.ts';
 import { signInOf, tokenRegister, tokensPort } from './tokens.ts';
@@ -239,10 +239,14 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
   return {
     reader: store,
     schemas,
-    views: { ...views, report: (reader, run, format) => writeReport(reader, run, format, { actions: engine.actions }) },
+    views: {
+      ...views,
+      summary: (reader, since, until) => buildSummary(reader, since, until, config.windows.freeze),
+      report: (reader, run, format) => writeReport(reader, run, format, { actions: engine.actions }),
+    },
     trigger: (request) => state.trigger(request),
-    plans: plansPort(engine, state.queue, state.underWay),
     readiness: () => readiness(composition, state.last, state.queue.counters, state.watch, state.backups),
+    plans: planPorts(engine, state.queue, state.underWay),
     planDrift: driftReader(engine),
     operator: operatorPort(engine, state.queue),
     running: () => state.underWay.now(),
@@ -266,6 +270,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     signIn,
     publicUrl: config.notify.publicUrl,
     hosts: { listenHost: config.listen.host, allowed: ownNames(config) },
+    changeWindows: config.windows.freeze,
     rateLimits: config.rateLimits,
     clock,
     log,

@@ -3,6 +3,7 @@
 // paths and contents are left to the log.
 import { WAY_ON } from '../audit/belonging.ts';
 import type { Composition } from '../compose/compose.ts';
+import type { ChangeWindow } from '../domain/change-window.ts';
 import { clip } from '../domain/clip.ts';
 import { lineOf } from '../domain/errors.ts';
 import type { Lists } from '../domain/lists.ts';
@@ -12,7 +13,7 @@ import { timeText } from '../domain/time-text.ts';
 import { type LoadedRule, rulesThatLose } from '../evaluate/index.ts';
 import type { HttpDeps, ReadyCheck } from '../http/index.ts';
 import type { HeartbeatState } from '../notify/heartbeat.ts';
-import { plural, showHidden } from '../report/index.ts';
+import { CHANGE_WINDOW, changeWindowText, plural, showHidden } from '../report/index.ts';
 import type { QueueCounters } from '../schedule/lanes.ts';
 import { meaningOf } from '../store/store-fault.ts';
 import { backupCheck } from './backup-check.ts';
@@ -43,6 +44,7 @@ export async function readiness(
     ...(backups && config.backup ? [backupCheck(backups.state(), config.backup, engine.clock.nowMs())] : []),
     ...auditChecks(engine),
     ...(await stopChecks(engine.store)),
+    ...(await changeWindowChecks(engine.store, config.windows.freeze, engine.clock.nowMs())),
     ...feedChecks(await notifications.feeds().catch(() => [])),
     { name: QUIET_PERIOD, ok: true, text: describeQuietPeriod(engine.quiet.read()) },
     ...listsChecks(config.lists, rules.all()),
@@ -144,6 +146,17 @@ function auditChecks({ checkpointer }: Composition['engine']): ReadyCheck[] {
     { name: 'checkpoints', ok: !isBehind, text },
     ...(restored === undefined ? [] : [{ name: 'restored database', ok: false, text: accept }]),
   ];
+}
+
+/** Configured by an operator: no fault. */
+async function changeWindowChecks(
+  store: HttpDeps['reader'],
+  windows: readonly ChangeWindow[],
+  nowMs: number,
+): Promise<ReadyCheck[]> {
+  const held = windows.length === 0 ? 0 : await store.heldInForce('frozen').catch(() => 0);
+  const text = changeWindowText(windows, nowMs, held);
+  return text === undefined ? [] : [{ name: CHANGE_WINDOW, ok: true, text }];
 }
 
 /** A receiver that is down is no fault of the daemon, and a restart would not help. INVARIANT: its address is not public. */

@@ -37,6 +37,7 @@ const WEIGHED: ReadonlySet<ReasonCode> = new Set([
   'ceiling',
   'drifted',
   'stopped',
+  'frozen',
 ]);
 
 /** Preflight refusals that recur while the list and the single record disagree. */

@@ -3,6 +3,7 @@ import type { ActionName, ActionTraits } from '../domain/action.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Bundles } from '../domain/bundles.ts';
 import type { CeilingSettings } from '../domain/ceiling.ts';
+import type { WindowNow } from '../domain/change-window.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { Decision, StoredDecision } from '../domain/decision.ts';
 import type { Episode } from '../domain/episode.ts';
@@ -37,6 +38,8 @@ export interface DecideInput {
   runMode: Mode;
   daemonMode: Mode;
   nowMs: number;
+  /** The change window in force at that time. */
+  freeze?: WindowNow | undefined;
   /** When this run began to read. */
   steady: SteadyReading;
   /** The quiet period: after an attempt, reads may be stale for this long, and no reversal is concluded from them. */

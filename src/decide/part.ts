@@ -26,6 +26,7 @@ export const COUNTED_REASONS: readonly ReasonCode[] = [
   'rule_matches',
   'ceiling',
   'stopped',
+  'frozen',
   'cleared',
   'drifted',
 ];

@@ -49,8 +49,8 @@ export interface Proposal {
   exemption?: Exemption | undefined;
 }
 
-/** Reasons to hold that a person's approval answers. */
-const APPROVABLE: ReadonlySet<ReasonCode> = new Set(['limits', 'owners', 'approval_needed', 'serial_shared']);
+/** Reasons to hold that a person's approval answers; a change window is answered by an approval with `--break-glass`. */
+const APPROVABLE: ReadonlySet<ReasonCode> = new Set(['limits', 'owners', 'approval_needed', 'serial_shared', 'frozen']);
 
 /** Whether a plan may contain it: it acts, or waits for a person. */
 export function isPlannable({ decision, reason }: Answer): boolean {

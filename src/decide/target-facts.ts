@@ -33,6 +33,7 @@ export function targetFacts(proposal: Proposal, claims: Claims, input: DecideInp
     exemption,
     // A rule on trial is not stopped: it begins nothing.
     stop: isLive(ownMode) ? input.openState.stop : undefined,
+    freeze: input.freeze,
     ownMode,
     approver: approverOf(input),
   };

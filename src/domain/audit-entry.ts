@@ -22,6 +22,7 @@ export const AUDIT_KINDS = [
   'plan.rejected',
   'plan.superseded',
   'plan.expired',
+  'plan.glass_broken',
   'plan.applying',
   'plan.applied',
   'plan.interrupted',

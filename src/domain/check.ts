@@ -1,6 +1,7 @@
 // domain: a check is one safety question about one target: asked by every stage whose list has it, and written once
 // (decide/checks/). In: the facts that a stage has gathered. Out: the answer, or undefined to go on to the next one.
 import type { ActionName, ActionTraits, ReadBack } from './action.ts';
+import type { WindowNow } from './change-window.ts';
 import type { ClaimStatus } from './claim.ts';
 import type { Decision, StoredDecision } from './decision.ts';
 import type { Effect } from './effect.ts';
@@ -25,6 +26,7 @@ export const CHECK_NAMES = [
   'stopping',
   'breaker',
   'stopped',
+  'frozen',
   'rule-off',
   'rule-changed',
   'not-judged',
@@ -147,6 +149,8 @@ export interface TargetFacts {
   /** Why it could not be read whether one protects the target. */
   exemptionUnread?: string | undefined;
   stop?: Stop | undefined;
+  /** The change window in force; undefined for a plan that a person let through. */
+  freeze?: WindowNow | undefined;
 
   // How far it may go.
   /** The lowest of its rules' own modes. */

@@ -32,6 +32,7 @@ export const REASONS = [
   'ceiling',
   'drifted',
   'stopped',
+  'frozen', // a change window is in force
 ] as const;
 export type ReasonCode = (typeof REASONS)[number];
 

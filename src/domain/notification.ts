@@ -68,6 +68,7 @@ export type AlertCode =
   | 'silence'
   | 'stopped'
   | 'resumed'
+  | 'break_glass'
   | 'exemption_ending'
   | 'exemption_unused'
   | 'backup'
@@ -95,7 +96,12 @@ export interface Outbox {
   end(notification: WaitingNotification, how: DeliveryEnd, note: string): Promise<void>;
   /**
    * The conditions that exist now. Each new one makes a notification for every name in `to`, in the same transaction.
-   * Each ended one is forgotten, so that it is reported again when it returns. `newId` gives delivery ids.
+   * Each ended one is forgotten, so that it is reported again when it returns. `newId` gives delivery ids. `waits`: a new one stays new.
    */
-  raise(alerts: readonly Alert[], to: readonly string[], newId: () => string): Promise<Alert[]>;
+  raise(
+    alerts: readonly Alert[],
+    to: readonly string[],
+    newId: () => string,
+    waits?: (alert: Alert) => boolean,
+  ): Promise<Alert[]>;
 }

@@ -1,6 +1,7 @@
 // domain: further operator commands: stop, resume, and accept a reading; and what a run saw of them.
 import type { ActionName } from './action.ts';
 import type { CeilingUse } from './ceiling.ts';
+import type { WindowNow } from './change-window.ts';
 import type { Intent } from './intent.ts';
 import type { TrustReason } from './snapshot.ts';
 import type { Source } from './subjects.ts';
@@ -60,6 +61,8 @@ export interface RunOperatorState {
   /** When the last run before it was completed, if so long ago that this one was a dry run. */
   silentSince?: number | undefined;
   stop: Stop | undefined;
+  /** The change window in force when it decided. */
+  freeze?: WindowNow | undefined;
   /** Exemptions in force that end soon, and those that never matched anything. */
   ending: { id: string; about: string; owner: string; expiresAt: number }[];
   unused: { id: string; about: string; owner: string; createdAt: number }[];

@@ -2,7 +2,7 @@
 // Out: rows with counts. A page begins after the row that `after` or `before` names; a row that does not exist has nothing after it.
 import type { ActionName } from './action.ts';
 import type { Claim } from './claim.ts';
-import type { StoredDecision } from './decision.ts';
+import type { ReasonCode, StoredDecision } from './decision.ts';
 import type { Exemption } from './exemption.ts';
 import type { Plan, PlanOutline, PlanProgress, PlanStatus } from './plan.ts';
 import type { PlannedCount } from './planned-counts.ts';
@@ -79,4 +79,6 @@ export interface PageReader {
   }): Promise<Newest<Exemption>>;
   /** The most frequent first, with `named` examples each. */
   heldSince(sinceMs: number, named: number): Promise<HeldSince[]>;
+  /** How many actions wait now for this reason. */
+  heldInForce(reason: ReasonCode): Promise<number>;
 }

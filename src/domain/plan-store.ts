@@ -4,7 +4,7 @@ import type { IntentTransitions } from './act-store.ts';
 import type { AuditNote } from './audit-entry.ts';
 import type { Episode } from './episode.ts';
 import type { Intent } from './intent.ts';
-import type { Plan, PlanStatus } from './plan.ts';
+import type { Plan, PlanAuditKind, PlanStatus } from './plan.ts';
 import type { RecordReader } from './record-reader.ts';
 import type { RunStore } from './run-store.ts';
 
@@ -13,7 +13,7 @@ export interface PlanStore
     Pick<RunStore, 'openState' | 'expirePlans'>,
     Pick<IntentTransitions, 'reopen'> {
   /** The digest that the audit has for this plan; if there are several entries of the kind, that of the first. */
-  auditedDigest(kind: 'plan.sealed' | 'plan.approved', planId: string): Promise<string | undefined>;
+  auditedDigest(kind: PlanAuditKind, planId: string): Promise<string | undefined>;
   /** Episodes with these ids, open or closed. */
   episodes(ids: readonly string[]): Promise<Episode[]>;
   /** Errors: AppError `conflict` when the stored plan no longer has the status `was`; then nothing is changed. */

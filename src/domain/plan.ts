@@ -48,11 +48,22 @@ export interface Plan {
   decidedAt: number | undefined;
   decidedBy: string | undefined;
   decidedReason: string | undefined;
+  /** Who let it through the change windows, and why. Absent: nobody did. */
+  breakGlass?: BreakGlass | undefined;
   /** Of a superseded plan: the plans in its place. Empty: the next run planned nothing. Undefined in rows of earlier versions. */
   supersededBy?: readonly string[];
   /** Of a plan that was superseded long ago: its intents are no longer kept, and `intents` is empty. */
   dropped?: DroppedIntents;
 }
+
+export interface BreakGlass {
+  at: number;
+  by: string;
+  reason: string;
+}
+
+/** What the audit records of a plan with its digest. */
+export type PlanAuditKind = 'plan.sealed' | 'plan.approved' | 'plan.glass_broken';
 
 /** What remains of the intents of a superseded plan. */
 export interface DroppedIntents {

@@ -10,7 +10,7 @@ import type { Identity } from './identity.ts';
 import type { Intent } from './intent.ts';
 import type { Mode } from './mode.ts';
 import type { Stop } from './operator.ts';
-import type { PlanStatus } from './plan.ts';
+import type { BreakGlass, PlanStatus } from './plan.ts';
 import type { Flip, VerdictName } from './verdict.ts';
 
 export interface Why {
@@ -98,4 +98,6 @@ export interface DoneAction {
   isOfLook: boolean;
   /** Who approved its plan. */
   approvedBy: string | undefined;
+  /** Who let its plan through the change windows. */
+  breakGlass: BreakGlass | undefined;
 }

@@ -5,6 +5,7 @@ import { readBundles } from '../act/actions/bundle-membership.ts';
 import { decide } from '../decide/decide.ts';
 import { Exemptions } from '../decide/exemptions.ts';
 import { fieldsWritten } from '../domain/action.ts';
+import { windowAt } from '../domain/change-window.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { DecidedNow, Explanation } from '../domain/explanation.ts';
 import { type Facts, ownText } from '../domain/facts.ts';
@@ -28,7 +29,7 @@ export interface ExplainDeps extends Pick<Engine, 'api' | 'clock' | 'ids' | 'act
   rules: readonly LoadedRule[];
   /** These are not the active rules. */
   isWhatIf: boolean;
-  settings: Pick<Engine['settings'], 'decide' | 'trust' | 'events' | 'lists'>;
+  settings: Pick<Engine['settings'], 'decide' | 'trust' | 'events' | 'lists' | 'freeze'>;
 }
 
 /** One subject as read now, and what each of the rules says of it. */
@@ -106,6 +107,7 @@ export async function decideNow(
     runMode: daemonMode,
     daemonMode,
     nowMs,
+    freeze: windowAt(settings.freeze ?? [], nowMs),
     // No steady clock has measured it: the wall clock is enough to explain.
     steady: { nowMs, sinceMs: Number.NEGATIVE_INFINITY, forMs: 0, jumpedMs: nowMs, setBackMs },
     quietMs: quiet.read().ms,

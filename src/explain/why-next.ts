@@ -42,6 +42,7 @@ function decisionLine(why: Why, { rule, mode }: WhyRule, decision: DecidedNow): 
   if (mode === 'dry-run') return [`${rule} only reports it, in mode dry-run`];
   switch (decision.decision) {
     case 'hold':
+      if (reason === 'frozen') return [`${rule}: ${action} ${target} is held: ${reasonText}`];
       return why.waiting.some((one) => one.action === action && one.target === target)
         ? []
         : [`${rule}: ${action} ${target} would be held: ${reasonText}`];

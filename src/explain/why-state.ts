@@ -54,5 +54,11 @@ async function lastDone({ reader }: StateDeps, action: Action, target: string): 
   const plan = last.approved && last.planId !== undefined ? await reader.plan(last.planId) : undefined;
   const run = await reader.run(last.runId);
   const isLook = run !== undefined && isOfLook(run);
-  return { intent: last, runSeq: run?.seq, isOfLook: isLook, approvedBy: plan?.decidedBy };
+  return {
+    intent: last,
+    runSeq: run?.seq,
+    isOfLook: isLook,
+    approvedBy: plan?.decidedBy,
+    breakGlass: plan?.breakGlass,
+  };
 }

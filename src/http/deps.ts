@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { AuditCheck } from '../domain/audit-check.ts';
 import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { AuditReader } from '../domain/audit-store.ts';
+import type { ChangeWindow } from '../domain/change-window.ts';
 import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import type { Drift } from '../domain/drift.ts';
@@ -206,9 +207,16 @@ export interface HttpDeps {
   readiness(): Promise<readonly ReadyCheck[]>;
   /** Errors of all three: AppError `not_found`, `usage` (an ambiguous prefix), `conflict` (not in the state for it). */
   plans: {
-    approve(plan: string, by: string, reason: string | undefined, part: PlanSelection): Promise<PlanAnswer>;
+    /** `breakGlass`: through the change windows, with the reason. */
+    approve(
+      plan: string,
+      by: string,
+      reason: string | undefined,
+      part: PlanSelection,
+      breakGlass?: boolean,
+    ): Promise<PlanAnswer>;
     reject(plan: string, by: string, reason: string | undefined): Promise<PlanAnswer>;
-    apply(plan: string, by: string): Promise<PlanAnswer>;
+    apply(plan: string, by: string, breakGlass?: { reason: string }): Promise<PlanAnswer>;
   };
   /**
    * What changed about targets of a plan since it was sealed, and why applying would refuse each now; it waits for 10 s at most. Errors:
@@ -253,6 +261,8 @@ export interface HttpDeps {
   /** TRUSTWARD_PUBLIC_URL, without a slash at its end. */
   publicUrl: string | undefined;
   hosts: HostPolicy;
+  /** Change windows, in which nothing acts; absent: none. */
+  changeWindows?: readonly ChangeWindow[];
   /** Undefined: no limit. */
   rateLimits: RateLimits | undefined;
   clock: Clock;

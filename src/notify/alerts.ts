@@ -12,7 +12,8 @@ import type { RunRecord } from '../domain/store.ts';
 import { SOURCES, type Source } from '../domain/subjects.ts';
 import { isoTime, timeText } from '../domain/time-text.ts';
 import type { DatabaseAlert } from './database-alert.ts';
-import { type OperatorAlertReader, operatorAlerts, RECENT_MS } from './operator-alerts.ts';
+import { glassAlerts, type OperatorAlertReader, operatorAlerts, RECENT_MS } from './operator-alerts.ts';
+import type { QuietHours } from './quiet-hours.ts';
 
 export interface AlertDeps {
   reader: Pick<RecordReader, 'runsOverLists' | 'plans' | 'intents' | 'openFailures'> &
@@ -25,6 +26,8 @@ export interface AlertDeps {
   /** Names of webhooks. */
   to: readonly string[];
   exemptions: ExemptionSettings;
+  /** Absent: none. */
+  quietHours?: QuietHours;
   /** Absent for a database in memory, which has no disk to fail. */
   database?: Pick<DatabaseAlert, 'condition' | 'describePast'>;
   /** Further conditions, also of this process, which the store does not know. */
@@ -71,7 +74,8 @@ export class Alerts {
     const { outbox, to, ids } = this.deps;
     if (to.length === 0) return [];
     try {
-      return await outbox.raise(await this.conditions(), to, () => ids.next());
+      const waits = (alert: Alert) => this.deps.quietHours?.holds(alert) === true;
+      return await outbox.raise(await this.conditions(), to, () => ids.next(), waits);
     } catch (error) {
       if (await this.deps.database?.describePast(to)) return [];
       throw error;
@@ -92,6 +96,7 @@ export class Alerts {
       ...untrustedNow(latest),
       ...this.silence(latest),
       ...(await operatorAlerts(reader, this.deps.exemptions, this.deps.clock.nowMs())),
+      ...(await glassAlerts(reader, this.deps.clock.nowMs() - RECENT_MS)),
       ...(failing ? [failing] : []),
       ...((await this.deps.beside?.()) ?? []),
     ];
@@ -100,14 +105,14 @@ export class Alerts {
   private async waitingPlans(): Promise<Alert[]> {
     const waiting = await this.deps.reader.plans({ status: 'pending' }, PLANS_MAX);
     const nowMs = this.deps.clock.nowMs();
-    return waiting.flatMap((plan) => [waitingAlert(plan), ...reminderOf(plan, nowMs)]);
+    return waiting.filter(waitsForPerson).flatMap((plan) => [waitingAlert(plan), ...reminderOf(plan, nowMs)]);
   }
 
   /** Expiry denies: a plan that nobody answered in time, or that was approved and not applied, was not done. */
   private async expiredPlans(): Promise<Alert[]> {
-    const since = this.deps.clock.nowMs() - RECENT_MS;
+    const since = this.deps.clock.nowMs() - RECENT_MS - (this.deps.quietHours?.longestMs ?? 0);
     const expired = await this.deps.reader.plans({ status: 'expired' }, PLANS_MAX);
-    const recent = expired.filter(({ expiresAt }) => expiresAt > since);
+    const recent = expired.filter((plan) => plan.expiresAt > since && waitsForPerson(plan));
     return recent.map(({ id, digest, intents, mode, expiresAt, decidedBy }) => ({
       key: `expired ${id}`,
       code: 'plan_expired',
@@ -172,6 +177,11 @@ export class Alerts {
     const text = `no trusted snapshot since ${last ?? 'the start'}: nothing is judged, and nothing is done`;
     return [{ key: 'silence', code: 'silence', text, about: { lastTrusted: last } }];
   }
+}
+
+/** What only a change window holds is done after it without a person. */
+function waitsForPerson({ intents, decidedBy }: Plan): boolean {
+  return decidedBy !== undefined || !intents.every(({ held, reason }) => held && reason === 'frozen');
 }
 
 function waitingAlert({ id, digest, intents, mode, expiresAt }: Plan): Alert {

@@ -40,13 +40,28 @@ async function stopOrResume(reader: Omit<OperatorAlertReader, 'exemptions'>, now
   return [{ key: `resumed ${lifted.seq}`, code: 'resumed', text, about: { at: isoTime(lifted.at), by, reason } }];
 }
 
+const GLASS_MAX = 20;
+
+/** Plans that people let through change windows since a time. */
+export async function glassAlerts(reader: Pick<AuditReader, 'audit'>, since: number): Promise<Alert[]> {
+  const entries = await reader.audit({ kind: 'plan.glass_broken', since, limit: GLASS_MAX });
+  return entries
+    .filter(({ at }) => at > since)
+    .map((entry) => {
+      const { by, reason, plan } = operatorIn(entry);
+      const text = `BREAK GLASS: ${by} let plan ${plan} through the change windows at ${timeText(entry.at)}: ${reason}`;
+      const about = { plan, at: isoTime(entry.at), by, reason };
+      return { key: `break glass ${entry.seq}`, code: 'break_glass', text, about };
+    });
+}
+
 /** A tampered entry still shows that there was one; verification names it. */
-function operatorIn({ bytes }: AuditEntry): { by: string; reason: string } {
+function operatorIn({ bytes }: AuditEntry): { by: string; reason: string; plan: string } {
   try {
-    const { by, reason } = (JSON.parse(bytes) as { body: { by: unknown; reason: unknown } }).body;
-    return { by: String(by), reason: String(reason) };
+    const { by, reason, plan } = (JSON.parse(bytes) as { body: { by: unknown; reason: unknown; plan?: unknown } }).body;
+    return { by: String(by), reason: String(reason), plan: String(plan) };
   } catch {
-    return { by: 'somebody', reason: 'the audit entry cannot be read' };
+    return { by: 'somebody', reason: 'the audit entry cannot be read', plan: 'of an unknown id' };
   }
 }
 

@@ -2,12 +2,15 @@
 // applying does. In: a plan that waits. Out: the plans after it, committed in one transaction.
 import { chooseFrom, splitPlan } from '../approve/parts.ts';
 import { decidePlan, demandAudited } from '../approve/plans.ts';
+import type { AuditNote } from '../domain/audit-entry.ts';
 import type { Plan, PlanSelection } from '../domain/plan.ts';
 import type { PlanStore } from '../domain/plan-store.ts';
 import type { Engine } from '../run/engine.ts';
+import type { Freezing } from '../run/freeze.ts';
+import { breakGlass } from './break-glass.ts';
 import { demandInPlace, foundPlan } from './find-plan.ts';
 
-type Answering = Pick<Engine, 'clock'> & { store: PlanStore };
+type Answering = Pick<Engine, 'clock'> & Freezing & { store: PlanStore };
 
 /** Errors: AppError `not_found`, `usage` for an ambiguous prefix, `conflict` when it no longer waits. */
 export async function answerPlan(
@@ -16,16 +19,20 @@ export async function answerPlan(
   answer: 'approve' | 'reject',
   by: string,
   reason: string | undefined,
+  glass = false,
 ): Promise<Plan> {
   const { store } = engine;
   const plan = await foundPlan(store, planId);
   await demandInPlace(store, plan);
   const decided = decidePlan(plan, answer === 'approve' ? 'approved' : 'rejected', by, reason, engine.clock.nowMs());
+  const broken = glass ? breakGlass(engine, decided, by, reason) : undefined;
   if (answer === 'approve') demandAudited(plan, 'plan.sealed', await store.auditedDigest('plan.sealed', plan.id));
   const kind = answer === 'approve' ? 'plan.approved' : 'plan.rejected';
-  const notes = [{ kind, body: { plan: plan.id, digest: plan.digest, by, reason } } as const];
-  await store.changePlan(decided, [], notes, 'pending');
-  return decided;
+  const notes: AuditNote[] = [{ kind, body: { plan: plan.id, digest: plan.digest, by, reason } }];
+  if (broken) notes.push(broken.note);
+  const answered = broken?.plan ?? decided;
+  await store.changePlan(answered, [], notes, 'pending');
+  return answered;
 }
 
 /** The plan that is approved, and the one in which the rest waits; no rest when all of it was chosen. */
@@ -41,6 +48,7 @@ export async function approvePart(
   selection: PlanSelection,
   by: string,
   reason: string | undefined,
+  glass = false,
 ): Promise<ApprovedPart> {
   const { store, clock, ids } = engine;
   const plan = await foundPlan(store, planId);
@@ -48,10 +56,12 @@ export async function approvePart(
   decidePlan(plan, 'approved', by, reason, clock.nowMs());
   const chosen = chooseFrom(plan, selection);
   if (chosen.rest.length === 0)
-    return { plan: await answerPlan(engine, plan.id, 'approve', by, reason), rest: undefined };
+    return { plan: await answerPlan(engine, plan.id, 'approve', by, reason, glass), rest: undefined };
   demandAudited(plan, 'plan.sealed', await store.auditedDigest('plan.sealed', plan.id));
   const answer = { by, reason, nowMs: clock.nowMs() };
   const { part, rest, notes } = splitPlan(plan, chosen, [ids.next(), ids.next()], answer);
-  await store.replacePlans([plan.id], [part, rest], notes);
-  return { plan: part, rest };
+  const broken = glass ? breakGlass(engine, part, by, reason) : undefined;
+  const approved = broken?.plan ?? part;
+  await store.replacePlans([plan.id], [approved, rest], broken ? [...notes, broken.note] : notes);
+  return { plan: approved, rest };
 }

@@ -13,19 +13,29 @@ import { leastMode, type Mode } from '../domain/mode.ts';
 import { episodesOf, type Plan, type PlannedIntent, releasedRule, restOf } from '../domain/plan.ts';
 import type { Engine } from '../run/engine.ts';
 import { type Applied, applyRelease, demandOpen } from './apply-release.ts';
+import { breakGlass } from './break-glass.ts';
 import { demandInPlace, foundPlan } from './find-plan.ts';
 import { planContext } from './plan-context.ts';
 import { type FactsOfPlanned, planFacts } from './plan-facts.ts';
 
 export type { Applied } from './apply-release.ts';
 
-/** Errors: AppError `not_found`, `conflict` when the plan is not approved, is too old, or nothing may be done. Single use, unless interrupted. */
-export async function applyPlan(engine: Engine, planId: string, by: string): Promise<Applied> {
-  const plan = await applicablePlan(engine, planId);
+/**
+ * `glass`: why it may be done in a change window. Errors: AppError `not_found`, `conflict` when the plan is not approved, is too old, or nothing may
+ * be done. Single use, unless interrupted; one of which a change window holds a part is interrupted.
+ */
+export async function applyPlan(
+  engine: Engine,
+  planId: string,
+  by: string,
+  glass?: { reason: string },
+): Promise<Applied> {
+  const found = await applicablePlan(engine, planId);
+  const plan = glass ? await letThrough(engine, found, by, glass.reason) : found;
   const context = await planContext(engine, plan);
   const rest = await restToApply(engine, context, plan);
   if (releasedRule(plan) !== undefined) return applyRelease(engine, context, plan, rest, by);
-  const opened = openIntents(engine, plan, rest, context.ask, await planFacts(engine, rest));
+  const opened = openIntents(engine, plan, rest, context.ask, await planFacts(engine, rest, context));
   const applying: Plan = { ...plan, status: 'applying' };
   const ids = [...opened.fresh, ...opened.again].map(({ id }) => id);
   const notes: AuditNote[] = [
@@ -36,14 +46,34 @@ export async function applyPlan(engine: Engine, planId: string, by: string): Pro
   try {
     await engine.store.reopen(reopened(plan.runId, opened.again));
     await carryOut(context, [...opened.fresh, ...opened.again]);
-    const isWhole = !engine.signal.aborted || (await engine.store.intents({ ids })).every(isSettled);
-    if (isWhole) ended = { ...applying, status: 'applied' };
+    if (await isWhole(engine, context, opened, ids)) ended = { ...applying, status: 'applied' };
   } finally {
     const kind = ended.status === 'applied' ? 'plan.applied' : 'plan.interrupted';
     await engine.store.changePlan(ended, [], [{ kind, body: { plan: plan.id } }], 'applying');
     await engine.afterwards?.();
   }
   return { plan: ended, intents: await engine.store.intents({ ids }), refused: opened.refused };
+}
+
+/** The entry is committed, and people are alerted, before anything is done. */
+async function letThrough(engine: Engine, was: Plan, by: string, reason: string): Promise<Plan> {
+  const { plan, note } = breakGlass(engine, was, by, reason);
+  await engine.store.changePlan(plan, [], [note], was.status);
+  void engine.afterwards?.();
+  return plan;
+}
+
+/** What a change window held, before or while it was applied, is done when it is applied again after the window. */
+async function isWhole(
+  { signal, store }: Engine,
+  { freezeNow }: ActContext,
+  { frozen }: OpenedIntents,
+  ids: string[],
+): Promise<boolean> {
+  if (frozen !== undefined) return false;
+  const intents = await store.intents({ ids });
+  if (freezeNow() !== undefined && intents.some(({ status }) => status === 'withdrawn')) return false;
+  return !signal.aborted || intents.every(isSettled);
 }
 
 function isSettled({ status }: Intent): boolean {
@@ -75,6 +105,8 @@ interface OpenedIntents {
   /** Live intents that failed before, and are tried again. */
   again: Intent[];
   refused: Applied['refused'];
+  /** Why a change window holds some of them. */
+  frozen: string | undefined;
 }
 
 /** Errors: AppError `conflict` when nothing may be called now; the plan keeps its status. */
@@ -85,7 +117,7 @@ function openIntents(
   ask: Ask,
   factsOf: FactsOfPlanned,
 ): OpenedIntents {
-  const opened: OpenedIntents = { fresh: [], again: [], refused: [] };
+  const opened: OpenedIntents = { fresh: [], again: [], refused: [], frozen: undefined };
   for (const planned of rest) {
     const { action, target, basis, settings, effect } = planned;
     if (!engine.actions.has(action)) {
@@ -99,6 +131,7 @@ function openIntents(
         'conflict',
         `${refused.reasonText}; plan ${plan.id} stays ${plan.status}: \`resume\` comes first`,
       );
+    if (refused?.check === 'frozen') opened.frozen = refused.reasonText;
     const failed = facts.basis.find(({ earlier }) => earlier?.outcome === 'failed')?.earlier;
     const mode = leastMode(...facts.basis.map(({ ruleNow }) => ruleNow?.mode ?? 'off'), engine.daemonMode);
     if (refused) opened.refused.push({ action, target, reason: refused.reasonText });
@@ -106,7 +139,13 @@ function openIntents(
     else opened.fresh.push(intentOf(engine, plan, planned, mode));
   }
   demandOpen(engine, plan);
+  if (opened.frozen !== undefined && opened.fresh.length + opened.again.length === 0)
+    throw new AppError('conflict', frozenText(opened.frozen, plan));
   return opened;
+}
+
+function frozenText(reason: string, { id, status }: Plan): string {
+  return `${reason}; plan ${id} stays ${status}: apply it after the window, or with \`--break-glass --reason TEXT\``;
 }
 
 function intentOf(engine: Engine, plan: Plan, planned: PlannedIntent, mode: Mode): Intent {

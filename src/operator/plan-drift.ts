@@ -72,7 +72,7 @@ async function lookOf(
     ...(await planContext(engine, plan)),
     exemptionOf: (intent, records) => exemptionOf({ ...engine, api }, intent, records),
   };
-  const factsOf = await planFacts(engine, chosen);
+  const factsOf = await planFacts(engine, chosen, context);
   return async (planned) => {
     try {
       return await driftOf(context, api, plan, planned, factsOf);

@@ -1,5 +1,6 @@
 // operator: the facts that checks get about an approved plan's intents before they begin: the stored state, the last runs' answers
 // and readings. The target itself is read later, for preflight. In: the planned intents. Out: facts of each. It changes nothing.
+import type { ActContext } from '../act/context.ts';
 import { EarlierAnswers, isStillToBeDone, wordKey } from '../decide/earlier-answers.ts';
 import type { BasisFacts, Other, TargetFacts } from '../domain/check.ts';
 import type { Episode } from '../domain/episode.ts';
@@ -18,7 +19,11 @@ type Asking = Pick<Engine, 'store' | 'clock' | 'actions' | 'active' | 'daemonMod
 export type FactsOfPlanned = (planned: PlannedIntent) => TargetFacts;
 
 /** Includes closed episodes: a window rule's plan outlives its match, and must not be carried out twice. */
-export async function planFacts(engine: Asking, all: readonly PlannedIntent[]): Promise<FactsOfPlanned> {
+export async function planFacts(
+  engine: Asking,
+  all: readonly PlannedIntent[],
+  { freezeNow }: Pick<ActContext, 'freezeNow'>,
+): Promise<FactsOfPlanned> {
   const { store, clock, actions } = engine;
   const openState = await store.openState(clock.nowMs());
   const liveFor = episodesOf({ intents: [...all] });
@@ -46,6 +51,7 @@ export async function planFacts(engine: Asking, all: readonly PlannedIntent[]): 
       mode: 'enforce',
       basis: planned.basis.map((basis) => basisOf(planned, basis, traits, stored)),
       stop: openState.stop,
+      freeze: freezeNow(),
       first: firstOf(planned),
     };
   };

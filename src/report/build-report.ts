@@ -92,8 +92,12 @@ async function reportOf(
     trend: isOfLook(run) ? [] : trendOf(judged, await reader.matchesOfRuns(run.seq, TREND_RUNS_MAX)),
     decisions,
     summary: summaryOf(decisions),
-    operator: operatorView(run, await reader.stop()),
+    operator: operatorView(run, await reader.stop(), decisions.filter(isFrozen).length),
   };
+}
+
+function isFrozen({ decision, reason }: RunDecision): boolean {
+  return decision === 'hold' && reason === 'frozen';
 }
 
 const TREND_RUNS_MAX = 30;

@@ -15,14 +15,15 @@ import { whoLine } from './who.ts';
 import {
   canBeApproved,
   durationWords,
+  HELD_TITLES,
   headline,
+  heldTitle,
   modeWords,
   placeWords,
   progressWords,
   reasonWords,
   startedByWords,
   summaryWords,
-  waitsForPerson,
   wayOutWords,
 } from './words.ts';
 
@@ -50,8 +51,7 @@ export function* reportMarkdownPieces(report: Report, options: MarkdownOptions =
     piece(() => changesPart(report)),
     actsPart(report, 'done', options),
     actsPart(report, 'would', options),
-    heldPart(report, 'Held for a person', waitsForPerson, options),
-    heldPart(report, 'Held until a ceiling allows it', (one) => !waitsForPerson(one), options),
+    ...HELD_TITLES.map((title) => heldPart(report, title, options)),
     interruptedPart(report),
     actsPart(report, 'reported', options),
     skippedPart(report, rowsMax),
@@ -116,13 +116,8 @@ function* cellsOf(decisions: readonly RunDecision[], columns: readonly DecisionC
     yield columns.map((column) => column.lines(decision).map(mdLine).join('<br>') || '—');
 }
 
-function* heldPart(
-  report: Report,
-  heading: string,
-  isOf: typeof waitsForPerson,
-  options: MarkdownOptions,
-): Generator<string> {
-  const groups = reasonGroups(report, 'hold').filter(isOf);
+function* heldPart(report: Report, heading: (typeof HELD_TITLES)[number], options: MarkdownOptions): Generator<string> {
+  const groups = reasonGroups(report, 'hold').filter((group) => heldTitle(group) === heading);
   if (groups.length === 0) return;
   const count = groups.reduce((sum, { decisions }) => sum + decisions.length, 0);
   yield `## ${heading} (${countText(count)})\n\n`;

@@ -3,17 +3,20 @@
 import { type Stop, silenceText } from '../domain/operator.ts';
 import type { RunRecord } from '../domain/store.ts';
 import { isoTime } from '../domain/time-text.ts';
+import { changeWindowView } from './change-window-view.ts';
+import { plural } from './fact-text.ts';
 import { isoOrNull } from './iso-or-null.ts';
 import { stopView } from './operator-view.ts';
 import type { ReportOperatorState } from './report.ts';
 import { timeWords } from './time-words.ts';
 
-export function operatorView(run: RunRecord, stopNow: Stop | undefined): ReportOperatorState {
-  const { silentSince, stop, ending, unused, accepted } = run.findings?.operator ?? {};
+export function operatorView(run: RunRecord, stopNow: Stop | undefined, frozen: number): ReportOperatorState {
+  const { silentSince, stop, freeze, ending, unused, accepted } = run.findings?.operator ?? {};
   return {
     silentSince: isoOrNull(silentSince),
     stopped: stop ? stopView(stop) : null,
     stoppedNow: stopNow ? stopView(stopNow) : null,
+    changeWindow: freeze ? { ...changeWindowView(freeze), held: frozen } : null,
     exemptionsEnding: (ending ?? []).map(({ expiresAt, ...head }) => ({ ...head, expiresAt: isoTime(expiresAt) })),
     exemptionsUnused: (unused ?? []).map(({ createdAt, ...head }) => ({ ...head, createdAt: isoTime(createdAt) })),
     accepted: (accepted ?? []).map(({ source, by, reason, overrode, refused }) => ({
@@ -34,6 +37,7 @@ export function operatorWords(operator: ReportOperatorState): string[] {
       ? []
       : [`This was a DRY RUN: ${silenceText(Date.parse(operator.silentSince))}. The next run is an ordinary one.`]),
     ...stopWords(operator),
+    ...changeWindowWords(operator),
     ...accepted.map(({ source, by, reason, overrode, refused }) =>
       refused === null
         ? `${by} accepted this reading of ${source} (${reason}), which overruled: ${overrode.map(({ text }) => text).join('; ')}.`
@@ -47,6 +51,14 @@ export function operatorWords(operator: ReportOperatorState): string[] {
         `Exemption ${id} of ${about} (${owner}) has matched nothing since ${createdAt}.`,
     ),
   ];
+}
+
+function changeWindowWords({ changeWindow }: ReportOperatorState): string[] {
+  if (!changeWindow) return [];
+  const { window, endsAt, endsAtLocal, held } = changeWindow;
+  const waits =
+    held === 0 ? 'it holds nothing' : `${plural(held, 'action')} ${held === 1 ? 'waits' : 'wait'} for its end`;
+  return [`CHANGE WINDOW (${window}) until ${endsAtLocal} (${timeWords(endsAt)}): ${waits}. Undoing goes on.`];
 }
 
 /** The stop that the run saw, and the current one: either may have begun or ended since the run. */

@@ -5,6 +5,7 @@ import { type Plan, type PlanDifference, type PlannedIntent, releasedRule, sizeO
 import { successorText } from '../domain/plan-content.ts';
 import { plannedCounts } from '../domain/planned-counts.ts';
 import { timeText } from '../domain/time-text.ts';
+import { breakGlassWords } from './change-window-view.ts';
 import { changeTexts, factTexts, plural } from './fact-text.ts';
 import { showHidden } from './hostile-text.ts';
 import { whole } from './marked.ts';
@@ -46,9 +47,15 @@ export function planText(plan: Plan, context: PlanContext, options: TerminalOpti
   const view = reportPlan(plan, context.live, plan.digest);
   const progress = progressWords(view) ?? doneWords(view);
   const replaced = plan.supersededBy && `It is superseded by ${successorText(plan.supersededBy, context.difference)}.`;
-  const sentences = [head, decided, replaced, droppedWords(plan), progress, ...approvalWords(plan)].filter(
-    (one) => one !== undefined,
-  );
+  const sentences = [
+    head,
+    decided,
+    breakGlassWords(plan),
+    replaced,
+    droppedWords(plan),
+    progress,
+    ...approvalWords(plan),
+  ].filter((one) => one !== undefined);
   return [
     ...sentences.filter((one) => one !== '').map((one) => paragraph(one, options)),
     countLines(plan.intents).map(showHidden).join('\n'),

@@ -13,6 +13,7 @@ import {
   sizeOf,
 } from '../domain/plan.ts';
 import { isoTime } from '../domain/time-text.ts';
+import { breakGlassView } from './change-window-view.ts';
 import { isoOrNull } from './iso-or-null.ts';
 import type { ReportHeldIntent, ReportPlan } from './report.ts';
 
@@ -44,6 +45,7 @@ export function reportPlanHead(
     decidedAt: isoOrNull(plan?.decidedAt),
     decidedBy: plan?.decidedBy ?? null,
     decidedReason: plan?.decidedReason ?? null,
+    breakGlass: breakGlassView(plan?.breakGlass),
     supersededBy: idsOrNull(plan?.supersededBy),
     difference,
     progress,
@@ -87,6 +89,7 @@ export function planView(plan: Plan, live: readonly Intent[] = [], difference: P
     decidedAt: isoOrNull(plan.decidedAt),
     decidedBy: plan.decidedBy ?? null,
     decidedReason: plan.decidedReason ?? null,
+    breakGlass: breakGlassView(plan.breakGlass),
     /** The rule whose claims it undoes, if a person asked for that. */
     releases: releasedRule(plan) ?? null,
     supersededBy: idsOrNull(plan.supersededBy),

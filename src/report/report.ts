@@ -42,12 +42,22 @@ export interface ReportOperatorState {
   stopped: { at: string; by: string; reason: string } | null;
   /** Everything is stopped now, when the report is read. */
   stoppedNow: { at: string; by: string; reason: string } | null;
+  /** The change window in force when it decided, its end, and how many actions wait for that. */
+  changeWindow: ReportChangeWindow | null;
   /** Exemptions whose end comes soon. */
   exemptionsEnding: { id: string; about: string; owner: string; expiresAt: string }[];
   /** Exemptions that never stood in the way of anything. */
   exemptionsUnused: { id: string; about: string; owner: string; createdAt: string }[];
   /** Readings that an operator accepted; `refused` is why one did not apply. */
   accepted: { source: Source; by: string; reason: string; overrode: TrustReason[]; refused: string | null }[];
+}
+
+export interface ReportChangeWindow {
+  window: string;
+  endsAt: string;
+  /** The end by the clock of its zone. */
+  endsAtLocal: string;
+  held: number;
 }
 
 export interface ReportRun {
@@ -115,6 +125,8 @@ export interface ReportPlan {
   decidedAt: string | null;
   decidedBy: string | null;
   decidedReason: string | null;
+  /** Who let it through the change windows, and why. */
+  breakGlass: { at: string; by: string; reason: string } | null;
   /** Ids of the plans in the place of a superseded one, and how they differ from it. */
   supersededBy: string[] | null;
   difference: PlanDifference | null;

@@ -137,6 +137,7 @@ export const plan = z.strictObject({
   decidedAt: time.nullable(),
   decidedBy: text.nullable(),
   decidedReason: text.nullable(),
+  breakGlass: z.strictObject({ at: time, by: text, reason: text }).nullable(),
   supersededBy: texts.nullable(),
   difference: z.strictObject({ added: count, removed: count, changed: count }).nullable(),
   progress: z

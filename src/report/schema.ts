@@ -148,6 +148,7 @@ export const reportSchema = z.strictObject({
     silentSince: time.nullable(),
     stopped: stop,
     stoppedNow: stop,
+    changeWindow: z.strictObject({ window: text, endsAt: time, endsAtLocal: text, held: count }).nullable(),
     exemptionsEnding: z.array(z.strictObject({ ...exemption, expiresAt: time })),
     exemptionsUnused: z.array(z.strictObject({ ...exemption, createdAt: time })),
     accepted: z.array(

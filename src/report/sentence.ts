@@ -39,11 +39,13 @@ function prefixed(verb: string, held: readonly string[]): string[] {
 function heldWords(decisions: readonly RunDecision[], isMore: boolean): string[] {
   const held = decisions.filter(({ decision }) => decision === 'hold');
   const ceiling = held.filter(({ reason }) => reason === 'ceiling').length;
-  const person = held.length - ceiling;
+  const frozen = held.filter(({ reason }) => reason === 'frozen').length;
+  const person = held.length - ceiling - frozen;
   const more = isMore ? ' more' : '';
   return [
     ...(person === 0 ? [] : [`${countText(person)}${more} for approval`]),
     ...(ceiling === 0 ? [] : [`${countText(ceiling)}${more} until a ceiling allows it`]),
+    ...(frozen === 0 ? [] : [`${countText(frozen)}${more} until the change window ends`]),
   ];
 }
 

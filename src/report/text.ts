@@ -19,13 +19,13 @@ import {
   canBeApproved,
   durationWords,
   headline,
+  heldTitle,
   modeWords,
   placeWords,
   progressWords,
   reasonWords,
   startedByWords,
   summaryWords,
-  waitsForPerson,
   wayOutWords,
 } from './words.ts';
 
@@ -107,7 +107,7 @@ function* heldText(report: Report, options: TextOptions): Generator<string> {
 function* heldGroupText(report: Report, group: ReasonGroup, options: TextOptions): Generator<string> {
   const { rule, title, action, reason, decisions } = group;
   const first = decisions[0] as RunDecision;
-  const waits = waitsForPerson(first) ? 'HELD FOR A PERSON' : 'HELD UNTIL A CEILING ALLOWS IT';
+  const waits = heldTitle(first).toUpperCase();
   const heading = `${waits} (${countText(decisions.length)})  ${action} by rule ${rule}: ${title}`;
   const reasons = [...new Set(decisions.map((decision) => decision.reasonText))];
   const because = reasons.length === 1 ? (reasons[0] as string) : reasonWords(reason);

@@ -2,6 +2,7 @@
 // In: the answer of `why`. Out: plain text that may hold hostile names: each writer escapes it for its own medium.
 import { timeText } from '../domain/time-text.ts';
 import type { TargetState, Why, WhyRule } from '../domain/why.ts';
+import { breakGlassWords } from './change-window-view.ts';
 import { factTexts } from './fact-text.ts';
 
 /** The states, the first sentence of each in capitals where access is taken away; never empty. */
@@ -30,7 +31,7 @@ function stateOf(state: TargetState): string[] {
 /** Who did it, when, and on which facts. */
 function lastWords({ last }: TargetState): string[] {
   if (!last) return [];
-  const { intent, runSeq, isOfLook, approvedBy } = last;
+  const { intent, runSeq, isOfLook, approvedBy, breakGlass } = last;
   const rules = [...new Set(intent.basis.map(({ rule }) => rule))].join(', ');
   const run = runSeq === undefined ? '' : ` in run ${runSeq}${isOfLook ? ' (watch, after new events)' : ''}`;
   const who = intent.released
@@ -41,7 +42,12 @@ function lastWords({ last }: TargetState): string[] {
     ...new Set(intent.basis.flatMap((basis) => factTexts(basis.facts, intent.settledAt ?? intent.createdAt))),
   ];
   const because = facts.length === 0 || intent.undo ? [] : [`because ${facts.join(' and ')}`];
-  return [`${intent.action} ${intent.target}: ${intent.outcome}${at}, ${who}`, ...because];
+  const glass = breakGlassWords({ breakGlass });
+  return [
+    `${intent.action} ${intent.target}: ${intent.outcome}${at}, ${who}`,
+    ...because,
+    ...(glass === undefined ? [] : [glass]),
+  ];
 }
 
 /** Those that say something first. */

@@ -37,6 +37,7 @@ const REASON_WORDS: Record<ReasonCode, string> = {
   ceiling: 'the ceiling of the action is reached',
   drifted: 'the target or its rule changed before the call',
   stopped: 'nothing could be called: stopped, or not readable',
+  frozen: 'a change window is in force',
 };
 
 export function reasonWords(reason: ReasonCode): string {
@@ -123,10 +124,14 @@ function reportingWords(reported: readonly RunDecision[]): string[] {
 
 function waitingWords({ summary, rules, decisions }: Report): string[] {
   const unknown = rules.reduce((sum, rule) => sum + rule.unknown + rule.error, 0);
-  const capped = decisions.filter((one) => one.decision === 'hold' && !waitsForPerson(one)).length;
+  const held = decisions.filter(({ decision }) => decision === 'hold').map(heldTitle);
+  const [person, ...timed] = HELD_TITLES;
+  const countedOf = (title: (typeof HELD_TITLES)[number]) => held.filter((one) => one === title).length;
+  const capped = timed.filter((title) => countedOf(title) > 0);
+  const byTime = capped.reduce((sum, title) => sum + countedOf(title), 0);
   const heldWords = [
-    `${countText(summary.hold - capped)} held for a person`,
-    ...(capped === 0 ? [] : [`${countText(capped)} held until a ceiling allows it`]),
+    `${countText(summary.hold - byTime)} ${person.toLowerCase()}`,
+    ...capped.map((title) => `${countText(countedOf(title))} ${title.toLowerCase()}`),
   ].join(', ');
   const inDoubt = decisions.filter(({ reason }) => reason === 'in_doubt').length;
   return [
@@ -183,7 +188,7 @@ const STATE_WORDS = {
   failed: 'could not be read',
 };
 
-const NOT_LIFTED: ReadonlySet<ReasonCode> = new Set(['conflict', 'other_first', 'stopped', 'ceiling']);
+const NOT_LIFTED: ReadonlySet<ReasonCode> = new Set(['conflict', 'other_first', 'stopped', 'ceiling', 'frozen']);
 
 const LIFTED: ReadonlySet<ReasonCode> = new Set(['approval_needed', 'limits', 'owners', 'serial_shared']);
 
@@ -200,9 +205,15 @@ export function canBeApproved(decision: RunDecision, { plan }: Pick<Report, 'pla
   return waitsInPlan(decision) && plan.id !== null && plan.status === 'pending';
 }
 
-/** A ceiling is lifted by time, not by a person. */
-export function waitsForPerson({ reason }: Pick<RunDecision, 'reason'>): boolean {
-  return reason !== 'ceiling';
+/** The headings of what is held, in their order. Time lifts a ceiling and a change window, a person the rest. */
+export const HELD_TITLES = [
+  'Held for a person',
+  'Held until a ceiling allows it',
+  'Held until the change window ends',
+] as const;
+
+export function heldTitle({ reason }: Pick<RunDecision, 'reason'>): (typeof HELD_TITLES)[number] {
+  return HELD_TITLES[reason === 'ceiling' ? 1 : reason === 'frozen' ? 2 : 0];
 }
 
 /** What an operator can do about a held decision. */
@@ -221,6 +232,8 @@ export function notLiftedWords(reason: string): string | undefined {
   if (reason === 'conflict') return 'No approval lifts this: change one of the rules, or end the other claim.';
   if (reason === 'other_first') return 'It continues when that is done, rejected, or no longer proposed.';
   if (reason === 'stopped') return 'It continues with the first run after `trustward resume`.';
+  if (reason === 'frozen')
+    return 'It continues with the first run after the change window; `trustward approve --break-glass` lets the plan through before.';
   if (reason === 'ceiling')
     return 'No approval lifts a ceiling: a later run tries it again, or raise the ceiling in the configuration.';
   return undefined;

@@ -7,6 +7,7 @@ import type { DecideInput, DecideSettings } from '../decide/input.ts';
 import type { ActStore } from '../domain/act-store.ts';
 import type { Action, ActionName } from '../domain/action.ts';
 import type { AuditStore } from '../domain/audit-store.ts';
+import { type ChangeWindow, windowAt } from '../domain/change-window.ts';
 import type { Checkpointer } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
 import type { ExemptionSettings } from '../domain/exemption.ts';
@@ -35,6 +36,7 @@ import type { EventPullSettings } from '../pull/pull-events.ts';
 import { dropSecrets } from '../pull/secrets.ts';
 import type { TrustSettings } from '../pull/trust-gate.ts';
 import { exemptionOf } from './exemption-of.ts';
+import { freezeNow } from './freeze.ts';
 import type { JudgeView, PulledSnapshot } from './pulled-snapshot.ts';
 import type { Silence } from './silence.ts';
 
@@ -52,6 +54,8 @@ export interface EngineSettings {
   keepRunsMs: number;
   /** A day before the end, and after 30 days without use, by default. */
   exemptions?: ExemptionSettings;
+  /** Change windows: in these nothing acts. */
+  freeze?: readonly ChangeWindow[];
 }
 
 /** The rule set to judge by: loaded whole, or not at all. */
@@ -187,6 +191,7 @@ export function decideInput(
     runMode: run.mode,
     daemonMode: run.daemonMode,
     nowMs: run.startedAt,
+    freeze: windowAt(engine.settings.freeze ?? [], run.startedAt),
     steady: pulled.steady,
     quietMs: engine.quiet.read().ms,
     judged: own.rules.filter((rule) => !unjudged.has(rule.id)),
@@ -224,6 +229,7 @@ export async function actContext(
     runId: run.id,
     mode: leastMode(mode, engine.daemonMode),
     ask,
+    freezeNow: () => freezeNow(engine),
     ruleNow,
     canJudge: (rule) => judged.has(rule) || ruleNow(rule) === undefined,
     api,

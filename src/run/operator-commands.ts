@@ -1,12 +1,14 @@
 // run: the operator commands that a run sees, for its report, its audit and its log: the stop switch, exemptions that
 // end soon or were never used, accepted readings. It decides nothing: decide/ and act/ do.
 import type { AuditNote } from '../domain/audit-entry.ts';
+import { freezeText, windowAt } from '../domain/change-window.ts';
 import { aboutText, type Exemption, type ExemptionSettings, isEnding, isUnused } from '../domain/exemption.ts';
 import { type RunOperatorState, silenceText, stopText, type UsedAcceptance } from '../domain/operator.ts';
 import type { Log } from '../domain/ports.ts';
 import type { Run } from '../domain/run.ts';
 import type { OpenState } from '../domain/store.ts';
 import { timeText } from '../domain/time-text.ts';
+import type { EngineSettings } from './engine.ts';
 import type { PulledSnapshot } from './pulled-snapshot.ts';
 
 export const EXEMPTIONS_DEFAULT: ExemptionSettings = { warnMs: 86_400_000, unusedMs: 30 * 86_400_000 };
@@ -18,11 +20,13 @@ export interface OperatorStateSeen {
   notes: AuditNote[];
 }
 
+type SeenBy = Pick<EngineSettings, 'exemptions' | 'freeze'>;
+
 export function operatorStateSeen(
   run: Pick<Run, 'id' | 'startedAt' | 'silentSince'>,
   openState: Pick<OpenState, 'exemptions' | 'stop'>,
   pulled: Pick<PulledSnapshot, 'accepted'>,
-  settings: ExemptionSettings = EXEMPTIONS_DEFAULT,
+  { exemptions: settings = EXEMPTIONS_DEFAULT, freeze: windows = [] }: SeenBy,
 ): OperatorStateSeen {
   const now = run.startedAt;
   const all = openState.exemptions ?? [];
@@ -33,6 +37,7 @@ export function operatorStateSeen(
     operator: {
       silentSince: run.silentSince,
       stop: openState.stop,
+      freeze: windowAt(windows, now),
       ending: ending.map((exemption) => ({ ...headOf(exemption), expiresAt: exemption.expiresAt })),
       unused: unused.map((exemption) => ({ ...headOf(exemption), createdAt: exemption.createdAt })),
       accepted: pulled.accepted,
@@ -64,6 +69,7 @@ function acceptanceNote(run: string, { source, by, reason, overrode, refused }: 
 export function logOperatorState(log: Log, run: Pick<Run, 'id'>, { operator, warned }: OperatorStateSeen): void {
   if (operator.silentSince !== undefined) log.warn({ run: run.id }, `a dry run: ${silenceText(operator.silentSince)}`);
   if (operator.stop) log.warn({ run: run.id }, `nothing is called: ${stopText(operator.stop)}`);
+  if (operator.freeze) log.warn({ run: run.id }, `nothing acts: ${freezeText(operator.freeze)}`);
   for (const { id, about, owner, expiresAt } of operator.ending) {
     if (!warned.includes(id)) continue;
     log.warn({ run: run.id, exemption: id, owner }, `the exemption of ${about} ends at ${timeText(expiresAt)}`);

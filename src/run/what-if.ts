@@ -72,7 +72,7 @@ export async function whatIf(engine: WhatIfEngine, request: Pick<RunRequest, 'ru
     superseded: [],
     notes: [],
   };
-  const seen = operatorStateSeen(run, openState, pulled, engine.settings.exemptions);
+  const seen = operatorStateSeen(run, openState, pulled, engine.settings);
   const { findings, decisions } = commitOf(run, rules, pulled, input, { decided, sealed: unsealed, intents }, seen);
   const record = { ...run, finishedAt: clock.nowMs(), findings, planId: undefined };
   const kept = decisions.map((decision) => ({

@@ -2,6 +2,7 @@
 import type { AuditEntry } from '../domain/audit-entry.ts';
 import { GENESIS } from '../domain/audit-entry.ts';
 import { AppError } from '../domain/errors.ts';
+import type { PlanAuditKind } from '../domain/plan.ts';
 import { lastCheckpoint } from './checkpoint-table.ts';
 import type { Db, Row } from './database.ts';
 
@@ -47,7 +48,7 @@ export async function* entriesFrom(db: Db, seq: number): AsyncIterable<AuditEntr
  * could append a later one without breaking a link. An approval counts when a checkpoint covers it, if the audit has checkpoints. An entry whose
  * bytes are no JSON was tampered with, and gives no digest.
  */
-export function auditedDigest(db: Db, kind: 'plan.sealed' | 'plan.approved', planId: string): string | undefined {
+export function auditedDigest(db: Db, kind: PlanAuditKind, planId: string): string | undefined {
   const sql = 'SELECT bytes FROM audit WHERE kind = ? AND seq <= ? AND instr(bytes, ?) > 0 ORDER BY seq';
   const sealed = kind === 'plan.approved' ? lastCheckpoint(db)?.size : undefined;
   const upTo = sealed ?? Number.MAX_SAFE_INTEGER;

@@ -1,11 +1,20 @@
 // store: what decisions of a time hold, counted for a summary. In: a time. Out: counts by rule and reason, with examples. It reads a few columns:
 // a day may have tens of thousands.
+import type { ReasonCode } from '../domain/decision.ts';
 import type { HeldSince } from '../domain/page-reader.ts';
 import type { Db } from './database.ts';
 import { FIRST_OF_RUN, firstRunSince } from './lists.ts';
 
 const HELD = `SELECT rule, reason, target, run_seq, ended_seq IS NULL AS in_force FROM decisions
   WHERE decision = 'hold' AND rowid >= (${FIRST_OF_RUN}) AND written_at >= ? ORDER BY rowid DESC`;
+
+const IN_FORCE = `SELECT count(*) AS held FROM (SELECT DISTINCT action, target FROM decisions INDEXED BY decisions_standing
+  WHERE ended_seq IS NULL AND decision = 'hold' AND reason = ?)`;
+
+/** How many actions wait now for this reason. */
+export function heldInForce(db: Db, reason: ReasonCode): number {
+  return db.get<{ held: number }>(IN_FORCE, reason)?.held ?? 0;
+}
 
 interface HeldRow {
   rule: string;

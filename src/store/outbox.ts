@@ -66,15 +66,19 @@ export class SqliteOutbox implements Outbox {
     });
   }
 
-  async raise(alerts: readonly Alert[], to: readonly string[], newId: () => string): Promise<Alert[]> {
-    const { fresh, gone } = this.changesTo(alerts);
+  async raise(
+    alerts: readonly Alert[],
+    to: readonly string[],
+    newId: () => string,
+    waits: (alert: Alert) => boolean = () => false,
+  ): Promise<Alert[]> {
+    const { fresh, gone } = this.changesTo(alerts, waits);
     if (fresh.length === 0 && gone.length === 0) return [];
     // INVARIANT: compared again inside: another one may have raised them while this one waited.
-    return this.unit.run(() => this.raiseDiffering(alerts, to, newId));
+    return this.unit.run(() => this.raiseDiffering(this.changesTo(alerts, waits), to, newId));
   }
 
-  private raiseDiffering(alerts: readonly Alert[], to: readonly string[], newId: () => string): Alert[] {
-    const { fresh, gone } = this.changesTo(alerts);
+  private raiseDiffering({ fresh, gone }: AlertChanges, to: readonly string[], newId: () => string): Alert[] {
     const at = this.clock.nowMs();
     for (const key of gone) this.db.run('DELETE FROM alerts WHERE key = ?', key);
     for (const { key, code } of fresh) this.db.insert('alerts', { key, code, raised_at: at }, 'ON CONFLICT DO NOTHING');
@@ -86,12 +90,17 @@ export class SqliteOutbox implements Outbox {
     return fresh;
   }
 
-  private changesTo(alerts: readonly Alert[]): { fresh: Alert[]; gone: string[] } {
+  private changesTo(alerts: readonly Alert[], waits: (alert: Alert) => boolean): AlertChanges {
     const reported = new Set(this.db.all<{ key: string }>('SELECT key FROM alerts').map(({ key }) => key));
     const keys = new Set(alerts.map(({ key }) => key));
-    const fresh = alerts.filter(({ key }) => !reported.has(key));
+    const fresh = alerts.filter((alert) => !reported.has(alert.key) && !waits(alert));
     return { fresh, gone: [...reported].filter((key) => !keys.has(key)) };
   }
+}
+
+interface AlertChanges {
+  fresh: Alert[];
+  gone: string[];
 }
 
 /** The newest first. Errors: AppError `usage` when the row that a page follows is gone. */

@@ -5,7 +5,7 @@ import type { Db, Row } from './database.ts';
 import { planOfRow } from './rows.ts';
 import { storedJson } from './stored-json.ts';
 
-const HEAD = `SELECT id, digest, run_id, mode, status, created_at, expires_at, decided_at, decided_by, decided_reason, superseded_by, dropped
+const HEAD = `SELECT id, digest, run_id, mode, status, created_at, expires_at, decided_at, decided_by, decided_reason, superseded_by, dropped, break_glass
   FROM plans INDEXED BY plans_heads WHERE id = ?`;
 
 /** A row for each rule and subject that an intent is based on. An intent is in the plan, or the number of a shared row. */

@@ -16,7 +16,7 @@ import { newestPlans } from './lists.ts';
 import { planOfRow } from './rows.ts';
 
 /** The expressions are those of migration 0025: the index has their values. */
-const LINES = `SELECT id, digest, run_id, mode, status, created_at, expires_at, decided_at, decided_by, decided_reason, superseded_by, dropped,
+const LINES = `SELECT id, digest, run_id, mode, status, created_at, expires_at, decided_at, decided_by, decided_reason, superseded_by, dropped, break_glass,
     CASE WHEN json_valid(intents) THEN json_array_length(intents) END AS planned,
     CASE WHEN json_valid(intents) AND json_extract(intents, '$[0].released') THEN json_extract(intents, '$[0].basis[0].rule') END AS releases
   FROM plans INDEXED BY plans_heads WHERE id IN (SELECT value FROM json_each(?))`;

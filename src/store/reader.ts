@@ -4,7 +4,7 @@ import type { AuditEntry } from '../domain/audit-entry.ts';
 import type { AuditQuery, AuditReader } from '../domain/audit-store.ts';
 import type { CheckpointReader } from '../domain/checkpoint.ts';
 import type { Claim } from '../domain/claim.ts';
-import type { StoredDecision } from '../domain/decision.ts';
+import type { ReasonCode, StoredDecision } from '../domain/decision.ts';
 import type { EndpointToken } from '../domain/endpoint-token.ts';
 import type { Episode } from '../domain/episode.ts';
 import type { TrustEvent } from '../domain/event.ts';
@@ -13,7 +13,7 @@ import type { Intent } from '../domain/intent.ts';
 import type { StoredNotification } from '../domain/notification.ts';
 import type { Acceptance } from '../domain/operator.ts';
 import type { DecisionOutline, HeldSince, PageReader, PlanLine } from '../domain/page-reader.ts';
-import type { PlanOutline, PlanProgress, PlanStatus } from '../domain/plan.ts';
+import type { PlanAuditKind, PlanOutline, PlanProgress, PlanStatus } from '../domain/plan.ts';
 import { type PlannedCount, plannedCounts } from '../domain/planned-counts.ts';
 import type { PullReader } from '../domain/pull-store.ts';
 import type { KeptLatency } from '../domain/quiet-period.ts';
@@ -44,7 +44,7 @@ import { decisionsById, decisionsOfRule, outlinesOfRun } from './decision-outlin
 import { diskUse } from './disk-use.ts';
 import { eventsFrom, readCoverage } from './event-log.ts';
 import { readFigures, readLastFindings } from './figures.ts';
-import { heldSince } from './held-since.ts';
+import { heldInForce, heldSince } from './held-since.ts';
 import { readKeptLatency } from './kept-latency.ts';
 import { newestClaims, newestIntents } from './lists.ts';
 import { readOpenFailures, readOpenState } from './open-state.ts';
@@ -140,7 +140,7 @@ export class SqliteReader
     return this.db.all(sql, JSON.stringify(ids)).map(episodeOfRow);
   }
 
-  async auditedDigest(kind: 'plan.sealed' | 'plan.approved', planId: string): Promise<string | undefined> {
+  async auditedDigest(kind: PlanAuditKind, planId: string): Promise<string | undefined> {
     return auditedDigest(this.db, kind, planId);
   }
 
@@ -277,6 +277,10 @@ export class SqliteReader
 
   async heldSince(sinceMs: number, named: number): Promise<HeldSince[]> {
     return heldSince(this.db, sinceMs, named);
+  }
+
+  async heldInForce(reason: ReasonCode): Promise<number> {
+    return heldInForce(this.db, reason);
   }
 
   async exemptions(inForceAt?: number): Promise<Exemption[]> {

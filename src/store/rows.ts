@@ -5,7 +5,7 @@ import { currentReason, type Decision, type StoredDecision } from '../domain/dec
 import type { Episode } from '../domain/episode.ts';
 import type { Intent } from '../domain/intent.ts';
 import type { RunOperatorState } from '../domain/operator.ts';
-import type { DroppedIntents, Plan } from '../domain/plan.ts';
+import type { BreakGlass, DroppedIntents, Plan } from '../domain/plan.ts';
 import type { Run } from '../domain/run.ts';
 import type { RunRecord } from '../domain/store.ts';
 import type { Flip } from '../domain/verdict.ts';
@@ -262,6 +262,7 @@ export function rowOfPlan(plan: Plan): Row {
     decided_reason: orNull(plan.decidedReason),
     superseded_by: plan.supersededBy ? canonicalJson(plan.supersededBy) : null,
     dropped: plan.dropped ? canonicalJson(plan.dropped) : null,
+    break_glass: plan.breakGlass ? canonicalJson({ ...plan.breakGlass }) : null,
   };
 }
 
@@ -281,5 +282,6 @@ export function planOfRow(row: Row, intents: Plan['intents']): Plan {
     decidedReason: orUndefined(row.decided_reason),
     ...(typeof row.superseded_by === 'string' && { supersededBy: storedJson<string[]>(row.superseded_by) }),
     ...(typeof row.dropped === 'string' && { dropped: storedJson<DroppedIntents>(row.dropped) }),
+    ...(typeof row.break_glass === 'string' && { breakGlass: storedJson<BreakGlass>(row.break_glass) }),
   };
 }

@@ -6,6 +6,7 @@ import type { Mode } from '../../src/domain/mode.ts';
 import type { Source } from '../../src/domain/subjects.ts';
 import { Answers } from './check-answers.ts';
 import { checkBeside, type Intrusion } from './check-beside.ts';
+import { checkFreeze } from './check-freeze.ts';
 import { checkGate } from './check-gate.ts';
 import { LookRules } from './check-look.ts';
 import { checkModes } from './check-modes.ts';
@@ -43,6 +44,7 @@ export type ViolationKind =
   | 'beyond_look'
   | 'unapproved'
   | 'while_stopped'
+  | 'in_freeze'
   | 'exempt'
   | 'on_untrusted'
   | 'on_edited'
@@ -88,6 +90,8 @@ export class Checker implements Witness {
   /** What somebody did to the database beside the engine, until it is over. */
   intrusion: Intrusion | undefined;
   retries = 0;
+  /** Undos that were sent in a change window. */
+  undoneInFreeze = 0;
   readonly requests: PlatformRequest[] = [];
   readonly looks = new Looks(this);
   readonly answers = new Answers(this);
@@ -143,6 +147,7 @@ export class Checker implements Witness {
     this.lookRules.onRequest(request, intent, life);
     checkTrust(this, request, intent, life);
     checkSteering(this, request, intent, life);
+    checkFreeze(this, request, intent);
     // A released target is undone while its rule still matches.
     if (!intent.released) this.checkGrounds(request, intent);
     const canBeRead = this.canBeReadBack(action);

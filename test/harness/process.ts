@@ -165,7 +165,7 @@ function watched(store: SqliteStore, onCommit: () => void): SqliteStore {
   return store;
 }
 
-function settingsOf({ runCeiling, dayCeiling, concurrency }: Profile): Engine['settings'] {
+function settingsOf({ runCeiling, dayCeiling, concurrency, freeze = [], ignoresFreeze }: Profile): Engine['settings'] {
   const ceilings = { run: { max: runCeiling, percent: 0 }, day: { max: dayCeiling, percent: 0 } };
   return {
     decide: {
@@ -180,5 +180,6 @@ function settingsOf({ runCeiling, dayCeiling, concurrency }: Profile): Engine['s
     quietMs: QUIET_MS,
     planTtlMs: 86_400_000,
     keepRunsMs: 90 * 86_400_000,
+    freeze: ignoresFreeze ? [] : freeze,
   };
 }

@@ -1,5 +1,6 @@
 // harness: the kind of life of one simulation: its fleet, its rules and how often each nemesis comes. In: a seed. Out:
 // plain data, so that a failing seed can be read.
+import type { ChangeWindow } from '../../src/domain/change-window.ts';
 import { Dice } from './dice.ts';
 
 /** The fate of one writing request. `lying`: answered as done, and its effect is late or never comes. `slow`: times out. */
@@ -66,6 +67,10 @@ export interface Profile {
   looks: LooksProfile | undefined;
   /** What happens to the database beside the engine, and in which round. */
   beside: { what: 'edit' | 'replace'; round: number } | undefined;
+  /** Change windows, emptied when the life settles; absent: none. */
+  freeze?: ChangeWindow[];
+  /** The engine does not know them: a planted bug. */
+  ignoresFreeze?: boolean;
 }
 
 export interface LooksProfile {

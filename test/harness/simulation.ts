@@ -11,6 +11,7 @@ import { copyOf, freshDatabase } from '../support/memory-database.ts';
 import type { OperationName } from './asking.ts';
 import { type BesiegedView, besiege } from './besieged.ts';
 import { checkAudit } from './check-audit.ts';
+import { halfOfTheTime } from './check-freeze.ts';
 import { Checker, type Violation } from './checker.ts';
 import { SimCheckpointFile } from './checkpoints.ts';
 import { Dice } from './dice.ts';
@@ -36,6 +37,8 @@ export interface SimulationOptions {
   /** Ends the only crash-prone life at exactly this step, instead of where the dice say; 0: no crash at all. */
   crashAt?: number | undefined;
   without?: Without | undefined;
+  /** With change windows; `ignored`: the engine does not know them. */
+  freezes?: 'heeded' | 'ignored';
   /** Receives the history, line by line. */
   tell?: ((line: string) => void) | undefined;
 }
@@ -49,13 +52,18 @@ export interface SimulationResult {
   retries: number;
   parked: number;
   confirmed: number;
+  undoneInFreeze: number;
   violations: Violation[];
   /** SHA-256 over all effects and audited bytes. */
   digest: string;
 }
 
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<SimulationResult> {
-  const simulation = new Simulation(drawProfile(seed, options.without), options);
+  const drawn = drawProfile(seed, options.without);
+  const profile = options.freezes
+    ? { ...drawn, freeze: halfOfTheTime(), ignoresFreeze: options.freezes === 'ignored' }
+    : drawn;
+  const simulation = new Simulation(profile, options);
   try {
     const result = await simulation.play();
     if (options.tell) historyOf(simulation).forEach(options.tell);
@@ -138,6 +146,7 @@ class Simulation {
       retries: checker.retries,
       parked: ledger.withOutcome('parked').length,
       confirmed: ledger.withOutcome('confirmed').length,
+      undoneInFreeze: checker.undoneInFreeze,
       violations: checker.violations,
       digest: digestOf(this),
     };
@@ -241,6 +250,7 @@ class Simulation {
 
   /** No nemesis comes any more, the world stands still: the engine runs and people approve until nothing changes. */
   private async settle(): Promise<void> {
+    this.profile.freeze?.splice(0);
     this.clock.pass(this.lives.people || isSlow(this.profile) ? 500_000 : 60_000);
     await this.lives.people?.heard();
     this.lives.isCalm = true;

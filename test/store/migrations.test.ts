@@ -104,10 +104,10 @@ describe('a database of the tables 21', () => {
     openedAt(21);
     const [sealed] = planOf(decisionWith({ target: 'S-1' })).intents;
     const whole = { ...plan, intents: [sealed as PlannedIntent] };
-    const { dropped: _, ...planRow } = rowOfPlan(whole);
+    const { dropped: _, break_glass: _glass, ...planRow } = rowOfPlan(whole);
     db.insert('plans', planRow);
     const released = { ...plan, id: 'p9', intents: whole.intents.map((one) => ({ ...one, released: true })) };
-    const { dropped: __, ...releasedRow } = rowOfPlan(released);
+    const { dropped: __, break_glass: __glass, ...releasedRow } = rowOfPlan(released);
     db.insert('plans', releasedRow);
     db.insert('runs', rowOfRun({ ...run, seq: 1 }));
     const { snapshot, tallies, planDigest } = commitOf({}).findings;

@@ -1,10 +1,14 @@
 // support: the alerts of an engine on the platform in memory, for one webhook that nobody delivers to.
 
-import { Alerts } from '../../src/notify/alerts.ts';
+import { type AlertDeps, Alerts } from '../../src/notify/alerts.ts';
 import { EXEMPTIONS_DEFAULT } from '../../src/run/operator-commands.ts';
 import type { OnPlatform } from './engine-on-platform.ts';
 
-export function alertsOf({ store, engine, clock }: OnPlatform, to: readonly string[] = ['ops']): Alerts {
+export function alertsOf(
+  { store, engine, clock }: OnPlatform,
+  to: readonly string[] = ['ops'],
+  more: Pick<AlertDeps, 'quietHours'> = {},
+): Alerts {
   const outbox = store.outbox();
-  return new Alerts({ reader: store, outbox, ids: engine.ids, clock, to, exemptions: EXEMPTIONS_DEFAULT });
+  return new Alerts({ reader: store, outbox, ids: engine.ids, clock, to, exemptions: EXEMPTIONS_DEFAULT, ...more });
 }

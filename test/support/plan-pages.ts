@@ -59,7 +59,12 @@ export async function openPlan(
   intents: readonly PlannedIntent[],
   { deps = {}, over = {}, apply = notApplied }: Options = {},
 ): Promise<PlanPages> {
-  const answering = (): Parameters<typeof approvePart>[0] => ({ store: pages.store, clock: PATIENT, ids });
+  const answering = (): Parameters<typeof approvePart>[0] => ({
+    store: pages.store,
+    clock: PATIENT,
+    ids,
+    settings: {},
+  });
   const ids = countingIds();
   const plans: HttpDeps['plans'] = {
     approve: async (id, by, reason, part) => approvePart(answering(), id, part, by, reason),

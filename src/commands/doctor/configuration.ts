@@ -4,6 +4,8 @@ import type { Config, Environment } from '../../config/config.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { shellWord } from '../../domain/shell-word.ts';
 import { didYouMean } from '../../evaluate/index.ts';
+import { CHANGE_WINDOW, changeWindowText } from '../../report/index.ts';
+import { systemClock } from '../../system/clock.ts';
 import { type Check, ok, warning } from './check.ts';
 
 const NAME = 'configuration';
@@ -25,9 +27,18 @@ export function configurationChecks(config: Config, env: Environment, asked: Rea
   const where = api ? `Management API at ${api.url}` : 'embedded console (a made-up organization)';
   return [
     ok(NAME, `${where}, schedule \`${schedule}\`, watch ${watchMs === 0 ? 'off' : `every ${formatDuration(watchMs)}`}`),
+    ...windowChecks(config),
     ...unknownNames(env, asked),
     ...openFiles(env, asked),
     ...unwise(config),
+  ];
+}
+
+function windowChecks({ windows: { freeze, quietHours } }: Config): Check[] {
+  const text = changeWindowText(freeze, systemClock.nowMs());
+  return [
+    ...(text === undefined ? [] : [ok(CHANGE_WINDOW, text)]),
+    ...(quietHours.length === 0 ? [] : [ok('quiet hours', quietHours.map((one) => one.text).join('; '))]),
   ];
 }
 

@@ -6,6 +6,7 @@ import { lineOf } from '../../domain/errors.ts';
 import { describeQuietPeriod, QUIET_PERIOD } from '../../domain/quiet-period.ts';
 import { timeText } from '../../domain/time-text.ts';
 import { demandFree } from '../../http/index.ts';
+import { CHANGE_WINDOW } from '../../report/index.ts';
 import { type LockLook, lookAtLock } from '../../store/writer-lock.ts';
 import { findDaemon } from '../daemon-client.ts';
 import { type Check, ok, problem, warning } from './check.ts';
@@ -92,11 +93,11 @@ async function endpointChecks(config: Config, { url }: { url: string }): Promise
     problem('endpoint', `${name}: ${text}`, 'docs/operating.md, under Health'),
   );
   const ready = ok('endpoint', `${url} answers, and is ready`);
-  const quiet = (readiness.checks ?? []).filter(({ name }) => name === QUIET_PERIOD);
+  const told = (readiness.checks ?? []).filter(({ name }) => name === QUIET_PERIOD || name === CHANGE_WINDOW);
   return [
     ...(unwell.length === 0 ? [ready] : failing),
     ...modeOfDaemon(config, readiness.checks ?? []),
-    ...quiet.map(({ name, text }) => ok(name, text)),
+    ...told.map(({ name, text }) => ok(name, name === CHANGE_WINDOW ? `the daemon: ${text}` : text)),
     ...(await tokenChecks(config)),
   ];
 }

@@ -5,6 +5,8 @@ import type { Bind } from './bind.ts';
 import { examples } from './examples.ts';
 import { concurrencyOption, engineOptions, modeOption, outputOptions } from './options.ts';
 
+const GLASS = 'let this plan through the change windows; needs --reason, and scope admin with a daemon';
+
 export function addActing(program: Command, io: Io, bind: Bind): void {
   engineOptions(program.command('serve').description('run the daemon: schedule and HTTP endpoint'))
     .option('--listen <host:port>', 'address of the HTTP endpoint (TRUSTWARD_LISTEN)')
@@ -65,6 +67,7 @@ export function addActing(program: Command, io: Io, bind: Bind): void {
     .option('--only <target...>', 'only these targets, subjects or owners')
     .option('--except <target...>', 'not these targets, subjects or owners')
     .option('--yes', 'do not ask at a terminal')
+    .option('--break-glass', GLASS)
     .addHelpText(
       ...examples(
         '# all of it',
@@ -86,6 +89,15 @@ export function addActing(program: Command, io: Io, bind: Bind): void {
     'text, json',
   )
     .addOption(concurrencyOption())
-    .addHelpText(...examples('# apply an approved plan, or continue an interrupted one', 'trustward apply 01kb3n2v'))
+    .option('--break-glass', GLASS)
+    .option('--reason <text>', 'why it may not wait, with --break-glass')
+    .addHelpText(
+      ...examples(
+        '# apply an approved plan, or continue an interrupted one',
+        'trustward apply 01kb3n2v',
+        '# in a change window',
+        'trustward apply 01kb3n2v --break-glass --reason "outbreak, incident 4711"',
+      ),
+    )
     .action(bind(async (plan: never, options: never) => (await import('../plans.ts')).applyCommand(io, plan, options)));
 }

@@ -12,6 +12,7 @@ import { cooldown } from './cooldown.ts';
 import { exempt } from './exempt.ts';
 import { exemptionUnread } from './exemption-unread.ts';
 import { forNotReached } from './for-not-reached.ts';
+import { frozen } from './frozen.ts';
 import { impossibleTarget } from './impossible-target.ts';
 import { inDoubt } from './in-doubt.ts';
 import { justDone } from './just-done.ts';
@@ -43,6 +44,7 @@ export const CHECKS: { readonly [name in CheckName]: Check } = {
   stopping,
   breaker,
   stopped,
+  frozen,
   'rule-off': ruleOff,
   'rule-changed': ruleChanged,
   'not-judged': notJudged,

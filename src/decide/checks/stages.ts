@@ -21,15 +21,21 @@ export const LISTS = {
     ...ofFleet('impossible-target', 'serial-shared', 'whole-undo', 'conflict', 'other-first'),
     ...ofAll('limits', 'owners', 'approval-needed'),
     ...ofFleet('ceiling'),
-    ...ofAll('stopped', 'undone-anyway'),
+    ...ofAll('stopped'),
+    ...ofFleet('frozen'),
+    ...ofAll('undone-anyway'),
   ],
   preflight: [
-    ...ofAll('stopping', 'breaker', 'stopped', 'exempt', 'exemption-unread', 'rule-off', 'rule-changed', 'already-so'),
+    ...ofAll('stopping', 'breaker', 'stopped'),
+    ...ofFleet('frozen'),
+    ...ofAll('exempt', 'exemption-unread', 'rule-off', 'rule-changed', 'already-so'),
     ...ofFleet('in-doubt', 'target-gone', 'impossible-target', 'overridden', 'conflict', 'nothing-to-undo'),
     ...ofFleet('newcomers', 'changed-since', 'not-proposed', 'ceiling'),
   ],
   applying: [
-    ...ofAll('stopped', 'rule-off', 'rule-changed', 'untrusted-source', 'over', 'overridden', 'rejected', 'in-doubt'),
+    ...ofAll('stopped'),
+    ...ofFleet('frozen'),
+    ...ofAll('rule-off', 'rule-changed', 'untrusted-source', 'over', 'overridden', 'rejected', 'in-doubt'),
     ...ofAll('already-acted', 'impossible-target', 'conflict', 'other-first'),
   ],
   releasing: ofAll('stopped', 'in-doubt', 'just-done', 'target-gone', 'already-so'),
@@ -47,7 +53,7 @@ export const LISTS = {
       'exemption-unread',
       'newcomers',
     ),
-    ...ofFleet('impossible-target', 'not-proposed', 'breaker', 'stopped', 'ceiling'),
+    ...ofFleet('impossible-target', 'not-proposed', 'breaker', 'stopped', 'frozen', 'ceiling'),
   ],
 } satisfies { [stage in Stage]: readonly Asked[] };
 
@@ -130,6 +136,7 @@ export const GAPS = {
       'not-proposed',
     ],
     'it is based on no list and no facts of a match': ['untrusted-source', 'changed-since'],
+    'a change window holds no undo': ['frozen'],
     'an undo is never exempt, and nobody reverses one': ['exempt', 'exemption-unread', 'overridden'],
     "a person's release does not depend on earlier answers": [
       'rejected',

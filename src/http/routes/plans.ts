@@ -4,9 +4,12 @@ import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
 import { episodesOf, hasProgress, PLAN_STATUSES, type Plan } from '../../domain/plan.ts';
 import { differenceFrom } from '../../domain/plan-content.ts';
+import { demandScope } from '../auth.ts';
 import type { HttpDeps, PlanAnswer } from '../deps.ts';
-import { idParam, nameField, nothing } from '../input.ts';
+
+import { idParam, nameField } from '../input.ts';
 import { keyHeaders } from '../key-headers.ts';
+
 import { operation } from '../operation.ts';
 import { nextOf, pageFields, pageSchema } from '../paging.ts';
 import { json, type Route } from '../route.ts';
@@ -15,7 +18,20 @@ const listQuery = z.strictObject({ status: z.enum(PLAN_STATUSES).optional(), ...
 const reason = z.string().trim().min(1).max(1_000).optional();
 const decideBody = z.strictObject({ reason });
 const names = z.array(nameField).max(10_000).default([]);
-const approveBody = z.strictObject({ reason, rules: names, only: names, except: names });
+const breakGlass = z.boolean().default(false).describe('through the change windows; needs a reason, and scope `admin`');
+const hasReason = (body: { breakGlass: boolean; reason?: string | undefined }) =>
+  !body.breakGlass || body.reason !== undefined;
+const REASON = { path: ['reason'], message: 'is required with breakGlass' };
+const approveBody = z
+  .strictObject({ reason, rules: names, only: names, except: names, breakGlass })
+  .refine(hasReason, REASON);
+const applyBody = z
+  .strictObject({ reason, breakGlass })
+  .refine(hasReason, REASON)
+  .refine((body) => body.breakGlass || body.reason === undefined, {
+    path: ['reason'],
+    message: 'belongs to breakGlass',
+  });
 
 const refused = z.array(z.strictObject({ action: z.string(), target: z.string(), reason: z.string() }));
 
@@ -76,8 +92,9 @@ export function planRoutes(deps: HttpDeps): Route[] {
       body: approveBody,
       answers: { 200: { description: 'the plan as approved, and the plan in which the rest waits', schema: withRest } },
       refusals: [409],
-      handle: async (context, { params: { id }, body: { reason, ...selection } }) => {
-        const approved = await plans.approve(id, context.var.caller.name, reason, selection);
+      handle: async (context, { params: { id }, body: { reason, breakGlass, ...selection } }) => {
+        if (breakGlass) demandScope(context.var.caller, 'admin');
+        const approved = await plans.approve(id, context.var.caller.name, reason, selection, breakGlass);
         return answered(approved, { rest: approved.rest ? await shown(approved.rest) : null });
       },
     }),
@@ -105,10 +122,15 @@ export function planRoutes(deps: HttpDeps): Route[] {
       summary: 'Apply an approved plan',
       params: idParam('a plan'),
       headers: keyHeaders,
-      body: nothing,
+      body: applyBody,
       answers: { 200: { description: 'the plan, with what was done and what was refused', schema: answer } },
       refusals: [409, 502],
-      handle: async (context, { params: { id } }) => answered(await plans.apply(id, context.var.caller.name)),
+      handle: async (context, { params: { id }, body: { breakGlass, reason } }) => {
+        const { caller } = context.var;
+        if (!breakGlass || reason === undefined) return answered(await plans.apply(id, caller.name));
+        demandScope(caller, 'admin');
+        return answered(await plans.apply(id, caller.name, { reason }));
+      },
     }),
   ];
 }

@@ -59,6 +59,7 @@ export const plan = z
     decidedAt: time.nullable(),
     decidedBy: text.nullable(),
     decidedReason: text.nullable(),
+    breakGlass: reportPlan.shape.breakGlass,
     releases: text.nullable().describe('the rule whose claims it undoes, if a person asked for that'),
     supersededBy: reportPlan.shape.supersededBy,
     difference: reportPlan.shape.difference,

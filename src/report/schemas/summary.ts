@@ -42,6 +42,7 @@ export const summary = z
       plans: counted(z.strictObject({ id: text, at: time })),
       exemptions: counted(z.strictObject({ id: text, about: text, at: time })),
     }),
+    changeWindow: text.nullable().describe('the change window in force, or the next one; null: none is configured'),
     people: counted(
       z.strictObject({
         at: time,

@@ -51,7 +51,13 @@ const states = z.array(
       target: text,
       isSo: z.boolean().optional(),
       last: z
-        .strictObject({ intent, runSeq: count.optional(), isOfLook: z.boolean(), approvedBy: text.optional() })
+        .strictObject({
+          intent,
+          runSeq: count.optional(),
+          isOfLook: z.boolean(),
+          approvedBy: text.optional(),
+          breakGlass: z.strictObject({ at: epochMs, by: text, reason: text }).optional(),
+        })
         .optional(),
       isOwn: z.boolean().describe("Trustward's last action made it as it is now"),
     })

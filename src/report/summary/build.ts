@@ -1,7 +1,9 @@
 // report: the record since a time → a summary. In: a reader, and the time. Out: counts with examples. It reads the store only, a page at a
 // time, and keeps no more than the counts and some examples.
+import type { ChangeWindow } from '../../domain/change-window.ts';
 import { aboutText } from '../../domain/exemption.ts';
 import { isoTime } from '../../domain/time-text.ts';
+import { changeWindowText } from '../change-window-view.ts';
 import { entriesSince, type ReadEntry, textIn } from './entries.ts';
 import { sumPeople } from './people.ts';
 import { type SummedRuns, sumRuns } from './runs.ts';
@@ -21,7 +23,12 @@ export async function buildDone(
 }
 
 /** Errors: AppError `store_failed`. */
-export async function buildSummary(reader: SummaryReader, sinceMs: number, untilMs: number): Promise<Summary> {
+export async function buildSummary(
+  reader: SummaryReader,
+  sinceMs: number,
+  untilMs: number,
+  changeWindows: readonly ChangeWindow[] = [],
+): Promise<Summary> {
   const runs = await sumRuns(reader, sinceMs, untilMs);
   return {
     since: isoTime(sinceMs),
@@ -33,6 +40,7 @@ export async function buildSummary(reader: SummaryReader, sinceMs: number, until
     expired: await sumExpired(reader, sinceMs, untilMs),
     people: await sumPeople(reader, sinceMs, runs),
     untrusted: await sumUntrusted(reader, sinceMs, runs),
+    changeWindow: changeWindowText(changeWindows, untilMs, await reader.heldInForce('frozen')) ?? null,
   };
 }
 

@@ -18,6 +18,7 @@ const hasActor = (entry: ReadEntry) => textIn(entry, 'by') !== '';
 const DEEDS: { readonly [kind in AuditKind]?: Words } = {
   'plan.approved': (entry) => `approved plan ${of(entry, 'plan')}`,
   'plan.rejected': (entry) => `rejected plan ${of(entry, 'plan')}`,
+  'plan.glass_broken': (entry) => `BROKE THE GLASS: let plan ${of(entry, 'plan')} through the change windows`,
   'plan.applying': (entry) => `applied plan ${of(entry, 'plan')}`,
   'intent.planned': (entry) => (hasActor(entry) ? `released a claim: ${of(entry, 'action', 'target')}` : undefined),
   'claim.released': (entry) =>

@@ -5,7 +5,7 @@ import type { RecordReader } from '../../domain/record-reader.ts';
 
 export type SummaryReader = Pick<RecordReader, 'runLines' | 'exemptions'> &
   Pick<AuditReader, 'audit'> &
-  Pick<PageReader, 'heldSince'>;
+  Pick<PageReader, 'heldSince' | 'heldInForce'>;
 
 export interface Summary {
   since: string;
@@ -22,6 +22,8 @@ export interface Summary {
   /** What people did, and what somebody unknown reversed (`by` is null). The newest first. */
   people: Counted<SummaryDeed>;
   untrusted: SummaryUntrusted[];
+  /** In words: the change window in force, or the next one. Null: none is configured. */
+  changeWindow: string | null;
 }
 
 /** All of them are counted; some of them are named. */

@@ -39,6 +39,7 @@ function sectionsOf(summary: Summary): Section[] {
     summary.calls.filter((group) => group.outcome === outcome).map(callsLine);
   const sections = [
     { title: 'Runs', lines: runLines(runs) },
+    { title: 'Change window', lines: summary.changeWindow === null ? [] : [summary.changeWindow] },
     { title: 'Done', lines: callsOf('done') },
     { title: 'Failed', lines: callsOf('failed') },
     { title: 'In doubt', lines: callsOf('in_doubt') },
@@ -47,7 +48,8 @@ function sectionsOf(summary: Summary): Section[] {
     { title: 'What people did', lines: peopleLines(people) },
     { title: 'Not trusted', lines: untrusted.map(untrustedLine) },
   ].filter(({ lines }) => lines.length > 0);
-  const isQuiet = sections.length === 1 && runs.aborts.count + runs.outages.count === 0;
+  const told = sections.filter(({ title }) => title !== 'Change window').length;
+  const isQuiet = told === 1 && runs.aborts.count + runs.outages.count === 0;
   return isQuiet ? [...sections, { title: 'Nothing else', lines: ['Nothing was done, held or expired.'] }] : sections;
 }
 

@@ -1,9 +1,11 @@
 // web: the first page: is all well, what waits for a person, what was done in the last 24 hours, and the switch that stops everything.
 // In: the store, and the readiness of the daemon. Out: a page whose parts read themselves again while it is open.
 import { z } from 'zod';
+import { windowAt } from '../../domain/change-window.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { readForm } from '../../http/form.ts';
 import type { Ctx, Route } from '../../http/route.ts';
+import { changeWindowText } from '../../report/change-window-view.ts';
 import { countText, plural } from '../../report/fact-text.ts';
 import { Mark } from '../../report/html/marks.tsx';
 import { Table } from '../../report/html/table.tsx';
@@ -69,28 +71,35 @@ export function overviewPages(deps: HttpDeps): Route[] {
   ];
 }
 
-async function stateNow({ readiness, reader }: HttpDeps) {
+async function stateNow({ readiness, reader, clock, changeWindows = [] }: HttpDeps) {
   const checks = await readiness();
   const run = await reader.latestRun();
   const snapshot = run && snapshotView(run);
   const isStopped = (await reader.stop()) !== undefined;
-  return { checks, snapshot: snapshot?.id === null ? undefined : snapshot, isStopped };
+  const freeze = windowAt(changeWindows, clock.nowMs());
+  const frozen = freeze && changeWindowText(changeWindows, clock.nowMs(), await reader.heldInForce('frozen'));
+  return { checks, snapshot: snapshot?.id === null ? undefined : snapshot, isStopped, frozen };
 }
 
 type StateNow = Awaited<ReturnType<typeof stateNow>>;
 
-function wellLine({ checks, snapshot, isStopped }: StateNow) {
+function wellLine({ checks, snapshot, isStopped, frozen }: StateNow) {
   const wrong = checks.filter(({ ok }) => !ok);
   const untrusted = snapshot !== undefined && !snapshot.trusted;
   const isWell = wrong.length === 0 && !untrusted;
   return (
-    <div class={`notice ${!isWell ? 'bad' : isStopped ? 'wait' : 'good'}`}>
+    <div class={`notice ${!isWell ? 'bad' : isStopped || frozen ? 'wait' : 'good'}`}>
       <b>{!isWell ? 'Something is wrong.' : isStopped ? 'Stopped by a person: nothing is called.' : 'All is well.'}</b>{' '}
       {wrong.map(({ name, text }) => (
         <span>
           <b>{name}:</b> <Words>{text}</Words>.{' '}
         </span>
       ))}
+      {frozen === undefined ? null : (
+        <span>
+          <Words>{frozen}</Words>.{' '}
+        </span>
+      )}
       {untrusted ? 'The last run did not trust what it read; nothing is done on that.' : null}
       <p id="progress" class="quiet" aria-live="polite"></p>
     </div>

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { DRIFT_TARGETS_MAX } from '../../domain/drift.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Plan, PlanSelection } from '../../domain/plan.ts';
+import { demandScope } from '../../http/auth.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { listField, readForm } from '../../http/form.ts';
 import { positionField, readQuery } from '../../http/input.ts';
@@ -16,7 +17,7 @@ import { Answering } from './plan/answering.ts';
 import { answerRoute, foundPlan } from './plan/conflict.tsx';
 import { DriftTable, driftOf } from './plan/drift.tsx';
 import { groupsOf, type PlanQuery, rulesOf } from './plan/groups.ts';
-import { canBeCalled, kindsOf, PlanHead } from './plan/head.tsx';
+import { canBeCalled, freezeOn, kindsOf, PlanHead } from './plan/head.tsx';
 import { Progress } from './plan/progress.tsx';
 import { storiesOf } from './plan/stories.ts';
 import { Group } from './plan/targets.tsx';
@@ -33,10 +34,15 @@ const approveForm = z.strictObject({
   digest,
   reason: reason.optional(),
   choice: z.string().max(100_000),
+  breakGlass: z.literal('yes').optional(),
   target: listField(z.string().max(100)),
 });
 const rejectForm = z.strictObject({ digest, reason });
-const applyForm = z.strictObject({ digest });
+const applyForm = z.strictObject({
+  digest,
+  reason: reason.optional(),
+  breakGlass: z.literal('yes').optional(),
+});
 
 export function planPages(deps: HttpDeps): Route[] {
   const answering = new Answering(deps);
@@ -75,7 +81,10 @@ export function planPages(deps: HttpDeps): Route[] {
       demandPending(plan);
       const part = partOf(plan, form.choice, new Set(form.target));
       const by = context.var.caller.name;
-      return answering.begin(plan.id, 'approve', by, () => plans.approve(plan.id, by, form.reason, part));
+      const glass = demandGlass(context, form);
+      return answering.begin(plan.id, 'approve', by, () =>
+        plans.approve(plan.id, by, form.reason, part, glass !== undefined),
+      );
     }),
     answerRoute(deps, '/plans/:id/reject', async (context, plan) => {
       const form = await readForm(context, rejectForm);
@@ -85,9 +94,11 @@ export function planPages(deps: HttpDeps): Route[] {
       return answering.begin(plan.id, 'reject', by, () => plans.reject(plan.id, by, form.reason));
     }),
     answerRoute(deps, '/plans/:id/apply', async (context, plan) => {
-      demandSeen(plan, (await readForm(context, applyForm)).digest);
+      const form = await readForm(context, applyForm);
+      demandSeen(plan, form.digest);
       const by = context.var.caller.name;
-      return answering.begin(plan.id, 'apply', by, () => plans.apply(plan.id, by));
+      const glass = demandGlass(context, form);
+      return answering.begin(plan.id, 'apply', by, () => plans.apply(plan.id, by, glass));
     }),
   ];
 }
@@ -95,6 +106,7 @@ export function planPages(deps: HttpDeps): Route[] {
 async function body(deps: HttpDeps, answering: Answering, context: Ctx, plan: Plan, asked: PlanQuery) {
   const { status } = plan;
   const canAnswer = status === 'pending' && mayDo(context, 'approve');
+  const canBreak = mayDo(context, 'admin') && freezeOn(deps, plan) !== undefined;
   const groups = groupsOf(plan, asked);
   const stories = await storiesOf(
     deps,
@@ -112,8 +124,8 @@ async function body(deps: HttpDeps, answering: Answering, context: Ctx, plan: Pl
       <h1>Plan {plan.id}</h1>
       <Live id="plan" on={LIVE} path={`${pathname}${search}`}>
         <PlanHead deps={deps} answering={answering} plan={plan} />
-        <Progress deps={deps} plan={plan} mayApply={mayDo(context, 'approve')} />
-        {canAnswer ? <AnswerForm plan={plan} paged={rows < plan.intents.length} /> : null}
+        <Progress deps={deps} plan={plan} mayApply={mayDo(context, 'approve')} canBreak={canBreak} />
+        {canAnswer ? <AnswerForm plan={plan} paged={rows < plan.intents.length} canBreak={canBreak} /> : null}
         <div id={`targets-${status}`} hx-preserve={stays}>
           <Search plan={plan} asked={asked} isWhole={rows === plan.intents.length} />
           {groups.map((group) => (
@@ -139,6 +151,17 @@ function Search({ plan, asked, isWhole }: { plan: Plan; asked: PlanQuery; isWhol
       {isPart ? <a href={pathOf(plan)}>All {countText(plan.intents.length)} of it</a> : null}
     </form>
   );
+}
+
+/** Why it may go through the change windows; undefined: it is not asked. Errors: AppError `usage` without a reason, Problem 403. */
+function demandGlass(
+  context: Ctx,
+  { breakGlass, reason }: { breakGlass?: 'yes' | undefined; reason?: string | undefined },
+): { reason: string } | undefined {
+  if (breakGlass === undefined) return undefined;
+  demandScope(context.var.caller, 'admin');
+  if (reason === undefined) throw new AppError('usage', 'break glass needs a reason: say why the plan may not wait');
+  return { reason };
 }
 
 /** A person answers what they saw. Errors: AppError `conflict`. */

@@ -65,6 +65,7 @@ const WRONG: { readonly [check in CheckName]: Partial<TargetFacts> } = {
   stopping: { isStopping: true },
   breaker: { failures: { count: 5, max: 5 } },
   stopped: { stop: { at: 0, by: 'ada', reason: 'looks odd' } },
+  frozen: { freeze: { text: 'Fri 18:00-Mon 06:00 UTC', timeZone: 'UTC', endsAtMs: 200_000 } },
   'rule-off': basis({ ruleNow: { ...RULE, mode: 'dry-run' } }),
   'rule-changed': basis({ ruleHash: 'another' }),
   'not-judged': basis({ canJudge: false }),

@@ -6,7 +6,7 @@ import { approvalWords, groupWords } from '../../figure-words.ts';
 import { eachOf, joinedParts } from '../../pieces.ts';
 import type { Report, RunDecision } from '../../report.ts';
 import { keyOfGroup, type RowGroup } from '../../row-groups.ts';
-import { canBeApproved, reasonWords, waitsForPerson, wayOutWords } from '../../words.ts';
+import { canBeApproved, heldTitle, reasonWords, wayOutWords } from '../../words.ts';
 import { Sentences } from '../line.tsx';
 import { tablePieces } from '../table.tsx';
 import { Code, Words } from '../text.tsx';
@@ -23,7 +23,7 @@ const ACTS: Record<ActKind, string> = {
 function sectionOf(group: RowGroup): string {
   if (group.kind === 'skip') return 'Skipped';
   if (group.kind !== 'hold') return ACTS[group.kind];
-  return waitsForPerson(group) ? 'Held for a person' : 'Held until a ceiling allows it';
+  return heldTitle(group);
 }
 
 /** Each heading once, in the order of the groups. */

@@ -10,8 +10,8 @@ export function pathOf({ id }: Pick<Plan, 'id'>): string {
   return `/plans/${encodeURIComponent(id)}`;
 }
 
-/** `paged`: not all of its targets are on this page. */
-export function AnswerForm({ plan, paged }: { plan: Plan; paged: boolean }) {
+/** `paged`: not all of its targets are on this page. `canBreak`: it may be let through the change window in force. */
+export function AnswerForm({ plan, paged, canBreak }: { plan: Plan; paged: boolean; canBreak: boolean }) {
   const all = plan.intents.length;
   return (
     <section class="card" id="answer" hx-preserve="true" aria-labelledby="answer-title">
@@ -22,8 +22,14 @@ export function AnswerForm({ plan, paged }: { plan: Plan; paged: boolean }) {
         <input type="hidden" name="digest" value={plan.digest} />
         <label>
           <span class="unseen">Reason to approve</span>
-          <input type="text" name="reason" placeholder="Reason (optional)" maxlength={1000} />
+          <input
+            type="text"
+            name="reason"
+            placeholder={canBreak ? 'Reason (required with break glass)' : 'Reason (optional)'}
+            maxlength={1000}
+          />
         </label>
+        {canBreak ? <BreakGlass /> : null}
         <button
           type="submit"
           name="choice"
@@ -61,6 +67,15 @@ export function AnswerForm({ plan, paged }: { plan: Plan; paged: boolean }) {
         Rejecting refuses all of it: each target is left alone until its rule stops matching and matches again.
       </p>
     </section>
+  );
+}
+
+/** People are alerted of it at once, and the audit names who did it. */
+export function BreakGlass() {
+  return (
+    <label>
+      <input type="checkbox" name="breakGlass" value="yes" /> Break glass: through the change window
+    </label>
   );
 }
 

@@ -1,5 +1,6 @@
 // web: the beginning of a plan's page: what approving it allows, who answered, when it ends, and what holds it back. In: the plan, and
 // what is in force now. Out: elements.
+import { freezeText, type WindowNow, windowAt } from '../../../domain/change-window.ts';
 import { isLive } from '../../../domain/mode.ts';
 import { stopText } from '../../../domain/operator.ts';
 import { type Plan, type PlannedIntent, type PlanStatus, releasedRule } from '../../../domain/plan.ts';
@@ -41,6 +42,7 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
             <When at={plan.expiresAt} />
           </dd>
           <AnswerFact plan={plan} />
+          <GlassFact plan={plan} />
           <dt>digest</dt>
           <dd>
             <Code>{plan.digest}</Code>
@@ -103,6 +105,24 @@ export function AnswerFact({ plan: { decidedAt, decidedBy, decidedReason, status
       </dd>
     </>
   );
+}
+
+function GlassFact({ plan: { breakGlass } }: { plan: Plan }) {
+  if (breakGlass === undefined) return null;
+  return (
+    <>
+      <dt>break glass</dt>
+      <dd>
+        let through the change windows by <Name>{breakGlass.by}</Name>, <When at={breakGlass.at} />:{' '}
+        <Words>{breakGlass.reason}</Words>
+      </dd>
+    </>
+  );
+}
+
+/** The change window that holds it. */
+export function freezeOn({ changeWindows = [], clock }: HttpDeps, plan: Plan): WindowNow | undefined {
+  return plan.breakGlass === undefined ? windowAt(changeWindows, clock.nowMs()) : undefined;
 }
 
 function LateNotice({ answering, plan }: { answering: Answering; plan: Plan }) {
@@ -184,6 +204,14 @@ function NowInForce({ deps, plan, stop }: { deps: HttpDeps; plan: Plan; stop: St
     return (
       <div class="notice wait">
         <Words>{stopText(stop)}</Words>. A plan can be approved; nothing of it is called. It is applied after resuming.
+      </div>
+    );
+  const freeze = freezeOn(deps, plan);
+  if (freeze)
+    return (
+      <div class="notice wait">
+        <Words>{freezeText(freeze)}</Words>. A plan can be approved; of it, only undoing is done. The rest is applied
+        after the window, or now with break glass.
       </div>
     );
   if (!isLive(mode))

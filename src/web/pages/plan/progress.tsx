@@ -8,9 +8,17 @@ import { reportPlan } from '../../../report/plan-view.ts';
 import { appliedWords } from '../../../report/plan-words.ts';
 import { progressWords } from '../../../report/words.ts';
 import { Act } from '../../parts/act.tsx';
-import { pathOf } from './answer-form.tsx';
+import { BreakGlass, pathOf } from './answer-form.tsx';
 
-export async function Progress({ deps, plan, mayApply }: { deps: HttpDeps; plan: Plan; mayApply: boolean }) {
+interface ProgressProps {
+  deps: HttpDeps;
+  plan: Plan;
+  mayApply: boolean;
+  /** It may be let through the change window in force. */
+  canBreak: boolean;
+}
+
+export async function Progress({ deps, plan, mayApply, canBreak }: ProgressProps) {
   const { status } = plan;
   if (status === 'pending' || status === 'rejected' || status === 'superseded' || status === 'expired') return null;
   const canApply = mayApply && (status === 'approved' || status === 'interrupted');
@@ -32,7 +40,10 @@ export async function Progress({ deps, plan, mayApply }: { deps: HttpDeps; plan:
             tone="main"
             fields={{ digest: plan.digest }}
             confirm={`Apply this plan now (${plan.intents.length})?`}
-          />
+            {...(canBreak && { reason: 'optional' as const })}
+          >
+            {canBreak ? <BreakGlass /> : null}
+          </Act>
           <p class="quiet">Each target is read again before its call, and one that differs is left out.</p>
         </>
       ) : null}
