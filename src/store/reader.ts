@@ -84,13 +84,6 @@ export class SqliteReader
     return readDatabaseId(this.db);
   }
 
-  /** When the newest completed run over lists ended, epoch ms. By the order of runs, since the clock may have jumped. */
-  async lastCompletedAt(): Promise<number | undefined> {
-    const sql =
-      "SELECT finished_at FROM runs WHERE status = 'completed' AND counts_with IS NULL ORDER BY seq DESC LIMIT 1";
-    return this.db.get<{ finished_at: number }>(sql)?.finished_at;
-  }
-
   async lastWholeRun(known?: RunRecord): Promise<RunRecord | undefined> {
     const seq = lastWholeSeq(this.db);
     return seq === known?.seq ? known : this.run(String(seq));

@@ -161,4 +161,11 @@ export class SqliteRunReader implements RunReader, IdentityReader {
   async close(): Promise<void> {
     this.db.close();
   }
+
+  /** When the newest completed run over lists ended, epoch ms. By the order of runs, since the clock may have jumped. */
+  async lastCompletedAt(): Promise<number | undefined> {
+    const sql =
+      "SELECT finished_at FROM runs WHERE status = 'completed' AND counts_with IS NULL ORDER BY seq DESC LIMIT 1";
+    return this.db.get<{ finished_at: number }>(sql)?.finished_at;
+  }
 }
