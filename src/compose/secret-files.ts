@@ -1,7 +1,6 @@
 // Credentials that are read again when their files change. In: files, and how each secret is put in force. Out: the new one in force, with an
 // audit entry before. INVARIANT: an empty, unreadable or unfit file leaves the old one in force, and no secret is logged or audited.
 import { createHmac } from 'node:crypto';
-import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { secretIn } from '../config/secret-text.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
@@ -112,12 +111,9 @@ function markOf(name: string, secret: string): string {
   return createHmac('sha256', secret).update(name).digest('hex').slice(0, 4);
 }
 
-/** A pipe that nobody writes to is opened without waiting: a request that was refused waits for this. */
-const NO_WAIT = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
-
 /** A regular file alone: a pipe would never end. Its name is resolved each time, so that swapped links are followed. */
 async function read(file: string): Promise<string | undefined> {
-  const handle = await open(file, NO_WAIT);
+  const handle = await open(file);
   try {
     if (!(await handle.stat()).isFile()) throw new Error('it is not a regular file');
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(BYTES_MAX), 0, BYTES_MAX, 0);

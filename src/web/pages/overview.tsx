@@ -5,7 +5,7 @@ import { windowAt } from '../../domain/change-window.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { readForm } from '../../http/form.ts';
 import type { Ctx, Route } from '../../http/route.ts';
-import { changeWindowNow } from '../../report/change-window-view.ts';
+import { changeWindowText } from '../../report/change-window-view.ts';
 import { countText, plural } from '../../report/fact-text.ts';
 import { Mark } from '../../report/html/marks.tsx';
 import { Table } from '../../report/html/table.tsx';
@@ -76,8 +76,8 @@ async function stateNow({ readiness, reader, clock, changeWindows = [] }: HttpDe
   const run = await reader.latestRun();
   const snapshot = run && snapshotView(run);
   const isStopped = (await reader.stop()) !== undefined;
-  const nowMs = clock.nowMs();
-  const frozen = windowAt(changeWindows, nowMs) && (await changeWindowNow(reader, changeWindows, nowMs));
+  const freeze = windowAt(changeWindows, clock.nowMs());
+  const frozen = freeze && changeWindowText(changeWindows, clock.nowMs(), await reader.heldInForce('frozen'));
   return { checks, snapshot: snapshot?.id === null ? undefined : snapshot, isStopped, frozen };
 }
 
