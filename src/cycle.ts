@@ -29,7 +29,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
 
     const openState = await store.openState(run.startedAt);
     const pulled = await pullSnapshot(engine, run, rules, openState);
-    if (wasReached(pulled)) await store.bind(engine.bindTo);
+    if (wasReached(pulled)) await store.bind(engine.bindTo, settings.lists ?? 'v1');
     progress?.({ phase: 'deciding' });
     const input = decideInput(engine, run, rules, pulled, openState);
     const isWhole = request.rules === undefined && rules.rules.every((rule) => wasJudged(rule, pulled));

@@ -4,6 +4,7 @@ import type { IntentTransitions } from './act-store.ts';
 import type { ActionName } from './action.ts';
 import type { AuditNote } from './audit-entry.ts';
 import type { IdentityChanges } from './identity.ts';
+import type { Lists } from './lists.ts';
 import type { KeptLatency } from './quiet-period.ts';
 import type { RecordReader } from './record-reader.ts';
 import type { Run } from './run.ts';
@@ -21,8 +22,11 @@ export interface OpenStateReader {
 }
 
 export interface RunStore extends OpenStateReader, Pick<RecordReader, 'plans'>, Pick<IntentTransitions, 'reopen'> {
-  /** Binds the database to an API address at its first use. Another one: AppError `bound_elsewhere`. */
-  bind(address: string): Promise<void>;
+  /**
+   * Binds the database to an API address at its first use, and notes the lists that a run read there: a change of these is audited.
+   * Another address: AppError `bound_elsewhere`.
+   */
+  bind(address: string, lists?: Lists): Promise<void>;
   /** `onceId`: as in `RunRequest`. */
   beginRun(run: Omit<Run, 'seq'>, notes: AuditNote[], onceId?: string): Promise<Run>;
   finishRun(run: Run, notes: AuditNote[]): Promise<void>;

@@ -1,5 +1,5 @@
-// store: the version of the lists that this database was last run with. In: the version of this start. Out: the one before, if it was another:
-// what rules could know has changed, and whoever reads the audit sees when. Before the first start with this setting it was version 1.
+// store: the version of the lists that this database was last run with. In: the version of this run. Out: the one before, if it was another:
+// what rules could know has changed, and whoever reads the audit sees when. Before the first run with this setting it was version 1.
 import type { Lists } from '../domain/lists.ts';
 import type { Db } from './database.ts';
 

@@ -47,20 +47,15 @@ export class SqliteStore
   /** INVARIANT: nobody else writes while this one does. */
   private readonly prints = new Map<SubjectKind, PresentPrints>();
 
-  async bind(address: string): Promise<void> {
+  async bind(address: string, lists?: Lists): Promise<void> {
     await this.unit(() => {
       const bound = this.db.get<{ value: string }>("SELECT value FROM meta WHERE key = 'address'")?.value;
-      if (bound === address) return;
-      if (bound !== undefined) throw boundElsewhere(this.db.file, bound, address);
-      this.db.insert('meta', { key: 'address', value: address });
-      this.audits.append([{ kind: 'database.bound', body: { address } }]);
-    });
-  }
-
-  /** The lists of this start: a change is audited. */
-  async keepLists(lists: Lists): Promise<void> {
-    await this.unit(() => {
-      const from = replaceLists(this.db, lists);
+      if (bound !== undefined && bound !== address) throw boundElsewhere(this.db.file, bound, address);
+      if (bound === undefined) {
+        this.db.insert('meta', { key: 'address', value: address });
+        this.audits.append([{ kind: 'database.bound', body: { address } }]);
+      }
+      const from = lists && replaceLists(this.db, lists);
       if (from !== undefined) this.audits.append([{ kind: 'lists.changed', body: { from, to: lists } }]);
     });
   }

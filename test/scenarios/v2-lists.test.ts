@@ -51,9 +51,12 @@ describe('a fleet whose lists change their version', () => {
   });
   afterAll(() => org.close());
 
-  it('has the change in the audit, once', async () => {
+  it('has the change in the audit once a run has read by it, once', async () => {
+    expect(await changesOf(org)).toEqual([]);
+    await org.run('dry-run');
     expect(await changesOf(org)).toEqual([{ from: 'v1', to: 'v2' }]);
     await org.restart();
+    await org.run('dry-run');
     expect(await changesOf(org)).toHaveLength(1);
   });
 
