@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { parseDuration } from '../domain/duration.ts';
 import { AppError } from '../domain/errors.ts';
+import { shownAddress } from '../domain/shown-address.ts';
 import { scheduleFault } from '../schedule/schedule.ts';
 import { isPrintable, secretIn } from './secret-text.ts';
 
@@ -59,14 +60,15 @@ export class ConfigReader {
     if (text === undefined) return undefined;
     const name = flag === undefined ? 'TRUSTWARD_API_URL' : '--api-url';
     const url = URL.canParse(text) ? new URL(text) : undefined;
+    const shown = shownAddress(text);
     if (!url || !/^https?:$/.test(url.protocol))
-      this.fault(`${name} is \`${text}\`: expected an address such as https://console.example.com`);
+      this.fault(`${name} is \`${shown}\`: expected an address such as https://console.example.com`);
     else if (url.username || url.password)
       this.fault(`${name} holds a user name or password: give the credential in TRUSTWARD_API_KEY`);
     else if (url.search || url.hash)
-      this.fault(`${name} is \`${text}\`: give the bare base address, without query or fragment`);
+      this.fault(`${name} is \`${shown}\`: give the bare base address, without query or fragment`);
     else if (/\/api(\/v\d+)?\/?$/.test(url.pathname))
-      this.fault(`${name} is \`${text}\`: give the base address without \`${url.pathname}\`, it is added`);
+      this.fault(`${name} is \`${shown}\`: give the base address without \`${url.pathname}\`, it is added`);
     // One spelling of one address: a database is bound to it.
     return url ? `${url.origin}${url.pathname}`.replace(/\/+$/, '') : text;
   }
