@@ -17,6 +17,8 @@ export interface Receiver {
   received: Received[];
   /** Answers to come; 200 when none is left. `hang`: no answer at all. */
   answers: (number | 'hang')[];
+  /** What each answer has in its body and a header. */
+  echo(received: Received): string;
   /** Resolves when this many have arrived in all. */
   arrived(count: number): Promise<void>;
   close(): Promise<void>;
@@ -33,14 +35,17 @@ export async function startReceiver(): Promise<Receiver> {
     server.emit('arrived');
     const answer = answers.shift() ?? 200;
     if (answer === 'hang') return;
-    response.writeHead(answer, answer >= 300 && answer < 400 ? { Location: '/elsewhere' } : {}).end('ignored');
+    const echo = receiver.echo(received.at(-1) as Received);
+    const location = answer >= 300 && answer < 400 ? { Location: `/elsewhere?${encodeURIComponent(echo)}` } : {};
+    response.writeHead(answer, { 'X-Echo': encodeURIComponent(echo), ...location }).end(echo);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return {
+  const receiver: Receiver = {
     port: (server.address() as AddressInfo).port,
     received,
     answers,
+    echo: () => 'ignored',
     arrived: async (count) => {
       while (received.length < count) await once(server, 'arrived');
     },
@@ -50,6 +55,7 @@ export async function startReceiver(): Promise<Receiver> {
       await once(server, 'close');
     },
   };
+  return receiver;
 }
 
 const KEY = `-----BEGIN PRIVATE KEY-----
