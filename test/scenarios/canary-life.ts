@@ -6,28 +6,36 @@ import { type AddressInfo, createServer } from 'node:net';
 import { systemClock } from '../../src/system/clock.ts';
 import { openStream } from '../support/event-client.ts';
 import { command } from '../support/in-process.ts';
-import { columnsOf, filesIn } from '../support/stored-bytes.ts';
+import { filesIn } from '../support/stored-bytes.ts';
 import { type Started, startTrustward, trustward } from '../support/trustward.ts';
-import { type CanaryWorld, refuseWithEchoes } from './canary-world.ts';
+import { mistakes, type Said } from './canary-mistakes.ts';
+import {
+  type Ask,
+  asking,
+  crawl,
+  gather,
+  headersOf,
+  type Note,
+  noteDeliveries,
+  noting,
+  type Places,
+} from './canary-reading.ts';
+import { type CanaryWorld, DISABLE_OPEN, refuseWithEchoes } from './canary-world.ts';
 
 export interface Life {
   /** Place → what stood there. */
-  places: Map<string, string>;
+  places: Places;
   /** What shows that the life was a full one. */
-  counts: { echoes: number; pages: number; deliveries: number; issued: number; runs: number; refusals: number };
+  counts: { echoes: number; pages: number; deliveries: number; issued: number; runs: number; refused: string[] };
 }
 
 const FORMATS = ['json', 'md', 'text', 'csv', 'html'];
 const HOUR_MS = 3_600_000;
-const TIMEOUT_MS = 60_000;
 
 export async function liveThrough(world: CanaryWorld): Promise<Life> {
   const { secrets, platform, console, receiver, canaries, files } = world;
   const places: Life['places'] = new Map();
-  const note: Note = (place, text) => {
-    const added = typeof text === 'string' ? text : Buffer.from(text).toString('latin1');
-    places.set(place, `${places.get(place) ?? ''}${added}\n`);
-  };
+  const note = noting(places);
   const said = async (env: Record<string, string>, ...args: string[]) => {
     const ended = await command(args, env);
     note(`the command ${args.slice(0, 2).join(' ')}`, `${ended.out}\n${ended.err}`);
@@ -37,6 +45,7 @@ export async function liveThrough(world: CanaryWorld): Promise<Life> {
     for (let at = 0; at < count; at += 1)
       console.fleet.addDevice({ serial: `${name}-${at}`, mdm_compromised: 'TRUE' }, [`${name}${at}@acme.example`]);
   };
+  const refused: string[] = [];
   const isWrite = (method: string, path: string) => method !== 'GET' && !path.endsWith('/refresh_token');
 
   // By commands alone, with the API key: each ban is refused by another echo, then whole sources are.
@@ -67,12 +76,13 @@ export async function liveThrough(world: CanaryWorld): Promise<Life> {
   try {
     await daemon.says('Ctrl-C ends it.');
     const url = /HTTP endpoint\s+(\S+)/.exec(daemon.said().out)?.[1] as string;
-    const ask = asking(url, () => token, note);
+    const ask = asking(url, () => token, note, refused);
     let token = secrets['the token of the endpoint'] as string;
     const stream = await openStream(url, { token });
+    const following = startTrustward(['audit', 'export', '--follow', '--out', `${world.data}/followed.ndjson`], env);
 
     const named = await command(['tokens', 'add', 'ops', '--scope', 'admin'], env);
-    const ops = canaries.add('the named token', /[\w-]{43}/.exec(named.out)?.[0] as string);
+    const ops = canaries.add('the named token', /\S{40,}/.exec(named.out)?.[0] as string);
     const tokenLine = named.out.replaceAll(ops, '');
     note('the command tokens add', tokenLine + named.err);
     await said(env, 'tokens', 'list');
@@ -108,71 +118,42 @@ export async function liveThrough(world: CanaryWorld): Promise<Life> {
       return (await fetch(`${url}/api/runs`, { headers: next })).status === 200;
     });
     token = secrets['the next token of the endpoint'] as string;
-    await until(async () => [...filesIn(world.data, () => false).keys()].some((name) => name.includes('backups/')));
+    await until(async () => [...filesIn(world.data).keys()].some((name) => /backups\/\S+\.db$/.test(name)));
 
     await readEverything(ask);
     note('the listener of metrics', await (await fetch(`http://${metrics}/metrics`)).text());
     const pages = await crawl(url, token, canaries, note);
-    const refusals = await provoke(url, secrets, ops, note);
-    await commands({ ...env, TRUSTWARD_TOKEN: '' }, said);
+    await provoke(url, secrets, ops, note);
+    await commands(env, said);
+    await mistakes(world, said);
     await until(async () => receiver.received.length > 8);
     stream.cut();
+    following.child.kill('SIGTERM');
+    const followed = await following.ended;
+    note('the command audit export --follow', followed.out + followed.err);
     note('the stream', stream.text);
-    gather(world, note, 'while it runs');
-    const follow = await trustward(['audit', 'export', '--out', `${world.data}/export.ndjson`], env);
-    note('the command audit export to a file', follow.out + follow.err);
+    gather(world.data, world.env.TRUSTWARD_DB as string, note, 'while it runs');
     await end(daemon);
     const { out, err } = daemon.said();
     note('the standard output of the daemon', out);
     note('the log of the daemon', err);
-    gather(world, note, 'afterwards');
-    for (const { path, headers, body } of receiver.received) {
-      note('the body of a delivery', body);
-      note('the headers of a delivery', JSON.stringify(headers));
-      // Its own receiver has to be found by its address.
-      const own = path.startsWith('/beat/')
-        ? ['the path of the heartbeat', 'the query of the heartbeat']
-        : ['the path of a webhook'];
-      note(
-        'the addresses of deliveries',
-        own.reduce((text, name) => text.replaceAll(secrets[name] as string, ''), path),
-      );
-    }
+    gather(world.data, world.env.TRUSTWARD_DB as string, note, 'afterwards');
+    const addresses = ['the path of a webhook', 'the path of the heartbeat', 'the query of the heartbeat'];
+    noteDeliveries(
+      receiver.received,
+      addresses.map((name) => secrets[name] as string),
+      note,
+    );
     const runs = (await said(world.withKey, 'runs', '--format', 'json')).out.match(/"seq"/g)?.length ?? 0;
     const { length: deliveries } = receiver.received;
     return {
       places,
-      counts: { echoes: Math.min(...echoes), pages, deliveries, issued: world.issued.length, runs, refusals },
+      counts: { echoes: Math.min(...echoes), pages, deliveries, issued: world.issued.length, runs, refused },
     };
   } finally {
     daemon.child.kill('SIGKILL');
   }
 }
-
-type Note = (place: string, text: string | Uint8Array) => void;
-type Ask = (
-  method: string,
-  path: string,
-  body?: object,
-  headers?: Record<string, string>,
-) => // biome-ignore lint/suspicious/noExplicitAny: the bodies of many routes
-Promise<any>;
-
-function asking(url: string, token: () => string, note: Note): Ask {
-  return async (method, path, body, headers = {}) => {
-    const answer = await fetch(url + path, {
-      method,
-      headers: { authorization: `Bearer ${token()}`, 'content-type': 'application/json', ...headers },
-      ...(body && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    });
-    const text = await answer.text();
-    note(`${method} ${path.split('?')[0]}`, `${answer.status} ${headersOf(answer)}\n${text}`);
-    return text.startsWith('{') ? JSON.parse(text) : text;
-  };
-}
-
-const headersOf = (answer: Response) => JSON.stringify([...answer.headers]);
 
 async function readEverything(ask: Ask): Promise<void> {
   for (const path of [
@@ -187,7 +168,7 @@ async function readEverything(ask: Ask): Promise<void> {
     await ask('GET', path);
   for (const list of ['decisions', 'intents', 'claims', 'exemptions', 'notifications', 'tokens', 'audit'])
     await ask('GET', `/api/${list}?limit=1000`);
-  await ask('GET', '/api/audit/verify');
+  await ask('POST', '/api/audit/verify');
   for (const format of FORMATS) await ask('GET', `/api/runs/latest/report?format=${format}`);
   const { runs } = await ask('GET', '/api/runs?limit=100');
   for (const { id } of runs)
@@ -197,33 +178,12 @@ async function readEverything(ask: Ask): Promise<void> {
   for (const of of ['SECOND-1', 'FIRST-1', 'one']) await ask('GET', `/api/why?of=${of}`);
   await ask('GET', '/api/subjects/service/one.eu.tw');
   await ask('POST', '/api/rules/disable-open-service/explain', { subject: 'one' });
-  const { text } = await ask('GET', '/api/rules/disable-open-service');
-  await ask('POST', '/api/rules/disable-open-service/try', { text: String(text).replace('"none"', '"nothing"') });
-}
-
-/** Signs in as a person does, and follows every link of every page. */
-async function crawl(url: string, token: string, canaries: CanaryWorld['canaries'], note: Note): Promise<number> {
-  const signedIn = await fetch(`${url}/sign-in`, {
-    method: 'POST',
-    redirect: 'manual',
-    headers: { origin: url, 'content-type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams({ token, to: '/' }),
-  });
-  const cookie = (signedIn.headers.get('set-cookie') ?? '').split(';')[0] as string;
-  canaries.add('the session of a page', cookie.split('=')[1] as string);
-  const seen = new Set(['/']);
-  for (const path of seen) {
-    const answer = await fetch(url + path, { headers: { cookie }, redirect: 'manual' });
-    const html = await answer.text();
-    note(`the page ${path.split('?')[0]}`, `${headersOf(answer)}\n${html}`);
-    for (const [, link] of html.matchAll(/(?:href|src)="(\/[^"#]*)/g))
-      if (seen.size < 150) seen.add((link as string).replaceAll('&amp;', '&'));
-  }
-  return seen.size;
+  await ask('GET', '/api/rules/disable-open-service');
+  await ask('POST', '/api/rules/disable-open-service/try', { text: DISABLE_OPEN.replace('"none"', '"nothing"') });
 }
 
 /** Requests with secrets in the wrong places. */
-async function provoke(url: string, secrets: Record<string, string>, ops: string, note: Note): Promise<number> {
+async function provoke(url: string, secrets: Record<string, string>, ops: string, note: Note): Promise<void> {
   const foreign = secrets['a foreign token'] as string;
   const query = encodeURIComponent(foreign);
   const with_ = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -249,16 +209,11 @@ async function provoke(url: string, secrets: Record<string, string>, ops: string
     const answer = await fetch(url + path, { redirect: 'manual', ...init });
     note('an answer to a request with a secret in it', `${answer.status} ${headersOf(answer)}\n${await answer.text()}`);
   }
-  return asked.length;
 }
 
-async function commands(
-  env: Record<string, string>,
-  said: (env: Record<string, string>, ...args: string[]) => Promise<unknown>,
-) {
-  const { TRUSTWARD_TOKEN: _, ...rest } = env;
-  for (const format of FORMATS) await said(rest, 'report', '--format', format);
-  for (const format of ['text', 'json', 'csv']) await said(rest, 'decisions', '--format', format);
+async function commands(env: Record<string, string>, said: Said): Promise<void> {
+  for (const format of FORMATS) await said(env, 'report', '--format', format);
+  for (const format of ['text', 'json', 'csv']) await said(env, 'decisions', '--format', format);
   for (const args of [
     ['audit', 'export'],
     ['audit', 'list', '--limit', '1000', '--format', 'json'],
@@ -271,20 +226,14 @@ async function commands(
     ['notifications', '--all'],
     ['plans'],
     ['rules', 'check'],
-    ['rules', 'facts', 'one'],
+    ['facts', 'one'],
     ['runs'],
     ['summary'],
     ['why', 'SECOND-1'],
     ['--help'],
     ['serve', '--help'],
   ])
-    await said(rest, ...args);
-}
-
-function gather({ data, env }: CanaryWorld, note: Note, when: string): void {
-  // The token of a first start would be the one file that has a secret; here the token has a file of its own.
-  for (const [place, bytes] of filesIn(data, () => false)) note(`${place} ${when}`, bytes);
-  for (const [place, text] of columnsOf(env.TRUSTWARD_DB as string)) note(`${place} ${when}`, text);
+    await said(env, ...args);
 }
 
 /** Written beside, then renamed over: nobody sees half of it. */

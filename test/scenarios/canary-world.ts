@@ -8,11 +8,12 @@ import { formsOf } from '../../src/domain/secret-forms.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { Canaries, canaryOf } from '../support/canaries.ts';
 import { type EchoingPlatform, startEchoing } from '../support/echoing-platform.ts';
-import { BAN_COMPROMISED, silentLog } from '../support/organization.ts';
+import { BAN_COMPROMISED, DISABLE_FAILING, silentLog } from '../support/organization.ts';
 import { CERTIFICATE, type Receiver, startReceiver } from '../support/receiver.ts';
 
 const BAN = BAN_COMPROMISED.replace('revert: true', 'revert: true\nlimits: { max: 100, percent: 100 }');
-const DISABLE = `
+/** Keeps a spec as a fact. */
+export const DISABLE_OPEN = `
 id: disable-open-service
 title: Disable services that let everybody in
 severity: high
@@ -27,7 +28,7 @@ limits: { max: 50, percent: 100 }
 tests:
   - { name: open, given: { OIDCEnabled: "TRUE" }, expect: match }
 `;
-const NOTIFY = DISABLE.replace('disable-open-service', 'name-open-service').replace(
+const NOTIFY = DISABLE_OPEN.replace('disable-open-service', 'name-open-service').replace(
   'then: disable_service',
   'then: { action: notify, with: { to: ops } }',
 );
@@ -85,7 +86,12 @@ export async function startCanaryWorld(): Promise<CanaryWorld> {
     writeFileSync(join(dir, name), text, { mode: 0o600 });
     return join(dir, name);
   };
-  for (const [name, text] of Object.entries({ ban: BAN, disable: DISABLE, notify: NOTIFY }))
+  for (const [name, text] of Object.entries({
+    ban: BAN,
+    disable: DISABLE_OPEN,
+    failing: DISABLE_FAILING,
+    notify: NOTIFY,
+  }))
     write(`rules/${name}.yaml`, text);
 
   const console = await startConsole({

@@ -24,6 +24,9 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
+/** A client refuses an answer with more. */
+const HEADER_MAX = 4_000;
+
 export async function startReceiver(): Promise<Receiver> {
   const received: Received[] = [];
   const answers: (number | 'hang')[] = [];
@@ -36,8 +39,9 @@ export async function startReceiver(): Promise<Receiver> {
     const answer = answers.shift() ?? 200;
     if (answer === 'hang') return;
     const echo = receiver.echo(received.at(-1) as Received);
-    const location = answer >= 300 && answer < 400 ? { Location: `/elsewhere?${encodeURIComponent(echo)}` } : {};
-    response.writeHead(answer, { 'X-Echo': encodeURIComponent(echo), ...location }).end(echo);
+    const inHeader = encodeURIComponent(echo).slice(0, HEADER_MAX);
+    const location = answer >= 300 && answer < 400 ? { Location: `/elsewhere?${inHeader}` } : {};
+    response.writeHead(answer, { 'X-Echo': inHeader, ...location }).end(echo);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

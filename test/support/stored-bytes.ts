@@ -4,14 +4,13 @@ import { join, relative } from 'node:path';
 import { gunzipSync, inflateRawSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 
-/** Place → what is there; for each file that is not left out. */
-export function filesIn(folder: string, isLeftOut: (path: string) => boolean): Map<string, Uint8Array> {
+/** Place → what is there; for each file. */
+export function filesIn(folder: string): Map<string, Uint8Array> {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   return new Map(
     paths
       .map((path) => [relative(folder, path), path] as const)
-      .filter(([name]) => !isLeftOut(name))
       .map(([name, path]) => [`the file ${name}`, readFileSync(path)]),
   );
 }
