@@ -1,7 +1,8 @@
 // Configuration: one reader of names and values. In: the environment, and flags if any. Out: checked values, or faults
 // that each name the setting, its value and what was expected. It never repeats a secret, and finds all faults, not
 // just the first.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, isAbsolute } from 'node:path';
 import { parseDuration } from '../domain/duration.ts';
 import { AppError } from '../domain/errors.ts';
 import { shownAddress } from '../domain/shown-address.ts';
@@ -43,7 +44,10 @@ export class ConfigReader {
       if (!secret) this.fault(`${name}_FILE: \`${file}\` is empty`);
       return this.printable(`${name}_FILE`, secret);
     } catch (error) {
-      this.fault(`${name}_FILE: \`${file}\` cannot be read (${(error as NodeJS.ErrnoException).code})`);
+      const { code } = error as NodeJS.ErrnoException;
+      // A bare word that is no file may be the secret itself.
+      if (isPath(file)) this.fault(`${name}_FILE: \`${file}\` cannot be read (${code})`);
+      else this.fault(`${name}_FILE cannot be read (${code}): give the path of a file that holds the credential`);
       return undefined;
     }
   }
@@ -164,6 +168,11 @@ export class ConfigReader {
       );
     return text;
   }
+}
+
+/** A path as people write one: from the root, from here, or of a folder that exists. */
+function isPath(file: string): boolean {
+  return isAbsolute(file) || /^[.~]/.test(file) || (file.includes('/') && existsSync(dirname(file)));
 }
 
 /** `host:port`, `[::1]:8080`, or a bare port on loopback; undefined for anything else. */

@@ -1,7 +1,7 @@
 // scenarios: a whole life of a daemon in a world of secrets: runs, looks, plans, answers, alerts, backups, wrong credentials, every page and every
 // command. In: the world. Out: all that anybody could read of it, by place. What must have a secret is left out, and no more.
 import { once } from 'node:events';
-import { renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { systemClock } from '../../src/system/clock.ts';
 import { openStream } from '../support/event-client.ts';
@@ -29,6 +29,9 @@ export interface Life {
   counts: { echoes: number; pages: number; deliveries: number; issued: number; runs: number; refused: string[] };
 }
 
+export const SIGNING_KEY = 'the key that signs the audit';
+/** What stands before it is the same in all keys of the kind. */
+const KEY_END = 40;
 const FORMATS = ['json', 'md', 'text', 'csv', 'html'];
 const HOUR_MS = 3_600_000;
 
@@ -132,6 +135,14 @@ export async function liveThrough(world: CanaryWorld): Promise<Life> {
     const followed = await following.ended;
     note('the command audit export --follow', followed.out + followed.err);
     note('the stream', stream.text);
+    // The key that signs the audit is in its own file and nowhere else.
+    const keyFile = `${world.env.TRUSTWARD_DB}.audit-key`;
+    canaries.add(
+      SIGNING_KEY,
+      readFileSync(keyFile, 'utf8')
+        .replaceAll(/-----[^-]+-----|\s/g, '')
+        .slice(-KEY_END),
+    );
     gather(world.data, world.env.TRUSTWARD_DB as string, note, 'while it runs');
     await end(daemon);
     const { out, err } = daemon.said();
@@ -226,7 +237,7 @@ async function commands(env: Record<string, string>, said: Said): Promise<void> 
     ['notifications', '--all'],
     ['plans'],
     ['rules', 'check'],
-    ['facts', 'one'],
+    ['facts', 'service'],
     ['runs'],
     ['summary'],
     ['why', 'SECOND-1'],
