@@ -1,9 +1,11 @@
 // Configuration: one reader of names and values. In: the environment, and flags if any. Out: checked values, or faults
 // that each name the setting, its value and what was expected. It never repeats a secret, and finds all faults, not
 // just the first.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, isAbsolute } from 'node:path';
 import { parseDuration } from '../domain/duration.ts';
 import { AppError } from '../domain/errors.ts';
+import { shownAddress } from '../domain/shown-address.ts';
 import { scheduleFault } from '../schedule/schedule.ts';
 import { isPrintable, secretIn } from './secret-text.ts';
 
@@ -42,7 +44,10 @@ export class ConfigReader {
       if (!secret) this.fault(`${name}_FILE: \`${file}\` is empty`);
       return this.printable(`${name}_FILE`, secret);
     } catch (error) {
-      this.fault(`${name}_FILE: \`${file}\` cannot be read (${(error as NodeJS.ErrnoException).code})`);
+      const { code } = error as NodeJS.ErrnoException;
+      // A bare word that is no file may be the secret itself.
+      if (isPath(file)) this.fault(`${name}_FILE: \`${file}\` cannot be read (${code})`);
+      else this.fault(`${name}_FILE cannot be read (${code}): give the path of a file that holds the credential`);
       return undefined;
     }
   }
@@ -59,14 +64,15 @@ export class ConfigReader {
     if (text === undefined) return undefined;
     const name = flag === undefined ? 'TRUSTWARD_API_URL' : '--api-url';
     const url = URL.canParse(text) ? new URL(text) : undefined;
+    const shown = shownAddress(text);
     if (!url || !/^https?:$/.test(url.protocol))
-      this.fault(`${name} is \`${text}\`: expected an address such as https://console.example.com`);
+      this.fault(`${name} is \`${shown}\`: expected an address such as https://console.example.com`);
     else if (url.username || url.password)
       this.fault(`${name} holds a user name or password: give the credential in TRUSTWARD_API_KEY`);
     else if (url.search || url.hash)
-      this.fault(`${name} is \`${text}\`: give the bare base address, without query or fragment`);
+      this.fault(`${name} is \`${shown}\`: give the bare base address, without query or fragment`);
     else if (/\/api(\/v\d+)?\/?$/.test(url.pathname))
-      this.fault(`${name} is \`${text}\`: give the base address without \`${url.pathname}\`, it is added`);
+      this.fault(`${name} is \`${shown}\`: give the base address without \`${url.pathname}\`, it is added`);
     // One spelling of one address: a database is bound to it.
     return url ? `${url.origin}${url.pathname}`.replace(/\/+$/, '') : text;
   }
@@ -162,6 +168,11 @@ export class ConfigReader {
       );
     return text;
   }
+}
+
+/** A path as people write one: from the root, from here, or of a folder that exists. */
+function isPath(file: string): boolean {
+  return isAbsolute(file) || /^[.~]/.test(file) || (file.includes('/') && existsSync(dirname(file)));
 }
 
 /** `host:port`, `[::1]:8080`, or a bare port on loopback; undefined for anything else. */

@@ -5,6 +5,7 @@ import { isIP } from 'node:net';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { parseDuration } from '../domain/duration.ts';
+import { shownAddress } from '../domain/shown-address.ts';
 import { isPublicAddress } from './addresses.ts';
 import { type FeedSettings, feedFields, feedOf } from './feed-settings.ts';
 
@@ -87,7 +88,7 @@ function publicUrlOf(names: Names): string | undefined {
   if (url?.username || url?.password) names.fault('TRUSTWARD_PUBLIC_URL holds a user name or password: leave them out');
   else if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash)
     names.fault(
-      `TRUSTWARD_PUBLIC_URL is \`${text}\`: expected an address such as https://trustward.example.com, without query or fragment`,
+      `TRUSTWARD_PUBLIC_URL is \`${shownAddress(text)}\`: expected an address such as https://trustward.example.com, without query or fragment`,
     );
   return url && `${url.origin}${url.pathname}`.replace(/\/+$/, '');
 }

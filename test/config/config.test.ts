@@ -150,6 +150,12 @@ describe('credentials', () => {
     const env = { TRUSTWARD_API_URL: REAL.TRUSTWARD_API_URL, TRUSTWARD_API_KEY_FILE: join(dir, 'key') };
     expect(readConfig(env).api?.credential.secret).toBe('key-from-file');
   });
+  it('that stands where its file belongs is not repeated', () => {
+    const { TRUSTWARD_API_URL } = REAL;
+    const [fault] = faultsOf({ TRUSTWARD_API_URL, TRUSTWARD_API_KEY_FILE: 'the-key-itself' });
+    expect(fault).toContain('TRUSTWARD_API_KEY_FILE cannot be read (ENOENT): give the path of a file');
+    expect(fault).not.toContain('the-key-itself');
+  });
   it('are refused as an empty file, in both forms, of both kinds, or when missing', () => {
     const { TRUSTWARD_API_URL } = REAL;
     expect(faultsOf({ TRUSTWARD_API_URL, TRUSTWARD_API_KEY_FILE: join(dir, 'empty') })[0]).toContain('is empty');

@@ -17,10 +17,15 @@ export interface Receiver {
   received: Received[];
   /** Answers to come; 200 when none is left. `hang`: no answer at all. */
   answers: (number | 'hang')[];
+  /** What each answer has in its body and a header. */
+  echo(received: Received): string;
   /** Resolves when this many have arrived in all. */
   arrived(count: number): Promise<void>;
   close(): Promise<void>;
 }
+
+/** A client refuses an answer with more. */
+const HEADER_MAX = 4_000;
 
 export async function startReceiver(): Promise<Receiver> {
   const received: Received[] = [];
@@ -33,14 +38,18 @@ export async function startReceiver(): Promise<Receiver> {
     server.emit('arrived');
     const answer = answers.shift() ?? 200;
     if (answer === 'hang') return;
-    response.writeHead(answer, answer >= 300 && answer < 400 ? { Location: '/elsewhere' } : {}).end('ignored');
+    const echo = receiver.echo(received.at(-1) as Received);
+    const inHeader = encodeURIComponent(echo).slice(0, HEADER_MAX);
+    const location = answer >= 300 && answer < 400 ? { Location: `/elsewhere?${inHeader}` } : {};
+    response.writeHead(answer, { 'X-Echo': inHeader, ...location }).end(echo);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return {
+  const receiver: Receiver = {
     port: (server.address() as AddressInfo).port,
     received,
     answers,
+    echo: () => 'ignored',
     arrived: async (count) => {
       while (received.length < count) await once(server, 'arrived');
     },
@@ -50,6 +59,7 @@ export async function startReceiver(): Promise<Receiver> {
       await once(server, 'close');
     },
   };
+  return receiver;
 }
 
 const KEY = `-----BEGIN PRIVATE KEY-----
