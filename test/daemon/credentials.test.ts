@@ -1,4 +1,5 @@
 // test: credentials that are read again: a replaced key works without a restart, an unfit file changes nothing, and no secret is recorded.
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -147,6 +148,17 @@ describe('a file of a secret', () => {
     expect(held.secret).toBe('the-old-one');
     expect(notes).toEqual([]);
   });
+
+  it('that became a pipe, which nobody writes to, holds up no request: the next file is read as before', async () => {
+    const { files, file, held, lines } = reading();
+    rmSync(file);
+    execFileSync('mkfifo', [file]);
+    await files.lookAtOnce();
+    expect(lines).toEqual(['SECRET_FILE cannot be read (it is not a regular file): what was read before stays in force']);
+    replace(file, 'the-new-one');
+    await files.lookAtOnce();
+    expect(held.secret).toBe('the-new-one');
+  }, 5_000);
 
   it('that is being written counts only when it was the same twice', async () => {
     const { files, file, held } = reading();
