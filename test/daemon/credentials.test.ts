@@ -154,7 +154,9 @@ describe('a file of a secret', () => {
     rmSync(file);
     execFileSync('mkfifo', [file]);
     await files.lookAtOnce();
-    expect(lines).toEqual(['SECRET_FILE cannot be read (it is not a regular file): what was read before stays in force']);
+    expect(lines).toEqual([
+      'SECRET_FILE cannot be read (it is not a regular file): what was read before stays in force',
+    ]);
     replace(file, 'the-new-one');
     await files.lookAtOnce();
     expect(held.secret).toBe('the-new-one');
