@@ -116,7 +116,9 @@ function markOf(name: string, secret: string): string {
 async function read(file: string): Promise<string | undefined> {
   const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    if (!(await handle.stat()).isFile()) throw new Error('it is not a regular file');
+    const found = await handle.stat();
+    if (!found.isFile()) throw new Error('it is not a regular file');
+    if (found.size > BYTES_MAX) throw new Error(`it is larger than ${BYTES_MAX} bytes`);
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(BYTES_MAX), 0, BYTES_MAX, 0);
     return secretIn(buffer.subarray(0, bytesRead).toString('utf8'));
   } finally {

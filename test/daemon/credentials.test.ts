@@ -131,13 +131,14 @@ describe('a file of a secret', () => {
     return { files, file, held, lines, notes };
   }
 
-  it('that is empty, gone, a folder or unfit leaves the old one in force, and each is said once', async () => {
+  it('that is empty, gone, a folder, too large or unfit leaves the old one in force, and each is said once', async () => {
     const { files, file, held, lines, notes } = reading();
     const arranged: [() => void, string][] = [
       [() => writeFileSync(file, '\n'), 'is empty'],
       [() => rmSync(file), 'cannot be read (ENOENT)'],
       [() => mkdirSync(file), 'cannot be read (it is not a regular file)'],
       [() => [rmSync(file, { recursive: true }), writeFileSync(file, 'abc')], 'is too short'],
+      [() => writeFileSync(file, 'a'.repeat(65_537)), 'cannot be read (it is larger than 65536 bytes)'],
     ];
     for (const [arrange, fault] of arranged) {
       arrange();
