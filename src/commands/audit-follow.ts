@@ -1,5 +1,5 @@
 // commands: `audit export --follow`: the export goes on as entries are committed, also while a daemon writes. It ends with its end line when
-// the process is asked to end, and quietly when its reader is gone. It only reads, and asks the database a few times a second.
+// the process is asked to end, and quietly at the first entry after its reader is gone. It only reads, and asks the database a few times a second.
 import { type FollowBegin, type Followed, followAudit } from '../audit/follow.ts';
 import { composeReader } from '../compose/reader.ts';
 import { AppError } from '../domain/errors.ts';

@@ -1,6 +1,7 @@
 // Credentials that are read again when their files change. In: files, and how each secret is put in force. Out: the new one in force, with an
 // audit entry before. INVARIANT: an empty, unreadable or unfit file leaves the old one in force, and no secret is logged or audited.
 import { createHmac } from 'node:crypto';
+import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { secretIn } from '../config/secret-text.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
@@ -111,11 +112,13 @@ function markOf(name: string, secret: string): string {
   return createHmac('sha256', secret).update(name).digest('hex').slice(0, 4);
 }
 
-/** A regular file alone: a pipe would never end. Its name is resolved each time, so that swapped links are followed. */
+/** A regular file alone: a pipe would never end, nor would opening one that nobody writes to. Its name is resolved each time, so that swapped links are followed. */
 async function read(file: string): Promise<string | undefined> {
-  const handle = await open(file);
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    if (!(await handle.stat()).isFile()) throw new Error('it is not a regular file');
+    const found = await handle.stat();
+    if (!found.isFile()) throw new Error('it is not a regular file');
+    if (found.size > BYTES_MAX) throw new Error(`it is larger than ${BYTES_MAX} bytes`);
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(BYTES_MAX), 0, BYTES_MAX, 0);
     return secretIn(buffer.subarray(0, bytesRead).toString('utf8'));
   } finally {

@@ -19,6 +19,9 @@ export type MakeBackup = (database: string, target: string, signal: AbortSignal)
 const PASSED_ON = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ', 'LD_LIBRARY_PATH'];
 const TEXT_MAX = 1_000_000;
 
+const OWN = 'trustward: ';
+const CRASH = /^\w*Error\b.*:|^FATAL ERROR: /;
+
 /**
  * Killed at once when `signal` aborts. Errors: AppError `stopped`; `store_failed` with the last words of the process; `store_damaged` when
  * the audit of the copy is broken: it replaces no good one.
@@ -28,8 +31,7 @@ export const makeBackup: MakeBackup = async (database, target, signal) => {
   if (signal.aborted) throw new AppError('stopped', 'the backup was broken off');
   const result = resultOf(out);
   if (result === undefined || code === null || code > 1) {
-    const [last = `its process ended with ${code ?? 'a signal'}`] = err.trim().split('\n').slice(-1).filter(Boolean);
-    throw new AppError('store_failed', last.replace(/^trustward: /, ''));
+    throw new AppError('store_failed', faultOf(err) ?? `its process ended with ${code ?? 'a signal'}`);
   }
   if (code === 1 || !result.audit.ok) {
     rmSync(target, { force: true });
@@ -38,6 +40,14 @@ export const makeBackup: MakeBackup = async (database, target, signal) => {
   }
   return { bytes: result.bytes, entries: result.audit.entries };
 };
+
+/** What it said last. A process that crashes writes a stack and its version after what went wrong. */
+function faultOf(err: string): string | undefined {
+  const lines = err.trim().split('\n').filter(Boolean);
+  const fault =
+    lines.findLast((line) => line.startsWith(OWN)) ?? lines.find((line) => CRASH.test(line)) ?? lines.at(-1);
+  return fault?.replace(OWN, '');
+}
 
 function resultOf(text: string): { bytes: number; audit: { ok: boolean; entries: number } } | undefined {
   try {

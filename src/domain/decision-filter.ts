@@ -73,7 +73,12 @@ function targetOf({ target, text }: Named, name: string): string {
   throw new AppError('not_found', `\`${name}\` is ${text}: it has no serial number, and no action is about it`);
 }
 
-async function ruleNamed(reader: Reader, name: string, rules: readonly string[] | undefined): Promise<string> {
+/** The id of a rule that is known, or has decisions. `rules`: the loaded ones. Errors: AppError `not_found`. */
+export async function ruleNamed(
+  reader: Pick<RecordReader, 'decisions' | 'latestRun'>,
+  name: string,
+  rules: readonly string[] | undefined,
+): Promise<string> {
   const known = rules ?? (await reader.latestRun())?.rules ?? [];
   if (known.includes(name) || (await reader.decisions({ rule: name, limit: 1 })).length > 0) return name;
   const alike = known.find((rule) => rule === name.trim().toLowerCase());

@@ -130,6 +130,16 @@ describe.each([
     }
   });
 
+  it.each(['9999999999', '9999999999999', '9999999999999999999'])(
+    'takes the bound %s, which is later than any time, for the end of time',
+    async (end) => {
+      const before = await get(path, { last_login_before: end, limit: '5000' });
+      expect(before.status).toBe(200);
+      expect(keys(before.json.data[list])).toEqual(keys(rows().filter(({ last_login }) => last_login > 0)));
+      expect((await get(path, { last_login_after: end })).json.data).toEqual({ [list]: [], count: 0 });
+    },
+  );
+
   it('refuses an unknown parameter by its name, and lists those that exist', async () => {
     for (const unknown of ['colour', 'DeviceFriendlyName', 'banned ', '']) {
       const { status, json } = await get(path, { [unknown]: 'x' });

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { backupCheck } from '../../src/daemon/backup-check.ts';
 import { type MakeBackup, makeBackup } from '../../src/daemon/backup-process.ts';
 import { Backups } from '../../src/daemon/backups.ts';
@@ -185,6 +185,17 @@ describe('one backup of a database that a daemon writes to', () => {
     ending.abort();
     await expect(making).rejects.toMatchObject({ code: 'stopped' });
     expect(existsSync(target)).toBe(false);
+  });
+
+  it('whose process crashes fails with what went wrong, not with the end of its stack', async () => {
+    const back = process.cwd();
+    process.chdir(dir); // its loader is not found from here
+    onTestFinished(() => process.chdir(back));
+    const making = makeBackup(org.dbFile, join(dir, 'copy.db'), new AbortController().signal);
+    await expect(making).rejects.toMatchObject({
+      code: 'store_failed',
+      message: expect.stringMatching(/^Error \[ERR_MODULE_NOT_FOUND\]: Cannot find package/),
+    });
   });
 
   it('of a database that is not there fails with the reason in one line', async () => {

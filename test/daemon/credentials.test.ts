@@ -1,4 +1,5 @@
 // test: credentials that are read again: a replaced key works without a restart, an unfit file changes nothing, and no secret is recorded.
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -130,13 +131,14 @@ describe('a file of a secret', () => {
     return { files, file, held, lines, notes };
   }
 
-  it('that is empty, gone, a folder or unfit leaves the old one in force, and each is said once', async () => {
+  it('that is empty, gone, a folder, too large or unfit leaves the old one in force, and each is said once', async () => {
     const { files, file, held, lines, notes } = reading();
     const arranged: [() => void, string][] = [
       [() => writeFileSync(file, '\n'), 'is empty'],
       [() => rmSync(file), 'cannot be read (ENOENT)'],
       [() => mkdirSync(file), 'cannot be read (it is not a regular file)'],
       [() => [rmSync(file, { recursive: true }), writeFileSync(file, 'abc')], 'is too short'],
+      [() => writeFileSync(file, 'a'.repeat(65_537)), 'cannot be read (it is larger than 65536 bytes)'],
     ];
     for (const [arrange, fault] of arranged) {
       arrange();
@@ -147,6 +149,19 @@ describe('a file of a secret', () => {
     expect(held.secret).toBe('the-old-one');
     expect(notes).toEqual([]);
   });
+
+  it('that became a pipe, which nobody writes to, holds up no request: the next file is read as before', async () => {
+    const { files, file, held, lines } = reading();
+    rmSync(file);
+    execFileSync('mkfifo', [file]);
+    await files.lookAtOnce();
+    expect(lines).toEqual([
+      'SECRET_FILE cannot be read (it is not a regular file): what was read before stays in force',
+    ]);
+    replace(file, 'the-new-one');
+    await files.lookAtOnce();
+    expect(held.secret).toBe('the-new-one');
+  }, 5_000);
 
   it('that is being written counts only when it was the same twice', async () => {
     const { files, file, held } = reading();

@@ -5,11 +5,13 @@ import { systemClock } from '../../src/system/clock.ts';
 import { openEndpoint, TOKENS } from '../support/endpoint.ts';
 import { type EventClientOptions, openStream } from '../support/event-client.ts';
 import { addLiveRun, addRun, decision, intent } from '../support/filled-store.ts';
+import { RULE as LOADED_RULE } from '../support/rule-samples.ts';
 
 const RULE = 'ban-compromised-device';
 
 async function serving() {
-  const endpoint = openEndpoint({ clock: systemClock });
+  const rules = () => [RULE, 'other', 'third'].map((id) => ({ ...LOADED_RULE, id }));
+  const endpoint = openEndpoint({ clock: systemClock, rules });
   const listening = await listen(endpoint.app, { host: '127.0.0.1', port: 0 });
   onTestFinished(() => listening.close(0));
   const stream = (query: string, options: Partial<EventClientOptions> = {}) =>
@@ -119,6 +121,16 @@ describe('the stream', () => {
     const client = await served.stream(`after=0&rule=${RULE}`);
     await client.until(({ events }) => events.length === 1);
     expect(client.events[0]?.data).toMatchObject({ dryRun: true, decision: null, body });
+  });
+
+  it('of a rule that is not there is refused with those that are, and a client that connects again is not', async () => {
+    const { stream } = await serving();
+    const answer = await stream(`rule=${RULE},otehr`);
+    expect(answer.status).toBe(404);
+    await answer.ended;
+    expect(answer.text).toContain('there is no rule `otehr`: loaded are ban-compromised-device, other, third');
+    const again = await stream('rule=otehr', { headers: { 'last-event-id': '0' } });
+    expect(again.status).toBe(200);
   });
 
   it.each([

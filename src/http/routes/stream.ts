@@ -2,6 +2,7 @@
 // has no end of its own: what came before is replayed, and then each entry follows when it is committed.
 import { z } from 'zod';
 import { tokenOf } from '../../domain/actor.ts';
+import { ruleNamed } from '../../domain/decision-filter.ts';
 import { demandScope } from '../auth.ts';
 import type { HttpDeps } from '../deps.ts';
 import { positionField } from '../input.ts';
@@ -68,17 +69,20 @@ export function streamRoutes(deps: HttpDeps): Route[] {
       description: 'The answer has no end: reconnect with `Last-Event-ID`. A session of the page opens it, too.',
       query: filterQuery,
       headers: streamHeaders,
+      refusals: [404],
       answers: { 200: { description: 'server-sent events', types: ['text/event-stream'] } },
       handle: async (context, { query: { after, kind, rule }, headers: { 'Last-Event-ID': lastEventId } }) => {
         const { caller, callerNow, session } = context.var;
         const token = tokenOf(caller.name);
         const position = lastEventId ?? after;
+        // Whoever connects again was right the first time.
+        const rules = lastEventId === undefined && rule !== undefined ? await knownRules(deps, rule) : rule;
         const head = await feed.readHead();
         feed.demandPlace(token);
         const parts = {
           feed,
           after: position,
-          filter: kindFilter(kind, rule),
+          filter: kindFilter(kind, rules),
           token,
           isAllowed: () => (session === undefined ? mayRead(callerNow) : deps.signIn.isOpen(session)),
           cut: () => context.env?.outgoing?.destroy(),
@@ -89,6 +93,14 @@ export function streamRoutes(deps: HttpDeps): Route[] {
       },
     }),
   ];
+}
+
+/** Errors: AppError `not_found`: a stream of a rule that is not there would stay silent for ever. */
+async function knownRules({ reader, rules }: HttpDeps, asked: string): Promise<string> {
+  const loaded = rules().map(({ id }) => id);
+  const known: string[] = [];
+  for (const name of asked.split(',')) known.push(await ruleNamed(reader, name, loaded));
+  return known.join(',');
 }
 
 function mayRead(callerNow: Ctx['var']['callerNow']): boolean {

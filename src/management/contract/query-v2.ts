@@ -18,6 +18,9 @@ const anyOf = z
   })
   .optional();
 
+/** A store holds no later time. A client's "for ever" may be later. */
+const LATEST_NS = 2n ** 63n - 1n;
+
 /** Clients send all three units; the number of digits tells them apart. Out: nanoseconds. */
 const time = z
   .string()
@@ -25,7 +28,10 @@ const time = z
     /^(\d{10}|\d{13}|\d{19})$/,
     'must be a time since 1970 in seconds, milliseconds or nanoseconds: 10, 13 or 19 digits',
   )
-  .transform((digits) => BigInt(digits) * 10n ** BigInt(19 - digits.length))
+  .transform((digits) => {
+    const ns = BigInt(digits) * 10n ** BigInt(19 - digits.length);
+    return ns < LATEST_NS ? ns : LATEST_NS;
+  })
   .meta({ type: 'integer' })
   .optional();
 
