@@ -60,10 +60,10 @@ it('holds, shows itself everywhere, lets one plan through, undoes, and acts on t
   const now = engine.clock.nowMs();
   const summary = await buildSummary(engine.store, now - HOUR, now, windows);
   expect(summary.changeWindow).toBe(changeWindowText(windows, now, 3));
-  expect(summary.changeWindow).toMatch(/^change window until .*; 3 actions wait for its end$/);
+  expect(summary.changeWindow).toMatch(/^the change window .* is in force until .*; 3 actions wait for its end$/);
   const why = await whyOf(org.composition.explaining(), 'COLD-1');
   expect(why.next).toContainEqual(
-    expect.stringMatching(/^ban-compromised-device: ban_device COLD-1 is held: change window until/),
+    expect.stringMatching(/^ban-compromised-device: ban_device COLD-1 is held: the change window/),
   );
 
   const only = { rules: [], only: ['COLD-1'], except: [] };
