@@ -42,3 +42,10 @@ export function changeWindowText(windows: readonly ChangeWindow[], nowMs: number
   const starts = untilText({ timeZone: next.timeZone, endsAtMs: next.startsAtMs });
   return `no change window is in force; the next, \`${next.text}\`, begins ${starts}`;
 }
+
+/** Which are configured, and until when alerts wait, if they do now. */
+export function quietHoursText(windows: readonly ChangeWindow[], nowMs: number): string {
+  const all = windows.map(({ text }) => text).join('; ');
+  const now = windowAt(windows, nowMs);
+  return now ? `${all}; in force until ${untilText(now)}: alerts wait` : all;
+}
