@@ -3,14 +3,13 @@
 // their own. Usage: npm run bench -- deaf. Goals: issue "Never deaf".
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fiftyRules } from './cycle/rules.ts';
 import { isShort, report } from './figures.ts';
-import { started, warmFleet } from './processes.ts';
+import { rulesIn, started, warmFleet } from './processes.ts';
 
 const DEVICES = isShort ? 10_000 : 100_000;
 const PLANNED = DEVICES / 10;
@@ -19,11 +18,7 @@ const STOP_EVERY_MS = isShort ? 500 : 1_500;
 const TOKEN = 'bench-token-0123456789';
 
 const folder = mkdtempSync(join(tmpdir(), 'trustward-deaf-'));
-const rules = join(folder, 'rules');
-mkdirSync(rules);
-fiftyRules('paged').forEach((text, index) => {
-  writeFileSync(join(rules, `${index}.json`), text);
-});
+const rules = rulesIn(folder);
 
 const agent = new Agent({ keepAlive: true });
 

@@ -2,15 +2,14 @@
 // streams, ten minutes. Every acknowledged run is looked for afterwards, every stream must have shown every entry, and the daemon's memory must be
 // flat. With `--short`: 10,000 devices, 50 streams, ten seconds. Wall time: run it with nothing else running.
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import autocannon from 'autocannon';
-import { fiftyRules } from './cycle/rules.ts';
 import { isShort, report } from './figures.ts';
-import { started, warmFleet } from './processes.ts';
+import { rulesIn, started, warmFleet } from './processes.ts';
 
 const sizes = isShort
   ? { devices: 10_000, streams: 50, loadS: 10, sampleMs: 500 }
@@ -25,17 +24,14 @@ const READS = [
   '/api/audit?limit=50',
   '/readyz',
 ];
-const READS_A_SECOND = 40;
+/** Each asks again as soon as it is answered. */
+const READERS = 10;
 const POSTS_A_SECOND = 5;
 const ADMIN = 'bench-token-of-enough-length-0123456789';
 const bench = 'load';
 
 const folder = mkdtempSync(join(tmpdir(), 'trustward-load-'));
-const rules = join(folder, 'rules');
-mkdirSync(rules);
-fiftyRules('paged').forEach((text, index) => {
-  writeFileSync(join(rules, `${index}.json`), text);
-});
+const rules = rulesIn(folder);
 const { fleet, api, key } = await warmFleet(sizes.devices);
 const [daemon, [url = '']] = await started('./deaf/daemon.ts', [], {
   ...process.env,
@@ -152,8 +148,7 @@ try {
   });
   const reads = autocannon({
     ...common,
-    connections: 10,
-    overallRate: READS_A_SECOND,
+    connections: READERS,
     requests: READS.map((path) => ({ method: 'GET', path, onResponse: (status) => count('reads', status) })),
   });
   const memory: number[] = [];

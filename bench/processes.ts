@@ -2,7 +2,10 @@
 // that it prints when it is ready.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { fiftyRules } from './cycle/rules.ts';
 
 export async function started(file: string, args: string[], env = process.env): Promise<[ChildProcess, string[]]> {
   const path = new URL(file, import.meta.url).pathname;
@@ -23,4 +26,14 @@ export async function warmFleet(devices: number): Promise<{ fleet: ChildProcess;
       headers: { authorization: `Bearer ${key}` },
     }).then((answer) => answer.arrayBuffer());
   return { fleet, api, key };
+}
+
+/** A folder of fifty rules, which read nothing that only the unpaged list has. */
+export function rulesIn(folder: string): string {
+  const rules = join(folder, 'rules');
+  mkdirSync(rules);
+  fiftyRules('paged').forEach((text, index) => {
+    writeFileSync(join(rules, `${index}.json`), text);
+  });
+  return rules;
 }

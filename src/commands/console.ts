@@ -43,12 +43,13 @@ export async function consoleCommand(io: Io, options: ConsoleCommandOptions): Pr
   if (!listen)
     throw new AppError('usage', `--listen is \`${options.listen}\`: expected host:port such as 127.0.0.1:8081`);
   const keys = readKeyRequests(options.apiKey ?? [], FIRST_KEY);
+  const seed = seedOf(options);
   refuseMissingFolder(options.db);
   const server = await startConsole({
     listen,
     allowedHosts: hostsIn(options.allowedHosts),
     dbFile: options.db,
-    seed: seedOf(options),
+    seed,
     demandsEmpty: true,
     live: options.live ?? false,
     faults: options.faults ?? false,

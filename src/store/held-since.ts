@@ -8,7 +8,7 @@ import { FIRST_OF_RUN, firstRunSince } from './lists.ts';
 const HELD = `SELECT rule, reason, target, run_seq, ended_seq IS NULL AS in_force FROM decisions
   WHERE decision = 'hold' AND rowid >= (${FIRST_OF_RUN}) AND written_at >= ? ORDER BY rowid DESC`;
 
-const IN_FORCE = `SELECT count(*) AS held FROM (SELECT DISTINCT action, target FROM decisions INDEXED BY decisions_standing
+const IN_FORCE = `SELECT count(*) AS held FROM (SELECT DISTINCT action, target FROM decisions INDEXED BY decisions_held
   WHERE ended_seq IS NULL AND decision = 'hold' AND reason = ?)`;
 
 /** How many actions wait now for this reason. */

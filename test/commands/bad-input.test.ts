@@ -211,7 +211,7 @@ describe('places', () => {
 
 describe('the console command', () => {
   it('refuses an invalid number before it makes a database, and refuses a busy port', async () => {
-    const db = join(dir, 'console', 'console.db');
+    const db = join(dir, 'console.db');
     const [number] = await refusal(2, ['console', '--db', db, '--devices', 'many']);
     expect(number).toBe('trustward: --devices is `many`: expected a whole number from 0 to 1000000');
     const server = createServer();

@@ -10,6 +10,15 @@ it('random requests, good and bad, are answered as the document describes, and n
 }, async () => {
   const { faults, answers } = await fuzz(REQUESTS, SEED);
   expect(faults).toEqual([]);
-  const statuses = [...answers.keys()].map((key) => key.split(' ')[1]);
+  const counts = new Map<string, number>();
+  for (const [key, count] of answers) {
+    const status = key.split(' ')[1] as string;
+    counts.set(status, (counts.get(status) ?? 0) + count);
+  }
+  const line = [...counts].sort().map(([status, count]) => `${status}: ${count}`);
+  process.stdout.write(
+    `${REQUESTS} requests made from the document, ${answers.size} pairs of operation and status: ${line.join(', ')}\n`,
+  );
+  const statuses = [...counts.keys()];
   for (const status of ['200', '400', '404', '409']) expect(statuses).toContain(status);
 });

@@ -79,7 +79,12 @@ export async function startWhole(): Promise<WholeOrganization> {
   const org = await startOrganization({
     devices: 30,
     rules: { ban: BAN, service: DISABLE_FAILING },
-    env: { TRUSTWARD_LISTEN: '127.0.0.1:0', TRUSTWARD_SCHEDULE: '0 0 1 1 *', TRUSTWARD_QUIET_PERIOD: '1h' },
+    env: {
+      TRUSTWARD_LISTEN: '127.0.0.1:0',
+      TRUSTWARD_SCHEDULE: '0 0 1 1 *',
+      TRUSTWARD_QUIET_PERIOD: '1h',
+      TRUSTWARD_RATE_LIMIT: '0',
+    },
   });
   const named = fill(org);
   const { store } = org.composition.engine;

@@ -41,18 +41,18 @@ export function addConsole(program: Command, io: Io, bind: Bind): void {
 }
 
 function addKeys(console: Command, io: Io, bind: Bind): void {
+  const lost = examples('# when the credentials of the first start are lost', 'trustward console keys add admin:Admin');
   console
     .command('keys')
     .description("the console's API keys")
+    .addHelpText(...lost)
     .command('add')
     .description('make API keys, also while the console runs; print each once')
     .argument('<name:scope...>', 'what the key is called, and what it may do')
     // The command above reads it; here it is for the help.
     .option('--db <file>', 'the database of the console', 'data/console.db')
     .addHelpText('after', SCOPES)
-    .addHelpText(
-      ...examples('# when the credentials of the first start are lost', 'trustward console keys add admin:Admin'),
-    )
+    .addHelpText(...lost)
     .action(
       bind(async (names: never, _options: never, command: Command) =>
         (await import('../console.ts')).consoleKeysAdd(io, names, command.optsWithGlobals()),

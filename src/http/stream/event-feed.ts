@@ -15,6 +15,8 @@ const BEAT_MS = 15_000;
 /** Streams are woken at most this often: commits come faster while a run acts. */
 const WAKE_EVERY_MS = 100;
 const PROGRESS_EVERY_MS = 250;
+/** Many streams are woken less often: what they cost together leaves most of the time to other requests. */
+const WAKE_EVERY_MS_EACH = 2;
 /** Woken in one turn. */
 const WOKEN_MAX = 50;
 
@@ -43,8 +45,9 @@ export class EventFeed {
   constructor(private readonly deps: Pick<HttpDeps, 'reader' | 'views' | 'clock' | 'log' | 'stream' | 'metrics'>) {
     const { reader, views, clock, stream } = deps;
     this.pages = new Pages(reader, views);
-    this.entries = new Throttle(clock, WAKE_EVERY_MS, () => this.lookAtHead());
-    this.steps = new Throttle(clock, PROGRESS_EVERY_MS, () => this.showProgress());
+    const everyMs = (leastMs: number) => () => Math.max(leastMs, WAKE_EVERY_MS_EACH * this.open.size);
+    this.entries = new Throttle(clock, everyMs(WAKE_EVERY_MS), () => this.lookAtHead());
+    this.steps = new Throttle(clock, everyMs(PROGRESS_EVERY_MS), () => this.showProgress());
     stream.onAudited(() => this.open.size > 0 && this.entries.ask(this.beating?.signal));
     stream.onProgress((progress) => {
       this.latest = progress;
@@ -128,7 +131,7 @@ class Throttle {
 
   constructor(
     private readonly clock: HttpDeps['clock'],
-    private readonly everyMs: number,
+    private readonly everyMs: () => number,
     private readonly work: () => Promise<void>,
   ) {}
 
@@ -139,7 +142,7 @@ class Throttle {
   }
 
   private async later(signal: AbortSignal | undefined): Promise<void> {
-    const restMs = this.lastMs + this.everyMs - this.clock.monotonicMs();
+    const restMs = this.lastMs + this.everyMs() - this.clock.monotonicMs();
     if (restMs > 0) await waited(this.clock.sleep(restMs, signal));
     else await giveWay();
     // INVARIANT: before the work, so that what comes during it is not lost.
