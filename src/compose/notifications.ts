@@ -10,7 +10,6 @@ import { Deliveries } from '../notify/delivery.ts';
 import { type FeedState, Feeds } from '../notify/feeds.ts';
 import { QuietHours } from '../notify/quiet-hours.ts';
 import { views } from '../report/index.ts';
-
 import type { SqliteStore } from '../store/sqlite-store.ts';
 import type { StoreHealth } from '../store/store-health.ts';
 import { systemIds, systemRandom } from '../system/ids.ts';

@@ -6,7 +6,7 @@ import { lineOf } from '../domain/errors.ts';
 import type { Alert } from '../domain/notification.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import { isoTime, timeText } from '../domain/time-text.ts';
-import { BackupFolder, type KeptBackup } from '../store/backup-folder.ts';
+import { BackupFolder, isOverdue, type KeptBackup } from '../store/backup-folder.ts';
 import { type MakeBackup, makeBackup } from './backup-process.ts';
 
 export interface BackupState {
@@ -67,7 +67,7 @@ export class Backups {
   state(): BackupState {
     const { settings, clock } = this.parts;
     const { last } = this;
-    const isLate = last !== undefined && clock.nowMs() - last.atMs > settings.everyMs + RETRY_MS;
+    const isLate = last !== undefined && isOverdue(last, settings.everyMs, clock.nowMs());
     return { last, fault: this.fault, isLate };
   }
 

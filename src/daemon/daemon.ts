@@ -101,7 +101,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
         ending.until('the work under way', state.queue.stop()),
         ruleWatch.stop(),
         looks,
-        secretFiles,
+        ending.until('the files of credentials', secretFiles),
         ending.until('the backup', backups ?? Promise.resolve()),
         ending.until('notifications', notifications),
       ]);

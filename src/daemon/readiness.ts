@@ -13,7 +13,7 @@ import { timeText } from '../domain/time-text.ts';
 import { type LoadedRule, rulesThatLose } from '../evaluate/index.ts';
 import type { HttpDeps, ReadyCheck } from '../http/index.ts';
 import type { HeartbeatState } from '../notify/heartbeat.ts';
-import { CHANGE_WINDOW, changeWindowText, plural, showHidden } from '../report/index.ts';
+import { CHANGE_WINDOW, changeWindowNow, changeWindowText, plural, showHidden } from '../report/index.ts';
 import type { QueueCounters } from '../schedule/lanes.ts';
 import { meaningOf } from '../store/store-fault.ts';
 import { backupCheck } from './backup-check.ts';
@@ -154,8 +154,7 @@ async function changeWindowChecks(
   windows: readonly ChangeWindow[],
   nowMs: number,
 ): Promise<ReadyCheck[]> {
-  const held = windows.length === 0 ? 0 : await store.heldInForce('frozen').catch(() => 0);
-  const text = changeWindowText(windows, nowMs, held);
+  const text = await changeWindowNow(store, windows, nowMs).catch(() => changeWindowText(windows, nowMs));
   return text === undefined ? [] : [{ name: CHANGE_WINDOW, ok: true, text }];
 }
 

@@ -8,6 +8,7 @@ import {
   type WindowNow,
   windowAt,
 } from '../domain/change-window.ts';
+import type { PageReader } from '../domain/page-reader.ts';
 import type { BreakGlass } from '../domain/plan.ts';
 import { isoTime, timeText } from '../domain/time-text.ts';
 import { wallText } from '../domain/wall-time.ts';
@@ -34,8 +35,7 @@ export const CHANGE_WINDOW = 'change window';
 /** The window in force, or the next one; undefined where none is configured. `held`: how many actions wait for its end. */
 export function changeWindowText(windows: readonly ChangeWindow[], nowMs: number, held = 0): string | undefined {
   const now = windowAt(windows, nowMs);
-  if (now)
-    return `${freezeText(now)}${held === 0 ? '' : `; ${plural(held, 'action')} ${held === 1 ? 'waits' : 'wait'} for its end`}`;
+  if (now) return [freezeText(now), ...(held === 0 ? [] : [heldWords(held)])].join('; ');
   if (windows.length === 0) return undefined;
   const next = nextWindow(windows, nowMs);
   if (!next) return 'no change window is in force, and none comes';
@@ -48,4 +48,18 @@ export function quietHoursText(windows: readonly ChangeWindow[], nowMs: number):
   const all = windows.map(({ text }) => text).join('; ');
   const now = windowAt(windows, nowMs);
   return now ? `${all}; in force until ${untilText(now)}: alerts wait` : all;
+}
+
+/** The same, with how many actions wait now. Errors: those of the reader, which is asked in a change window alone. */
+export async function changeWindowNow(
+  reader: Pick<PageReader, 'heldInForce'>,
+  windows: readonly ChangeWindow[],
+  nowMs: number,
+): Promise<string | undefined> {
+  const held = windowAt(windows, nowMs) ? await reader.heldInForce('frozen') : 0;
+  return changeWindowText(windows, nowMs, held);
+}
+
+export function heldWords(held: number): string {
+  return `${plural(held, 'action')} ${held === 1 ? 'waits' : 'wait'} for its end`;
 }

@@ -3,8 +3,7 @@
 import { type Stop, silenceText } from '../domain/operator.ts';
 import type { RunRecord } from '../domain/store.ts';
 import { isoTime } from '../domain/time-text.ts';
-import { changeWindowView } from './change-window-view.ts';
-import { plural } from './fact-text.ts';
+import { changeWindowView, heldWords } from './change-window-view.ts';
 import { isoOrNull } from './iso-or-null.ts';
 import { stopView } from './operator-view.ts';
 import type { ReportOperatorState } from './report.ts';
@@ -56,8 +55,7 @@ export function operatorWords(operator: ReportOperatorState): string[] {
 function changeWindowWords({ changeWindow }: ReportOperatorState): string[] {
   if (!changeWindow) return [];
   const { window, endsAt, endsAtLocal, held } = changeWindow;
-  const waits =
-    held === 0 ? 'it holds nothing' : `${plural(held, 'action')} ${held === 1 ? 'waits' : 'wait'} for its end`;
+  const waits = held === 0 ? 'it holds nothing' : heldWords(held);
   return [`CHANGE WINDOW (${window}) until ${endsAtLocal} (${timeWords(endsAt)}): ${waits}. Undoing goes on.`];
 }
 

@@ -44,13 +44,13 @@ export async function* entriesFrom(db: Db, seq: number): AsyncIterable<AuditEntr
 }
 
 /**
- * The digest with which the audit records that a plan was sealed or approved. The first entry counts: anybody who can write the file
- * could append a later one without breaking a link. An approval counts when a checkpoint covers it, if the audit has checkpoints. An entry whose
+ * The digest with which the audit records that a plan was sealed, approved or let through. The first entry counts: anybody who can write the file
+ * could append a later one without breaking a link. What a person did counts when a checkpoint covers it, if the audit has checkpoints. An entry whose
  * bytes are no JSON was tampered with, and gives no digest.
  */
 export function auditedDigest(db: Db, kind: PlanAuditKind, planId: string): string | undefined {
   const sql = 'SELECT bytes FROM audit WHERE kind = ? AND seq <= ? AND instr(bytes, ?) > 0 ORDER BY seq';
-  const sealed = kind === 'plan.approved' ? lastCheckpoint(db)?.size : undefined;
+  const sealed = kind === 'plan.sealed' ? undefined : lastCheckpoint(db)?.size;
   const upTo = sealed ?? Number.MAX_SAFE_INTEGER;
   for (const { bytes } of db.all<{ bytes: string }>(sql, kind, upTo, JSON.stringify(planId))) {
     const { plan, digest } = bodyOf(bytes);

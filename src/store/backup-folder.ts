@@ -11,6 +11,13 @@ export interface KeptBackup {
   atMs: number;
 }
 
+/** One that is being made, and one more attempt. */
+const GRACE_MS = 3_600_000;
+
+export function isOverdue({ atMs }: KeptBackup, everyMs: number, nowMs: number): boolean {
+  return nowMs - atMs > everyMs + GRACE_MS;
+}
+
 export class BackupFolder {
   private readonly stem: string;
   private readonly mark: string;

@@ -1,5 +1,6 @@
 // store: what goes with a change of a plan: the status that it must still have, the plans in its place, the intents that a rejection
 // suppresses. INVARIANT: called inside the transaction of the change.
+import type { AuditNote } from '../domain/audit-entry.ts';
 import { canonicalJson } from '../domain/canonical.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Plan, PlannedIntent, PlanStatus } from '../domain/plan.ts';
@@ -25,7 +26,9 @@ export function suppressRejected(db: Db, intent: PlannedIntent, planId: string):
   if (!intent.released) suppressIntent(db, intent, planId);
 }
 
+const ANSWERS: ReadonlySet<AuditNote['kind']> = new Set(['plan.approved', 'plan.rejected', 'plan.glass_broken']);
+
 /** A person's answer is sealed in its own transaction. */
-export function isAnswer({ status }: Plan): boolean {
-  return status === 'approved' || status === 'rejected';
+export function haveAnswer(notes: readonly AuditNote[]): boolean {
+  return notes.some(({ kind }) => ANSWERS.has(kind));
 }

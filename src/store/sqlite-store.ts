@@ -30,7 +30,7 @@ import { replaceLists } from './kept-lists.ts';
 import { removeOldRuns } from './old-runs.ts';
 import { dropAcceptances, readStop, saveAcceptance, saveExemption, saveStop } from './operator.ts';
 import { SqliteOutbox } from './outbox.ts';
-import { demandStatus, isAnswer, supersede, suppressRejected } from './plan-changes.ts';
+import { demandStatus, haveAnswer, supersede, suppressRejected } from './plan-changes.ts';
 import { expireAll, expireOver } from './plan-expiry.ts';
 import { rowOfRun } from './rows.ts';
 import { LARGE_FROM, rowsOf, writeRunCommit } from './run-rows.ts';
@@ -156,7 +156,7 @@ export class SqliteStore
       }
       if (plan.status === 'rejected') for (const intent of plan.intents) suppressRejected(this.db, intent, plan.id);
       this.audits.append(notes);
-      if (isAnswer(plan)) this.audits.seal();
+      if (haveAnswer(notes)) this.audits.seal();
     });
   }
 
@@ -166,7 +166,7 @@ export class SqliteStore
       supersede(this.db, pending, plans);
       for (const plan of plans) savePlan(this.db, plan);
       this.audits.append(notes);
-      if (plans.some(isAnswer)) this.audits.seal();
+      if (haveAnswer(notes)) this.audits.seal();
     });
   }
 

@@ -97,3 +97,15 @@ it('holds, shows itself everywhere, lets one plan through, undoes, and acts on t
   await org.run('enforce');
   expect(org.effects('device_banned')).toEqual([ids[0], ids[2]]);
 });
+
+it('a broken glass counts when a checkpoint covers it, which it does in the same transaction', async () => {
+  const { store } = org.composition.engine;
+  const plan = await store.plan((await org.run('enforce')).run.planId ?? '');
+  if (!plan) throw new Error('the run held nothing');
+  const note = { kind: 'plan.glass_broken', body: { plan: plan.id, digest: plan.digest } } as const;
+  await store.appendAudit([note]); // as somebody appends it who can write the file, and has no key
+  expect(await store.auditedDigest('plan.glass_broken', plan.id)).toBeUndefined();
+  const breakGlass = { at: 0, by: 'ada', reason: 'an outbreak' };
+  await store.changePlan({ ...plan, status: 'interrupted', breakGlass }, [], [note]);
+  expect(await store.auditedDigest('plan.glass_broken', plan.id)).toBe(plan.digest);
+});

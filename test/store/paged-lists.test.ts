@@ -58,6 +58,17 @@ async function filled() {
   return { ...endpoint, store, db };
 }
 
+describe('the actions that a change window holds', () => {
+  it('are counted from an index of them: whoever asks for the health of the daemon makes no pass over its decisions', async () => {
+    const { store, db } = await filled();
+    await store.heldInForce('frozen');
+    const [asked = ''] = [...db.asked.keys()].filter((sql) => sql.includes('AS held'));
+    expect(db.planOf(asked).filter((detail) => detail.includes(' decisions '))).toEqual([
+      expect.stringContaining('USING INDEX decisions_held (reason=?)'),
+    ]);
+  });
+});
+
 /** Reads of one row, of rows that the caller named, or of the open claims of one subject. */
 const NAMED =
   /^SELECT \S+ FROM \w+ WHERE (id (=|>=|IN)|seq =)|^SELECT seq, hash FROM audit|^SELECT no, content FROM planned_intents WHERE no IN|^SELECT \* FROM claims WHERE status = \? AND subject = \?|LIMIT 1$/;

@@ -5,13 +5,11 @@ import type { Config } from '../../config/config.ts';
 import { spanText } from '../../domain/age-text.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { lineOf } from '../../domain/errors.ts';
-import { BackupFolder, type KeptBackup } from '../../store/backup-folder.ts';
+import { BackupFolder, isOverdue, type KeptBackup } from '../../store/backup-folder.ts';
 import { systemClock } from '../../system/clock.ts';
 import { type Check, ok, problem, warning } from './check.ts';
 
 const NAME = 'backups';
-/** One that is being made, and one more attempt. */
-const GRACE_MS = 3_600_000;
 
 /** Nothing to show when they are off, and before there is a database. */
 export async function backupChecks({ backup, db }: Config): Promise<Check[]> {
@@ -22,9 +20,8 @@ export async function backupChecks({ backup, db }: Config): Promise<Check[]> {
     const nowMs = systemClock.nowMs();
     const last = await newestOf(db, backup.folder, nowMs);
     if (last === undefined) return [warning(NAME, `${every}: no good one of this database yet`, advice)];
-    const age = nowMs - last.atMs;
-    const text = `${every}: the last good one is ${spanText(age)} old (${last.file})`;
-    return [age > backup.everyMs + GRACE_MS ? problem(NAME, text, advice) : ok(NAME, text)];
+    const text = `${every}: the last good one is ${spanText(nowMs - last.atMs)} old (${last.file})`;
+    return [isOverdue(last, backup.everyMs, nowMs) ? problem(NAME, text, advice) : ok(NAME, text)];
   } catch (error) {
     return [problem(NAME, `${every}: ${lineOf(error)}`, 'correct its owner or mode, or set TRUSTWARD_BACKUP_DIR')];
   }

@@ -6,10 +6,8 @@ import { episodesOf, hasProgress, PLAN_STATUSES, type Plan } from '../../domain/
 import { differenceFrom } from '../../domain/plan-content.ts';
 import { demandScope } from '../auth.ts';
 import type { HttpDeps, PlanAnswer } from '../deps.ts';
-
 import { idParam, nameField } from '../input.ts';
 import { keyHeaders } from '../key-headers.ts';
-
 import { operation } from '../operation.ts';
 import { nextOf, pageFields, pageSchema } from '../paging.ts';
 import { json, type Route } from '../route.ts';

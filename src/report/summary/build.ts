@@ -3,7 +3,7 @@
 import type { ChangeWindow } from '../../domain/change-window.ts';
 import { aboutText } from '../../domain/exemption.ts';
 import { isoTime } from '../../domain/time-text.ts';
-import { changeWindowText } from '../change-window-view.ts';
+import { changeWindowNow } from '../change-window-view.ts';
 import { entriesSince, type ReadEntry, textIn } from './entries.ts';
 import { sumPeople } from './people.ts';
 import { type SummedRuns, sumRuns } from './runs.ts';
@@ -40,7 +40,7 @@ export async function buildSummary(
     expired: await sumExpired(reader, sinceMs, untilMs),
     people: await sumPeople(reader, sinceMs, runs),
     untrusted: await sumUntrusted(reader, sinceMs, runs),
-    changeWindow: changeWindowText(changeWindows, untilMs, await reader.heldInForce('frozen')) ?? null,
+    changeWindow: (await changeWindowNow(reader, changeWindows, untilMs)) ?? null,
   };
 }
 

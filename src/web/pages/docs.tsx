@@ -1,5 +1,6 @@
 // web: the documentation of the HTTP endpoint, to browse: each operation with what it takes and answers, and the schemas. In: the OpenAPI
-// document. Out: one page. Open to anybody, as the document is: it shows nothing of this organization.
+// document. Out: one page. Open to anybody, as the document is: it shows nothing of this organization, and is written once.
+import { raw } from 'hono/html';
 import type { HttpDeps } from '../../http/deps.ts';
 import { OPENAPI_PATH } from '../../http/path.ts';
 import type { Route } from '../../http/route.ts';
@@ -20,14 +21,16 @@ interface Document {
 }
 
 export function docsPages(deps: HttpDeps): Route[] {
+  let body: Promise<string> | undefined;
+  const write = async (document: Promise<unknown>) => (<Docs document={(await document) as Document} />).toString();
   return [
     {
       method: 'GET',
       path: '/docs',
       scope: undefined,
       handle: async (context) => {
-        const document = (await context.var.document()) as unknown as Document;
-        return answerPage(deps, context, { title: 'HTTP endpoint', body: <Docs document={document} /> });
+        body ??= write(context.var.document());
+        return answerPage(deps, context, { title: 'HTTP endpoint', body: raw(await body) });
       },
     },
   ];
