@@ -34,6 +34,7 @@ const present: PresentState = {
   fault: undefined,
   isCheckpointBehind: false,
   isRestored: false,
+  frozenUntil: undefined,
   areRulesRefused: false,
   sourcesRead: new Set(['devices', 'users', 'services', 'events']),
   hasLastRunFailed: false,

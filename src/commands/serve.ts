@@ -7,7 +7,7 @@ import { type Daemon, startDaemon } from '../daemon/daemon.ts';
 import { onPage } from '../domain/actor.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { demandFree } from '../http/index.ts';
-import { changeWindowText } from '../report/index.ts';
+import { changeWindowText, quietHoursText } from '../report/index.ts';
 import { userHere } from './actor.ts';
 import { configOf } from './config-of.ts';
 import { type CommonOptions, type Io, writeText } from './io.ts';
@@ -34,7 +34,7 @@ function windowLines({ windows: { freeze, quietHours } }: Config, nowMs: number)
   const text = changeWindowText(freeze, nowMs);
   return [
     ...(text === undefined ? [] : [`  Change windows  ${text}`]),
-    ...(quietHours.length === 0 ? [] : [`  Quiet hours     ${quietHours.map((one) => one.text).join('; ')}`]),
+    ...(quietHours.length === 0 ? [] : [`  Quiet hours     ${quietHoursText(quietHours, nowMs)}`]),
   ];
 }
 

@@ -2,6 +2,7 @@
 // measures, and the listener of the metrics alone where one is configured.
 import type { Composition } from '../compose/compose.ts';
 import type { Config } from '../config/config.ts';
+import { windowAt } from '../domain/change-window.ts';
 import { type HttpDeps, type Listening, listenForMetrics } from '../http/index.ts';
 import { Measuring } from '../metrics/measuring.ts';
 import type { MetricSources } from '../metrics/sources.ts';
@@ -34,6 +35,7 @@ export function measuringOf(composition: Composition, state: Measured): Measurin
       fault: health.fault(),
       isCheckpointBehind: engine.checkpointer?.fault() !== undefined,
       isRestored: engine.checkpointer?.restored() !== undefined,
+      frozenUntil: windowAt(config.windows.freeze, clock.nowMs())?.endsAtMs,
       areRulesRefused: rules.refusal !== undefined,
       sourcesRead: rules.active().evaluator.needs.sources,
       hasLastRunFailed: state.last && state.last.error !== undefined,

@@ -1,6 +1,6 @@
 // domain: windows of time by the wall clock of a zone, in which something is held. In: windows and an instant. Out: the window that is in force
 // and its end; the next one. An hour that comes twice counts twice, and one that is skipped is in no window. The time is handed over, never read.
-import { isoTime } from './time-text.ts';
+import { timeText } from './time-text.ts';
 import { offsetChange, wallMsAt, wallText } from './wall-time.ts';
 
 /** Times are of the zone's wall clock. A beginning belongs to the window, an end does not. */
@@ -122,10 +122,10 @@ export function coverEverything(windows: readonly ChangeWindow[]): boolean {
 
 /** Until when, for people: by the clock of its zone, and in UTC. */
 export function untilText({ timeZone, endsAtMs }: Pick<WindowNow, 'timeZone' | 'endsAtMs'>): string {
-  return `${wallText(timeZone, endsAtMs)} (${isoTime(endsAtMs)})`;
+  return `${wallText(timeZone, endsAtMs)} (${timeText(endsAtMs)})`;
 }
 
 /** For people, wherever a freeze holds something. */
 export function freezeText(freeze: WindowNow): string {
-  return `change window until ${untilText(freeze)}: nothing is changed in \`${freeze.text}\``;
+  return `the change window \`${freeze.text}\` is in force until ${untilText(freeze)}`;
 }

@@ -132,13 +132,22 @@ export function waysOutOf(why: Why): WayOut[] {
 /** All of a plan that is about the subject is approved at once: a part leaves the rest in another plan. */
 function waysWaiting(why: Why): WayOut[] {
   return [...new Map(why.waiting.map(({ plan, status }) => [plan, status]))].flatMap(([plan, status]) => {
-    if (status !== 'pending') return [{ purpose: 'do it now', command: `trustward apply ${plan}` }];
+    const glass = isFrozen(why) ? ' --break-glass --reason TEXT' : '';
+    if (status !== 'pending') return [{ purpose: 'do it now', command: `trustward apply ${plan}${glass}` }];
     const own = why.waiting.filter((one) => one.plan === plan).map(({ target }) => typed(why, target));
+    const approve = `trustward approve ${plan} --only ${[...new Set(own)].join(' ')}`;
     return [
-      { purpose: 'approve only this', command: `trustward approve ${plan} --only ${[...new Set(own)].join(' ')}` },
+      { purpose: 'approve only this', command: approve },
+      ...(glass === ''
+        ? []
+        : [{ purpose: 'do only this now, through the change window', command: `${approve}${glass}` }]),
       { purpose: 'see the whole plan', command: `trustward plans ${plan}` },
     ];
   });
+}
+
+function isFrozen({ rules }: Why): boolean {
+  return rules.some(({ decisions }) => decisions.some(({ reason }) => reason === 'frozen'));
 }
 
 const UNTYPED = /^-|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;

@@ -14,6 +14,11 @@ export const SAFETY = [
     kind: 'gauge',
     help: 'When everything was stopped; absent while nothing is',
   },
+  {
+    name: 'trustward_change_window_end_timestamp_seconds',
+    kind: 'gauge',
+    help: 'When the change window in force ends, until which nothing acts; absent while none is in force',
+  },
   { name: 'trustward_store_up', kind: 'gauge', help: '1 while the database can be read and its last write succeeded' },
   {
     name: 'trustward_store_fault',

@@ -57,6 +57,8 @@ export interface PresentState {
   fault: StoreFault | undefined;
   isCheckpointBehind: boolean;
   isRestored: boolean;
+  /** The end of the change window in force. */
+  frozenUntil: number | undefined;
   areRulesRefused: boolean;
   /** That active rules read. */
   sourcesRead: ReadonlySet<Source>;

@@ -78,6 +78,11 @@ export function countText(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
+/** A text that begins in lower case, at the beginning of a sentence. */
+export function asSentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
 /** `1 device`, `2,000 devices`. */
 export function plural(count: number, noun: string, nouns = `${noun}s`): string {
   return `${countText(count)} ${count === 1 ? noun : nouns}`;

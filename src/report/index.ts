@@ -22,7 +22,7 @@ import { reportTextPieces, type TextOptions } from './text.ts';
 import { tokenView } from './token-view.ts';
 
 export { buildReport } from './build-report.ts';
-export { CHANGE_WINDOW, changeWindowNow, changeWindowText } from './change-window-view.ts';
+export { CHANGE_WINDOW, changeWindowNow, changeWindowText, quietHoursText } from './change-window-view.ts';
 export { countText, flipWords, plural } from './fact-text.ts';
 export { showHidden } from './hostile-text.ts';
 export { reportJson } from './json.ts';

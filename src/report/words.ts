@@ -221,7 +221,7 @@ export function wayOutWords(decision: RunDecision, { run, plan }: Pick<Report, '
   if (run.whatIf) return 'If these rules were active, it would wait.';
   if (waitsInPlan(decision) && plan.id !== null) return planWords(plan);
   const notLifted = notLiftedWords(decision.reason);
-  if (notLifted !== undefined) return notLifted;
+  if (notLifted !== undefined) return `${notLifted}${breakGlassHint(decision, plan)}`;
   if (LIFTED.has(decision.reason) && isLive(decision.mode))
     return 'A plan that was approved before has it, and waits for `trustward apply`.';
   return 'The next run tries it again.';
@@ -232,11 +232,18 @@ export function notLiftedWords(reason: string): string | undefined {
   if (reason === 'conflict') return 'No approval lifts this: change one of the rules, or end the other claim.';
   if (reason === 'other_first') return 'It continues when that is done, rejected, or no longer proposed.';
   if (reason === 'stopped') return 'It continues with the first run after `trustward resume`.';
-  if (reason === 'frozen')
-    return 'It continues with the first run after the change window; `trustward approve --break-glass` lets the plan through before.';
+  if (reason === 'frozen') return 'It continues with the first run after the change window.';
   if (reason === 'ceiling')
     return 'No approval lifts a ceiling: a later run tries it again, or raise the ceiling in the configuration.';
   return undefined;
+}
+
+/** The command that does not wait for a change window to end, where a plan can still be let through it. */
+function breakGlassHint({ reason, inPlan }: RunDecision, { id, status }: ReportPlan): string {
+  const isOpen = status === 'approved' || status === 'interrupted';
+  const command = status === 'pending' ? 'approve' : isOpen ? 'apply' : undefined;
+  if (reason !== 'frozen' || !inPlan || id === null || command === undefined) return '';
+  return ` \`trustward ${command} ${id} --break-glass --reason TEXT\` lets all of that plan through before.`;
 }
 
 function planWords(plan: ReportPlan): string {

@@ -91,7 +91,7 @@ describe('a window', () => {
   it('says until when, by the clock of its zone and in UTC', () => {
     const [now] = [windowAt(windowsOf('Fri 18:00-Mon 06:00 Europe/Berlin'), at('2026-11-21T12:00:00Z'))];
     expect(now && freezeText(now)).toBe(
-      'change window until Mon 2026-11-23 06:00 Europe/Berlin (2026-11-23T05:00:00.000Z): nothing is changed in `Fri 18:00-Mon 06:00 Europe/Berlin`',
+      'the change window `Fri 18:00-Mon 06:00 Europe/Berlin` is in force until Mon 2026-11-23 06:00 Europe/Berlin (2026-11-23 05:00:00 UTC)',
     );
   });
 

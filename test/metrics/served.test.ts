@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
+import { isoTime } from '../../src/domain/time-text.ts';
 import { listenForMetrics } from '../../src/http/index.ts';
 import { stopEverything } from '../../src/operator/commands.ts';
+import { systemClock } from '../../src/system/clock.ts';
 import { BAN_COMPROMISED, silentLog } from '../support/organization.ts';
 import { CERTIFICATE, startReceiver } from '../support/receiver.ts';
 import { type Measured, type Scrape, startMeasured, statusFor } from './daemon-metrics.ts';
@@ -98,6 +100,19 @@ describe('the metrics', () => {
     expect(stored.value('trustward_last_run_failed')).toBe(0);
     expect(stored.value('trustward_store_up')).toBe(1);
     expect(stored.value('trustward_database_bytes{file="log"}')).toBeGreaterThan(100_000);
+  });
+
+  it('show when the change window in force ends, and nothing without one', async () => {
+    const dayOf = (days: number) => isoTime(systemClock.nowMs() + days * 86_400_000).slice(0, 10);
+    on = await startMeasured({ env: { TRUSTWARD_FREEZE: `${dayOf(-1)} 00:00-${dayOf(2)} 00:00` } });
+    const until = Date.parse(dayOf(2)) / 1_000;
+    const end = 'trustward_change_window_end_timestamp_seconds';
+    const scrape = await on.until(hasRun);
+    expect(scrape.value(end)).toBe(until);
+    expect(scrape.value('trustward_attempts_total{action="ban_device"}')).toBeUndefined();
+    await on.close();
+    on = await startMeasured({});
+    expect((await on.until(hasRun)).value(end)).toBeUndefined();
   });
 
   it('show how long after an event a look acted on it', async () => {

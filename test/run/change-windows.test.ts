@@ -58,7 +58,7 @@ describe('in a change window', () => {
       [1, 2].map(() => [
         'hold',
         'frozen',
-        'change window until Mon 2027-11-22 06:00 Europe/Berlin (2027-11-22T05:00:00.000Z): nothing is changed in `Fri 18:00-Mon 06:00 Europe/Berlin`',
+        'the change window `Fri 18:00-Mon 06:00 Europe/Berlin` is in force until Mon 2027-11-22 06:00 Europe/Berlin (2027-11-22 05:00:00 UTC)',
       ]),
     );
     expect(plan?.intents.map(({ target, held, reason }) => [target, held, reason])).toEqual([
@@ -131,8 +131,8 @@ describe('in a change window', () => {
       decisions
         .filter((one) => one.rule === rule)
         .map(({ decision, reasonText }) => [decision, reasonText.slice(0, 33)]);
-    expect(of('ban')[0]).toEqual(['hold', 'change window until Mon 2027-11-2']);
-    expect(of('trial')[0]).toEqual(['act', 'it would be held: change window u']);
+    expect(of('ban')[0]).toEqual(['hold', 'the change window `Fri 18:00-Mon ']);
+    expect(of('trial')[0]).toEqual(['act', 'it would be held: the change wind']);
   });
 
   it('a doubt is read back, and tried once more only after it', async () => {
@@ -164,7 +164,7 @@ describe('an approved plan in a change window', () => {
     await expect(on.apply(plan)).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringMatching(
-        /^change window until Mon .* stays approved: apply it after the window, or with `--break-glass/,
+        /^the change window `.*` is in force until Mon .* stays approved: apply it after the window, or with `--break-glass/,
       ),
     });
     expect(await on.store.plan(plan.id)).toMatchObject({ status: 'approved' });
@@ -198,7 +198,7 @@ describe('an approved plan in a change window', () => {
     const applied = await on.apply(plan);
     expect(applied.plan.status).toBe('interrupted');
     expect(applied.refused.map(({ target, reason }) => [target, reason.slice(0, 13)])).toEqual([
-      ['S-d2', 'change window'],
+      ['S-d2', 'the change wi'],
     ]);
     expect(on.platform.sent).toEqual(['ban S-d1', 'unban S-d1']);
   });

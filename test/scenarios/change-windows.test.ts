@@ -51,6 +51,8 @@ it('holds, shows itself everywhere, lets one plan through, undoes, and acts on t
   };
   expect(await shown('text')).toMatch(/CHANGE WINDOW \(.* UTC\) until \w{3} .* UTC .*: 3 actions wait for its end\./);
   expect(await shown('text')).toContain('HELD UNTIL THE CHANGE WINDOW ENDS (3)');
+  const glass = `trustward approve ${held.run.planId} --break-glass --reason TEXT`;
+  expect(await shown('text')).toContain(`\`${glass}\` lets all of that plan through before.`);
   expect(await shown('md')).toContain('## Held until the change window ends (3)');
   expect(await shown('html')).toContain('3 actions wait for its end');
   expect(JSON.parse(await shown('json')).operator.changeWindow).toMatchObject({ held: 3, endsAt: expect.any(String) });
@@ -60,11 +62,16 @@ it('holds, shows itself everywhere, lets one plan through, undoes, and acts on t
   const now = engine.clock.nowMs();
   const summary = await buildSummary(engine.store, now - HOUR, now, windows);
   expect(summary.changeWindow).toBe(changeWindowText(windows, now, 3));
-  expect(summary.changeWindow).toMatch(/^change window until .*; 3 actions wait for its end$/);
+  expect(summary.changeWindow).toMatch(/^the change window .* is in force until .*; 3 actions wait for its end$/);
   const why = await whyOf(org.composition.explaining(), 'COLD-1');
   expect(why.next).toContainEqual(
-    expect.stringMatching(/^ban-compromised-device: ban_device COLD-1 is held: change window until/),
+    expect.stringMatching(/^ban-compromised-device: ban_device COLD-1 is held: the change window/),
   );
+
+  expect(why.commands).toContainEqual({
+    purpose: 'do only this now, through the change window',
+    command: `trustward approve ${held.run.planId} --only COLD-1 --break-glass --reason TEXT`,
+  });
 
   const only = { rules: [], only: ['COLD-1'], except: [] };
   const { plan } = await approvePart(engine, held.run.planId ?? '', only, 'ada', 'an outbreak', true);

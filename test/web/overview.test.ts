@@ -1,6 +1,7 @@
 // What the first page shows, what its buttons do, and that nobody who may not press them sees them.
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import type { RunRecord } from '../../src/domain/store.ts';
 import { addRun, START_MS } from '../support/filled-store.ts';
 import { openPages } from '../support/pages.ts';
 
@@ -25,6 +26,23 @@ describe('the overview', () => {
     expect(page.text).toContain('2 runs completed, 1 after new events only.');
     expect(page.text).toContain('devices 4,000, paged');
     expect(page.text).toContain('watch only subjects of new events');
+  });
+
+  it('shows the sources of the run before while a run still reads', async () => {
+    const { get, store } = openPages();
+    await addRun(store, { trigger: 'schedule', sources: { devices: { count: 4_000 } } });
+    const run = (await store.run('run1')) as RunRecord;
+    const next = {
+      ...run,
+      id: 'run2',
+      status: 'running',
+      startedAt: START_MS + 60_000,
+      finishedAt: undefined,
+    } as const;
+    await store.beginRun(next, [{ kind: 'run.started', body: { run: 'run2' } }]);
+    const { text } = await get('/');
+    expect(text).toContain('devices 4,000, paged');
+    expect(text).not.toContain('Nothing was read yet');
   });
 
   it('names what is wrong', async () => {

@@ -4,7 +4,7 @@ import type { Config, Environment } from '../../config/config.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import { shellWord } from '../../domain/shell-word.ts';
 import { didYouMean } from '../../evaluate/index.ts';
-import { CHANGE_WINDOW, changeWindowText } from '../../report/index.ts';
+import { CHANGE_WINDOW, changeWindowText, quietHoursText } from '../../report/index.ts';
 import { systemClock } from '../../system/clock.ts';
 import { type Check, ok, warning } from './check.ts';
 
@@ -38,7 +38,7 @@ function windowChecks({ windows: { freeze, quietHours } }: Config): Check[] {
   const text = changeWindowText(freeze, systemClock.nowMs());
   return [
     ...(text === undefined ? [] : [ok(CHANGE_WINDOW, text)]),
-    ...(quietHours.length === 0 ? [] : [ok('quiet hours', quietHours.map((one) => one.text).join('; '))]),
+    ...(quietHours.length === 0 ? [] : [ok('quiet hours', quietHoursText(quietHours, systemClock.nowMs()))]),
   ];
 }
 

@@ -6,7 +6,7 @@ import type { HttpDeps } from '../../http/deps.ts';
 import { readForm } from '../../http/form.ts';
 import type { Ctx, Route } from '../../http/route.ts';
 import { changeWindowText } from '../../report/change-window-view.ts';
-import { countText, plural } from '../../report/fact-text.ts';
+import { asSentence, countText, plural } from '../../report/fact-text.ts';
 import { Mark } from '../../report/html/marks.tsx';
 import { Table } from '../../report/html/table.tsx';
 import { Code, Term, When, Words } from '../../report/html/text.tsx';
@@ -73,7 +73,9 @@ export function overviewPages(deps: HttpDeps): Route[] {
 
 async function stateNow({ readiness, reader, clock, changeWindows = [] }: HttpDeps) {
   const checks = await readiness();
-  const run = await reader.latestRun();
+  const [newest, before] = await reader.runsOverLists(2);
+  // A run that still reads has no snapshot yet: the one before it is the last that has.
+  const run = newest?.status === 'running' && newest.findings === undefined ? before : newest;
   const snapshot = run && snapshotView(run);
   const isStopped = (await reader.stop()) !== undefined;
   const freeze = windowAt(changeWindows, clock.nowMs());
@@ -97,7 +99,7 @@ function wellLine({ checks, snapshot, isStopped, frozen }: StateNow) {
       ))}
       {frozen === undefined ? null : (
         <span>
-          <Words>{frozen}</Words>.{' '}
+          <Words>{asSentence(frozen)}</Words>.{' '}
         </span>
       )}
       {untrusted ? 'The last run did not trust what it read; nothing is done on that.' : null}

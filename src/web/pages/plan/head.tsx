@@ -6,7 +6,7 @@ import { stopText } from '../../../domain/operator.ts';
 import { type Plan, type PlannedIntent, type PlanStatus, releasedRule } from '../../../domain/plan.ts';
 import { differenceFrom, successorText } from '../../../domain/plan-content.ts';
 import type { HttpDeps } from '../../../http/deps.ts';
-import { countText, plural } from '../../../report/fact-text.ts';
+import { asSentence, countText, plural } from '../../../report/fact-text.ts';
 import { grouped } from '../../../report/grouped.ts';
 import { Mark } from '../../../report/html/marks.tsx';
 import { Code, Name, When, Words } from '../../../report/html/text.tsx';
@@ -210,8 +210,8 @@ function NowInForce({ deps, plan, stop }: { deps: HttpDeps; plan: Plan; stop: St
   if (freeze)
     return (
       <div class="notice wait">
-        <Words>{freezeText(freeze)}</Words>. A plan can be approved; of it, only undoing is done. The rest is applied
-        after the window, or now with break glass.
+        <Words>{asSentence(freezeText(freeze))}</Words>. A plan can be approved; of it, only undoing is done. The rest
+        is applied after the window, or now with break glass.
       </div>
     );
   if (!isLive(mode))
