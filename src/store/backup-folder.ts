@@ -1,9 +1,10 @@
 // store: the folder of backups that the daemon makes. In: finished copies. Out: files whose names sort by time, the oldest of them removed.
 // INVARIANT: only files with exactly such a name, of this database, are ever removed: a person's own files stay, and so do backups of a
 // database that was here before a restore. No call waits: the folder may be on a server that does not answer.
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { isoTime } from '../domain/time-text.ts';
+import { makeFolder } from './make-folder.ts';
 
 export interface KeptBackup {
   file: string;
@@ -34,7 +35,7 @@ export class BackupFolder {
 
   /** Makes the folder, and removes what a killed process left half-written. Errors: those of node:fs. */
   async prepare(): Promise<void> {
-    await mkdir(this.folder, { recursive: true, mode: 0o700 });
+    await makeFolder(this.folder, 0o700);
     const partial = basename(this.partial());
     for (const name of await readdir(this.folder))
       if (name.startsWith(partial)) await rm(join(this.folder, name), { force: true });

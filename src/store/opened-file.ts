@@ -1,7 +1,8 @@
 // store: whether a file that is open is still the one under its name. In: a file name. Out: nothing, or an AppError when the file
 // was deleted or replaced: what is written then is in no file that a restart finds. It writes nothing into a file.
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeFolderSync } from './make-folder.ts';
 import { replacedError } from './store-fault.ts';
 
 /** Something that must stay in place while a connection writes. */
@@ -31,7 +32,7 @@ function identityOf(file: string): string | undefined {
 
 /** Creates a missing file, which only its owner reads. */
 export function prepareFile(file: string): void {
-  mkdirSync(dirname(file), { recursive: true });
+  makeFolderSync(dirname(file));
   if (existsSync(file)) return;
   closeSync(openSync(file, 'a', 0o600));
   chmodSync(file, 0o600);

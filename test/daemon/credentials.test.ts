@@ -131,7 +131,7 @@ describe('a file of a secret', () => {
     return { files, file, held, lines, notes };
   }
 
-  it('that is empty, gone, a folder, too large or unfit leaves the old one in force, and each is said once', async () => {
+  it('that is empty, gone, a folder or unfit leaves the old one in force, and each is said once', async () => {
     const { files, file, held, lines, notes } = reading();
     const arranged: [() => void, string][] = [
       [() => writeFileSync(file, '\n'), 'is empty'],
