@@ -40,7 +40,7 @@ const present: PresentState = {
   hasLastRunFailed: false,
   nextRunAt: undefined,
   lanes: LANE_NAMES.map((name) => ({ name, waiting: 0, counters: lanes[name] })),
-  watch: { everyMs: 30_000, ...none, lastLookAt: undefined, state: { kind: 'looks' } },
+  watch: { since: 0, everyMs: 30_000, ...none, lastLookAt: undefined, state: { kind: 'looks' } },
   skewMs: 0,
   quietMs: 15_000,
 };

@@ -2,10 +2,9 @@
 // public: it names no subject, and repeats no text of the API.
 import { formatDuration } from '../domain/duration.ts';
 import { timeText } from '../domain/time-text.ts';
-import type { RestReason } from '../domain/watch.ts';
+import type { RestReason, WatchCounters } from '../domain/watch.ts';
 import type { ReadyCheck } from '../http/index.ts';
 import { countText, plural } from '../report/index.ts';
-import type { WatchCounters } from './watch.ts';
 
 const REST_WORDS: Record<RestReason, string> = {
   no_whole_run: 'there is no whole run to count with',

@@ -2,33 +2,9 @@
 // counters and the state that `/readyz` shows; one line in the log for each change of state, not for each look.
 import { AppError, lineOf } from '../domain/errors.ts';
 import type { Clock, Log } from '../domain/ports.ts';
-import type { RestReason, WatchLook, WatchRequest } from '../domain/watch.ts';
+import type { WatchCounters, WatchLook, WatchRequest, WatchState } from '../domain/watch.ts';
 import { plural, showHidden } from '../report/index.ts';
 import type { RunQueue } from '../schedule/run-queue.ts';
-
-/** `rests`: nothing is judged until a whole run ends the reason. `fails`: looks break off. */
-export type WatchState =
-  | { kind: 'looks' }
-  | { kind: 'rests'; sinceMs: number; code: RestReason }
-  | { kind: 'fails'; sinceMs: number; code: string };
-
-/** Counted since `since`. One plain object: `/readyz` reads it, and metrics can. */
-export interface WatchCounters {
-  since: number;
-  /** The time between two looks, ms; 0: watch is off. */
-  everyMs: number;
-  looks: number;
-  failed: number;
-  /** Runs over the subjects of a look, and whole runs that a look asked for. */
-  runs: number;
-  wholeRuns: number;
-  events: number;
-  named: number;
-  strangers: number;
-  unread: number;
-  lastLookAt: number | undefined;
-  state: WatchState;
-}
 
 export interface WatchParts {
   everyMs: number;

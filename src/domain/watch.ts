@@ -39,3 +39,27 @@ export interface WatchLook {
   run: Run | undefined;
   reason: { code: WholeReason | RestReason; text: string } | undefined;
 }
+
+/** `rests`: nothing is judged until a whole run ends the reason. `fails`: looks break off. */
+export type WatchState =
+  | { kind: 'looks' }
+  | { kind: 'rests'; sinceMs: number; code: RestReason }
+  | { kind: 'fails'; sinceMs: number; code: string };
+
+/** Counted since `since`. One plain object: `/readyz` reads it, and metrics can. */
+export interface WatchCounters {
+  since: number;
+  /** The time between two looks, ms; 0: watch is off. */
+  everyMs: number;
+  looks: number;
+  failed: number;
+  /** Runs over the subjects of a look, and whole runs that a look asked for. */
+  runs: number;
+  wholeRuns: number;
+  events: number;
+  named: number;
+  strangers: number;
+  unread: number;
+  lastLookAt: number | undefined;
+  state: WatchState;
+}

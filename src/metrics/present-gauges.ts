@@ -1,8 +1,11 @@
 // metrics: the present state of the process as gauges, set anew for each scrape. In: what the daemon knows by itself. Out: gauges and
 // totals. It reads nothing.
+
+import type { LaneCounters } from '../domain/lane-counters.ts';
 import { MODES } from '../domain/mode.ts';
+import type { WatchCounters } from '../domain/watch.ts';
 import type { Metrics } from './registry.ts';
-import type { LaneFigures, MetricSources, PresentState, WatchFigures } from './sources.ts';
+import type { MetricSources, PresentState } from './sources.ts';
 
 export function setPresent(metrics: Metrics, now: PresentState, rules: ReturnType<MetricSources['rules']>): void {
   for (const mode of MODES) {
@@ -26,14 +29,14 @@ export function setPresent(metrics: Metrics, now: PresentState, rules: ReturnTyp
   setWatch(metrics, now.watch);
 }
 
-function setLane(metrics: Metrics, lane: string, waiting: number, counters: LaneFigures): void {
+function setLane(metrics: Metrics, lane: string, waiting: number, counters: LaneCounters): void {
   metrics.set('trustward_queue_waiting', { lane }, waiting);
   metrics.set('trustward_queue_wait_max_seconds', { lane }, counters.waitMsMax / 1_000);
   for (const result of ['accepted', 'joined', 'refused', 'done', 'failed'] as const)
     metrics.total('trustward_queue_work_total', { lane, result }, counters[result]);
 }
 
-function setWatch(metrics: Metrics, watch: WatchFigures): void {
+function setWatch(metrics: Metrics, watch: WatchCounters): void {
   metrics.set('trustward_watch_interval_seconds', {}, watch.everyMs / 1_000);
   metrics.set('trustward_watch_last_look_timestamp_seconds', {}, seconds(watch.lastLookAt));
   for (const state of ['looks', 'rests', 'fails'])

@@ -2,36 +2,14 @@
 // the store by indexes.
 import type { ApiListener } from '../domain/api-call.ts';
 import type { AuditNote } from '../domain/audit-entry.ts';
+import type { LaneCounters } from '../domain/lane-counters.ts';
 import type { Mode } from '../domain/mode.ts';
 import type { Clock } from '../domain/ports.ts';
 import type { WorkProgress } from '../domain/progress.ts';
 import type { StoreFault } from '../domain/store-fault.ts';
 import type { DiskUse, LastFindings, StoreFigures } from '../domain/store-figures.ts';
 import type { Source } from '../domain/subjects.ts';
-
-/** Counted since the start. */
-export interface LaneFigures {
-  accepted: number;
-  joined: number;
-  refused: number;
-  done: number;
-  failed: number;
-  waitMsMax: number;
-}
-
-export interface WatchFigures {
-  everyMs: number;
-  looks: number;
-  failed: number;
-  runs: number;
-  wholeRuns: number;
-  events: number;
-  named: number;
-  strangers: number;
-  unread: number;
-  lastLookAt: number | undefined;
-  state: { kind: 'looks' | 'rests' | 'fails' };
-}
+import type { WatchCounters } from '../domain/watch.ts';
 
 export interface MetricSources {
   version: string;
@@ -65,8 +43,8 @@ export interface PresentState {
   /** Undefined before the first whole run. */
   hasLastRunFailed: boolean | undefined;
   nextRunAt: number | undefined;
-  lanes: { name: string; waiting: number; counters: LaneFigures }[];
-  watch: WatchFigures;
+  lanes: { name: string; waiting: number; counters: LaneCounters }[];
+  watch: WatchCounters;
   skewMs: number | undefined;
   quietMs: number;
 }

@@ -1,5 +1,6 @@
 // schedule: the lanes of the queue: whose work goes first, and how much of it may wait. Each lane has places of its own,
 // so a flood in one lane refuses nothing in another.
+import type { LaneCounters } from '../domain/lane-counters.ts';
 
 interface LaneBounds {
   /** Work that may wait, in all and of one asker. What is under way takes no place. */
@@ -26,18 +27,6 @@ export const LANE_NAMES = Object.keys(LANES) as readonly Lane[];
 export interface QueueCounters {
   since: number;
   lanes: Record<Lane, LaneCounters>;
-}
-
-export interface LaneCounters {
-  /** Requests that got a place, or joined equal work that waited. */
-  accepted: number;
-  joined: number;
-  refused: number;
-  done: number;
-  failed: number;
-  waitMsMax: number;
-  /** Of the last request; undefined when that was accepted. */
-  refusal: { at: number; reason: string } | undefined;
 }
 
 export function newCounters(since: number): QueueCounters {
