@@ -43,13 +43,6 @@ export function changeWindowText(windows: readonly ChangeWindow[], nowMs: number
   return `no change window is in force; the next, \`${next.text}\`, begins ${starts}`;
 }
 
-/** Which are configured, and until when alerts wait, if they do now. */
-export function quietHoursText(windows: readonly ChangeWindow[], nowMs: number): string {
-  const all = windows.map(({ text }) => text).join('; ');
-  const now = windowAt(windows, nowMs);
-  return now ? `${all}; in force until ${untilText(now)}: alerts wait` : all;
-}
-
 /** The same, with how many actions wait now. Errors: those of the reader, which is asked in a change window alone. */
 export async function changeWindowNow(
   reader: Pick<PageReader, 'heldInForce'>,
@@ -62,4 +55,11 @@ export async function changeWindowNow(
 
 export function heldWords(held: number): string {
   return `${plural(held, 'action')} ${held === 1 ? 'waits' : 'wait'} for its end`;
+}
+
+/** Which are configured, and until when alerts wait, if they do now. */
+export function quietHoursText(windows: readonly ChangeWindow[], nowMs: number): string {
+  const all = windows.map(({ text }) => text).join('; ');
+  const now = windowAt(windows, nowMs);
+  return now ? `${all}; in force until ${untilText(now)}: alerts wait` : all;
 }

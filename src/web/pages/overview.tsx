@@ -5,7 +5,7 @@ import { windowAt } from '../../domain/change-window.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { readForm } from '../../http/form.ts';
 import type { Ctx, Route } from '../../http/route.ts';
-import { changeWindowText } from '../../report/change-window-view.ts';
+import { changeWindowNow } from '../../report/change-window-view.ts';
 import { asSentence, countText, plural } from '../../report/fact-text.ts';
 import { Mark } from '../../report/html/marks.tsx';
 import { Table } from '../../report/html/table.tsx';
@@ -78,8 +78,8 @@ async function stateNow({ readiness, reader, clock, changeWindows = [] }: HttpDe
   const run = newest?.status === 'running' && newest.findings === undefined ? before : newest;
   const snapshot = run && snapshotView(run);
   const isStopped = (await reader.stop()) !== undefined;
-  const freeze = windowAt(changeWindows, clock.nowMs());
-  const frozen = freeze && changeWindowText(changeWindows, clock.nowMs(), await reader.heldInForce('frozen'));
+  const nowMs = clock.nowMs();
+  const frozen = windowAt(changeWindows, nowMs) && (await changeWindowNow(reader, changeWindows, nowMs));
   return { checks, snapshot: snapshot?.id === null ? undefined : snapshot, isStopped, frozen };
 }
 

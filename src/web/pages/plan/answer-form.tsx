@@ -22,12 +22,7 @@ export function AnswerForm({ plan, paged, canBreak }: { plan: Plan; paged: boole
         <input type="hidden" name="digest" value={plan.digest} />
         <label>
           <span class="unseen">Reason to approve</span>
-          <input
-            type="text"
-            name="reason"
-            placeholder={canBreak ? 'Reason (required with break glass)' : 'Reason (optional)'}
-            maxlength={1000}
-          />
+          <input type="text" name="reason" placeholder={canBreak ? 'Reason' : 'Reason (optional)'} maxlength={1000} />
         </label>
         {canBreak ? <BreakGlass /> : null}
         <button
@@ -74,7 +69,7 @@ export function AnswerForm({ plan, paged, canBreak }: { plan: Plan; paged: boole
 export function BreakGlass() {
   return (
     <label>
-      <input type="checkbox" name="breakGlass" value="yes" /> Break glass: through the change window
+      <input type="checkbox" name="breakGlass" value="yes" /> Break glass: through the change window, with a reason
     </label>
   );
 }
