@@ -1,0 +1,180 @@
+// domain: history: what runs saw, as it is recorded and read again. In: nothing. Out: the forms that recording, reading and replaying share,
+// and their ports. INVARIANT: what is recorded holds no secrets, and recording never stops a run.
+import type { CeilingSettings } from './ceiling.ts';
+import type { WindowNow } from './change-window.ts';
+import type { Decision } from './decision.ts';
+import type { TrustEvent } from './event.ts';
+import type { Fact, Facts } from './facts.ts';
+import type { PresentPrints } from './identity.ts';
+import type { Lists } from './lists.ts';
+import type { Run } from './run.ts';
+import type { Coverage, SourceReading } from './snapshot.ts';
+import type { SteadyReading } from './steady-time.ts';
+import type { OpenState } from './store.ts';
+import type { Source, SubjectKind, SubjectRef } from './subjects.ts';
+import type { CountedDecision } from './watch-store.ts';
+
+/** One fact of one subject that a run saw otherwise than the runs recorded before it. */
+export interface FactChange {
+  kind: SubjectKind;
+  /** The subject's id. */
+  subject: string;
+  /** As rules name it, such as `MdmData.CompromisedStatus`; a list is one value. Empty: the subject itself, which the list no longer has. */
+  path: string;
+  /** Undefined: it is there no longer. */
+  value: Fact | undefined;
+}
+
+/** The part of a run that looked at a few subjects between two whole runs. Its sets and functions, as data. */
+export interface RecordedPart {
+  sinceSeq: number;
+  counted: readonly CountedDecision[];
+  attempts: ReadonlyMap<string, number>;
+  /** The subjects that it read. */
+  read: readonly SubjectRef[];
+}
+
+/** The settings that deciding reads. */
+export interface RecordedSettings {
+  ceilings: CeilingSettings;
+  goneAfterMs: number;
+  serialDevicesMax: number;
+  placeholderSerials: readonly string[];
+  credential: string | undefined;
+  lists: Lists;
+}
+
+/** The files of a rule set, by their path in its folder. Found by the set's hash (`Run.ruleSetHash`). */
+export interface RecordedRuleSet {
+  hash: string;
+  files: ReadonlyMap<string, string>;
+}
+
+/** Everything beside the facts of subjects on which a run's decisions rest. */
+export interface RunFrame {
+  run: Run;
+  /** When this run began to read. */
+  steady: SteadyReading;
+  quietMs: number;
+  freeze: WindowNow | undefined;
+  settings: RecordedSettings;
+  /** Ids of active rules; of those that this run judged; of those that it could not judge. */
+  activeRules: readonly string[];
+  judged: readonly string[];
+  unjudged: readonly string[];
+  /** What this run read, and whether it is trusted: what was not seen is told here. Of a look: its own readings. */
+  sources: Record<Source, SourceReading>;
+  /** What deciding was handed as `sources`, where that differs: a look is handed those of the last whole run. */
+  decidedOn: Record<Source, SourceReading> | undefined;
+  coverage: readonly Coverage[];
+  /** Sources that the server does not offer. */
+  unavailable: readonly Source[];
+  /** By bundle, ids of services; undefined when nothing asked for them, or the server does not list them. */
+  bundles: ReadonlyMap<string, ReadonlySet<string>> | undefined;
+  /** Undefined for a run over whole lists. */
+  part: RecordedPart | undefined;
+}
+
+/**
+ * One run as it was recorded. A reading that was not trusted (`frame.sources`) is recorded too, against what trusted readings showed before it:
+ * its changes hold for this run alone. So do those of the subjects that a look could not read.
+ */
+export interface RecordedRun {
+  frame: RunFrame;
+  changes: readonly FactChange[];
+  /** Events of the log that no run recorded before has; each id once. */
+  events: readonly TrustEvent[];
+  /** As deciding was handed it: what people did and what calls came to are in it. */
+  openState: OpenState;
+  /** New and changed decisions, and the ids of those that were in force and no longer are. */
+  written: readonly Decision[];
+  ended: readonly string[];
+  /** Absent where an earlier recorded run of the same stretch had the same set. */
+  ruleSet?: RecordedRuleSet | undefined;
+}
+
+/** Why a stretch of time is not in the record. */
+export type GapCause =
+  /** Runs took place that were not recorded. */
+  | 'not_recorded'
+  /** A segment is damaged, foreign, or of another version. */
+  | 'damaged'
+  | 'foreign'
+  | 'version'
+  /** A person's records were removed. */
+  | 'forgotten';
+
+export interface HistoryGap {
+  fromMs: number;
+  toMs: number;
+  cause: GapCause;
+  /** For people: which file or runs, and why. */
+  text: string;
+}
+
+/** What reading the history gives, in the order of the runs. */
+export type HistoryItem =
+  /** First, and after each gap: all facts, as they were before the next run. */
+  | {
+      kind: 'state';
+      atMs: number;
+      facts: AsyncIterable<readonly FactChange[]>;
+      events: AsyncIterable<readonly TrustEvent[]>;
+    }
+  | { kind: 'run'; run: RecordedRun }
+  | { kind: 'gap'; gap: HistoryGap };
+
+export interface HistoryQuery {
+  /** Epoch ms, inclusive: runs that began from then on. */
+  fromMs: number;
+  toMs: number;
+  /** Only facts of these kinds and paths are wanted, and what identifies subjects; absent: all. */
+  facts?: ReadonlyMap<SubjectKind, ReadonlySet<string>> | undefined;
+  /** Without open states and decisions: faster, when only facts are asked for. */
+  factsOnly?: boolean;
+}
+
+export interface HistoryReader {
+  /** Errors: AppError `io` when the folder cannot be read at all; a damaged part of it is a gap. */
+  items(query: HistoryQuery): AsyncIterable<HistoryItem>;
+  /** From the first recorded run to the last one, epoch ms; undefined without any. */
+  span(): Promise<{ fromMs: number; toMs: number } | undefined>;
+  /** What was known of one subject at a time, by path; undefined: it was in no list. `seenAt`: the last run before it that read it. */
+  factsAt(subject: SubjectRef, atMs: number): Promise<{ facts: Facts; seenAt: number } | undefined>;
+  /** All recorded changes of one subject, the oldest first, with the time of the run that saw each. */
+  changesOf(
+    subject: SubjectRef,
+    fromMs: number,
+    toMs: number,
+  ): AsyncIterable<FactChange & { atMs: number; runSeq: number }>;
+  /** The rule set of this hash; undefined when no kept segment has it. */
+  ruleSet(hash: string): Promise<RecordedRuleSet | undefined>;
+}
+
+/** What one reading of a list, or of single subjects, saw: those that differ from what was recorded last, and which others were there. */
+export interface SeenSubjects {
+  kind: SubjectKind;
+  reading: SourceReading;
+  /** Records that are new or changed, as they were read. Secrets are dropped when they are recorded. */
+  changed: Iterable<Facts>;
+  /** Whether the reading had the record with this fingerprint; undefined: single subjects were read, or all were there. */
+  had: ((print: number) => boolean) | undefined;
+}
+
+/** What a run hands over when its decisions are committed. */
+export interface SeenRun extends Omit<RecordedRun, 'changes' | 'events' | 'ruleSet'> {
+  seen: readonly SeenSubjects[];
+  ruleSet(): Promise<RecordedRuleSet>;
+}
+
+export interface HistoryRecorder {
+  /** Fingerprints of all records of a kind as they were recorded last; empty: all records count as changed. */
+  presentPrints(kind: SubjectKind): Promise<PresentPrints>;
+  /** Takes it over and returns: it is written meanwhile. Never throws: a failure is told by `fault`, and is a gap. */
+  record(run: SeenRun): void;
+  /** When all that was taken over is written, or has failed. */
+  settled(): Promise<void>;
+  /** Why the last run could not be recorded; undefined: it was, or none was taken over yet. */
+  readonly fault: string | undefined;
+  close(): Promise<void>;
+}

@@ -1,0 +1,120 @@
+// domain: a replay: recorded time, sent once more through evaluating and deciding. In: nothing. Out: what it found, as reports show it.
+// Nothing of it is sent or kept.
+import type { ActionName } from './action.ts';
+import type { DecisionName, ReasonCode } from './decision.ts';
+import type { Mode } from './mode.ts';
+import type { HistoryGap } from './recorded-history.ts';
+import type { SubjectRef } from './subjects.ts';
+
+/**
+ * as_was: the rules that were active, over what was recorded, with the recorded outcomes: it gives the decisions that were made. what_if: other
+ * rules, each as if its mode were `enforce`; a model of the platform on which actions take effect, and on which people's recorded acts stay.
+ */
+export type ReplayWay = 'as_was' | 'what_if';
+
+/** An action that was, or would have been, taken. */
+export interface ReplayedAct {
+  atMs: number;
+  runSeq: number;
+  rule: string;
+  subject: SubjectRef;
+  subjectName: string;
+  action: ActionName;
+  target: string;
+  /** It undoes an earlier one. */
+  undo: boolean;
+  /** Until it was undone, or until the end of the replay: then `isOver` is false. Of an undo: undefined. */
+  lastedMs: number | undefined;
+  isOver: boolean;
+  /** A person did the same to the target within the replayed time, at or after this; undefined: nobody did. */
+  personDidAtMs: number | undefined;
+  /** A person took it back. */
+  personUndidAtMs: number | undefined;
+}
+
+/** What was, or would have been, kept from acting by a limit, a ceiling, an exemption …, by the first reason. */
+export interface ReplayedHeld {
+  decision: Exclude<DecisionName, 'act'>;
+  reason: ReasonCode;
+  /** Different targets. */
+  targets: number;
+}
+
+export interface ReplayedRule {
+  id: string;
+  title: string;
+  hash: string;
+  /** In its file. */
+  mode: Mode;
+  /** Different subjects that it matched. */
+  matches: number;
+  /** Actions, without undos. */
+  acts: number;
+  undos: number;
+  /** The most actions in one run, and in 24 hours, and when; beside what allows them. */
+  mostInRun: number;
+  mostInRunAtMs: number | undefined;
+  mostInDay: number;
+  mostInDayAtMs: number | undefined;
+  /** The least that its limits allowed in one run, in targets, and the ceilings of its actions in a run and in 24 hours. */
+  allowed: { limits: number; run: number; day: number } | undefined;
+  /** The most targets that its limits were asked about in one run. */
+  mostTargets: number;
+  /** Actions that were undone within the hour. */
+  flaps: number;
+  /** How long its actions lasted, ms; undefined without any. */
+  lasted: { medianMs: number; longestMs: number } | undefined;
+  personDid: number;
+  personUndid: number;
+  /** Different subjects that it could not judge at some time. */
+  unknown: number;
+  /** Of these, by missing fact. */
+  missing: { [fact: string]: number };
+  held: ReplayedHeld[];
+}
+
+/** A decision that the replay made otherwise than the run did. */
+export interface ReplayDifference {
+  atMs: number;
+  runSeq: number;
+  rule: string;
+  target: string;
+  /** What the run decided, and the replay; undefined: nothing. */
+  was: string | undefined;
+  is: string | undefined;
+  /** Why the record cannot give the same: a gap, a damaged segment, a secret that was dropped. */
+  reason: string;
+  /** False: nothing in the record explains it, which is a fault of Trustward. */
+  isExplained: boolean;
+}
+
+/** One stretch of the replayed time, for the picture. */
+export interface ReplayBucket {
+  fromMs: number;
+  toMs: number;
+  runs: number;
+  /** By rule: the most subjects that matched in one of its runs; actions and undos in all of them. */
+  rules: { [rule: string]: { matches: number; acts: number; undos: number; unknown: number } };
+}
+
+export interface Replay {
+  way: ReplayWay;
+  /** The first and the last replayed run; equal to what was asked for when there is none. */
+  fromMs: number;
+  toMs: number;
+  /** What was asked for. */
+  askedFromMs: number;
+  everyMs: number | undefined;
+  /** Replayed ones; and whole runs among them. */
+  runs: number;
+  wholeRuns: number;
+  gaps: HistoryGap[];
+  rules: ReplayedRule[];
+  /** In the order of time; undos too. */
+  acts: ReplayedAct[];
+  /** Of `as_was` only. */
+  differences: ReplayDifference[];
+  /** Paths that a rule reads and no segment has, with the rules. */
+  neverRecorded: { path: string; rules: string[] }[];
+  buckets: ReplayBucket[];
+}
