@@ -41,9 +41,15 @@ export function compileRules(rules: readonly LoadedRule[], lists: Lists = 'v1', 
     },
     advance: (nowMs: number) => windows.advance(nowMs),
     judge: (kind: SubjectKind, context: JudgeContext): Judge =>
-      judgeRecords(kind, programs[kind], windows, { ...context, tracks }),
+      judgeRecords(kind, programs[kind], windows, { ...context, lookBack: tracks }),
     judgePart: (kind: SubjectKind, context: JudgeContext): PartJudge => {
-      const { accept, finishPart } = judgeRecords(kind, programs[kind], windows, context, Number.POSITIVE_INFINITY);
+      const { accept, finishPart } = judgeRecords(
+        kind,
+        programs[kind],
+        windows,
+        { ...context, lookBack: tracks },
+        Number.POSITIVE_INFINITY,
+      );
       return { accept, finish: finishPart };
     },
     merge: (kind: SubjectKind) => mergeJudgements(kind, programs[kind]),

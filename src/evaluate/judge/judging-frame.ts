@@ -1,6 +1,7 @@
 // evaluate: the frame that a program's conditions work on, connected to the event windows and the joins of one run.
 // In: a program, the windows, a run's context. Out: a frame whose late facts can be read.
 
+import type { LookBack } from '../../domain/look-back.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import type { JudgeContext } from '../../domain/verdict.ts';
 import { newFrame } from '../compile/new-frame.ts';
@@ -12,14 +13,14 @@ import { virtualReader } from '../facts/virtual-facts.ts';
 import type { Frame } from '../language/frame.ts';
 import { ownPart } from '../language/typed-value.ts';
 import { lookBackReader } from '../look-back/reader.ts';
-import type { LookBackTracks } from '../look-back/tracks.ts';
+import { LookBackTracks } from '../look-back/tracks.ts';
 
 export type FactsContext = Pick<JudgeContext, 'nowMs' | 'windowsAtMs' | 'joins' | 'coverage' | 'unavailable'> &
   WithPast;
 
 /** Absent: the past of fields is not known. */
 export interface WithPast {
-  tracks?: LookBackTracks | undefined;
+  lookBack?: LookBack | undefined;
 }
 
 /** Every window must exist before the first event is observed. */
@@ -40,10 +41,9 @@ export function frameFor(kind: SubjectKind, program: Program, windows: Windows, 
       : undefined,
   );
   const noEvents = context.unavailable.has('events');
+  const tracks = context.lookBack instanceof LookBackTracks ? context.lookBack : undefined;
   const lookBacks = program.slots.map(({ fact }) =>
-    fact.kind === 'look_back'
-      ? lookBackReader(kind, fact.past, fact.label, context.tracks, program.reasons)
-      : undefined,
+    fact.kind === 'look_back' ? lookBackReader(kind, fact.past, fact.label, tracks, program.reasons) : undefined,
   );
   let keysTurn = -1;
   let keys: SubjectKeys = { first: undefined, second: undefined };

@@ -15,9 +15,9 @@ export interface Entry {
 }
 
 export function valueIn(record: Facts, kept: Kept): Fact | undefined {
-  return valueOf(ownAt(record, kept.path), kept);
+  return typedValue(ownAt(record, kept.path), kept);
 }
 
-export function valueOf(value: Fact | undefined, { type }: Kept): Fact | undefined {
+export function typedValue(value: Fact | undefined, { type }: Kept): Fact | undefined {
   return value !== undefined && value !== null && isOfType(value, type) ? value : undefined;
 }

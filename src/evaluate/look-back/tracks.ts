@@ -4,7 +4,7 @@ import { LOOK_BACK_GAP_MS, type LookBack, type LookBackItem, type LookBackRun } 
 import type { FactChange } from '../../domain/recorded-history.ts';
 import { SUBJECT_KINDS, type SubjectKind, type SubjectRef } from '../../domain/subjects.ts';
 import type { LookedBack } from '../language/expression.ts';
-import { type Entry, type Kept, valueOf } from './kept.ts';
+import { type Entry, type Kept, typedValue } from './kept.ts';
 import { Pass } from './pass.ts';
 import { newTrack, stay, step, type Track } from './track.ts';
 
@@ -94,7 +94,7 @@ export class LookBackTracks implements LookBack {
 
   private begin({ kind, subject, path, value }: FactChange): void {
     this.keptAt(kind, path, (kept, at) => {
-      const known = valueOf(value, kept);
+      const known = typedValue(value, kept);
       if (known !== undefined) this.entryOf(kind, subject).tracks[at] = newTrack(known);
     });
   }
@@ -125,7 +125,7 @@ export class LookBackTracks implements LookBack {
       return;
     }
     this.keptAt(kind, path, (kept, at) => {
-      const known = valueOf(value, kept);
+      const known = typedValue(value, kept);
       let track = this.track(kind, subject, at);
       if (!track) {
         if (known === undefined) return;
