@@ -8,7 +8,7 @@ import { decideRun, isAnything, plansKept, plansReplaced } from './run/decided-r
 import { actContext, afterPull, decideInput, type Engine, rulesOfRun } from './run/engine.ts';
 import { logOperatorState, operatorStateSeen } from './run/operator-commands.ts';
 import { pullSnapshot } from './run/pull-snapshot.ts';
-import { wasJudged, wasReached } from './run/pulled-snapshot.ts';
+import { takeOverLookBacks, wasJudged, wasReached } from './run/pulled-snapshot.ts';
 import { commitOf } from './run/run-commit.ts';
 import { abortRun, beginRun, completeRun, newRun } from './run/run-life.ts';
 import { look } from './run/watch/look.ts';
@@ -38,6 +38,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     progress?.({ phase: 'recording' });
     await store.commitRun(commitOf(run, rules, pulled, input, made, seen));
     await store.saveIdentities(pulled.identities);
+    takeOverLookBacks(pulled);
     logOperatorState(log, run, seen);
 
     const acting = afterPull(before, engine, rules, pulled);
@@ -91,6 +92,7 @@ export async function watchCycle(
     const seen = operatorStateSeen(run, openState, pulled, settings);
     // One unit: the watermark never gets ahead of what was decided.
     await store.commitRun({ ...commitOf(run, rules, pulled, input, made, seen), observed });
+    takeOverLookBacks(pulled);
     logOperatorState(log, run, seen);
     await actOn(engine, afterPull(before, engine, rules, pulled), openState, made);
     return { result: 'acted', ...figures, run: await completeRun(engine, run, pulled), reason: undefined };

@@ -7,6 +7,7 @@ import { fieldsWritten } from '../domain/action.ts';
 import type { Bundles } from '../domain/bundles.ts';
 import { AppError, lineOf } from '../domain/errors.ts';
 import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
+import type { LookBack, LookBackPass } from '../domain/look-back.ts';
 import { type DecidedVerdicts, isNewVerdict } from '../domain/new-verdicts.ts';
 import type { Acceptance, UsedAcceptance } from '../domain/operator.ts';
 import type { Run } from '../domain/run.ts';
@@ -23,6 +24,7 @@ import { redactedBaseline } from '../pull/redacted-baseline.ts';
 import { acceptReading } from './accepted-reading.ts';
 import type { PullEngine, RunRules } from './engine.ts';
 import { readGroups, unreadGroups } from './exempt-groups.ts';
+import { fillLookBack } from './fill-look-back.ts';
 import { fillWindows } from './fill-windows.ts';
 import { KeptRecords } from './kept-records.ts';
 import { decidedVerdicts } from './new-flips.ts';
@@ -47,6 +49,7 @@ class SnapshotPull {
   private readonly judgements: Judgement[] = [];
   private readonly baselines: Baseline[] = [];
   private readonly identities: IdentityChanges[] = [];
+  private readonly lookBacks: LookBackPass[] = [];
   private readonly kept: KeptRecords;
   private readonly unavailable = new Set<Source>();
   private readonly watched: ReadonlyMap<string, ReadonlySet<string>>;
@@ -80,6 +83,7 @@ class SnapshotPull {
     const begun = this.engine.steady.read();
     if (needs.sources.has('events')) await this.pullEvents(needs.windowMs);
     this.rules.evaluator.advance(this.run.startedAt);
+    await fillLookBack(this.engine, this.rules.evaluator, this.run.startedAt);
     if (needs.owners && needs.devices) await this.pullSubjects('users', undefined);
     else if (needs.sources.has('users') && !needs.devices) await this.pullSubjects('users', 'user');
     else if (needsExemptOwners(this.exemptions, needs.sources)) await this.pullSubjects('users', undefined);
@@ -180,6 +184,7 @@ class SnapshotPull {
       const values = { ...baseline?.values, ...result.values };
       this.baselines.push({ source, takenAt: reading.finishedAt, count: reading.count, values });
       this.identities.push(result.identities);
+      if (result.lookBack) this.lookBacks.push(result.lookBack);
     }
   }
 
@@ -204,6 +209,7 @@ class SnapshotPull {
     const join = this.kept.joiner(source);
     const exempt = this.kept.exemptKeeper(source);
     const identities = new IdentityPass(KIND_OF[source], present);
+    const lookBack = this.looksBackOn(source)?.pass(KIND_OF[source], this.run.startedAt, 'whole');
     const { fleet } = this;
     return {
       accept: (record) => {
@@ -212,6 +218,7 @@ class SnapshotPull {
         exempt?.(record);
         judge?.accept(record);
         identities.accept(record);
+        lookBack?.accept(record);
       },
       finish: () => {
         const judgement = judge?.finish();
@@ -220,9 +227,15 @@ class SnapshotPull {
           values: judgement?.values ?? {},
           identities: identities.finish(),
           flipBudget: flips.budget,
+          lookBack,
         };
       },
     };
+  }
+
+  private looksBackOn(source: Subjects): LookBack | undefined {
+    const { lookBack } = this.rules.evaluator;
+    return lookBack?.paths.has(KIND_OF[source]) ? lookBack : undefined;
   }
 
   private freshFlips(): WantedFlips {
@@ -230,12 +243,13 @@ class SnapshotPull {
     return { isNew, budget: { ...this.flipBudget } };
   }
 
-  /** The devices of a large fleet are read and judged in other threads, unless their records are kept for users. */
+  /** The devices of a large fleet are read and judged in other threads, unless their records are kept for users or looked back on. */
   private inParts(source: Subjects, form: 'paged' | 'unpaged', present: PresentPrints): PartsPull<Pass> | undefined {
     const { readers, api, store, actions } = this.engine;
     const { evaluator } = this.rules;
     if (!readers || source !== 'devices' || !evaluator.needs.sources.has('devices') || evaluator.needs.devices)
       return undefined;
+    if (this.looksBackOn(source)) return undefined;
     const context = this.judgeContext('device');
     const { fieldsWritten: written, nowMs } = context;
     return partsPass({
@@ -292,6 +306,7 @@ class SnapshotPull {
       view: this.view(),
       bundles: this.bundles,
       exemptOwners: this.kept.exemptOwners,
+      lookBacks: this.lookBacks,
       accepted: this.accepted,
     };
   }
