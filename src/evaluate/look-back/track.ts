@@ -18,8 +18,8 @@ export interface Track {
   previous: Fact | undefined;
   /** When the value was first seen after another one; undefined: no change was seen. */
   changedMs: number | undefined;
-  /** The change was not before: earlier than `changedMs` only across a gap. */
-  changedAfterMs: number;
+  /** The change was not before this: earlier than `changedMs` only across a gap. */
+  notBeforeMs: number;
   /** Since the value was last seen, there was a gap: another one may have been in between. */
   isCut: boolean;
 }
@@ -34,7 +34,7 @@ export function newTrack(value: Fact | undefined): Track {
     knownSinceMs: Number.POSITIVE_INFINITY,
     previous: undefined,
     changedMs: undefined,
-    changedAfterMs: Number.NEGATIVE_INFINITY,
+    notBeforeMs: Number.NEGATIVE_INFINITY,
     isCut: true,
   };
 }
@@ -53,7 +53,7 @@ export function step(track: Track, value: Fact | undefined, atMs: number): void 
   if (track.value !== undefined && !isSame(track.value, value)) {
     track.previous = track.isCut ? undefined : track.value;
     track.changedMs = atMs;
-    track.changedAfterMs = isGap ? track.seenMs : atMs;
+    track.notBeforeMs = isGap ? track.seenMs + 1 : atMs;
   }
   track.value = value;
   track.seenMs = atMs;
@@ -66,9 +66,9 @@ export function stay(track: Track, toMs: number): void {
   if (track.isThere) track.seenMs = toMs;
 }
 
-/** Whether the value changed since `fromMs`, inclusive; undefined: that is not known. */
-export function hasChanged({ changedMs, changedAfterMs, knownSinceMs }: Track, fromMs: number): boolean | undefined {
-  if (changedMs !== undefined && changedAfterMs >= fromMs) return true;
+/** Whether the value changed after `fromMs`; undefined: that is not known. */
+export function hasChanged({ changedMs, notBeforeMs, knownSinceMs }: Track, fromMs: number): boolean | undefined {
+  if (changedMs !== undefined && notBeforeMs > fromMs) return true;
   return knownSinceMs <= fromMs ? false : undefined;
 }
 

@@ -79,8 +79,7 @@ export class LookBackTracks implements LookBack {
     const moments = this.kept[kind].flatMap((_, at) => {
       const track = this.track(kind, id, at);
       if (!track) return [];
-      // A change at the very beginning of the time that is looked back on is within it.
-      return [...this.spans[kind]].flatMap((ms) => [track.changedAfterMs + ms + 1, track.knownSinceMs + ms]);
+      return [...this.spans[kind]].flatMap((ms) => [track.notBeforeMs + ms, track.knownSinceMs + ms]);
     });
     const next = Math.min(...moments.filter((ms) => ms > nowMs));
     return Number.isFinite(next) ? next : undefined;
