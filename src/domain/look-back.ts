@@ -1,7 +1,8 @@
 // domain: what rules that look back need: what runs saw of a few paths, in the order of time. In: nothing. Out: the forms that history, run and
 // evaluate share. INVARIANT: only what a trusted reading showed is in it.
+
+import type { FactChange } from './fact-change.ts';
 import type { Facts } from './facts.ts';
-import type { FactChange } from './recorded-history.ts';
 import type { SubjectKind, SubjectRef } from './subjects.ts';
 
 /** A longer stretch without a trusted reading is a gap: what was between is not known. */
@@ -30,7 +31,7 @@ export type LookBackItem =
 
 export interface LookBackSource {
   /**
-   * From runs that began at `fromMs` on, or earlier, to the last one. `subject`: only what is about it; absent: all. Errors: AppError `io` when
+   * From runs that began at `fromMs` on, or earlier, to the last one. `subject`: only what is about it; absent: all. Errors: AppError when
    * the history cannot be read at all.
    */
   items(paths: LookBackPaths, fromMs: number, subject?: SubjectRef): AsyncIterable<LookBackItem>;

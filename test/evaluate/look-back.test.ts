@@ -2,9 +2,9 @@
 // history or seen run by run.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { FactChange } from '../../src/domain/fact-change.ts';
 import type { Fact, Facts } from '../../src/domain/facts.ts';
 import { LOOK_BACK_GAP_MS, type LookBackRun } from '../../src/domain/look-back.ts';
-import type { FactChange } from '../../src/domain/recorded-history.ts';
 import type { LookedBack } from '../../src/evaluate/language/expression.ts';
 import { hasChanged, newTrack, step, type Track, valueBefore } from '../../src/evaluate/look-back/track.ts';
 import { LookBackTracks } from '../../src/evaluate/look-back/tracks.ts';
@@ -14,7 +14,7 @@ const HOUR = 3_600_000;
 const TICK = 8 * HOUR;
 
 const past = (path: string): LookedBack => ({
-  what: 'changed_within',
+  asks: 'changed',
   present: { kind: 'path', key: path, label: path, path: [path], type: TEXT, fallback: undefined, fresh: [] },
   withinMs: 10 * TICK,
 });
@@ -42,7 +42,9 @@ function trackOf(seen: readonly Seen[]): Track {
 /** By definition, from everything that there was. */
 function naively(all: readonly (string | undefined)[], fromMs: number): { changed: boolean; before: Fact | undefined } {
   const known = all.flatMap((value, at) => (value === undefined ? [] : [{ value, atMs: at * TICK }]));
-  const changes = known.flatMap(({ value, atMs }, at) => (at > 0 && known[at - 1]?.value !== value ? [{ atMs, at }] : []));
+  const changes = known.flatMap(({ value, atMs }, at) =>
+    at > 0 && known[at - 1]?.value !== value ? [{ atMs, at }] : [],
+  );
   const last = changes.at(-1);
   const before = all.at(-1) === undefined ? known.at(-1)?.value : last && known[last.at - 1]?.value;
   return { changed: changes.some(({ atMs }) => atMs > fromMs), before };
@@ -80,25 +82,29 @@ describe('what is known of the past', () => {
 
   it('is known whole where runs never stopped', () => {
     fc.assert(
-      fc.property(fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 2, maxLength: 20 }), fc.nat(19), (all, back) => {
-        const now = (all.length - 1) * TICK;
-        const from = Math.max(0, now - back * TICK);
-        expect(hasChanged(trackOf(all), from)).toBe(naively(all, from).changed);
-        expect(valueBefore(trackOf(all))).toBe(naively(all, 0).before);
-      }),
+      fc.property(
+        fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 2, maxLength: 20 }),
+        fc.nat(19),
+        (all, back) => {
+          const now = (all.length - 1) * TICK;
+          const from = Math.max(0, now - back * TICK);
+          expect(hasChanged(trackOf(all), from)).toBe(naively(all, from).changed);
+          expect(valueBefore(trackOf(all))).toBe(naively(all, 0).before);
+        },
+      ),
     );
   });
 
   it('takes a stretch of exactly 24 hours for no gap, and a longer one for one', () => {
-    const after = (ms: number) => {
+    const answersAfter = (ms: number) => {
       const track = newTrack(undefined);
       step(track, 'a', 0);
       step(track, 'b', HOUR);
       step(track, 'b', HOUR + ms);
       return [hasChanged(track, 2 * HOUR), valueBefore(track)];
     };
-    expect(after(LOOK_BACK_GAP_MS)).toEqual([false, 'a']);
-    expect(after(LOOK_BACK_GAP_MS + 1)).toEqual([undefined, undefined]);
+    expect(answersAfter(LOOK_BACK_GAP_MS)).toEqual([false, 'a']);
+    expect(answersAfter(LOOK_BACK_GAP_MS + 1)).toEqual([undefined, undefined]);
   });
 
   it('knows that a value changed across a gap when the gap lies within the time asked about', () => {
@@ -154,7 +160,8 @@ function freshTracks(): LookBackTracks {
 }
 
 const recordOf = (facts: Facts, at: number): Facts => ({ DeviceID: `d${at}`, ...facts });
-const stateOf = (tracks: LookBackTracks) => [0, 1, 2].map((at) => [0, 1].map((fact) => tracks.track('device', `d${at}`, fact)));
+const stateOf = (tracks: LookBackTracks) =>
+  [0, 1, 2].map((at) => [0, 1].map((fact) => tracks.track('device', `d${at}`, fact)));
 
 /** As the history has it: what each trusted reading changed of what was there before. */
 class Recorded {

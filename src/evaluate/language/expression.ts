@@ -47,9 +47,10 @@ export interface PathFact {
 
 /** What is asked of the past of a fact. */
 export interface LookedBack {
-  what: 'previous' | 'changed_within' | 'unchanged_for';
+  /** The value before the present one; whether the value changed within a time; whether it stayed. */
+  asks: 'before' | 'changed' | 'stayed';
   present: PathFact;
-  /** ms; Infinity for `previous`. */
+  /** ms; Infinity for the value before. */
   withinMs: number;
 }
 

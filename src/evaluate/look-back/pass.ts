@@ -1,8 +1,9 @@
 // evaluate: one reading of a list, or of a few subjects, as rules that look back take it over: what changed of each, and who is gone. In: records.
 // Out: one run's worth of changes. INVARIANT: nothing moves before `takeOver`: an untrusted or repeated reading leaves no trace.
+
+import type { FactChange } from '../../domain/fact-change.ts';
 import { type Facts, ownText } from '../../domain/facts.ts';
 import type { LookBack, LookBackPass } from '../../domain/look-back.ts';
-import type { FactChange } from '../../domain/recorded-history.ts';
 import { ID_FIELD, type SubjectKind, type SubjectRef } from '../../domain/subjects.ts';
 import { type Entry, type Kept, valueIn } from './kept.ts';
 import { isSame } from './track.ts';

@@ -1,4 +1,4 @@
-// evaluate: `previous`, `changed_within` and `unchanged_for` for the record that is judged: what runs saw before, and the record itself as what is
+// evaluate: the operators that look back, for the record that is judged: what runs saw before, and the record itself as what is
 // seen now. In: a fact that looks back, the tracks. Out: a value, unknown where a gap may hide another answer. Nothing moves by it.
 import type { ExplainedPast } from '../../domain/explanation.ts';
 import { ownText } from '../../domain/facts.ts';
@@ -25,7 +25,7 @@ export function lookBackReader(
   tracks: LookBackTracks | undefined,
   reasons: Reasons,
 ): LookBackReader {
-  const { what, present, withinMs } = past;
+  const { asks, present, withinMs } = past;
   const at = tracks?.register(kind, past) ?? -1;
   const path = `\`${present.label}\``;
   const of = {
@@ -63,12 +63,12 @@ export function lookBackReader(
   return {
     value(frame) {
       const doubt = doubtOf(frame);
-      if (doubt && (what !== 'previous' || doubt === of.stale)) return doubt;
+      if (doubt && (asks !== 'before' || doubt === of.stale)) return doubt;
       const track = seenNow(frame);
       if (!track) return of.notKept;
-      if (what === 'previous') return valueBefore(track) ?? of.noChange;
+      if (asks === 'before') return valueBefore(track) ?? of.noChange;
       const changed = hasChanged(track, frame.nowMs - withinMs);
-      return changed === undefined ? of.gap : changed === (what === 'changed_within');
+      return changed === undefined ? of.gap : changed === (asks === 'changed');
     },
     past(frame) {
       const track = seenNow(frame);

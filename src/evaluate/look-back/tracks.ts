@@ -1,7 +1,8 @@
 // evaluate: what a rule set knows of the past: a track for each subject and fact that some rule looks back on. In: what runs saw, first from the
 // history, then as it is judged. Out: tracks. It never asks for the history: what it was not given is not known.
+
+import type { FactChange } from '../../domain/fact-change.ts';
 import { LOOK_BACK_GAP_MS, type LookBack, type LookBackItem, type LookBackRun } from '../../domain/look-back.ts';
-import type { FactChange } from '../../domain/recorded-history.ts';
 import { SUBJECT_KINDS, type SubjectKind, type SubjectRef } from '../../domain/subjects.ts';
 import type { LookedBack } from '../language/expression.ts';
 import { type Entry, type Kept, typedValue } from './kept.ts';

@@ -13,7 +13,13 @@ import type { Place } from '../language/problem.ts';
 import { BOOLEAN, fieldAt } from '../record-types/field-types.ts';
 import type { Family } from './family.ts';
 
-type What = LookedBack['what'];
+type What = 'previous' | 'changed_within' | 'unchanged_for';
+
+const ASKS: Record<What, LookedBack['asks']> = {
+  previous: 'before',
+  changed_within: 'changed',
+  unchanged_for: 'stayed',
+};
 
 const WITHIN_MAX = '365d';
 const WITHIN_MAX_MS = 365 * 86_400_000;
@@ -27,7 +33,7 @@ function checkLookBack(what: What, { args, place, placeOf }: Operands, scope: Sc
   const withinMs = what === 'previous' ? Number.POSITIVE_INFINITY : checkWithin(what, args[1], placeOf(1), scope);
   if (!present || withinMs === undefined) return refused(place);
   const type = what === 'previous' ? present.type : BOOLEAN;
-  const past: LookedBack = { what, present, withinMs };
+  const past: LookedBack = { asks: ASKS[what], present, withinMs };
   const label = `${what}(${present.label}${what === 'previous' ? '' : `, ${formatDuration(withinMs)}`})`;
   const key = `${what} ${withinMs} ${present.key}`;
   scope.reads.lookBackMs = Math.max(scope.reads.lookBackMs, withinMs);

@@ -1,8 +1,9 @@
 // evaluate: the history of a rule test → what runs saw of its subject. In: what the test says was seen, and the record. Out: runs, at least one a
 // day but in gaps; a field of which nothing is said always was as it is in the record.
+
+import type { FactChange } from '../../domain/fact-change.ts';
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
 import { LOOK_BACK_GAP_MS, type LookBackItem } from '../../domain/look-back.ts';
-import type { FactChange } from '../../domain/recorded-history.ts';
 import { summaryOf } from '../../domain/target.ts';
 import type { LoadedRule, RuleTest } from '../language/loaded-rule.ts';
 import { ownAt } from '../language/typed-value.ts';
