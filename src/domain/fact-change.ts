@@ -11,4 +11,6 @@ export interface FactChange {
   path: string;
   /** Undefined: it is there no longer. */
   value: Fact | undefined;
+  /** It is there and was not recorded, since it is a secret: `value` is undefined then. */
+  secret?: true;
 }

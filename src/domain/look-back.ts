@@ -20,6 +20,8 @@ export interface LookBackRun {
   singly: readonly SubjectRef[];
   /** Of trusted readings. */
   changes: readonly FactChange[];
+  /** By kind: paths that its records could not show, since another form of them has these. */
+  unseen?: LookBackPaths | undefined;
 }
 
 export type LookBackItem =

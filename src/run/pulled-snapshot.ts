@@ -6,9 +6,11 @@ import type { Fleet } from '../domain/fleet.ts';
 import type { IdentityChanges } from '../domain/identity.ts';
 import type { LookBackPass } from '../domain/look-back.ts';
 import type { UsedAcceptance } from '../domain/operator.ts';
+import type { SeenSubjects } from '../domain/recorded-history.ts';
 import type { Rule } from '../domain/rule.ts';
 import { type Baseline, isUsable, type Snapshot } from '../domain/snapshot.ts';
 import type { SteadyReading } from '../domain/steady-time.ts';
+import type { SubjectRef } from '../domain/subjects.ts';
 import type { JudgeContext, Judgement } from '../domain/verdict.ts';
 
 /** What judging needs beside the record. */
@@ -35,6 +37,10 @@ export interface PulledSnapshot {
   lookBacks: LookBackPass[];
   /** Accepted readings, and the results of the acceptances. */
   accepted: UsedAcceptance[];
+  /** For the history: of each kind that was read, records that are not recorded as they are. */
+  seen: SeenSubjects[];
+  /** Of a look: the subjects that it read. */
+  read?: readonly SubjectRef[];
 }
 
 /** After the run is committed, and before it acts. */

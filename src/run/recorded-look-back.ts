@@ -1,7 +1,7 @@
 // run: the history as rules that look back read it: the changes of a few paths, and which lists were read and trusted. In: a reader of the history.
 // Out: what runs saw, in the order of time. It leaves out readings that were not trusted: they hold for their run alone.
 import type { LookBackItem, LookBackPaths, LookBackRun, LookBackSource } from '../domain/look-back.ts';
-import type { FactChange, HistoryReader, RecordedRun } from '../domain/recorded-history.ts';
+import { type FactChange, type HistoryReader, isMomentary, type RecordedRun } from '../domain/recorded-history.ts';
 import { SOURCE_OF, SUBJECT_KINDS, type SubjectKind, type SubjectRef } from '../domain/subjects.ts';
 
 /** `settled`: waits for what is being recorded. */
@@ -14,7 +14,7 @@ export function recordedLookBack(
       await settled();
       const wanted = wantedOf(paths, subject);
       for await (const item of reader.items({ fromMs, toMs: Number.MAX_SAFE_INTEGER, facts: paths, factsOnly: true })) {
-        if (item.kind === 'run') yield { kind: 'run', run: seenBy(item.run, wanted) };
+        if (item.kind === 'run') yield { kind: 'run', run: seenBy(item.run, paths, wanted) };
         else yield { kind: 'anew' };
         if (item.kind !== 'state') continue;
         for await (const facts of item.facts) yield { kind: 'state', facts: facts.filter(wanted) };
@@ -32,15 +32,22 @@ function wantedOf(paths: LookBackPaths, subject: SubjectRef | undefined): Wanted
   };
 }
 
-function seenBy({ frame, changes }: RecordedRun, wanted: Wanted): LookBackRun {
-  const isTrusted = (kind: SubjectKind) => {
-    const reading = frame.sources[SOURCE_OF[kind]];
-    return reading.state === 'read' && reading.trusted;
+function seenBy({ frame, changes }: RecordedRun, paths: LookBackPaths, wanted: Wanted): LookBackRun {
+  const kinds = SUBJECT_KINDS.filter((kind) => paths.has(kind));
+  const read = kinds.filter((kind) => {
+    const { state, trusted } = frame.sources[SOURCE_OF[kind]];
+    return state === 'read' && trusted;
+  });
+  const isShown = (kind: SubjectKind, path: string) => frame.shows.get(kind)?.has(path) ?? false;
+  return {
+    atMs: frame.run.startedAt,
+    read: frame.part ? [] : read,
+    singly: frame.part?.read.filter(({ kind }) => read.includes(kind)) ?? [],
+    changes: changes.filter((change) => wanted(change) && !isMomentary(frame, change.kind)),
+    unseen: new Map(
+      kinds.map((kind) => [kind, new Set([...pathsOf(paths, kind)].filter((path) => !isShown(kind, path)))]),
+    ),
   };
-  const held = changes.filter((change) => wanted(change) && isTrusted(change.kind));
-  const atMs = frame.run.startedAt;
-  if (!frame.part) return { atMs, read: SUBJECT_KINDS.filter(isTrusted), singly: [], changes: held };
-  const singly = frame.part.read;
-  const read = new Set(singly.map(({ kind, id }) => `${kind} ${id}`));
-  return { atMs, read: [], singly, changes: held.filter(({ kind, subject }) => read.has(`${kind} ${subject}`)) };
 }
+
+const pathsOf = (paths: LookBackPaths, kind: SubjectKind): ReadonlySet<string> => paths.get(kind) ?? new Set();

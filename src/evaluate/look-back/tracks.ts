@@ -28,8 +28,8 @@ export class LookBackTracks implements LookBack {
     user: new Map(),
     service: new Map(),
   };
-  /** Subjects of which nothing is said were read at these times, too. */
-  private stretches: Record<SubjectKind, Stretch[]> = { device: [], user: [], service: [] };
+  /** By fact: subjects of which nothing is said were read at these times, too. */
+  private stretches: Record<SubjectKind, Stretch[][]> = { device: [], user: [], service: [] };
   private lastMs = Number.NEGATIVE_INFINITY;
   private turns = 0;
 
@@ -64,7 +64,7 @@ export class LookBackTracks implements LookBack {
   /** Up to the last reading of its list; undefined: nothing is known of it. */
   track(kind: SubjectKind, id: string, at: number): Track | undefined {
     const track = this.entries[kind].get(id)?.tracks[at];
-    if (track) this.catchUp(track, kind);
+    if (track) this.catchUp(track, kind, at);
     return track;
   }
 
@@ -99,18 +99,24 @@ export class LookBackTracks implements LookBack {
     });
   }
 
-  private observeRun({ atMs, read, singly, changes }: LookBackRun): void {
+  private observeRun({ atMs, read, singly, changes, unseen }: LookBackRun): void {
     if (atMs < this.lastMs) this.cut();
     this.lastMs = atMs;
     for (const change of changes) this.change(change, atMs);
+    const isSeen = (kind: SubjectKind, { label }: Kept) => !unseen?.get(kind)?.has(label);
     for (const { kind, id } of singly) {
-      for (const track of this.entries[kind].get(id)?.tracks ?? []) {
-        if (!track) continue;
-        this.catchUp(track, kind);
-        step(track, track.isThere ? track.value : undefined, atMs);
-      }
+      this.kept[kind].forEach((kept, at) => {
+        const track = isSeen(kind, kept) ? this.track(kind, id, at) : undefined;
+        if (track) step(track, track.isThere ? track.value : undefined, atMs);
+      });
     }
-    for (const kind of read) this.extend(this.stretches[kind], atMs);
+    for (const kind of read) {
+      this.kept[kind].forEach((kept, at) => {
+        const stretches = this.stretches[kind][at] ?? [];
+        this.stretches[kind][at] = stretches;
+        if (isSeen(kind, kept)) this.extend(stretches, atMs);
+      });
+    }
   }
 
   private extend(stretches: Stretch[], atMs: number): void {
@@ -147,8 +153,8 @@ export class LookBackTracks implements LookBack {
     this.stretches = { device: [], user: [], service: [] };
   }
 
-  private catchUp(track: Track, kind: SubjectKind): void {
-    for (const { fromMs, toMs } of this.stretches[kind]) {
+  private catchUp(track: Track, kind: SubjectKind, at: number): void {
+    for (const { fromMs, toMs } of this.stretches[kind][at] ?? []) {
       if (toMs <= track.readMs) continue;
       if (fromMs > track.readMs) step(track, track.isThere ? track.value : undefined, fromMs);
       stay(track, toMs);
