@@ -23,6 +23,8 @@ export interface FactChange {
   path: string;
   /** Undefined: it is there no longer. */
   value: Fact | undefined;
+  /** It is there and was not recorded, since it is a secret: `value` is undefined then. */
+  secret?: true;
 }
 
 /** The part of a run that looked at a few subjects between two whole runs. Its sets and functions, as data. */
@@ -114,7 +116,10 @@ export interface HistoryGap {
 
 /** What reading the history gives, in the order of the runs. */
 export type HistoryItem =
-  /** First, and after each gap: all facts, as they were before the next run. */
+  /**
+   * First, and after a gap in which something was lost (`damaged`, `foreign`, `version`): all facts, as they were before the next run. Not after
+   * `not_recorded` and `forgotten`: changes are against what was recorded last.
+   */
   | {
       kind: 'state';
       atMs: number;

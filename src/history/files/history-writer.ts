@@ -4,6 +4,7 @@ import { AppError } from '../../domain/errors.ts';
 import type { HistoryRow } from '../rows.ts';
 import { type SegmentAbout, SegmentBytes } from './segment-bytes.ts';
 import { listHistory, removeUnfinished, type SegmentFile, writeSegment } from './segment-files.ts';
+import { dayOf } from './segment-name.ts';
 
 export class HistoryWriter {
   readonly #folder: string;
@@ -45,14 +46,15 @@ export class HistoryWriter {
 
   /**
    * What holds after the last recorded run: standing rows, those of one subject one after another. For a recorder whose knowledge the files do not
-   * give: without rows it says that nothing is known, so that the next run's changes are all there is.
+   * give: without rows it says that nothing is known, so that the next run's changes are all there is. It stands in the folder of the next run.
    */
-  writeBase(rows: Iterable<Omit<HistoryRow, 'run'>>, atMs: number = this.#last.toMs): SegmentFile {
+  writeBase(rows: Iterable<Omit<HistoryRow, 'run'>>, nextAtMs: number = this.#last.toMs): SegmentFile {
     const bytes = new SegmentBytes(this.#about, true);
     for (const { at, kind, subject, path, value } of rows) bytes.add(0, at, kind, subject, path, value);
-    const { place } = this.#last;
+    const { place, toMs } = this.#last;
+    const atMs = place === 0 ? nextAtMs : toMs;
     const name = { ...SAME, first: place, last: place, level: 'base', fromMs: atMs, toMs: atMs } as const;
-    return writeSegment(this.#folder, name, bytes.finish());
+    return writeSegment(this.#folder, name, bytes.finish(), dayOf(nextAtMs));
   }
 }
 

@@ -63,3 +63,31 @@ export class RunBoundaries {
     return begins;
   }
 }
+
+/** What rows of runs are applied to: see standing.ts. */
+export interface RowSink {
+  apply(at: number, kind: string, subject: string, path: string, value: string | undefined): void;
+}
+
+/** Applies runs of a segment, from `skip` on up to the first one that is the end. Returns how many came before that, skipped ones too. */
+export function applyRuns(
+  { groups }: SegmentColumns,
+  sink: RowSink,
+  skip: number,
+  isEnd: (atMs: number) => boolean,
+): number {
+  const boundaries = new RunBoundaries();
+  let runs = 0;
+  for (const group of groups) {
+    const decoded = decodeGroup(group);
+    for (let row = 0; row < decoded.rows; row++) {
+      const { run, at: atMs, kind, subject, path, value } = rowAt(decoded, row);
+      if (boundaries.begins(run, atMs, kind === 'run')) {
+        if (runs >= skip && isEnd(atMs)) return runs;
+        runs++;
+      }
+      if (runs > skip) sink.apply(atMs, kind, subject, path, value);
+    }
+  }
+  return runs;
+}
