@@ -119,8 +119,7 @@ class SnapshotPull {
 
   private async pullEvents(): Promise<void> {
     const { reading, coverage, windowMs } = await readNewEvents(this.engine, this.run, this.rules);
-    this.windowMs = windowMs;
-    this.sources.events = reading;
+    [this.windowMs, this.sources.events] = [windowMs, reading];
     if (coverage) this.coverage = coverage;
     else this.unavailable.add('events');
   }
