@@ -1,9 +1,19 @@
 // domain: what rules that look back need: what runs saw of a few paths, in the order of time. In: nothing. Out: the forms that history, run and
 // evaluate share. INVARIANT: only what a trusted reading showed is in it.
 
+import { formatDuration } from './duration.ts';
 import type { FactChange } from './fact-change.ts';
 import type { Facts } from './facts.ts';
 import type { SubjectKind, SubjectRef } from './subjects.ts';
+
+/** ``rule `x` looks back on `Model`, and no history is kept (TRUSTWARD_HISTORY): it is unknown for every device``. */
+export function beyondHistoryText(rule: string, subject: string, paths: readonly string[], keepMs: number): string {
+  const named = paths.map((path) => `\`${path}\``).join(', ');
+  const what = `rule \`${rule}\` looks back on ${named}`;
+  if (keepMs === 0) return `${what}, and no history is kept (TRUSTWARD_HISTORY): it is unknown for every ${subject}`;
+  const kept = `the history is kept for ${formatDuration(keepMs)} (TRUSTWARD_HISTORY)`;
+  return `${what} for longer than ${kept}: what was before is unknown after each start`;
+}
 
 /** A longer stretch without a trusted reading is a gap: what was between is not known. */
 export const LOOK_BACK_GAP_MS = 86_400_000;
