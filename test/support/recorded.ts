@@ -238,6 +238,8 @@ export class Recording {
       coverage: [{ fromMs: T0 - 30 * DAY, toMs: this.nowMs }],
       unavailable: SOURCES.filter((source) => sources[source]?.state === 'unavailable'),
       bundles: undefined,
+      shows: new Map(),
+      eventsTo: 0,
       part: undefined,
     };
   }
