@@ -61,7 +61,9 @@ export class OwnState {
       const recorded = intents.find(({ id }) => id === intent.id);
       if (recorded) this.rows.intents.set(recorded.id, recorded);
       else this.rows.intents.delete(intent.id);
-      const own = claims.filter(({ intentId, episodeId }) => intentId === intent.id && this.rows.episodes.has(episodeId));
+      const own = claims.filter(
+        ({ intentId, episodeId }) => intentId === intent.id && this.rows.episodes.has(episodeId),
+      );
       if (recorded && isDone(recorded)) this.rows.put({ claims: own });
     }
   }
