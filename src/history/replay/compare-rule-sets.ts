@@ -1,107 +1,99 @@
-// history: two rule sets over the same recorded time. In: what each would have done, and what each matches at the end of it. Out: who is added and
-// who goes, now and over that time, by rule and in all; new unknowns. Equal sets give an empty difference.
+// history: two rule sets over the same recorded time, each as a what-if. In: the history, the rules of both. Out: who is added and who goes, now
+// and over that time, by rule and in all. Equal sets give no difference.
 import { canonicalJson } from '../../domain/canonical.ts';
-import type {
-  ActDifference,
-  MatchNow,
-  NumberPair,
-  RuleDifference,
-  RuleSetDifference,
-  SampleOf,
+import type { HistoryReader } from '../../domain/recorded-history.ts';
+import type { ReplayedRule } from '../../domain/replay.ts';
+import {
+  DIFFERING_MAX,
+  type DifferingSubject,
+  type DifferingSubjects,
+  type RuleDifference,
+  type RuleSetDifference,
 } from '../../domain/rule-set-difference.ts';
-import { DIFFERENCE_EXAMPLES_MAX } from '../../domain/rule-set-difference.ts';
-import type { Replay, ReplayedAct, ReplayedRule } from '../../domain/replay.ts';
+import type { LoadedRule } from '../../evaluate/index.ts';
+import { type FoundWhatIf, findWhatIf, type WhatIfOptions } from './what-if.ts';
+import type { Concerned } from './what-if-found.ts';
 
-export interface ReplayedSet {
-  replay: Replay;
-  /** At its last run. */
-  now: readonly MatchNow[];
-}
-
-export function compareRuleSets(old: ReplayedSet, fresh: ReplayedSet): RuleSetDifference {
+/** Errors: as `whatIf`. */
+export async function compareRuleSets(
+  reader: HistoryReader,
+  sets: { old: readonly LoadedRule[]; new: readonly LoadedRule[] },
+  options: Omit<WhatIfOptions, 'only'>,
+): Promise<RuleSetDifference> {
+  const old = await findWhatIf(reader, sets.old, options);
+  const fresh = await findWhatIf(reader, sets.new, options);
   const ids = [...new Set([...old.replay.rules, ...fresh.replay.rules].map(({ id }) => id))].sort();
-  const rules = ids
-    .map((id) => ruleDifference(id, old, fresh))
-    .filter(({ way, ...rest }) => way !== 'same' || hasAny(rest));
-  const [before, after] = [new Map(old.now.map(keyed)), new Map(fresh.now.map(keyed))];
+  const { fromMs, toMs, askedFromMs, runs, gaps, neverRecorded } = fresh.replay;
   return {
-    fromMs: fresh.replay.fromMs,
-    toMs: fresh.replay.toMs,
-    runs: fresh.replay.runs,
-    gaps: fresh.replay.gaps,
-    isSame: rules.length === 0,
-    now: { added: sample(without(after, before)), gone: sample(without(before, after)) },
-    overTime: actDifference(old.replay.acts, fresh.replay.acts),
-    rules,
-    neverRecorded: fresh.replay.neverRecorded,
+    nowAtMs: fresh.now?.atMs,
+    fromMs,
+    toMs,
+    askedFromMs,
+    runs,
+    gaps,
+    rules: ids.map((id) => differenceOf(id, old, fresh)).filter(isAny),
+    all: {
+      now: moved(anyRule(matchedNow(old)), anyRule(matchedNow(fresh))),
+      overTime: moved(anyRule(old.concerned), anyRule(fresh.concerned)),
+    },
+    neverRecorded,
   };
 }
 
-function ruleDifference(id: string, old: ReplayedSet, fresh: ReplayedSet): RuleDifference {
-  const [was, is] = [old, fresh].map(({ replay }) => replay.rules.find((rule) => rule.id === id));
-  const of = ({ now }: ReplayedSet) => new Map(now.filter(({ rule }) => rule === id).map(keyed));
-  const acts = ({ replay }: ReplayedSet) => replay.acts.filter(({ rule }) => rule === id);
-  const numbers = (key: keyof ReplayedRule & NumberKey): NumberPair => ({ was: was?.[key] ?? 0, is: is?.[key] ?? 0 });
+function differenceOf(id: string, old: FoundWhatIf, fresh: FoundWhatIf): RuleDifference {
+  const [was, is] = [ruleIn(old, id), ruleIn(fresh, id)];
+  const [matched, matches] = [matchedNow(old).get(id), matchedNow(fresh).get(id)];
+  const [before, after] = [old.concerned.get(id), fresh.concerned.get(id)];
   return {
     id,
     title: (is ?? was)?.title ?? '',
-    way: wayOf(was, is),
-    now: { added: sample(without(of(fresh), of(old))), gone: sample(without(of(old), of(fresh))) },
-    overTime: actDifference(acts(old), acts(fresh)),
-    matches: numbers('matches'),
-    acts: numbers('acts'),
-    undos: numbers('undos'),
-    mostInRun: numbers('mostInRun'),
-    mostInDay: numbers('mostInDay'),
-    flaps: numbers('flaps'),
-    unknown: numbers('unknown'),
-    missing: missingPairs(was?.missing ?? {}, is?.missing ?? {}),
+    change: changeOf(was, is),
+    now: {
+      old: was && { matches: matched?.size ?? 0, unknown: old.now?.unknown.get(id) ?? 0 },
+      new: is && { matches: matches?.size ?? 0, unknown: fresh.now?.unknown.get(id) ?? 0 },
+      added: without(matches, matched),
+      gone: without(matched, matches),
+    },
+    overTime: { old: was, new: is, added: without(after, before), gone: without(before, after) },
   };
 }
 
-type NumberKey = 'matches' | 'acts' | 'undos' | 'mostInRun' | 'mostInDay' | 'flaps' | 'unknown';
+function ruleIn({ replay }: FoundWhatIf, id: string): ReplayedRule | undefined {
+  return replay.rules.find((rule) => rule.id === id);
+}
 
-function wayOf(was: ReplayedRule | undefined, is: ReplayedRule | undefined): RuleDifference['way'] {
+function changeOf(was: ReplayedRule | undefined, is: ReplayedRule | undefined): RuleDifference['change'] {
   if (!was) return 'added';
   if (!is) return 'removed';
   return was.hash === is.hash ? 'same' : 'changed';
 }
 
-/** A rule that is the same may act otherwise because of another one. */
-function hasAny({ now, overTime, missing, id: _id, title: _title, ...pairs }: Omit<RuleDifference, 'way'>): boolean {
-  const samples = [now.added, now.gone, overTime.added, overTime.gone];
-  const numbers = [...Object.values(pairs), ...Object.values(missing)];
-  return samples.some(({ count }) => count > 0) || numbers.some(({ was, is }) => was !== is);
+/** A rule whose text is the same may act otherwise because of another one. */
+function isAny({ change, now, overTime }: RuleDifference): boolean {
+  const [was, is] = [overTime.old, overTime.new].map((rule) => JSON.stringify({ ...rule, title: '' }));
+  const others = [now.added, now.gone, overTime.added, overTime.gone];
+  const isUnknownElsewhere = canonicalJson(now.old ?? null) !== canonicalJson(now.new ?? null);
+  return change !== 'same' || was !== is || isUnknownElsewhere || others.some(({ total }) => total > 0);
 }
 
-/** Whom one set would have acted on and the other one not: by action and target. The first act on each. */
-function actDifference(old: readonly ReplayedAct[], fresh: readonly ReplayedAct[]): ActDifference {
-  const [before, after] = [byTarget(old), byTarget(fresh)];
-  return { added: sample(without(after, before)), gone: sample(without(before, after)) };
+function matchedNow({ now }: FoundWhatIf): ReadonlyMap<string, Concerned> {
+  return now?.matches ?? new Map();
 }
 
-function byTarget(acts: readonly ReplayedAct[]): Map<string, ReplayedAct> {
-  const first = new Map<string, ReplayedAct>();
-  for (const act of acts) {
-    const key = canonicalJson([act.action, act.target]);
-    if (!act.undo && !first.has(key)) first.set(key, act);
-  }
-  return first;
+function anyRule(byRule: ReadonlyMap<string, Concerned>): ReadonlySet<string> {
+  return new Set([...byRule.values()].flatMap((subjects) => [...subjects.keys()]));
 }
 
-function keyed(match: MatchNow): [string, MatchNow] {
-  return [canonicalJson([match.rule, match.subject.kind, match.subject.id]), match];
+function moved(before: ReadonlySet<string>, after: ReadonlySet<string>): { added: number; gone: number } {
+  const beside = (one: ReadonlySet<string>, other: ReadonlySet<string>) =>
+    [...one].filter((key) => !other.has(key)).length;
+  return { added: beside(after, before), gone: beside(before, after) };
 }
 
-function without<T>(all: ReadonlyMap<string, T>, others: ReadonlyMap<string, T>): T[] {
-  return [...all].flatMap(([key, one]) => (others.has(key) ? [] : [one]));
+function without(all: Concerned = NOBODY, others: Concerned = NOBODY): DifferingSubjects {
+  const left = [...all].flatMap(([key, one]): DifferingSubject[] => (others.has(key) ? [] : [one]));
+  left.sort((a, b) => a.atMs - b.atMs || (a.subject.id < b.subject.id ? -1 : 1));
+  return { total: left.length, first: left.slice(0, DIFFERING_MAX) };
 }
 
-function sample<T>(all: readonly T[]): SampleOf<T> {
-  return { count: all.length, examples: all.slice(0, DIFFERENCE_EXAMPLES_MAX) };
-}
-
-function missingPairs(was: { [fact: string]: number }, is: { [fact: string]: number }): { [fact: string]: NumberPair } {
-  const facts = [...new Set([...Object.keys(was), ...Object.keys(is)])].sort();
-  return Object.fromEntries(facts.map((fact) => [fact, { was: was[fact] ?? 0, is: is[fact] ?? 0 }]));
-}
+const NOBODY: Concerned = new Map();

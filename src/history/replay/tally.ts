@@ -112,7 +112,7 @@ export class Tally {
       everyMs,
       runs: this.runs,
       wholeRuns: this.wholeRuns,
-      gaps: this.gaps,
+      gaps: this.gaps.toSorted((a, b) => a.fromMs - b.fromMs),
       rules: [...this.rules.values()]
         .map((tally) => this.finishRule(tally, acts, ever(tally.rule.id) ?? NEVER))
         .sort((a, b) => (a.id < b.id ? -1 : 1)),

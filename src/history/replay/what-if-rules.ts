@@ -40,8 +40,8 @@ function wasAsked({ sources }: RunFrame, source: Source): boolean {
 }
 
 /** Sources without an answer: facts from them are unknown. */
-export function unreadBy({ sources, unavailable }: RunFrame): ReadonlySet<Source> {
-  return new Set([...unavailable, ...SOURCES.filter((source) => sources[source].state !== 'read')]);
+export function unreadBy({ sources, unavailable }: RunFrame): Source[] {
+  return [...new Set([...unavailable, ...SOURCES.filter((source) => sources[source].state !== 'read')])];
 }
 
 /** What the log was read for, less what is not in the record: events may be missing there. */
