@@ -23,6 +23,8 @@ export interface FactChange {
   path: string;
   /** Undefined: it is there no longer. */
   value: Fact | undefined;
+  /** It is there and was not recorded, since it is a secret: `value` is undefined then. */
+  secret?: true;
 }
 
 /** The part of a run that looked at a few subjects between two whole runs. Its sets and functions, as data. */
@@ -71,6 +73,11 @@ export interface RunFrame {
   unavailable: readonly Source[];
   /** By bundle, ids of services; undefined when nothing asked for them, or the server does not list them. */
   bundles: ReadonlyMap<string, ReadonlySet<string>> | undefined;
+  /**
+   * By kind that it read: the paths that records of this form have had until then. A run saw no fact of any other path, although the record
+   * may have one, from readings of another form.
+   */
+  shows?: ReadonlyMap<SubjectKind, ReadonlySet<string>> | undefined;
   /** Undefined for a run over whole lists. */
   part: RecordedPart | undefined;
 }
