@@ -55,6 +55,7 @@ export class Recording {
     user: new Map(),
     service: new Map(),
   };
+  private readonly paths = { device: new Set<string>(), user: new Set<string>(), service: new Set<string>() };
   private told = new Map<string, FactChange>();
   private events: TrustEvent[] = [];
   private hasState = false;
@@ -245,8 +246,16 @@ export class Recording {
       coverage: [{ fromMs: T0 - 30 * DAY, toMs: this.nowMs }],
       unavailable: SOURCES.filter((source) => sources[source]?.state === 'unavailable'),
       bundles: undefined,
+      shows: new Map(SUBJECT_KINDS.map((kind) => [kind, this.pathsOf(kind)])),
+      eventsTo: 0,
       part: undefined,
     };
+  }
+
+  /** Of all runs so far. */
+  private pathsOf(kind: SubjectKind): ReadonlySet<string> {
+    for (const change of this.told.values()) if (change.kind === kind) this.paths[kind].add(change.path);
+    return this.paths[kind];
   }
 
   private reading(source: Source): SourceReading {
