@@ -103,7 +103,7 @@ function isAny([, serials]: readonly [string, ReadonlySet<string>]): boolean {
   return serials.size > 0;
 }
 
-function isOfThisRunAlone({ kind, subject }: FactChange, { sources, part }: RunFrame): boolean {
+export function isOfThisRunAlone({ kind, subject }: FactChange, { sources, part }: RunFrame): boolean {
   if (part) return !part.read.some((read) => read.kind === kind && read.id === subject);
   const reading = sources[SOURCE_OF[kind]];
   return !(reading.state === 'read' && isUsable(reading));
