@@ -47,7 +47,9 @@ interface Life {
   loaded: LoadedRule[];
 }
 
-async function live(rule: fc.TypeOf<typeof rules>, played: fc.TypeOf<typeof rounds>): Promise<Life> {
+type Made<A> = A extends fc.Arbitrary<infer T> ? T : never;
+
+async function live(rule: Made<typeof rules>, played: Made<typeof rounds>): Promise<Life> {
   const more = `for: ${rule.for}\nclear_for: ${rule.clear_for}`;
   const loaded = [banRule({ cooldown: rule.cooldown, more })];
   if (rule.second !== 'none')
