@@ -22,6 +22,7 @@ import type { OpenState } from '../../domain/store.ts';
 import { SOURCES } from '../../domain/subjects.ts';
 import type { Judgement } from '../../domain/verdict.ts';
 import type { LoadedRule } from '../../evaluate/index.ts';
+import { countingIds } from './counting-ids.ts';
 import { DueRuns } from './due-runs.ts';
 import { KeptVerdicts } from './kept-verdicts.ts';
 import { ModelledBundles } from './modelled-bundles.ts';
@@ -30,12 +31,13 @@ import { OwnState } from './own-state.ts';
 import { PlatformModel } from './platform-model.ts';
 import { factsOf } from './read-on.ts';
 import { RecordedEffects } from './recorded-effects.ts';
+import { RecordedSets } from './recorded-sets.ts';
 import { RecordedWorld } from './recorded-world.ts';
 import { rulesAgain } from './rules-again.ts';
 import { type SeeingAgain, seenAgain } from './seen-again.ts';
 import { Tally } from './tally.ts';
 import { type MatchesNow, WhatIfFound } from './what-if-found.ts';
-import { coverageWithout, type RulesOfRun, rulesOn, unreadBy } from './what-if-rules.ts';
+import { asIf, coverageWithout, eventsKnownFrom, type RulesOfRun, rulesOn } from './what-if-rules.ts';
 
 export interface WhatIfOptions {
   /** Epoch ms, inclusive: runs that began from then on. */
@@ -72,7 +74,7 @@ export async function findWhatIf(
   rules: readonly LoadedRule[],
   options: WhatIfOptions,
 ): Promise<FoundWhatIf> {
-  const whatIf = new WhatIf(rules, options);
+  const whatIf = new WhatIf(rules, reader, options);
   const { fromMs, toMs } = options;
   const facts = factsOf(whatIf.rules, (kind) => fieldsWritten(options.actions, kind));
   for await (const item of reader.items({ fromMs, toMs, facts })) {
@@ -90,7 +92,7 @@ class WhatIf {
   private readonly bundles: ModelledBundles;
   private readonly tally: Tally;
   private readonly found = new WhatIfFound();
-  private readonly ids: Ids = countingIds();
+  private readonly ids: Ids = countingIds('what-if');
   private readonly gaps: HistoryGap[] = [];
   private readonly never: NeverRecorded;
   private readonly due: DueRuns;
@@ -101,10 +103,12 @@ class WhatIf {
   private events: TrustEvent[] = [];
   /** Until the next run, after a gap. */
   private gapFromMs: number | undefined;
+  private eventsFromMs = Number.POSITIVE_INFINITY;
   private runsSeen = 0;
 
   constructor(
     rules: readonly LoadedRule[],
+    private readonly reader: HistoryReader,
     private readonly options: WhatIfOptions,
   ) {
     const { actions, only, fromMs, toMs, everyMs } = options;
@@ -168,7 +172,10 @@ class WhatIf {
     const { frame, openState } = recorded;
     const { world, effects, model } = this;
     const isWhole = frame.part === undefined;
-    this.seeing ??= this.compiled(frame);
+    if (!this.seeing) {
+      this.seeing = this.compiled(frame);
+      this.eventsFromMs = await this.eventsFrom(recorded);
+    }
     effects.learn(openState, isWhole, this.gapFromMs);
     if (this.gapFromMs !== undefined) world.change(model.afterGap(openState.claims, this.gapFromMs));
     this.gapFromMs = undefined;
@@ -194,6 +201,16 @@ class WhatIf {
     this.options.progress?.({ phase: 'deciding', what: 'runs', done: this.runsSeen });
   }
 
+  private async eventsFrom(first: RecordedRun): Promise<number> {
+    const { rules } = await new RecordedSets(this.reader, this.options.actions).of(first);
+    const { startedAt } = first.frame.run;
+    return eventsKnownFrom(
+      first.frame,
+      rules.evaluator.needs.windowMs,
+      (await this.reader.span())?.fromMs ?? startedAt,
+    );
+  }
+
   private async decide(
     recorded: RunFrame,
     own: OwnState,
@@ -203,7 +220,9 @@ class WhatIf {
   ): Promise<void> {
     const { world, tally, model, options } = this;
     const { judged, unjudged } = rulesOn(recorded, this.rules, this.lastWhole, options.actions);
-    const frame = this.asIf(recorded, own, bundles);
+    const sinceWhole = { sinceSeq: this.lastWhole?.seq, ...own.sinceWhole() };
+    const coverage = coverageWithout(recorded.coverage, this.gaps, this.eventsFromMs);
+    const frame = asIf(recorded, { bundles, coverage, sinceWhole });
     const of = { judged: judged.map(idOf), unjudged: unjudged.map(idOf), activeRules: this.rules.map(idOf) };
     const input = seenAgain(seeing, frame, of, openState);
     const decided = await drainedInTurns(deciding(input));
@@ -219,19 +238,6 @@ class WhatIf {
       this.bundles.did(intent);
       tally.did({ intent, atMs: run.startedAt, runSeq: run.seq, decisionOf: (id) => decisions.get(id) });
     }
-  }
-
-  /** The run as it would have been: in `enforce`, with the platform and the counts of the replay; what is not in the record is unknown. */
-  private asIf(frame: RunFrame, own: OwnState, bundles: RunFrame['bundles']): RunFrame {
-    const { run, part, coverage } = frame;
-    return {
-      ...frame,
-      run: { ...run, mode: 'enforce', daemonMode: 'enforce' },
-      coverage: coverageWithout(coverage, this.gaps),
-      unavailable: unreadBy(frame),
-      bundles,
-      part: part && { ...part, sinceSeq: this.lastWhole?.seq ?? part.sinceSeq, ...own.sinceWhole() },
-    };
   }
 
   private noteWhole(
@@ -269,15 +275,4 @@ class WhatIf {
 
 function idOf({ id }: LoadedRule): string {
   return id;
-}
-
-/** The same in each replay. */
-function countingIds(): Ids {
-  let count = 0;
-  return {
-    next: () => {
-      count += 1;
-      return `what-if-${String(count).padStart(9, '0')}`;
-    },
-  };
 }
