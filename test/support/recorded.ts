@@ -193,16 +193,7 @@ export class Recording {
     this.told = facts;
     const [state, events] = [[...facts.values()], this.events];
     this.events = [];
-    this.items.push({
-      kind: 'state',
-      atMs: this.nowMs,
-      facts: (async function* () {
-        yield state;
-      })(),
-      events: (async function* () {
-        yield events;
-      })(),
-    });
+    this.items.push({ kind: 'state', atMs: this.nowMs, facts: eachTime([state]), events: eachTime([events]) });
   }
 
   private runOf(): RunFrame['run'] {
@@ -273,6 +264,15 @@ export class Recording {
       reasons: [],
     };
   }
+}
+
+/** As often as it is read. */
+function eachTime<T>(batches: readonly T[]): AsyncIterable<T> {
+  return {
+    async *[Symbol.asyncIterator]() {
+      yield* batches;
+    },
+  };
 }
 
 /** An untrusted reading. */
