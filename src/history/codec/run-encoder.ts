@@ -7,7 +7,7 @@ import { dataText, factText, SECRET_TEXT } from '../fact-text.ts';
 import type { HistoryRow, RowKind } from '../rows.ts';
 import { FRAME_PARTS, formSubject, framePartsOf } from './frame-rows.ts';
 import { OPEN_KINDS, openKeysOf, openRowsOf } from './open-state-rows.ts';
-import { SETTINGS, WHOLE } from './row-paths.ts';
+import { EVENTS_TO, SETTINGS, WHOLE } from './row-paths.ts';
 import { type Make, StandingTexts } from './standing-texts.ts';
 
 type FrameToEncode = Omit<RunFrame, 'shows'>;
@@ -52,7 +52,11 @@ export class RunEncoder {
     };
     for (const path of FRAME_PARTS) if (parts[path] !== undefined) yield row('run', '', path, dataText(parts[path]));
 
-    yield* this.standing.put('setting', new Map([[SETTINGS, frame.settings]]), false, row);
+    const settings = new Map<string, unknown>([
+      [SETTINGS, frame.settings],
+      [EVENTS_TO, frame.eventsTo],
+    ]);
+    yield* this.standing.put('setting', settings, false, row);
     const bundles = new Map([...(frame.bundles ?? [])].map(([id, of]) => [id, [...of]]));
     yield* this.standing.put('bundle', bundles, false, row);
     if (ruleSet) yield* this.rules(ruleSet, row);
