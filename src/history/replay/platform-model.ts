@@ -8,7 +8,7 @@ import type { Intent } from '../../domain/intent.ts';
 import type { FactChange } from '../../domain/recorded-history.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import { flagText } from '../../domain/target.ts';
-import type { RecordedEffects } from './recorded-effects.ts';
+import type { RecordedEffects, UnseenEffect } from './recorded-effects.ts';
 
 /** What the model asks of the present facts, which its own output made. */
 export interface ModelledWorld {
@@ -74,6 +74,24 @@ export class PlatformModel {
     }
     for (const change of later) held.push(this.fresh(change, this.targetOf(change, serials)));
     return { changes: held, people: [...people.values()] };
+  }
+
+  /** A person took a recorded act back before anybody read it: what the record has holds again. */
+  reversed(unseen: readonly UnseenEffect[]): { changes: FactChange[]; people: PersonsChange[] } {
+    const people = new Map<string, PersonsChange>();
+    const changes = unseen.flatMap(({ field, target, seenOn }) => {
+      const writing = [...this.traits.values()].find(({ fieldWritten }) => fieldWritten === field);
+      return this.subjectsOf(writing?.name ?? '', target).flatMap(({ kind, subject, path }): FactChange[] => {
+        const fields = this.apart.get(subjectOf({ kind, subject }));
+        const apart = fields?.get(path);
+        const value = flag(apart?.recorded);
+        if (!fields || !apart || value === undefined || seenOn.has(subject)) return [];
+        fields.delete(path);
+        people.set(`${field} ${target}`, { field, target, value });
+        return [{ kind, subject, path, value: apart.recorded }];
+      });
+    });
+    return { changes, people: [...people.values()] };
   }
 
   /** Facts of a new beginning after a gap: the replay's acts stay, except where the record has another value than before. */
@@ -143,7 +161,7 @@ export class PlatformModel {
   ): readonly FactChange[] {
     const { path: field, value } = change;
     const now = flag(value);
-    const why = this.effects.explains({ field, target }, now);
+    const why = this.effects.explains({ field, target }, now, change.subject);
     if (why === 'ours') {
       if (stays) this.keepApart(change, value, this.world.factOf(change.kind, change.subject, field));
       return [];

@@ -2,7 +2,7 @@
 // recorded change of a target is the effect of a recorded intent: then it is no person's change, and a what-if leaves it out.
 import type { ActionTraits, KnownTraits } from '../../domain/action.ts';
 import type { Outcome } from '../../domain/decision.ts';
-import { type Intent, isInDoubt } from '../../domain/intent.ts';
+import { type Intent, isDone, isInDoubt } from '../../domain/intent.ts';
 import { isLive } from '../../domain/mode.ts';
 import type { OpenState } from '../../domain/store.ts';
 
@@ -10,6 +10,11 @@ import type { OpenState } from '../../domain/store.ts';
 export interface FieldOfTarget {
   field: string;
   target: string;
+}
+
+/** Done, and not shown by the records of all that it concerns. */
+export interface UnseenEffect extends FieldOfTarget {
+  seenOn: ReadonlySet<string>;
 }
 
 interface Effect {
@@ -21,6 +26,10 @@ interface Effect {
   isBefore: boolean;
   /** Trusted readings since, of a time that is not known. */
   readings: number;
+  /** It was done after the last reading that did not show it. */
+  isCertain: boolean;
+  /** Ids of those whose record showed it. */
+  seenOn: Set<string>;
 }
 
 /** Without its time: one reading may have been too early to show it, the next one is not. */
@@ -45,14 +54,14 @@ export class RecordedEffects {
       there.add(intent.id).add(key);
       if (!isLive(intent.mode) || intent.released || intent.attempts === 0) continue;
       if (!HAD_EFFECT.has(intent.outcome) && intent.status !== 'sent') continue;
-      if (!this.known.has(key)) this.add(key, intent, intent.sentAt, sinceMs);
+      if (!this.known.has(key)) this.add(key, intent, intent.sentAt, sinceMs, isDone(intent));
       // What is in doubt may show at any later time.
       if (!isInDoubt(intent)) this.known.add(key);
     }
     for (const { decision, mode, intentId, outcome, action, target, writtenAt } of decisions) {
       if (intentId === undefined || there.has(intentId) || decision !== 'act' || !isLive(mode)) continue;
       if (HAD_EFFECT.has(outcome) && !this.known.has(intentId))
-        this.add(intentId, { action, target }, undefined, sinceMs, writtenAt);
+        this.add(intentId, { action, target }, undefined, sinceMs, false, writtenAt);
       this.known.add(intentId);
     }
     if (isWhole) this.forgetOthers(there, decisions);
@@ -60,9 +69,24 @@ export class RecordedEffects {
   }
 
   /** Undefined: it is no effect of ours. `before`: it belongs to the state at the beginning. */
-  explains({ field, target }: FieldOfTarget, value: string | undefined): 'ours' | 'before' | undefined {
+  explains(
+    { field, target }: FieldOfTarget,
+    value: string | undefined,
+    subject = target,
+  ): 'ours' | 'before' | undefined {
     const found = [...(this.effects.get(keyOf(field, target))?.values() ?? [])].find((one) => one.value === value);
+    found?.seenOn.add(subject);
     return found && (found.isBefore ? 'before' : 'ours');
+  }
+
+  /** What this trusted reading of whole lists should show by now, and does not: a person took it back before anybody read it. */
+  reversedUnseen(beganMs: number, quietMs: number): UnseenEffect[] {
+    return [...this.effects].flatMap(([key, effects]): UnseenEffect[] => {
+      const [field = '', ...target] = key.split('\u0000');
+      const last = [...effects.values()].at(-1);
+      if (!last?.isCertain || (last.sentAt ?? beganMs) + quietMs > beganMs) return [];
+      return [{ field, target: target.join('\u0000'), seenOn: last.seenOn }];
+    });
   }
 
   /** A trusted reading of whole lists is over that began then: what was sent before shows, or never will. */
@@ -83,6 +107,7 @@ export class RecordedEffects {
     { action, target }: Pick<Intent, 'action' | 'target'>,
     sentAt: number | undefined,
     sinceMs: number | undefined,
+    isDone: boolean,
     atMs: number | undefined = sentAt,
   ): void {
     const traits = this.traits.get(action);
@@ -90,7 +115,15 @@ export class RecordedEffects {
     const key = keyOf(traits.fieldWritten, target);
     const effects = this.effects.get(key) ?? new Map<string, Effect>();
     this.effects.set(key, effects);
-    effects.set(id, { value: writtenBy(traits), sentAt, isBefore: !this.hasBegun, readings: 0 });
+    const isCertain = isDone && this.hasBegun && sinceMs === undefined && sentAt !== undefined;
+    effects.set(id, {
+      value: writtenBy(traits),
+      sentAt,
+      isBefore: !this.hasBegun,
+      readings: 0,
+      isCertain,
+      seenOn: effects.get(id)?.seenOn ?? new Set(),
+    });
   }
 
   private forgetOthers(there: Set<string>, decisions: OpenState['decisions']): void {

@@ -181,6 +181,10 @@ class WhatIf {
     this.gapFromMs = undefined;
     const seen = model.seen(recorded.changes, ({ kind }) => !isMomentary(frame, kind));
     world.see({ frame, changes: seen.changes });
+    const isTrusted = isWhole && SOURCES.every((source) => isUsable(frame.sources[source]));
+    const unseen = isTrusted ? effects.reversedUnseen(frame.steady.nowMs, frame.quietMs) : [];
+    const reversed = model.reversed(unseen);
+    world.change(reversed.changes);
     const { bundles, people } = this.bundles.seen(frame.bundles);
     this.observe(recorded.events);
     // The open state of a look, and of a run over chosen rules, is not the whole one.
@@ -189,14 +193,13 @@ class WhatIf {
     if (this.own) {
       this.tally.run(frame);
       this.never.run(frame);
-      this.tally.people([...seen.people, ...people], frame.run.startedAt);
+      this.tally.people([...seen.people, ...reversed.people, ...people], frame.run.startedAt);
       if (isWhole) this.own.resolveAsRecorded(openState);
       const open = this.own.at(frame.run.startedAt, openState);
       if (this.due.isDue(frame)) await this.decide(frame, this.own, open, this.seeing, bundles);
     }
     world.restore();
-    if (isWhole && SOURCES.every((source) => isUsable(frame.sources[source])))
-      effects.wereRead(frame.steady.nowMs, frame.quietMs);
+    if (isTrusted) effects.wereRead(frame.steady.nowMs, frame.quietMs);
     this.runsSeen += 1;
     this.options.progress?.({ phase: 'deciding', what: 'runs', done: this.runsSeen });
   }
