@@ -83,16 +83,10 @@ export type Lacks = Record<EarnedMode, readonly Lack[]>;
 /** Evidence that is kept. Reading it asks neither the database nor the platform, and computes nothing. */
 export interface EvidenceReader {
   readonly thresholds: EvidenceThresholds;
+  /** Whether there is a history for it to be made of. */
+  isKept(): boolean;
   /** By the hash of a rule (`Rule.hash`). Undefined: there is none yet. Never throws: a damaged file is none. */
   of(ruleHash: string): RuleEvidence | undefined;
-}
-
-/** What a report shows of a rule's evidence. */
-export interface ShownEvidence {
-  evidence: RuleEvidence;
-  lacks: Lacks;
-  /** One short line, beside the rule's mode. */
-  text: string;
 }
 
 /** The highest mode that is earned. */

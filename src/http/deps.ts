@@ -9,6 +9,7 @@ import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import type { Drift } from '../domain/drift.ts';
 import type { EndpointToken } from '../domain/endpoint-token.ts';
+import type { EvidenceReader } from '../domain/evidence.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Covered } from '../domain/exemption-covers.ts';
 import type { ExplainedSubject } from '../domain/explanation.ts';
@@ -252,6 +253,8 @@ export interface HttpDeps {
   whyStored(of: SubjectRef, unread: string): Promise<WhyAnswer>;
   /** The newest of what happened to a subject, newest first. */
   history(subject: Pick<Identity, 'kind' | 'id' | 'serial'>, limit: number): Promise<HistoryLine[]>;
+  /** Kept evidence of rules; absent: none is kept. */
+  evidence?: EvidenceReader;
   /** `seen`: called with the number of the last entry that was read, now and then. */
   verifyAudit(seen?: (seq: number) => void): Promise<AuditCheck>;
   metrics: MetricsPort;

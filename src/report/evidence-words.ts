@@ -3,6 +3,7 @@
 import { type EvidenceReader, earnedMode, type Lack, type Lacks, type RuleEvidence } from '../domain/evidence.ts';
 import { daysReplayed, lacksOf, unknownPercent } from '../domain/lacks.ts';
 import type { Mode } from '../domain/mode.ts';
+import type { Plan } from '../domain/plan.ts';
 import { isoTime } from '../domain/time-text.ts';
 import { countText, plural } from './fact-text.ts';
 
@@ -35,12 +36,18 @@ export interface ReportEvidence {
   text: string;
 }
 
-export const NO_EVIDENCE = 'no evidence yet';
+/** `evidence: 21 days, 12 matches, at most 3 in a run, 0 flaps; enforce is earned`. Undefined: no history is kept at all. */
+export function evidenceLine(rule: Judged, reader: EvidenceReader | undefined): string | undefined {
+  if (!reader?.isKept()) return undefined;
+  return evidenceView(rule, reader)?.text ?? 'no evidence yet';
+}
 
-/** `evidence: 21 days, 12 matches, at most 3 in a run, 0 flaps; enforce is earned`. Empty: no evidence is kept at all. */
-export function evidenceLine(rule: Judged, reader: EvidenceReader | undefined): string {
-  if (reader === undefined) return '';
-  return evidenceView(rule, reader)?.text ?? NO_EVIDENCE;
+/** Of the rules that have some. */
+export function evidenceLines(
+  rules: readonly { id: string; evidence?: Pick<ReportEvidence, 'text'> | null }[],
+): { rule: string; text: string }[] {
+  // A report of an earlier version, as JSON, has none.
+  return rules.flatMap(({ id, evidence }) => (evidence ? [{ rule: id, text: evidence.text }] : []));
 }
 
 /** Null: there is none. */
@@ -106,4 +113,20 @@ function lackWords(lacks: readonly Lack[]): string {
 
 function textOf({ text }: Lack): string {
   return text;
+}
+
+export interface PlannedEvidence extends ReportEvidence {
+  rule: string;
+}
+
+/** Of the rules of a plan that have some. Their own modes are not known here. */
+export function evidenceOfPlan(
+  { intents }: Pick<Plan, 'intents'>,
+  reader: EvidenceReader | undefined,
+): PlannedEvidence[] {
+  const hashes = new Map(intents.flatMap(({ basis }) => basis.map(({ rule, ruleHash }) => [ruleHash, rule])));
+  return [...hashes].flatMap(([hash, rule]) => {
+    const view = evidenceView({ mode: 'off', hash }, reader);
+    return view ? [{ rule, ...view }] : [];
+  });
 }

@@ -16,6 +16,7 @@ import {
   outcome,
   owners,
   plan,
+  ruleEvidence,
   run,
   snapshot,
   source,
@@ -46,6 +47,11 @@ export const judgedRule = z.strictObject({
       reason: text,
     }),
   ),
+});
+
+/** As the report of a run has it. */
+const reportedRule = judgedRule.extend({
+  evidence: ruleEvidence.nullable().describe('kept evidence of the rule as it is judged here; null: there is none'),
 });
 
 export const runDecision = z.strictObject({
@@ -113,7 +119,7 @@ export const reportSchema = z.strictObject({
   ),
   snapshot,
   plan,
-  rules: z.array(judgedRule),
+  rules: z.array(reportedRule),
   limits: z.array(
     z.strictObject({
       rule: text,

@@ -1,7 +1,7 @@
 // history: evidence as files beside the history, one for each content of a rule. In: a folder. Out: evidence by the hash of a rule; a file that
 // is written whole or not at all (0600). INVARIANT: reading computes nothing and never throws: a damaged or foreign file is no evidence.
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { writeWhole } from '../../audit/durable-file.ts';
 import type { EvidenceReader, EvidenceThresholds, RuleEvidence } from '../../domain/evidence.ts';
@@ -77,6 +77,7 @@ export function evidenceReader(folder: string, thresholds: EvidenceThresholds): 
   let asOf: number | undefined;
   return {
     thresholds,
+    isKept: () => statSync(dirname(folder), { throwIfNoEntry: false })?.isDirectory() ?? false,
     of: (ruleHash) => {
       // Each file comes by a rename, which changes the folder.
       const changed = changedAt(folder);
