@@ -27,9 +27,15 @@ export class KeptRecords {
     if (source === 'devices' && needs.devices) {
       this.devices.clear();
       const paths = this.evaluator.joinedPaths('devices');
+      const ids = new Map<string, string[]>();
       return (record) => {
         const serial = String(own(record, 'SerialNumber'));
-        this.devices.set(serial, [...(this.devices.get(serial) ?? []), project(record, paths)]);
+        const id = String(own(record, 'DeviceID'));
+        const known = ids.get(serial) ?? [];
+        // By id: the order of the list decides nothing.
+        const at = known.filter((other) => other <= id).length;
+        ids.set(serial, known.toSpliced(at, 0, id));
+        this.devices.set(serial, (this.devices.get(serial) ?? []).toSpliced(at, 0, project(record, paths)));
       };
     }
     return undefined;
