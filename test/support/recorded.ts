@@ -207,12 +207,8 @@ export class Recording {
     this.items.push({
       kind: 'state',
       atMs: this.nowMs,
-      facts: (async function* () {
-        yield state;
-      })(),
-      events: (async function* () {
-        yield events;
-      })(),
+      facts: again([state]),
+      events: again([events]),
     });
   }
 
@@ -344,4 +340,13 @@ function factsAfter(changes: readonly FactChange[]): Facts | undefined {
     else facts[path] = value;
   }
   return Object.keys(facts).length > 0 ? facts : undefined;
+}
+
+/** Each reading of it begins anew. */
+function again<T>(batches: readonly T[]): AsyncIterable<T> {
+  return {
+    async *[Symbol.asyncIterator]() {
+      yield* batches;
+    },
+  };
 }
