@@ -22,7 +22,7 @@ export class KeptRecords {
     if (source === 'users' && needs.owners) {
       this.users.clear();
       const paths = this.evaluator.joinedPaths('users');
-      return (record) => this.users.set(String(own(record, 'Email')).toLowerCase(), project(record, paths));
+      return (record) => keepUser(this.users, record, project(record, paths));
     }
     if (source === 'devices' && needs.devices) {
       this.devices.clear();
@@ -47,9 +47,16 @@ export class KeptRecords {
     this.exemptOwners.clear();
     return (record) => {
       if (!this.exemptions.concernsUser(record)) return;
-      this.exemptOwners.set(String(own(record, 'Email')).toLowerCase(), projectedOwner(record));
+      keepUser(this.exemptOwners, record, projectedOwner(record));
     };
   }
+}
+
+/** Of two addresses that differ in case alone the greater one counts: the order of the list decides nothing. */
+function keepUser(kept: Map<string, Facts>, record: Facts, projected: Facts): void {
+  const email = String(own(record, 'Email'));
+  const known = kept.get(email.toLowerCase());
+  if (known === undefined || String(own(known, 'Email')) <= email) kept.set(email.toLowerCase(), projected);
 }
 
 /** What exemptions are compared with. */

@@ -1,5 +1,6 @@
 // support: a recorded past, written down by hand: what was there at each run, what people did, what is missing. In: records, as the API has them.
 // Out: a reader of it, as the segments have one. Facts are told as the recorder tells them: leaves by dotted path, a list is one value.
+import { ACTIONS } from '../../src/act/actions.ts';
 import { mergePatch } from '../../src/act/merge-patch.ts';
 import { PLACEHOLDER_SERIALS } from '../../src/decide/serials.ts';
 import { CEILINGS_DEFAULT } from '../../src/domain/ceiling.ts';
@@ -23,6 +24,7 @@ import {
   type SubjectKind,
   type SubjectRef,
 } from '../../src/domain/subjects.ts';
+import { type LoadedRule, parseRule } from '../../src/evaluate/index.ts';
 import { sampleRecord } from '../../src/evaluate/record-types/samples.ts';
 
 export const T0 = Date.UTC(2027, 0, 10, 8);
@@ -60,12 +62,18 @@ export class Recording {
     user: new Map(),
     service: new Map(),
   };
+  private readonly paths = { device: new Set<string>(), user: new Set<string>(), service: new Set<string>() };
   private told = new Map<string, FactChange>();
   private events: TrustEvent[] = [];
   private hasState = false;
 
   device(id: string, given: Facts = {}): this {
-    return this.put('device', id, { SerialNumber: `S-${id}`, DeviceFriendlyName: `name of ${id}`, ...given });
+    return this.put('device', id, {
+      SerialNumber: `S-${id}`,
+      DeviceFriendlyName: `name of ${id}`,
+      Emails: [`owner-of-${id}@example.com`],
+      ...given,
+    });
   }
 
   devices(count: number, given: (number: number) => Facts = () => ({})): this {
@@ -253,8 +261,16 @@ export class Recording {
       coverage: [{ fromMs: T0 - 30 * DAY, toMs: this.nowMs }],
       unavailable: SOURCES.filter((source) => sources[source]?.state === 'unavailable'),
       bundles: undefined,
+      shows: new Map(SUBJECT_KINDS.map((kind) => [kind, this.pathsOf(kind)])),
+      eventsTo: 0,
       part: undefined,
     };
+  }
+
+  /** Of all runs so far. */
+  private pathsOf(kind: SubjectKind): ReadonlySet<string> {
+    for (const change of this.told.values()) if (change.kind === kind) this.paths[kind].add(change.path);
+    return this.paths[kind];
   }
 
   private reading(source: Source): SourceReading {
@@ -349,4 +365,24 @@ function again<T>(batches: readonly T[]): AsyncIterable<T> {
       yield* batches;
     },
   };
+}
+
+/** A rule over devices that bans those whose MDM reports them as compromised, where nothing else is said. No limit holds it. */
+export function ruleOf(said: Facts = {}): LoadedRule {
+  const rule = {
+    id: 'ban',
+    title: 'Ban',
+    severity: 'critical',
+    subject: 'device',
+    when: { '==': [{ var: 'MdmData.CompromisedStatus' }, 'TRUE'] },
+    then: 'ban_device',
+    mode: 'dry-run',
+    cooldown: '0s',
+    limits: { max: 1000, percent: 100 },
+    tests: [{ name: 'unremarkable', expect: 'no_match' }],
+    ...said,
+  };
+  const parsed = parseRule(JSON.stringify(rule), `${rule.id}.json`, { traits: ACTIONS });
+  if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems));
+  return parsed.rule;
 }

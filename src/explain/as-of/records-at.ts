@@ -1,9 +1,9 @@
 // explain: records as they were at a time: a subject's own, and those that rules join to it. In: the history, a subject, a time. Out: records
 // put together from recorded facts. The platform is not asked.
 import { AppError } from '../../domain/errors.ts';
-import { type Facts, ownText, ownTexts } from '../../domain/facts.ts';
+import { type Fact, type Facts, ownText, ownTexts } from '../../domain/facts.ts';
 import type { IdentityReader } from '../../domain/identity.ts';
-import type { HistoryReader } from '../../domain/recorded-history.ts';
+import type { HistoryReader, RunFrame } from '../../domain/recorded-history.ts';
 import type { SubjectKind, SubjectRef } from '../../domain/subjects.ts';
 import { timeText } from '../../domain/time-text.ts';
 import type { Joins, Needs } from '../../domain/verdict.ts';
@@ -14,6 +14,8 @@ const JOINED_MAX = 50;
 
 export interface RecordAt {
   record: Facts;
+  /** The same as the readings of a run showed it: they may lack paths. */
+  shownTo(frame: Pick<RunFrame, 'shows'>): Facts;
   /** When the last run before that time began that read it. */
   seenAtMs: number;
 }
@@ -26,9 +28,21 @@ export async function recordAt(
 ): Promise<RecordAt | undefined> {
   const found = await history.factsAt(subject, atMs);
   if (found === undefined) return undefined;
+  const facts = Object.entries(found.facts);
+  return {
+    record: recordOf(facts),
+    shownTo: ({ shows }) => {
+      const paths = shows.get(subject.kind);
+      return recordOf(paths ? facts.filter(([path]) => paths.has(path)) : facts);
+    },
+    seenAtMs: found.seenAt,
+  };
+}
+
+function recordOf(facts: readonly [string, Fact][]): Facts {
   const record: Facts = {};
-  for (const [path, value] of Object.entries(found.facts)) setAt(record, path, value);
-  return { record, seenAtMs: found.seenAt };
+  for (const [path, value] of facts) setAt(record, path, value);
+  return record;
 }
 
 /** Errors: AppError `not_found` in plain words. */

@@ -1,42 +1,18 @@
 // explain: what the rules of a recorded run say of a record of that time. In: the run, the rule files that were in force, the record. Out: for
 // each rule about this kind of subject its verdict with the whole tree, and what was decided then. A rule that cannot be judged says why.
 
-import type { KnownTraits } from '../../domain/action.ts';
 import type { TrustEvent } from '../../domain/event.ts';
 import type { DecidedNow, Explanation } from '../../domain/explanation.ts';
 import type { Facts } from '../../domain/facts.ts';
-import type { RecordedRuleSet, RecordedRun } from '../../domain/recorded-history.ts';
-import type { Source, SubjectKind } from '../../domain/subjects.ts';
+import type { RecordedRun } from '../../domain/recorded-history.ts';
+import type { Source } from '../../domain/subjects.ts';
 import type { Joins } from '../../domain/verdict.ts';
 import type { WhyRule } from '../../domain/why.ts';
-import { compileRules, explain, type LoadedRule, parseRule } from '../../evaluate/index.ts';
-
-export interface RulesAt {
-  /** About this kind of subject. */
-  rules: LoadedRule[];
-  /** What of the recorded files cannot be read any more, one line each. */
-  faults: string[];
-}
-
-/** The rules that were in force. `set`: undefined when it was not recorded. */
-export function rulesOfSet(set: RecordedRuleSet | undefined, kind: SubjectKind, traits: KnownTraits): RulesAt {
-  if (set === undefined) return { rules: [], faults: ['the rule files of that time are not recorded'] };
-  const found: RulesAt = { rules: [], faults: [] };
-  for (const [file, text] of [...set.files].sort(([one], [other]) => (one < other ? -1 : 1))) {
-    const parsed = parseRule(text, file, { traits });
-    if ('problems' in parsed) found.faults.push(`the rule file ${file} of that time cannot be read by this version`);
-    else if (parsed.rule.subject === kind) found.rules.push(parsed.rule);
-  }
-  found.rules.sort((one, other) => (one.id < other.id ? -1 : 1));
-  return found;
-}
-
-export function needsOf(rules: readonly LoadedRule[], { frame }: RecordedRun) {
-  return compileRules([...rules], frame.settings.lists).needs;
-}
+import { explain, type LoadedRule } from '../../evaluate/index.ts';
 
 export interface JudgedAt {
   id: string;
+  /** As the readings of that run showed it. */
   record: Facts;
   joins: Joins;
   events: readonly TrustEvent[];

@@ -18,11 +18,12 @@ import type { SubjectRef } from '../../domain/subjects.ts';
 import { flagText } from '../../domain/target.ts';
 import { timeText } from '../../domain/time-text.ts';
 import type { AsOf, TargetState, WhyAnswer } from '../../domain/why.ts';
+import { recordedRules } from '../../history/replay/rules-again.ts';
 import { historyOfSubject, type WhyReader } from '../why.ts';
 import { lastDone, takesAccess } from '../why-state.ts';
 import { type Moment, momentAt } from './moment.ts';
 import { demandRecordAt, devicesAt, joinsAt, type RecordAt, recordAt } from './records-at.ts';
-import { judgeAt, needsOf, rulesOfSet } from './rules-at.ts';
+import { judgeAt } from './rules-at.ts';
 
 export interface AsOfDeps {
   history: HistoryReader;
@@ -46,8 +47,10 @@ export async function whyAt(deps: AsOfDeps, of: string | SubjectRef, atMs: numbe
   const own = await demandRecordAt(history, subject, atMs, frame.run.seq);
   const { record } = own;
   const set = await history.ruleSet(frame.run.ruleSetHash);
-  const { rules, faults } = rulesOfSet(set, subject.kind, actions);
-  const joins = await joinsAt(deps, needsOf(rules, run), { kind: subject.kind, record, atMs });
+  const again = set && recordedRules(set, actions, frame.settings.lists);
+  const rules = again?.rules.rules.filter((rule) => rule.subject === subject.kind) ?? [];
+  const needs = again?.rules.evaluator.needs ?? { owners: false, devices: false };
+  const joins = await joinsAt(deps, needs, { kind: subject.kind, record, atMs });
   const targets = new Set([subject.id, ...(subject.serial === '' ? [] : [subject.serial])]);
   const lines = await historyOfSubject({ reader, clock }, subject, HISTORY_READ_MAX);
   return {
@@ -70,11 +73,11 @@ export async function whyAt(deps: AsOfDeps, of: string | SubjectRef, atMs: numbe
       partiesOfRecords([record], await ownersAt(deps, record, atMs)),
     ),
     stop: openState.stop,
-    rules: judgeAt(rules, run, { id: subject.id, record, joins, events }),
+    rules: judgeAt(rules, run, { id: subject.id, record: own.shownTo(frame), joins, events }),
     history: lines.filter(({ at }) => at <= atMs).slice(0, HISTORY_MAX),
     next: [presentText(moment)],
     commands: [{ purpose: 'the present', command: `trustward why ${shellWord(subject.serial || subject.id)}` }],
-    asOf: asOf(moment, own, atMs, faults),
+    asOf: asOf(moment, own, atMs, again?.problems ?? ['the rule files of that time are not recorded']),
   };
 }
 

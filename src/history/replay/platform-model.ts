@@ -49,10 +49,10 @@ export class PlatformModel {
     }
   }
 
-  /** `isTrusted`: what these kinds' readings show stays; what others show holds for one run. */
+  /** `stays`: of a trusted reading; any other change holds for one run. */
   seen(
     changes: readonly FactChange[],
-    isTrusted: (kind: SubjectKind) => boolean,
+    stays: (change: FactChange) => boolean,
   ): { changes: FactChange[]; people: PersonsChange[] } {
     const serials = new Map(
       changes.flatMap(({ kind, path, subject, value }) =>
@@ -65,11 +65,11 @@ export class PlatformModel {
     for (const change of changes) {
       const { kind, subject, path } = change;
       if (!this.isWritten(kind, path)) {
-        if (path === '' && isTrusted(kind)) this.apart.delete(subjectOf(change));
+        if (path === '' && stays(change)) this.apart.delete(subjectOf(change));
         held.push(change);
       } else if (this.world.isThere(kind, subject)) {
         const target = this.targetOf(change, serials);
-        held.push(...this.known(change, target, isTrusted(kind), people));
+        held.push(...this.known(change, target, stays(change), people));
       } else later.push(change);
     }
     for (const change of later) held.push(this.fresh(change, this.targetOf(change, serials)));

@@ -36,8 +36,7 @@ export class RecordedEffects {
   constructor(private readonly traits: KnownTraits) {}
 
   /**
-   * The open state of the next run. `sinceMs`: after a beginning or a gap, when the facts before this run were read: what was done earlier shows
-   * in them.
+   * The open state of the next run. `sinceMs`: after a gap, when it began: what was done earlier showed before it.
    */
   learn({ intents, decisions }: OpenState, isWhole: boolean, sinceMs: number | undefined): void {
     const there = new Set<string>();

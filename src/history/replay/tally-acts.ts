@@ -2,7 +2,7 @@
 // how long each lasted, and whether a person did the same or took it back. An intent of several rules is an act of each.
 import type { KnownTraits } from '../../domain/action.ts';
 import type { Decision } from '../../domain/decision.ts';
-import type { Intent } from '../../domain/intent.ts';
+import type { Intent, IntentBasis } from '../../domain/intent.ts';
 import type { ReplayedAct } from '../../domain/replay.ts';
 import { targetKey } from '../../domain/target-key.ts';
 import type { PersonsChange } from './platform-model.ts';
@@ -33,8 +33,9 @@ export class TallyActs {
     const key = targetKey(intent, this.traits);
     this.end(key, atMs, (act) => act.action === traits?.inverse, true);
     const owners = [...new Set(effect.devices.flatMap((device) => device.owners ?? []))];
-    const byRule = new Map(basis.map((one) => [one.rule, one]).reverse() as [string, (typeof basis)[number]][]);
-    const made = [...byRule.values()].reverse().map(({ rule, subjectId, decisionId }): ReplayedAct => {
+    const byRule = new Map<string, IntentBasis>();
+    for (const one of basis) if (!byRule.has(one.rule)) byRule.set(one.rule, one);
+    const made = [...byRule.values()].map(({ rule, subjectId, decisionId }): ReplayedAct => {
       const decision = decisionOf(decisionId);
       return {
         atMs,

@@ -1,4 +1,4 @@
-// history: what a replay counts of one rule. In: what it matched and could not judge, its decisions, its acts. Out: its line of the report.
+// history: what a replay counts of one rule. In: its decisions, its acts, how many subjects it was about. Out: its line of the report.
 import type { KnownTraits } from '../../domain/action.ts';
 import { ceilingOf, ceilingSubject } from '../../domain/ceiling.ts';
 import type { Decision } from '../../domain/decision.ts';
@@ -13,9 +13,11 @@ import {
 import type { Rule } from '../../domain/rule.ts';
 import type { RuleLimits } from '../../domain/run.ts';
 import { SOURCE_OF } from '../../domain/subjects.ts';
-import { IndexBits } from './index-bits.ts';
 
 const DAY_MS = 86_400_000;
+
+/** By different subjects, at any time. */
+export type EverJudged = Pick<ReplayedRule, 'matches' | 'unknown' | 'missing'>;
 
 interface Held extends Pick<ReplayedHeld, 'decision' | 'reason'> {
   targets: Set<string>;
@@ -23,9 +25,6 @@ interface Held extends Pick<ReplayedHeld, 'decision' | 'reason'> {
 }
 
 export class TallyRule {
-  private readonly matched = new IndexBits();
-  private readonly inDoubt = new IndexBits();
-  private readonly missing = new Map<string, IndexBits>();
   private readonly held = new Map<string, Held>();
   private readonly inRun = new Map<number, { acts: number; atMs: number }>();
   private readonly actTimes: number[] = [];
@@ -34,18 +33,6 @@ export class TallyRule {
   private mostTargets = 0;
 
   constructor(public rule: Rule) {}
-
-  /** `index`: the subject's place among those of its kind. */
-  match(index: number): void {
-    this.matched.add(index);
-  }
-
-  doubt(index: number, fact: string): void {
-    this.inDoubt.add(index);
-    const missing = this.missing.get(fact) ?? new IndexBits();
-    this.missing.set(fact, missing);
-    missing.add(index);
-  }
 
   compared({ allowed, targets }: RuleLimits, { settings, sources }: RunFrame, known: KnownTraits): void {
     this.mostTargets = Math.max(this.mostTargets, targets);
@@ -87,7 +74,7 @@ export class TallyRule {
     this.inRun.set(runSeq, { acts: (this.inRun.get(runSeq)?.acts ?? 0) + 1, atMs });
   }
 
-  finish(own: readonly ReplayedAct[], isFlap: (act: ReplayedAct) => boolean): ReplayedRule {
+  finish(own: readonly ReplayedAct[], isFlap: (act: ReplayedAct) => boolean, ever: EverJudged): ReplayedRule {
     const acts = own.filter(({ undo }) => !undo);
     const lasted = acts.flatMap(({ lastedMs }) => lastedMs ?? []).sort((a, b) => a - b);
     const most = [...this.inRun.values()].reduce((a, b) => (b.acts > a.acts ? b : a), { acts: 0, atMs: 0 });
@@ -97,7 +84,7 @@ export class TallyRule {
       title: this.rule.title,
       hash: this.rule.hash,
       mode: this.rule.mode,
-      matches: this.matched.size,
+      ...ever,
       acts: acts.length,
       undos: own.length - acts.length,
       mostInRun: most.acts,
@@ -113,8 +100,6 @@ export class TallyRule {
           : undefined,
       personDid: acts.filter(({ personDidAtMs }) => personDidAtMs !== undefined).length,
       personUndid: acts.filter(({ personUndidAtMs }) => personUndidAtMs !== undefined).length,
-      unknown: this.inDoubt.size,
-      missing: Object.fromEntries([...this.missing].map(([fact, subjects]) => [fact, subjects.size])),
       held: [...this.held.values()].map(({ targets, ...held }) => ({ ...held, targets: targets.size })),
     };
   }

@@ -3,13 +3,12 @@
 import type { KnownTraits } from '../../domain/action.ts';
 import type { Decision } from '../../domain/decision.ts';
 import type { HistoryGap, RunFrame } from '../../domain/recorded-history.ts';
-import type { Replay, ReplayBucket } from '../../domain/replay.ts';
+import type { Replay, ReplayBucket, ReplayedAct, ReplayedRule } from '../../domain/replay.ts';
 import type { Rule } from '../../domain/rule.ts';
 import type { RuleLimits } from '../../domain/run.ts';
-import type { RuleTally } from '../../domain/verdict.ts';
 import type { PersonsChange } from './platform-model.ts';
 import { type DoneIntent, TallyActs } from './tally-acts.ts';
-import { TallyRule } from './tally-rule.ts';
+import { type EverJudged, TallyRule } from './tally-rule.ts';
 
 export interface TallyAsked extends Pick<Replay, 'way' | 'askedFromMs' | 'everyMs'> {
   /** The end of what was asked for. */
@@ -24,6 +23,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const BUCKETS_MS = [5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS, 6 * HOUR_MS, DAY_MS, 7 * DAY_MS, 30 * DAY_MS];
 const BUCKETS_MAX = 180;
+
+const NEVER: EverJudged = { matches: 0, unknown: 0, missing: {} };
 
 export class Tally {
   private readonly rules = new Map<string, TallyRule>();
@@ -66,23 +67,13 @@ export class Tally {
     this.bucket(run.startedAt).runs += 1;
   }
 
-  /** `index`: the subject's place among those of its kind. A subject may be told again: it counts once. */
-  match(rule: string, index: number): void {
-    this.rules.get(rule)?.match(index);
-  }
-
-  /** `fact`: what was missing. */
-  doubt(rule: string, index: number, fact: string): void {
-    this.rules.get(rule)?.doubt(index, fact);
-  }
-
-  /** The numbers of a run over whole lists. */
-  judged(atMs: number, tallies: readonly Pick<RuleTally, 'rule' | 'match' | 'unknown' | 'error'>[]): void {
-    for (const { rule, match, unknown, error } of tallies) {
+  /** What the rules match and cannot judge in a run over whole lists. */
+  judged(atMs: number, counts: Iterable<readonly [rule: string, { matches: number; unknown: number }]>): void {
+    for (const [rule, { matches, unknown }] of counts) {
       if (!this.rules.has(rule)) continue;
-      const counts = this.countsAt(atMs, rule);
-      counts.matches = Math.max(counts.matches, match);
-      counts.unknown = Math.max(counts.unknown, unknown + error);
+      const most = this.countsAt(atMs, rule);
+      most.matches = Math.max(most.matches, matches);
+      most.unknown = Math.max(most.unknown, unknown);
     }
   }
 
@@ -108,7 +99,7 @@ export class Tally {
     this.acts.people(changes, atMs);
   }
 
-  finish(rest: Pick<Replay, 'differences' | 'neverRecorded'>): Replay {
+  finish(rest: Pick<Replay, 'differences' | 'neverRecorded'>, ever: (rule: string) => EverJudged | undefined): Replay {
     const { way, askedFromMs, askedToMs, everyMs } = this.asked;
     const [fromMs, toMs] = [this.fromMs ?? askedFromMs, this.toMs ?? askedToMs];
     this.acts.finish(toMs);
@@ -121,19 +112,19 @@ export class Tally {
       everyMs,
       runs: this.runs,
       wholeRuns: this.wholeRuns,
-      gaps: this.gaps,
+      gaps: this.gaps.toSorted((a, b) => a.fromMs - b.fromMs),
       rules: [...this.rules.values()]
-        .map((tally) =>
-          tally.finish(
-            acts.filter(({ rule }) => rule === tally.rule.id),
-            (act) => this.acts.isFlap(act),
-          ),
-        )
+        .map((tally) => this.finishRule(tally, acts, ever(tally.rule.id) ?? NEVER))
         .sort((a, b) => (a.id < b.id ? -1 : 1)),
       acts,
       ...rest,
       buckets: [...this.buckets.values()].sort((a, b) => a.fromMs - b.fromMs),
     };
+  }
+
+  private finishRule(tally: TallyRule, acts: readonly ReplayedAct[], ever: EverJudged): ReplayedRule {
+    const own = acts.filter(({ rule }) => rule === tally.rule.id);
+    return tally.finish(own, (act) => this.acts.isFlap(act), ever);
   }
 
   private bucket(atMs: number): ReplayBucket {
