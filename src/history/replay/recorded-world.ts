@@ -4,10 +4,9 @@ import { Exemptions, type OwnerFacts } from '../../decide/exemptions.ts';
 import type { Facts } from '../../domain/facts.ts';
 import { type Fleet, fleetDeviceOf } from '../../domain/fleet.ts';
 import { giveWay } from '../../domain/give-way.ts';
-import type { FactChange, RunFrame } from '../../domain/recorded-history.ts';
-import { isUsable } from '../../domain/snapshot.ts';
+import { type FactChange, isMomentary, type RunFrame } from '../../domain/recorded-history.ts';
 import type { OpenState } from '../../domain/store.ts';
-import { SOURCE_OF, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
+import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import { projectedOwner } from '../../run/kept-records.ts';
 import { ExemptOwners } from './exempt-owners.ts';
 import { type View, WorldKind, type WorldSubject } from './world-kind.ts';
@@ -39,10 +38,8 @@ export class RecordedWorld {
   /** The changes of a recorded run. Those of a reading that is not trusted hold until `restore`. */
   see({ frame, changes }: { frame: RunFrame; changes: readonly FactChange[] }): void {
     for (const [kind, own] of byKind(changes)) {
-      const standing = own.filter((change) => !isOfThisRunAlone(change, frame));
-      this.kinds[kind].change(standing);
-      if (standing.length < own.length)
-        this.kinds[kind].changeBriefly(own.filter((change) => isOfThisRunAlone(change, frame)));
+      if (isMomentary(frame, kind)) this.kinds[kind].changeBriefly(own);
+      else this.kinds[kind].change(own);
     }
   }
 
@@ -57,7 +54,7 @@ export class RecordedWorld {
 
   /** As the readings of this run show records. */
   views({ shows }: Pick<RunFrame, 'shows'>): Views {
-    const of = (kind: SubjectKind) => this.kinds[kind].view(shows?.get(kind));
+    const of = (kind: SubjectKind) => this.kinds[kind].view(shows.get(kind));
     return { device: of('device'), user: of('user'), service: of('service') };
   }
 
@@ -101,12 +98,6 @@ function serialOf({ record }: WorldSubject): string {
 
 function isAny([, serials]: readonly [string, ReadonlySet<string>]): boolean {
   return serials.size > 0;
-}
-
-function isOfThisRunAlone({ kind, subject }: FactChange, { sources, part }: RunFrame): boolean {
-  if (part) return !part.read.some((read) => read.kind === kind && read.id === subject);
-  const reading = sources[SOURCE_OF[kind]];
-  return !(reading.state === 'read' && isUsable(reading));
 }
 
 function byKind(changes: readonly FactChange[]): [SubjectKind, readonly FactChange[]][] {

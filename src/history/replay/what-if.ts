@@ -8,7 +8,14 @@ import type { TrustEvent } from '../../domain/event.ts';
 import { drainedInTurns } from '../../domain/give-way.ts';
 import type { Ids } from '../../domain/ports.ts';
 import type { Progress } from '../../domain/progress.ts';
-import type { HistoryGap, HistoryItem, HistoryReader, RecordedRun, RunFrame } from '../../domain/recorded-history.ts';
+import {
+  type HistoryGap,
+  type HistoryItem,
+  type HistoryReader,
+  isMomentary,
+  type RecordedRun,
+  type RunFrame,
+} from '../../domain/recorded-history.ts';
 import type { Replay } from '../../domain/replay.ts';
 import { isUsable } from '../../domain/snapshot.ts';
 import type { OpenState } from '../../domain/store.ts';
@@ -21,7 +28,7 @@ import { NeverRecorded } from './never-recorded.ts';
 import { OwnState } from './own-state.ts';
 import { PlatformModel } from './platform-model.ts';
 import { RecordedEffects } from './recorded-effects.ts';
-import { isOfThisRunAlone, RecordedWorld } from './recorded-world.ts';
+import { RecordedWorld } from './recorded-world.ts';
 import { rulesAgain } from './rules-again.ts';
 import { type SeeingAgain, seenAgain } from './seen-again.ts';
 import { Tally } from './tally.ts';
@@ -161,7 +168,7 @@ class WhatIf {
     effects.learn(openState, isWhole, this.begun?.gapFromMs);
     if (this.begun?.gapFromMs !== undefined) world.change(model.afterGap(openState.claims, this.begun.gapFromMs));
     this.begun = undefined;
-    const seen = model.seen(recorded.changes, (change) => !isOfThisRunAlone(change, frame));
+    const seen = model.seen(recorded.changes, ({ kind }) => !isMomentary(frame, kind));
     world.see({ frame, changes: seen.changes });
     const { bundles, people } = this.bundles.seen(frame.bundles);
     this.observe(recorded.events);
