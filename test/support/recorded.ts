@@ -212,12 +212,7 @@ export class Recording {
     this.told = facts;
     const [state, events] = [[...facts.values()], this.events];
     this.events = [];
-    this.items.push({
-      kind: 'state',
-      atMs: this.nowMs,
-      facts: again([state]),
-      events: again([events]),
-    });
+    this.items.push({ kind: 'state', atMs: this.nowMs, facts: eachTime([state]), events: eachTime([events]) });
   }
 
   private runOf(): RunFrame['run'] {
@@ -290,6 +285,15 @@ export class Recording {
   }
 }
 
+/** As often as it is read. */
+function eachTime<T>(batches: readonly T[]): AsyncIterable<T> {
+  return {
+    async *[Symbol.asyncIterator]() {
+      yield* batches;
+    },
+  };
+}
+
 /** An untrusted reading. */
 export function untrusted(source: Source): Partial<SourceReading> {
   return { trusted: false, reasons: [{ source, code: 'shrunk', text: `${source}: a fifth is missing` }] };
@@ -356,15 +360,6 @@ function factsAfter(changes: readonly FactChange[]): Facts | undefined {
     else facts[path] = value;
   }
   return Object.keys(facts).length > 0 ? facts : undefined;
-}
-
-/** Each reading of it begins anew. */
-function again<T>(batches: readonly T[]): AsyncIterable<T> {
-  return {
-    async *[Symbol.asyncIterator]() {
-      yield* batches;
-    },
-  };
 }
 
 /** A rule over devices that bans those whose MDM reports them as compromised, where nothing else is said. No limit holds it. */

@@ -195,7 +195,7 @@ class Walk {
     ];
     const shows = this.chance(0.2)
       ? new Map([['device' as const, new Set(shown.filter((path) => !['Emails', 'LastLogin'].includes(path)))]])
-      : undefined;
+      : new Map<SubjectKind, ReadonlySet<string>>();
     return {
       run: { startedAt: this.nowMs } as RunFrame['run'],
       steady: { nowMs: this.nowMs, sinceMs: 0, forMs: 0, jumpedMs: 0, setBackMs: 0 },
@@ -211,6 +211,7 @@ class Walk {
       unavailable,
       bundles: undefined,
       shows,
+      eventsTo: 0,
       part: undefined,
     };
   }
