@@ -24,7 +24,7 @@ export function replayDocument(replay: Replay, rulesDir: string | null = null): 
       cause,
       text,
     })),
-    rules: replay.rules.map(ruleView),
+    rules: replay.rules.map(replayRuleView),
     acts: replay.acts.map(actView),
     differences: replay.differences.map(({ atMs, runSeq, rule, target, was, is, reason, isExplained }) => ({
       at: isoTime(atMs),
@@ -53,7 +53,7 @@ function actView(act: ReplayedAct): ReplayActView {
     at: isoTime(atMs),
     run: runSeq,
     rule,
-    subject: subjectView(act),
+    subject: replaySubjectView(act),
     action,
     target,
     undo,
@@ -64,7 +64,7 @@ function actView(act: ReplayedAct): ReplayActView {
   };
 }
 
-function subjectView({
+export function replaySubjectView({
   subject,
   subjectName,
   owners,
@@ -72,7 +72,7 @@ function subjectView({
   return { kind: subject.kind, id: subject.id, name: subjectName, owners: owners === undefined ? null : [...owners] };
 }
 
-function ruleView(rule: ReplayedRule): ReplayRuleView {
+export function replayRuleView(rule: ReplayedRule): ReplayRuleView {
   const { mostInRunAtMs, mostInDayAtMs, allowed, lasted, held, ...rest } = rule;
   return {
     ...rest,
@@ -87,7 +87,7 @@ function ruleView(rule: ReplayedRule): ReplayRuleView {
       targets,
       examples: (examples ?? []).map((one) => ({
         at: isoTime(one.atMs),
-        subject: subjectView(one),
+        subject: replaySubjectView(one),
         action: one.action,
         target: one.target,
         reasonText: one.reasonText,
