@@ -1,5 +1,5 @@
 // report: a replay as a document. In: what a replay found. Out: the same with times as ISO 8601 in UTC, and null where nothing is known.
-import type { Replay, ReplayedAct, ReplayedRule } from '../../domain/replay.ts';
+import type { Replay, ReplayBucket, ReplayedAct, ReplayedRule } from '../../domain/replay.ts';
 import { isoTime } from '../../domain/time-text.ts';
 import { isoOrNull } from '../iso-or-null.ts';
 import { reasonWords } from '../words.ts';
@@ -37,7 +37,7 @@ export function replayDocument(replay: Replay, rulesDir: string | null = null): 
       explained: isExplained,
     })),
     neverRecorded,
-    buckets: replay.buckets.map(({ fromMs, toMs, runs: inIt, rules }) => ({
+    buckets: filled(replay.buckets).map(({ fromMs, toMs, runs: inIt, rules }) => ({
       from: isoTime(fromMs),
       to: isoTime(toMs),
       runs: inIt,
@@ -45,6 +45,23 @@ export function replayDocument(replay: Replay, rulesDir: string | null = null): 
     })),
   };
   return { sentence: sentenceOfReplay(found), ...found };
+}
+
+const BUCKETS_MAX = 10_000;
+
+/** Stretches without a run are stretches, too: nothing is drawn across them. */
+function filled(buckets: readonly ReplayBucket[]): ReplayBucket[] {
+  const all: ReplayBucket[] = [];
+  for (const bucket of buckets) {
+    const step = bucket.toMs - bucket.fromMs;
+    let last = all.at(-1);
+    while (last && last.toMs + step <= bucket.fromMs && all.length < BUCKETS_MAX) {
+      last = { fromMs: last.toMs, toMs: last.toMs + step, runs: 0, rules: {} };
+      all.push(last);
+    }
+    all.push(bucket);
+  }
+  return all;
 }
 
 function actView(act: ReplayedAct): ReplayActView {
