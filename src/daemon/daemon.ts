@@ -34,6 +34,7 @@ import { measuringOf, metricsListener } from './metrics.ts';
 import { operatorPort } from './operator.ts';
 import { planPorts } from './plans.ts';
 import { type LastRun, readiness } from './readiness.ts';
+import { replaysOf } from './replays.ts';
 import { rulePorts } from './rules.ts';
 import { signInOf, tokenRegister, tokensPort } from './tokens.ts';
 import { UnderWay } from './under-way.ts';
@@ -256,6 +257,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     nextRunAtMs: () => state.schedule?.nextMs(),
     daemonMode: () => engine.daemonMode,
     ...rulePorts(composition, state.queue, state.underWay),
+    replays: replaysOf(composition),
     explain: (rule, subject) => explainSubject(composition.explaining(), rule, subject),
     why: (of) => whyOf(composition.explaining(), of),
     whyStored: (of, unread) => whyStored(composition.explaining(), of, unread),

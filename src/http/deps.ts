@@ -27,6 +27,7 @@ import type { Plan, PlanDifference, PlanSelection } from '../domain/plan.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { ProgressStep, WorkProgress } from '../domain/progress.ts';
 import type { RecordReader, ReportReader } from '../domain/record-reader.ts';
+import type { ReplaysBeside } from '../domain/replay-beside.ts';
 import type { ReportFormat } from '../domain/report-format.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { RuleTestReport } from '../domain/rule-tests.ts';
@@ -245,6 +246,8 @@ export interface HttpDeps {
    * `stopped`, and those of reading the API.
    */
   tryRule(id: string, text: string, by: string): Promise<TriedRule>;
+  /** What rules did, or would have done, over the recorded time. */
+  replays: ReplaysBeside;
   /** Errors: AppError `not_found` for a rule or a subject, and those of reading the API. */
   explain(rule: string, subject: string): Promise<ExplainedSubject>;
   /** A subject, or any name of one. Errors: AppError `not_found`, `usage` for a name of several, and those of reading the store. */

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Io } from '../io.ts';
 import type { Bind } from './bind.ts';
 import { examples } from './examples.ts';
-import { engineOptions, outputOptions, rulesOption } from './options.ts';
+import { databaseOption, engineOptions, outputOptions, rulesOption, sinceOption } from './options.ts';
 
 export function addRules(program: Command, io: Io, bind: Bind): void {
   const rules = program
@@ -100,4 +100,28 @@ export function addRules(program: Command, io: Io, bind: Bind): void {
   add('list', 'the rules of the folder', 'text, json')
     .addHelpText(...examples('# each rule with its mode and its actions', 'trustward rules list'))
     .action(bind(async (options: never) => (await import('../rules.ts')).rulesListCommand(io, options)));
+  outputOptions(
+    databaseOption(
+      rules
+        .command('diff <old> <new>')
+        .description('compare two folders of rules: who would be added and who would go, now and over recorded time'),
+    ),
+    'text, json, md',
+  )
+    .addOption(sinceOption().default('30d'))
+    .option('--until <when>', 'up to then: a duration back from now, or a date (UTC); now by default')
+    .option('--every <duration>', 'decide at most one whole run in this time, such as 1h: faster, less exact')
+    .addHelpText(
+      ...examples(
+        '# what a change of the rules does; exit code 0: nothing, 1: something',
+        'trustward rules diff rules new-rules',
+        '# for a pull request',
+        'trustward rules diff rules new-rules --since 14d --format md --out diff.md',
+      ),
+    )
+    .action(
+      bind(async (old: never, changed: never, options: never) =>
+        (await import('../rules-diff.ts')).rulesDiffCommand(io, old, changed, options),
+      ),
+    );
 }

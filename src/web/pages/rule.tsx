@@ -16,6 +16,7 @@ import { addressOf } from '../address.ts';
 import { mayDo, readPage } from '../answer.tsx';
 import type { PageContent } from '../layout.tsx';
 import { Pager } from '../parts/pager.tsx';
+import { replayPath } from './replay.tsx';
 import { DECISION_COLUMNS, decisionRow } from './rule/decision-rows.tsx';
 import { RuleMode } from './rule/mode.tsx';
 import { OverTime } from './rule/over-time.tsx';
@@ -56,6 +57,9 @@ async function rulePage(deps: HttpDeps, context: Ctx): Promise<PageContent> {
           {await now(deps, rule, tallies[0])}
         </div>
         <OverTime tallies={tallies} />
+        <p>
+          <a href={replayPath(id)}>What it would have done over the recorded time</a>
+        </p>
         {await matching(deps, id, tallies[0], after)}
         <RuleTests report={report} />
         <section class="card">
