@@ -32,6 +32,7 @@ import { type Backups, backupsOf } from './backups.ts';
 import { reportLists } from './lists.ts';
 import { measuringOf, metricsListener } from './metrics.ts';
 import { operatorPort } from './operator.ts';
+import { pastPorts } from './past.ts';
 import { planPorts } from './plans.ts';
 import { type LastRun, readiness } from './readiness.ts';
 import { replaysOf } from './replays.ts';
@@ -262,6 +263,7 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     why: (of) => whyOf(composition.explaining(), of),
     whyStored: (of, unread) => whyStored(composition.explaining(), of, unread),
     history: (subject, limit) => historyOfSubject(composition.explaining(), subject, limit),
+    ...pastPorts(composition),
     evidence,
     verifyAudit: (seen) => composition.verifyAudit(seen),
     stream: {

@@ -44,12 +44,16 @@ export function addRules(program: Command, io: Io, bind: Bind): void {
       .description('list the facts that rules can read, of a device, user, service or event; all by default'),
     'text, json, md',
   )
+    .option('--at <when>', 'the facts of one subject at an earlier time, from the history (then name the subject)')
+    .option('--db <file>', 'the database whose history has them (TRUSTWARD_DB)')
     .option('--no-sample', 'do not read records to count missing facts in')
     .option('--api-url <url>', 'base address of the Management API (TRUSTWARD_API_URL)')
     .addHelpText(
       ...examples(
         '# what a rule about devices can read, and how often each fact is missing',
         'trustward facts device',
+        '# all that was recorded of one device at a time',
+        'trustward facts C02MQHAHEA --at 2027-01-10T18:00Z',
         '# everything, as a page, without a look at records',
         'trustward facts --no-sample --format md --out facts.md',
       ),

@@ -1,6 +1,7 @@
 // report: the schema of the answer to `why`: all that is known of one subject. In: nothing. Out: a zod schema. It is domain data as it
 // is: times are epoch milliseconds, and what is not known is left out.
 import { z } from 'zod';
+import { HISTORY_KINDS } from '../../domain/history.ts';
 import { PLAN_STATUSES } from '../../domain/plan.ts';
 import { VERDICTS } from '../../domain/verdict.ts';
 import { count, kind, mode, outcome, owners, text, texts } from '../schema-parts.ts';
@@ -112,7 +113,7 @@ const asOf = z.strictObject({
 
 const historyLine = z.strictObject({
   at: epochMs,
-  kind: z.enum(['decision', 'call', 'reversal', 'resolution', 'exemption']),
+  kind: z.enum(HISTORY_KINDS),
   text,
   action: text.optional(),
   target: text.optional(),
