@@ -8,7 +8,6 @@ import type { Run, RunRequest } from '../domain/run.ts';
 import { timeOfDay } from '../domain/time-text.ts';
 import { explainSubject } from '../explain/explain-subject.ts';
 import { historyOfSubject, whyOf, whyStored } from '../explain/why.ts';
-import { evidenceFolder, evidenceReader } from '../history/evidence/evidence-files.ts';
 import {
   createHttpApp,
   type HttpDeps,
@@ -29,6 +28,7 @@ import { type Schedule, startSchedule, timesBetween } from '../schedule/schedule
 import { meaningOf } from '../store/store-fault.ts';
 import { createPages } from '../web/index.ts';
 import { type Backups, backupsOf } from './backups.ts';
+import { dailyEvidenceOf, keptEvidence } from './daily-evidence.ts';
 import { reportLists } from './lists.ts';
 import { measuringOf, metricsListener } from './metrics.ts';
 import { operatorPort } from './operator.ts';
@@ -81,6 +81,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const secretFiles = composition.secretFiles.untilEnding(ending.asked);
   const backups = state.backups?.untilEnding(ending.asked);
   const looks = state.watch.untilEnding(ending.asked);
+  const evidence = dailyEvidenceOf(composition).untilEnding(ending.asked);
   const ruleWatch = watchRules(
     config.rulesDir,
     engine.clock,
@@ -106,6 +107,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
         looks,
         ending.until('the files of credentials', secretFiles),
         ending.until('the backup', backups ?? Promise.resolve()),
+        ending.until('the evidence of the rules', evidence),
         ending.until('notifications', notifications),
       ]);
     },
@@ -239,7 +241,7 @@ class DaemonState {
 function httpDeps(composition: Composition, state: DaemonState, register: TokenRegister, signIn: SignIn): HttpDeps {
   const { config, engine, log } = composition;
   const { store, clock } = engine;
-  const evidence = evidenceReader(evidenceFolder(config.db), config.evidence);
+  const evidence = keptEvidence(config);
   return {
     reader: store,
     schemas,

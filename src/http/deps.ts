@@ -91,6 +91,7 @@ export interface Views {
   run(run: RunRecord): object;
   /** What happened between two times, epoch ms. */
   summary(reader: RecordReader & PageReader & AuditReader, sinceMs: number, untilMs: number): Promise<object>;
+  history(line: HistoryLine): object;
   decision(decision: StoredDecision): object;
   /** `live`: the live intents of the episodes of a plan that was applied or interrupted. `difference`: of the plans in the place of a superseded one. */
   plan(plan: Plan, live?: readonly Intent[], difference?: PlanDifference | null): object;

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -9,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ACTIONS } from '../../../src/act/actions.ts';
 import { EVIDENCE_THRESHOLDS } from '../../../src/domain/evidence.ts';
@@ -64,8 +65,10 @@ test('evidence is found by the hash of its rule, in every mode, and no other rul
   expect(reader().of(ruleOf('mode: dry-run', TEXT.replaceAll(`Other"`, `UNKNOWN"`)).hash)).toBeUndefined();
 });
 
-test('a reader sees evidence that was kept after it was made', () => {
+test('a reader sees evidence that was kept after it was made, and none where no history is kept', () => {
   const early = reader();
+  expect(evidenceLine(ruleOf(), early)).toBeUndefined();
+  mkdirSync(dirname(folder));
   expect(evidenceLine(ruleOf(), early)).toBe('no evidence yet');
   kept(ruleOf());
   expect(evidenceLine(ruleOf(), early)).toContain('evidence: 21 days');
