@@ -31,7 +31,7 @@ describe('the line of time', () => {
     const lines = await timelineOf(await deps(changing().reader()), D1, { limit: 50, part: 'facts' });
     expect(lines.map(({ text, run, at }) => [text, run, at - T0])).toEqual([
       ['no list has it any longer', 4, 15 * MINUTE],
-      ['Ownership: "Other" → "UNKNOWN"; DeviceFriendlyName: "name of d1" → "new\u202ename"', 2, 5 * MINUTE],
+      ['DeviceFriendlyName: "name of d1" → "new\u202ename"; Ownership: "Other" → "UNKNOWN"', 2, 5 * MINUTE],
       [expect.stringMatching(/^first recorded, with \d+ facts$/), 1, 0],
     ]);
   });
