@@ -1,5 +1,5 @@
 // commands: `rules evidence`: what it shows and answers without a history, and over segments as the recorder writes them.
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -11,10 +11,13 @@ import { command } from '../support/in-process.ts';
 import { DAY, HOUR, MINUTE, Recording } from '../support/recorded.ts';
 
 let dir: string;
+let rules: string;
 let db: string;
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'trustward-evidence-'));
   db = join(dir, 'trustward.db');
+  rules = join(dir, 'rules');
+  mkdirSync(rules);
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
@@ -26,12 +29,12 @@ const COVERED = `
 function rule(mode: string, tests = COVERED): void {
   const when = '{ "==": [{ var: MdmData.CompromisedStatus }, "TRUE"] }';
   writeFileSync(
-    join(dir, 'ban.yaml'),
+    join(rules, 'ban.yaml'),
     `id: ban\ntitle: Ban\nseverity: high\nsubject: device\nwhen: ${when}\nthen: ban_device\nmode: ${mode}\ntests:${tests}\n`,
   );
 }
 
-const ask = (...more: string[]) => command(['rules', 'evidence', '--rules', dir, '--db', db, ...more], {});
+const ask = (...more: string[]) => command(['rules', 'evidence', '--rules', rules, '--db', db, ...more], {});
 
 /** A run every six hours, in which one of three devices is compromised after a day. */
 async function recorded(days: number): Promise<void> {
@@ -76,7 +79,7 @@ it('over recorded days it has what the rule would have done, and keeps that for 
   expect(found.replayed).toMatchObject({ days: 15, gaps: 0, matches: 1, acts: 1, mostInRun: 1, flaps: 0, unknown: 0 });
   expect(readdirSync(join(`${db}.history`, 'evidence'))).toHaveLength(1);
   rule('enforce');
-  const listed = await command(['rules', 'list', '--rules', dir, '--format', 'json'], { TRUSTWARD_DB: db });
+  const listed = await command(['rules', 'list', '--rules', rules, '--format', 'json'], { TRUSTWARD_DB: db });
   expect(JSON.parse(listed.out)[0].evidence.text).toBe(
     'evidence: 15 days, 1 match, at most 1 in a run, 0 flaps; enforce is earned',
   );
