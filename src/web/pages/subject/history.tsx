@@ -22,7 +22,7 @@ export const HISTORY_PAGE = 50;
 const PAGE = HISTORY_PAGE;
 const LINES_MAX = 1_000;
 
-const query = z.strictObject({ from: positionField.default(0), show: z.enum(TIMELINE_PARTS).default('all') });
+const query = z.strictObject({ from: positionField.optional(), show: z.enum(TIMELINE_PARTS).default('all') });
 /** What a person chooses by. */
 const PART_WORDS = { all: 'All', facts: 'What changed of its facts', acts: 'What was decided and done' } as const;
 
@@ -57,7 +57,9 @@ export function HistoryCard({
 
 export function historyPage(deps: HttpDeps): Route {
   return readPage(deps, `${SUBJECT_PATH}/history`, async (context) => {
-    const { from, show } = readQuery(context, query);
+    const { from: asked, show } = readQuery(context, query);
+    // The page of the subject has the newest of what was decided and done.
+    const from = asked ?? (deps.timeline ? 0 : PAGE);
     if (from >= LINES_MAX)
       throw new AppError(
         'usage',
