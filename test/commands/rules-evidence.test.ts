@@ -51,7 +51,9 @@ async function recorded(days: number): Promise<void> {
   for (const item of recording.items) {
     if (item.kind === 'state') for await (const batch of item.facts) before = [...batch];
     if (item.kind !== 'run') continue;
-    writer.writeRun(encoder.encode({ ...item.run, changes: [...before, ...item.run.changes] }));
+    const { run } = item;
+    const shows = () => run.frame.shows;
+    writer.writeRun(encoder.encode({ ...run, changes: [...before, ...run.changes], shows }));
     before = [];
   }
 }
