@@ -73,7 +73,12 @@ function neverWords({ neverRecorded }: ReplayDocument): string[] {
 }
 
 /** What is not in the record; undefined without gaps. */
-export function gapsWords({ gaps, from, askedFrom, to }: ReplayDocument): string | undefined {
+export function gapsWords({
+  gaps,
+  from,
+  askedFrom,
+  to,
+}: Pick<ReplayDocument, 'gaps' | 'from' | 'askedFrom' | 'to'>): string | undefined {
   if (gaps.length === 0) return undefined;
   const missing = gaps.reduce((sum, gap) => sum + Math.max(0, Date.parse(gap.to) - Date.parse(gap.from)), 0);
   const all = Date.parse(to) - Math.min(Date.parse(from), Date.parse(askedFrom));
