@@ -33,14 +33,13 @@ type Work<T> = (replayer: Replayer, work: Parameters<Replayer['asItWas']>[1]) =>
 /** Errors: AppError `not_found` without a history, and those of the work. */
 export async function replaying<T>(io: Io, options: CommonOptions, work: Work<T>): Promise<T> {
   const { composeReplayer } = await import('../compose/replayer.ts');
-  const replayer = await composeReplayer(databaseOf(io, options), io.env);
+  const replayer = await composeReplayer(databaseOf(io, options));
   const stopping = new AbortController();
   void io.untilStopped().then(() => stopping.abort());
   try {
     return await work(replayer, { signal: stopping.signal, progress: statusLine.progress(io.env) });
   } finally {
     statusLine.clear();
-    await replayer.close();
   }
 }
 
