@@ -8,6 +8,7 @@ import type { Run, RunRequest } from '../domain/run.ts';
 import { timeOfDay } from '../domain/time-text.ts';
 import { explainSubject } from '../explain/explain-subject.ts';
 import { historyOfSubject, whyOf, whyStored } from '../explain/why.ts';
+import { evidenceFolder, evidenceReader } from '../history/evidence/evidence-files.ts';
 import {
   createHttpApp,
   type HttpDeps,
@@ -31,6 +32,7 @@ import { type Backups, backupsOf } from './backups.ts';
 import { reportLists } from './lists.ts';
 import { measuringOf, metricsListener } from './metrics.ts';
 import { operatorPort } from './operator.ts';
+import { pastPorts } from './past.ts';
 import { planPorts } from './plans.ts';
 import { type LastRun, readiness } from './readiness.ts';
 import { replaysOf } from './replays.ts';
@@ -237,13 +239,15 @@ class DaemonState {
 function httpDeps(composition: Composition, state: DaemonState, register: TokenRegister, signIn: SignIn): HttpDeps {
   const { config, engine, log } = composition;
   const { store, clock } = engine;
+  const evidence = evidenceReader(evidenceFolder(config.db), config.evidence);
   return {
     reader: store,
     schemas,
     views: {
       ...views,
       summary: (reader, since, until) => buildSummary(reader, since, until, config.windows.freeze),
-      report: (reader, run, format) => writeReport(reader, run, format, { actions: engine.actions }),
+      report: (reader, run, format) => writeReport(reader, run, format, { actions: engine.actions, evidence }),
+      plan: (plan, live, difference) => views.plan(plan, live, difference, evidence),
     },
     trigger: (request) => state.trigger(request),
     readiness: () => readiness(composition, state.last, state.queue.counters, state.watch, state.backups),
@@ -259,6 +263,8 @@ function httpDeps(composition: Composition, state: DaemonState, register: TokenR
     why: (of) => whyOf(composition.explaining(), of),
     whyStored: (of, unread) => whyStored(composition.explaining(), of, unread),
     history: (subject, limit) => historyOfSubject(composition.explaining(), subject, limit),
+    ...pastPorts(composition),
+    evidence,
     verifyAudit: (seen) => composition.verifyAudit(seen),
     stream: {
       onAudited: (listener) => store.onAudited(listener),

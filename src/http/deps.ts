@@ -9,10 +9,11 @@ import type { Claim } from '../domain/claim.ts';
 import type { StoredDecision } from '../domain/decision.ts';
 import type { Drift } from '../domain/drift.ts';
 import type { EndpointToken } from '../domain/endpoint-token.ts';
+import type { EvidenceReader } from '../domain/evidence.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { Covered } from '../domain/exemption-covers.ts';
 import type { ExplainedSubject } from '../domain/explanation.ts';
-import type { HistoryLine } from '../domain/history.ts';
+import type { HistoryLine, TimelinePart } from '../domain/history.ts';
 import type { HostPolicy } from '../domain/hosts.ts';
 import type { Identity, IdentityReader } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
@@ -255,6 +256,15 @@ export interface HttpDeps {
   whyStored(of: SubjectRef, unread: string): Promise<WhyAnswer>;
   /** The newest of what happened to a subject, newest first. */
   history(subject: Pick<Identity, 'kind' | 'id' | 'serial'>, limit: number): Promise<HistoryLine[]>;
+  /** The same as of an earlier time, from what was recorded then. Errors: also `not_found` for a time of which nothing is recorded. */
+  whyAt?(of: string | SubjectRef, atMs: number): Promise<WhyAnswer>;
+  /** The newest of what happened to a subject, and of what changed of its facts, newest first; absent: no history is kept. */
+  timeline?(
+    subject: Pick<Identity, 'kind' | 'id' | 'serial'>,
+    asked: { limit: number; part?: TimelinePart },
+  ): Promise<HistoryLine[]>;
+  /** Kept evidence of rules; absent: none is kept. */
+  evidence?: EvidenceReader;
   /** `seen`: called with the number of the last entry that was read, now and then. */
   verifyAudit(seen?: (seq: number) => void): Promise<AuditCheck>;
   metrics: MetricsPort;

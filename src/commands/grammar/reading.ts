@@ -14,8 +14,11 @@ export function addReading(program: Command, io: Io, bind: Bind): void {
     ),
     'text, json',
   )
+    .option('--at <when>', 'as of an earlier time, from the history: a duration back from now, or a date (UTC)')
     .addHelpText(
       ...examples(
+        '# as it was two days ago; the platform is not asked',
+        'trustward why C02MQHAHEA --at 2d',
         '# by serial number: its state, who did it, what comes next',
         'trustward why C02MQHAHEA',
         '# the devices of a person',

@@ -21,6 +21,7 @@ import {
   outcome,
   plan as reportPlan,
   run as reportRun,
+  ruleEvidence,
   snapshot,
   source,
   text,
@@ -75,6 +76,9 @@ export const plan = z
     ),
     dropped: count.nullable().describe('how many intents it had, when they are no longer kept'),
     progress: reportPlan.shape.progress,
+    evidence: z
+      .array(z.strictObject({ rule: text, ...ruleEvidence.shape }))
+      .describe('kept evidence of its rules; of those that have some'),
   })
   .meta({ id: 'Plan' });
 

@@ -6,6 +6,7 @@ import type { RunRecord } from '../../domain/store.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import { nameField, readQuery } from '../../http/input.ts';
 import { type Ctx, param, type Route } from '../../http/route.ts';
+import { evidenceLine } from '../../report/evidence-words.ts';
 import { countText } from '../../report/fact-text.ts';
 import { Mark } from '../../report/html/marks.tsx';
 import { Table } from '../../report/html/table.tsx';
@@ -108,6 +109,7 @@ function notLoaded(id: string): PageContent {
 
 function Settings({ deps, rule }: { deps: HttpDeps; rule: Rule }) {
   const daemonMode = deps.daemonMode();
+  const evidence = evidenceLine(rule, deps.evidence);
   return (
     <section class="card">
       <h2>Settings</h2>
@@ -115,6 +117,7 @@ function Settings({ deps, rule }: { deps: HttpDeps; rule: Rule }) {
         <dt>mode</dt>
         <dd>
           <RuleMode rule={rule} daemonMode={daemonMode} /> {ruleModeWords(rule, daemonMode)}
+          {evidence === undefined ? null : <div class="quiet">{evidence}</div>}
         </dd>
         <dt>judges</dt>
         <dd>

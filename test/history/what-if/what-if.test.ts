@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest';
 import { ACTIONS } from '../../../src/act/actions.ts';
+import type { Claim } from '../../../src/domain/claim.ts';
+import type { StoredDecision } from '../../../src/domain/decision.ts';
+import type { Episode } from '../../../src/domain/episode.ts';
 import type { Exemption } from '../../../src/domain/exemption.ts';
+import type { Intent } from '../../../src/domain/intent.ts';
+import { intentKey } from '../../../src/domain/intent-key.ts';
 import type { Replay } from '../../../src/domain/replay.ts';
+import type { OpenState } from '../../../src/domain/store.ts';
 import type { LoadedRule } from '../../../src/evaluate/index.ts';
 import { whatIf } from '../../../src/history/replay/what-if.ts';
 import { DAY, HOUR, MINUTE, NOTHING_OPEN, Recording, ruleOf, T0, untrusted } from '../../support/recorded.ts';
@@ -171,6 +177,208 @@ test('an untrusted list changes nothing', async () => {
   expect(replay.acts).toEqual([]);
   expect(replay.rules[0]?.held).toMatchObject([{ reason: 'untrusted_source', targets: 1 }]);
 });
+
+test('the real past of Trustward does not leak in: what its own rules did is not there for other rules', async () => {
+  const recording = new Recording().devices(3).run();
+  recording.now('device', 'd1', { Banned: 'TRUE' });
+  recording.openState = { ...NOTHING_OPEN, intents: [banOf('d1', recording.nowMs - 2 * MINUTE)] };
+  recording.run().now('device', 'd1', COMPROMISED).runs(2);
+  const replay = await replayed(recording, ruleOf());
+  expect(shown(replay)).toEqual(['10: ban_device S-d1']);
+  expect(replay.rules).toMatchObject([{ personDid: 0 }]);
+});
+
+test('a claim of a rule of the same id stands at the beginning, and one of a rule that is gone is left alone', async () => {
+  const compliant = { '==': [{ var: 'MdmData.CompliantStatus' }, 'FALSE'] };
+  for (const [rule, acts] of [
+    [ruleOf({ revert: true }), ['5: unban_device S-d1']],
+    [ruleOf({ id: 'another', when: compliant, revert: true }), []],
+  ] as const) {
+    const recording = new Recording().device('d1', { ...COMPROMISED, Banned: 'TRUE' });
+    recording.openState = claimedBy('ban', 'd1');
+    recording.run().now('device', 'd1', SOUND).runs(2);
+    expect(shown(await replayed(recording, rule))).toEqual(acts);
+  }
+});
+
+test('what a person rejected stays rejected for the match', async () => {
+  const recording = new Recording().devices(3).now('device', 'd1', COMPROMISED).run();
+  const episode = episodeOf('ban', 'd1', T0);
+  const held = { ...decisionOf(episode), decision: 'hold', reason: 'approval_needed' } as const;
+  const rejected = new Set([intentKey({ action: 'ban_device', target: 'S-d1', basis: [{ episodeId: episode.id }] })]);
+  recording.openState = { ...NOTHING_OPEN, episodes: [episode], decisions: [held], rejected };
+  recording.runs(3).now('device', 'd1', SOUND).run().now('device', 'd1', COMPROMISED);
+  recording.openState = NOTHING_OPEN;
+  recording.run();
+  const replay = await replayed(recording, ruleOf({ for: '3m' }));
+  expect(shown(replay)).toEqual([]);
+  expect(replay.rules[0]?.held.map(({ reason }) => reason)).toContain('rejected');
+});
+
+test('a look acts between whole runs on the subjects that it read, and undoes nothing', async () => {
+  const recording = new Recording().devices(40).run().now('device', 'd1', COMPROMISED).now('device', 'd2', COMPROMISED);
+  const part = { sinceSeq: 1, counted: [], attempts: new Map(), read: [{ kind: 'device', id: 'd1' }] } as const;
+  recording.run({ frame: { part }, run: { trigger: 'watch', scoped: true } });
+  recording
+    .now('device', 'd1', SOUND)
+    .run({ frame: { part }, run: { trigger: 'watch', scoped: true } })
+    .run();
+  const replay = await replayed(recording, ruleOf({ revert: true }));
+  expect(shown(replay)).toEqual(['5: ban_device S-d1', '15: ban_device S-d2', '15: unban_device S-d1']);
+  expect(replay).toMatchObject({ runs: 4, wholeRuns: 2 });
+});
+
+test('a look counts with the last whole run: the limits hold what both do together', async () => {
+  const recording = new Recording().devices(40).now('device', 'd1', COMPROMISED).run();
+  recording.now('device', 'd2', COMPROMISED);
+  const part = { sinceSeq: 1, counted: [], attempts: new Map(), read: [{ kind: 'device', id: 'd2' }] } as const;
+  recording.run({ frame: { part }, run: { trigger: 'watch', scoped: true } });
+  const { rules } = await replayed(recording, ruleOf({ limits: { max: 1, percent: 100 } }));
+  expect(rules).toMatchObject([{ acts: 1, held: [{ reason: 'limits', targets: 1 }] }]);
+});
+
+test('services join and leave bundles in the model, and a person who takes one out is heeded', async () => {
+  const [without, within] = [new Map([['b1', new Set<string>()]]), new Map([['b1', new Set(['s1'])]])];
+  const recording = new Recording()
+    .service('s1')
+    .service('s2')
+    .run({ frame: { bundles: without } });
+  recording.now('service', 's1', { Description: 'exposed' }).run({ frame: { bundles: without } });
+  recording.run({ frame: { bundles: within } }).runs(3, { frame: { bundles: without } });
+  const rule = ruleOf({
+    subject: 'service',
+    when: { '==': [{ var: 'Description' }, 'exposed'] },
+    declares: { Description: 'text' },
+    then: { action: 'add_to_bundle', with: { bundle: 'b1' } },
+  });
+  const replay = await replayed(recording, rule);
+  expect(shown(replay)).toEqual(['5: add_to_bundle s1 b1']);
+  expect(replay.acts).toMatchObject([
+    { personDidAtMs: T0 + 10 * MINUTE, personUndidAtMs: T0 + 15 * MINUTE, isOver: true },
+  ]);
+});
+
+test('with `everyMs` one whole run of each stretch is decided, and facts of all are seen', async () => {
+  const recording = new Recording().devices(3).run().now('device', 'd1', COMPROMISED).runs(30);
+  const options = { fromMs: T0, toMs: T0 + DAY, actions: ACTIONS, everyMs: HOUR };
+  const replay = await whatIf(recording.reader(), [ruleOf()], options);
+  expect(shown(replay)).toEqual(['60: ban_device S-d1']);
+  expect(replay).toMatchObject({ runs: 31, everyMs: HOUR });
+});
+
+test('only the chosen rules are reported, and all are weighed together', async () => {
+  const recording = new Recording().devices(3).now('device', 'd1', COMPROMISED).runs(2);
+  const rules = [ruleOf(), ruleOf({ id: 'lift', then: 'unban_device' })];
+  const options = { fromMs: T0, toMs: T0 + DAY, actions: ACTIONS, only: ['ban'] };
+  const replay = await whatIf(recording.reader(), rules, options);
+  expect(replay.rules.map(({ id }) => id)).toEqual(['ban']);
+  expect(replay.rules[0]?.held).toMatchObject([{ reason: 'conflict' }]);
+});
+
+test('a window that begins before the record is unknown until it is covered', async () => {
+  const coverage = (fromMs: number, toMs: number) => ({ frame: { coverage: [{ fromMs, toMs }] } });
+  const recording = new Recording().devices(3);
+  for (let number = 0; number < 20; number += 1) recording.run(coverage(T0, recording.nowMs));
+  const rule = ruleOf({ when: { '<': [{ event_count: { within: '1h' } }, 1] } });
+  const replay = await replayed(recording, rule);
+  expect([...new Set(shown(replay).map((act) => act.split(':')[0]))]).toEqual(['60']);
+  expect(replay.rules).toMatchObject([{ unknown: 3 }]);
+});
+
+test('a replay that is stopped breaks off', async () => {
+  const recording = new Recording().devices(3).runs(3);
+  const options = { fromMs: T0, toMs: T0 + DAY, actions: ACTIONS, signal: AbortSignal.abort() };
+  await expect(whatIf(recording.reader(), [ruleOf()], options)).rejects.toMatchObject({ code: 'stopped' });
+});
+
+function episodeOf(rule: string, id: string, since: number): Episode {
+  return {
+    id: `episode-${id}`,
+    rule,
+    subject: { kind: 'device', id },
+    since,
+    matchingSince: since,
+    state: 'matching',
+    stateSince: since,
+    absentSince: undefined,
+    seenSo: [],
+    overriddenAt: undefined,
+    closedAt: undefined,
+    closeReason: undefined,
+  };
+}
+
+function banOf(id: string, sentAt: number, episode = episodeOf('ban', id, sentAt)): Intent {
+  return {
+    id: `intent-${id}`,
+    action: 'ban_device',
+    target: `S-${id}`,
+    settings: {},
+    undo: false,
+    basis: [{ rule: episode.rule, ruleHash: '', subjectId: id, episodeId: episode.id, decisionId: '', facts: {} }],
+    effect: { text: '', devices: [] },
+    runId: 'run-0',
+    mode: 'enforce',
+    planId: undefined,
+    approved: false,
+    status: 'settled',
+    outcome: 'succeeded',
+    attempts: 1,
+    doubtRetries: 0,
+    createdAt: sentAt,
+    sentAt,
+    settledAt: sentAt,
+    note: undefined,
+  };
+}
+
+function claimedBy(rule: string, id: string): OpenState {
+  const [episode, openedAt] = [episodeOf(rule, id, T0 - DAY), T0 - DAY];
+  const intent = banOf(id, openedAt, episode);
+  const { action, target } = intent;
+  const claim: Claim = {
+    id: `claim-${id}`,
+    episodeId: episode.id,
+    rule,
+    subjectId: id,
+    action,
+    target,
+    intentId: intent.id,
+    status: 'standing',
+    openedAt,
+    endedAt: undefined,
+  };
+  return { ...NOTHING_OPEN, episodes: [episode], claims: [claim], intents: [intent] };
+}
+
+function decisionOf({ id, rule, subject, since }: Episode): StoredDecision {
+  return {
+    id: `decision-${id}`,
+    rule,
+    ruleHash: '',
+    subject,
+    subjectName: '',
+    verdict: 'match',
+    since,
+    decision: 'act',
+    reason: 'rule_matches',
+    reasonText: '',
+    action: 'ban_device',
+    target: `S-${subject.id}`,
+    mode: 'enforce',
+    cappedBy: undefined,
+    facts: {},
+    effect: { text: '', devices: [] },
+    episodeId: id,
+    intentId: undefined,
+    outcome: undefined,
+    outcomeText: undefined,
+    runId: 'run-0',
+    runSeq: 0,
+    writtenAt: since,
+    endedSeq: undefined,
+  };
+}
 
 function exemptionOf(id: string): Exemption {
   return {
