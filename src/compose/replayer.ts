@@ -5,21 +5,22 @@ import { AppError } from '../domain/errors.ts';
 import type { HistoryReader } from '../domain/recorded-history.ts';
 import type { Replayer, ReplayWork } from '../domain/replayer.ts';
 import type { LoadedRule } from '../evaluate/index.ts';
-import { Decoder } from '../history/codec/decoder.ts';
-import { historyReader } from '../history/files/history-reader.ts';
 import { historyFolderOf } from '../history/files/segment-files.ts';
 import { asItWas } from '../history/replay/as-it-was.ts';
 import { compareRuleSets } from '../history/replay/compare-rule-sets.ts';
 import { whatIf } from '../history/replay/what-if.ts';
 import { loadRuleFolder } from '../rule-set/rule-holder.ts';
+import { composeHistory } from './history.ts';
 
 /** Errors: AppError `not_found` when nothing was ever recorded. */
 export async function composeReplayer(database: string): Promise<Replayer> {
-  const folder = historyFolderOf(database);
-  const reader = historyReader({ folder, address: undefined, newDecoder: (options) => new Decoder(options) });
+  const reader = composeHistory(database);
   if ((await reader.span()) === undefined) {
     const why = 'each run adds to it, unless TRUSTWARD_HISTORY is 0d';
-    throw new AppError('not_found', `there is no history in \`${folder}\`: ${why}; \`--db\` names another database`);
+    throw new AppError(
+      'not_found',
+      `there is no history in \`${historyFolderOf(database)}\`: ${why}; \`--db\` names another database`,
+    );
   }
   return replayerOver(reader);
 }
