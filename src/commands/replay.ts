@@ -19,11 +19,15 @@ export interface ReplayOptions extends ReplayedTimeOptions {
 export async function replayCommand(io: Io, options: ReplayOptions): Promise<number> {
   const format = outputOf(options, REPORT_FORMATS, 'text');
   const asked = { ...replayedTime(options, systemClock.nowMs()), rules: options.rule };
-  const replay = await replaying(io, options, (replayer, work) =>
-    options.rules === undefined ? replayer.asItWas(asked, work) : replayer.whatIf(asked, options.rules, work),
-  );
+  const { replay, span } = await replaying(io, options, async (replayer, work) => ({
+    replay:
+      options.rules === undefined
+        ? await replayer.asItWas(asked, work)
+        : await replayer.whatIf(asked, options.rules, work),
+    span: await replayer.span(),
+  }));
   demandKnown(options.rule, replay);
-  const document = replayDocument(replay, options.rules ?? null);
+  const document = replayDocument(replay, options.rules ?? null, span);
   write(io, options, await rendered(document, format, widthOf(options)));
   return replay.differences.some(({ isExplained }) => !isExplained) ? 1 : 0;
 }
@@ -33,14 +37,13 @@ type Work<T> = (replayer: Replayer, work: Parameters<Replayer['asItWas']>[1]) =>
 /** Errors: AppError `not_found` without a history, and those of the work. */
 export async function replaying<T>(io: Io, options: CommonOptions, work: Work<T>): Promise<T> {
   const { composeReplayer } = await import('../compose/replayer.ts');
-  const replayer = await composeReplayer(databaseOf(io, options), io.env);
+  const replayer = await composeReplayer(databaseOf(io, options));
   const stopping = new AbortController();
   void io.untilStopped().then(() => stopping.abort());
   try {
     return await work(replayer, { signal: stopping.signal, progress: statusLine.progress(io.env) });
   } finally {
     statusLine.clear();
-    await replayer.close();
   }
 }
 

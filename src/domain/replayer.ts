@@ -32,5 +32,4 @@ export interface Replayer {
     sets: { old: string; new: string },
     work: ReplayWork,
   ): Promise<RuleSetDifference>;
-  close(): Promise<void>;
 }

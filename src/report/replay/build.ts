@@ -6,8 +6,12 @@ import { reasonWords } from '../words.ts';
 import type { ReplayActView, ReplayDocument, ReplayRuleView, ReplaySubject } from './document.ts';
 import { sentenceOfReplay } from './sentence.ts';
 
-/** `rulesDir`: the folder of a what-if's rules. */
-export function replayDocument(replay: Replay, rulesDir: string | null = null): ReplayDocument {
+/** `rulesDir`: the folder of a what-if's rules. `span`: of the whole history. */
+export function replayDocument(
+  replay: Replay,
+  rulesDir: string | null = null,
+  span?: { fromMs: number; toMs: number },
+): ReplayDocument {
   const { way, everyMs, runs, wholeRuns, neverRecorded } = replay;
   const found = {
     way,
@@ -15,6 +19,7 @@ export function replayDocument(replay: Replay, rulesDir: string | null = null): 
     from: isoTime(replay.fromMs),
     to: isoTime(replay.toMs),
     askedFrom: isoTime(replay.askedFromMs),
+    recorded: span ? { from: isoTime(span.fromMs), to: isoTime(span.toMs) } : null,
     everyMs: everyMs ?? null,
     runs,
     wholeRuns,

@@ -25,8 +25,9 @@ export function replaySummary(replay: ReplayDocument): string[] {
   return [...runsWords(replay), ...whatFollowed(replay), ...unknownWords(replay), ...neverWords(replay)];
 }
 
-function runsWords({ runs, wholeRuns, everyMs, from, to, askedFrom }: ReplayDocument): string[] {
-  if (runs === 0) return [`The history was asked from ${timeWords(askedFrom)} on.`];
+function runsWords({ runs, wholeRuns, everyMs, from, to, askedFrom, recorded }: ReplayDocument): string[] {
+  if (runs === 0)
+    return recorded === null ? [] : [`The history goes from ${timeWords(recorded.from)} to ${timeWords(recorded.to)}.`];
   const looks = runs - wholeRuns;
   const of = looks === 0 ? '' : `, ${countText(looks)} of them over a few subjects after new events`;
   const every = everyMs === null ? '' : `, at most one every ${formatDuration(everyMs)}`;
