@@ -11,5 +11,6 @@ export { type ProblemCode, problemLine, type RuleProblem } from './language/prob
 export { rulesJsonSchema } from './load/json-schema.ts';
 export { loadRules, parseRule, type RuleSetLoad } from './load/load-rules.ts';
 export { rulesOf } from './load/portable-rules.ts';
+export { rulesBeyondHistory } from './look-back/beyond-history.ts';
 export { formatTestReport, type TestReportFormat } from './rule-tests/format-report.ts';
 export { runRuleTests, type TestReport, testRuleInTurns } from './rule-tests/run-tests.ts';

@@ -16,6 +16,11 @@ export function factText(value: Fact): string {
   }
 }
 
+/** The same of nouns of ours: members that are undefined are left out. */
+export function dataText(value: unknown): string {
+  return factText(value as Fact);
+}
+
 /** Errors: AppError `api_answer` when it is no JSON. */
 export function factOf(text: string): Fact {
   return PLAIN_TEXT.test(text) ? text.slice(1, -1) : SHORT.test(text) ? JSON.parse(text) : (parseExact(text) as Fact);
@@ -41,6 +46,8 @@ function numberText(value: number): string {
 }
 
 function membersText(value: { [key: string]: Fact }): string {
-  const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}:${factText(member)}`);
+  const members = Object.entries(value).flatMap(([key, member]) =>
+    member === undefined ? [] : [`${JSON.stringify(key)}:${factText(member)}`],
+  );
   return `{${members.join(',')}}`;
 }

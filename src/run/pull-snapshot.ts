@@ -1,12 +1,11 @@
 // run: pull and evaluate in one pass: each record is judged as it comes, so that the fleet is never whole in memory.
 // Order: events first (they fill the windows), users before devices when `$owners` is read, devices before users for
 // `$devices`.
-import { readBundles } from '../act/actions/bundle-membership.ts';
 import { Exemptions } from '../decide/exemptions.ts';
 import { fieldsWritten } from '../domain/action.ts';
 import type { Bundles } from '../domain/bundles.ts';
-import { AppError, lineOf } from '../domain/errors.ts';
 import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
+import type { LookBack, LookBackPass } from '../domain/look-back.ts';
 import { type DecidedVerdicts, isNewVerdict } from '../domain/new-verdicts.ts';
 import type { Acceptance, UsedAcceptance } from '../domain/operator.ts';
 import type { Run } from '../domain/run.ts';
@@ -17,21 +16,29 @@ import { KIND_OF, SOURCES, type Source, type SubjectKind } from '../domain/subje
 import { FLIP_TRIES_MAX, FLIPS_MAX, type Judgement, type WantedFlips } from '../domain/verdict.ts';
 import { FleetIndex } from '../pull/fleet-index.ts';
 import { IdentityPass } from '../pull/identity-pass.ts';
-import { pullEvents } from '../pull/pull-events.ts';
 import { type Consumer, type PartsPull, pullSource, skippedReading } from '../pull/pull-source.ts';
 import { redactedBaseline } from '../pull/redacted-baseline.ts';
 import { acceptReading } from './accepted-reading.ts';
 import type { PullEngine, RunRules } from './engine.ts';
 import { readGroups, unreadGroups } from './exempt-groups.ts';
-import { fillWindows } from './fill-windows.ts';
+import { fillLookBack } from './fill-look-back.ts';
 import { KeptRecords } from './kept-records.ts';
 import { decidedVerdicts } from './new-flips.ts';
 import { type Pass, partsPass } from './parts-pass.ts';
+import { pullBundles } from './pull-bundles.ts';
 import { type JudgeView, judgementOf, type PulledSnapshot } from './pulled-snapshot.ts';
+import { readNewEvents } from './read-new-events.ts';
 import { needsExemptOwners, readsBundles, unpagedForActions } from './reading-needs.ts';
+import { SeenRecords } from './seen-records.ts';
 import { watchedSubjects } from './watched-subjects.ts';
 
 type Subjects = Exclude<Source, 'events'>;
+
+/** What earlier runs have seen of one kind. */
+interface Present {
+  identities: PresentPrints;
+  records: Awaited<ReturnType<SeenRecords['passes']>>;
+}
 
 export async function pullSnapshot(
   engine: PullEngine,
@@ -47,7 +54,9 @@ class SnapshotPull {
   private readonly judgements: Judgement[] = [];
   private readonly baselines: Baseline[] = [];
   private readonly identities: IdentityChanges[] = [];
+  private readonly lookBacks: LookBackPass[] = [];
   private readonly kept: KeptRecords;
+  private readonly seen: SeenRecords;
   private readonly unavailable = new Set<Source>();
   private readonly watched: ReadonlyMap<string, ReadonlySet<string>>;
   private readonly unpagedForActions: ReadonlySet<Source>;
@@ -67,6 +76,7 @@ class SnapshotPull {
     private readonly rules: RunRules,
     private readonly openState: OpenState,
   ) {
+    this.seen = new SeenRecords(engine.history);
     this.watched = watchedSubjects(openState);
     this.decided = decidedVerdicts(openState, rules.rules, run.startedAt);
     this.unpagedForActions = unpagedForActions(rules.rules, engine.actions);
@@ -78,8 +88,9 @@ class SnapshotPull {
   async pull(): Promise<PulledSnapshot> {
     const { needs } = this.rules.evaluator;
     const begun = this.engine.steady.read();
-    if (needs.sources.has('events')) await this.pullEvents(needs.windowMs);
+    if (needs.sources.has('events')) await this.pullEvents();
     this.rules.evaluator.advance(this.run.startedAt);
+    await fillLookBack(this.engine, this.rules.evaluator, this.run.startedAt);
     if (needs.owners && needs.devices) await this.pullSubjects('users', undefined);
     else if (needs.sources.has('users') && !needs.devices) await this.pullSubjects('users', 'user');
     else if (needsExemptOwners(this.exemptions, needs.sources)) await this.pullSubjects('users', undefined);
@@ -88,7 +99,7 @@ class SnapshotPull {
     if (needs.sources.has('users') && needs.devices) await this.pullSubjects('users', 'user');
     if (needs.sources.has('services')) await this.pullSubjects('services', 'service');
     await this.readExemptGroups();
-    if (this.asksForBundles()) this.bundles = await this.pullBundles();
+    if (this.asksForBundles()) this.bundles = await pullBundles(this.engine, this.run);
     return this.result(throughout(begun, this.engine.steady.read()));
   }
 
@@ -106,45 +117,11 @@ class SnapshotPull {
     return readsBundles(named, this.engine.actions) && this.sources.services.state === 'read';
   }
 
-  /** Unreadable bundles are unknown, as on servers without such a list: the preflight before each call reads again. */
-  private async pullBundles(): Promise<Bundles | undefined> {
-    const { api, log } = this.engine;
-    try {
-      return await readBundles(api);
-    } catch (error) {
-      if (error instanceof AppError && (error.code === 'api_refused' || error.code === 'stopped')) throw error;
-      log.warn({ run: this.run.id }, `bundles could not be read: ${lineOf(error)}`);
-      return undefined;
-    }
-  }
-
-  /** Reads new events and fills the windows; a fresh process fills them from the store first. */
-  private async pullEvents(ownWindowMs: number): Promise<void> {
-    const { engine, run, rules } = this;
-    engine.progress?.({ phase: 'reading', what: 'events' });
-    // Stored events serve every later run: a run over chosen rules also reads what the whole active set needs.
-    const active = engine.active();
-    const windowMs = Math.max(ownWindowMs, active.evaluator.needs.windowMs);
-    this.windowMs = windowMs;
-    const pulled = await pullEvents({
-      api: engine.api,
-      clock: engine.clock,
-      nowMs: run.startedAt,
-      windowMs,
-      triedMs: engine.feed.triedMs,
-      known: await engine.store.coverage(),
-      asksForServices: active.rules.some(({ subject, sources }) => subject === 'service' && sources.includes('events')),
-      trust: engine.settings.trust,
-      settings: engine.settings.events,
-    });
-    const forgetBeforeMs = run.startedAt - windowMs - engine.settings.events.overlapMs;
-    await engine.store.observeEvents({ events: pulled.events, coverage: pulled.coverage, forgetBeforeMs });
-    if (engine.feed.primed.has(rules.evaluator)) rules.evaluator.observe(pulled.events);
-    else await fillWindows(engine, rules.evaluator, run.startedAt - windowMs);
-    if (pulled.coverage) engine.feed.triedMs = Math.max(engine.feed.triedMs, windowMs);
-    this.sources.events = pulled.reading;
-    if (pulled.reading.state !== 'read') this.unavailable.add('events');
-    else this.coverage = await engine.store.coverage();
+  private async pullEvents(): Promise<void> {
+    const { reading, coverage, windowMs } = await readNewEvents(this.engine, this.run, this.rules);
+    [this.windowMs, this.sources.events] = [windowMs, reading];
+    if (coverage) this.coverage = coverage;
+    else this.unavailable.add('events');
   }
 
   private async pullSubjects(source: Subjects, kind: SubjectKind | undefined): Promise<void> {
@@ -153,7 +130,11 @@ class SnapshotPull {
     const form = source === 'services' || (!isV2 && this.isUnpaged(source)) ? 'unpaged' : 'paged';
     const baseline = redactedBaseline(await engine.store.baseline(source));
     const acceptance = (await engine.store.acceptances()).find((each) => each.source === source);
-    const present = await engine.store.presentPrints(KIND_OF[source]);
+    const lists = isV2 ? { lists: 'v2' as const } : {};
+    const present = {
+      identities: await engine.store.presentPrints(KIND_OF[source]),
+      records: await this.seen.passes(KIND_OF[source], { form, ...lists }),
+    };
     const pulled = await pullSource({
       api: engine.api,
       clock: engine.clock,
@@ -168,7 +149,7 @@ class SnapshotPull {
       seen: (done, total = baseline?.count) => engine.progress?.({ phase: 'reading', what: source, done, total }),
     });
     const { result } = pulled;
-    const listed = isV2 ? { ...pulled.reading, lists: 'v2' as const } : pulled.reading;
+    const listed = { ...pulled.reading, ...lists };
     const reading = this.afterAcceptance(listed, acceptance);
     this.sources[source] = reading;
     if (reading.state !== 'read') this.unavailable.add(source);
@@ -176,10 +157,12 @@ class SnapshotPull {
       this.fleet.tellsOwners = (form === 'unpaged' || isV2) && reading.state === 'read' && reading.trusted;
     if (result?.judgement) this.judgements.push(result.judgement);
     if (result) this.flipBudget = result.flipBudget;
+    if (result && reading.state === 'read') this.seen.add(KIND_OF[source], reading, result.records);
     if (reading.trusted && result) {
       const values = { ...baseline?.values, ...result.values };
       this.baselines.push({ source, takenAt: reading.finishedAt, count: reading.count, values });
       this.identities.push(result.identities);
+      if (result.lookBack) this.lookBacks.push(result.lookBack);
     }
   }
 
@@ -197,13 +180,15 @@ class SnapshotPull {
   }
 
   /** A fresh one for each attempt: nothing of a failed attempt is kept. */
-  private consumer(source: Subjects, kind: SubjectKind | undefined, present: PresentPrints): Consumer<Pass> {
+  private consumer(source: Subjects, kind: SubjectKind | undefined, present: Present): Consumer<Pass> {
     if (source === 'devices') this.fleet = new FleetIndex(fieldsWritten(this.engine.actions, 'device'));
     const flips = this.freshFlips();
     const judge = kind && this.rules.evaluator.judge(kind, { ...this.judgeContext(kind), flips });
     const join = this.kept.joiner(source);
     const exempt = this.kept.exemptKeeper(source);
-    const identities = new IdentityPass(KIND_OF[source], present);
+    const identities = new IdentityPass(KIND_OF[source], present.identities);
+    const records = present.records();
+    const lookBack = this.looksBackOn(source)?.pass(KIND_OF[source], this.run.startedAt, 'whole');
     const { fleet } = this;
     return {
       accept: (record) => {
@@ -212,6 +197,8 @@ class SnapshotPull {
         exempt?.(record);
         judge?.accept(record);
         identities.accept(record);
+        lookBack?.accept(record);
+        records?.accept(record);
       },
       finish: () => {
         const judgement = judge?.finish();
@@ -219,10 +206,17 @@ class SnapshotPull {
           judgement,
           values: judgement?.values ?? {},
           identities: identities.finish(),
+          records: records?.finish(),
           flipBudget: flips.budget,
+          lookBack,
         };
       },
     };
+  }
+
+  private looksBackOn(source: Subjects): LookBack | undefined {
+    const { lookBack } = this.rules.evaluator;
+    return lookBack?.paths.has(KIND_OF[source]) ? lookBack : undefined;
   }
 
   private freshFlips(): WantedFlips {
@@ -230,12 +224,13 @@ class SnapshotPull {
     return { isNew, budget: { ...this.flipBudget } };
   }
 
-  /** The devices of a large fleet are read and judged in other threads, unless their records are kept for users. */
-  private inParts(source: Subjects, form: 'paged' | 'unpaged', present: PresentPrints): PartsPull<Pass> | undefined {
+  /** The devices of a large fleet are read and judged in other threads, unless their records are kept for users or looked back on. */
+  private inParts(source: Subjects, form: 'paged' | 'unpaged', present: Present): PartsPull<Pass> | undefined {
     const { readers, api, store, actions } = this.engine;
     const { evaluator } = this.rules;
     if (!readers || source !== 'devices' || !evaluator.needs.sources.has('devices') || evaluator.needs.devices)
       return undefined;
+    if (this.looksBackOn(source)) return undefined;
     const context = this.judgeContext('device');
     const { fieldsWritten: written, nowMs } = context;
     return partsPass({
@@ -248,7 +243,12 @@ class SnapshotPull {
       context,
       fresh: () => {
         this.fleet = new FleetIndex(fieldsWritten(actions, 'device'));
-        return { fleet: this.fleet, identities: new IdentityPass('device', present), flips: this.freshFlips() };
+        return {
+          fleet: this.fleet,
+          identities: new IdentityPass('device', present.identities),
+          records: present.records(),
+          flips: this.freshFlips(),
+        };
       },
     });
   }
@@ -292,7 +292,9 @@ class SnapshotPull {
       view: this.view(),
       bundles: this.bundles,
       exemptOwners: this.kept.exemptOwners,
+      lookBacks: this.lookBacks,
       accepted: this.accepted,
+      seen: this.seen.all(this.sources),
     };
   }
 }

@@ -4,16 +4,25 @@ import { readBundles } from '../../act/actions/bundle-membership.ts';
 import { Exemptions } from '../../decide/exemptions.ts';
 import { fieldsWritten } from '../../domain/action.ts';
 import { type Facts, ownText } from '../../domain/facts.ts';
+import type { LookBackPass } from '../../domain/look-back.ts';
 import { isNewVerdict } from '../../domain/new-verdicts.ts';
 import type { SourceReading } from '../../domain/snapshot.ts';
 import { type SteadyReading, throughout } from '../../domain/steady-time.ts';
 import type { OpenState } from '../../domain/store.ts';
-import { SOURCE_OF, SOURCES, type Source, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
+import {
+  SOURCE_OF,
+  SOURCES,
+  type Source,
+  SUBJECT_KINDS,
+  type SubjectKind,
+  type SubjectRef,
+} from '../../domain/subjects.ts';
 import { summaryOf } from '../../domain/target.ts';
 import { FLIP_TRIES_MAX, FLIPS_MAX, type Joins, type Judgement } from '../../domain/verdict.ts';
 import { FleetIndex } from '../../pull/fleet-index.ts';
 import { skippedReading } from '../../pull/pull-source.ts';
 import type { Engine } from '../engine.ts';
+import { fillLookBack } from '../fill-look-back.ts';
 import { decidedVerdicts } from '../new-flips.ts';
 import { type JudgeView, judgementOf, type PulledSnapshot } from '../pulled-snapshot.ts';
 import { readsBundles } from '../reading-needs.ts';
@@ -47,16 +56,18 @@ export async function partSnapshot(asked: PartAsked): Promise<{ pulled: PulledSn
     coverage: asked.coverage,
     unavailable: new Set(SOURCES.filter((source) => wholes[source].state === 'unavailable')),
   };
+  await fillLookBack(engine, rules.evaluator, nowMs);
   const fleet = new FleetIndex(fieldsWritten(engine.actions, 'device'));
   for (const device of records.device) fleet.add(device);
   const named = rules.rules.filter(({ subject }) => records[subject].length > 0).flatMap(({ then }) => then);
   const bundles = readsBundles([...named, ...openState.claims], engine.actions)
     ? await readBundles(engine.api)
     : undefined;
+  const sources = readingsOf(asked, joins);
   return {
     openState,
     pulled: {
-      snapshot: { id: engine.ids.next(), nowMs, sources: readingsOf(asked, joins) },
+      snapshot: { id: engine.ids.next(), nowMs, sources },
       steady: throughout(asked.begun, engine.steady.read()),
       judgements: judge(asked, openState, view),
       fleet,
@@ -67,7 +78,9 @@ export async function partSnapshot(asked: PartAsked): Promise<{ pulled: PulledSn
       view,
       bundles,
       exemptOwners: owners,
+      lookBacks: lookBacksOf(asked),
       accepted: [],
+      ...seenOf(asked, joins, sources),
     },
   };
 }
@@ -125,6 +138,35 @@ function judge(
     for (const record of records[kind]) one.accept(record);
     return judgementOf(one.finish(), (rule) => judged.has(rule));
   });
+}
+
+/** Of every kind that some rule looks back on. */
+function lookBacksOf({ standing, nowMs, records }: PartAsked): LookBackPass[] {
+  const { lookBack } = standing.rules.evaluator;
+  return SUBJECT_KINDS.filter((kind) => lookBack?.paths.has(kind)).flatMap((kind) => {
+    const pass = lookBack?.pass(kind, nowMs, 'single');
+    for (const record of records[kind]) pass?.accept(record);
+    return pass ?? [];
+  });
+}
+
+/** For the history: the subjects, and those that rules see beside them. Owners of devices are among the latter. */
+function seenOf(
+  { records }: PartAsked,
+  joins: Joins,
+  sources: Record<Source, SourceReading>,
+): Pick<PulledSnapshot, 'seen' | 'read'> {
+  const beside = { device: [...joins.devices.values()].flat(), user: [...joins.users.values()], service: [] };
+  const seen = SUBJECT_KINDS.map((kind) => ({
+    kind,
+    reading: sources[SOURCE_OF[kind]],
+    changed: [...records[kind], ...beside[kind]],
+    prints: undefined,
+  }));
+  const read = SUBJECT_KINDS.flatMap((kind) =>
+    records[kind].map((record): SubjectRef => ({ kind, id: summaryOf(kind, record).id })),
+  );
+  return { seen: seen.filter(({ changed }) => changed.length > 0), read };
 }
 
 /** What a report of the run shows. The counts are of what was read, and no counts of the lists. */

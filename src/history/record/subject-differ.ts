@@ -1,0 +1,140 @@
+// history/record: what changed of the subjects of one kind. In: readings of one form or another, the facts as they were recorded last. Out: fact
+// by fact what differs. A trusted reading becomes what is recorded; one that is not is compared, and changes nothing of it.
+import { FactPaths } from '../../domain/fact-prints.ts';
+import type { Facts } from '../../domain/facts.ts';
+import { FIELDS, fieldText, type PresentPrints } from '../../domain/identity.ts';
+import { type FactChange, formOf, type RecordForm, type SeenSubjects } from '../../domain/recorded-history.ts';
+import { SeenPrints, type SharedPrints } from '../../domain/seen-prints.ts';
+import { isUsable } from '../../domain/snapshot.ts';
+import type { SubjectKind } from '../../domain/subjects.ts';
+import { DiffPass } from './diff-pass.ts';
+import { LastFacts } from './last-facts.ts';
+
+export interface SubjectDiff {
+  /** To be read once, to its end: what is recorded moves on with it. */
+  changes: Iterable<FactChange>;
+  /** Paths that records of this form have had until now. Of a reading that is trusted: when all changes are read. */
+  shows(): ReadonlySet<string>;
+}
+
+export class SubjectDiffer {
+  private readonly paths = new FactPaths();
+  private readonly last = new LastFacts(this.paths);
+  /** Paths by number that each form has ever shown. INVARIANT: a fact of such a path is as a record of that form has it. */
+  private readonly shown = new Map<RecordForm, ReadonlySet<number>>();
+  private readonly texts = new WeakMap<ReadonlySet<number>, ReadonlySet<string>>();
+
+  constructor(private readonly kind: SubjectKind) {}
+
+  get size(): number {
+    return this.last.size;
+  }
+
+  /** Empty for a form that was never read: then everything counts as changed. */
+  presentPrints(form: RecordForm): PresentPrints {
+    const shown = this.shown.get(form);
+    return shown ? this.last.prints(({ no }) => shown.has(no)) : new Float64Array(0);
+  }
+
+  diff(seen: SeenSubjects): SubjectDiff {
+    const form = formOf(seen.reading) ?? 'single';
+    const before = this.shown.get(form) ?? new Set<number>();
+    const isTrusted = isUsable(seen.reading);
+    const pass = new DiffPass(this.kind, this.paths, this.last, before, isTrusted);
+    if (!isTrusted) for (const [, record] of this.byId(seen.changed)) pass.look(record);
+    const shows = () => this.textsOf(pass.gained.size === 0 ? before : pass.shown);
+    return { changes: this.changes(seen, pass, form, before), shows };
+  }
+
+  private *changes(
+    seen: SeenSubjects,
+    pass: DiffPass,
+    form: RecordForm,
+    before: ReadonlySet<number>,
+  ): Iterable<FactChange> {
+    const list = seen.prints && new ListedSubjects(this.last, before, seen.prints);
+    const isTrusted = isUsable(seen.reading);
+    const hasOthers = this.last.size > 0;
+    for (const [id, record] of this.byId(seen.changed)) {
+      list?.changed(id);
+      yield* pass.take(id, record);
+    }
+    if (hasOthers && pass.gained.size > 0) {
+      // Facts from readings of other forms turn out to be gone: also of records that came before the one that showed it.
+      if (isTrusted) for (const [id, record] of this.byId(seen.changed)) yield* pass.take(id, record);
+      for (const id of this.last.idsWith(pass.gained)) if (list?.hadAsRecorded(id)) yield* pass.lose(id);
+    }
+    for (const id of list?.gone() ?? []) yield pass.remove(id);
+    if (isTrusted && pass.gained.size > 0) this.shown.set(form, pass.shown);
+    else if (isTrusted) this.shown.set(form, before);
+  }
+
+  /** One subject as an earlier process recorded it: its facts, or what changed of them. */
+  load(subject: string, changes: Iterable<Pick<FactChange, 'path' | 'value' | 'secret'>>): void {
+    const facts = new Map<number, readonly [number, number]>();
+    const known = this.last.get(subject);
+    known?.paths.forEach((no, at) => {
+      facts.set(no, [known.values[2 * at] as number, known.values[2 * at + 1] as number]);
+    });
+    for (const { path, value, secret } of changes) {
+      if (path === '') facts.clear();
+      else if (value === undefined && !secret) facts.delete(this.paths.of(path).no);
+      else {
+        const { no, print } = this.paths.factPrint(path, value);
+        facts.set(no, print);
+      }
+    }
+    if (facts.size === 0) this.last.delete(subject);
+    else
+      this.last.set(subject, {
+        paths: Uint32Array.from(facts.keys()),
+        values: Int32Array.from([...facts.values()].flat()),
+      });
+  }
+
+  loadShown(form: RecordForm, path: string): void {
+    this.shown.set(form, new Set([...(this.shown.get(form) ?? []), this.paths.of(path).no]));
+  }
+
+  private *byId(records: Iterable<Facts>): Iterable<[string, Facts]> {
+    const field = FIELDS[this.kind][0];
+    for (const record of records) {
+      const id = fieldText(record, field);
+      if (id !== '') yield [id, record];
+    }
+  }
+
+  /** The same set for the same paths: each frame has it. */
+  private textsOf(shown: ReadonlySet<number>): ReadonlySet<string> {
+    const known = this.texts.get(shown) ?? new Set([...shown].map((no) => this.last.pathOf(no).text));
+    this.texts.set(shown, known);
+    return known;
+  }
+}
+
+/** Which subjects a reading of a whole list had, of those that are recorded. */
+class ListedSubjects {
+  private readonly prints: SeenPrints;
+  private readonly changedIds = new Set<string>();
+  /** By fingerprint as the form shows them, before the reading is recorded. */
+  private readonly recorded: ReadonlyMap<string, number>;
+
+  constructor(last: LastFacts, shown: ReadonlySet<number>, shared: SharedPrints) {
+    this.prints = SeenPrints.over(shared);
+    const prints = last.prints(({ no }) => shown.has(no));
+    this.recorded = new Map([...last.ids()].map((id, at) => [id, prints[at] as number]));
+  }
+
+  changed(id: string): void {
+    this.changedIds.add(id);
+  }
+
+  hadAsRecorded(id: string): boolean {
+    const print = this.recorded.get(id);
+    return print !== undefined && !this.changedIds.has(id) && this.prints.wasSeen(print);
+  }
+
+  *gone(): Iterable<string> {
+    for (const [id, print] of this.recorded) if (!this.changedIds.has(id) && !this.prints.wasSeen(print)) yield id;
+  }
+}
