@@ -8,7 +8,6 @@ import { auditSourcesOf } from '../audit/sources.ts';
 import { verifyAudit } from '../audit/verify.ts';
 import type { AuditCheck } from '../domain/audit-check.ts';
 import { shellWord } from '../domain/shell-word.ts';
-import { historyFolderOf } from '../history/files/history-place.ts';
 import { auditCheckText } from '../report/audit-check-text.ts';
 import { backupDatabase } from '../store/backup.ts';
 import type { SqliteReader } from '../store/reader.ts';
@@ -56,6 +55,7 @@ export async function dbBackupCommand(io: Io, file: string, options: BackupOptio
 
 async function historyCopied(database: string, file: string) {
   const { copyHistory } = await import('../history/files/copy.ts');
+  const { historyFolderOf } = await import('../history/files/segment-files.ts');
   const folder = historyFolderOf(file);
   return { folder, ...copyHistory(historyFolderOf(database), folder) };
 }
