@@ -13,6 +13,7 @@ import { AppError } from '../domain/errors.ts';
 import type { ExemptionSettings } from '../domain/exemption.ts';
 import type { IdentityReader } from '../domain/identity.ts';
 import type { Lists } from '../domain/lists.ts';
+import type { LookBackSource } from '../domain/look-back.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { OperatorStore, ReleaseStore, ResolveStore } from '../domain/operator-store.ts';
 import type { PageReader } from '../domain/page-reader.ts';
@@ -36,6 +37,7 @@ import type { WatchReader } from '../domain/watch-store.ts';
 import type { EventPullSettings } from '../pull/pull-events.ts';
 import { dropSecrets } from '../pull/secrets.ts';
 import type { TrustSettings } from '../pull/trust-gate.ts';
+import { inputOf } from './decide-input.ts';
 import type { EventFeed } from './event-feed.ts';
 import { exemptionOf } from './exemption-of.ts';
 import { freezeNow } from './freeze.ts';
@@ -113,6 +115,8 @@ export interface Engine {
   signal: AbortSignal;
   /** Event windows that this process has filled, and how far back they reach. */
   feed: EventFeed;
+  /** What rules that look back read; absent where no history is kept: the past is unknown. */
+  lookBack?: LookBackSource | undefined;
   /** Reads the parts of large lists in other threads; absent: the main thread reads everything. */
   readers?: PartReaders | undefined;
   /** Records what runs see; absent: nothing is recorded. */
@@ -138,6 +142,7 @@ export type PullEngine = Pick<
   | 'feed'
   | 'progress'
   | 'readers'
+  | 'lookBack'
   | 'history'
 > & { store: PullStore };
 
@@ -181,27 +186,15 @@ export function decideInput(
   pulled: PulledSnapshot,
   openState: OpenState,
 ): DecideInput {
-  const unjudged = new Set(pulled.unjudged);
-  return {
-    runMode: run.mode,
-    daemonMode: run.daemonMode,
-    nowMs: run.startedAt,
-    freeze: windowAt(engine.settings.freeze ?? [], run.startedAt),
-    steady: pulled.steady,
-    quietMs: engine.quiet.read().ms,
-    judged: own.rules.filter((rule) => !unjudged.has(rule.id)),
-    unjudged: own.rules.filter((rule) => unjudged.has(rule.id)),
-    activeRules: own.activeIds,
-    traits: engine.actions,
-    judgements: pulled.judgements,
-    sources: pulled.snapshot.sources,
-    fleet: pulled.fleet,
-    bundles: pulled.bundles,
+  const { actions: traits, ids, quiet, settings } = engine;
+  const freeze = windowAt(settings.freeze ?? [], run.startedAt);
+  return inputOf(
+    { traits, ids, freeze, quietMs: quiet.read().ms, settings: settings.decide },
+    run,
+    own,
+    pulled,
     openState,
-    exemptOwners: pulled.exemptOwners,
-    ids: engine.ids,
-    settings: engine.settings.decide,
-  };
+  );
 }
 
 /** For acting outside of a run, and in a run before its pull. `mode`: the highest mode at this moment. */
