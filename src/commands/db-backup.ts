@@ -16,8 +16,12 @@ import { nextCommands } from './db-restore.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, write } from './io.ts';
 import { sizeText } from './size-text.ts';
 
-/** Exit code 1: the copy exists and equals the database, whose audit is broken. */
-export async function dbBackupCommand(io: Io, file: string, options: CommonOptions): Promise<number> {
+export interface BackupOptions extends CommonOptions {
+  withHistory?: boolean;
+}
+
+/** Exit code 1: the copy exists and equals the database, whose audit is broken; or a file of the history is damaged and was not copied. */
+export async function dbBackupCommand(io: Io, file: string, options: BackupOptions): Promise<number> {
   const format = outputOf(options, ['text', 'json'] as const, 'text');
   const database = databaseOf(io, options);
   const { bytes, tables, checked } = await backupDatabase(database, file, systemClock, (copy) =>
@@ -25,10 +29,19 @@ export async function dbBackupCommand(io: Io, file: string, options: CommonOptio
   );
   const { ok, entries, head, bad } = checked;
   const restore = wayBack(database, file);
-  const result = { file, bytes, tables, audit: { ok, entries, head, bad: bad ?? null }, restore };
+  const history = options.withHistory ? await historyCopied(database, file) : undefined;
+  const result = {
+    file,
+    bytes,
+    tables,
+    audit: { ok, entries, head, bad: bad ?? null },
+    restore,
+    ...(history && { history }),
+  };
   const lines = [
     `${file}: ${sizeText(bytes)}, whole (integrity check)`,
     auditCheckText(checked),
+    ...(history ? historyLines(history) : []),
     '',
     'To restore it, with the daemon stopped:',
     ...restore.map((line) => `  ${line}`),
@@ -37,7 +50,19 @@ export async function dbBackupCommand(io: Io, file: string, options: CommonOptio
     `Copy ${checkpointFileOf(database)} elsewhere now and then: it shows how much a backup has forgotten. Never restore it.`,
   ];
   write(io, options, format === 'json' ? JSON.stringify(result, null, 2) : lines.join('\n'));
-  return ok ? 0 : 1;
+  return ok && (history?.left.length ?? 0) === 0 ? 0 : 1;
+}
+
+async function historyCopied(database: string, file: string) {
+  const { copyHistory } = await import('../history/files/copy.ts');
+  const { historyFolderOf } = await import('../history/files/segment-files.ts');
+  const folder = historyFolderOf(file);
+  return { folder, ...copyHistory(historyFolderOf(database), folder) };
+}
+
+function historyLines({ folder, files, bytes, left }: Awaited<ReturnType<typeof historyCopied>>): string[] {
+  const damaged = left.map((one) => `${one}: damaged, not copied`);
+  return [`${folder}: ${files} files, ${sizeText(bytes)}, each checked`, ...damaged];
 }
 
 /**

@@ -57,6 +57,7 @@ export const AUDIT_KINDS = [
   'credential.replaced',
   'token.added',
   'token.revoked',
+  'history.forgotten',
   'notice',
 ] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];

@@ -30,6 +30,7 @@ export const GROUPS: readonly Group[] = [
     load: async () => (await import('./operating.ts')).addOperating,
   },
   { commands: ['audit'], load: async () => (await import('./audit.ts')).addAudit },
+  { commands: ['history'], load: async () => (await import('./history.ts')).addHistory },
   { commands: ['rules', 'explain', 'facts'], load: async () => (await import('./rules.ts')).addRules },
   { commands: ['console'], load: async () => (await import('./console.ts')).addConsole },
 ];

@@ -80,6 +80,7 @@ export function addOperating(program: Command, io: Io, bind: Bind): void {
       .command('backup <file>')
       .description('make a verified copy, also while a daemon runs; keep the key and the checkpoints elsewhere too'),
   )
+    .option('--with-history', 'also copy the recorded history, to a folder beside the copy')
     .addHelpText(...examples('# a copy beside the database', 'trustward db backup trustward-backup.db'))
     .action(
       bind(async (file: never, options: never) => (await import('../db-backup.ts')).dbBackupCommand(io, file, options)),

@@ -34,6 +34,7 @@ const DEEDS: { readonly [kind in AuditKind]?: Words } = {
   'restore.accepted': () => 'accepted a restored database',
   'tables.accepted': () => 'accepted tables that were changed beside the engine',
   'audit.key_replaced': () => 'replaced the signing key',
+  'history.forgotten': (entry) => `removed the records of a ${of(entry, 'subject')} from the history`,
   'audit.archived': () => 'archived audit entries',
   // A release has a line of its own.
   'episode.overridden': (entry) => (hasActor(entry) ? undefined : `reversed ${of(entry, 'action', 'target')}`),

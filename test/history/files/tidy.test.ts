@@ -37,13 +37,13 @@ async function everything(fromMs = 0): Promise<string[]> {
   return read;
 }
 
-/** A run each 20 minutes, over some days; devices change, come and go. */
+/** A run each half hour, over some days; devices change, come and go. */
 function record(days: number): void {
   const writer = new HistoryWriter(folder, ABOUT);
-  for (let run = 1; run <= days * 72; run++) {
+  for (let run = 1; run <= days * 48; run++) {
     const device = (no: number, path: string, value?: string) => ['device', `d${no % 10}`, path, value] as const;
     writer.writeRun(
-      runRows(run, START + (run - 1) * 20 * MINUTE, [
+      runRows(run, START + (run - 1) * 30 * MINUTE, [
         [...device(run, 'OS', `"${run}"`)],
         [...device(run * 7, run % 5 === 0 ? '' : 'Model', run % 5 === 0 ? undefined : `"m${run}"`)],
         ['event', `e${run}`, '', '{}'],
@@ -85,12 +85,12 @@ describe('tidying', () => {
     const { needsBase } = await tidyHistory(folder, KEEP);
     expect(needsBase).toBe(false);
     expect(levels()).toEqual([
-      '2026-06-01 day 1-42',
-      '2026-06-02 base 42-42',
-      '2026-06-02 day 43-114',
-      '2026-06-03 base 114-114',
-      ...[115, 118, 121, 124, 127, 130, 133, 136, 139].map((run) => `2026-06-03 hour ${run}-${run + 2}`),
-      ...[142, 143, 144].map((run) => `2026-06-03 run ${run}-${run}`),
+      '2026-06-01 day 1-28',
+      '2026-06-02 base 28-28',
+      '2026-06-02 day 29-76',
+      '2026-06-03 base 76-76',
+      ...[77, 79, 81, 83, 85, 87, 89, 91, 93].map((run) => `2026-06-03 hour ${run}-${run + 1}`),
+      ...[95, 96].map((run) => `2026-06-03 run ${run}-${run}`),
     ]);
     expect(await everything()).toEqual(before);
     expect(await Promise.all([1, 2, 3].map((step) => everything(START + step * 11 * HOUR)))).toEqual(later);
@@ -106,7 +106,7 @@ describe('tidying', () => {
     cpSync(copy, folder, { recursive: true });
     expect(await everything()).toEqual(before);
     const { removed } = await tidyHistory(folder, KEEP);
-    expect(removed).toBe(144 - 3);
+    expect(removed).toBe(96 - 2);
     expect(await everything()).toEqual(before);
   });
 
@@ -126,17 +126,17 @@ describe('tidying', () => {
 
   it('leaves a damaged segment where it is, and asks for a base when none can be made', async () => {
     record(2);
-    const damaged = listHistory(folder).segments.find(({ first }) => first === 120) as SegmentFile;
+    const damaged = listHistory(folder).segments.find(({ first }) => first === 80) as SegmentFile;
     writeFileSync(damaged.file, 'damaged');
     await tidyHistory(folder, KEEP);
     expect((await everything()).some((item) => item.startsWith('gap damaged'))).toBe(true);
     const writer = new HistoryWriter(folder, ABOUT);
-    writer.writeRun(runRows(145, START + 2 * DAY + 20 * HOUR));
+    writer.writeRun(runRows(97, START + 2 * DAY + 20 * HOUR));
     expect((await tidyHistory(folder, KEEP)).needsBase).toBe(true);
     writer.writeBase([{ at: START, kind: 'device', subject: 'd1', path: 'OS', value: '1' }]);
     expect((await tidyHistory(folder, KEEP)).needsBase).toBe(false);
-    writer.writeRun(runRows(146, START + 2 * DAY + 21 * HOUR));
-    expect((await everything()).at(-1)).toContain('run 146');
+    writer.writeRun(runRows(98, START + 2 * DAY + 21 * HOUR));
+    expect((await everything()).at(-1)).toContain('run 98');
   });
 
   it('removes days that are older than they are kept; the oldest one keeps its base', async () => {
@@ -144,7 +144,7 @@ describe('tidying', () => {
     await tidyHistory(folder, KEEP);
     const before = await everything(START + 2 * DAY);
     await tidyHistory(folder, { ...KEEP, nowMs: START + 4 * DAY, keepMs: 2 * DAY });
-    expect(levels().slice(0, 2)).toEqual(['2026-06-03 base 114-114', '2026-06-03 day 115-186']);
+    expect(levels().slice(0, 2)).toEqual(['2026-06-03 base 76-76', '2026-06-03 day 77-124']);
     expect(await everything(START + 2 * DAY)).toEqual(before);
     expect((await everything()).slice(0, 2).map((item) => item.split(' ')[0])).toEqual(['state', 'run']);
     expect(listHistory(folder).segments.every(({ day }) => day >= '2026-06-03')).toBe(true);
@@ -154,6 +154,6 @@ describe('tidying', () => {
     record(3);
     await tidyHistory(folder, { ...KEEP, eventsKeptMs: HOUR });
     const [state] = await everything(START + 2 * DAY - 10 * HOUR);
-    expect(state?.split(' ').at(-1)?.split(',')).toHaveLength(4);
+    expect(state?.split(' ').at(-1)?.split(',')).toHaveLength(3);
   });
 });

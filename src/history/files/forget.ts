@@ -1,0 +1,139 @@
+// history files: removes one subject from every segment. In: a subject. Out: the same segments without it, each written whole before the one with it is
+// removed: repeated after a crash, it does what was left. Rule files are left as they are, since a rule set is found by its hash.
+import type { SubjectRef } from '../../domain/subjects.ts';
+import { factKindOf, type HistoryRow, type RowKind } from '../rows.ts';
+import { SegmentBytes } from './segment-bytes.ts';
+import { type SegmentColumns, UnreadableSegment } from './segment-columns.ts';
+import { listHistory, readSegment, removeSegments, type SegmentFile, writeSegment } from './segment-files.ts';
+import { rowsOf } from './segment-rows.ts';
+
+export interface Forgetting {
+  subject: SubjectRef;
+  atMs: number;
+  /** Stands where the subject was named in records of others. It says nothing of the subject. */
+  standIn: string;
+}
+
+export interface Forgotten {
+  /** Segments that were written again. */
+  segments: number;
+  /** Rows that were removed, and rows of others in which it was named. */
+  removed: number;
+  replaced: number;
+  /** Rows of rule files that name it. */
+  inRules: number;
+  /** Files that cannot be read, so that nothing is known of what they have. */
+  unreadable: string[];
+}
+
+/** INVARIANT: the caller is the only writer. Errors: AppError `store_failed`; then some segments may have it still. */
+export function forgetSubject(folder: string, forgetting: Forgetting): Forgotten {
+  const result: Forgotten = { segments: 0, removed: 0, replaced: 0, inRules: 0, unreadable: [] };
+  const naming = new Naming(forgetting.subject.id, forgetting.standIn);
+  for (const segment of listHistory(folder).segments) {
+    let columns: SegmentColumns;
+    try {
+      columns = readSegment(segment);
+    } catch (error) {
+      if (!(error instanceof UnreadableSegment)) throw error;
+      result.unreadable.push(segment.file);
+      continue;
+    }
+    if (mayName(columns, naming)) rewrite(folder, segment, columns, forgetting, naming, result);
+  }
+  return result;
+}
+
+function mayName({ groups }: SegmentColumns, naming: Naming): boolean {
+  return groups.some((group) =>
+    [group.subject(), group.path(), group.value()].some(({ dictionary }) =>
+      dictionary.some((text) => naming.isIn(text)),
+    ),
+  );
+}
+
+function rewrite(
+  folder: string,
+  segment: SegmentFile,
+  columns: SegmentColumns,
+  { subject, atMs }: Forgetting,
+  naming: Naming,
+  result: Forgotten,
+): void {
+  const kept: HistoryRow[] = [];
+  let [removed, replaced, fromMs, toMs] = [0, 0, Number.POSITIVE_INFINITY, 0];
+  for (const row of rowsOf(columns)) {
+    const now = without(row, subject, naming);
+    if (now === row) {
+      if (row.kind === 'rules' && isNamed(row, naming)) result.inRules++;
+      kept.push(row);
+      continue;
+    }
+    fromMs = Math.min(fromMs, row.at);
+    toMs = Math.max(toMs, row.at);
+    if (now === undefined) removed++;
+    else {
+      replaced++;
+      kept.push(now);
+    }
+  }
+  if (removed + replaced === 0) return;
+  const mark = { atMs, rows: removed + replaced, fromMs, toMs };
+  const about = { ...columns.about, forgotten: [...columns.about.forgotten, mark] };
+  const bytes = new SegmentBytes(about, segment.level === 'base');
+  for (const row of kept) bytes.addRow(row);
+  writeSegment(folder, { ...segment, rewrites: segment.rewrites + 1 }, bytes.finish(), segment.day);
+  removeSegments(folder, [segment]);
+  result.segments++;
+  result.removed += removed;
+  result.replaced += replaced;
+}
+
+/** Records that are about subjects: they have names and facts of them beside the id. */
+const ABOUT_SUBJECTS: readonly RowKind[] = [
+  ...(['event', 'written', 'decision', 'episode', 'claim', 'intent', 'rejected', 'attempt'] as const),
+];
+
+/** The same row when nothing of it is the subject's; undefined when all of it is. */
+function without(row: HistoryRow, { kind }: SubjectRef, naming: Naming): HistoryRow | undefined {
+  if (factKindOf(row.kind) === kind && naming.is(row.subject)) return undefined;
+  if (row.kind === 'rules' || !isNamed(row, naming)) return row;
+  if (ABOUT_SUBJECTS.includes(row.kind)) return undefined;
+  const value = row.value === undefined ? undefined : naming.replaced(row.value);
+  return { ...row, subject: naming.replaced(row.subject), path: naming.replaced(row.path), value };
+}
+
+function isNamed({ subject, path, value }: HistoryRow, naming: Naming): boolean {
+  return naming.isIn(subject) || naming.isIn(path) || (value !== undefined && naming.isIn(value));
+}
+
+/** An id in texts, in any case, as itself or as JSON has it; never as a part of a longer one. */
+class Naming {
+  readonly #id: string;
+  readonly #pattern: RegExp;
+  readonly #standIn: string;
+
+  constructor(id: string, standIn: string) {
+    this.#id = id.toLowerCase();
+    this.#standIn = standIn;
+    const forms = [...new Set([id, JSON.stringify(id).slice(1, -1)])].map(escaped).join('|');
+    this.#pattern = new RegExp(`(?<![\\p{L}\\p{N}_.+%-])(?:${forms})(?![\\p{L}\\p{N}_-]|\\.[\\p{L}\\p{N}])`, 'giu');
+  }
+
+  is(text: string): boolean {
+    return text.toLowerCase() === this.#id;
+  }
+
+  isIn(text: string): boolean {
+    this.#pattern.lastIndex = 0;
+    return this.#pattern.test(text);
+  }
+
+  replaced(text: string): string {
+    return text.replace(this.#pattern, this.#standIn);
+  }
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+}

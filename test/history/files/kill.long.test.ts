@@ -1,0 +1,18 @@
+// test: a killed recorder leaves whole runs. In: a process that records and merges, killed at any moment. Out: what is in the folder.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { killOften } from './killing.ts';
+
+it('killed a hundred times while it records and merges, a history is whole and has only whole runs', {
+  timeout: 1_200_000,
+}, async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'history-'));
+  try {
+    await killOften(join(dir, 'db.history'), 100);
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+  expect.hasAssertions();
+});

@@ -1,0 +1,39 @@
+// test: kills a process that records and merges, again and again, and looks at what is left. In: how often. Out: what is wrong, run by run.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as after } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { historyReader } from '../../../src/history/files/history-reader.ts';
+import { verifyHistory } from '../../../src/history/files/verify.ts';
+import { plainDecoder } from './plain-decoder.ts';
+import { DAY, START } from './rows.ts';
+
+const CHILD = new URL('./writing-child.ts', import.meta.url).pathname;
+const ADDRESS = 'http://127.0.0.1:1';
+
+export async function killOften(folder: string, times: number): Promise<void> {
+  let reached = 0;
+  for (let time = 0; time < times; time++) {
+    const child = spawn(process.execPath, ['--import', 'tsx', CHILD, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const ended = once(child, 'exit');
+    await once(child.stdout, 'data');
+    await after((time * 37) % 400);
+    child.kill('SIGKILL');
+    await ended;
+    const { ok, problems, runs } = verifyHistory(folder, ADDRESS);
+    expect({ ok, problems }).toEqual({ ok: true, problems: [] });
+    const reader = historyReader({ folder, address: ADDRESS, newDecoder: plainDecoder });
+    const read: number[] = [];
+    for await (const item of reader.items({ fromMs: 0, toMs: START + 4000 * DAY })) {
+      expect(item.kind).not.toBe('gap');
+      if (item.kind !== 'run') continue;
+      read.push(item.run.frame.run.seq);
+      expect(item.run.changes).toHaveLength(50);
+    }
+    expect(read).toEqual(Array.from({ length: read.length }, (_, index) => index + 1));
+    expect(read).toHaveLength(runs);
+    expect(runs).toBeGreaterThanOrEqual(reached);
+    reached = runs;
+  }
+  expect(reached).toBeGreaterThan(times);
+}
