@@ -21,6 +21,7 @@ import { steadyTime } from '../../../src/system/steady-time.ts';
 import type { SimClock } from '../../harness/sim-clock.ts';
 import { type Life, mortal } from '../../support/crash.ts';
 import type { MonthPlatform } from './month-platform.ts';
+import type { Made } from './what-was-made.ts';
 
 const QUIET_MS = 15_000;
 const DAY_MS = 86_400_000;
@@ -43,6 +44,8 @@ export interface ProcessParts {
   settings: MonthSettings;
   rules(): readonly LoadedRule[];
   history: HistoryRecorder | undefined;
+  /** What its runs decided, as soon as it is committed. */
+  made: Made;
 }
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -50,6 +53,11 @@ const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: ()
 export async function startMonthProcess(parts: ProcessParts, life: Life): Promise<Engine> {
   const { db, clock, platform, ids, settings, history } = parts;
   const writer = new SqliteStore(db, linkEntry, clock);
+  const commitRun = writer.commitRun.bind(writer);
+  writer.commitRun = async (commit) => {
+    await commitRun(commit);
+    parts.made.set(commit.runId, commit);
+  };
   const store = mortal(writer, life);
   const steady = steadyTime(clock, clock.boot, readClockAgreement(db));
   saveClockAgreement(db, steady.agreement());

@@ -80,6 +80,7 @@ export class MonthWorld {
     if (what === 'person') this.ban(String(device.SerialNumber), dice.chance(0.5));
     if (what === 'share') device.SerialNumber = this.anyOf(this.devices)?.SerialNumber as string;
     if (what === 'oddity') this.makeOdd(device);
+    if (TOLD.has(what) && dice.chance(0.7)) this.note({ severity: 'INFO', user_principal: principalOf(device) }, 0);
   }
 
   private happenToUser(what: string): void {
@@ -123,13 +124,8 @@ export class MonthWorld {
 
   private failures(device: Facts): void {
     const { dice } = this;
-    const [email] = device.Emails as string[];
-    const principal = {
-      device: { id: String(device.DeviceID), serial_number: String(device.SerialNumber) },
-      ...(email !== undefined && { user: { email } }),
-    };
     for (let count = dice.whole(1, 4); count > 0; count -= 1)
-      this.note({ severity: 'WARN', user_principal: principal }, dice.whole(0, HOUR_MS));
+      this.note({ severity: 'WARN', user_principal: principalOf(device) }, dice.whole(0, HOUR_MS));
   }
 
   /** An event that can be read at once, soon, or after the overlap of two reads. */
@@ -243,8 +239,16 @@ export class MonthWorld {
   }
 }
 
+/** What the platform logs, mostly. */
+const TOLD: ReadonlySet<string> = new Set(['compromise', 'trust', 'lose', 'owner']);
 const USERS: ReadonlySet<string> = new Set(['leaver', 'groups', 'quit']);
 const SERVICES: ReadonlySet<string> = new Set(['outage', 'service', 'close']);
+
+function principalOf({ DeviceID, SerialNumber, Emails }: Facts): Facts {
+  const [email] = Emails as string[];
+  const device = { id: String(DeviceID), serial_number: String(SerialNumber) };
+  return { device, ...(email !== undefined && { user: { email } }) };
+}
 
 function set(record: Facts, field: string, value: Fact | undefined): void {
   if (value === undefined) delete record[field];

@@ -17,6 +17,7 @@ import { MonthPlatform, type Mood } from './month-platform.ts';
 import { type MonthSettings, startMonthProcess } from './month-process.ts';
 import { MonthRules } from './month-rules.ts';
 import { MonthWorld } from './month-world.ts';
+import type { Made } from './what-was-made.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -42,6 +43,7 @@ export interface PlayedMonth {
   looks: number;
   deaths: number;
   decisions: number;
+  made: Made;
 }
 
 export interface MonthOptions {
@@ -75,6 +77,7 @@ class Month {
   private life: Life | undefined;
   private engine: Engine | undefined;
   private lastId = 0;
+  private readonly made: Made = new Map();
   private looks = 0;
   private deaths = 0;
   /** How bad things are. */
@@ -126,11 +129,11 @@ class Month {
   }
 
   played(): PlayedMonth {
-    const { seed, db, clock, looks, deaths } = this;
+    const { seed, db, clock, looks, deaths, made } = this;
     const hash = createHash('sha256').update(JSON.stringify(this.platform.effects));
     for (const { bytes } of db.all<{ bytes: string }>('SELECT bytes FROM audit ORDER BY seq')) hash.update(bytes);
     const count = (table: string) => Number(db.get<{ n: number }>(`SELECT count(*) AS n FROM ${table}`)?.n);
-    const counts = { runs: count('runs'), decisions: count('decisions'), looks, deaths };
+    const counts = { runs: count('runs'), decisions: count('decisions'), looks, deaths, made };
     return { seed, db, endMs: clock.nowMs(), digest: hash.digest('hex'), ...counts };
   }
 
@@ -155,7 +158,12 @@ class Month {
       at(() => world.happen());
     if (schedule.chance(0.08)) at(() => rules.edit());
     if (options.isCalm || this.faults === 0) return;
-    if (schedule.chance(0.02)) at(() => clock.jump(clock.offsetMs === 0 ? schedule.pick(JUMPS) : 0));
+    if (!schedule.chance(0.02)) return;
+    const [jumpMs, lastsMs] = [schedule.pick(JUMPS), schedule.whole(MINUTE_MS, 24 * HOUR_MS)];
+    at(() => {
+      clock.jump(jumpMs);
+      clock.after(lastsMs, () => clock.jump(0));
+    });
   }
 
   private async pass(ms: number): Promise<void> {
@@ -205,7 +213,7 @@ class Month {
   private async living(): Promise<Engine> {
     if (this.engine && !this.machine.chance(0.04)) return this.engine;
     await this.end(false);
-    const { machine, db, clock, platform, rules } = this;
+    const { machine, db, clock, platform, rules, made } = this;
     if (this.faults > 0 && machine.chance(0.1)) clock.reboot();
     if (machine.chance(0.3)) this.settings = drawSettings(machine);
     const diesAt = this.faults > 0 && machine.chance(0.5) ? machine.whole(1, STEPS_MAX) : undefined;
@@ -213,7 +221,7 @@ class Month {
     const ids = { next: () => this.nextId() };
     const { settings } = this;
     const history = this.recording?.begin();
-    const parts = { db, clock, platform, ids, settings, rules: () => rules.current, history };
+    const parts = { db, clock, platform, ids, settings, rules: () => rules.current, history, made };
     this.engine = await startMonthProcess(parts, this.life);
     return this.engine;
   }
