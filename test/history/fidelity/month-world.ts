@@ -116,7 +116,7 @@ export class MonthWorld {
   private makeOdd(device: Facts): void {
     const { dice } = this;
     const odd: Fact[] = [{}, [], null, '', 9_007_199_254_740_993n, -0.5, true, { 'a.b': 1, c: { d: ['x', null] } }];
-    set(device, dice.pick(['Odd', 'IsMDMPresent', 'Extra', 'a.b']), dice.chance(0.3) ? undefined : dice.pick(odd));
+    set(device, dice.pick(['Odd', 'IsMDMPresent', 'Extra', 'a.b', '']), dice.chance(0.3) ? undefined : dice.pick(odd));
     if (dice.chance(0.3)) device.Roles = dice.pick([[], ['admin'], ['admin', 'sales']]);
     if (dice.chance(0.2)) device.Note = { api_token: `tok-${dice.whole(0, 9)}`, text: 'kept' };
     if (dice.chance(0.1)) device.MdmData = { Timestamp: this.ns(0) };

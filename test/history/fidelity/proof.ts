@@ -1,0 +1,98 @@
+// fidelity: the proof of one month: it is recorded, replayed as it was, and every difference has a reason that the harness knows to be true. In: a
+// seed, perhaps a planted bug. Out: counts, and what nothing explains.
+import type { HistoryReader, RecordedRun } from '../../../src/domain/recorded-history.ts';
+import type { Replay, ReplayDifference } from '../../../src/domain/replay.ts';
+import { type MonthOptions, type PlayedMonth, playMonth } from './month.ts';
+import { MonthFolder } from './month-folder.ts';
+import { type PlantedRecordingBug, sickened } from './planted-recording-bugs.ts';
+import { replayed } from './replayed.ts';
+import { recordedOtherwise } from './what-was-made.ts';
+
+export interface Proof {
+  months: number;
+  runs: number;
+  looks: number;
+  decisions: number;
+  deaths: number;
+  gaps: number;
+  /** By reason, without the numbers and names in it. */
+  explained: { [reason: string]: number };
+  /** One line each: what was recorded, or replayed, otherwise than it was, and nothing explains it. */
+  unexplained: string[];
+}
+
+export function noProof(): Proof {
+  const counts = { months: 0, runs: 0, looks: 0, decisions: 0, deaths: 0, gaps: 0 };
+  return { ...counts, explained: {}, unexplained: [] };
+}
+
+export async function proveMonth(seed: number, bug?: PlantedRecordingBug, options: MonthOptions = {}): Promise<Proof> {
+  const folder = await MonthFolder.make(seed);
+  try {
+    const month = await playMonth(seed, folder, options);
+    const reader = await folder.reader();
+    const proof = await proofOf(month, folder, bug ? sickened(reader, bug) : reader);
+    month.db.close();
+    return proof;
+  } finally {
+    await folder.remove();
+  }
+}
+
+async function proofOf(month: PlayedMonth, folder: MonthFolder, reader: HistoryReader): Promise<Proof> {
+  const { seed, runs, looks, decisions, deaths } = month;
+  const recorded: RecordedRun[] = [];
+  const replay = await replayed(reader, month, (run) => recorded.push(run));
+  const differences = replay.differences.filter((one) => !isTrue(one, folder, replay));
+  const unexplained = [
+    ...recorded.flatMap((run) => recordedOtherwise(month.made, run)),
+    ...unrecorded(month, folder, recorded, replay),
+    ...differences.map(differenceText),
+  ].map((line) => `seed ${seed}: ${line}`);
+  const explained: Proof['explained'] = {};
+  for (const one of replay.differences) if (!differences.includes(one)) addTo(explained, reasonOf(one), 1);
+  return { months: 1, runs, looks, decisions, deaths, gaps: replay.gaps.length, explained, unexplained };
+}
+
+/** Runs that were committed are recorded and replayed, or the harness knows that they were lost, and a gap names them. */
+function unrecorded(month: PlayedMonth, folder: MonthFolder, recorded: RecordedRun[], replay: Replay): string[] {
+  const found = new Set(recorded.map(({ frame }) => frame.run.id));
+  const lost = [...month.made.keys()].filter((id) => !found.has(id));
+  const unknown = lost.filter((id) => !folder.lost.has(id));
+  const lines = unknown.map((id) => `run ${id} was committed, and is not in the record`);
+  if (replay.runs !== recorded.length) lines.push(`${recorded.length} runs are recorded, and ${replay.runs} replayed`);
+  if (lost.length > 0 && replay.gaps.length === 0) lines.push(`${lost.length} runs were lost, and no gap names them`);
+  return lines;
+}
+
+/** Whether what a difference is explained by was so. */
+function isTrue({ isExplained, reason, atMs }: ReplayDifference, folder: MonthFolder, { gaps }: Replay): boolean {
+  if (!isExplained) return false;
+  if (/secret/.test(reason)) return folder.hasSecrets;
+  return gaps.some(({ fromMs }) => fromMs <= atMs) && (folder.lost.size > 0 || folder.damaged > 0);
+}
+
+function differenceText({ runSeq, rule, target, was, is, reason, isExplained }: ReplayDifference): string {
+  const why = isExplained ? `explained by what was not so: ${reason}` : reason;
+  return `run ${runSeq}, rule ${rule}, ${target}: was ${was ?? 'nothing'}, is ${is ?? 'nothing'} (${why})`;
+}
+
+function reasonOf({ reason }: ReplayDifference): string {
+  return reason.replace(/`[^`]*`/g, '…').replace(/\d[\d:.TZ-]*/g, 'N');
+}
+
+export function addProof(sum: Proof, { explained, unexplained, ...counts }: Proof): void {
+  for (const name of Object.keys(counts) as (keyof typeof counts)[]) sum[name] += counts[name];
+  for (const [reason, count] of Object.entries(explained)) addTo(sum.explained, reason, count);
+  sum.unexplained.push(...unexplained);
+}
+
+function addTo(counts: { [reason: string]: number }, reason: string, count: number): void {
+  counts[reason] = (counts[reason] ?? 0) + count;
+}
+
+export function proofLine({ months, runs, looks, decisions, deaths, gaps, explained, unexplained }: Proof): string {
+  const reasons = Object.entries(explained).map(([reason, count]) => `${count} ${reason}`);
+  const counts = `${months} months, ${runs} runs, ${decisions} decisions, ${looks} looks, ${deaths} kills, ${gaps} gaps`;
+  return `${counts}: ${unexplained.length} unexplained differences${['', ...reasons].join('; ')}`;
+}
