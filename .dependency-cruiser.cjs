@@ -101,7 +101,7 @@ module.exports = {
     only('ipaddr-lives-in-notify', 'ipaddr\\.js', 'notify'),
     only('pages-live-in-web', '(htmx\\.org|uplot)', 'web'),
     only('commander-lives-in-commands', 'commander', 'commands'),
-    only('parquet-lives-in-history', 'hyparquet', 'history/files'),
+    only('parquet-lives-in-history', 'hyparquet(-writer)?', 'history/files'),
     only('openapi-lives-in-http', '@hono/zod-openapi', 'http'),
   ],
   options: {

@@ -6,6 +6,7 @@ import type { WatchLook, WatchRequest } from './domain/watch.ts';
 import { actOn } from './run/act-on.ts';
 import { decideRun, isAnything, plansKept, plansReplaced } from './run/decided-run.ts';
 import { actContext, afterPull, decideInput, type Engine, rulesOfRun } from './run/engine.ts';
+import { keepHistory } from './run/keep-history.ts';
 import { logOperatorState, operatorStateSeen } from './run/operator-commands.ts';
 import { pullSnapshot } from './run/pull-snapshot.ts';
 import { wasJudged, wasReached } from './run/pulled-snapshot.ts';
@@ -36,7 +37,9 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     const made = await decideRun(engine, run, input, () => plansReplaced(engine, isWhole));
     const seen = operatorStateSeen(run, openState, pulled, settings);
     progress?.({ phase: 'recording' });
-    await store.commitRun(commitOf(run, rules, pulled, input, made, seen));
+    const commit = commitOf(run, rules, pulled, input, made, seen);
+    await store.commitRun(commit);
+    await keepHistory(engine, run, rules, pulled, input, commit);
     await store.saveIdentities(pulled.identities);
     logOperatorState(log, run, seen);
 
@@ -90,7 +93,9 @@ export async function watchCycle(
     before.counts.failures = await store.failuresOfRun(whole.id);
     const seen = operatorStateSeen(run, openState, pulled, settings);
     // One unit: the watermark never gets ahead of what was decided.
-    await store.commitRun({ ...commitOf(run, rules, pulled, input, made, seen), observed });
+    const commit = { ...commitOf(run, rules, pulled, input, made, seen), observed };
+    await store.commitRun(commit);
+    await keepHistory(engine, run, rules, pulled, input, commit);
     logOperatorState(log, run, seen);
     await actOn(engine, afterPull(before, engine, rules, pulled), openState, made);
     return { result: 'acted', ...figures, run: await completeRun(engine, run, pulled), reason: undefined };

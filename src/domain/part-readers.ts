@@ -4,6 +4,7 @@ import type { TrustEvent } from './event.ts';
 import type { ListPiece, PieceRead } from './list-piece.ts';
 import type { DecidedVerdicts } from './new-verdicts.ts';
 import type { RecordPart } from './record-part.ts';
+import type { SharedPrints } from './seen-prints.ts';
 import type { Evaluator, JudgeContext } from './verdict.ts';
 
 /** What is the same for all parts of a pass, as plain data. */
@@ -17,8 +18,10 @@ export interface PassSetup extends Pick<JudgeContext, 'nowMs' | 'joins' | 'cover
   flipsLeft: Uint8Array;
   /** Shared: by rule, 1 as long as subjects in doubt are wanted as examples. */
   isExampleWanted: Uint8Array;
-  /** Shared: see seen-prints.ts. */
-  prints: { slots: Float64Array; seen: Uint8Array };
+  /** Shared: of identities. */
+  prints: SharedPrints;
+  /** Shared: of records as they were recorded; undefined: nothing is recorded. */
+  recordPrints: SharedPrints | undefined;
 }
 
 export interface PartReaders {

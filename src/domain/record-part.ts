@@ -28,6 +28,9 @@ export interface FleetPart {
 /** New and changed identities: as they are, or as bytes of JSON. */
 export type IdentityPart = IdentitySeen[] | Uint8Array;
 
+/** Records that were not recorded as they are: as they are, or as bytes of `node:v8`. */
+export type ChangedPart = Facts[] | Uint8Array;
+
 export interface RecordPart {
   /** Records, also unreadable ones. */
   seen: number;
@@ -35,6 +38,8 @@ export interface RecordPart {
   keys: KeyPart;
   fleet: FleetPart;
   identities: IdentityPart;
+  /** Undefined: nothing is recorded. */
+  changed: ChangedPart | undefined;
   judged: JudgementPart;
   /** Records with a verdict whose flip may be wanted, in order. */
   wanted: Facts[];

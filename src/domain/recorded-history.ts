@@ -8,10 +8,11 @@ import type { Fact, Facts } from './facts.ts';
 import type { PresentPrints } from './identity.ts';
 import type { Lists } from './lists.ts';
 import type { Run } from './run.ts';
-import type { Coverage, SourceReading } from './snapshot.ts';
+import type { SharedPrints } from './seen-prints.ts';
+import { type Coverage, isUsable, type SourceReading } from './snapshot.ts';
 import type { SteadyReading } from './steady-time.ts';
 import type { OpenState } from './store.ts';
-import type { Source, SubjectKind, SubjectRef } from './subjects.ts';
+import { SOURCE_OF, type Source, type SubjectKind, type SubjectRef } from './subjects.ts';
 import type { CountedDecision } from './watch-store.ts';
 
 /** One fact of one subject that a run saw otherwise than the runs recorded before it. */
@@ -23,6 +24,19 @@ export interface FactChange {
   path: string;
   /** Undefined: it is there no longer. */
   value: Fact | undefined;
+  /** It is there and was not recorded, since it is a secret: `value` is undefined then. */
+  secret?: true;
+}
+
+/**
+ * A form of records: lists of pages, whole lists and single records show different fields, and so do lists of version 2. A field that a form
+ * never has is not gone when a record of that form lacks it.
+ */
+export type RecordForm = 'paged' | 'unpaged' | 'single' | 'paged v2' | 'unpaged v2';
+
+export function formOf({ form, lists }: Pick<SourceReading, 'form' | 'lists'>): RecordForm | undefined {
+  if (form === 'none') return undefined;
+  return form === 'single' || lists === undefined ? form : `${form} v2`;
 }
 
 /** The part of a run that looked at a few subjects between two whole runs. Its sets and functions, as data. */
@@ -71,6 +85,13 @@ export interface RunFrame {
   unavailable: readonly Source[];
   /** By bundle, ids of services; undefined when nothing asked for them, or the server does not list them. */
   bundles: ReadonlyMap<string, ReadonlySet<string>> | undefined;
+  /**
+   * By kind that it read: the paths that records of this form have had until then. A run saw no fact of any other path, although the record
+   * may have one, from readings of another form.
+   */
+  shows: ReadonlyMap<SubjectKind, ReadonlySet<string>>;
+  /** The number, in the store, of the newest event when it decided. */
+  eventsTo: number;
   /** Undefined for a run over whole lists. */
   part: RecordedPart | undefined;
 }
@@ -91,6 +112,11 @@ export interface RecordedRun {
   ended: readonly string[];
   /** Absent where an earlier recorded run of the same stretch had the same set. */
   ruleSet?: RecordedRuleSet | undefined;
+}
+
+/** Whether the changes of this kind hold for this run alone: its reading was not trusted. */
+export function isMomentary({ sources }: Pick<RunFrame, 'sources'>, kind: SubjectKind): boolean {
+  return !isUsable(sources[SOURCE_OF[kind]]);
 }
 
 /** Why a stretch of time is not in the record. */
@@ -157,19 +183,28 @@ export interface SeenSubjects {
   reading: SourceReading;
   /** Records that are new or changed, as they were read. Secrets are dropped when they are recorded. */
   changed: Iterable<Facts>;
-  /** Whether the reading had the record with this fingerprint; undefined: single subjects were read, or all were there. */
-  had: ((print: number) => boolean) | undefined;
+  /** Which of `presentPrints` the reading had; undefined: single subjects were read, and all others are as they were. */
+  prints: SharedPrints | undefined;
 }
 
 /** What a run hands over when its decisions are committed. */
-export interface SeenRun extends Omit<RecordedRun, 'changes' | 'events' | 'ruleSet'> {
+export interface SeenRun extends Omit<RecordedRun, 'frame' | 'changes' | 'events' | 'ruleSet'> {
+  frame: Omit<RunFrame, 'shows'>;
   seen: readonly SeenSubjects[];
-  ruleSet(): Promise<RecordedRuleSet>;
+  ruleSet: RecordedRuleSet;
+}
+
+/** The store as recording sees it: events by the numbers that they have there, which grow. */
+export interface EventRows {
+  /** Of the newest one; 0 without any. */
+  lastEventNo(): Promise<number>;
+  /** Those after a number, up to another one. */
+  eventsBetween(afterNo: number, upToNo: number): AsyncIterable<TrustEvent[]>;
 }
 
 export interface HistoryRecorder {
-  /** Fingerprints of all records of a kind as they were recorded last; empty: all records count as changed. */
-  presentPrints(kind: SubjectKind): Promise<PresentPrints>;
+  /** Fingerprints of all records of a kind as this form shows them, and as they were recorded last; empty: all records count as changed. */
+  presentPrints(kind: SubjectKind, form: RecordForm): Promise<PresentPrints>;
   /** Takes it over and returns: it is written meanwhile. Never throws: a failure is told by `fault`, and is a gap. */
   record(run: SeenRun): void;
   /** When all that was taken over is written, or has failed. */

@@ -1,6 +1,5 @@
 // pull: what one reading changes about identities. In: its records, and the fingerprints of what the last trusted list had. Out: new
 // and changed ones, and which fingerprints the reading had. It holds differences only, packed: a first list is all difference.
-import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Facts } from '../domain/facts.ts';
 import {
   type IdentityChanges,
@@ -11,12 +10,13 @@ import {
 } from '../domain/identity.ts';
 import { printOfRecord } from '../domain/identity-print.ts';
 import type { IdentityPart } from '../domain/record-part.ts';
+import { SeenPrints, type SharedPrints } from '../domain/seen-prints.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
-import { SeenPrints, type SharedPrints } from './seen-prints.ts';
+import { PackedList, type Packing, partOf } from './packed-list.ts';
 
 export class IdentityPass {
   private readonly prints: SeenPrints;
-  private readonly changed = new PackedList();
+  private readonly changed = new PackedList(AS_JSON);
 
   constructor(
     private readonly kind: SubjectKind,
@@ -47,9 +47,10 @@ export class IdentityPass {
   }
 }
 
-const AT_ONCE = 1_000;
-/** Fewer are not worth packing. */
-const PACKED_MIN = 100;
+const AS_JSON: Packing<IdentitySeen> = {
+  pack: (items) => Buffer.from(JSON.stringify(items)),
+  unpack: (bytes) => JSON.parse(Buffer.from(bytes).toString()) as IdentitySeen[],
+};
 
 /** The new and changed identities of a part of a list, ready for another thread. */
 export class IdentityPartReader {
@@ -70,45 +71,6 @@ export class IdentityPartReader {
   part(): IdentityPart {
     const { changed } = this;
     this.changed = [];
-    return changed.length < PACKED_MIN ? changed : Buffer.from(JSON.stringify(changed));
-  }
-}
-
-/** Beyond that, packs are deflated: it takes as long as reading the records does, and pays only for the memory of large fleets. */
-const PLAIN_MAX = 200;
-
-/** A list that takes a third of the memory of its items, and a tenth for most items of a long one. */
-class PackedList implements Iterable<IdentitySeen> {
-  private readonly plain: Uint8Array[] = [];
-  private readonly deflated: Uint8Array[] = [];
-  private last: IdentitySeen[] = [];
-
-  add(item: IdentitySeen): void {
-    this.last.push(item);
-    if (this.last.length >= AT_ONCE) this.pack();
-  }
-
-  addPart(part: IdentityPart): void {
-    if (Array.isArray(part)) for (const item of part) this.add(item);
-    else {
-      this.pack();
-      this.keep(part);
-    }
-  }
-
-  private pack(): void {
-    if (this.last.length > 0) this.keep(Buffer.from(JSON.stringify(this.last)));
-    this.last = [];
-  }
-
-  private keep(pack: Uint8Array): void {
-    if (this.plain.length < PLAIN_MAX) this.plain.push(pack);
-    else this.deflated.push(deflateRawSync(pack, { level: 1 }));
-  }
-
-  *[Symbol.iterator](): Iterator<IdentitySeen> {
-    for (const pack of this.plain) yield* JSON.parse(Buffer.from(pack).toString()) as IdentitySeen[];
-    for (const pack of this.deflated) yield* JSON.parse(inflateRawSync(pack).toString()) as IdentitySeen[];
-    yield* this.last;
+    return partOf(changed, AS_JSON);
   }
 }

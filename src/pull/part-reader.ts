@@ -2,6 +2,7 @@
 // thread: whether a key was read before in another part is seen when the parts are merged.
 import type { Facts } from '../domain/facts.ts';
 import type { RecordPart } from '../domain/record-part.ts';
+import type { SharedPrints } from '../domain/seen-prints.ts';
 import { KIND_OF } from '../domain/subjects.ts';
 import type { PartJudge } from '../domain/verdict.ts';
 import { FleetRows } from './fleet-rows.ts';
@@ -9,21 +10,24 @@ import { IdentityPartReader } from './identity-pass.ts';
 import { writeUuid } from './key-set.ts';
 import { EXAMPLES_MAX } from './pull-source.ts';
 import { readRecord } from './record-key.ts';
-import type { SharedPrints } from './seen-prints.ts';
+import { RecordPartReader } from './record-pass.ts';
 
 export interface PartReaderOptions {
   source: 'devices';
   fieldsWritten: readonly string[];
   prints: SharedPrints;
+  recordPrints: SharedPrints | undefined;
   /** A fresh one for each part, and what it wanted kept of the record that it judged last. */
   makeJudge(): { judge: PartJudge; isWanted(): boolean };
 }
 
 export class PartReader {
   private readonly identities: IdentityPartReader;
+  private readonly records: RecordPartReader | undefined;
 
   constructor(private readonly options: PartReaderOptions) {
     this.identities = new IdentityPartReader(KIND_OF[options.source], options.prints);
+    this.records = options.recordPrints && new RecordPartReader(options.recordPrints);
   }
 
   read(batches: Iterable<unknown[]>): RecordPart {
@@ -48,6 +52,7 @@ export class PartReader {
         judge.accept(read.record);
         if (isWanted()) wanted.push(read.record);
         this.identities.accept(read.record);
+        this.records?.accept(read.record);
       }
     }
     const known = keysOf(keys);
@@ -57,6 +62,7 @@ export class PartReader {
       keys: known,
       fleet: fleet.part(known.ids),
       identities: this.identities.part(),
+      changed: this.records?.part(),
       judged: judge.finish(),
       wanted,
     };

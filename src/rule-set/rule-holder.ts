@@ -132,6 +132,7 @@ export function activate(loaded: readonly LoadedRule[], hash: string, lists: Lis
   return {
     rules,
     hash,
+    files: new Map(loaded.map(({ file, text }) => [file, text])),
     evaluator: compile(rules),
     only: (ids) => {
       const key = [...ids].sort().join(' ');

@@ -23,18 +23,20 @@ import type { Progress } from '../domain/progress.ts';
 import type { PullReader, PullStore } from '../domain/pull-store.ts';
 import type { QuietTime } from '../domain/quiet-period.ts';
 import type { RecordReader } from '../domain/record-reader.ts';
+import type { EventRows, HistoryRecorder } from '../domain/recorded-history.ts';
 import type { Rule } from '../domain/rule.ts';
 import type { Run, RunRequest } from '../domain/run.ts';
 import type { RunStore } from '../domain/run-store.ts';
 import { isUsable } from '../domain/snapshot.ts';
 import type { SteadyTime } from '../domain/steady-time.ts';
-import type { OpenState, RunRecord } from '../domain/store.ts';
+import type { OpenState } from '../domain/store.ts';
 import { SOURCE_OF, type Source, SUBJECT_KINDS } from '../domain/subjects.ts';
 import type { Evaluator } from '../domain/verdict.ts';
 import type { WatchReader } from '../domain/watch-store.ts';
 import type { EventPullSettings } from '../pull/pull-events.ts';
 import { dropSecrets } from '../pull/secrets.ts';
 import type { TrustSettings } from '../pull/trust-gate.ts';
+import type { EventFeed } from './event-feed.ts';
 import { exemptionOf } from './exemption-of.ts';
 import { freezeNow } from './freeze.ts';
 import type { JudgeView, PulledSnapshot } from './pulled-snapshot.ts';
@@ -64,6 +66,8 @@ export interface ActiveRules {
   rules: readonly Rule[];
   hash: string;
   evaluator: Evaluator;
+  /** The texts of all files, by their path in the folder; absent where the rules are of no folder. */
+  files?: ReadonlyMap<string, string>;
   /** An evaluator over some of them, for a run over chosen rules. */
   only(ids: readonly string[]): Evaluator;
 }
@@ -80,6 +84,7 @@ export type EngineStore = RunStore &
   RecordReader &
   PageReader &
   IdentityReader &
+  EventRows &
   WatchReader;
 
 export interface Engine {
@@ -110,6 +115,8 @@ export interface Engine {
   feed: EventFeed;
   /** Reads the parts of large lists in other threads; absent: the main thread reads everything. */
   readers?: PartReaders | undefined;
+  /** Records what runs see; absent: nothing is recorded. */
+  history?: HistoryRecorder | undefined;
   /** Shows how far a run or an applied plan is; absent where nobody looks. */
   progress?: Progress | undefined;
   /** Called when a run or a plan is over: sends alerts. Never throws; nothing waits for it. */
@@ -131,21 +138,8 @@ export type PullEngine = Pick<
   | 'feed'
   | 'progress'
   | 'readers'
+  | 'history'
 > & { store: PullStore };
-
-export interface EventFeed {
-  primed: WeakSet<Evaluator>;
-  triedMs: number;
-  /** What looks between two whole runs remember; undefined before the first. */
-  looks?: LooksMemory;
-}
-
-export interface LooksMemory {
-  /** The last whole run, as it was read from the store. */
-  whole?: RunRecord | undefined;
-  /** The id of the last whole run before the server refused to show the event log. */
-  forbiddenAfter?: string;
-}
 
 /** The rules of one run with their evaluator. */
 export interface RunRules {
@@ -153,6 +147,7 @@ export interface RunRules {
   evaluator: Evaluator;
   hash: string;
   activeIds: ReadonlySet<string>;
+  files?: ActiveRules['files'];
 }
 
 /** Errors: AppError `usage` for a rule that is not active. */
@@ -162,10 +157,10 @@ export async function rulesOfRun(
 ): Promise<RunRules> {
   const active = engine.active();
   const activeIds = new Set(active.rules.map((rule) => rule.id));
-  if (!request.rules) return { rules: active.rules, evaluator: active.evaluator, hash: active.hash, activeIds };
+  if (!request.rules) return { ...active, activeIds };
   demandActive(active, request.rules);
   const rules = active.rules.filter((rule) => request.rules?.includes(rule.id));
-  return { rules, evaluator: active.only(rules.map((rule) => rule.id)), hash: active.hash, activeIds };
+  return { ...active, rules, evaluator: active.only(rules.map((rule) => rule.id)), activeIds };
 }
 
 /** Errors: AppError `usage` that names the first rule that is not active. */

@@ -5,17 +5,21 @@ import type { IdentityChanges } from '../domain/identity.ts';
 import type { PartReaders } from '../domain/part-readers.ts';
 import type { Api } from '../domain/ports.ts';
 import type { RecordPart } from '../domain/record-part.ts';
+import type { SeenSubjects } from '../domain/recorded-history.ts';
 import type { Baseline } from '../domain/snapshot.ts';
 import type { Evaluator, Flip, Judge, JudgeContext, Judgement, WantedFlips } from '../domain/verdict.ts';
 import type { FleetIndex } from '../pull/fleet-index.ts';
 import type { IdentityPass } from '../pull/identity-pass.ts';
 import type { PartsPull } from '../pull/pull-source.ts';
+import type { RecordPass } from '../pull/record-pass.ts';
 
 /** The result of a pass over one source: its judgement, the values that the trust gate compares, what names find its subjects. */
 export interface Pass {
   judgement: Judgement | undefined;
   values: Baseline['values'];
   identities: IdentityChanges;
+  /** For the history; undefined: nothing is recorded. */
+  records: Pick<SeenSubjects, 'changed' | 'prints'> | undefined;
   /** What it left. */
   flipBudget: WantedFlips['budget'];
 }
@@ -26,10 +30,13 @@ export interface PartsPassOptions {
   evaluator: Evaluator;
   form: 'paged' | 'unpaged';
   events: Parameters<PartReaders['begin']>[1];
-  setup: Omit<Parameters<PartReaders['begin']>[2], 'flipsLeft' | 'isExampleWanted' | 'prints' | 'source'>;
+  setup: Omit<
+    Parameters<PartReaders['begin']>[2],
+    'flipsLeft' | 'isExampleWanted' | 'prints' | 'recordPrints' | 'source'
+  >;
   context: JudgeContext;
   /** For one attempt, fresh. */
-  fresh(): { fleet: FleetIndex; identities: IdentityPass; flips: WantedFlips };
+  fresh(): { fleet: FleetIndex; identities: IdentityPass; records: RecordPass | undefined; flips: WantedFlips };
 }
 
 /** Undefined where the API cannot hand over pieces. */
@@ -39,24 +46,32 @@ export function partsPass(options: PartsPassOptions): PartsPull<Pass> | undefine
   return {
     recordsMin: readers.recordsMin,
     begin: async () => {
-      const { fleet, identities, flips } = options.fresh();
+      const { fleet, identities, records, flips } = options.fresh();
       const flipsLeft = new Uint8Array(new SharedArrayBuffer(1));
       const finder = new FlipsOfParts(evaluator, { ...options.context, flips }, flips, flipsLeft);
       const merge = evaluator.merge('device');
       const { isExampleWanted } = merge;
-      const shared = { flipsLeft, isExampleWanted, prints: identities.shared };
+      const prints = { prints: identities.shared, recordPrints: records?.shared };
+      const shared = { flipsLeft, isExampleWanted, ...prints };
       const read = await readers.begin(evaluator, events, { ...options.setup, ...shared, source: 'devices' });
       if (!read) return undefined;
       const consumer = {
         accept: (part: RecordPart) => {
           fleet.addPart(part.fleet);
           identities.acceptPart(part.identities);
+          if (part.changed) records?.acceptPart(part.changed);
           finder.find(part);
           merge.add(part.judged);
         },
         finish: (): Pass => {
           const judgement = merge.finish();
-          return { judgement, values: judgement.values, identities: identities.finish(), flipBudget: flips.budget };
+          return {
+            judgement,
+            values: judgement.values,
+            identities: identities.finish(),
+            records: records?.finish(),
+            flipBudget: flips.budget,
+          };
         },
       };
       return { consumer, parts: (api as Required<Api>).inPieces('devices', form, read) };

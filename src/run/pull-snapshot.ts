@@ -1,11 +1,9 @@
 // run: pull and evaluate in one pass: each record is judged as it comes, so that the fleet is never whole in memory.
 // Order: events first (they fill the windows), users before devices when `$owners` is read, devices before users for
 // `$devices`.
-import { readBundles } from '../act/actions/bundle-membership.ts';
 import { Exemptions } from '../decide/exemptions.ts';
 import { fieldsWritten } from '../domain/action.ts';
 import type { Bundles } from '../domain/bundles.ts';
-import { AppError, lineOf } from '../domain/errors.ts';
 import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
 import { type DecidedVerdicts, isNewVerdict } from '../domain/new-verdicts.ts';
 import type { Acceptance, UsedAcceptance } from '../domain/operator.ts';
@@ -27,11 +25,19 @@ import { fillWindows } from './fill-windows.ts';
 import { KeptRecords } from './kept-records.ts';
 import { decidedVerdicts } from './new-flips.ts';
 import { type Pass, partsPass } from './parts-pass.ts';
+import { pullBundles } from './pull-bundles.ts';
 import { type JudgeView, judgementOf, type PulledSnapshot } from './pulled-snapshot.ts';
 import { needsExemptOwners, readsBundles, unpagedForActions } from './reading-needs.ts';
+import { SeenRecords } from './seen-records.ts';
 import { watchedSubjects } from './watched-subjects.ts';
 
 type Subjects = Exclude<Source, 'events'>;
+
+/** What earlier runs have seen of one kind. */
+interface Present {
+  identities: PresentPrints;
+  records: Awaited<ReturnType<SeenRecords['passes']>>;
+}
 
 export async function pullSnapshot(
   engine: PullEngine,
@@ -48,6 +54,7 @@ class SnapshotPull {
   private readonly baselines: Baseline[] = [];
   private readonly identities: IdentityChanges[] = [];
   private readonly kept: KeptRecords;
+  private readonly seen: SeenRecords;
   private readonly unavailable = new Set<Source>();
   private readonly watched: ReadonlyMap<string, ReadonlySet<string>>;
   private readonly unpagedForActions: ReadonlySet<Source>;
@@ -67,6 +74,7 @@ class SnapshotPull {
     private readonly rules: RunRules,
     private readonly openState: OpenState,
   ) {
+    this.seen = new SeenRecords(engine.history);
     this.watched = watchedSubjects(openState);
     this.decided = decidedVerdicts(openState, rules.rules, run.startedAt);
     this.unpagedForActions = unpagedForActions(rules.rules, engine.actions);
@@ -88,7 +96,7 @@ class SnapshotPull {
     if (needs.sources.has('users') && needs.devices) await this.pullSubjects('users', 'user');
     if (needs.sources.has('services')) await this.pullSubjects('services', 'service');
     await this.readExemptGroups();
-    if (this.asksForBundles()) this.bundles = await this.pullBundles();
+    if (this.asksForBundles()) this.bundles = await pullBundles(this.engine, this.run);
     return this.result(throughout(begun, this.engine.steady.read()));
   }
 
@@ -104,18 +112,6 @@ class SnapshotPull {
   private asksForBundles(): boolean {
     const named = [...this.rules.rules.flatMap((rule) => rule.then), ...this.openState.claims];
     return readsBundles(named, this.engine.actions) && this.sources.services.state === 'read';
-  }
-
-  /** Unreadable bundles are unknown, as on servers without such a list: the preflight before each call reads again. */
-  private async pullBundles(): Promise<Bundles | undefined> {
-    const { api, log } = this.engine;
-    try {
-      return await readBundles(api);
-    } catch (error) {
-      if (error instanceof AppError && (error.code === 'api_refused' || error.code === 'stopped')) throw error;
-      log.warn({ run: this.run.id }, `bundles could not be read: ${lineOf(error)}`);
-      return undefined;
-    }
   }
 
   /** Reads new events and fills the windows; a fresh process fills them from the store first. */
@@ -153,7 +149,11 @@ class SnapshotPull {
     const form = source === 'services' || (!isV2 && this.isUnpaged(source)) ? 'unpaged' : 'paged';
     const baseline = redactedBaseline(await engine.store.baseline(source));
     const acceptance = (await engine.store.acceptances()).find((each) => each.source === source);
-    const present = await engine.store.presentPrints(KIND_OF[source]);
+    const lists = isV2 ? { lists: 'v2' as const } : {};
+    const present = {
+      identities: await engine.store.presentPrints(KIND_OF[source]),
+      records: await this.seen.passes(KIND_OF[source], { form, ...lists }),
+    };
     const pulled = await pullSource({
       api: engine.api,
       clock: engine.clock,
@@ -168,7 +168,7 @@ class SnapshotPull {
       seen: (done, total = baseline?.count) => engine.progress?.({ phase: 'reading', what: source, done, total }),
     });
     const { result } = pulled;
-    const listed = isV2 ? { ...pulled.reading, lists: 'v2' as const } : pulled.reading;
+    const listed = { ...pulled.reading, ...lists };
     const reading = this.afterAcceptance(listed, acceptance);
     this.sources[source] = reading;
     if (reading.state !== 'read') this.unavailable.add(source);
@@ -176,6 +176,7 @@ class SnapshotPull {
       this.fleet.tellsOwners = (form === 'unpaged' || isV2) && reading.state === 'read' && reading.trusted;
     if (result?.judgement) this.judgements.push(result.judgement);
     if (result) this.flipBudget = result.flipBudget;
+    if (result && reading.state === 'read') this.seen.add(KIND_OF[source], reading, result.records);
     if (reading.trusted && result) {
       const values = { ...baseline?.values, ...result.values };
       this.baselines.push({ source, takenAt: reading.finishedAt, count: reading.count, values });
@@ -197,13 +198,14 @@ class SnapshotPull {
   }
 
   /** A fresh one for each attempt: nothing of a failed attempt is kept. */
-  private consumer(source: Subjects, kind: SubjectKind | undefined, present: PresentPrints): Consumer<Pass> {
+  private consumer(source: Subjects, kind: SubjectKind | undefined, present: Present): Consumer<Pass> {
     if (source === 'devices') this.fleet = new FleetIndex(fieldsWritten(this.engine.actions, 'device'));
     const flips = this.freshFlips();
     const judge = kind && this.rules.evaluator.judge(kind, { ...this.judgeContext(kind), flips });
     const join = this.kept.joiner(source);
     const exempt = this.kept.exemptKeeper(source);
-    const identities = new IdentityPass(KIND_OF[source], present);
+    const identities = new IdentityPass(KIND_OF[source], present.identities);
+    const records = present.records();
     const { fleet } = this;
     return {
       accept: (record) => {
@@ -212,6 +214,7 @@ class SnapshotPull {
         exempt?.(record);
         judge?.accept(record);
         identities.accept(record);
+        records?.accept(record);
       },
       finish: () => {
         const judgement = judge?.finish();
@@ -219,6 +222,7 @@ class SnapshotPull {
           judgement,
           values: judgement?.values ?? {},
           identities: identities.finish(),
+          records: records?.finish(),
           flipBudget: flips.budget,
         };
       },
@@ -231,7 +235,7 @@ class SnapshotPull {
   }
 
   /** The devices of a large fleet are read and judged in other threads, unless their records are kept for users. */
-  private inParts(source: Subjects, form: 'paged' | 'unpaged', present: PresentPrints): PartsPull<Pass> | undefined {
+  private inParts(source: Subjects, form: 'paged' | 'unpaged', present: Present): PartsPull<Pass> | undefined {
     const { readers, api, store, actions } = this.engine;
     const { evaluator } = this.rules;
     if (!readers || source !== 'devices' || !evaluator.needs.sources.has('devices') || evaluator.needs.devices)
@@ -248,7 +252,12 @@ class SnapshotPull {
       context,
       fresh: () => {
         this.fleet = new FleetIndex(fieldsWritten(actions, 'device'));
-        return { fleet: this.fleet, identities: new IdentityPass('device', present), flips: this.freshFlips() };
+        return {
+          fleet: this.fleet,
+          identities: new IdentityPass('device', present.identities),
+          records: present.records(),
+          flips: this.freshFlips(),
+        };
       },
     });
   }
@@ -293,6 +302,7 @@ class SnapshotPull {
       bundles: this.bundles,
       exemptOwners: this.kept.exemptOwners,
       accepted: this.accepted,
+      seen: this.seen.all(this.sources),
     };
   }
 }

@@ -5,9 +5,11 @@ import type { Bundles } from '../domain/bundles.ts';
 import type { Fleet } from '../domain/fleet.ts';
 import type { IdentityChanges } from '../domain/identity.ts';
 import type { UsedAcceptance } from '../domain/operator.ts';
+import type { SeenSubjects } from '../domain/recorded-history.ts';
 import type { Rule } from '../domain/rule.ts';
 import { type Baseline, isUsable, type Snapshot } from '../domain/snapshot.ts';
 import type { SteadyReading } from '../domain/steady-time.ts';
+import type { SubjectRef } from '../domain/subjects.ts';
 import type { JudgeContext, Judgement } from '../domain/verdict.ts';
 
 /** What judging needs beside the record. */
@@ -32,6 +34,10 @@ export interface PulledSnapshot {
   exemptOwners: OwnerFacts;
   /** Accepted readings, and the results of the acceptances. */
   accepted: UsedAcceptance[];
+  /** For the history: of each kind that was read, records that are not recorded as they are. */
+  seen: SeenSubjects[];
+  /** Of a look: the subjects that it read. */
+  read?: readonly SubjectRef[];
 }
 
 /** Whether the API answered at all: a mistyped address must not bind a database. */

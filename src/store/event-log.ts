@@ -58,4 +58,20 @@ export async function* eventsFrom(db: Db, fromMs: number): AsyncIterable<TrustEv
   }
 }
 
+/** Of the newest stored event; 0 without any. */
+export function lastEventNo(db: Db): number {
+  return db.get<{ no: number | null }>('SELECT max(no) AS no FROM events')?.no ?? 0;
+}
+
+/** Stored events after one number, up to another one, in batches. */
+export async function* eventsBetween(db: Db, afterNo: number, upToNo: number): AsyncIterable<TrustEvent[]> {
+  const sql = `SELECT no, ${EVENT_COLUMNS.join(', ')} FROM events WHERE no > ? AND no <= ? ORDER BY no LIMIT ${BATCH}`;
+  for (let last = afterNo; ; ) {
+    const rows = db.all(sql, last, upToNo);
+    if (rows.length === 0) return;
+    yield rows.map(eventOfRow);
+    last = Number(rows.at(-1)?.no);
+  }
+}
+
 const NEXT = `SELECT no, ${EVENT_COLUMNS.join(', ')} FROM events WHERE (created_at, no) > (?, ?) ORDER BY created_at, no LIMIT ?`;

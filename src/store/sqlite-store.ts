@@ -5,6 +5,7 @@ import type { AuditNote } from '../domain/audit-entry.ts';
 import type { AuditStore } from '../domain/audit-store.ts';
 import type { Accepted, ArchivedSegment, Checkpoint, CheckpointStore } from '../domain/checkpoint.ts';
 import { AppError } from '../domain/errors.ts';
+import type { TrustEvent } from '../domain/event.ts';
 import type { Exemption } from '../domain/exemption.ts';
 import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
 import type { Intent } from '../domain/intent.ts';
@@ -22,7 +23,7 @@ import type { SubjectKind } from '../domain/subjects.ts';
 import { removeArchived, saveDatabaseId } from './checkpoint-table.ts';
 import { saveClockAgreement } from './clock-agreement.ts';
 import { dropIntents, plansToDrop } from './dropped-plans.ts';
-import { saveEvents } from './event-log.ts';
+import { eventsBetween, lastEventNo, saveEvents } from './event-log.ts';
 import { saveIdentities } from './identities.ts';
 import { addIntent, linkDecisions } from './intent-log.ts';
 import { noteRunBegun, SqliteAnswers } from './kept-answers.ts';
@@ -274,6 +275,14 @@ export class SqliteStore
       this.audits.append(notes);
       this.audits.seal();
     });
+  }
+
+  async lastEventNo(): Promise<number> {
+    return lastEventNo(this.db);
+  }
+
+  eventsBetween(afterNo: number, upToNo: number): AsyncIterable<TrustEvent[]> {
+    return eventsBetween(this.db, afterNo, upToNo);
   }
 
   override async presentPrints(kind: SubjectKind): Promise<PresentPrints> {

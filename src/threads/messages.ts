@@ -6,7 +6,7 @@ import type { RecordPart } from '../domain/record-part.ts';
 import type { PortableRules } from '../domain/verdict.ts';
 
 /** `plain`: everything that is not shared, serialized once for all threads. */
-export interface SentSetup extends Pick<PassSetup, 'flipsLeft' | 'isExampleWanted' | 'prints'> {
+export interface SentSetup extends Pick<PassSetup, 'flipsLeft' | 'isExampleWanted' | 'prints' | 'recordPrints'> {
   plain: Uint8Array;
 }
 

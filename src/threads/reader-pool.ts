@@ -125,11 +125,11 @@ export class ReaderPool implements PartReaders {
   }
 }
 
-function sent({ flipsLeft, isExampleWanted, prints, ...plain }: PassSetup): SentSetup {
+function sent({ flipsLeft, isExampleWanted, prints, recordPrints, ...plain }: PassSetup): SentSetup {
   const bytes = serialize(plain);
   const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
   shared.set(bytes);
-  return { flipsLeft, isExampleWanted, prints, plain: shared };
+  return { flipsLeft, isExampleWanted, prints, recordPrints, plain: shared };
 }
 
 function tell({ worker }: Thread, message: ToThread, buffers: ArrayBuffer[] = []): void {

@@ -18,7 +18,10 @@ const port = parentPort;
 const evaluators = new Map<number, Evaluator>();
 let reader: PartReader | undefined;
 
-function readerOf(evaluator: Evaluator, { plain, flipsLeft, isExampleWanted, prints }: SentSetup): PartReader {
+function readerOf(
+  evaluator: Evaluator,
+  { plain, flipsLeft, isExampleWanted, prints, recordPrints }: SentSetup,
+): PartReader {
   const setup = deserialize(plain) as Omit<PassSetup, keyof SentSetup>;
   const { source, fieldsWritten, watched, decided, nowMs, joins, coverage, unavailable } = setup;
   const kind = KIND_OF[source];
@@ -55,7 +58,7 @@ function readerOf(evaluator: Evaluator, { plain, flipsLeft, isExampleWanted, pri
       },
     };
   };
-  return new PartReader({ source, fieldsWritten, prints, makeJudge });
+  return new PartReader({ source, fieldsWritten, prints, recordPrints, makeJudge });
 }
 
 function take(message: ToThread): void {

@@ -182,6 +182,7 @@ function activate(rules: readonly LoadedRule[]): ActiveRules {
   return {
     rules: on,
     hash,
+    files: new Map(rules.map(({ file, text }) => [file, text])),
     evaluator: compileRules(on),
     only: (ids) => compileRules(on.filter((rule) => ids.includes(rule.id))),
   };

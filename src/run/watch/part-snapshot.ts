@@ -8,7 +8,14 @@ import { isNewVerdict } from '../../domain/new-verdicts.ts';
 import type { SourceReading } from '../../domain/snapshot.ts';
 import { type SteadyReading, throughout } from '../../domain/steady-time.ts';
 import type { OpenState } from '../../domain/store.ts';
-import { SOURCE_OF, SOURCES, type Source, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
+import {
+  SOURCE_OF,
+  SOURCES,
+  type Source,
+  SUBJECT_KINDS,
+  type SubjectKind,
+  type SubjectRef,
+} from '../../domain/subjects.ts';
 import { summaryOf } from '../../domain/target.ts';
 import { FLIP_TRIES_MAX, FLIPS_MAX, type Joins, type Judgement } from '../../domain/verdict.ts';
 import { FleetIndex } from '../../pull/fleet-index.ts';
@@ -53,10 +60,11 @@ export async function partSnapshot(asked: PartAsked): Promise<{ pulled: PulledSn
   const bundles = readsBundles([...named, ...openState.claims], engine.actions)
     ? await readBundles(engine.api)
     : undefined;
+  const sources = readingsOf(asked, joins);
   return {
     openState,
     pulled: {
-      snapshot: { id: engine.ids.next(), nowMs, sources: readingsOf(asked, joins) },
+      snapshot: { id: engine.ids.next(), nowMs, sources },
       steady: throughout(asked.begun, engine.steady.read()),
       judgements: judge(asked, openState, view),
       fleet,
@@ -68,6 +76,7 @@ export async function partSnapshot(asked: PartAsked): Promise<{ pulled: PulledSn
       bundles,
       exemptOwners: owners,
       accepted: [],
+      ...seenOf(asked, joins, sources),
     },
   };
 }
@@ -125,6 +134,25 @@ function judge(
     for (const record of records[kind]) one.accept(record);
     return judgementOf(one.finish(), (rule) => judged.has(rule));
   });
+}
+
+/** For the history: the subjects, and those that rules see beside them. Owners of devices are among the latter. */
+function seenOf(
+  { records }: PartAsked,
+  joins: Joins,
+  sources: Record<Source, SourceReading>,
+): Pick<PulledSnapshot, 'seen' | 'read'> {
+  const beside = { device: [...joins.devices.values()].flat(), user: [...joins.users.values()], service: [] };
+  const seen = SUBJECT_KINDS.map((kind) => ({
+    kind,
+    reading: sources[SOURCE_OF[kind]],
+    changed: [...records[kind], ...beside[kind]],
+    prints: undefined,
+  }));
+  const read = SUBJECT_KINDS.flatMap((kind) =>
+    records[kind].map((record): SubjectRef => ({ kind, id: summaryOf(kind, record).id })),
+  );
+  return { seen: seen.filter(({ changed }) => changed.length > 0), read };
 }
 
 /** What a report of the run shows. The counts are of what was read, and no counts of the lists. */

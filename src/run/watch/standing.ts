@@ -4,7 +4,8 @@ import type { ActionName, ActionTraits } from '../../domain/action.ts';
 import type { Rule } from '../../domain/rule.ts';
 import { isUsable } from '../../domain/snapshot.ts';
 import type { RestReason, WatchRequest } from '../../domain/watch.ts';
-import type { Engine, LooksMemory, RunRules } from '../engine.ts';
+import type { Engine, RunRules } from '../engine.ts';
+import type { LooksMemory } from '../event-feed.ts';
 import { deletesDevices } from '../reading-needs.ts';
 import type { JudgedRun } from '../recent-runs.ts';
 

@@ -1,6 +1,6 @@
-// pull: the fingerprints of a fleet's identities, and which of them one reading had. In: stored fingerprints, then those of records. Out:
+// domain: fingerprints that are known, and which of them one reading had. In: stored fingerprints, then those of records. Out:
 // whether one is known, and was seen. A hash table of plain memory, which threads can share: each only ever marks what it saw.
-import type { PresentPrints } from '../domain/identity.ts';
+import type { PresentPrints } from './identity.ts';
 
 /** No fingerprint: an unknown one, or a free place. */
 const NONE = -1;

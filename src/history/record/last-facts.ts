@@ -1,0 +1,125 @@
+// history/record: the facts of all subjects of one kind as they were recorded last, packed: a fact is its path and 64 bits that stand for its
+// value. In: the facts of subjects. Out: the same again; fingerprints of whole records. The values themselves are in the segments.
+import { type FactPath, type FactPaths, printOf } from '../../domain/fact-prints.ts';
+import { BlockMemory } from './block-memory.ts';
+
+/** The facts of one subject: paths by number, and two numbers for each value. */
+export interface PackedFacts {
+  paths: Uint32Array;
+  values: Int32Array;
+}
+
+/** Records that have the same facts share the list of their paths. */
+interface Shape {
+  paths: Uint32Array;
+  subjects: number;
+}
+
+export class LastFacts {
+  private readonly slots = new Map<string, number>();
+  private readonly free: number[] = [];
+  private shapeOf = new Uint32Array(1_024);
+  private placeOf = new Float64Array(1_024);
+  private readonly memory = new BlockMemory();
+  private readonly shapes: Shape[] = [];
+  private readonly shapeNos = new Map<string, number>();
+
+  constructor(readonly paths: FactPaths) {}
+
+  get size(): number {
+    return this.slots.size;
+  }
+
+  ids(): Iterable<string> {
+    return this.slots.keys();
+  }
+
+  has(id: string): boolean {
+    return this.slots.has(id);
+  }
+
+  /** A view: it holds until the next change. */
+  get(id: string): PackedFacts | undefined {
+    const slot = this.slots.get(id);
+    if (slot === undefined) return undefined;
+    const { paths } = this.shapes[this.shapeOf[slot] as number] as Shape;
+    return { paths, values: this.memory.read(this.placeOf[slot] as number, 2 * paths.length) };
+  }
+
+  set(id: string, { paths, values }: PackedFacts): void {
+    const shape = this.shapeNo(paths);
+    const known = this.slots.get(id);
+    const slot = known ?? this.free.pop() ?? this.slots.size;
+    if (known === undefined) {
+      this.slots.set(id, slot);
+      this.grow(slot);
+    } else this.leave(slot);
+    (this.shapes[shape] as Shape).subjects += 1;
+    this.shapeOf[slot] = shape;
+    this.placeOf[slot] = this.memory.add(values);
+  }
+
+  delete(id: string): void {
+    const slot = this.slots.get(id);
+    if (slot === undefined) return;
+    this.leave(slot);
+    this.slots.delete(id);
+    this.free.push(slot);
+  }
+
+  /** Of all subjects, in the order of `ids`, as a form shows them that has these paths. */
+  prints(isShown: (path: FactPath) => boolean): Float64Array {
+    const prints = new Float64Array(this.slots.size);
+    const shown = this.shapes.map(({ paths }) => Uint8Array.from(paths, (no) => (isShown(this.pathOf(no)) ? 1 : 0)));
+    let at = 0;
+    for (const slot of this.slots.values()) {
+      const shape = this.shapeOf[slot] as number;
+      const mask = shown[shape] as Uint8Array;
+      const values = this.memory.read(this.placeOf[slot] as number, 2 * mask.length);
+      let [a, b] = [0, 0];
+      for (let one = 0; one < mask.length; one += 1) {
+        if (mask[one] === 0) continue;
+        a = (a + (values[2 * one] as number)) | 0;
+        b = (b + (values[2 * one + 1] as number)) | 0;
+      }
+      prints[at] = printOf(a, b);
+      at += 1;
+    }
+    return prints;
+  }
+
+  /** Subjects that have a fact of one of these paths. */
+  idsWith(paths: ReadonlySet<number>): string[] {
+    const has = this.shapes.map((shape) => shape.subjects > 0 && shape.paths.some((no) => paths.has(no)));
+    if (!has.includes(true)) return [];
+    return [...this.slots].filter(([, slot]) => has[this.shapeOf[slot] as number]).map(([id]) => id);
+  }
+
+  pathOf(no: number): FactPath {
+    return this.paths.all[no] as FactPath;
+  }
+
+  private leave(slot: number): void {
+    const shape = this.shapes[this.shapeOf[slot] as number] as Shape;
+    shape.subjects -= 1;
+    this.memory.remove(this.placeOf[slot] as number, 2 * shape.paths.length);
+  }
+
+  private shapeNo(paths: Uint32Array): number {
+    const key = paths.join(' ');
+    const known = this.shapeNos.get(key);
+    if (known !== undefined) return known;
+    this.shapes.push({ paths: paths.slice(), subjects: 0 });
+    this.shapeNos.set(key, this.shapes.length - 1);
+    return this.shapes.length - 1;
+  }
+
+  private grow(slot: number): void {
+    if (slot < this.shapeOf.length) return;
+    const [shapes, places] = [this.shapeOf, this.placeOf];
+    this.shapeOf = new Uint32Array(2 * shapes.length);
+    this.placeOf = new Float64Array(2 * places.length);
+    this.shapeOf.set(shapes);
+    this.placeOf.set(places);
+  }
+}

@@ -1,0 +1,64 @@
+// pull: which records one reading saw otherwise than they were recorded last, for the history. In: its records, and the fingerprints of those
+// recorded. Out: new and changed ones, packed, and which fingerprints the reading had. It runs for every record of a fleet.
+import { deserialize, serialize } from 'node:v8';
+import { FactPaths } from '../domain/fact-prints.ts';
+import type { Facts } from '../domain/facts.ts';
+import type { PresentPrints } from '../domain/identity.ts';
+import type { ChangedPart } from '../domain/record-part.ts';
+import type { SeenSubjects } from '../domain/recorded-history.ts';
+import { SeenPrints, type SharedPrints } from '../domain/seen-prints.ts';
+import { PackedList, type Packing, partOf } from './packed-list.ts';
+
+/** Integers stay exact. */
+const AS_VALUES: Packing<Facts> = { pack: serialize, unpack: (bytes) => deserialize(bytes) as Facts[] };
+/** Records are large: more than these packs of a thousand are deflated. */
+const PLAIN_MAX = 20;
+
+export class RecordPass {
+  private readonly paths = new FactPaths();
+  private readonly prints: SeenPrints;
+  private readonly changed = new PackedList(AS_VALUES, PLAIN_MAX);
+
+  constructor(present: PresentPrints) {
+    this.prints = SeenPrints.of(present);
+  }
+
+  accept(record: Facts): void {
+    if (!this.prints.see(this.paths.print(record))) this.changed.add(record);
+  }
+
+  /** For threads that read parts: they mark in it what they saw. */
+  get shared(): SharedPrints {
+    return this.prints.shared;
+  }
+
+  /** The next records, which another thread has seen. */
+  acceptPart(part: ChangedPart): void {
+    this.changed.addPart(part);
+  }
+
+  finish(): Pick<SeenSubjects, 'changed' | 'prints'> {
+    return { changed: this.changed, prints: this.shared };
+  }
+}
+
+/** The new and changed records of a part of a list, ready for another thread. */
+export class RecordPartReader {
+  private readonly paths = new FactPaths();
+  private readonly prints: SeenPrints;
+  private changed: Facts[] = [];
+
+  constructor(shared: SharedPrints) {
+    this.prints = SeenPrints.over(shared);
+  }
+
+  accept(record: Facts): void {
+    if (!this.prints.see(this.paths.print(record))) this.changed.push(record);
+  }
+
+  part(): ChangedPart {
+    const { changed } = this;
+    this.changed = [];
+    return partOf(changed, AS_VALUES);
+  }
+}

@@ -1,0 +1,36 @@
+// run: what one run sees of each kind, for the history. In: how the last recorded runs saw it. Out: for each reading a pass over its records;
+// in the end what they saw. Without a history nothing is compared. INVARIANT: a history that does not answer never stops a run.
+import type { PresentPrints } from '../domain/identity.ts';
+import { formOf, type HistoryRecorder, type SeenSubjects } from '../domain/recorded-history.ts';
+import type { SourceReading } from '../domain/snapshot.ts';
+import { SOURCE_OF, type Source, type SubjectKind } from '../domain/subjects.ts';
+import { RecordPass } from '../pull/record-pass.ts';
+
+const NONE: PresentPrints = new Float64Array(0);
+
+export class SeenRecords {
+  private readonly seen: SeenSubjects[] = [];
+
+  constructor(private readonly history: HistoryRecorder | undefined) {}
+
+  /** A fresh pass for each attempt at a reading of this form. */
+  async passes(
+    kind: SubjectKind,
+    reading: Pick<SourceReading, 'form' | 'lists'>,
+  ): Promise<() => RecordPass | undefined> {
+    const { history } = this;
+    const form = formOf(reading);
+    if (!history || !form) return () => undefined;
+    const present = await history.presentPrints(kind, form).catch(() => NONE);
+    return () => new RecordPass(present);
+  }
+
+  add(kind: SubjectKind, reading: SourceReading, records: Pick<SeenSubjects, 'changed' | 'prints'> | undefined): void {
+    if (records) this.seen.push({ kind, reading, ...records });
+  }
+
+  /** With the readings as they are in the end: what is trusted may have changed. */
+  all(sources: Record<Source, SourceReading>): SeenSubjects[] {
+    return this.seen.map((one) => ({ ...one, reading: sources[SOURCE_OF[one.kind]] }));
+  }
+}

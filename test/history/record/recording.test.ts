@@ -1,0 +1,118 @@
+// Recording compares each reading with what was recorded last, fact by fact. What is folded from the changes is what each run read, whatever
+// form it read and whatever came between.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FactPaths } from '../../../src/domain/fact-prints.ts';
+import type { Fact, Facts } from '../../../src/domain/facts.ts';
+import type { FactChange, RecordForm, SeenSubjects } from '../../../src/domain/recorded-history.ts';
+import { SubjectDiffer } from '../../../src/history/record/subject-differ.ts';
+import { skippedReading } from '../../../src/pull/pull-source.ts';
+import { RecordPass } from '../../../src/pull/record-pass.ts';
+
+const value: fc.Arbitrary<Fact> = fc.oneof(
+  fc.constantFrom<Fact[]>('TRUE', 'FALSE', '', null, true, false, 0, 1, 1n, 2n ** 60n, -(2n ** 60n), 2n ** 80n, 1.5),
+  fc.constantFrom<Fact[]>(Number.POSITIVE_INFINITY, [], {}, ['a', 'b'], ['a', ['b']], [{ a: 1 }, { a: 2n }]),
+);
+const nested: fc.Arbitrary<Fact> = fc.oneof(
+  value,
+  fc.dictionary(fc.constantFrom('x', 'y', 'a.b', '', '"q'), value, { maxKeys: 3 }),
+  fc.dictionary(fc.constantFrom('x', 'y'), fc.dictionary(fc.constantFrom('deep', 'er'), value), { maxKeys: 2 }),
+);
+const fields = ['One', 'Two', 'Three', 'with.dot', '', '"quoted', '__proto__'];
+/** Fields that only some forms show. */
+const hiddenIn: Record<RecordForm, readonly string[]> = {
+  paged: ['Three'],
+  unpaged: [],
+  single: ['Two'],
+  'paged v2': ['One', 'Three'],
+  'unpaged v2': [],
+};
+const record = fc
+  .dictionary(fc.constantFrom(...fields), nested, { maxKeys: 5, noNullPrototype: false })
+  .map((own): Facts => ({ ...own }));
+const fleet = fc.dictionary(fc.constantFrom('d1', 'd2', 'd3', 'd4'), record, { noNullPrototype: false });
+
+const forms = fc.constantFrom<RecordForm[]>('paged', 'unpaged', 'paged v2');
+const step = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ form: forms, fleet, isTrusted: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ form: fc.constant<RecordForm>('single'), fleet, isTrusted: fc.constant(true) }) },
+);
+
+function reading(form: RecordForm, isTrusted: boolean): SeenSubjects['reading'] {
+  const [own, lists] = form.split(' ') as ['paged', 'v2'?];
+  return { ...skippedReading('devices', 0), state: 'read', form: own, ...(lists && { lists }), trusted: isTrusted };
+}
+
+function shownBy(form: RecordForm, id: string, own: Facts): Facts {
+  const shown = Object.entries(own).filter(([key]) => !hiddenIn[form].includes(key));
+  return { DeviceID: id, ...Object.fromEntries(shown) };
+}
+
+/** Facts by path, as a record has them. */
+function leavesOf(one: Facts): Map<string, Fact> {
+  const leaves = new Map<string, Fact>();
+  new FactPaths().walk(one, (path, _a, _b, fact) => leaves.set(path.text, fact));
+  return leaves;
+}
+
+function apply(world: Map<string, Map<string, Fact>>, changes: readonly FactChange[]): void {
+  for (const { subject, path, value: fact } of changes) {
+    const own = world.get(subject) ?? new Map<string, Fact>();
+    world.set(subject, own);
+    if (path === '') world.delete(subject);
+    else if (fact === undefined) own.delete(path);
+    else own.set(path, fact);
+  }
+}
+
+const copyOf = (world: Map<string, Map<string, Fact>>) => new Map([...world].map(([id, own]) => [id, new Map(own)]));
+
+function seenBy(world: Map<string, Map<string, Fact>>, shows: ReadonlySet<string>, ids: Iterable<string>) {
+  return new Map([...ids].map((id) => [id, new Map([...(world.get(id) ?? [])].filter(([path]) => shows.has(path)))]));
+}
+
+describe('what is folded from recorded changes', () => {
+  it('is what every run read, whatever form it read, and whether it was trusted', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+        const differ = new SubjectDiffer('device');
+        const world = new Map<string, Map<string, Fact>>();
+        for (const { form, fleet: of, isTrusted } of steps) {
+          const pass = new RecordPass(differ.presentPrints(form));
+          const records = Object.entries(of).map(([id, own]) => shownBy(form, id, own));
+          for (const one of records) pass.accept(one);
+          const { changed, prints } = pass.finish();
+          const seen = { kind: 'device', reading: reading(form, isTrusted) } as const;
+          const isList = form !== 'single';
+          const diff = differ.diff({
+            ...seen,
+            changed: isList ? changed : records,
+            prints: isList ? prints : undefined,
+          });
+          const own = isTrusted ? world : copyOf(world);
+          apply(own, diff.changes);
+          const read = new Map(records.map((one) => [String(one.DeviceID), leavesOf(one)]));
+          expect(seenBy(own, diff.shows, isList ? own.keys() : read.keys())).toEqual(read);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('is nothing for a reading that shows what was recorded', () => {
+    fc.assert(
+      fc.property(fleet, forms, (of, form) => {
+        const differ = new SubjectDiffer('device');
+        const turn = () => {
+          const pass = new RecordPass(differ.presentPrints(form));
+          for (const [id, own] of Object.entries(of)) pass.accept(shownBy(form, id, own));
+          const { changed, prints } = pass.finish();
+          const { changes } = differ.diff({ kind: 'device', reading: reading(form, true), changed, prints });
+          return { changed: [...changed], changes };
+        };
+        turn();
+        expect(turn()).toEqual({ changed: [], changes: [] });
+      }),
+    );
+  });
+});
