@@ -4,10 +4,11 @@ import { AppError } from '../../../src/domain/errors.ts';
 import { type Facts, isFacts } from '../../../src/domain/facts.ts';
 import type { Api, BundleFacts, EventQuery, Page, ServiceSpecFacts, WriteAnswer } from '../../../src/domain/ports.ts';
 import type { Latency } from '../../../src/domain/quiet-period.ts';
-import type { Source } from '../../../src/domain/subjects.ts';
+import { KIND_OF, type Source } from '../../../src/domain/subjects.ts';
 import type { Dice } from '../../harness/dice.ts';
 import type { SimClock } from '../../harness/sim-clock.ts';
 import { BUNDLE, type MonthWorld } from './month-world.ts';
+import type { Listed } from './recorded-facts.ts';
 
 /** `short`: a good part left out, with a total that agrees. */
 export type Mood = 'well' | 'broken' | 'forbidden' | 'emptied' | 'short' | 'repeated' | 'shifted' | 'unreadable';
@@ -29,6 +30,8 @@ export class MonthPlatform implements Api {
   readonly address = 'http://platform.test';
   /** Every effect of the engine, in order: what two months must have in common. */
   readonly effects: string[] = [];
+  /** The last answers with a list. */
+  listed: Listed = {};
   mood: { [source in Source]: Mood } = { devices: 'well', users: 'well', services: 'well', events: 'well' };
 
   constructor(
@@ -47,7 +50,7 @@ export class MonthPlatform implements Api {
   }
 
   async *pages(source: 'devices' | 'users'): AsyncIterable<Page> {
-    const records = this.list(source).map(paged);
+    const records = this.noted(source, this.list(source).map(paged));
     for (let from = 0; from === 0 || from < records.length; from += PAGE) {
       this.clock.pass(this.dice.whole(0, 50));
       yield { records: records.slice(from, from + PAGE), total: records.length };
@@ -57,7 +60,7 @@ export class MonthPlatform implements Api {
   }
 
   async *stream(source: 'devices' | 'users' | 'services'): AsyncIterable<unknown[]> {
-    const records = this.list(source);
+    const records = this.noted(source, this.list(source));
     this.clock.pass(this.dice.whole(0, 50));
     yield records;
     if (this.mood[source] === 'shifted') throw new AppError('api_answer', 'the answer is cut');
@@ -146,6 +149,11 @@ export class MonthPlatform implements Api {
   }
 
   async close(): Promise<void> {}
+
+  private noted(source: 'devices' | 'users' | 'services', records: Facts[]): Facts[] {
+    this.listed = { ...this.listed, [KIND_OF[source]]: copied(records) };
+    return records;
+  }
 
   private change(id: string, facts: Facts): void {
     const service = this.world.services.get(id);

@@ -6,7 +6,7 @@ import { PLACEHOLDER_SERIALS } from '../../../src/decide/serials.ts';
 import type { ChangeWindow } from '../../../src/domain/change-window.ts';
 import { digestOf } from '../../../src/domain/digest.ts';
 import type { Ids, Log } from '../../../src/domain/ports.ts';
-import type { HistoryRecorder } from '../../../src/domain/recorded-history.ts';
+import type { EventRows, HistoryRecorder } from '../../../src/domain/recorded-history.ts';
 import type { LoadedRule } from '../../../src/evaluate/index.ts';
 import { EVENT_PULL_DEFAULT } from '../../../src/pull/pull-events.ts';
 import { TRUST_DEFAULT } from '../../../src/pull/trust-gate.ts';
@@ -18,6 +18,7 @@ import type { Db } from '../../../src/store/database.ts';
 import { SqliteStore } from '../../../src/store/sqlite-store.ts';
 import { quietTime } from '../../../src/system/quiet-time.ts';
 import { steadyTime } from '../../../src/system/steady-time.ts';
+import { replaced } from '../../harness/planted-bugs.ts';
 import type { SimClock } from '../../harness/sim-clock.ts';
 import { type Life, mortal } from '../../support/crash.ts';
 import type { MonthPlatform } from './month-platform.ts';
@@ -43,7 +44,7 @@ export interface ProcessParts {
   ids: Ids;
   settings: MonthSettings;
   rules(): readonly LoadedRule[];
-  history: HistoryRecorder | undefined;
+  record(store: EventRows): HistoryRecorder | undefined;
   /** What its runs decided, as soon as it is committed. */
   made: Made;
 }
@@ -51,14 +52,15 @@ export interface ProcessParts {
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 export async function startMonthProcess(parts: ProcessParts, life: Life): Promise<Engine> {
-  const { db, clock, platform, ids, settings, history } = parts;
+  const { db, clock, platform, ids, settings } = parts;
   const writer = new SqliteStore(db, linkEntry, clock);
   const commitRun = writer.commitRun.bind(writer);
   writer.commitRun = async (commit) => {
     await commitRun(commit);
-    parts.made.set(commit.runId, commit);
+    parts.made.set(commit.runId, { commit, listed: platform.listed });
   };
-  const store = mortal(writer, life);
+  const store = replaced(mortal(writer, life), unhurried(writer));
+  const history = parts.record(writer);
   const steady = steadyTime(clock, clock.boot, readClockAgreement(db));
   saveClockAgreement(db, steady.agreement());
   await writer.abortStaleRuns(clock.nowMs());
@@ -92,6 +94,14 @@ export async function startMonthProcess(parts: ProcessParts, life: Life): Promis
     signal: new AbortController().signal,
     feed: { primed: new WeakSet(), triedMs: 0 },
     ...(history && { history }),
+  };
+}
+
+/** What only recording asks for is no step: a month with it dies where one without it does. */
+function unhurried(writer: SqliteStore): EventRows {
+  return {
+    lastEventNo: () => writer.lastEventNo(),
+    eventsBetween: (after, upTo) => writer.eventsBetween(after, upTo),
   };
 }
 

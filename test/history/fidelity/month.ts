@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { runCycle, watchCycle } from '../../../src/cycle.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { parseWindows } from '../../../src/domain/parse-windows.ts';
-import type { HistoryRecorder } from '../../../src/domain/recorded-history.ts';
+import type { EventRows, HistoryRecorder } from '../../../src/domain/recorded-history.ts';
 import type { Source } from '../../../src/domain/subjects.ts';
 import type { Engine } from '../../../src/run/engine.ts';
 import type { Db } from '../../../src/store/database.ts';
@@ -29,7 +29,8 @@ const EXPECTED: ReadonlySet<string> = new Set(['api_refused', 'api_unreachable',
 
 /** Records one month; a new recorder for each process, which the end of the process leaves behind. */
 export interface MonthRecording {
-  begin(): HistoryRecorder;
+  /** `store`: where events have their numbers. */
+  begin(store: EventRows): HistoryRecorder;
   /** `isKilled`: nothing that was not written yet is written any more. */
   end(isKilled: boolean): Promise<void>;
 }
@@ -220,8 +221,8 @@ class Month {
     this.life = new Life(diesAt);
     const ids = { next: () => this.nextId() };
     const { settings } = this;
-    const history = this.recording?.begin();
-    const parts = { db, clock, platform, ids, settings, rules: () => rules.current, history, made };
+    const record = (store: EventRows) => this.recording?.begin(store);
+    const parts = { db, clock, platform, ids, settings, rules: () => rules.current, record, made };
     this.engine = await startMonthProcess(parts, this.life);
     return this.engine;
   }

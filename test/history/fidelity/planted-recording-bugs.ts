@@ -30,7 +30,8 @@ export const PLANTED = {
   },
   a_removed_fact_is_kept: {
     seed: 10,
-    make: () => changing((change) => (change.path !== '' && change.value === undefined && !change.secret ? [] : [change])),
+    make: () =>
+      changing((change) => (change.path !== '' && change.value === undefined && !change.secret ? [] : [change])),
   },
   a_gone_subject_is_kept: {
     seed: 10,

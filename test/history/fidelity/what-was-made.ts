@@ -4,9 +4,15 @@ import { canonicalJson } from '../../../src/domain/canonical.ts';
 import type { Decision } from '../../../src/domain/decision.ts';
 import type { RecordedRun } from '../../../src/domain/recorded-history.ts';
 import type { RunCommit } from '../../../src/domain/store.ts';
+import type { Listed } from './recorded-facts.ts';
 
+/** What a run committed, and what the platform had listed then. */
+export interface MadeRun {
+  commit: RunCommit;
+  listed: Listed;
+}
 /** By the id of the run. */
-export type Made = Map<string, RunCommit>;
+export type Made = Map<string, MadeRun>;
 
 /** As two decisions are compared: not by their ids, and not by the flips. */
 export function decisionText(decision: Decision): string {
@@ -17,7 +23,7 @@ export function decisionText(decision: Decision): string {
 
 /** What the record has otherwise than the run committed it. */
 export function recordedOtherwise(made: Made, { frame, written, ended }: RecordedRun): string[] {
-  const commit = made.get(frame.run.id);
+  const commit = made.get(frame.run.id)?.commit;
   if (!commit) return [`run ${frame.run.seq} is recorded, and never committed`];
   const where = `run ${frame.run.seq}`;
   return [
