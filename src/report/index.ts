@@ -71,7 +71,7 @@ async function reportPieces(report: Report, format: ReportFormat, options: TextO
 /** How stored nouns are shown to other programs. */
 export const views = {
   report: writeReport,
-  reportFilePolicy: async () => (await htmlWriter()).reportFilePolicy(),
+  reportFilePolicy: async () => (await import('./html/file.tsx')).filePolicy(),
   run: runSummaryView,
   summary: buildSummary,
   history: historyView,

@@ -158,3 +158,14 @@ export const plan = z.strictObject({
     }),
   ),
 });
+
+/** JSON Schema (draft 2020-12). A later version may add names, so that a reader has to accept others. */
+export function openJsonSchema(schema: z.ZodType, names: { $id: string; title: string }): object {
+  const made = z.toJSONSchema(schema, {
+    target: 'draft-2020-12',
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+    },
+  });
+  return { ...made, ...names };
+}

@@ -13,6 +13,7 @@ import {
   factOrAbsent,
   kind,
   mode,
+  openJsonSchema,
   outcome,
   owners,
   plan,
@@ -162,13 +163,6 @@ type Described = z.infer<typeof reportSchema>;
 /** Fails to compile when the types and the schema differ. */
 export const DESCRIBES_REPORT: [Described, Report] extends [Report, Described] ? true : never = true;
 
-/** JSON Schema (draft 2020-12). A later version may add names, so that a reader has to accept others. */
 export function reportJsonSchema(): object {
-  const schema = z.toJSONSchema(reportSchema, {
-    target: 'draft-2020-12',
-    override: ({ jsonSchema }) => {
-      if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
-    },
-  });
-  return { ...schema, $id: 'urn:trustward:report', title: 'Trustward report of a run' };
+  return openJsonSchema(reportSchema, { $id: 'urn:trustward:report', title: 'Trustward report of a run' });
 }
