@@ -137,7 +137,8 @@ class SnapshotPull {
     await engine.store.observeEvents({ events: pulled.events, coverage: pulled.coverage, forgetBeforeMs });
     if (engine.feed.primed.has(rules.evaluator)) rules.evaluator.observe(pulled.events);
     else await fillWindows(engine, rules.evaluator, run.startedAt - windowMs);
-    if (pulled.coverage) engine.feed.triedMs = Math.max(engine.feed.triedMs, windowMs);
+    // Beyond this window events were forgotten just now: for a longer one they are read again.
+    if (pulled.coverage) engine.feed.triedMs = windowMs;
     this.sources.events = pulled.reading;
     if (pulled.reading.state !== 'read') this.unavailable.add('events');
     else this.coverage = await engine.store.coverage();

@@ -142,6 +142,14 @@ describe('what is stored', () => {
     expect(left).toEqual([[later]]);
   });
 
+  it('knows no stretch of the log whose events it has forgotten', async () => {
+    const { store } = open;
+    await store.observeEvents({ events: [event], coverage: { fromMs: 50, toMs: 300 }, forgetBeforeMs: 0 });
+    const later = { ...event, id: 'later', createdAtMs: 350 };
+    await store.observeEvents({ events: [later], coverage: { fromMs: 290, toMs: 400 }, forgetBeforeMs: 200 });
+    expect(await store.coverage()).toEqual([{ fromMs: 200, toMs: 400 }]);
+  });
+
   it('gives no number of an event twice, however old the newest one is', async () => {
     const { store } = open;
     const observe = (id: string, createdAtMs: number, forgetBeforeMs: number) =>
