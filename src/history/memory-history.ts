@@ -17,11 +17,17 @@ import {
   type SeenRun,
 } from '../domain/recorded-history.ts';
 import type { SubjectKind, SubjectRef } from '../domain/subjects.ts';
+import { Decoder } from './codec/decoder.ts';
+import { RunEncoder } from './codec/run-encoder.ts';
 import { Recording } from './record/recording.ts';
+import { factKindOf } from './rows.ts';
 
 export class MemoryHistory implements HistoryRecorder, HistoryReader {
+  /** As they are read again from what was written. */
   readonly runs: RecordedRun[] = [];
   readonly fault = undefined;
+  private readonly encoder = new RunEncoder();
+  private readonly decoder = new Decoder({ factsOnly: false });
   private readonly recording = new Recording();
   private last: Promise<void> = Promise.resolve();
 
@@ -38,7 +44,9 @@ export class MemoryHistory implements HistoryRecorder, HistoryReader {
       const events: TrustEvent[] = [];
       const after = this.recording.eventsAfter(run.frame.eventsTo);
       for await (const batch of this.store.eventsBetween(after, run.frame.eventsTo)) events.push(...batch);
-      this.runs.push(this.recording.take({ ...run, openState, written }, events));
+      const recorded = this.recording.take({ ...run, openState, written }, events);
+      const rows = this.encoder.encode(recorded).filter(({ kind }) => factKindOf(kind) === undefined);
+      this.runs.push(this.decoder.run(rows, recorded.changes));
     });
   }
 

@@ -27,6 +27,8 @@ export const ROW_KINDS = {
   ended: 'momentary',
   /** What deciding read, written when it changed; `subject` is the id or key of each. */
   setting: 'standing',
+  /** Which paths records of a form have had: `subject` is the kind and its form, such as `device paged`. */
+  form: 'standing',
   /** The files of a rule set: `subject` is its hash, `path` the file. */
   rules: 'standing',
   coverage: 'standing',

@@ -12,7 +12,8 @@ export class Recording {
     user: new SubjectDiffer('user'),
     service: new SubjectDiffer('service'),
   };
-  private readonly ruleSets = new Set<string>();
+  /** The hash of the rule set that is recorded. */
+  private ruleSet: string | undefined;
   /** The number of the newest event that is recorded. */
   private eventsTo = 0;
 
@@ -35,8 +36,8 @@ export class Recording {
       shows.set(one.kind, diff.shows);
     }
     this.eventsTo = frame.eventsTo;
-    const isKnown = this.ruleSets.has(ruleSet.hash);
-    this.ruleSets.add(ruleSet.hash);
+    const isKnown = this.ruleSet === ruleSet.hash;
+    this.ruleSet = ruleSet.hash;
     return { ...rest, frame: { ...frame, shows }, changes, events, ...(!isKnown && { ruleSet }) };
   }
 
