@@ -140,7 +140,10 @@ export interface HistoryGap {
 
 /** What reading the history gives, in the order of the runs. */
 export type HistoryItem =
-  /** First, and after each gap: all facts, as they were before the next run. */
+  /**
+   * First, and after a gap in which something was lost (`damaged`, `foreign`, `version`): all facts, as they were before the next run. Not after
+   * `not_recorded` and `forgotten`: changes are against what was recorded last.
+   */
   | {
       kind: 'state';
       atMs: number;

@@ -1,0 +1,61 @@
+// history files: the history as replays and people read it. In: a folder, the codec of runs. Out: runs in the order of recording, what held before the
+// first of them, and each stretch that is not in the record, by name. Never: a silent omission, two pasts as one.
+import type {
+  FactChange,
+  HistoryItem,
+  HistoryQuery,
+  HistoryReader,
+  RecordedRuleSet,
+} from '../../domain/recorded-history.ts';
+import type { SubjectRef } from '../../domain/subjects.ts';
+import type { NewRunDecoder } from '../run-decoder.ts';
+import { readItems } from './read-items.ts';
+import { changesOfSubject, factsOfSubject } from './read-subject.ts';
+import { UnreadableSegment } from './segment-columns.ts';
+import { rowsOf } from './segment-rows.ts';
+import { Walk } from './walk.ts';
+
+export interface HistoryFolder {
+  folder: string;
+  /** What the records must be of; undefined: whatever they are of, as long as nothing is bound. */
+  address: string | undefined;
+  newDecoder: NewRunDecoder;
+}
+
+/** Nothing is read before it is asked for; a folder that is not there is an empty history. */
+export function historyReader(history: HistoryFolder): HistoryReader {
+  const { folder, address, newDecoder } = history;
+  return {
+    items: (query: HistoryQuery): AsyncIterable<HistoryItem> => readItems(history, query),
+    span: async () => {
+      const { segments } = new Walk(folder, address);
+      if (segments.length === 0) return undefined;
+      return {
+        fromMs: Math.min(...segments.map(({ fromMs, toMs }) => Math.min(fromMs, toMs))),
+        toMs: Math.max(...segments.map(({ fromMs, toMs }) => Math.max(fromMs, toMs))),
+      };
+    },
+    factsAt: (subject: SubjectRef, atMs: number) => factsOfSubject(history, subject, atMs),
+    changesOf: (
+      subject: SubjectRef,
+      fromMs: number,
+      toMs: number,
+    ): AsyncIterable<FactChange & { atMs: number; runSeq: number }> => changesOfSubject(history, subject, fromMs, toMs),
+    ruleSet: async (hash: string): Promise<RecordedRuleSet | undefined> => {
+      const walk = new Walk(folder, address);
+      const newestFirst = [...walk.segments, ...walk.bases].sort((a, b) => b.last - a.last);
+      for (const segment of newestFirst) {
+        const columns = walk.open(segment);
+        if (columns instanceof UnreadableSegment) continue;
+        const isHere = columns.groups.some((group) => group.kind().dictionary.includes('rules'));
+        if (!isHere) continue;
+        const rows = [...rowsOf(columns)].filter(
+          ({ kind, subject, value }) => kind === 'rules' && subject === hash && value !== undefined,
+        );
+        const found = rows.length > 0 ? newDecoder({ factsOnly: false }).ruleSet(hash, rows) : undefined;
+        if (found) return found;
+      }
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,151 @@
+// history files: the items of a stretch of time: what held before its first run, its runs, and the gaps. In: a query. Out: items, one at a time: a day
+// at most is in memory. After damage it goes on with the next base; runs that are only missing leave what is known as it is.
+import { giveWay } from '../../domain/give-way.ts';
+import type { HistoryGap, HistoryItem, HistoryQuery } from '../../domain/recorded-history.ts';
+import type { RunDecoder } from '../run-decoder.ts';
+import { Begin, type Begun } from './begin.ts';
+import type { HistoryFolder } from './history-reader.ts';
+import { type ScannedRun, scanRuns, type Wanted } from './scan.ts';
+import { UnreadableSegment } from './segment-columns.ts';
+import { stateOf } from './state-item.ts';
+import { type Lost, Walk, type WalkedSegment } from './walk.ts';
+import { wantedBy } from './wanted.ts';
+
+/** Errors: AppError `store_failed` when the folder cannot be read. */
+export async function* readItems(history: HistoryFolder, query: HistoryQuery): AsyncGenerator<HistoryItem> {
+  const walk = new Walk(history.folder, history.address);
+  const first = walk.segments.find(({ fromMs, toMs }) => Math.max(fromMs, toMs) >= query.fromMs);
+  const last = walk.segments.findLast(({ fromMs, toMs }) => Math.min(fromMs, toMs) <= query.toMs);
+  if (!first || !last || first.first > last.last) return;
+  yield* forgottenIn(walk, query);
+  const decoder = history.newDecoder({ factsOnly: query.factsOnly === true });
+  const reading = new Reading(walk, decoder, query, last.last);
+  let lost: HistoryGap | undefined;
+  for (let place = first.first; place <= last.last; ) {
+    const items = reading.stretch(place);
+    let step = await items.next();
+    if (lost && !step.done) {
+      yield gap(lost, query);
+      lost = undefined;
+    }
+    for (; !step.done; step = await items.next()) yield step.value;
+    if (!step.value) break;
+    const end = step.value;
+    const next = walk.bases.find((base) => base.last >= Math.max(end.next - 1, place));
+    const isLast = next === undefined || next.last >= last.last;
+    const toMs = isLast ? Math.min(last.toMs, query.toMs) : next.toMs;
+    lost = joined(lost, isLast ? { ...end, text: `${end.text}; ${NO_BASE}` } : end, toMs);
+    if (isLast) break;
+    place = next.last + 1;
+  }
+  if (lost) yield gap(lost, query);
+}
+
+const NO_BASE = 'no base after it is kept, so nothing after it can be replayed';
+
+/** Where nothing could be read between two losses they are one. */
+function joined(before: HistoryGap | undefined, { fromMs, cause, text, ...now }: HistoryGap, toMs: number): HistoryGap {
+  return { fromMs: Math.min(fromMs, before?.fromMs ?? fromMs), toMs: Math.max(now.toMs, toMs), cause, text };
+}
+
+function gap({ fromMs, toMs, cause, text }: HistoryGap, query: HistoryQuery): HistoryItem {
+  return {
+    kind: 'gap',
+    gap: { fromMs: Math.max(fromMs, query.fromMs), toMs: Math.max(toMs, query.fromMs), cause, text },
+  };
+}
+
+/** What was removed on a person's behalf is named first: its runs are given without it. */
+function* forgottenIn(walk: Walk, query: HistoryQuery): Generator<HistoryItem> {
+  for (const segment of [...walk.segments, ...walk.bases]) {
+    if (segment.rewrites === 0) continue;
+    const columns = walk.open(segment);
+    if (columns instanceof UnreadableSegment) continue;
+    for (const { rows, fromMs, toMs } of columns.about.forgotten) {
+      if (toMs < query.fromMs || fromMs > query.toMs) continue;
+      const text = `${segment.day}: ${rows} records of one subject were removed by an operator`;
+      yield gap({ fromMs, toMs, cause: 'forgotten', text }, query);
+    }
+  }
+}
+
+class Reading {
+  readonly #walk: Walk;
+  readonly #decoder: RunDecoder;
+  readonly #query: HistoryQuery;
+  readonly #wanted: Wanted;
+  readonly #lastPlace: number;
+  #before: { run: number; atMs: number } | undefined;
+
+  constructor(walk: Walk, decoder: RunDecoder, query: HistoryQuery, lastPlace: number) {
+    this.#walk = walk;
+    this.#decoder = decoder;
+    this.#query = query;
+    this.#wanted = wantedBy(query);
+    this.#lastPlace = lastPlace;
+  }
+
+  /** From a place on as far as it is whole; what was lost then, undefined at the end. */
+  async *stretch(place: number): AsyncGenerator<HistoryItem, Lost | undefined> {
+    const begun = await new Begin(this.#walk, this.#query.fromMs).at(place);
+    if ('lost' in begun) return begun.lost;
+    let position: Begun | undefined = begun;
+    this.#before = undefined;
+    for (let at = begun.place; at <= this.#lastPlace; ) {
+      const walked = this.#walk.at(at);
+      if (!walked) return undefined;
+      if (walked.kind === 'lost') return walked;
+      const runs = scanRuns(walked.columns, this.#wanted);
+      for (let index = 0; ; index++) {
+        const run = nextOf(runs, walked);
+        if (run === undefined) break;
+        if ('lost' in run) return run.lost;
+        if (index < walked.skip) continue;
+        if (run.atMs > this.#query.toMs && walked.next > this.#lastPlace) return undefined;
+        yield* this.#missingBefore(run);
+        if (position) yield stateOf(position.standing, this.#decoder, this.#wanted, run.atMs);
+        position = undefined;
+        const recorded = this.#decoded(run, walked);
+        if ('lost' in recorded) return recorded.lost;
+        yield recorded;
+        await giveWay();
+      }
+      at = walked.next;
+    }
+    return undefined;
+  }
+
+  #decoded({ rows, changes, run, atMs }: ScannedRun, { segment, next }: WalkedSegment): HistoryItem | { lost: Lost } {
+    try {
+      return { kind: 'run', run: this.#decoder.run(rows, changes) };
+    } catch (error) {
+      const text = `${segment.day}: run ${run} cannot be understood (${(error as Error).message})`;
+      return { lost: { kind: 'lost', fromMs: atMs, toMs: segment.toMs, cause: 'damaged', text, next } };
+    }
+  }
+
+  /** Changes are against what was recorded last, so that a missing run leaves what is known as it is. */
+  *#missingBefore({ run, atMs }: ScannedRun): Generator<HistoryItem> {
+    const before = this.#before;
+    this.#before = { run, atMs };
+    if (before === undefined || run === before.run + 1) return;
+    const missing = run === before.run + 2 ? `run ${run - 1} is` : `runs ${before.run + 1} to ${run - 1} are`;
+    const text =
+      run > before.run
+        ? `${missing} not in the record`
+        : `after run ${before.run} comes run ${run}: the database was restored to an earlier state`;
+    yield gap({ fromMs: Math.min(before.atMs, atMs), toMs: atMs, cause: 'not_recorded', text }, this.#query);
+  }
+}
+
+/** Its checksum held: what cannot be decoded now was written wrong. */
+function nextOf(runs: Iterator<ScannedRun>, { segment, next }: WalkedSegment): ScannedRun | { lost: Lost } | undefined {
+  try {
+    const step = runs.next();
+    return step.done ? undefined : step.value;
+  } catch (error) {
+    const text = `${segment.day}: a segment cannot be decoded (${(error as Error).message})`;
+    const { fromMs, toMs } = segment;
+    return { lost: { kind: 'lost', fromMs, toMs, cause: 'damaged', text, next } };
+  }
+}

@@ -1,0 +1,166 @@
+// history files: the bytes of one segment in Parquet. In: rows, in order, and what they are of. Out: the bytes of the whole file.
+// Columns have dictionaries, since ids, paths and values repeat; measured at 9 bytes a row for a day of 3,000 changes a run.
+import { gunzipSync, gzipSync } from 'node:zlib';
+import type { KeyValue, SchemaElement } from 'hyparquet';
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import type { HistoryRow } from '../rows.ts';
+
+/** Of the rows and their kinds. A reader refuses any other. */
+export const SCHEMA_VERSION = 1;
+
+/** What the file says of itself, beside its rows. */
+export interface SegmentAbout {
+  /** Such as `trustward 0.1.0`. */
+  program: string;
+  /** The API address that the records are of. */
+  address: string;
+  /** What was removed from it, the oldest first. */
+  forgotten: readonly ForgottenMark[];
+}
+
+/** Never names whose records they were. */
+export interface ForgottenMark {
+  atMs: number;
+  rows: number;
+  /** The first and the last run whose rows they were, epoch ms. */
+  fromMs: number;
+  toMs: number;
+}
+
+export const GZIP = {
+  compress: (bytes: Uint8Array): Uint8Array => gzipSync(bytes, { level: 1 }),
+  decompress: (bytes: Uint8Array): Uint8Array => gunzipSync(bytes),
+};
+
+/** One group of a day of 3,000 changes a run: a subject's id is then written once a day. */
+const GROUP_ROWS = 1_000_000;
+/** A base has each id in adjacent rows, so smaller groups cost nothing. */
+const BASE_GROUP_ROWS = 250_000;
+
+/** INVARIANT: the names and types of the columns are those of SCHEMA_VERSION. */
+export const COLUMNS = ['run', 'at', 'kind', 'subject', 'path', 'value'] as const;
+export type ColumnName = (typeof COLUMNS)[number];
+
+const text = (name: string, repetition_type: 'REQUIRED' | 'OPTIONAL'): SchemaElement => ({
+  name,
+  type: 'BYTE_ARRAY',
+  converted_type: 'UTF8',
+  repetition_type,
+});
+const SCHEMA: SchemaElement[] = [
+  { name: 'root', num_children: COLUMNS.length },
+  { name: 'run', type: 'INT32', repetition_type: 'REQUIRED' },
+  {
+    name: 'at',
+    type: 'INT64',
+    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: false, unit: 'MILLIS' },
+    repetition_type: 'REQUIRED',
+  },
+  text('kind', 'REQUIRED'),
+  text('subject', 'REQUIRED'),
+  text('path', 'REQUIRED'),
+  text('value', 'OPTIONAL'),
+];
+
+/** Takes rows, then gives the bytes. It holds one group of rows, and the bytes of those before it. */
+export class SegmentBytes {
+  readonly #about: SegmentAbout;
+  readonly #groupMax: number;
+  readonly #bytes = new ByteWriter();
+  readonly #parquet: ParquetWriter;
+  #group = emptyGroup();
+  #rows = 0;
+  #fromMs = Number.POSITIVE_INFINITY;
+  #toMs = Number.NEGATIVE_INFINITY;
+
+  constructor(about: SegmentAbout, isBase: boolean) {
+    this.#about = about;
+    this.#groupMax = isBase ? BASE_GROUP_ROWS : GROUP_ROWS;
+    this.#parquet = new ParquetWriter({
+      writer: this.#bytes,
+      schema: SCHEMA,
+      codec: 'GZIP',
+      compressors: { GZIP: GZIP.compress },
+      kvMetadata: metadataOf(about),
+      createdBy: about.program,
+    });
+  }
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** When the first and the last run of the rows began; undefined without rows. */
+  get times(): { fromMs: number; toMs: number } | undefined {
+    return this.#rows === 0 ? undefined : { fromMs: this.#fromMs, toMs: this.#toMs };
+  }
+
+  add(run: number, at: number, kind: string, subject: string, path: string, value: string | undefined): void {
+    const group = this.#group;
+    group.run.push(run);
+    group.at.push(at);
+    group.kind.push(kind);
+    group.subject.push(subject);
+    group.path.push(path);
+    group.value.push(value ?? null);
+    if (this.#rows === 0) this.#fromMs = at;
+    this.#toMs = at;
+    this.#rows++;
+    if (group.run.length >= this.#groupMax) this.#flush();
+  }
+
+  addRow({ run, at, kind, subject, path, value }: HistoryRow): void {
+    this.add(run, at, kind, subject, path, value);
+  }
+
+  finish(): Uint8Array {
+    this.#flush();
+    this.#parquet.finish();
+    return this.#bytes.getBytes();
+  }
+
+  #flush(): void {
+    const { run, at, kind, subject, path, value } = this.#group;
+    if (run.length === 0) return;
+    this.#parquet.write({
+      rowGroupSize: run.length,
+      columnData: [
+        { name: 'run', data: run, encoding: 'RLE_DICTIONARY' },
+        { name: 'at', data: at.map(BigInt), encoding: 'RLE_DICTIONARY' },
+        { name: 'kind', data: kind, encoding: 'RLE_DICTIONARY' },
+        { name: 'subject', data: subject, encoding: 'RLE_DICTIONARY' },
+        { name: 'path', data: path, encoding: 'RLE_DICTIONARY' },
+        { name: 'value', data: value },
+      ],
+    });
+    this.#group = emptyGroup();
+  }
+
+  /** The program and the address, for one more file of the same. */
+  get about(): SegmentAbout {
+    return this.#about;
+  }
+}
+
+interface Group {
+  run: number[];
+  at: number[];
+  kind: string[];
+  subject: string[];
+  path: string[];
+  value: (string | null)[];
+}
+
+function emptyGroup(): Group {
+  return { run: [], at: [], kind: [], subject: [], path: [], value: [] };
+}
+
+/** Rows and times are in the columns and the name: what is here cannot be known from those. */
+function metadataOf({ program, address, forgotten }: SegmentAbout): KeyValue[] {
+  return [
+    { key: 'trustward.schema', value: String(SCHEMA_VERSION) },
+    { key: 'trustward.program', value: program },
+    { key: 'trustward.address', value: address },
+    { key: 'trustward.forgotten', value: JSON.stringify(forgotten) },
+  ];
+}

@@ -1,0 +1,93 @@
+// history files: the rows of a segment, one by one, and which of them are of one run. In: columns. Out: rows, in the order in which they were written.
+// For what is not in a hurry: whoever reads millions of rows reads columns.
+import type { HistoryRow, RowKind } from '../rows.ts';
+import type { CodedColumn, RowGroup, SegmentColumns } from './segment-columns.ts';
+
+/** All columns of one group, decoded. */
+export interface DecodedGroup {
+  rows: number;
+  run: CodedColumn<number>;
+  at: CodedColumn<number>;
+  kind: CodedColumn<string>;
+  subject: CodedColumn<string>;
+  path: CodedColumn<string>;
+  value: CodedColumn<string>;
+}
+
+export function decodeGroup(group: RowGroup): DecodedGroup {
+  return {
+    rows: group.rows,
+    run: group.run(),
+    at: group.at(),
+    kind: group.kind(),
+    subject: group.subject(),
+    path: group.path(),
+    value: group.value(),
+  };
+}
+
+export function* rowsOf({ groups }: SegmentColumns): Generator<HistoryRow> {
+  for (const group of groups) {
+    const decoded = decodeGroup(group);
+    for (let row = 0; row < group.rows; row++) yield rowAt(decoded, row);
+  }
+}
+
+export function rowAt(group: DecodedGroup, row: number): HistoryRow {
+  return {
+    run: at(group.run, row) as number,
+    at: at(group.at, row) as number,
+    kind: at(group.kind, row) as RowKind,
+    subject: at(group.subject, row) as string,
+    path: at(group.path, row) as string,
+    value: at(group.value, row),
+  };
+}
+
+function at<T>({ codes, dictionary }: CodedColumn<T>, row: number): T | undefined {
+  const code = codes[row] as number;
+  return code === -1 ? undefined : dictionary[code];
+}
+
+/** Whether a row is the first one of a run: its frame begins, or the run is another one. Numbers repeat after a database was restored. */
+export class RunBoundaries {
+  #run: number | undefined;
+  #at: number | undefined;
+  #wasFrame = false;
+
+  begins(run: number, atMs: number, isFrame: boolean): boolean {
+    const begins = run !== this.#run || atMs !== this.#at || (isFrame && !this.#wasFrame);
+    this.#run = run;
+    this.#at = atMs;
+    this.#wasFrame = isFrame;
+    return begins;
+  }
+}
+
+/** What rows of runs are applied to: see standing.ts. */
+export interface RowSink {
+  apply(at: number, kind: string, subject: string, path: string, value: string | undefined): void;
+}
+
+/** Applies runs of a segment, from `skip` on up to the first one that is the end. Returns how many came before that, skipped ones too. */
+export function applyRuns(
+  { groups }: SegmentColumns,
+  sink: RowSink,
+  skip: number,
+  isEnd: (atMs: number) => boolean,
+): number {
+  const boundaries = new RunBoundaries();
+  let runs = 0;
+  for (const group of groups) {
+    const decoded = decodeGroup(group);
+    for (let row = 0; row < decoded.rows; row++) {
+      const { run, at: atMs, kind, subject, path, value } = rowAt(decoded, row);
+      if (boundaries.begins(run, atMs, kind === 'run')) {
+        if (runs >= skip && isEnd(atMs)) return runs;
+        runs++;
+      }
+      if (runs > skip) sink.apply(atMs, kind, subject, path, value);
+    }
+  }
+  return runs;
+}

@@ -1,0 +1,121 @@
+// history files: what held after some runs: a base, and what changed since. In: the rows of a base, the rows of runs after it. Out: standing rows
+// and events as they were then, those of one subject one after another. It holds the changes in memory, never the base.
+import type { SubjectKind, SubjectRef } from '../../domain/subjects.ts';
+import { type HistoryRow, holdOf } from '../rows.ts';
+import type { SegmentColumns } from './segment-columns.ts';
+import { decodeGroup, rowAt } from './segment-rows.ts';
+
+interface Changed {
+  /** The subject went, and everything of it that the base has. */
+  wentAll: boolean;
+  paths: Map<string, { at: number; value: string | undefined }>;
+}
+
+export class Standing {
+  readonly #base: SegmentColumns | undefined;
+  /** By kind, then subject. */
+  readonly #changed = new Map<string, Map<string, Changed>>();
+
+  /** Without a base nothing held before. */
+  constructor(base: SegmentColumns | undefined) {
+    this.#base = base;
+  }
+
+  /** Rows of runs, in order. Momentary ones are left out. */
+  apply(at: number, kind: string, subject: string, path: string, value: string | undefined): void {
+    if ((holdOf(kind) ?? 'momentary') === 'momentary') return;
+    let ofKind = this.#changed.get(kind);
+    if (!ofKind) {
+      ofKind = new Map();
+      this.#changed.set(kind, ofKind);
+    }
+    const known = ofKind.get(subject);
+    if (path === '' && value === undefined) {
+      ofKind.set(subject, { wentAll: true, paths: new Map() });
+      return;
+    }
+    const changed = known ?? { wentAll: false, paths: new Map() };
+    if (!known) ofKind.set(subject, changed);
+    changed.paths.set(path, { at, value });
+  }
+
+  /**
+   * What holds now of the chosen kinds and, of facts, paths. Errors: UnreadableSegment when the base is not what its checksum promised.
+   */
+  *rows(
+    isChosen: (kind: string) => boolean,
+    hasFact?: (kind: SubjectKind, path: string) => boolean,
+  ): Generator<HistoryRow> {
+    if (!hasFact) return yield* this.#all(isChosen);
+    for (const row of this.#all(isChosen)) if (hasFact(row.kind as SubjectKind, row.path)) yield row;
+  }
+
+  /** What holds now of one subject: its facts. */
+  *rowsOf({ kind, id }: SubjectRef): Generator<HistoryRow> {
+    const changed = this.#changed.get(kind)?.get(id);
+    const had = new Set<string>();
+    for (const group of changed?.wentAll ? [] : (this.#base?.groups ?? [])) {
+      const subjects = group.subject();
+      const code = subjects.dictionary.indexOf(id);
+      if (code === -1) continue;
+      const decoded = decodeGroup(group);
+      for (let index = subjects.codes.indexOf(code); index !== -1; index = subjects.codes.indexOf(code, index + 1)) {
+        const row = rowAt(decoded, index);
+        if (row.kind !== kind) continue;
+        had.add(row.path);
+        const now = changed?.paths.get(row.path);
+        if (!now) yield row;
+        else if (now.value !== undefined) yield { ...row, ...now };
+      }
+    }
+    if (changed) yield* added(kind, id, changed, had);
+  }
+
+  *#all(isChosen: (kind: string) => boolean): Generator<HistoryRow> {
+    /** Subjects of the base whose changes were given with it. */
+    const given = new Set<Changed>();
+    let kind: string | undefined;
+    let subject: string | undefined;
+    let changed: Changed | undefined;
+    /** Paths of this subject that the base has. */
+    let had = new Set<string>();
+    for (const group of this.#base?.groups ?? []) {
+      if (!group.kind().dictionary.some(isChosen)) continue;
+      const decoded = decodeGroup(group);
+      for (let index = 0; index < decoded.rows; index++) {
+        const row = rowAt(decoded, index);
+        if (row.kind !== kind || row.subject !== subject) {
+          if (changed && kind !== undefined && subject !== undefined) yield* added(kind, subject, changed, had);
+          kind = row.kind;
+          subject = row.subject;
+          changed = isChosen(kind) ? this.#changed.get(kind)?.get(subject) : undefined;
+          had = new Set();
+          if (changed) given.add(changed);
+        }
+        if (!isChosen(row.kind)) continue;
+        if (!changed) yield row;
+        else if (!changed.wentAll) {
+          const now = changed.paths.get(row.path);
+          had.add(row.path);
+          if (!now) yield row;
+          else if (now.value !== undefined) yield { ...row, ...now };
+        }
+      }
+    }
+    if (changed && kind !== undefined && subject !== undefined) yield* added(kind, subject, changed, had);
+    for (const [newKind, ofKind] of this.#changed) {
+      if (!isChosen(newKind)) continue;
+      for (const [newSubject, one] of ofKind) if (!given.has(one)) yield* added(newKind, newSubject, one, NONE);
+    }
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** What a subject has beside what the base had of it. */
+function* added(kind: string, subject: string, { paths }: Changed, had: ReadonlySet<string>): Generator<HistoryRow> {
+  for (const [path, { at, value }] of paths) {
+    if (value !== undefined && !had.has(path))
+      yield { run: 0, at, kind: kind as HistoryRow['kind'], subject, path, value };
+  }
+}

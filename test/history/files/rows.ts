@@ -1,0 +1,21 @@
+// test: rows of a history, made up. In: a number of a run, what it saw. Out: rows in the form of the recorder.
+import type { HistoryRow, RowKind } from '../../../src/history/rows.ts';
+
+export const START = Date.UTC(2026, 5, 1, 10);
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+export type Said = [kind: RowKind, subject: string, path: string, value?: string];
+
+/** One run: its frame, then what it saw. */
+export function runRows(run: number, at: number, said: readonly Said[] = []): HistoryRow[] {
+  return [['run', '', 'frame', `{"seq":${run}}`] as Said, ...said].map(([kind, subject, path, value]) => ({
+    run,
+    at,
+    kind,
+    subject,
+    path,
+    value,
+  }));
+}
