@@ -22,6 +22,11 @@ export class KeptJoins implements Joins {
     if (evaluator.needs.devices) this.touchedDevices = world.kinds.device.touched();
   }
 
+  close(): void {
+    this.world.kinds.user.leave(this.touchedUsers);
+    this.world.kinds.device.leave(this.touchedDevices);
+  }
+
   /** Returns the devices and users whose owners or devices have changed. */
   renew(views: Views): { device: Set<WorldSubject>; user: Set<WorldSubject> } {
     const { user, device } = this.world.kinds;

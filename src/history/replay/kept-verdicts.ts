@@ -65,9 +65,11 @@ export class KeptVerdicts {
     { rules, lists, evaluator }: RulesAgain,
     private readonly world: RecordedWorld,
     private readonly traits: KnownTraits,
+    before: ReadonlyMap<string, RuleCounts> = new Map(),
   ) {
     this.order = new Map(rules.map(({ id }, index) => [id, index]));
-    this.counts = new Map(rules.map(({ id }) => [id, new RuleCounts()]));
+    for (const counts of before.values()) counts.beginAgain();
+    this.counts = new Map([...before, ...rules.map(({ id }) => [id, before.get(id) ?? new RuleCounts()] as const)]);
     const again = new Map(rules.map((rule) => [rule, whenAgain(rule, lists)]));
     const isRestless = (rule: (typeof rules)[number]) => (again.get(rule) as WhenAgain).isRestless;
     const [restless, steady] = [rules.filter(isRestless), rules.filter((rule) => !isRestless(rule))];
@@ -89,6 +91,12 @@ export class KeptVerdicts {
       };
     };
     this.kinds = { device: ofKind('device'), user: ofKind('user'), service: ofKind('service') };
+  }
+
+  /** Another rule set takes its place. */
+  close(): void {
+    this.joins.close();
+    for (const kind of SUBJECT_KINDS) this.world.kinds[kind].leave(this.kinds[kind].touched);
   }
 
   /** Each event once, before the run that read it is judged. */

@@ -34,6 +34,12 @@ export class RuleCounts {
     return { matches: this.everMatched.count, unknown: this.everUnknown.count, missing };
   }
 
+  /** All verdicts are found anew. */
+  beginAgain(): void {
+    this.matches = 0;
+    this.unknown = 0;
+  }
+
   match({ index }: WorldSubject): void {
     this.matches += 1;
     this.everMatched.add(index);

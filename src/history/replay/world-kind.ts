@@ -1,6 +1,6 @@
 // history: all subjects of one kind, as the record shows them at one time of a replay. In: changes of facts. Out: records, found by id and by
 // what joins them; which of them changed. Records of runs that did not see all fields are views without these.
-import { type Fact, type Facts, ownText, ownTexts } from '../../domain/facts.ts';
+import { type Fact, type Facts, isFacts, ownText, ownTexts } from '../../domain/facts.ts';
 import type { FactChange } from '../../domain/recorded-history.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import { ManyOf } from './many-of.ts';
@@ -32,7 +32,7 @@ export class WorldKind {
   readonly bySerial = new ManyOf<WorldSubject>();
   /** Users by their own address, devices by those of their owners, in lower case. */
   readonly byEmail = new ManyOf<WorldSubject>();
-  private readonly watched: Set<WorldSubject>[] = [];
+  private watched: Set<WorldSubject>[] = [];
   private readonly byId = new Map<string, WorldSubject>();
   private readonly paths = new Set<string>();
   private readonly secrets = new Set<string>();
@@ -87,6 +87,11 @@ export class WorldKind {
     const touched = new Set(this.all);
     this.watched.push(touched);
     return touched;
+  }
+
+  /** Nobody takes from it any more. */
+  leave(touched: Set<WorldSubject> | undefined): void {
+    this.watched = this.watched.filter((each) => each !== touched);
   }
 
   hasPath(path: string): boolean {
@@ -185,6 +190,8 @@ export class WorldKind {
 
   /** Most texts are the same in many records. */
   private kept(value: Fact | undefined): Fact | undefined {
+    // Facts come shared, and records are changed in place.
+    if (isFacts(value)) return copyOf(value);
     if (typeof value !== 'string' || value.length > TEXT_MAX) return value;
     const known = this.texts.get(value);
     if (known !== undefined) return known;
