@@ -2,7 +2,7 @@
 // run test/history/fidelity/fidelity.test.ts proves one month alone.
 import { describe, expect, it } from 'vitest';
 import { playMonth } from './month.ts';
-import { MonthFolder } from './month-folder.ts';
+import { MonthMemory } from './month-memory.ts';
 import { PLANTED, type PlantedRecordingBug } from './planted-recording-bugs.ts';
 import { addProof, noProof, proofLine, proveMonth } from './proof.ts';
 
@@ -31,10 +31,8 @@ describe.runIf(chosen === undefined)('random months of the real engine, recorded
   });
 
   it.each([10, 11, 12])('month %i has the same effects and the same audit without recording', async (seed) => {
-    const folder = await MonthFolder.make(seed);
-    const recorded = await playMonth(seed, folder, { days: 10 });
+    const recorded = await playMonth(seed, new MonthMemory(seed), { days: 10 });
     const alone = await playMonth(seed, undefined, { days: 10 });
-    await folder.remove();
     expect(recorded.digest).toBe(alone.digest);
   });
 });

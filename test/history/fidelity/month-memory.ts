@@ -7,6 +7,8 @@ import type { MonthRecording } from './month.ts';
 
 export class MonthMemory implements MonthRecording {
   readonly lost = new Set<string>();
+  readonly damaged = 0;
+  readonly tellsGaps = false;
   private readonly dice: Dice;
   private readonly lossShare: number;
   private history: MemoryHistory | undefined;

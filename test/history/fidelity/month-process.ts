@@ -57,7 +57,8 @@ export async function startMonthProcess(parts: ProcessParts, life: Life): Promis
   const commitRun = writer.commitRun.bind(writer);
   writer.commitRun = async (commit) => {
     await commitRun(commit);
-    parts.made.set(commit.runId, { commit, listed: platform.listed });
+    const seq = (await writer.run(commit.runId))?.seq ?? 0;
+    parts.made.set(commit.runId, { commit, seq, listed: platform.listed });
   };
   const store = replaced(mortal(writer, life), unhurried(writer));
   const history = parts.record(writer);

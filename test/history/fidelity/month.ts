@@ -45,6 +45,10 @@ export interface PlayedMonth {
   deaths: number;
   decisions: number;
   made: Made;
+  /** The last runs that were committed before a death: they may have died before they were recorded. */
+  diedAfter: ReadonlySet<string>;
+  /** Whether the wall clock was ever set otherwise. */
+  hasJumped: boolean;
 }
 
 export interface MonthOptions {
@@ -79,6 +83,7 @@ class Month {
   private engine: Engine | undefined;
   private lastId = 0;
   private readonly made: Made = new Map();
+  private readonly diedAfter = new Set<string>();
   private looks = 0;
   private deaths = 0;
   /** How bad things are. */
@@ -130,12 +135,20 @@ class Month {
   }
 
   played(): PlayedMonth {
-    const { seed, db, clock, looks, deaths, made } = this;
+    const { seed, db, clock, looks, deaths, made, diedAfter } = this;
     const hash = createHash('sha256').update(JSON.stringify(this.platform.effects));
     for (const { bytes } of db.all<{ bytes: string }>('SELECT bytes FROM audit ORDER BY seq')) hash.update(bytes);
     const count = (table: string) => Number(db.get<{ n: number }>(`SELECT count(*) AS n FROM ${table}`)?.n);
     const counts = { runs: count('runs'), decisions: count('decisions'), looks, deaths, made };
-    return { seed, db, endMs: clock.nowMs(), digest: hash.digest('hex'), ...counts };
+    return {
+      seed,
+      db,
+      endMs: clock.nowMs(),
+      digest: hash.digest('hex'),
+      ...counts,
+      diedAfter,
+      hasJumped: clock.jumps.length > 0,
+    };
   }
 
   private interval(): number {
@@ -231,7 +244,10 @@ class Month {
     if (!this.engine) return;
     this.engine = undefined;
     if (this.life) this.life.ended = true;
-    if (isKilled) this.deaths += 1;
+    if (isKilled) {
+      this.deaths += 1;
+      this.diedAfter.add([...this.made.keys()].at(-1) ?? '');
+    }
     await this.recording?.end(isKilled);
   }
 

@@ -2,10 +2,12 @@
 // seed, perhaps a planted bug. Out: counts, and what nothing explains.
 import type { HistoryReader, RecordedRun } from '../../../src/domain/recorded-history.ts';
 import type { Replay, ReplayDifference } from '../../../src/domain/replay.ts';
+import { SUBJECT_KINDS } from '../../../src/domain/subjects.ts';
 import { type MonthOptions, type PlayedMonth, playMonth } from './month.ts';
-import { MonthFolder } from './month-folder.ts';
+import { MonthMemory } from './month-memory.ts';
 import { type PlantedRecordingBug, sickened } from './planted-recording-bugs.ts';
-import { replayed } from './replayed.ts';
+import { type Listed, RecordedFacts } from './recorded-facts.ts';
+import { recordedRuns, replayed } from './replayed.ts';
 import { recordedOtherwise } from './what-was-made.ts';
 
 export interface Proof {
@@ -27,26 +29,33 @@ export function noProof(): Proof {
 }
 
 export async function proveMonth(seed: number, bug?: PlantedRecordingBug, options: MonthOptions = {}): Promise<Proof> {
-  const folder = await MonthFolder.make(seed);
-  try {
-    const month = await playMonth(seed, folder, options);
-    const reader = await folder.reader();
-    const proof = await proofOf(month, folder, bug ? sickened(reader, bug) : reader);
-    month.db.close();
-    return proof;
-  } finally {
-    await folder.remove();
-  }
+  const memory = new MonthMemory(seed);
+  const month = await playMonth(seed, memory, options);
+  const proof = await proofOf(month, memory, bug ? sickened(memory.reader(), bug) : memory.reader());
+  month.db.close();
+  return proof;
 }
 
-async function proofOf(month: PlayedMonth, folder: MonthFolder, reader: HistoryReader): Promise<Proof> {
+/** What the harness knows of a recording. */
+export interface Known {
+  /** Ids of runs that were not recorded. */
+  lost: ReadonlySet<string>;
+  /** Files that were damaged. */
+  damaged: number;
+  /** Whether the reader names runs that are missing. */
+  tellsGaps: boolean;
+}
+
+export async function proofOf(month: PlayedMonth, known: Known, reader: HistoryReader): Promise<Proof> {
   const { seed, runs, looks, decisions, deaths } = month;
-  const recorded: RecordedRun[] = [];
-  const replay = await replayed(reader, month, (run) => recorded.push(run));
-  const differences = replay.differences.filter((one) => !isTrue(one, folder, replay));
+  const recorded = await recordedRuns(reader);
+  const replay = await replayed(reader);
+  const facts = new RecordedFacts();
+  const differences = replay.differences.filter((one) => !isTrue(one, month, known, replay));
   const unexplained = [
     ...recorded.flatMap((run) => recordedOtherwise(month.made, run)),
-    ...unrecorded(month, folder, recorded, replay),
+    ...(known.damaged > 0 ? [] : recorded.flatMap((run) => facts.differences(run, listedIn(month, run)))),
+    ...unrecorded(month, known, recorded, replay),
     ...differences.map(differenceText),
   ].map((line) => `seed ${seed}: ${line}`);
   const explained: Proof['explained'] = {};
@@ -54,22 +63,39 @@ async function proofOf(month: PlayedMonth, folder: MonthFolder, reader: HistoryR
   return { months: 1, runs, looks, decisions, deaths, gaps: replay.gaps.length, explained, unexplained };
 }
 
+function listedIn({ made }: PlayedMonth, { frame }: RecordedRun): Listed {
+  return made.get(frame.run.id)?.listed ?? {};
+}
+
 /** Runs that were committed are recorded and replayed, or the harness knows that they were lost, and a gap names them. */
-function unrecorded(month: PlayedMonth, folder: MonthFolder, recorded: RecordedRun[], replay: Replay): string[] {
+function unrecorded(month: PlayedMonth, known: Known, recorded: RecordedRun[], replay: Replay): string[] {
   const found = new Set(recorded.map(({ frame }) => frame.run.id));
   const lost = [...month.made.keys()].filter((id) => !found.has(id));
-  const unknown = lost.filter((id) => !folder.lost.has(id));
-  const lines = unknown.map((id) => `run ${id} was committed, and is not in the record`);
+  const lines = lost
+    .filter((id) => !known.lost.has(id) && !month.diedAfter.has(id) && known.damaged === 0)
+    .map((id) => `run ${id} was committed, and is not in the record`);
   if (replay.runs !== recorded.length) lines.push(`${recorded.length} runs are recorded, and ${replay.runs} replayed`);
-  if (lost.length > 0 && replay.gaps.length === 0) lines.push(`${lost.length} runs were lost, and no gap names them`);
+  if (known.tellsGaps && lost.length > 0 && replay.gaps.length === 0)
+    lines.push(`${lost.length} runs were lost, and no gap names them`);
   return lines;
 }
 
 /** Whether what a difference is explained by was so. */
-function isTrue({ isExplained, reason, atMs }: ReplayDifference, folder: MonthFolder, { gaps }: Replay): boolean {
+function isTrue(one: ReplayDifference, month: PlayedMonth, known: Known, { gaps }: Replay): boolean {
+  const { isExplained, reason, atMs, runSeq } = one;
   if (!isExplained) return false;
-  if (/secret/.test(reason)) return folder.hasSecrets;
-  return gaps.some(({ fromMs }) => fromMs <= atMs) && (folder.lost.size > 0 || folder.damaged > 0);
+  if (/the clock had been set back/.test(reason)) return month.hasJumped;
+  if (/each subject once/.test(reason)) return listsTwice(month, runSeq);
+  return gaps.some(({ fromMs }) => fromMs <= atMs) && (known.lost.size > 0 || known.damaged > 0);
+}
+
+function listsTwice({ made }: PlayedMonth, runSeq: number): boolean {
+  const run = [...made.values()].find(({ seq }) => seq === runSeq);
+  const keys = { device: 'DeviceID', user: 'Email', service: 'ServiceID' } as const;
+  return SUBJECT_KINDS.some((kind) => {
+    const ids = run?.listed[kind]?.map((record) => record[keys[kind]]) ?? [];
+    return new Set(ids).size < ids.length;
+  });
 }
 
 function differenceText({ runSeq, rule, target, was, is, reason, isExplained }: ReplayDifference): string {

@@ -9,6 +9,7 @@ import type { Listed } from './recorded-facts.ts';
 /** What a run committed, and what the platform had listed then. */
 export interface MadeRun {
   commit: RunCommit;
+  seq: number;
   listed: Listed;
 }
 /** By the id of the run. */
