@@ -14,6 +14,7 @@ import type { Progress } from '../domain/progress.ts';
 import { NO_CALLS, type QuietPeriod } from '../domain/quiet-period.ts';
 import { isLasting } from '../domain/store-fault.ts';
 import type { WhyDeps } from '../explain/why.ts';
+import type { RecorderState } from '../history/record/run-recorder.ts';
 import { ManagementClient } from '../management/client.ts';
 import { Heartbeat } from '../notify/heartbeat.ts';
 import type { RuleHolder } from '../rule-set/rule-holder.ts';
@@ -34,6 +35,7 @@ import { composeNotifications, type Notifications } from './notifications.ts';
 import { loadParts } from './parts.ts';
 import { composeReader } from './reader.ts';
 import { openStore } from './record.ts';
+import { composeRecorder } from './recorder.ts';
 import { SecretFiles } from './secret-files.ts';
 
 export interface Composition {
@@ -61,6 +63,8 @@ export interface Composition {
   secretFiles: SecretFiles;
   /** Called when the configured token of the HTTP endpoint is another one. */
   onToken(listener: (token: string) => void): void;
+  /** Of the recording of the history; undefined: it is off. */
+  history: RecorderState | undefined;
   /** Another one after a restore. */
   databaseId: string;
   /** What explaining needs, with the current rules. */
@@ -115,6 +119,8 @@ export async function composeEngine(
     closing.add(() => ending.until('calls of the Management API', end()));
     const readers = new ReaderPool(log);
     closing.add(() => readers.close());
+    const history = composeRecorder(config, bindingOf(config), store, clock, log);
+    if (history) closing.add(() => ending.until('the history', history.close()));
     const steady = steadyTime(clock, bootId(), await store.clockAgreement());
     await store.keepClockAgreement(steady.agreement());
     const silence = silenceBefore(await store.lastCompletedAt(), clock.nowMs());
@@ -137,6 +143,7 @@ export async function composeEngine(
       signal: ending.asked,
       progress,
       readers,
+      history,
       afterwards: () => notifications.afterwards(),
     };
     await store.abortStaleRuns(clock.nowMs());
@@ -175,6 +182,7 @@ export async function composeEngine(
       onToken: (listener) => void onTokens.push(listener),
       databaseId: (await store.databaseId()) ?? '',
       explaining,
+      history: history?.state,
       verifyAudit: verify,
       close: closing.close,
     };

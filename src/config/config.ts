@@ -15,6 +15,7 @@ import { LOG_LEVELS, type LogLevel } from '../system/log.ts';
 import { readToken } from './access.ts';
 import { type BackupSettings, readBackup } from './backup.ts';
 import { type Flags, readDatabasePath } from './database-path.ts';
+import { readHistory } from './history.ts';
 import { readLists } from './lists.ts';
 import { readRateLimits } from './rate-limit.ts';
 import { ConfigReader, type Environment, parseListen } from './reader.ts';
@@ -72,6 +73,8 @@ export interface Config {
   ceilings: CeilingSettings;
   /** Undefined: the daemon makes none. */
   backup: BackupSettings | undefined;
+  /** How long the history of what runs saw is kept, ms; 0: nothing is recorded. */
+  historyMs: number;
   notify: NotifySettings;
   metrics: MetricsSettings;
   /** Undefined: no heartbeat is sent. */
@@ -140,6 +143,7 @@ export function readConfig(env: Environment, flags: Flags = {}): Config {
       day: reader.ceiling('TRUSTWARD_CEILING_DAY', demo ? { max: 100_000, percent: 100 } : CEILINGS_DEFAULT.day),
     },
     backup: readBackup(reader, db),
+    historyMs: readHistory(reader),
     notify: readNotifySettings(reader),
     metrics: readMetricsSettings(reader, parseListen),
     heartbeat: readHeartbeat(reader),

@@ -44,9 +44,10 @@ export class MemoryHistory implements HistoryRecorder, HistoryReader {
       const events: TrustEvent[] = [];
       const after = this.recording.eventsAfter(run.frame.eventsTo);
       for await (const batch of this.store.eventsBetween(after, run.frame.eventsTo)) events.push(...batch);
-      const recorded = this.recording.take({ ...run, openState, written }, events);
-      const rows = this.encoder.encode(recorded).filter(({ kind }) => factKindOf(kind) === undefined);
-      this.runs.push(this.decoder.run(rows, recorded.changes));
+      const seen = this.recording.take({ ...run, openState, written }, events);
+      const changes = [...seen.changes];
+      const rows = [...this.encoder.encode({ ...seen, changes })].filter(({ kind }) => factKindOf(kind) === undefined);
+      this.runs.push(this.decoder.run(rows, changes));
     });
   }
 

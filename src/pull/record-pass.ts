@@ -1,23 +1,17 @@
 // pull: which records one reading saw otherwise than they were recorded last, for the history. In: its records, and the fingerprints of those
 // recorded. Out: new and changed ones, packed, and which fingerprints the reading had. It runs for every record of a fleet.
-import { deserialize, serialize } from 'node:v8';
 import { FactPaths } from '../domain/fact-prints.ts';
 import type { Facts } from '../domain/facts.ts';
 import type { PresentPrints } from '../domain/identity.ts';
 import type { ChangedPart } from '../domain/record-part.ts';
 import type { SeenSubjects } from '../domain/recorded-history.ts';
 import { SeenPrints, type SharedPrints } from '../domain/seen-prints.ts';
-import { PackedList, type Packing, partOf } from './packed-list.ts';
-
-/** Integers stay exact. */
-const AS_VALUES: Packing<Facts> = { pack: serialize, unpack: (bytes) => deserialize(bytes) as Facts[] };
-/** Records are large: more than these packs of a thousand are deflated. */
-const PLAIN_MAX = 20;
+import { AS_VALUES, PackedList, partOf } from './packed-list.ts';
 
 export class RecordPass {
   private readonly paths = new FactPaths();
   private readonly prints: SeenPrints;
-  private readonly changed = new PackedList(AS_VALUES, PLAIN_MAX);
+  private readonly changed = new PackedList<Facts>(AS_VALUES);
 
   constructor(present: PresentPrints) {
     this.prints = SeenPrints.of(present);

@@ -4,3 +4,5 @@
 export const WHOLE = 'json';
 /** The subject of the settings that deciding reads. */
 export const SETTINGS = 'deciding';
+/** The subject of the number of the newest recorded event. */
+export const EVENTS_TO = 'events';

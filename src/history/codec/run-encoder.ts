@@ -1,13 +1,25 @@
 // history codec: recorded runs as rows. In: runs, in their order. Out: the rows of each; of what holds on only what is other than in the runs
 // before it. INVARIANT: what was encoded is what the files have; a row that could not be written makes a new encoder necessary.
+import type { TrustEvent } from '../../domain/event.ts';
 import { type FactChange, isMomentary, type RecordedRun, type RunFrame } from '../../domain/recorded-history.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import { dataText, factText, SECRET_TEXT } from '../fact-text.ts';
 import type { HistoryRow, RowKind } from '../rows.ts';
 import { FRAME_PARTS, formSubject, framePartsOf } from './frame-rows.ts';
 import { OPEN_KINDS, openKeysOf, openRowsOf } from './open-state-rows.ts';
-import { SETTINGS, WHOLE } from './row-paths.ts';
-import { StandingTexts } from './standing-texts.ts';
+import { EVENTS_TO, SETTINGS, WHOLE } from './row-paths.ts';
+import { type Make, StandingTexts } from './standing-texts.ts';
+
+type FrameToEncode = Omit<RunFrame, 'shows'>;
+
+/** A recorded run whose changes and events are read once. */
+export interface RunToEncode extends Omit<RecordedRun, 'frame' | 'changes' | 'events'> {
+  frame: FrameToEncode;
+  changes: Iterable<FactChange>;
+  events: Iterable<TrustEvent>;
+  /** Of readings that are trusted: when all changes are read. */
+  shows(): RunFrame['shows'];
+}
 
 export class RunEncoder {
   private readonly standing: StandingTexts;
@@ -25,68 +37,62 @@ export class RunEncoder {
     }
   }
 
-  /** The rows of the run itself come first. */
-  encode({ frame, changes, events, openState, written, ended, ruleSet }: RecordedRun): HistoryRow[] {
+  /** The rows of the run itself come first. They are to be read once, to their end, before the next run. */
+  *encode(recorded: RunToEncode): Generator<HistoryRow> {
+    const { frame, changes, events, openState, written, ended, ruleSet } = recorded;
     const { seq: run, startedAt: at } = frame.run;
-    const rows: HistoryRow[] = [];
-    const add = (kind: RowKind, subject: string, path: string, value: string | undefined) =>
-      void rows.push({ run, at, kind, subject, path, value });
+    const row: Make = (kind, subject, path, value) => ({ run, at, kind, subject, path, value });
     const openRows = openRowsOf(openState);
-    const shows = this.addForms(frame, (subject, path) => add('form', subject, path, 'true'));
-    const parts = { ...framePartsOf(frame), shows, open: openKeysOf(openRows, frame.part !== undefined) };
-    const own = FRAME_PARTS.filter((path) => parts[path] !== undefined);
-    const frameRows = own.map(
-      (path): HistoryRow => ({ run, at, kind: 'run', subject: '', path, value: dataText(parts[path]) }),
-    );
+    const shows = recorded.shows();
+    const aside = [...shows].filter(([kind]) => isMomentary(frame, kind)).flatMap((one) => this.freshOf(frame, ...one));
+    const parts = {
+      ...framePartsOf({ ...frame, shows }),
+      shows: aside.length === 0 ? undefined : aside,
+      open: openKeysOf(openRows, frame.part !== undefined),
+    };
+    for (const path of FRAME_PARTS) if (parts[path] !== undefined) yield row('run', '', path, dataText(parts[path]));
 
-    this.standing.put('setting', new Map([[SETTINGS, frame.settings]]), false, add);
-    if (frame.bundles)
-      this.standing.put('bundle', new Map([...frame.bundles].map(([id, of]) => [id, [...of]])), false, add);
-    if (ruleSet) this.addRules(ruleSet, add);
-    for (const kind of OPEN_KINDS) this.standing.put(kind, openRows[kind], frame.part === undefined, add);
-    for (const change of changes) add(kindOf(frame, change), change.subject, change.path, textOf(change));
-    for (const event of events) add('event', event.id, WHOLE, dataText({ ...event }));
-    for (const decision of written) add('written', decision.id, WHOLE, dataText(decision));
-    for (const id of ended) add('ended', id, WHOLE, 'true');
-    return [...frameRows, ...rows];
+    const settings = new Map<string, unknown>([
+      [SETTINGS, frame.settings],
+      [EVENTS_TO, frame.eventsTo],
+    ]);
+    yield* this.standing.put('setting', settings, false, row);
+    const bundles = new Map([...(frame.bundles ?? [])].map(([id, of]) => [id, [...of]]));
+    yield* this.standing.put('bundle', bundles, false, row);
+    if (ruleSet) yield* this.rules(ruleSet, row);
+    for (const kind of OPEN_KINDS) yield* this.standing.put(kind, openRows[kind], frame.part === undefined, row);
+    for (const change of changes) yield row(kindOf(frame, change), change.subject, change.path, textOf(change));
+    for (const event of events) yield row('event', event.id, WHOLE, dataText({ ...event }));
+    for (const decision of written) yield row('written', decision.id, WHOLE, dataText(decision));
+    for (const id of ended) yield row('ended', id, WHOLE, 'true');
+    for (const [kind, of] of recorded.shows()) if (!isMomentary(frame, kind)) yield* this.forms(frame, kind, of, row);
   }
 
-  /** Records what forms show for the first time; returns it by kind where the reading is not trusted. */
-  private addForms(
-    { shows, sources }: RunFrame,
-    add: (subject: string, path: string) => void,
-  ): [SubjectKind, string[]][] | undefined {
-    const aside: [SubjectKind, string[]][] = [];
-    for (const [kind, of] of shows) {
-      const subject = formSubject(kind, sources);
-      const known = this.shown.get(subject) ?? { of: new Set<string>(), paths: new Set<string>() };
-      if (known.of === of) continue;
-      const fresh = [...of].filter((path) => !known.paths.has(path));
-      if (isMomentary({ sources }, kind)) {
-        if (fresh.length > 0) aside.push([kind, fresh]);
-        continue;
-      }
-      for (const path of fresh) {
-        known.paths.add(path);
-        add(subject, path);
-      }
-      this.shown.set(subject, { of, paths: known.paths });
-    }
-    return aside.length === 0 ? undefined : aside;
+  /** What a form shows for the first time. */
+  private freshOf(frame: FrameToEncode, kind: SubjectKind, of: ReadonlySet<string>): [SubjectKind, string[]][] {
+    const known = this.shown.get(formSubject(kind, frame.sources))?.paths;
+    const fresh = [...of].filter((path) => !known?.has(path));
+    return fresh.length === 0 ? [] : [[kind, fresh]];
+  }
+
+  private *forms(frame: FrameToEncode, kind: SubjectKind, of: ReadonlySet<string>, row: Make): Generator<HistoryRow> {
+    const subject = formSubject(kind, frame.sources);
+    const known = this.shown.get(subject);
+    if (known?.of === of) return;
+    for (const [, fresh] of this.freshOf(frame, kind, of))
+      for (const path of fresh) yield row('form', subject, path, 'true');
+    this.shown.set(subject, { of, paths: new Set([...(known?.paths ?? []), ...of]) });
   }
 
   /** A set replaces the one before it: runs find theirs by its hash where it was recorded. */
-  private addRules(
-    { hash, files }: NonNullable<RecordedRun['ruleSet']>,
-    add: (kind: RowKind, subject: string, path: string, value: string | undefined) => void,
-  ): void {
-    for (const known of this.standing.subjects('rules')) if (known !== hash) add('rules', known, '', undefined);
+  private *rules({ hash, files }: NonNullable<RecordedRun['ruleSet']>, row: Make): Generator<HistoryRow> {
+    for (const known of this.standing.subjects('rules')) if (known !== hash) yield row('rules', known, '', undefined);
     this.standing.replace('rules', [hash]);
-    for (const [file, text] of files) add('rules', hash, file, factText(text));
+    for (const [file, text] of files) yield row('rules', hash, file, dataText(text));
   }
 }
 
-function kindOf(frame: RunFrame, { kind }: FactChange): RowKind {
+function kindOf(frame: FrameToEncode, { kind }: FactChange): RowKind {
   return isMomentary(frame, kind) ? `aside.${kind}` : kind;
 }
 

@@ -5,7 +5,8 @@ import { dataText } from '../fact-text.ts';
 import type { HistoryRow, RowKind } from '../rows.ts';
 import { WHOLE } from './row-paths.ts';
 
-type Add = (kind: RowKind, subject: string, path: string, value: string | undefined) => void;
+/** Makes a row of the run at hand. */
+export type Make = (kind: RowKind, subject: string, path: string, value: string | undefined) => HistoryRow;
 
 export class StandingTexts {
   private readonly kinds = new Map<RowKind, Map<string, number>>();
@@ -17,20 +18,20 @@ export class StandingTexts {
   }
 
   /** `isAll`: what is not among these is gone. */
-  put(kind: RowKind, nouns: ReadonlyMap<string, unknown>, isAll: boolean, add: Add): void {
+  *put(kind: RowKind, nouns: ReadonlyMap<string, unknown>, isAll: boolean, row: Make): Generator<HistoryRow> {
     const known = this.of(kind);
     for (const [key, noun] of nouns) {
       const text = dataText(noun);
       const print = this.print(text);
       if (known.get(key) === print) continue;
       known.set(key, print);
-      add(kind, key, WHOLE, text);
+      yield row(kind, key, WHOLE, text);
     }
     if (!isAll || known.size === nouns.size) return;
     for (const key of known.keys()) {
       if (nouns.has(key)) continue;
       known.delete(key);
-      add(kind, key, '', undefined);
+      yield row(kind, key, '', undefined);
     }
   }
 

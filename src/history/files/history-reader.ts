@@ -8,19 +8,12 @@ import type {
   RecordedRuleSet,
 } from '../../domain/recorded-history.ts';
 import type { SubjectRef } from '../../domain/subjects.ts';
-import type { NewRunDecoder } from '../run-decoder.ts';
+import type { HistoryFolder } from './history-folder.ts';
 import { readItems } from './read-items.ts';
 import { changesOfSubject, factsOfSubject } from './read-subject.ts';
 import { UnreadableSegment } from './segment-columns.ts';
 import { rowsOf } from './segment-rows.ts';
 import { Walk } from './walk.ts';
-
-export interface HistoryFolder {
-  folder: string;
-  /** What the records must be of; undefined: whatever they are of, as long as nothing is bound. */
-  address: string | undefined;
-  newDecoder: NewRunDecoder;
-}
 
 /** Nothing is read before it is asked for; a folder that is not there is an empty history. */
 export function historyReader(history: HistoryFolder): HistoryReader {

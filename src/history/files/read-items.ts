@@ -4,7 +4,7 @@ import { giveWay } from '../../domain/give-way.ts';
 import type { HistoryGap, HistoryItem, HistoryQuery } from '../../domain/recorded-history.ts';
 import type { RunDecoder } from '../run-decoder.ts';
 import { Begin, type Begun } from './begin.ts';
-import type { HistoryFolder } from './history-reader.ts';
+import type { HistoryFolder } from './history-folder.ts';
 import { type ScannedRun, scanRuns, type Wanted } from './scan.ts';
 import { UnreadableSegment } from './segment-columns.ts';
 import { stateOf } from './state-item.ts';

@@ -6,7 +6,7 @@ import type { FactChange, RunFrame } from '../../domain/recorded-history.ts';
 import { isUsable } from '../../domain/snapshot.ts';
 import { SOURCE_OF, type SubjectRef } from '../../domain/subjects.ts';
 import { Begin } from './begin.ts';
-import type { HistoryFolder } from './history-reader.ts';
+import type { HistoryFolder } from './history-folder.ts';
 import { readItems } from './read-items.ts';
 import { changeOf, readValue, scanRuns, type Wanted } from './scan.ts';
 import { Walk } from './walk.ts';

@@ -1,6 +1,7 @@
 // history files: the rows of a segment, one by one, and which of them are of one run. In: columns. Out: rows, in the order in which they were written.
 // For what is not in a hurry: whoever reads millions of rows reads columns.
 import type { HistoryRow, RowKind } from '../rows.ts';
+import type { SegmentBytes } from './segment-bytes.ts';
 import type { CodedColumn, RowGroup, SegmentColumns } from './segment-columns.ts';
 
 /** All columns of one group, decoded. */
@@ -90,4 +91,12 @@ export function applyRuns(
     }
   }
   return runs;
+}
+
+/** Adds all rows of a segment to the bytes of another one. */
+export function addRows({ groups }: SegmentColumns, bytes: SegmentBytes): void {
+  for (const group of groups) {
+    const decoded = decodeGroup(group);
+    for (let row = 0; row < decoded.rows; row++) bytes.addRow(rowAt(decoded, row));
+  }
 }

@@ -35,7 +35,6 @@ class Marks {
 }
 
 export class DiffPass {
-  readonly changes: FactChange[] = [];
   /** Paths that this form has shown, until now; those among them that it shows for the first time. */
   readonly shown: Set<number>;
   readonly gained = new Set<number>();
@@ -52,8 +51,14 @@ export class DiffPass {
     this.shown = new Set(shown);
   }
 
-  take(subject: string, record: Facts): void {
-    const { before, now, changes } = this;
+  /** Notes which paths the record shows, without a comparison. */
+  look(record: Facts): void {
+    this.paths.walk(record, (path) => this.show(path));
+  }
+
+  take(subject: string, record: Facts): FactChange[] {
+    const changes: FactChange[] = [];
+    const { before, now } = this;
     const last = this.last.get(subject);
     const found: Found = { paths: [], prints: [] };
     const values: Fact[] = [];
@@ -69,7 +74,7 @@ export class DiffPass {
       values.push(value);
       this.show(path);
     });
-    const kept = this.removed(subject, last, this.shown);
+    const kept = this.removed(subject, last, this.shown, changes);
     let secret: ReadonlySet<string> | undefined;
     for (const [at, no] of found.paths.entries()) {
       const was = before.get(no);
@@ -85,23 +90,21 @@ export class DiffPass {
       changes.push(secret.has(path) ? { ...change, value: undefined, secret: true } : { ...change, value: values[at] });
     }
     if (this.isTrusted) this.keep(subject, found, kept);
-  }
-
-  /** For a second look at the same records, now that all paths are known. What was kept is compared with, otherwise all is found anew. */
-  beginAgain(): void {
-    if (!this.isTrusted) this.changes.length = 0;
+    return changes;
   }
 
   /** The reading had the subject as it was recorded, so without the facts that its form shows for the first time. */
-  lose(subject: string): void {
+  lose(subject: string): FactChange[] {
+    const changes: FactChange[] = [];
     this.now.begin();
-    const kept = this.removed(subject, this.last.get(subject), this.gained);
+    const kept = this.removed(subject, this.last.get(subject), this.gained, changes);
     if (this.isTrusted) this.keep(subject, { paths: [], prints: [] }, kept);
+    return changes;
   }
 
-  remove(subject: string): void {
-    this.changes.push({ kind: this.kind, subject, path: '', value: undefined });
+  remove(subject: string): FactChange {
     if (this.isTrusted) this.last.delete(subject);
+    return { kind: this.kind, subject, path: '', value: undefined };
   }
 
   private show({ no }: FactPath): void {
@@ -111,12 +114,17 @@ export class DiffPass {
   }
 
   /** What it has no longer, of these paths; returns what else it had. */
-  private removed(subject: string, last: PackedFacts | undefined, of: ReadonlySet<number>): Found {
+  private removed(
+    subject: string,
+    last: PackedFacts | undefined,
+    of: ReadonlySet<number>,
+    changes: FactChange[],
+  ): Found {
     const kept: Found = { paths: [], prints: [] };
     last?.paths.forEach((no, at) => {
       if (this.now.get(no) !== undefined) return;
       if (of.has(no)) {
-        this.changes.push({ kind: this.kind, subject, path: this.last.pathOf(no).text, value: undefined });
+        changes.push({ kind: this.kind, subject, path: this.last.pathOf(no).text, value: undefined });
         return;
       }
       kept.paths.push(no);

@@ -2,20 +2,21 @@
 // Out: each as it is recorded: only what changed. It writes nothing itself; whoever cannot write what it gave begins with a new one.
 import type { TrustEvent } from '../../domain/event.ts';
 import type { PresentPrints } from '../../domain/identity.ts';
-import type { FactChange, RecordedRun, RecordForm, SeenRun } from '../../domain/recorded-history.ts';
+import type { FactChange, RecordForm, SeenRun } from '../../domain/recorded-history.ts';
 import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
+import type { RunToEncode } from '../codec/run-encoder.ts';
 import { SubjectDiffer } from './subject-differ.ts';
 
 export class Recording {
-  private readonly differs = {
+  readonly differs = {
     device: new SubjectDiffer('device'),
     user: new SubjectDiffer('user'),
     service: new SubjectDiffer('service'),
   };
   /** The hash of the rule set that is recorded. */
-  private ruleSet: string | undefined;
+  ruleSet: string | undefined;
   /** The number of the newest event that is recorded. */
-  private eventsTo = 0;
+  eventsTo = 0;
 
   presentPrints(kind: SubjectKind, form: RecordForm): PresentPrints {
     return this.differs[kind].presentPrints(form);
@@ -27,18 +28,20 @@ export class Recording {
     return eventsTo < this.eventsTo ? 0 : this.eventsTo;
   }
 
-  take({ seen, frame, ruleSet, ...rest }: SeenRun, events: readonly TrustEvent[]): RecordedRun {
-    const changes: FactChange[] = [];
-    const shows = new Map<SubjectKind, ReadonlySet<string>>();
-    for (const one of seen) {
-      const diff = this.differs[one.kind].diff(one);
-      changes.push(...diff.changes);
-      shows.set(one.kind, diff.shows);
-    }
+  /** Its changes are to be read once, to their end, before the next run is taken. */
+  take({ seen, frame, ruleSet, ...rest }: SeenRun, events: Iterable<TrustEvent>): RunToEncode {
+    const diffs = seen.map((one) => ({ kind: one.kind, ...this.differs[one.kind].diff(one) }));
     this.eventsTo = frame.eventsTo;
     const isKnown = this.ruleSet === ruleSet.hash;
     this.ruleSet = ruleSet.hash;
-    return { ...rest, frame: { ...frame, shows }, changes, events, ...(!isKnown && { ruleSet }) };
+    return {
+      ...rest,
+      frame,
+      shows: () => new Map(diffs.map(({ kind, shows }) => [kind, shows()])),
+      changes: eachOf(diffs),
+      events,
+      ...(!isKnown && { ruleSet }),
+    };
   }
 
   get sizes(): Record<SubjectKind, number> {
@@ -46,4 +49,8 @@ export class Recording {
     for (const kind of SUBJECT_KINDS) sizes[kind] = this.differs[kind].size;
     return sizes;
   }
+}
+
+function* eachOf(diffs: readonly { changes: Iterable<FactChange> }[]): Iterable<FactChange> {
+  for (const { changes } of diffs) yield* changes;
 }

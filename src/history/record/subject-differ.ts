@@ -11,11 +11,10 @@ import { DiffPass } from './diff-pass.ts';
 import { LastFacts } from './last-facts.ts';
 
 export interface SubjectDiff {
-  changes: FactChange[];
-  /** Paths that records of this form have had until now. */
-  shows: ReadonlySet<string>;
-  /** Those among them that are new: they are to be recorded. Of a trusted reading only. */
-  gained: { form: RecordForm; paths: string[] } | undefined;
+  /** To be read once, to its end: what is recorded moves on with it. */
+  changes: Iterable<FactChange>;
+  /** Paths that records of this form have had until now. Of a reading that is trusted: when all changes are read. */
+  shows(): ReadonlySet<string>;
 }
 
 export class SubjectDiffer {
@@ -42,41 +41,59 @@ export class SubjectDiffer {
     const before = this.shown.get(form) ?? new Set<number>();
     const isTrusted = isUsable(seen.reading);
     const pass = new DiffPass(this.kind, this.paths, this.last, before, isTrusted);
+    if (!isTrusted) for (const [, record] of this.byId(seen.changed)) pass.look(record);
+    const shows = () => this.textsOf(pass.gained.size === 0 ? before : pass.shown);
+    return { changes: this.changes(seen, pass, form, before), shows };
+  }
+
+  private *changes(
+    seen: SeenSubjects,
+    pass: DiffPass,
+    form: RecordForm,
+    before: ReadonlySet<number>,
+  ): Iterable<FactChange> {
     const list = seen.prints && new ListedSubjects(this.last, before, seen.prints);
+    const isTrusted = isUsable(seen.reading);
     const hasOthers = this.last.size > 0;
     for (const [id, record] of this.byId(seen.changed)) {
       list?.changed(id);
-      pass.take(id, record);
+      yield* pass.take(id, record);
     }
     if (hasOthers && pass.gained.size > 0) {
       // Facts from readings of other forms turn out to be gone: also of records that came before the one that showed it.
-      pass.beginAgain();
-      for (const [id, record] of this.byId(seen.changed)) pass.take(id, record);
-      for (const id of this.last.idsWith(pass.gained)) if (list?.hadAsRecorded(id)) pass.lose(id);
+      if (isTrusted) for (const [id, record] of this.byId(seen.changed)) yield* pass.take(id, record);
+      for (const id of this.last.idsWith(pass.gained)) if (list?.hadAsRecorded(id)) yield* pass.lose(id);
     }
-    for (const id of list?.gone() ?? []) pass.remove(id);
-    const { gained, changes } = pass;
-    const shown = gained.size === 0 ? before : pass.shown;
-    if (!isTrusted) return { changes, shows: this.textsOf(shown), gained: undefined };
-    this.shown.set(form, shown);
-    const paths = [...gained].map((no) => this.last.pathOf(no).text);
-    return { changes, shows: this.textsOf(shown), gained: paths.length === 0 ? undefined : { form, paths } };
+    for (const id of list?.gone() ?? []) yield pass.remove(id);
+    if (isTrusted && pass.gained.size > 0) this.shown.set(form, pass.shown);
+    else if (isTrusted) this.shown.set(form, before);
   }
 
-  /** One subject as an earlier process recorded it. */
-  load(subject: string, facts: Iterable<Pick<FactChange, 'path' | 'value'>>): void {
-    const paths: number[] = [];
-    const values: number[] = [];
-    for (const { path, value } of facts) {
-      const { no, print } = this.paths.factPrint(path, value);
-      paths.push(no);
-      values.push(...print);
+  /** One subject as an earlier process recorded it: its facts, or what changed of them. */
+  load(subject: string, changes: Iterable<Pick<FactChange, 'path' | 'value' | 'secret'>>): void {
+    const facts = new Map<number, readonly [number, number]>();
+    const known = this.last.get(subject);
+    known?.paths.forEach((no, at) => {
+      facts.set(no, [known.values[2 * at] as number, known.values[2 * at + 1] as number]);
+    });
+    for (const { path, value, secret } of changes) {
+      if (path === '') facts.clear();
+      else if (value === undefined && !secret) facts.delete(this.paths.of(path).no);
+      else {
+        const { no, print } = this.paths.factPrint(path, value);
+        facts.set(no, print);
+      }
     }
-    this.last.set(subject, { paths: Uint32Array.from(paths), values: Int32Array.from(values) });
+    if (facts.size === 0) this.last.delete(subject);
+    else
+      this.last.set(subject, {
+        paths: Uint32Array.from(facts.keys()),
+        values: Int32Array.from([...facts.values()].flat()),
+      });
   }
 
-  loadShown(form: RecordForm, paths: Iterable<string>): void {
-    this.shown.set(form, new Set([...paths].map((path) => this.paths.of(path).no)));
+  loadShown(form: RecordForm, path: string): void {
+    this.shown.set(form, new Set([...(this.shown.get(form) ?? []), this.paths.of(path).no]));
   }
 
   private *byId(records: Iterable<Facts>): Iterable<[string, Facts]> {

@@ -90,9 +90,9 @@ describe('what is folded from recorded changes', () => {
             prints: isList ? prints : undefined,
           });
           const own = isTrusted ? world : copyOf(world);
-          apply(own, diff.changes);
+          apply(own, [...diff.changes]);
           const read = new Map(records.map((one) => [String(one.DeviceID), leavesOf(one)]));
-          expect(seenBy(own, diff.shows, isList ? own.keys() : read.keys())).toEqual(read);
+          expect(seenBy(own, diff.shows(), isList ? own.keys() : read.keys())).toEqual(read);
         }
       }),
       { numRuns: 1_000 },
@@ -108,7 +108,7 @@ describe('what is folded from recorded changes', () => {
           for (const [id, own] of Object.entries(of)) pass.accept(shownBy(form, id, own));
           const { changed, prints } = pass.finish();
           const { changes } = differ.diff({ kind: 'device', reading: reading(form, true), changed, prints });
-          return { changed: [...changed], changes };
+          return { changed: [...changed], changes: [...changes] };
         };
         turn();
         expect(turn()).toEqual({ changed: [], changes: [] });

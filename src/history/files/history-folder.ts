@@ -1,0 +1,9 @@
+// history files: what a reader is given. In: nothing. Out: the form.
+import type { NewRunDecoder } from '../run-decoder.ts';
+
+export interface HistoryFolder {
+  folder: string;
+  /** What the records must be of; undefined: whatever they are of, as long as nothing is bound. */
+  address: string | undefined;
+  newDecoder: NewRunDecoder;
+}

@@ -1,0 +1,27 @@
+// history/record: whoever keeps the recording of a database: a thread of its own, or this one. In: nothing. Out: the port, and the forms that
+// travel between threads.
+import type { TrustEvent } from '../../domain/event.ts';
+import type { PresentPrints } from '../../domain/identity.ts';
+import type { RecordForm, SeenRun, SeenSubjects } from '../../domain/recorded-history.ts';
+import type { SubjectKind } from '../../domain/subjects.ts';
+import type { Packs } from '../../pull/packed-list.ts';
+
+/** A run for the desk: without records, which are packed beside it. Plain data, of this moment. */
+export interface SentRun {
+  run: Uint8Array;
+  seen: (Omit<SeenSubjects, 'changed'> & { changed: Packs })[];
+}
+
+/** The part of it that `run` has, by `node:v8`. */
+export type SentFrame = Omit<SeenRun, 'seen'>;
+
+/** All in order: each answer is of what was recorded before it was asked for. Errors: AppError `store_failed`, `internal` of a thread. */
+export interface RecordingDesk {
+  presentPrints(kind: SubjectKind, form: RecordForm): Promise<PresentPrints>;
+  eventsAfter(eventsTo: number): Promise<number>;
+  /** Of the run that is recorded next. */
+  events(batch: readonly TrustEvent[]): Promise<void>;
+  record(run: SentRun): Promise<void>;
+  tidy(nowMs: number): Promise<void>;
+  close(): Promise<void>;
+}

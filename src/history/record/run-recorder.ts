@@ -1,0 +1,140 @@
+// history/record: the recorder of an engine. In: what runs saw. Out: it is handed to the desk, one run after another; what cannot be recorded is a
+// gap, and is named. INVARIANT: no run waits for it longer than a moment, it never throws into a run, and it holds few runs at most.
+import { serialize } from 'node:v8';
+import { lineOf } from '../../domain/errors.ts';
+import type { PresentPrints } from '../../domain/identity.ts';
+import type { Clock, Log } from '../../domain/ports.ts';
+import type { EventRows, HistoryRecorder, RecordForm, SeenRun, SeenSubjects } from '../../domain/recorded-history.ts';
+import type { SubjectKind } from '../../domain/subjects.ts';
+import { AS_VALUES, PackedList } from '../../pull/packed-list.ts';
+import type { RecordingDesk, SentFrame, SentRun } from './recording-desk.ts';
+
+/** More runs than these are not held: the disk is slower than the runs. */
+const WAITING_MAX = 3;
+/** What was recorded last is read from the disk once. */
+const FIRST_MS_MAX = 120_000;
+const BUSY_MS_MAX = 2_000;
+
+export interface RecorderState {
+  /** Why the last run could not be recorded; undefined: it was. */
+  fault: { sinceMs: number; text: string } | undefined;
+  recorded: number;
+  lost: number;
+}
+
+export class RunRecorder implements HistoryRecorder {
+  private last: Promise<void> = Promise.resolve();
+  private waiting = 0;
+  private hasAnswered = false;
+  private isNew = false;
+  readonly state: RecorderState = { fault: undefined, recorded: 0, lost: 0 };
+
+  constructor(
+    private readonly desk: RecordingDesk,
+    private readonly store: EventRows,
+    private readonly clock: Clock,
+    private readonly log: Log,
+  ) {}
+
+  /** Nothing was recorded before: then nobody is asked what was. */
+  beginsAnew(): void {
+    this.isNew = true;
+  }
+
+  get fault(): string | undefined {
+    return this.state.fault?.text;
+  }
+
+  /** Nothing when it takes too long, or fails: then all records count as changed. */
+  async presentPrints(kind: SubjectKind, form: RecordForm): Promise<PresentPrints> {
+    if (this.isNew) return NONE;
+    const over = new AbortController();
+    const asked = this.last.then(() => this.desk.presentPrints(kind, form));
+    const late = this.clock.sleep(this.hasAnswered ? BUSY_MS_MAX : FIRST_MS_MAX, over.signal).then(
+      () => undefined,
+      () => undefined,
+    );
+    try {
+      const prints = await Promise.race([asked, late]);
+      this.hasAnswered = true;
+      return prints ?? NONE;
+    } catch (error) {
+      this.failed(lineOf(error));
+      return NONE;
+    } finally {
+      over.abort();
+      asked.catch(() => {});
+    }
+  }
+
+  record(run: SeenRun): void {
+    if (this.waiting >= WAITING_MAX) {
+      this.state.lost += 1;
+      this.failed('runs come faster than they can be recorded');
+      return;
+    }
+    this.waiting += 1;
+    this.isNew = false;
+    const sent = sentOf(run);
+    this.last = this.last
+      .then(() => this.hand(sent, run.frame.eventsTo))
+      .then(
+        () => this.wasRecorded(),
+        (error) => {
+          this.state.lost += 1;
+          this.failed(lineOf(error));
+        },
+      )
+      .finally(() => {
+        this.waiting -= 1;
+      });
+  }
+
+  settled(): Promise<void> {
+    return this.last;
+  }
+
+  async close(): Promise<void> {
+    await this.last;
+    await this.desk.close();
+  }
+
+  private async hand(sent: SentRun, eventsTo: number): Promise<void> {
+    const after = await this.desk.eventsAfter(eventsTo);
+    for await (const batch of this.store.eventsBetween(after, eventsTo)) await this.desk.events(batch);
+    await this.desk.record(sent);
+    this.tidy();
+  }
+
+  /** The next run waits for it, and nothing else does. */
+  private tidy(): void {
+    const nowMs = this.clock.nowMs();
+    this.last = this.last.then(() => this.desk.tidy(nowMs)).catch((error) => this.failed(lineOf(error)));
+  }
+
+  private wasRecorded(): void {
+    this.state.recorded += 1;
+    if (this.state.fault) this.log.info({}, 'runs are recorded in the history again');
+    this.state.fault = undefined;
+  }
+
+  /** Once, and not for each run. */
+  private failed(text: string): void {
+    if (!this.state.fault) this.log.warn({}, `the history could not be recorded, runs go on without it: ${text}`);
+    this.state.fault = { sinceMs: this.state.fault?.sinceMs ?? this.clock.nowMs(), text };
+  }
+}
+
+const NONE: PresentPrints = new Float64Array(0);
+
+function sentOf({ seen, ...rest }: SeenRun): SentRun {
+  const plain = { ...rest, frame: { ...rest.frame, settings: { ...rest.frame.settings } } } satisfies SentFrame;
+  return { run: serialize(plain), seen: seen.map((one) => ({ ...one, changed: packsOf(one.changed) })) };
+}
+
+function packsOf(changed: SeenSubjects['changed']): SentRun['seen'][number]['changed'] {
+  if (changed instanceof PackedList) return changed.packs();
+  const list = new PackedList<unknown>(AS_VALUES);
+  for (const record of changed) list.add(record);
+  return list.packs();
+}
