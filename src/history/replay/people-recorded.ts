@@ -4,6 +4,7 @@ import { fieldsWritten, type KnownTraits } from '../../domain/action.ts';
 import { MEMBERSHIP } from '../../domain/bundles.ts';
 import { ownText } from '../../domain/facts.ts';
 import { isMomentary, type RecordedRun } from '../../domain/recorded-history.ts';
+import { SUBJECT_KINDS } from '../../domain/subjects.ts';
 import { flagText } from '../../domain/target.ts';
 import type { PersonsChange } from './platform-model.ts';
 import type { RecordedEffects } from './recorded-effects.ts';
@@ -17,8 +18,9 @@ export function peopleRecorded(
   traits: KnownTraits,
 ): PersonsChange[] {
   const found = new Map<string, PersonsChange>();
+  const written = new Map(SUBJECT_KINDS.map((kind) => [kind, new Set(fieldsWritten(traits, kind))]));
   for (const { kind, subject, path: field, value } of changes) {
-    if (field === MEMBERSHIP || !fieldsWritten(traits, kind).includes(field) || isMomentary(frame, kind)) continue;
+    if (!written.get(kind)?.has(field) || field === MEMBERSHIP || isMomentary(frame, kind)) continue;
     const record = world.record(kind, subject);
     const now = value === undefined ? undefined : flagText({ [field]: value }, field);
     if (!record || now === undefined || flagText(record, field) === now) continue;

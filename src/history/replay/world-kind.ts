@@ -178,7 +178,9 @@ export class WorldKind {
 
   private serialsOf({ record }: WorldSubject): readonly string[] {
     if (!record || this.kind === 'service') return [];
-    return this.kind === 'user' ? (ownTexts(record, 'SerialNumbers') ?? []) : [ownText(record, 'SerialNumber') ?? ''];
+    if (this.kind === 'user') return ownTexts(record, 'SerialNumbers') ?? [];
+    const serial = ownText(record, 'SerialNumber');
+    return serial === undefined ? [] : [serial];
   }
 
   private emailsOf({ id, record }: WorldSubject): readonly string[] {
