@@ -32,6 +32,8 @@ export class MonthMemory implements MonthRecording {
     return this.history;
   }
 
+  remove(): void {}
+
   private isLost({ frame }: SeenRun): boolean {
     const isLost = this.dice.chance(this.lossShare);
     if (isLost) this.lost.add(frame.run.id);

@@ -30,7 +30,7 @@ const EXPECTED: ReadonlySet<string> = new Set(['api_refused', 'api_unreachable',
 /** Records one month; a new recorder for each process, which the end of the process leaves behind. */
 export interface MonthRecording {
   /** `store`: where events have their numbers. */
-  begin(store: EventRows): HistoryRecorder;
+  begin(store: EventRows, clock: SimClock): HistoryRecorder;
   /** `isKilled`: nothing that was not written yet is written any more. */
   end(isKilled: boolean): Promise<void>;
 }
@@ -234,7 +234,7 @@ class Month {
     this.life = new Life(diesAt);
     const ids = { next: () => this.nextId() };
     const { settings } = this;
-    const record = (store: EventRows) => this.recording?.begin(store);
+    const record = (store: EventRows) => this.recording?.begin(store, clock);
     const parts = { db, clock, platform, ids, settings, rules: () => rules.current, record, made };
     this.engine = await startMonthProcess(parts, this.life);
     return this.engine;

@@ -20,6 +20,9 @@ const some = (chance: number) => {
   };
 };
 
+/** In a hundred years. */
+const ENDLESS_MS = 5_000_000_000_000;
+
 export const PLANTED = {
   a_change_is_lost: {
     seed: 10,
@@ -52,9 +55,16 @@ export const PLANTED = {
     seed: 10,
     make: () => (run, before) => ({ ...run, events: before?.events ?? [] }),
   },
+  an_event_is_counted_twice: {
+    seed: 10,
+    make: () => (run) => ({ ...run, events: [...run.events, ...run.events.map(again)] }),
+  },
   an_effect_is_counted_twice: {
     seed: 10,
-    make: () => (run) => withOpenState(run, ({ intents }) => ({ intents: [...intents, ...intents.map(again)] })),
+    make: () => (run) =>
+      withOpenState(run, ({ attempts24h }) => ({
+        attempts24h: new Map([...attempts24h].map(([action, count]) => [action, count + 1])),
+      })),
   },
   attempts_are_counted_twice: {
     seed: 10,
@@ -109,7 +119,7 @@ export const PLANTED = {
       const all = new Map<string, NonNullable<RecordedRun['openState']['exemptions']>[number]>();
       return (run) => {
         for (const one of run.openState.exemptions ?? []) all.set(one.id, one);
-        const endless = [...all.values()].map((one) => ({ ...one, expiresAt: Number.MAX_SAFE_INTEGER }));
+        const endless = [...all.values()].map((one) => ({ ...one, expiresAt: ENDLESS_MS }));
         return withOpenState(run, () => ({ exemptions: endless }));
       };
     },
@@ -171,6 +181,6 @@ function withOpenState(
   return { ...run, openState: { ...run.openState, ...own(run.openState) } };
 }
 
-function again<T extends { id: string }>(intent: T): T {
-  return { ...intent, id: `${intent.id} again` };
+function again<T extends { id: string }>(one: T): T {
+  return { ...one, id: `${one.id} again` };
 }

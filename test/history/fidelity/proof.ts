@@ -4,6 +4,7 @@ import type { HistoryReader, RecordedRun } from '../../../src/domain/recorded-hi
 import type { Replay, ReplayDifference } from '../../../src/domain/replay.ts';
 import { SUBJECT_KINDS } from '../../../src/domain/subjects.ts';
 import { type MonthOptions, type PlayedMonth, playMonth } from './month.ts';
+import { MonthFolder } from './month-folder.ts';
 import { MonthMemory } from './month-memory.ts';
 import { type PlantedRecordingBug, sickened } from './planted-recording-bugs.ts';
 import { type Listed, RecordedFacts } from './recorded-facts.ts';
@@ -29,11 +30,16 @@ export function noProof(): Proof {
 }
 
 export async function proveMonth(seed: number, bug?: PlantedRecordingBug, options: MonthOptions = {}): Promise<Proof> {
-  const memory = new MonthMemory(seed);
-  const month = await playMonth(seed, memory, options);
-  const proof = await proofOf(month, memory, bug ? sickened(memory.reader(), bug) : memory.reader());
-  month.db.close();
-  return proof;
+  // Every third one is written to disk: segments, merged to hours and days.
+  const recording = seed % 3 === 0 ? new MonthFolder(seed) : new MonthMemory(seed);
+  try {
+    const month = await playMonth(seed, recording, options);
+    const proof = await proofOf(month, recording, bug ? sickened(recording.reader(), bug) : recording.reader());
+    month.db.close();
+    return proof;
+  } finally {
+    recording.remove();
+  }
 }
 
 /** What the harness knows of a recording. */
