@@ -9,7 +9,7 @@ import { actContext, afterPull, decideInput, type Engine, rulesOfRun } from './r
 import { keepHistory } from './run/keep-history.ts';
 import { logOperatorState, operatorStateSeen } from './run/operator-commands.ts';
 import { pullSnapshot } from './run/pull-snapshot.ts';
-import { wasJudged, wasReached } from './run/pulled-snapshot.ts';
+import { takeOverLookBacks, wasJudged, wasReached } from './run/pulled-snapshot.ts';
 import { commitOf } from './run/run-commit.ts';
 import { abortRun, beginRun, completeRun, newRun } from './run/run-life.ts';
 import { look } from './run/watch/look.ts';
@@ -41,6 +41,7 @@ export async function runCycle(engine: Engine, request: RunRequest, begun?: (run
     await store.commitRun(commit);
     await keepHistory(engine, run, rules, pulled, input, commit);
     await store.saveIdentities(pulled.identities);
+    takeOverLookBacks(pulled);
     logOperatorState(log, run, seen);
 
     const acting = afterPull(before, engine, rules, pulled);
@@ -96,6 +97,7 @@ export async function watchCycle(
     const commit = { ...commitOf(run, rules, pulled, input, made, seen), observed };
     await store.commitRun(commit);
     await keepHistory(engine, run, rules, pulled, input, commit);
+    takeOverLookBacks(pulled);
     logOperatorState(log, run, seen);
     await actOn(engine, afterPull(before, engine, rules, pulled), openState, made);
     return { result: 'acted', ...figures, run: await completeRun(engine, run, pulled), reason: undefined };

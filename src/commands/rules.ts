@@ -1,14 +1,32 @@
 // commands: `rules check`, `rules test`, `rules schema`, `rules list`: about rule files alone; no database, no API.
 import { ACTIONS } from '../act/actions.ts';
+import { readHistory } from '../config/history.ts';
 import { listsOf } from '../config/lists.ts';
+import { ConfigReader } from '../config/reader.ts';
 import { lostFactsText } from '../domain/lists.ts';
-import { formatTestReport, type LoadedRule, rulesJsonSchema, rulesThatLose, runRuleTests } from '../evaluate/index.ts';
+import { beyondHistoryText } from '../domain/look-back.ts';
+import {
+  formatTestReport,
+  type LoadedRule,
+  rulesBeyondHistory,
+  rulesJsonSchema,
+  rulesThatLose,
+  runRuleTests,
+} from '../evaluate/index.ts';
 import { terminalTable, whole } from '../report/index.ts';
 import { loadRuleFolder } from '../rule-set/rule-holder.ts';
 import { type CommonOptions, type Io, outputOf, widthOf, write } from './io.ts';
 
 function rulesDirOf(io: Io, options: CommonOptions): string {
   return options.rules ?? (io.env.TRUSTWARD_RULES?.trim() || 'rules');
+}
+
+/** Errors: AppError `config`. */
+function historyMsOf(io: Io): number {
+  const reader = new ConfigReader(io.env);
+  const keepMs = readHistory(reader);
+  reader.finish();
+  return keepMs;
 }
 
 /** Errors: as loadRuleFolder. */
@@ -22,14 +40,22 @@ export async function rulesCheckCommand(io: Io, options: CommonOptions): Promise
   const ids = rules.map(({ id }) => id);
   const lists = listsOf(io.env);
   const lost = lists === 'v1' ? [] : rulesThatLose(rules);
+  const keepMs = historyMsOf(io);
+  const beyond = rulesBeyondHistory(rules, keepMs);
   write(
     io,
     options,
     format === 'json'
-      ? JSON.stringify({ ok: true, rules: ids, ...(lists !== 'v1' && { lists, lost }) })
+      ? JSON.stringify({
+          ok: true,
+          rules: ids,
+          ...(lists !== 'v1' && { lists, lost }),
+          ...(beyond.length > 0 && { beyondHistory: beyond }),
+        })
       : [
           `${ids.length} rule${ids.length === 1 ? '' : 's'} can be loaded`,
           ...lost.map(({ rule, subject, facts }) => lostFactsText(rule, subject, facts)),
+          ...beyond.map(({ rule, subject, facts }) => beyondHistoryText(rule, subject, facts, keepMs)),
         ].join('\n'),
   );
   return 0;

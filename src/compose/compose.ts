@@ -31,6 +31,7 @@ import { steadyTime } from '../system/steady-time.ts';
 import { ReaderPool } from '../threads/reader-pool.ts';
 import { Closing } from './closing.ts';
 import { credentialFiles } from './credentials.ts';
+import { composeLookBack } from './look-back.ts';
 import { composeNotifications, type Notifications } from './notifications.ts';
 import { loadParts } from './parts.ts';
 import { composeReader } from './reader.ts';
@@ -143,6 +144,7 @@ export async function composeEngine(
       signal: ending.asked,
       progress,
       readers,
+      lookBack: composeLookBack(config, bindingOf(config), async () => engine.history?.settled()),
       history,
       afterwards: () => notifications.afterwards(),
     };
@@ -160,6 +162,7 @@ export async function composeEngine(
         isWhatIf: false,
         daemonMode,
         settings,
+        lookBack: engine.lookBack,
       };
     };
     const verify = (seen?: (seq: number) => void) => verifyAudit(auditSourcesOf(config.db, store, clock, { seen }));

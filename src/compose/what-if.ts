@@ -13,6 +13,7 @@ import { quietTime } from '../system/quiet-time.ts';
 import { steadyTime } from '../system/steady-time.ts';
 import { Closing } from './closing.ts';
 import { bindingOf, connect } from './compose.ts';
+import { composeLookBack } from './look-back.ts';
 import { loadParts } from './parts.ts';
 import { composeReader } from './reader.ts';
 
@@ -57,6 +58,7 @@ export async function composeWhatIf(
       api,
       reader,
       steady,
+      lookBack: composeLookBack(config, bindingOf(config)),
       quiet: quietTime(config.timing.quietMs, api, steady, await reader.keptLatency()),
       // The cap of a run over a database that has lost what was done since.
       daemonMode: isRestored ? 'dry-run' : (config.modeCap ?? 'enforce'),

@@ -18,6 +18,7 @@ import type { QueueCounters } from '../schedule/lanes.ts';
 import { meaningOf } from '../store/store-fault.ts';
 import { backupCheck } from './backup-check.ts';
 import type { Backups } from './backups.ts';
+import { historyCheck } from './history-check.ts';
 import type { Watch } from './watch.ts';
 import { watchCheck } from './watch-check.ts';
 
@@ -28,7 +29,7 @@ export interface LastRun {
 }
 
 export async function readiness(
-  { config, engine, rules, health, notifications, heartbeat }: Composition,
+  { config, engine, rules, health, notifications, heartbeat, history }: Composition,
   last: LastRun | undefined,
   counters: QueueCounters,
   watch: Watch,
@@ -40,6 +41,7 @@ export async function readiness(
     lastRunCheck(last),
     scheduleCheck(counters),
     watchCheck(watch.counters, (atMs) => watch.missedSince(atMs)),
+    ...(history ? [historyCheck(history)] : []),
     ...(heartbeat ? [heartbeatCheck(heartbeat.state)] : []),
     ...(backups && config.backup ? [backupCheck(backups.state(), config.backup, engine.clock.nowMs())] : []),
     ...auditChecks(engine),

@@ -41,7 +41,22 @@ export function rulePorts({ rules, engine }: Composition, queue: RunQueue, under
 
 /** INVARIANT: of the store it has only what reads. Its progress is not that of a run: none is under way. */
 function trialEngine(engine: Composition['engine'], progress: Progress): TrialEngine {
-  const { api, store, clock, steady, quiet, ids, log, actions, settings, signal, daemonMode, rulesDir, demo } = engine;
+  const {
+    api,
+    store,
+    clock,
+    steady,
+    quiet,
+    ids,
+    log,
+    actions,
+    settings,
+    signal,
+    daemonMode,
+    rulesDir,
+    demo,
+    lookBack,
+  } = engine;
   const common = { api, clock, steady, quiet, ids, log, actions, settings, signal, daemonMode, rulesDir, demo };
-  return { ...common, progress, reader: store };
+  return { ...common, lookBack, progress, reader: store };
 }

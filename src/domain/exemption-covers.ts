@@ -3,7 +3,7 @@
 import type { Exemption } from './exemption.ts';
 import { type IdentityReader, identityText, type SelectedIdentities } from './identity.ts';
 import { resolveName } from './resolve-name.ts';
-import type { SubjectKind } from './subjects.ts';
+import { ID_FIELD, type SubjectKind } from './subjects.ts';
 
 export interface Covered {
   kind: SubjectKind;
@@ -12,8 +12,6 @@ export interface Covered {
   /** Up to three of them, one line each. */
   examples: string[];
 }
-
-const ID_FIELD = { device: 'DeviceID', user: 'Email', service: 'ServiceID' } as const;
 
 /** Undefined: it cannot be known. No list of this kind was read, or its field is not kept. */
 export async function coveredBy(

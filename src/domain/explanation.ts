@@ -39,6 +39,18 @@ export interface ExplainedFact {
   ageMs: number | undefined;
   /** Its freshness timestamps and their age. No age: never set. */
   vouchedBy: { fact: string; value: Fact | undefined; ageMs: number | undefined; ageMaxMs: number }[];
+  /** Of a fact that looks back. */
+  past?: ExplainedPast;
+}
+
+/** What is known of a field's past. */
+export interface ExplainedPast {
+  /** The value before the present one; undefined: it is not known. */
+  was: Fact | undefined;
+  /** When the present value was first seen after another one. */
+  changedMs: number | undefined;
+  /** Since when it is known without a gap. */
+  sinceMs: number | undefined;
 }
 
 /** `serial` and `owners`: of a device, where the record shows them. */

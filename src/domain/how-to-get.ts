@@ -33,6 +33,8 @@ const BY_PATH: readonly (readonly [path: RegExp, text: string])[] = [
 
 const EVENT_FACT = /^(event_count|event_distinct|since_last_event)\(|^the event log$/;
 
+const PAST_FACT = /^(previous|changed_within|unchanged_for)\(/;
+
 /** Errors: none; a fact that is not listed gets the way to find out more. */
 export function howToGet({ fact, reasons, unavailable }: MissingFact): string {
   const refused = sourcesOf(fact).filter((source) => unavailable.includes(source));
@@ -40,6 +42,8 @@ export function howToGet({ fact, reasons, unavailable }: MissingFact): string {
     return `the server does not offer ${refused.join(' and ')} (403): use an edition and a credential that do, or rules that do not need it`;
   if (EVENT_FACT.test(fact))
     return 'let Trustward run without a gap for as long as the window of the rule: the event log is then known throughout';
+  if (PAST_FACT.test(fact))
+    return 'keep a history (TRUSTWARD_HISTORY) and let runs see the field, without a day between them, for as long as the rule looks back';
   const aboutFact = reasons.filter((reason) => reason.includes(`\`${fact}\``));
   if (aboutFact.some((reason) => reason.includes('is stale')))
     return 'it is too old: let the device report again (its MDM or its app); the next run reads it';

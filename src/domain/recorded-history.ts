@@ -4,7 +4,8 @@ import type { CeilingSettings } from './ceiling.ts';
 import type { WindowNow } from './change-window.ts';
 import type { Decision } from './decision.ts';
 import type { TrustEvent } from './event.ts';
-import type { Fact, Facts } from './facts.ts';
+import type { FactChange } from './fact-change.ts';
+import type { Facts } from './facts.ts';
 import type { PresentPrints } from './identity.ts';
 import type { Lists } from './lists.ts';
 import type { Run } from './run.ts';
@@ -15,18 +16,7 @@ import type { OpenState } from './store.ts';
 import { SOURCE_OF, type Source, type SubjectKind, type SubjectRef } from './subjects.ts';
 import type { CountedDecision } from './watch-store.ts';
 
-/** One fact of one subject that a run saw otherwise than the runs recorded before it. */
-export interface FactChange {
-  kind: SubjectKind;
-  /** The subject's id. */
-  subject: string;
-  /** As rules name it, such as `MdmData.CompromisedStatus`; a list is one value. Empty: the subject itself, which the list no longer has. */
-  path: string;
-  /** Undefined: it is there no longer. */
-  value: Fact | undefined;
-  /** It is there and was not recorded, since it is a secret: `value` is undefined then. */
-  secret?: true;
-}
+export type { FactChange } from './fact-change.ts';
 
 /**
  * A form of records: lists of pages, whole lists and single records show different fields, and so do lists of version 2. A field that a form

@@ -11,6 +11,12 @@ export interface SubjectRef {
   id: string;
 }
 
+/** The field of a record that has its id. */
+export const ID_FIELD = { device: 'DeviceID', user: 'Email', service: 'ServiceID' } as const satisfies Record<
+  SubjectKind,
+  string
+>;
+
 export const SOURCE_OF: Record<SubjectKind, Exclude<Source, 'events'>> = {
   device: 'devices',
   user: 'users',

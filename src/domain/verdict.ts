@@ -3,6 +3,7 @@
 import type { TrustEvent } from './event.ts';
 import type { Fact, Facts } from './facts.ts';
 import type { Lists } from './lists.ts';
+import type { LookBack } from './look-back.ts';
 import type { Rule } from './rule.ts';
 import type { Coverage } from './snapshot.ts';
 import type { Source, SubjectKind } from './subjects.ts';
@@ -176,10 +177,12 @@ export interface PortableRules {
   readonly lists: Lists;
 }
 
-/** A compiled rule set. Pure except for the event windows, which `observe` feeds. */
+/** A compiled rule set. Pure except for the event windows, which `observe` feeds, and for what `lookBack` knows. */
 export interface Evaluator {
   readonly rules: readonly Rule[];
   readonly needs: Needs;
+  /** What it knows of the past; undefined when no rule looks back. */
+  readonly lookBack: LookBack | undefined;
   /** Adds events to the windows. An id that was seen already counts once. Any order. */
   observe(events: readonly TrustEvent[]): void;
   /** Moves all windows so that they end at `nowMs`; an earlier time than the last one is allowed. */

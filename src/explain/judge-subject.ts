@@ -10,6 +10,7 @@ import type { Claim } from '../domain/claim.ts';
 import type { DecidedNow, Explanation } from '../domain/explanation.ts';
 import { type Facts, ownText } from '../domain/facts.ts';
 import type { IdentityReader } from '../domain/identity.ts';
+import type { LookBackSource } from '../domain/look-back.ts';
 import type { PullReader } from '../domain/pull-store.ts';
 import type { OpenStateReader } from '../domain/run-store.ts';
 import type { SourceReading } from '../domain/snapshot.ts';
@@ -18,6 +19,7 @@ import { summaryOf } from '../domain/target.ts';
 import type { Judgement } from '../domain/verdict.ts';
 import { compileRules, explain, type LoadedRule } from '../evaluate/index.ts';
 import type { Engine } from '../run/engine.ts';
+import { fillLookBack } from '../run/fill-look-back.ts';
 import { deletesDevices, readsBundles as needsBundles } from '../run/reading-needs.ts';
 import { boundedLookups, ownersOf } from '../run/single-reads.ts';
 import type { LastRunsReader } from './last-runs.ts';
@@ -29,6 +31,8 @@ export interface ExplainDeps extends Pick<Engine, 'api' | 'clock' | 'ids' | 'act
   rules: readonly LoadedRule[];
   /** These are not the active rules. */
   isWhatIf: boolean;
+  /** What rules that look back read; absent: their past is unknown. */
+  lookBack?: LookBackSource | undefined;
   settings: Pick<Engine['settings'], 'decide' | 'trust' | 'events' | 'lists' | 'freeze'>;
 }
 
@@ -56,6 +60,8 @@ export async function judgeSubject(
   const nowMs = deps.clock.nowMs();
   const { lists } = deps.settings;
   const evaluator = compileRules([...rules], lists);
+  const subject = { kind, id: summaryOf(kind, record).id };
+  await fillLookBack(deps, evaluator, nowMs, subject);
   const { sources, windowMs } = evaluator.needs;
   const asksForServices = kind === 'service';
   const events = sources.has('events') ? await readEvents({ ...deps, nowMs, windowMs, asksForServices }) : undefined;
@@ -69,13 +75,13 @@ export async function judgeSubject(
     unavailable: new Set([...unavailable, ...(isForbidden ? ['events' as const] : [])]),
   };
   const readAtMs = { devices: nowMs, users: nowMs, services: nowMs, events: events?.atMs };
-  const context = { ...view, events: events?.events ?? [], readAtMs, lists };
+  const context = { ...view, events: events?.events ?? [], readAtMs, lists, lookBack: evaluator.lookBack };
   const explanations = rules.map((rule) => explain(rule, record, context));
   evaluator.observe(events?.events ?? []);
   const written = fieldsWritten(deps.actions, kind);
   const judge = evaluator.judge(kind, { ...view, fieldsWritten: written, isOpen: () => true });
   judge.accept(record);
-  return { id: summaryOf(kind, record).id, nowMs, record, events, explanations, judgement: judge.finish() };
+  return { id: subject.id, nowMs, record, events, explanations, judgement: judge.finish() };
 }
 
 /**

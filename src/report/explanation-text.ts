@@ -3,7 +3,7 @@
 import { ageText, spanText } from '../domain/age-text.ts';
 import { shownName } from '../domain/clip.ts';
 import { formatDuration } from '../domain/duration.ts';
-import type { ExplainedFact, ExplainedPart, Explanation, ShownUnit } from '../domain/explanation.ts';
+import type { ExplainedFact, ExplainedPart, ExplainedPast, Explanation, ShownUnit } from '../domain/explanation.ts';
 import type { Fact } from '../domain/facts.ts';
 import { showLiteral } from '../domain/literal-text.ts';
 import { isoTime } from '../domain/time-text.ts';
@@ -81,7 +81,16 @@ export function explainedFactWords(fact: ExplainedFact, atMs: number): { value: 
     return `${time} ${ageMs === undefined ? 'never set' : ago(ageMs)} (${limit})`;
   });
   const age = fact.ageMs === undefined ? [] : [`read ${ago(fact.ageMs)}`];
-  return { value, notes: [fact.source, ...age, ...vouched] };
+  return { value, notes: [fact.source, ...age, ...vouched, ...(fact.past ? [pastWords(fact.past)] : [])] };
+}
+
+/** `was "High" until 2026-11-20 08:05:00Z`; else since when the value is known without a gap. */
+function pastWords({ was, changedMs, sinceMs }: ExplainedPast): string {
+  if (was !== undefined) {
+    const until = changedMs === undefined ? 'while it had a value' : `until ${momentText(changedMs)}`;
+    return `was ${fieldWords(was, undefined)} ${until}`;
+  }
+  return sinceMs === undefined ? 'nothing is known of its past' : `seen without a gap since ${momentText(sinceMs)}`;
 }
 
 /** What would change the verdict; that nothing was found, otherwise. */
@@ -106,8 +115,7 @@ function fieldWords(value: Fact | undefined, unit: ShownUnit | undefined): strin
   const isTime = unit === 'time' || typeof value === 'bigint';
   const epochMs = isTime && (typeof value === 'number' || typeof value === 'bigint') ? epochMsOf(value) : undefined;
   if (epochMs === undefined) return showLiteral(value);
-  const iso = isoTime(Math.floor(epochMs));
-  return `${iso.slice(0, 10)} ${iso.slice(11, 19)}Z`;
+  return momentText(Math.floor(epochMs));
 }
 
 /** A count is a number, a bound in words such as `at least 0`, or not known; no record has it as a field. */
@@ -127,4 +135,9 @@ function ago(ms: number): string {
   const unit = UNITS.find(([, size]) => Math.abs(ms) >= size);
   if (!unit) return 'just now';
   return `${Math.floor(Math.abs(ms) / unit[1])}${unit[0]} ${ms < 0 ? 'ahead' : 'ago'}`;
+}
+
+function momentText(epochMs: number): string {
+  const iso = isoTime(epochMs);
+  return `${iso.slice(0, 10)} ${iso.slice(11, 19)}Z`;
 }

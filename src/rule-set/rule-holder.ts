@@ -151,7 +151,7 @@ export function activate(loaded: readonly LoadedRule[], hash: string, lists: Lis
 function sharingEvents(lists: Lists): (rules: readonly LoadedRule[]) => Evaluator {
   const all: Evaluator[] = [];
   return (rules) => {
-    const own = compileRules(rules, lists);
+    const own = compileRules(rules, lists, all[0]?.lookBack);
     all.push(own);
     return {
       ...own,

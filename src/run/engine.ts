@@ -13,6 +13,7 @@ import { AppError } from '../domain/errors.ts';
 import type { ExemptionSettings } from '../domain/exemption.ts';
 import type { IdentityReader } from '../domain/identity.ts';
 import type { Lists } from '../domain/lists.ts';
+import type { LookBackSource } from '../domain/look-back.ts';
 import { leastMode, type Mode } from '../domain/mode.ts';
 import type { OperatorStore, ReleaseStore, ResolveStore } from '../domain/operator-store.ts';
 import type { PageReader } from '../domain/page-reader.ts';
@@ -114,6 +115,8 @@ export interface Engine {
   signal: AbortSignal;
   /** Event windows that this process has filled, and how far back they reach. */
   feed: EventFeed;
+  /** What rules that look back read; absent where no history is kept: the past is unknown. */
+  lookBack?: LookBackSource | undefined;
   /** Reads the parts of large lists in other threads; absent: the main thread reads everything. */
   readers?: PartReaders | undefined;
   /** Records what runs see; absent: nothing is recorded. */
@@ -139,6 +142,7 @@ export type PullEngine = Pick<
   | 'feed'
   | 'progress'
   | 'readers'
+  | 'lookBack'
   | 'history'
 > & { store: PullStore };
 

@@ -2,6 +2,7 @@
 // one thread alone would have found. Flips are found here, where it is known how many are left.
 import type { Facts } from '../domain/facts.ts';
 import type { IdentityChanges } from '../domain/identity.ts';
+import type { LookBackPass } from '../domain/look-back.ts';
 import type { PartReaders } from '../domain/part-readers.ts';
 import type { Api } from '../domain/ports.ts';
 import type { RecordPart } from '../domain/record-part.ts';
@@ -22,6 +23,8 @@ export interface Pass {
   records: Pick<SeenSubjects, 'changed' | 'prints'> | undefined;
   /** What it left. */
   flipBudget: WantedFlips['budget'];
+  /** Where some rule looks back on these subjects. */
+  lookBack?: LookBackPass | undefined;
 }
 
 export interface PartsPassOptions {

@@ -5,6 +5,7 @@ import { Exemptions } from '../decide/exemptions.ts';
 import { fieldsWritten } from '../domain/action.ts';
 import type { Bundles } from '../domain/bundles.ts';
 import type { IdentityChanges, PresentPrints } from '../domain/identity.ts';
+import type { LookBack, LookBackPass } from '../domain/look-back.ts';
 import { type DecidedVerdicts, isNewVerdict } from '../domain/new-verdicts.ts';
 import type { Acceptance, UsedAcceptance } from '../domain/operator.ts';
 import type { Run } from '../domain/run.ts';
@@ -15,18 +16,18 @@ import { KIND_OF, SOURCES, type Source, type SubjectKind } from '../domain/subje
 import { FLIP_TRIES_MAX, FLIPS_MAX, type Judgement, type WantedFlips } from '../domain/verdict.ts';
 import { FleetIndex } from '../pull/fleet-index.ts';
 import { IdentityPass } from '../pull/identity-pass.ts';
-import { pullEvents } from '../pull/pull-events.ts';
 import { type Consumer, type PartsPull, pullSource, skippedReading } from '../pull/pull-source.ts';
 import { redactedBaseline } from '../pull/redacted-baseline.ts';
 import { acceptReading } from './accepted-reading.ts';
 import type { PullEngine, RunRules } from './engine.ts';
 import { readGroups, unreadGroups } from './exempt-groups.ts';
-import { fillWindows } from './fill-windows.ts';
+import { fillLookBack } from './fill-look-back.ts';
 import { KeptRecords } from './kept-records.ts';
 import { decidedVerdicts } from './new-flips.ts';
 import { type Pass, partsPass } from './parts-pass.ts';
 import { pullBundles } from './pull-bundles.ts';
 import { type JudgeView, judgementOf, type PulledSnapshot } from './pulled-snapshot.ts';
+import { readNewEvents } from './read-new-events.ts';
 import { needsExemptOwners, readsBundles, unpagedForActions } from './reading-needs.ts';
 import { SeenRecords } from './seen-records.ts';
 import { watchedSubjects } from './watched-subjects.ts';
@@ -53,6 +54,7 @@ class SnapshotPull {
   private readonly judgements: Judgement[] = [];
   private readonly baselines: Baseline[] = [];
   private readonly identities: IdentityChanges[] = [];
+  private readonly lookBacks: LookBackPass[] = [];
   private readonly kept: KeptRecords;
   private readonly seen: SeenRecords;
   private readonly unavailable = new Set<Source>();
@@ -86,8 +88,9 @@ class SnapshotPull {
   async pull(): Promise<PulledSnapshot> {
     const { needs } = this.rules.evaluator;
     const begun = this.engine.steady.read();
-    if (needs.sources.has('events')) await this.pullEvents(needs.windowMs);
+    if (needs.sources.has('events')) await this.pullEvents();
     this.rules.evaluator.advance(this.run.startedAt);
+    await fillLookBack(this.engine, this.rules.evaluator, this.run.startedAt);
     if (needs.owners && needs.devices) await this.pullSubjects('users', undefined);
     else if (needs.sources.has('users') && !needs.devices) await this.pullSubjects('users', 'user');
     else if (needsExemptOwners(this.exemptions, needs.sources)) await this.pullSubjects('users', undefined);
@@ -114,6 +117,7 @@ class SnapshotPull {
     return readsBundles(named, this.engine.actions) && this.sources.services.state === 'read';
   }
 
+<<<<<<< HEAD
   /** Reads new events and fills the windows; a fresh process fills them from the store first. */
   private async pullEvents(ownWindowMs: number): Promise<void> {
     const { engine, run, rules } = this;
@@ -142,6 +146,13 @@ class SnapshotPull {
     this.sources.events = pulled.reading;
     if (pulled.reading.state !== 'read') this.unavailable.add('events');
     else this.coverage = await engine.store.coverage();
+=======
+  private async pullEvents(): Promise<void> {
+    const { reading, coverage, windowMs } = await readNewEvents(this.engine, this.run, this.rules);
+    [this.windowMs, this.sources.events] = [windowMs, reading];
+    if (coverage) this.coverage = coverage;
+    else this.unavailable.add('events');
+>>>>>>> main
   }
 
   private async pullSubjects(source: Subjects, kind: SubjectKind | undefined): Promise<void> {
@@ -182,6 +193,7 @@ class SnapshotPull {
       const values = { ...baseline?.values, ...result.values };
       this.baselines.push({ source, takenAt: reading.finishedAt, count: reading.count, values });
       this.identities.push(result.identities);
+      if (result.lookBack) this.lookBacks.push(result.lookBack);
     }
   }
 
@@ -207,6 +219,7 @@ class SnapshotPull {
     const exempt = this.kept.exemptKeeper(source);
     const identities = new IdentityPass(KIND_OF[source], present.identities);
     const records = present.records();
+    const lookBack = this.looksBackOn(source)?.pass(KIND_OF[source], this.run.startedAt, 'whole');
     const { fleet } = this;
     return {
       accept: (record) => {
@@ -215,6 +228,7 @@ class SnapshotPull {
         exempt?.(record);
         judge?.accept(record);
         identities.accept(record);
+        lookBack?.accept(record);
         records?.accept(record);
       },
       finish: () => {
@@ -225,9 +239,15 @@ class SnapshotPull {
           identities: identities.finish(),
           records: records?.finish(),
           flipBudget: flips.budget,
+          lookBack,
         };
       },
     };
+  }
+
+  private looksBackOn(source: Subjects): LookBack | undefined {
+    const { lookBack } = this.rules.evaluator;
+    return lookBack?.paths.has(KIND_OF[source]) ? lookBack : undefined;
   }
 
   private freshFlips(): WantedFlips {
@@ -235,12 +255,13 @@ class SnapshotPull {
     return { isNew, budget: { ...this.flipBudget } };
   }
 
-  /** The devices of a large fleet are read and judged in other threads, unless their records are kept for users. */
+  /** The devices of a large fleet are read and judged in other threads, unless their records are kept for users or looked back on. */
   private inParts(source: Subjects, form: 'paged' | 'unpaged', present: Present): PartsPull<Pass> | undefined {
     const { readers, api, store, actions } = this.engine;
     const { evaluator } = this.rules;
     if (!readers || source !== 'devices' || !evaluator.needs.sources.has('devices') || evaluator.needs.devices)
       return undefined;
+    if (this.looksBackOn(source)) return undefined;
     const context = this.judgeContext('device');
     const { fieldsWritten: written, nowMs } = context;
     return partsPass({
@@ -302,6 +323,7 @@ class SnapshotPull {
       view: this.view(),
       bundles: this.bundles,
       exemptOwners: this.kept.exemptOwners,
+      lookBacks: this.lookBacks,
       accepted: this.accepted,
       seen: this.seen.all(this.sources),
     };

@@ -4,6 +4,7 @@ import type { OwnerFacts } from '../decide/exemptions.ts';
 import type { Bundles } from '../domain/bundles.ts';
 import type { Fleet } from '../domain/fleet.ts';
 import type { IdentityChanges } from '../domain/identity.ts';
+import type { LookBackPass } from '../domain/look-back.ts';
 import type { UsedAcceptance } from '../domain/operator.ts';
 import type { SeenSubjects } from '../domain/recorded-history.ts';
 import type { Rule } from '../domain/rule.ts';
@@ -32,12 +33,19 @@ export interface PulledSnapshot {
   bundles: Bundles | undefined;
   /** Owners that some exemption covers, by lower-case e-mail. */
   exemptOwners: OwnerFacts;
+  /** Readings that rules look back on from now on, once the run is committed. */
+  lookBacks: LookBackPass[];
   /** Accepted readings, and the results of the acceptances. */
   accepted: UsedAcceptance[];
   /** For the history: of each kind that was read, records that are not recorded as they are. */
   seen: SeenSubjects[];
   /** Of a look: the subjects that it read. */
   read?: readonly SubjectRef[];
+}
+
+/** After the run is committed, and before it acts. */
+export function takeOverLookBacks({ lookBacks }: Pick<PulledSnapshot, 'lookBacks'>): void {
+  for (const pass of lookBacks) pass.takeOver();
 }
 
 /** Whether the API answered at all: a mistyped address must not bind a database. */

@@ -22,6 +22,7 @@ This page lists every fact that a rule can read, with an example. It is made fro
 - \`unpaged list\`: the specification gives it in the unpaged list only.
 - \`in v2 lists\`: the name of the fact in lists of version 2; \`–\`: these do not have it ([what that means](operating.md#lists-of-version-2)).
 - The values of a text are the known ones. A server may have others.
+- Fields of the record that are no records themselves, lists included, are also read of the past: \`previous\`, \`changed_within\` and \`unchanged_for\`.
 - Facts of an event are read in \`where\` and \`of\` of \`event_count\`, \`event_distinct\` and \`since_last_event\`.
 - A field that is not listed can be declared in a rule (\`declares\`).
 `;

@@ -16,6 +16,7 @@ const ORDER = [
   'load',
   'facts',
   'events',
+  'look-back',
   'judge',
   'explain',
   'rule-tests',

@@ -99,6 +99,8 @@ export async function startOrganization(options: OrganizationOptions = {}): Prom
     TRUSTWARD_API_URL: console.address,
     TRUSTWARD_API_KEY: console.credentials?.apiKey ?? '',
     TRUSTWARD_DB: join(dir, 'trustward.db'),
+    // Tests of the history turn it on: each start would begin a thread.
+    TRUSTWARD_HISTORY: '0d',
     TRUSTWARD_RULES: rulesDir,
     TRUSTWARD_MODE: 'enforce',
     TRUSTWARD_LOG_LEVEL: 'silent',

@@ -3,8 +3,9 @@ import { actionsWith } from '../../act/actions.ts';
 import type { Config } from '../../config/config.ts';
 import { AppError } from '../../domain/errors.ts';
 import { lostFactsText } from '../../domain/lists.ts';
+import { beyondHistoryText } from '../../domain/look-back.ts';
 import { MODES } from '../../domain/mode.ts';
-import { type LoadedRule, rulesThatLose, runRuleTests } from '../../evaluate/index.ts';
+import { type LoadedRule, rulesBeyondHistory, rulesThatLose, runRuleTests } from '../../evaluate/index.ts';
 import { loadRuleFolder } from '../../rule-set/rule-holder.ts';
 import { type Check, countOfWords, ok, problem, warning } from './check.ts';
 
@@ -14,7 +15,10 @@ const NAME = 'rules';
 export async function rulesChecks(config: Config): Promise<{ checks: Check[]; rules: readonly LoadedRule[] }> {
   try {
     const { rules } = await loadRuleFolder(config.rulesDir, actionsWith([...config.notify.webhooks.keys()]));
-    return { checks: [...checksOf(rules, config.rulesDir), ...listsChecks(config, rules)], rules };
+    return {
+      checks: [...checksOf(rules, config.rulesDir), ...listsChecks(config, rules), ...historyChecks(config, rules)],
+      rules,
+    };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const [first = '', ...more] = error.message.split('\n');
@@ -34,6 +38,13 @@ function listsChecks({ lists }: Config, rules: readonly LoadedRule[]): Check[] {
     warning(name, lostFactsText(rule, subject, facts), advice),
   );
   return [read, ...lost];
+}
+
+function historyChecks({ historyMs }: Config, rules: readonly LoadedRule[]): Check[] {
+  const advice = 'keep the history for longer (TRUSTWARD_HISTORY), or use a rule that does not look back so far';
+  return rulesBeyondHistory(rules, historyMs).map(({ rule, subject, facts }) =>
+    warning(NAME, beyondHistoryText(rule, subject, facts, historyMs), advice),
+  );
 }
 
 function checksOf(rules: readonly LoadedRule[], dir: string): Check[] {

@@ -67,7 +67,8 @@ export function checkCondition(raw: Fact, place: Place, scope: Scope): Expressio
   if (kind === 'boolean' || kind === 'condition' || kind === 'list' || kind === 'refused') return expression;
   const name = nameOf(expression);
   if (kind === 'flag') {
-    const path = expression.op === 'fact' ? expression.fact.label : expression.op === 'item' ? expression.label : '…';
+    const fact = expression.op === 'fact' && expression.fact.kind === 'path' ? expression.fact.label : '…';
+    const path = expression.op === 'item' ? expression.label : fact;
     const message = `${name} is a flag, the text "TRUE" or "FALSE", and every text would count as true; write {"==": [{"var": "${path}"}, "TRUE"]}`;
     return refuse(scope, 'type', place, message);
   }

@@ -27,7 +27,7 @@ const isTruth = (type: ValueType): boolean => type.kind === 'boolean' || type.ki
 export function settle(expression: Expression, wanted: ValueType): Expression {
   if (expression.type.kind !== 'any' || wanted.kind === 'any' || wanted.kind === 'refused') return expression;
   const type: ValueType = wanted.kind === 'condition' ? BOOLEAN : wanted;
-  if (expression.op === 'fact' && expression.fact.kind === 'path') {
+  if (expression.op === 'fact' && expression.fact.kind !== 'events') {
     return { ...expression, type, fact: { ...expression.fact, type, key: `${expression.fact.key} as ${type.kind}` } };
   }
   return { ...expression, type };

@@ -49,7 +49,7 @@ export function slotOf(fact: FactRef, { slots, reasons }: { slots: Map<string, S
       wrongType: reasons.unknown(label, `\`${label}\` is not of the type it should be`),
       stale: reasons.unknown(label, `\`${label}\` is stale: ${freshness} is too old, or was never set`),
       unavailable: reasons.unknown(label, `\`${label}\` cannot be known: its source is unavailable`),
-      lost: reasons.unknown(label, lostWords(label, (fact.kind === 'path' && fact.lost) || label)),
+      lost: reasons.unknown(label, lostWords(label, (fact.kind !== 'events' && fact.lost) || label)),
     },
   };
   slots.set(fact.key, slot);

@@ -7,17 +7,22 @@ import { isOfType, ownAt } from '../language/typed-value.ts';
 import type { Slot } from './compiler.ts';
 
 export function readLate(slot: Slot, frame: Frame): Value {
-  const { index, fact } = slot;
+  const { index } = slot;
   if (frame.slotTurns[index] !== frame.turn) {
-    frame.slots[index] = fact.kind === 'events' ? frame.readEvents(index, frame) : readVirtualPart(slot, frame);
+    frame.slots[index] = readSlot(slot, frame);
     frame.slotTurns[index] = frame.turn;
   }
   return frame.slots[index] as Value;
 }
 
+function readSlot(slot: Slot, frame: Frame): Value {
+  const { fact, reasons, index } = slot;
+  if (fact.kind !== 'events' && fact.lost !== undefined) return reasons.lost;
+  return fact.kind === 'path' ? readVirtualPart(slot, frame) : frame.readPast(index, frame);
+}
+
 function readVirtualPart({ fact, reasons }: Slot, frame: Frame): Value {
   if (fact.kind !== 'path') return reasons.missing;
-  if (fact.lost !== undefined) return reasons.lost;
   const root = virtualOf(frame, fact.path[0] as string);
   if (root instanceof Unknown) return root;
   const found = ownAt(root as Fact, fact.path.slice(1));

@@ -66,9 +66,10 @@ function mark(part: Expression, subject: Holder, item: Holder, lost: Set<string>
 
 /** The path that a fact is lost for: its own, or that of a timestamp that vouches for it. */
 function lostOf(fact: FactRef, subject: Holder): string | undefined {
-  if (fact.kind !== 'path') return undefined;
-  if (!has(subject, fact.label)) return fact.label;
-  return fact.fresh.find(({ label }) => !has(subject, label))?.label;
+  const path = fact.kind === 'look_back' ? fact.past.present : fact;
+  if (path.kind !== 'path') return undefined;
+  if (!has(subject, path.label)) return path.label;
+  return path.fresh.find(({ label }) => !has(subject, label))?.label;
 }
 
 /** A part of `TrustData` is there, and the whole of it is not: what is left of it is no answer to whether it is missing. */

@@ -13,8 +13,7 @@ export interface FrameSize {
 export function newFrame(
   size: FrameSize,
   nowMs: number,
-  readVirtual: Frame['readVirtual'],
-  readEvents: Frame['readEvents'],
+  readers: Pick<Frame, 'readVirtual' | 'readPast' | 'showPast'>,
 ): Frame {
   return {
     record: {},
@@ -32,7 +31,6 @@ export function newFrame(
     slotTurns: new Int32Array(size.slots),
     virtual: {},
     virtualTurns: {},
-    readVirtual,
-    readEvents,
+    ...readers,
   };
 }

@@ -47,7 +47,8 @@ function compileWhere(where: Expression): (event: TrustEvent) => Truth {
   const never = (): never => {
     throw new Error('an event has no windows and no joined records');
   };
-  const frame = newFrame({ rules: 0, slots: compiler.slots.size, truths: compiler.sharedCount }, 0, never, never);
+  const readers = { readVirtual: never, readPast: never, showPast: never };
+  const frame = newFrame({ rules: 0, slots: compiler.slots.size, truths: compiler.sharedCount }, 0, readers);
   return (event) => {
     frame.record = event.body;
     frame.turn++;

@@ -1,9 +1,10 @@
 // evaluate: why a rule has its verdict on one record: the tree with operand values, the facts read with their age and
 // source, and the smallest change of at most two facts that would flip it. In: a rule, a record, a context. Out: data.
 import type { TrustEvent } from '../../domain/event.ts';
-import type { ExplainedFact, ExplainedIdentity, Explanation } from '../../domain/explanation.ts';
+import type { ExplainedFact, ExplainedIdentity, ExplainedPast, Explanation } from '../../domain/explanation.ts';
 import type { Facts } from '../../domain/facts.ts';
 import type { Lists } from '../../domain/lists.ts';
+import { redacted } from '../../domain/secrets.ts';
 import { SOURCE_OF, type Source, type SubjectKind } from '../../domain/subjects.ts';
 import { summaryOf } from '../../domain/target.ts';
 import { epochMsOf } from '../../domain/timestamp.ts';
@@ -59,7 +60,9 @@ function explainFact(slot: Slot, { frame, rule }: Judged, context: ExplainContex
   const isUnknown = found === undefined || found instanceof Unknown;
   const source = sourceOf(slot, rule.rule);
   const readAt = context.readAtMs?.[source];
-  const fresh = slot.fact.kind === 'path' ? slot.fact.fresh : [];
+  const { fact } = slot;
+  const fresh = fact.kind === 'path' ? fact.fresh : fact.kind === 'look_back' ? fact.past.present.fresh : [];
+  const past = frame.showPast(slot.index, frame);
   const unit = unitOf(slot.fact.type);
   return {
     fact: slot.fact.label,
@@ -78,11 +81,17 @@ function explainFact(slot: Slot, { frame, rule }: Judged, context: ExplainContex
         ageMaxMs: ms,
       };
     }),
+    ...(past && fact.kind === 'look_back' && { past: shownPast(past, fact.past.present.label) }),
   };
+}
+
+function shownPast(past: ExplainedPast, path: string): ExplainedPast {
+  return { ...past, was: past.was === undefined ? undefined : redacted(shown(past.was), path) };
 }
 
 function sourceOf({ fact }: Slot, rule: LoadedRule): Source {
   if (fact.kind === 'events') return 'events';
+  if (fact.kind === 'look_back') return SOURCE_OF[rule.subject];
   if (fact.path[0] === '$owners') return 'users';
   if (fact.path[0] === '$devices') return 'devices';
   return SOURCE_OF[rule.subject];

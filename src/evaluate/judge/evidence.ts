@@ -19,7 +19,8 @@ const TEXTS_MAX = 64;
 interface ShownFact {
   slot: Slot;
   isLate: boolean;
-  isPath: boolean;
+  /** The path that it is read by; undefined: it is a count. */
+  path: string | undefined;
   texts: Map<string, Fact>;
   /** The list that was shown last, and for which record: several rules may show it. */
   list: Fact;
@@ -56,17 +57,25 @@ export function factsShown(): FactsOf {
 }
 
 function newShownFact(slot: Slot): ShownFact {
-  const isPath = isPathLabel(slot.fact.label);
-  return { slot, isLate: isLateSlot(slot), isPath, texts: new Map(), list: null, listTurn: -1 };
+  const { fact } = slot;
+  const label = fact.kind === 'look_back' ? fact.past.present.label : fact.label;
+  return {
+    slot,
+    isLate: isLateSlot(slot),
+    path: isPathLabel(label) ? label : undefined,
+    texts: new Map(),
+    list: null,
+    listTurn: -1,
+  };
 }
 
 function shownAs(fact: ShownFact, value: Exclude<Value, Unknown>, turn: number): Fact {
-  const { texts, slot } = fact;
+  const { texts, path } = fact;
   const known = typeof value === 'string' ? texts.get(value) : undefined;
   if (known !== undefined) return known;
   const isList = Array.isArray(value);
   if (isList && fact.listTurn === turn) return fact.list;
-  const result = fact.isPath ? redacted(shown(value), slot.fact.label) : shown(value);
+  const result = path === undefined ? shown(value) : redacted(shown(value), path);
   if (typeof value === 'string' && texts.size < TEXTS_MAX) texts.set(value, result);
   if (isList) {
     fact.list = result;

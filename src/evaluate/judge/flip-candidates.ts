@@ -1,7 +1,8 @@
 // evaluate: which values of which facts can flip a verdict: those that the rule itself compares with.
 // In: a rule and a record. Out: changes of one fact each, the simplest first.
 import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
-import type { Expression, FactRef } from '../language/expression.ts';
+import type { Slot } from '../compile/compiler.ts';
+import type { Expression, PathFact } from '../language/expression.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { Unknown } from '../language/three-valued.ts';
 import { isAbsent, ownAt } from '../language/typed-value.ts';
@@ -32,18 +33,23 @@ export function candidatesFor(rule: LoadedRule, record: Facts, judged: Judged): 
       const from = presentValue(slot, judged);
       for (const to of numbersAround(compared).filter((value) => value >= 0 && Number.isInteger(value)))
         changes.push({ fact: fact.label, at: { slot: slot.index }, from, to });
-    } else if (!isReadLate(fact)) changes.push(...pathChanges(fact, compared, record, judged.frame.nowMs));
+    } else if (fact.kind === 'look_back') changes.push(...pastChanges(slot, compared, judged));
+    else if (!isReadLate(fact)) changes.push(...pathChanges(fact, compared, record, judged.frame.nowMs));
   }
   changes.push(...missingChanges(rule, record));
   return changes;
 }
 
-function pathChanges(
-  fact: FactRef & { kind: 'path' },
-  compared: readonly Fact[],
-  record: Facts,
-  nowMs: number,
-): Change[] {
+function pastChanges(slot: Slot, compared: readonly Fact[], judged: Judged): Change[] {
+  const { fact, index } = slot;
+  const from = presentValue(slot, judged);
+  return valuesFor(fact.type, compared, from, judged.frame.nowMs)
+    .slice(0, PER_FACT_MAX)
+    .filter((to) => to !== from)
+    .map((to): Change => ({ fact: fact.label, at: { slot: index }, from, to }));
+}
+
+function pathChanges(fact: PathFact, compared: readonly Fact[], record: Facts, nowMs: number): Change[] {
   const from = ownAt(record, fact.path);
   const values = valuesFor(fact.type, compared, from, nowMs).slice(0, PER_FACT_MAX);
   const own = values
@@ -170,7 +176,7 @@ function literalsByFact(condition: Expression): Map<string, Fact[]> {
 }
 
 /** The present value of a count, for the `from` of a change. */
-function presentValue(slot: Judged['rule']['slots'][number], judged: Judged): Fact | undefined {
+function presentValue(slot: Slot, judged: Judged): Fact | undefined {
   const value = slotValue(slot, judged.frame);
   return value === undefined || value instanceof Unknown ? undefined : shown(value);
 }

@@ -10,6 +10,7 @@ import type { LoadedRule } from '../language/loaded-rule.ts';
 import { shown } from './evidence.ts';
 import { findFlips } from './flips.ts';
 import { type Judged, judgeWith } from './judge-once.ts';
+import type { WithPast } from './judging-frame.ts';
 
 /** Rules compare with few values: a flip that is not found by then has seldom been found later. */
 const TRIES_MAX = 1_000;
@@ -24,7 +25,7 @@ export type FlipOf = (
 ) => Flip | undefined;
 
 /** Each rule is compiled alone when its first flip is wanted: a changed record must not reach the values that a pass counts. */
-export function flipFinder(windows: Windows, context: JudgeContext, wanted: WantedFlips): FlipOf {
+export function flipFinder(windows: Windows, context: JudgeContext & WithPast, wanted: WantedFlips): FlipOf {
   const prepared = new Map<string, (record: Facts) => Judged>();
   const judgeBy = (rule: LoadedRule): ((record: Facts) => Judged) => {
     const known = prepared.get(rule.id) ?? judgeWith(rule, compileProgram([rule]), windows, context);

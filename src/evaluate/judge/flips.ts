@@ -53,7 +53,7 @@ export function findFlips(
 /** The verdict on the record after some changes. */
 function asker(record: Facts, judged: Judged): (changes: Change[]) => VerdictName {
   const { frame, program, reader } = judged;
-  const late = judged.rule.slots.filter(({ fact }) => fact.kind === 'events');
+  const late = judged.rule.slots.filter(({ fact }) => fact.kind !== 'path');
   const counts = late.map((slot) => slotValue(slot, frame));
   return (changes) => {
     let changedRecord = record;
@@ -63,6 +63,8 @@ function asker(record: Facts, judged: Judged): (changes: Change[]) => VerdictNam
     reader.read(changedRecord, frame);
     late.forEach((slot, index) => {
       const change = changes.find(({ at }) => 'slot' in at && at.slot === slot.index);
+      // What is known of the past also depends on the present value, which may be the one that is changed.
+      if (!change && slot.fact.kind === 'look_back') return;
       frame.slots[slot.index] = change ? (change.to as Fact) : counts[index];
       frame.slotTurns[slot.index] = frame.turn;
     });

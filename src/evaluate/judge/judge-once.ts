@@ -2,6 +2,7 @@
 // In: a rule, a record, its events and context. Out: the truth, and the frame it was found in.
 import type { TrustEvent } from '../../domain/event.ts';
 import type { Facts } from '../../domain/facts.ts';
+import type { LookBackItem } from '../../domain/look-back.ts';
 import type { VerdictName } from '../../domain/verdict.ts';
 import type { Probe } from '../compile/compiler.ts';
 import { compileProgram, type Program, type ProgramRule } from '../compile/program.ts';
@@ -10,8 +11,9 @@ import { FactReader } from '../facts/fact-reader.ts';
 import type { Frame } from '../language/frame.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { FALSE, TRUE, type Truth } from '../language/three-valued.ts';
+import { LookBackTracks } from '../look-back/tracks.ts';
 import { missingOf, verdictOf } from './evidence.ts';
-import { type FactsContext, frameFor, registerWindows } from './judging-frame.ts';
+import { type FactsContext, frameFor, registerTracks, registerWindows } from './judging-frame.ts';
 
 export interface Judged {
   truth: Truth;
@@ -24,18 +26,27 @@ export interface Judged {
   reader: FactReader;
 }
 
-/** Compiles a rule once, to judge several records. */
+/** Compiles a rule once, to judge several records. `past`: what runs saw before, in place of what the context knows of it. */
 export function prepareRule(
   rule: LoadedRule,
   probe?: Probe,
-): (record: Facts, events: readonly TrustEvent[], context: FactsContext) => Judged {
+): (record: Facts, events: readonly TrustEvent[], context: FactsContext, past?: readonly LookBackItem[]) => Judged {
   const program = compileProgram([rule], probe);
-  return (record, events, context) => {
+  return (record, events, context, past) => {
     const windows = new Windows();
     registerWindows(program, windows);
     windows.observe(events);
-    return judgeWith(rule, program, windows, context)(record);
+    const lookBack = past ? tracksOf(rule, program, past) : context.lookBack;
+    return judgeWith(rule, program, windows, { ...context, lookBack })(record);
   };
+}
+
+function tracksOf(rule: LoadedRule, program: Program, past: readonly LookBackItem[]): LookBackTracks {
+  const tracks = new LookBackTracks();
+  registerTracks(rule.subject, program, tracks);
+  for (const item of past) tracks.observe(item);
+  tracks.filled();
+  return tracks;
 }
 
 /** Judges records by one rule, one after another. `windows` already has those of the rule. A result holds until the next record. */

@@ -1,7 +1,7 @@
 // evaluate: one pass over one source's records: every rule of the kind judges every record.
 // In: records, one at a time. Out: matches with their facts, open verdicts, tallies, and value counts. Keeps no record.
 import { type Fact, type Facts, ownText } from '../../domain/facts.ts';
-import type { SubjectKind } from '../../domain/subjects.ts';
+import { ID_FIELD, type SubjectKind } from '../../domain/subjects.ts';
 import { type SubjectSummary, summaryOf } from '../../domain/target.ts';
 import type {
   Judge,
@@ -18,10 +18,9 @@ import { FactReader } from '../facts/fact-reader.ts';
 import { FALSE, TRUE, type Truth } from '../language/three-valued.ts';
 import { factsShown, missingOf, verdictOf } from './evidence.ts';
 import { flipFinder } from './flip-finder.ts';
-import { frameFor } from './judging-frame.ts';
+import { frameFor, type WithPast } from './judging-frame.ts';
 
 export const EXAMPLES_MAX = 100;
-const KEY_FIELD: Record<SubjectKind, string> = { device: 'DeviceID', user: 'Email', service: 'ServiceID' };
 
 interface RecordJudge extends Judge {
   finishPart(): JudgementPart;
@@ -38,7 +37,7 @@ export function judgeRecords(
   kind: SubjectKind,
   program: Program,
   windows: Windows,
-  context: JudgeContext,
+  context: JudgeContext & WithPast,
   codesMax?: number,
 ): RecordJudge {
   const reader = new FactReader(program.slots, program.verdicts, program.rules.length, codesMax);
@@ -87,7 +86,7 @@ export function judgeRecords(
     });
   };
 
-  const keyField = KEY_FIELD[kind];
+  const keyField = ID_FIELD[kind];
   const keyOf = (record: Facts): string => {
     const key = frame.isPlain ? record[keyField] : ownText(record, keyField);
     return typeof key === 'string' ? key : '';

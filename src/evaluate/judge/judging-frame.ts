@@ -1,6 +1,7 @@
 // evaluate: the frame that a program's conditions work on, connected to the event windows and the joins of one run.
 // In: a program, the windows, a run's context. Out: a frame whose late facts can be read.
 
+import type { LookBack } from '../../domain/look-back.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import type { JudgeContext } from '../../domain/verdict.ts';
 import { newFrame } from '../compile/new-frame.ts';
@@ -11,12 +12,25 @@ import { keysOf, type Windows } from '../events/windows.ts';
 import { virtualReader } from '../facts/virtual-facts.ts';
 import type { Frame } from '../language/frame.ts';
 import { ownPart } from '../language/typed-value.ts';
+import { lookBackReader } from '../look-back/reader.ts';
+import { LookBackTracks } from '../look-back/tracks.ts';
 
-export type FactsContext = Pick<JudgeContext, 'nowMs' | 'windowsAtMs' | 'joins' | 'coverage' | 'unavailable'>;
+export type FactsContext = Pick<JudgeContext, 'nowMs' | 'windowsAtMs' | 'joins' | 'coverage' | 'unavailable'> &
+  WithPast;
+
+/** Absent: the past of fields is not known. */
+export interface WithPast {
+  lookBack?: LookBack | undefined;
+}
 
 /** Every window must exist before the first event is observed. */
 export function registerWindows(program: Program, windows: Windows): void {
   for (const { fact } of program.slots) if (fact.kind === 'events') windows.register(fact.key, fact.count);
+}
+
+/** Every track must exist before the history is observed. */
+export function registerTracks(kind: SubjectKind, program: Program, tracks: LookBackTracks): void {
+  for (const { fact } of program.slots) if (fact.kind === 'look_back') tracks.register(kind, fact.past);
 }
 
 export function frameFor(kind: SubjectKind, program: Program, windows: Windows, context: FactsContext): Frame {
@@ -27,9 +41,15 @@ export function frameFor(kind: SubjectKind, program: Program, windows: Windows, 
       : undefined,
   );
   const noEvents = context.unavailable.has('events');
+  const tracks = context.lookBack instanceof LookBackTracks ? context.lookBack : undefined;
+  const lookBacks = program.slots.map(({ fact }) =>
+    fact.kind === 'look_back' ? lookBackReader(kind, fact.past, fact.label, tracks, program.reasons) : undefined,
+  );
   let keysTurn = -1;
   let keys: SubjectKeys = { first: undefined, second: undefined };
-  return newFrame(program.size, context.nowMs, virtualReader(context, program.reasons), (slot, frame) => {
+  const readPast: Frame['readPast'] = (slot, frame) => {
+    const lookBack = lookBacks[slot];
+    if (lookBack) return lookBack.value(frame);
     const reader = readers[slot];
     if (!reader || noEvents) return (program.slots[slot] as Program['slots'][number]).reasons.unavailable;
     if (keysTurn !== frame.turn) {
@@ -37,7 +57,10 @@ export function frameFor(kind: SubjectKind, program: Program, windows: Windows, 
       keysTurn = frame.turn;
     }
     return windows.read(reader.window, keys, reader.view);
-  });
+  };
+  const showPast: Frame['showPast'] = (slot, frame) => lookBacks[slot]?.past(frame);
+  const readVirtual = virtualReader(context, program.reasons);
+  return newFrame(program.size, context.nowMs, { readVirtual, readPast, showPast });
 }
 
 function subjectKeys(kind: SubjectKind, frame: Frame): SubjectKeys {

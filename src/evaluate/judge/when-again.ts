@@ -8,7 +8,7 @@ import { underLists } from '../compile/lost-facts.ts';
 import type { Expression, FactRef } from '../language/expression.ts';
 import { FUTURE_MAX_MS } from '../language/frame.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
-import { ownAt } from '../language/typed-value.ts';
+import { ownAt, ownPart } from '../language/typed-value.ts';
 
 /** A timestamp of the record: a verdict may change so long after it. */
 export interface TimeTerm {
@@ -39,17 +39,29 @@ export function whenAgain(rule: LoadedRule, lists: Lists): WhenAgain {
   };
 }
 
-/** The first time after `nowMs` at which one of these may change a verdict; infinite: never. */
+/** The same of several rules: each path once, its times in order. */
+export function mergedTimes(all: readonly TimeTerm[]): TimeTerm[] {
+  const byPath = new Map<string, { path: readonly string[]; afterMs: Set<number> }>();
+  for (const { path, afterMs } of all) {
+    const known = byPath.get(path.join('\u0000')) ?? { path, afterMs: new Set<number>() };
+    byPath.set(path.join('\u0000'), known);
+    for (const ms of afterMs) known.afterMs.add(ms);
+  }
+  return [...byPath.values()].map(({ path, afterMs }) => ({ path, afterMs: [...afterMs].sort((a, b) => a - b) }));
+}
+
+/** The first time after `nowMs` at which one of these, as `mergedTimes` gives them, may change a verdict; infinite: never. */
 export function nextChangeMs(times: readonly TimeTerm[], record: Facts, nowMs: number): number {
   let next = Number.POSITIVE_INFINITY;
   for (let i = 0; i < times.length; i++) {
     const { path, afterMs } = times[i] as TimeTerm;
-    const value = ownAt(record, path);
+    const value = path.length === 1 ? ownPart(record, path[0] as string) : ownAt(record, path);
     const timeMs = typeof value === 'number' || typeof value === 'bigint' ? epochMsOf(value) : undefined;
     if (timeMs === undefined) continue;
     for (let j = 0; j < afterMs.length; j++) {
       const at = timeMs + (afterMs[j] as number);
-      if (at + AROUND_MS <= nowMs || at - AROUND_MS >= next) continue;
+      if (at + AROUND_MS <= nowMs) continue;
+      if (at - AROUND_MS - 1 >= next) break;
       // At the point itself and on both sides of it there may be three verdicts.
       for (let ms = Math.floor(at) - AROUND_MS; ms <= at + AROUND_MS; ms++) if (ms > nowMs && ms < next) next = ms;
     }

@@ -17,22 +17,42 @@ export interface Freshness {
   ms: number;
 }
 
-/** One fact that is read once per subject: a path of the record, or a count of events. */
+/** One fact that is read once per subject: a path of the record, a count of events, or what is known of a path's past. */
 export type FactRef =
+  | PathFact
+  | { kind: 'events'; key: string; label: string; type: ValueType; count: EventCount }
   | {
-      kind: 'path';
-      /** Unique within a subject kind; two rules with the same key share the fact. */
+      kind: 'look_back';
       key: string;
       label: string;
-      path: string[];
       type: ValueType;
-      fallback: Fact | undefined;
-      /** All of these must be young enough. */
-      fresh: readonly Freshness[];
-      /** The lists in use do not have it, or what vouches for it: this path. It is unknown for every subject. */
+      past: LookedBack;
+      /** As of a path. */
       lost?: string;
-    }
-  | { kind: 'events'; key: string; label: string; type: ValueType; count: EventCount };
+    };
+
+export interface PathFact {
+  kind: 'path';
+  /** Unique within a subject kind; two rules with the same key share the fact. */
+  key: string;
+  label: string;
+  path: string[];
+  type: ValueType;
+  fallback: Fact | undefined;
+  /** All of these must be young enough. */
+  fresh: readonly Freshness[];
+  /** The lists in use do not have it, or what vouches for it: this path. It is unknown for every subject. */
+  lost?: string;
+}
+
+/** What is asked of the past of a fact. */
+export interface LookedBack {
+  /** The value before the present one; whether the value changed within a time; whether it stayed. */
+  asks: 'before' | 'changed' | 'stayed';
+  present: PathFact;
+  /** ms; Infinity for the value before. */
+  withinMs: number;
+}
 
 /** Which events are counted, and how. */
 export interface EventCount {

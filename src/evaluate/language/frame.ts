@@ -1,5 +1,6 @@
 // evaluate: what the evaluation of one subject works on: its record, the facts read from it, and earlier results.
 // Subjects share one frame, one after the other, so that judging allocates almost nothing.
+import type { ExplainedPast } from '../../domain/explanation.ts';
 import type { Facts } from '../../domain/facts.ts';
 import type { Value } from './three-valued.ts';
 
@@ -39,8 +40,10 @@ export interface Frame {
   virtualTurns: { [name: string]: number };
   /** Reads a virtual name for the present record. */
   readVirtual(name: string, frame: Frame): Value;
-  /** Reads an event count for the present record. */
-  readEvents(slot: number, frame: Frame): Value;
+  /** Reads an event count, or what is known of a field's past, for the present record. */
+  readPast(slot: number, frame: Frame): Value;
+  /** What is known of a field's past, for people. */
+  showPast(slot: number, frame: Frame): ExplainedPast | undefined;
 }
 
 /** The value of `$owners`, `$devices` or `$spec` for the present subject, read once. */

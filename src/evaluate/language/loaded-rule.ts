@@ -21,7 +21,9 @@ export interface RuleTest {
   /** Records for `$owners` or `$devices`, each merged onto a sample; undefined: one unremarkable one. */
   joined: Facts[] | undefined;
   events: TestEvent[];
-  /** Stretches for which the event log is not known, in ms before now. */
+  /** What runs saw before: values by path, null for none. */
+  history: { agoMs: number; values: Facts }[];
+  /** Stretches for which the event log is not known and in which no run read anything, in ms before now. */
   gaps: { fromAgoMs: number; toAgoMs: number }[];
   /** The event log is unavailable. */
   eventsUnavailable: boolean;

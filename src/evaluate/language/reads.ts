@@ -16,6 +16,9 @@ export interface Reads {
   joinedDevices: boolean;
   events: boolean;
   windowMs: number;
+  /** Paths of the subject's own record that it looks back on, and how far, ms; Infinity for `previous`. */
+  lookBack: Set<string>;
+  lookBackMs: number;
 }
 
 export function noReads(): Reads {
@@ -29,5 +32,7 @@ export function noReads(): Reads {
     joinedDevices: false,
     events: false,
     windowMs: 0,
+    lookBack: new Set(),
+    lookBackMs: 0,
   };
 }

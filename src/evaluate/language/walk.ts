@@ -46,9 +46,9 @@ export function literalKey(value: Fact): string {
   return JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? { big: `${part}` } : part));
 }
 
-/** Read when a condition first asks for it, and not with the record: a count, a part of what is joined, what the lists do not have. */
+/** Read when a condition first asks for it, and not with the record: a count, the past, a part of what is joined, what the lists do not have. */
 export function isReadLate(fact: FactRef): boolean {
-  return fact.kind === 'events' || fact.lost !== undefined || fact.path[0]?.startsWith('$') === true;
+  return fact.kind !== 'path' || fact.lost !== undefined || fact.path[0]?.startsWith('$') === true;
 }
 
 /** All facts that an expression reads, each once. */

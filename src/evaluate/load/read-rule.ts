@@ -51,7 +51,7 @@ export function readRule(
   refuseInverses(proposals, options.traits, problems);
   // A condition that fails its checks still has reads: both problems are reported.
   refuseOwnEffect(reads, proposals, options.traits, problems);
-  if (parsed.success) checkTests(parsed.data, subject, problems);
+  if (parsed.success) checkTests(parsed.data, subject, reads.lookBack, problems);
   if (!parsed.success || !condition || problems.list.length > 0) return undefined;
   const rule = assemble(parsed.data, value, file, proposals, condition, reads, readTests(parsed.data, lineOf));
   return { ...rule, text };

@@ -16,6 +16,7 @@ function readTest(test: TestFile, line: number): RuleTest {
     given: test.given as Facts,
     joined: joined as Facts[] | undefined,
     events: test.events.map(({ ago, times, ...body }) => ({ agoMs: ms(ago), times, body: body as Facts })),
+    history: test.history.map(({ ago, ...values }) => ({ agoMs: ms(ago), values: values as Facts })),
     gaps: test.gaps.map(({ from, to }) => ({ fromAgoMs: ms(from), toAgoMs: ms(to) })),
     eventsUnavailable: test.unavailable.includes('events'),
     expect: typeof test.expect === 'string' ? test.expect : test.expect.verdict,

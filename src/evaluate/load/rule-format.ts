@@ -40,6 +40,10 @@ const testEvent = z
   .looseObject({ ago: duration.default('0s'), times: z.int().min(1).max(10_000).default(1) })
   .describe('Fields of an event, `ago` before now, `times` times');
 
+const seenBefore = z
+  .looseObject({ ago: duration })
+  .describe('What a run saw, `ago` before now: fields by their paths; null: no value');
+
 export const testSchema = z.strictObject({
   name: z.string().min(1),
   given: z
@@ -49,10 +53,11 @@ export const testSchema = z.strictObject({
   owners: z.array(z.record(z.string(), json)).optional().describe('The records of $owners'),
   devices: z.array(z.record(z.string(), json)).optional().describe('The records of $devices'),
   events: z.array(testEvent).default([]),
+  history: z.array(seenBefore).default([]),
   gaps: z
     .array(z.strictObject({ from: duration, to: duration }))
     .default([])
-    .describe('Stretches before now that the event log is not known for'),
+    .describe('Stretches before now that the event log is not known for, and in which no run read anything'),
   unavailable: z.array(z.literal('events')).default([]),
   expect: z.union([
     z.enum(VERDICTS),

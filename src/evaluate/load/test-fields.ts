@@ -10,7 +10,13 @@ import { virtualType } from '../record-types/index.ts';
 import { declareFields } from './declared-fields.ts';
 import type { RuleFile } from './rule-format.ts';
 
-export function checkTests(file: RuleFile, subject: SubjectKind, problems: Problems): void {
+/** `lookBack`: the paths that `when` looks back on. */
+export function checkTests(
+  file: RuleFile,
+  subject: SubjectKind,
+  lookBack: ReadonlySet<string>,
+  problems: Problems,
+): void {
   const { root, eventRoot } = declareFields(subject, file.declares, new Problems('', () => ({ line: 1, column: 1 })));
   const check = (value: Fact, type: ValueType, place: Place) => checkFields(value, type, place, problems);
   const names = new Set<string>();
@@ -34,10 +40,23 @@ export function checkTests(file: RuleFile, subject: SubjectKind, problems: Probl
           `\`${name}\` are given to rules over a ${of}; this one is over a ${subject}`,
         );
     }
+    test.history.forEach(({ ago: _, ...values }, at) => {
+      for (const path of Object.keys(values))
+        checkSeen(path, root, lookBack, [...place, 'history', at, path], problems);
+    });
     test.events.forEach(({ ago: _, times: __, ...body }, at) => {
       check(body as Facts, eventRoot, [...place, 'events', at]);
     });
   });
+}
+
+/** What a run saw of a field that the rule does not look back on would test nothing. */
+function checkSeen(path: string, root: ValueType, lookBack: ReadonlySet<string>, place: Place, problems: Problems) {
+  if (lookBack.has(path)) return;
+  const what = fieldAt(root, path.split('.'))
+    ? `\`when\` does not look back on \`${path}\``
+    : `there is no field \`${path}\``;
+  problems.add('path', place, `${what}${didYouMean(path, lookBack)}`);
 }
 
 function checkSpec(spec: Fact, subject: SubjectKind, place: Place, problems: Problems): void {

@@ -11,6 +11,7 @@ import { GROUPS } from './groups.ts';
 import { LISTS } from './lists.ts';
 import { LOG } from './log.ts';
 import { LOGIC } from './logic.ts';
+import { LOOK_BACK } from './look-back.ts';
 import { MEMBERSHIP } from './membership.ts';
 import { MISSING } from './missing.ts';
 import { PATTERNS } from './patterns.ts';
@@ -40,6 +41,7 @@ export const FAMILIES = [
   VERSIONS,
   GROUPS,
   EVENTS,
+  LOOK_BACK,
 ];
 
 /** All operators that a rule can use. */

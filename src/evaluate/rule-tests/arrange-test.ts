@@ -1,20 +1,24 @@
 // evaluate: a rule test → the record, the events, the joins and the coverage that it is judged with.
 // In: what the test gives. Out: everything else is complete and fresh.
 
-import { parseDuration } from '../../domain/duration.ts';
 import type { TrustEvent } from '../../domain/event.ts';
 import { type Fact, type Facts, isFacts, ownText } from '../../domain/facts.ts';
+import type { LookBackItem } from '../../domain/look-back.ts';
 import type { Coverage } from '../../domain/snapshot.ts';
 import type { FactsContext } from '../judge/judging-frame.ts';
 import type { LoadedRule, RuleTest, TestEvent } from '../language/loaded-rule.ts';
 import { fieldAt, type ValueType } from '../record-types/field-types.ts';
 import { recordType } from '../record-types/index.ts';
-import { nanoseconds, sampleRecord, sampleSpec } from '../record-types/samples.ts';
+import { sampleRecord, sampleSpec } from '../record-types/samples.ts';
+import { arrangeHistory } from './arrange-history.ts';
+import { timeOf } from './given-times.ts';
 
 export interface Arranged {
   record: Facts;
   events: TrustEvent[];
   context: FactsContext;
+  /** What runs saw before; undefined for a rule that does not look back. */
+  past: LookBackItem[] | undefined;
 }
 
 const PAST_MS = 400 * 86_400_000;
@@ -30,6 +34,7 @@ export function arrangeTest(rule: LoadedRule, test: RuleTest, nowMs: number): Ar
   const record = merged(sample, changes, recordType(rule.subject), nowMs);
   return {
     record,
+    past: arrangeHistory(rule, test, record, { nowMs, pastMs: PAST_MS }),
     events: test.events.flatMap((event, index) => eventsOf(event, index, rule, record, nowMs)),
     context: {
       nowMs,
@@ -74,15 +79,9 @@ function merged(base: Facts, changes: Facts, type: ValueType | undefined, nowMs:
 
 function changed(before: Fact | undefined, change: Fact, type: ValueType | undefined, nowMs: number): Fact {
   if (!isFacts(change)) return change;
-  const ago =
-    Object.keys(change).length === 1 && typeof change.ago === 'string' ? parseDuration(change.ago) : undefined;
-  if (ago !== undefined) return timeAt(nowMs - ago, type);
+  const time = timeOf(change, type, nowMs);
+  if (time !== undefined) return time;
   return merged(isFacts(before) ? before : {}, change, type, nowMs);
-}
-
-function timeAt(epochMs: number, type: ValueType | undefined): Fact {
-  const unit = type?.kind === 'time' ? type.unit : 'ns';
-  return unit === 'ns' ? nanoseconds(epochMs) : unit === 's' ? Math.trunc(epochMs / 1_000) : epochMs;
 }
 
 function set(record: Facts, key: string, value: Fact): void {

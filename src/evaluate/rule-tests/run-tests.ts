@@ -67,8 +67,8 @@ function* testRule(
   const judged: Judged[] = [];
   const tests: TestResult[] = [];
   for (const test of rule.tests) {
-    const { record, events, context } = arrangeTest(rule, test, nowMs);
-    const one = judge(record, events, context);
+    const { record, events, context, past } = arrangeTest(rule, test, nowMs);
+    const one = judge(record, events, context, past);
     judged.push(one);
     tests.push(resultOf(test, one));
     yield;
@@ -142,8 +142,8 @@ function* problemsOf(rule: LoadedRule, judged: readonly Judged[], nowMs: number)
 }
 
 function hasFlip(rule: LoadedRule, test: RuleTest, nowMs: number): boolean {
-  const { record, events, context } = arrangeTest(rule, test, nowMs);
-  return findFlips(rule, record, prepareRule(rule)(record, events, context)).length > 0;
+  const { record, events, context, past } = arrangeTest(rule, test, nowMs);
+  return findFlips(rule, record, prepareRule(rule)(record, events, context, past)).length > 0;
 }
 
 /** Whether flips can be found for everything that the rule reads. Elements and joined records are not changed. */
@@ -168,7 +168,8 @@ function* tryMutants(
   for (const mutant of mutantsOf(rule, language)) {
     const judge = prepareRule(mutant.rule);
     const survives = arranged.every(
-      ({ record, events, context }, index) => judge(record, events, context).verdict === judged[index]?.verdict,
+      ({ record, events, context, past }, index) =>
+        judge(record, events, context, past).verdict === judged[index]?.verdict,
     );
     found.tried += 1;
     if (survives) found.survivors.push(mutant.description);

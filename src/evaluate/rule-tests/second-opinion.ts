@@ -59,7 +59,7 @@ function collect(expression: Expression, inElement: boolean, judged: Judged, fou
 }
 
 function isForeign(expression: Expression): boolean {
-  if (expression.op === 'fact') return expression.fact.kind === 'events';
+  if (expression.op === 'fact') return expression.fact.kind !== 'path';
   return expression.op === 'call' && expression.operator.isForeign === true;
 }
 

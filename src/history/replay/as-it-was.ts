@@ -7,10 +7,10 @@ import type { ActionName, ActionTraits } from '../../domain/action.ts';
 import { AppError } from '../../domain/errors.ts';
 import { drainedInTurns } from '../../domain/give-way.ts';
 import { isLive } from '../../domain/mode.ts';
-import type { Ids } from '../../domain/ports.ts';
 import type { Progress } from '../../domain/progress.ts';
 import type { HistoryGap, HistoryReader, RecordedRun } from '../../domain/recorded-history.ts';
 import type { Replay, ReplayDifference } from '../../domain/replay.ts';
+import { countingIds } from './counting-ids.ts';
 import { comparedDecisions } from './decisions-compared.ts';
 import { DueRuns } from './due-runs.ts';
 import { KeptVerdicts } from './kept-verdicts.ts';
@@ -58,7 +58,7 @@ class AsItWas {
   private readonly done: RecordedDone;
   private readonly effects: RecordedEffects;
   private readonly due: DueRuns;
-  private readonly ids = countingIds();
+  private readonly ids = countingIds('as-it-was');
   private readonly gaps: HistoryGap[] = [];
   private readonly differences: ReplayDifference[] = [];
   private verdicts: KeptVerdicts | undefined;
@@ -195,15 +195,4 @@ class AsItWas {
     this.events.add(events);
     this.verdicts?.observe(events);
   }
-}
-
-/** The same in each replay. */
-function countingIds(): Ids {
-  let count = 0;
-  return {
-    next: () => {
-      count += 1;
-      return `as-it-was-${String(count).padStart(9, '0')}`;
-    },
-  };
 }

@@ -10,6 +10,7 @@ import type { Evaluator, Judgement, Match, OpenVerdict } from '../../domain/verd
 import {
   compileRules,
   logKnownSince,
+  mergedTimes,
   nextChangeMs,
   type TimeTerm,
   type WhenAgain,
@@ -83,7 +84,7 @@ export class KeptVerdicts {
         steady: new KeptPass(kind, this.steady, steady, this.counts),
         restless: new KeptPass(kind, this.restless, restless, this.counts),
         touched: world.kinds[kind].touched(),
-        times: own.flatMap(({ times }) => times),
+        times: mergedTimes(own.flatMap(({ times }) => times)),
         due: new DueTimes(),
         scheduledMs: new Map(),
         windowsMs: [...new Set(own.flatMap(({ windowsMs }) => windowsMs))],

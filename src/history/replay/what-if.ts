@@ -2,7 +2,7 @@
 // history, rules. Out: what they would have done. Its acts take effect in a model of the platform, its open state goes on in memory; what people
 // did stays. Nothing is sent or kept.
 import { deciding } from '../../decide/decide.ts';
-import type { Action, ActionName } from '../../domain/action.ts';
+import { type Action, type ActionName, fieldsWritten } from '../../domain/action.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { TrustEvent } from '../../domain/event.ts';
 import { drainedInTurns } from '../../domain/give-way.ts';
@@ -22,18 +22,22 @@ import type { OpenState } from '../../domain/store.ts';
 import { SOURCES } from '../../domain/subjects.ts';
 import type { Judgement } from '../../domain/verdict.ts';
 import type { LoadedRule } from '../../evaluate/index.ts';
+import { countingIds } from './counting-ids.ts';
+import { DueRuns } from './due-runs.ts';
 import { KeptVerdicts } from './kept-verdicts.ts';
 import { ModelledBundles } from './modelled-bundles.ts';
 import { NeverRecorded } from './never-recorded.ts';
 import { OwnState } from './own-state.ts';
 import { PlatformModel } from './platform-model.ts';
+import { factsOf } from './read-on.ts';
 import { RecordedEffects } from './recorded-effects.ts';
+import { RecordedSets } from './recorded-sets.ts';
 import { RecordedWorld } from './recorded-world.ts';
 import { rulesAgain } from './rules-again.ts';
 import { type SeeingAgain, seenAgain } from './seen-again.ts';
 import { Tally } from './tally.ts';
 import { type MatchesNow, WhatIfFound } from './what-if-found.ts';
-import { coverageWithout, type RulesOfRun, rulesOn, unreadBy } from './what-if-rules.ts';
+import { asIf, coverageWithout, eventsKnownFrom, type RulesOfRun, rulesOn } from './what-if-rules.ts';
 
 export interface WhatIfOptions {
   /** Epoch ms, inclusive: runs that began from then on. */
@@ -70,9 +74,10 @@ export async function findWhatIf(
   rules: readonly LoadedRule[],
   options: WhatIfOptions,
 ): Promise<FoundWhatIf> {
-  const whatIf = new WhatIf(rules, options);
+  const whatIf = new WhatIf(rules, reader, options);
   const { fromMs, toMs } = options;
-  for await (const item of reader.items({ fromMs, toMs })) {
+  const facts = factsOf(whatIf.rules, (kind) => fieldsWritten(options.actions, kind));
+  for await (const item of reader.items({ fromMs, toMs, facts })) {
     if (options.signal?.aborted) throw new AppError('stopped', 'the replay was stopped');
     await whatIf.take(item);
   }
@@ -80,33 +85,36 @@ export async function findWhatIf(
 }
 
 class WhatIf {
-  private readonly rules: readonly LoadedRule[];
+  readonly rules: readonly LoadedRule[];
   private readonly world = new RecordedWorld();
   private readonly effects: RecordedEffects;
   private readonly model: PlatformModel;
   private readonly bundles: ModelledBundles;
   private readonly tally: Tally;
   private readonly found = new WhatIfFound();
-  private readonly ids: Ids = countingIds();
+  private readonly ids: Ids = countingIds('what-if');
   private readonly gaps: HistoryGap[] = [];
   private readonly never: NeverRecorded;
+  private readonly due: DueRuns;
   private seeing: SeeingAgain | undefined;
   private own: OwnState | undefined;
   private lastWhole: (RulesOfRun<LoadedRule> & { seq: number }) | undefined;
   /** Events of a beginning, until the first run shows for which lists the rules are compiled. */
   private events: TrustEvent[] = [];
-  /** Until the next run: since when nothing was recorded, if it is after a gap. */
-  private begun: { gapFromMs: number | undefined } | undefined;
-  private nextMs = Number.NEGATIVE_INFINITY;
+  /** Until the next run, after a gap. */
+  private gapFromMs: number | undefined;
+  private eventsFromMs = Number.POSITIVE_INFINITY;
   private runsSeen = 0;
 
   constructor(
     rules: readonly LoadedRule[],
+    private readonly reader: HistoryReader,
     private readonly options: WhatIfOptions,
   ) {
     const { actions, only, fromMs, toMs, everyMs } = options;
     this.rules = rules.filter(({ mode }) => mode !== 'off').toSorted((a, b) => (a.id < b.id ? -1 : 1));
     this.never = new NeverRecorded(this.rules);
+    this.due = new DueRuns(everyMs, fromMs);
     this.effects = new RecordedEffects(actions);
     this.bundles = new ModelledBundles(actions, this.effects);
     const { device } = this.world.kinds;
@@ -142,32 +150,35 @@ class WhatIf {
     return { replay, now: this.found.now(), concerned: this.found.concerned };
   }
 
-  /** Nobody saw what was there meanwhile. */
+  /** Nobody saw what was there meanwhile. Records of one person that were removed hide nothing of the others. */
   private passOver(gap: HistoryGap): void {
-    this.gaps.push(gap);
     this.tally.gap(gap);
+    if (gap.cause === 'forgotten') return;
+    this.gaps.push(gap);
     this.own?.freeze(gap.toMs);
+    if (this.own) this.gapFromMs ??= gap.fromMs;
   }
 
   private async begin({ facts, events }: Extract<HistoryItem, { kind: 'state' }>): Promise<void> {
-    const gapFromMs = this.own && this.gaps.at(-1)?.fromMs;
     const { model } = this;
     const restated = async function* () {
       for await (const batch of facts) yield model.restated(batch);
     };
     await this.world.begin(restated());
     for await (const batch of events) this.observe(batch);
-    this.begun = { gapFromMs };
   }
 
   private async run(recorded: RecordedRun): Promise<void> {
     const { frame, openState } = recorded;
     const { world, effects, model } = this;
     const isWhole = frame.part === undefined;
-    this.seeing ??= this.compiled(frame);
-    effects.learn(openState, isWhole, this.begun?.gapFromMs);
-    if (this.begun?.gapFromMs !== undefined) world.change(model.afterGap(openState.claims, this.begun.gapFromMs));
-    this.begun = undefined;
+    if (!this.seeing) {
+      this.seeing = this.compiled(frame);
+      this.eventsFromMs = await this.eventsFrom(recorded);
+    }
+    effects.learn(openState, isWhole, this.gapFromMs);
+    if (this.gapFromMs !== undefined) world.change(model.afterGap(openState.claims, this.gapFromMs));
+    this.gapFromMs = undefined;
     const seen = model.seen(recorded.changes, ({ kind }) => !isMomentary(frame, kind));
     world.see({ frame, changes: seen.changes });
     const { bundles, people } = this.bundles.seen(frame.bundles);
@@ -181,13 +192,23 @@ class WhatIf {
       this.tally.people([...seen.people, ...people], frame.run.startedAt);
       if (isWhole) this.own.resolveAsRecorded(openState);
       const open = this.own.at(frame.run.startedAt, openState);
-      if (this.isDue(frame)) await this.decide(frame, this.own, open, this.seeing, bundles);
+      if (this.due.isDue(frame)) await this.decide(frame, this.own, open, this.seeing, bundles);
     }
     world.restore();
     if (isWhole && SOURCES.every((source) => isUsable(frame.sources[source])))
       effects.wereRead(frame.steady.nowMs, frame.quietMs);
     this.runsSeen += 1;
     this.options.progress?.({ phase: 'deciding', what: 'runs', done: this.runsSeen });
+  }
+
+  private async eventsFrom(first: RecordedRun): Promise<number> {
+    const { rules } = await new RecordedSets(this.reader, this.options.actions).of(first);
+    const { startedAt } = first.frame.run;
+    return eventsKnownFrom(
+      first.frame,
+      rules.evaluator.needs.windowMs,
+      (await this.reader.span())?.fromMs ?? startedAt,
+    );
   }
 
   private async decide(
@@ -199,7 +220,9 @@ class WhatIf {
   ): Promise<void> {
     const { world, tally, model, options } = this;
     const { judged, unjudged } = rulesOn(recorded, this.rules, this.lastWhole, options.actions);
-    const frame = this.asIf(recorded, own, bundles);
+    const sinceWhole = { sinceSeq: this.lastWhole?.seq, ...own.sinceWhole() };
+    const coverage = coverageWithout(recorded.coverage, this.gaps, this.eventsFromMs);
+    const frame = asIf(recorded, { bundles, coverage, sinceWhole });
     const of = { judged: judged.map(idOf), unjudged: unjudged.map(idOf), activeRules: this.rules.map(idOf) };
     const input = seenAgain(seeing, frame, of, openState);
     const decided = await drainedInTurns(deciding(input));
@@ -217,19 +240,6 @@ class WhatIf {
     }
   }
 
-  /** The run as it would have been: in `enforce`, with the platform and the counts of the replay; what is not in the record is unknown. */
-  private asIf(frame: RunFrame, own: OwnState, bundles: RunFrame['bundles']): RunFrame {
-    const { run, part, coverage } = frame;
-    return {
-      ...frame,
-      run: { ...run, mode: 'enforce', daemonMode: 'enforce' },
-      coverage: coverageWithout(coverage, this.gaps),
-      unavailable: unreadBy(frame),
-      bundles,
-      part: part && { ...part, sinceSeq: this.lastWhole?.seq ?? part.sinceSeq, ...own.sinceWhole() },
-    };
-  }
-
   private noteWhole(
     { run: { startedAt, seq, scoped } }: RunFrame,
     ofRun: RulesOfRun<LoadedRule>,
@@ -241,15 +251,6 @@ class WhatIf {
     this.lastWhole = { ...ofRun, seq };
     const unknown = new Map([...counts].map(([rule, { unknown }]) => [rule, unknown]));
     this.found.judged(startedAt, judgements, unknown);
-  }
-
-  /** A look counts as one run with the last whole one: with `everyMs`, whole runs alone are decided. */
-  private isDue({ run, part }: RunFrame): boolean {
-    const { everyMs, fromMs } = this.options;
-    if (everyMs === undefined) return true;
-    if (part !== undefined || run.startedAt < this.nextMs) return false;
-    this.nextMs = fromMs + (Math.floor((run.startedAt - fromMs) / everyMs) + 1) * everyMs;
-    return true;
   }
 
   private compiled({ settings }: RunFrame): SeeingAgain {
@@ -274,15 +275,4 @@ class WhatIf {
 
 function idOf({ id }: LoadedRule): string {
   return id;
-}
-
-/** The same in each replay. */
-function countingIds(): Ids {
-  let count = 0;
-  return {
-    next: () => {
-      count += 1;
-      return `what-if-${String(count).padStart(9, '0')}`;
-    },
-  };
 }

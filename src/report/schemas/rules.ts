@@ -168,6 +168,9 @@ const explanation = z.strictObject({
       vouchedBy: z.array(
         z.strictObject({ fact: text, value: factOrAbsent, ageMs: z.number().optional(), ageMaxMs: z.number() }),
       ),
+      past: z
+        .strictObject({ was: factOrAbsent, changedMs: epochMs.optional(), sinceMs: epochMs.optional() })
+        .optional(),
     }),
   ),
   flips: z.array(flip),

@@ -4,6 +4,7 @@ import { readBundles } from '../../act/actions/bundle-membership.ts';
 import { Exemptions } from '../../decide/exemptions.ts';
 import { fieldsWritten } from '../../domain/action.ts';
 import { type Facts, ownText } from '../../domain/facts.ts';
+import type { LookBackPass } from '../../domain/look-back.ts';
 import { isNewVerdict } from '../../domain/new-verdicts.ts';
 import type { SourceReading } from '../../domain/snapshot.ts';
 import { type SteadyReading, throughout } from '../../domain/steady-time.ts';
@@ -21,6 +22,7 @@ import { FLIP_TRIES_MAX, FLIPS_MAX, type Joins, type Judgement } from '../../dom
 import { FleetIndex } from '../../pull/fleet-index.ts';
 import { skippedReading } from '../../pull/pull-source.ts';
 import type { Engine } from '../engine.ts';
+import { fillLookBack } from '../fill-look-back.ts';
 import { decidedVerdicts } from '../new-flips.ts';
 import { type JudgeView, judgementOf, type PulledSnapshot } from '../pulled-snapshot.ts';
 import { readsBundles } from '../reading-needs.ts';
@@ -54,6 +56,7 @@ export async function partSnapshot(asked: PartAsked): Promise<{ pulled: PulledSn
     coverage: asked.coverage,
     unavailable: new Set(SOURCES.filter((source) => wholes[source].state === 'unavailable')),
   };
+  await fillLookBack(engine, rules.evaluator, nowMs);
   const fleet = new FleetIndex(fieldsWritten(engine.actions, 'device'));
   for (const device of records.device) fleet.add(device);
   const named = rules.rules.filter(({ subject }) => records[subject].length > 0).flatMap(({ then }) => then);
@@ -75,6 +78,7 @@ export async function partSnapshot(asked: PartAsked): Promise<{ pulled: PulledSn
       view,
       bundles,
       exemptOwners: owners,
+      lookBacks: lookBacksOf(asked),
       accepted: [],
       ...seenOf(asked, joins, sources),
     },
@@ -133,6 +137,16 @@ function judge(
     });
     for (const record of records[kind]) one.accept(record);
     return judgementOf(one.finish(), (rule) => judged.has(rule));
+  });
+}
+
+/** Of every kind that some rule looks back on. */
+function lookBacksOf({ standing, nowMs, records }: PartAsked): LookBackPass[] {
+  const { lookBack } = standing.rules.evaluator;
+  return SUBJECT_KINDS.filter((kind) => lookBack?.paths.has(kind)).flatMap((kind) => {
+    const pass = lookBack?.pass(kind, nowMs, 'single');
+    for (const record of records[kind]) pass?.accept(record);
+    return pass ?? [];
   });
 }
 

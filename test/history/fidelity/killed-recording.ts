@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, watch } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
+import { historyFolderOf } from '../../../src/history/files/segment-files.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { Dice } from '../../harness/dice.ts';
 import { built } from '../../support/built.ts';
@@ -46,7 +47,7 @@ export async function recordAndDie(seed: number, kills: number): Promise<KilledR
   const dice = new Dice(seed, 'kills of a recording');
   const ids = Array.from({ length: 6 }, () => org.console.fleet.addDevice({ mdm_compromised: 'FALSE' }));
   const change = () => org.console.fleet.patchDevice(dice.pick(ids), { mdm_compromised: dice.pick(['TRUE', 'FALSE']) });
-  await mkdir(historyOf(org), { recursive: true, mode: 0o700 });
+  await mkdir(historyFolderOf(org.dbFile), { recursive: true, mode: 0o700 });
   let done = 0;
   for (let attempt = 0; done < kills && attempt < 2 * kills; attempt += 1) {
     const child = start(org);
@@ -57,11 +58,6 @@ export async function recordAndDie(seed: number, kills: number): Promise<KilledR
   }
   await lastLife(org, change);
   return { org, kills: done };
-}
-
-/** Beside the database. */
-export function historyOf({ dbFile }: Organization): string {
-  return `${dbFile}.history`;
 }
 
 function start({ env }: Organization): ChildProcess {
@@ -86,7 +82,7 @@ async function changes(org: Organization, child: ChildProcess, count: number): P
   const over = new AbortController();
   const { promise, resolve } = Promise.withResolvers<void>();
   let left = count;
-  const watcher = watch(historyOf(org), { recursive: true }, () => {
+  const watcher = watch(historyFolderOf(org.dbFile), { recursive: true }, () => {
     left -= 1;
     if (left <= 0) resolve();
   });

@@ -73,12 +73,8 @@ export const PLANTED = {
         attempts24h: new Map([...attempts24h].map(([action, count]) => [action, 2 * count])),
       })),
   },
-  last_attempts_are_forgotten: {
-    seed: 10,
-    make: () => (run) => withOpenState(run, () => ({ lastAttempts: new Map() })),
-  },
   an_untrusted_reading_is_taken_as_standing: {
-    seed: 10,
+    seed: 11,
     make: () => {
       const kept: FactChange[] = [];
       return (run) => {
@@ -133,7 +129,7 @@ export const PLANTED = {
     make: () => (run) => ({ ...run, frame: { ...run.frame, freeze: undefined } }),
   },
   a_gap_of_events_is_not_told: {
-    seed: 10,
+    seed: 12,
     make: () => (run) => {
       const fromMs = Math.min(...run.frame.coverage.map((one) => one.fromMs));
       const coverage = run.frame.coverage.length > 0 ? [{ fromMs, toMs: run.frame.run.startedAt }] : [];

@@ -141,14 +141,25 @@ test('a deletion is held: nobody approves what a what-if holds', async () => {
   expect(replay.rules[0]?.held).toMatchObject([{ decision: 'hold', reason: 'approval_needed', targets: 1 }]);
 });
 
-test('a gap is named, starts `for` again, and makes windows unknown', async () => {
-  const recording = new Recording().devices(3).run().now('device', 'd1', COMPROMISED).run().gap(HOUR).runs(4);
-  const counting = ruleOf({ id: 'counting', when: { '<': [{ event_count: { within: '2h' } }, 1] }, revert: false });
-  const replay = await replayed(recording, ruleOf({ for: '30m' }), counting);
-  expect(replay.gaps).toMatchObject([{ fromMs: T0 + 10 * MINUTE, toMs: T0 + 70 * MINUTE, cause: 'not_recorded' }]);
+test('a gap is named, starts `for` again, and makes windows unknown until they are covered', async () => {
+  const recording = new Recording().devices(3).runs(4).now('device', 'd1', COMPROMISED).run().gap(HOUR).runs(4);
+  const counting = ruleOf({ id: 'counting', when: { '<': [{ event_count: { within: '10m' } }, 1] }, revert: false });
+  const options = { fromMs: T0, toMs: T0 + 2 * HOUR, actions: ACTIONS };
+  const replay = await whatIf(recording.reader(), [ruleOf({ for: '30m' }), counting], options);
+  expect(replay.gaps).toMatchObject([{ fromMs: T0 + 25 * MINUTE, toMs: T0 + 85 * MINUTE, cause: 'not_recorded' }]);
   expect(replay.acts.filter(({ rule }) => rule === 'ban')).toEqual([]);
-  const [, counted] = replay.rules;
-  expect(counted).toMatchObject({ id: 'counting', acts: 3, unknown: 3 });
+  const unknown = replay.buckets.map(({ fromMs, rules }) => [(fromMs - T0) / MINUTE, rules.counting?.unknown]);
+  expect(unknown).toEqual([
+    [0, 3],
+    [5, 3],
+    [10, 0],
+    [15, 0],
+    [20, 0],
+    [85, 3],
+    [90, 3],
+    [95, 0],
+    [100, 0],
+  ]);
 });
 
 test('a fact that was never recorded is named, and unknown', async () => {

@@ -1,0 +1,19 @@
+// Builds what rules that look back read: the history beside the database. In: the configuration, the address that the database is bound to. Out: a
+// source; undefined when the history is off, and for a database in memory: the past is unknown then.
+import type { Config } from '../config/config.ts';
+import type { LookBackSource } from '../domain/look-back.ts';
+import { Decoder } from '../history/codec/decoder.ts';
+import { historyReader } from '../history/files/history-reader.ts';
+import { historyFolderOf } from '../history/files/segment-files.ts';
+import { recordedLookBack } from '../run/recorded-look-back.ts';
+
+/** `settled`: waits for what this process is recording. */
+export function composeLookBack(
+  { db, historyMs }: Pick<Config, 'db' | 'historyMs'>,
+  address: string,
+  settled?: () => Promise<void>,
+): LookBackSource | undefined {
+  if (historyMs === 0 || db === ':memory:') return undefined;
+  const folder = historyFolderOf(db);
+  return recordedLookBack(historyReader({ folder, address, newDecoder: (options) => new Decoder(options) }), settled);
+}

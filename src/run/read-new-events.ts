@@ -1,0 +1,40 @@
+// run: the new events of a run: read, stored, and in the windows of its rules; a fresh process fills these from the store first. In: the run, its
+// rules. Out: how the log was read, and for which stretches it is known.
+import type { Run } from '../domain/run.ts';
+import type { Coverage, SourceReading } from '../domain/snapshot.ts';
+import { pullEvents } from '../pull/pull-events.ts';
+import type { PullEngine, RunRules } from './engine.ts';
+import { fillWindows } from './fill-windows.ts';
+
+export interface NewEvents {
+  reading: SourceReading;
+  /** Undefined: the log could not be read. */
+  coverage: readonly Coverage[] | undefined;
+  /** The longest window of the active rules. */
+  windowMs: number;
+}
+
+export async function readNewEvents(engine: PullEngine, run: Run, rules: RunRules): Promise<NewEvents> {
+  engine.progress?.({ phase: 'reading', what: 'events' });
+  // Stored events serve every later run: a run over chosen rules also reads what the whole active set needs.
+  const active = engine.active();
+  const windowMs = Math.max(rules.evaluator.needs.windowMs, active.evaluator.needs.windowMs);
+  const pulled = await pullEvents({
+    api: engine.api,
+    clock: engine.clock,
+    nowMs: run.startedAt,
+    windowMs,
+    triedMs: engine.feed.triedMs,
+    known: await engine.store.coverage(),
+    asksForServices: active.rules.some(({ subject, sources }) => subject === 'service' && sources.includes('events')),
+    trust: engine.settings.trust,
+    settings: engine.settings.events,
+  });
+  const forgetBeforeMs = run.startedAt - windowMs - engine.settings.events.overlapMs;
+  await engine.store.observeEvents({ events: pulled.events, coverage: pulled.coverage, forgetBeforeMs });
+  if (engine.feed.primed.has(rules.evaluator)) rules.evaluator.observe(pulled.events);
+  else await fillWindows(engine, rules.evaluator, run.startedAt - windowMs);
+  if (pulled.coverage) engine.feed.triedMs = Math.max(engine.feed.triedMs, windowMs);
+  const isRead = pulled.reading.state === 'read';
+  return { reading: pulled.reading, coverage: isRead ? await engine.store.coverage() : undefined, windowMs };
+}

@@ -1,0 +1,219 @@
+// The recorder of an engine: what it writes is what a history in memory has, in a thread of its own or not; after a restart it goes on. Whatever
+// is wrong with it, runs go on and decide the same; what was lost is a gap, and the next runs are recorded against what was recorded last.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Facts } from '../../../src/domain/facts.ts';
+import type { FactChange, HistoryItem, RecordedRun } from '../../../src/domain/recorded-history.ts';
+import { Decoder } from '../../../src/history/codec/decoder.ts';
+import { historyReader } from '../../../src/history/files/history-reader.ts';
+import { MemoryHistory } from '../../../src/history/memory-history.ts';
+import { DirectDesk } from '../../../src/history/record/direct-desk.ts';
+import type { RecordingDesk } from '../../../src/history/record/recording-desk.ts';
+import { RunRecorder } from '../../../src/history/record/run-recorder.ts';
+import { ThreadDesk } from '../../../src/history/record/thread-desk.ts';
+import { type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
+
+const dirs: string[] = [];
+afterEach(() => {
+  for (const dir of dirs.splice(0)) rmSync(dir, { recursive: true, force: true });
+});
+
+function freshFolder(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'trustward-history-'));
+  dirs.push(dir);
+  return join(dir, 'x.history');
+}
+
+const settingsOf = (folder: string) => ({
+  folder,
+  address: 'http://platform.test',
+  program: 'test',
+  keepMs: 30 * 86_400_000,
+});
+
+function recorderOf(on: OnPlatform, desk: RecordingDesk): RunRecorder {
+  const { clock, log } = on.engine;
+  // Time stands still here: nothing is given up for taking long.
+  const waiting = {
+    ...clock,
+    nowMs: () => clock.nowMs(),
+    monotonicMs: () => 0,
+    sleep: () => new Promise<void>(() => {}),
+  };
+  return new RunRecorder(desk, on.store, waiting, log);
+}
+
+const STEPS: ((on: OnPlatform) => void)[] = [
+  (on) => {
+    for (let id = 1; id <= 6; id += 1) on.platform.addDevice(`d${id}`, { Big: 2n ** 62n + BigInt(id) });
+  },
+  (on) => on.platform.compromised('d2', 'TRUE'),
+  () => {},
+  (on) => on.platform.patch('d3', { MdmData: { CompromisedStatus: 'TRUE', Nested: { One: [1, { Two: null }] } } }),
+  (on) => on.platform.compromised('d2', 'FALSE'),
+  (on) => void on.platform.devices.delete('d6'),
+  (on) => on.platform.addDevice('d6'),
+];
+
+async function live(on: OnPlatform, steps = STEPS): Promise<string[]> {
+  const runs: string[] = [];
+  for (const step of steps) {
+    step(on);
+    on.clock.pass(60_000);
+    const { run, decisions } = await on.run();
+    runs.push(
+      JSON.stringify([
+        run.seq,
+        decisions.map(({ rule, target, decision, reason }) => [rule, target, decision, reason]),
+      ]),
+    );
+  }
+  return runs;
+}
+
+async function itemsOf(folder: string): Promise<HistoryItem[]> {
+  const newDecoder = (options: { factsOnly: boolean }) => new Decoder(options);
+  const reader = historyReader({ folder, address: 'http://platform.test', newDecoder });
+  const items: HistoryItem[] = [];
+  for await (const item of reader.items({ fromMs: 0, toMs: Number.MAX_SAFE_INTEGER })) items.push(item);
+  return items;
+}
+
+const runsOf = (items: readonly HistoryItem[]): RecordedRun[] =>
+  items.flatMap((item) => (item.kind === 'run' ? [item.run] : []));
+
+/** Facts of the devices after these runs, by path. */
+function worldOf(runs: readonly RecordedRun[]): Map<string, Map<string, unknown>> {
+  const world = new Map<string, Map<string, unknown>>();
+  const apply = ({ subject, path, value }: FactChange) => {
+    const own = world.get(subject) ?? new Map();
+    world.set(subject, own);
+    if (path === '') world.delete(subject);
+    else if (value === undefined) own.delete(path);
+    else own.set(path, value);
+  };
+  for (const { changes } of runs) for (const change of changes) apply(change);
+  return world;
+}
+
+const desks: [string, (folder: string) => RecordingDesk][] = [
+  ['in this thread', (folder) => new DirectDesk(settingsOf(folder))],
+  ['in a thread of its own', (folder) => new ThreadDesk(settingsOf(folder))],
+];
+
+describe.each(desks)('recording %s', (_name, deskOf) => {
+  it('writes what a history in memory has', async () => {
+    const [on, beside] = [startOnPlatform(), startOnPlatform()];
+    const [folder, memory] = [freshFolder(), new MemoryHistory(beside.store)];
+    const recorder = recorderOf(on, deskOf(folder));
+    on.engine.history = recorder;
+    beside.engine.history = memory;
+    const [runs, same] = [await live(on), await live(beside)];
+    await recorder.close();
+    await memory.settled();
+    expect(runs).toEqual(same);
+    expect(recorder.state).toMatchObject({ recorded: STEPS.length, lost: 0, fault: undefined });
+    expect(runsOf(await itemsOf(folder))).toEqual(memory.runs);
+  });
+
+  it('goes on after a restart with what was recorded last', async () => {
+    const [on, folder] = [startOnPlatform(), freshFolder()];
+    for (const steps of [STEPS.slice(0, 3), STEPS.slice(3, 4), STEPS.slice(4)]) {
+      const recorder = recorderOf(on, deskOf(folder));
+      on.engine.history = recorder;
+      await live(on, steps);
+      await recorder.close();
+      expect(recorder.fault).toBeUndefined();
+    }
+    const items = await itemsOf(folder);
+    expect(items.filter(({ kind }) => kind === 'gap')).toEqual([]);
+    const runs = runsOf(items);
+    expect(runs.map(({ changes }) => changes.length > 20)).toEqual([true, false, false, false, false, false, false]);
+    // What the ban of the run before did.
+    expect(runs[2]?.changes).toEqual([{ kind: 'device', subject: 'd2', path: 'Banned', value: 'TRUE' }]);
+    expect([...worldOf(runs).keys()].sort()).toEqual(['d1', 'd2', 'd3', 'd4', 'd5', 'd6']);
+    expect(worldOf(runs).get('d3')?.get('MdmData.Nested.One')).toEqual([1, { Two: null }]);
+    expect(worldOf(runs).get('d4')?.get('Big')).toBe(2n ** 62n + 4n);
+  });
+});
+
+describe('a history that cannot be recorded', () => {
+  const broken: [string, () => RecordingDesk][] = [
+    ['fails', () => deskThat(() => Promise.reject(new Error('no')))],
+    [
+      'throws',
+      () =>
+        deskThat(() => {
+          throw new Error('no');
+        }),
+    ],
+  ];
+  it.each(broken)('changes no run when it %s, and is told once', async (_name, deskOf) => {
+    const [on, plain] = [startOnPlatform(), startOnPlatform()];
+    const told: string[] = [];
+    on.engine.log = { ...on.engine.log, warn: (_fields, message) => void told.push(message) };
+    const recorder = recorderOf(on, deskOf());
+    on.engine.history = recorder;
+    expect(await live(on)).toEqual(await live(plain));
+    expect(on.platform.effects).toEqual(plain.platform.effects);
+    await recorder.settled();
+    expect(recorder.fault).toBe('no');
+    expect(recorder.state.lost).toBe(STEPS.length);
+    expect(told).toHaveLength(1);
+  });
+
+  it('holds up no run when it does not answer, and holds few of them', async () => {
+    const [on, plain] = [startOnPlatform(), startOnPlatform()];
+    const desk = deskThat(() => new Promise(() => {}));
+    const clock = { nowMs: () => 0, monotonicMs: () => 0, sleep: async () => {} };
+    const recorder = new RunRecorder(desk, on.store, clock, on.engine.log);
+    on.engine.history = recorder;
+    expect(await live(on)).toEqual(await live(plain));
+    expect(recorder.state.lost).toBe(STEPS.length - 3);
+    expect(recorder.fault).toBe('runs come faster than they can be recorded');
+  });
+
+  it('is a gap, and what comes after it is against what was recorded last', async () => {
+    const [on, folder] = [startOnPlatform(), freshFolder()];
+    const own = new DirectDesk(settingsOf(folder));
+    let isBroken = false;
+    const record: RecordingDesk['record'] = (run) => (isBroken ? Promise.reject(new Error('full')) : own.record(run));
+    const recorder = recorderOf(on, Object.assign(Object.create(own) as RecordingDesk, { record }));
+    on.engine.history = recorder;
+    for (const [at, step] of STEPS.entries()) {
+      isBroken = at === 3 || at === 4;
+      await live(on, [step]);
+      await recorder.settled();
+      expect(recorder.fault).toBe(isBroken ? 'full' : undefined);
+    }
+    const items = await itemsOf(folder);
+    expect(items.map(({ kind }) => kind)).toEqual(['state', 'run', 'run', 'run', 'gap', 'run', 'run']);
+    expect(items.flatMap((item) => (item.kind === 'gap' ? [item.gap.cause] : []))).toEqual(['not_recorded']);
+    const devices = [...on.platform.devices.values()] as Facts[];
+    const world = worldOf(runsOf(items));
+    expect(world.size).toBe(devices.length);
+    expect(world.get('d3')?.get('MdmData.CompromisedStatus')).toBe('TRUE');
+    expect(world.get('d2')?.get('MdmData.CompromisedStatus')).toBe('FALSE');
+  });
+
+  it('says that its folder is in the way of a file, and records again when it is not', async () => {
+    const [on, folder] = [startOnPlatform(), freshFolder()];
+    writeFileSync(folder, 'a file');
+    const recorder = recorderOf(on, new DirectDesk(settingsOf(folder)));
+    on.engine.history = recorder;
+    await live(on, STEPS.slice(0, 2));
+    await recorder.settled();
+    expect(recorder.fault).toMatch(/history/);
+    rmSync(folder);
+    await live(on, STEPS.slice(2));
+    await recorder.settled();
+    expect(recorder.fault).toBeUndefined();
+    expect(worldOf(runsOf(await itemsOf(folder))).size).toBe(6);
+  });
+});
+
+function deskThat(fails: () => Promise<never>): RecordingDesk {
+  return { presentPrints: fails, eventsAfter: fails, events: fails, record: fails, tidy: fails, close: async () => {} };
+}
