@@ -117,42 +117,11 @@ class SnapshotPull {
     return readsBundles(named, this.engine.actions) && this.sources.services.state === 'read';
   }
 
-<<<<<<< HEAD
-  /** Reads new events and fills the windows; a fresh process fills them from the store first. */
-  private async pullEvents(ownWindowMs: number): Promise<void> {
-    const { engine, run, rules } = this;
-    engine.progress?.({ phase: 'reading', what: 'events' });
-    // Stored events serve every later run: a run over chosen rules also reads what the whole active set needs.
-    const active = engine.active();
-    const windowMs = Math.max(ownWindowMs, active.evaluator.needs.windowMs);
-    this.windowMs = windowMs;
-    const pulled = await pullEvents({
-      api: engine.api,
-      clock: engine.clock,
-      nowMs: run.startedAt,
-      windowMs,
-      triedMs: engine.feed.triedMs,
-      known: await engine.store.coverage(),
-      asksForServices: active.rules.some(({ subject, sources }) => subject === 'service' && sources.includes('events')),
-      trust: engine.settings.trust,
-      settings: engine.settings.events,
-    });
-    const forgetBeforeMs = run.startedAt - windowMs - engine.settings.events.overlapMs;
-    await engine.store.observeEvents({ events: pulled.events, coverage: pulled.coverage, forgetBeforeMs });
-    if (engine.feed.primed.has(rules.evaluator)) rules.evaluator.observe(pulled.events);
-    else await fillWindows(engine, rules.evaluator, run.startedAt - windowMs);
-    // Beyond this window events were forgotten just now: for a longer one they are read again.
-    if (pulled.coverage) engine.feed.triedMs = windowMs;
-    this.sources.events = pulled.reading;
-    if (pulled.reading.state !== 'read') this.unavailable.add('events');
-    else this.coverage = await engine.store.coverage();
-=======
   private async pullEvents(): Promise<void> {
     const { reading, coverage, windowMs } = await readNewEvents(this.engine, this.run, this.rules);
     [this.windowMs, this.sources.events] = [windowMs, reading];
     if (coverage) this.coverage = coverage;
     else this.unavailable.add('events');
->>>>>>> main
   }
 
   private async pullSubjects(source: Subjects, kind: SubjectKind | undefined): Promise<void> {
