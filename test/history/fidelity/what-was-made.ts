@@ -15,13 +15,6 @@ export interface MadeRun {
 /** By the id of the run. */
 export type Made = Map<string, MadeRun>;
 
-/** As two decisions are compared: not by their ids, and not by the flips. */
-export function decisionText(decision: Decision): string {
-  const { rule, ruleHash, subject, action, target, verdict, mode, reason, facts } = decision;
-  const about = `${rule} ${subject.kind} ${subject.id} ${action} ${target}`;
-  return `${about}: ${decision.decision} ${reason} ${mode} ${verdict} ${ruleHash} ${canonicalJson(facts)}`;
-}
-
 /** What the record has otherwise than the run committed it. */
 export function recordedOtherwise(made: Made, { frame, written, ended }: RecordedRun): string[] {
   const commit = made.get(frame.run.id)?.commit;
