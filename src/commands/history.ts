@@ -1,6 +1,6 @@
 // commands: `history …`: what is recorded, whether it is whole, and forgetting one subject of it. In: a database's history. Out: text, JSON. Only
 // `forget` writes: with the writer's lock, and so without a daemon.
-import { composeReader } from '../compose/reader.ts';
+import { addressOf } from '../compose/history.ts';
 import { composeAuditWriter } from '../compose/record.ts';
 import { digestOf } from '../domain/digest.ts';
 import { AppError } from '../domain/errors.ts';
@@ -59,6 +59,10 @@ export async function historyVerifyCommand(io: Io, options: CommonOptions): Prom
     write(io, options, JSON.stringify(json, null, 2));
     return ok ? 0 : 1;
   }
+  if (files === 0 && ok) {
+    write(io, options, `nothing is recorded in ${folder}`);
+    return 0;
+  }
   const span = fromMs === undefined || toMs === undefined ? '' : `, ${timeText(fromMs)} to ${timeText(toMs)}`;
   const lines = [
     `${folder}: ${runs} runs in ${files} files, ${sizeText(bytes)}${span}: ${ok ? 'whole' : 'not whole'}`,
@@ -66,15 +70,6 @@ export async function historyVerifyCommand(io: Io, options: CommonOptions): Prom
   ];
   write(io, options, lines.map(showHidden).join('\n'));
   return ok ? 0 : 1;
-}
-
-async function addressOf(database: string): Promise<string | undefined> {
-  const reader = composeReader(database);
-  try {
-    return await reader.address();
-  } finally {
-    await reader.close();
-  }
 }
 
 export interface ForgetOptions extends CommonOptions {

@@ -128,6 +128,17 @@ describe('verifying', () => {
   });
 });
 
+it('a history whose folder is no folder cannot be read, and a file in the place of a day is named', async () => {
+  await record();
+  writeFileSync(join(folder, '2026-05-01'), 'x');
+  expect(verifyHistory(folder, ABOUT.address).problems).toEqual([
+    { file: '2026-05-01', text: 'it has no name of a segment: move it elsewhere' },
+  ]);
+  const file = `${folder}.file`;
+  writeFileSync(file, 'x');
+  expect(() => verifyHistory(file, undefined)).toThrow(/ENOTDIR\): it is no folder, move it elsewhere/);
+});
+
 describe('a copy', () => {
   it('has every whole segment, and names the others', async () => {
     await record();
