@@ -98,13 +98,17 @@ export async function historyForgetCommand(io: Io, name: string, options: Forget
     const forgotten = forgetSubject(folder, { subject, atMs: clock.nowMs(), standIn });
     await checkpointer.seal();
     const { segments, removed, replaced, inRules, unreadable } = forgotten;
+    const counted = removed + replaced > 0 || unreadable.length > 0;
     const lines = [
-      `${removed} records of the ${subject.kind} were removed from ${segments} files, and ${replaced} of others name \`${standIn}\` instead`,
+      counted
+        ? `${removed} records of the ${subject.kind} were removed from ${segments} files, and ${replaced} of others name \`${standIn}\` instead`
+        : `nothing was recorded of this ${subject.kind}`,
       ...(inRules > 0
         ? [`${inRules} recorded rule files name it and are kept: edit the rule, and they go when they are old`]
         : []),
       ...unreadable.map((file) => `${file} cannot be read and may have records of it: remove the file`),
     ];
+    lines.push(...NOT_HERE);
     const json = { subject: subject.kind, digest, standIn, segments, removed, replaced, inRules, unreadable };
     write(io, options, format === 'json' ? JSON.stringify(json, null, 2) : lines.map(showHidden).join('\n'));
     return unreadable.length === 0 ? 0 : 1;
@@ -112,6 +116,12 @@ export async function historyForgetCommand(io: Io, name: string, options: Forget
     await writer.close();
   }
 }
+
+/** INVARIANT: no answer is taken for more than it is. */
+const NOT_HERE = [
+  'the next run records it again while the API lists it',
+  'the database, its audit, exports and backups are not changed: docs/history.md names what they keep',
+];
 
 /** Somebody whom no list has shown for long may be in the history still: an e-mail address is taken as it is. */
 async function subjectOf(reader: Parameters<typeof resolveName>[0], name: string): Promise<SubjectRef> {
