@@ -16,6 +16,7 @@ const BENCHES: { name: string; file: string; short: boolean }[] = [
   { name: 'deaf', file: './deaf.ts', short: true },
   { name: 'metrics', file: './metrics.ts', short: true },
   { name: 'load', file: './load.ts', short: true },
+  { name: 'history', file: './history.ts', short: true },
   { name: 'year', file: './year.ts', short: true },
   { name: 'backup', file: './backup.ts', short: true },
 ];

@@ -57,6 +57,18 @@ export function deviceText(index: number, users: number | undefined): string {
   return `${head}${factors(index, DEVICE_BYTES - head.length - tail.length - 2)}${tail}${emails}}`;
 }
 
+/** The same device after so many turns: in each of them 3 % of all devices change in three facts, as agents report them. */
+export function deviceTextAt(index: number, users: number | undefined, turn: number): string {
+  const text = deviceText(index, users);
+  let last = turn;
+  while (last > 0 && mixed(index, 60 + last) % 100 >= 3) last -= 1;
+  if (last === 0) return text;
+  return text
+    .replace(/"LastLogin":\d+/, `"LastLogin":${timeNs(index, 1_000 + last)}`)
+    .replace(/"LoginCount":\d+/, `"LoginCount":${3_000 + last}`)
+    .replace(/"AccessTrustscore":\d+/, `"AccessTrustscore":${40 + (mixed(index, 2_000 + last) % 60)}`);
+}
+
 /** As many whole factors as fit; the last description fills what is left. */
 function factors(index: number, length: number): string {
   const all: string[] = [];

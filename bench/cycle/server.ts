@@ -1,7 +1,8 @@
 // bench: a Management API of N generated devices, in a process of its own: what is measured is the reader. Its answers are bytes that
-// it keeps once they were asked for, so that serving them costs little. argv: devices, users, events. Prints `READY <url> <key>`.
+// it keeps once they were asked for, so that serving them costs little; a request of `/turn` lets 3 % of the devices change. argv: devices, users,
+// events. Prints `READY <url> <key>`.
 import { createServer, type ServerResponse } from 'node:http';
-import { deviceText, eventText, userText } from './fleet.ts';
+import { deviceTextAt, eventText, userText } from './fleet.ts';
 
 const [devices = 1_000, users = Math.ceil(devices / 10), events = 1_000] = process.argv.slice(2).map(Number);
 const startedMs = Date.now();
@@ -10,11 +11,15 @@ const SEGMENT = 1_000;
 
 /** A list in segments of bytes, each made when it is first asked for. */
 class List {
-  private readonly segments: { bytes: Buffer; ends: number[] }[] = [];
+  private segments: { bytes: Buffer; ends: number[] }[] = [];
   constructor(
     readonly length: number,
     private readonly text: (index: number) => string,
   ) {}
+
+  forget(): void {
+    this.segments = [];
+  }
 
   /** The bytes of some elements, commas between them. */
   slice(from: number, to: number): Buffer[] {
@@ -45,9 +50,10 @@ class List {
   }
 }
 
+let turn = 0;
 const lists = {
-  devices: new List(devices, (index) => deviceText(index, undefined)),
-  unpaged: new List(devices, (index) => deviceText(index, users)),
+  devices: new List(devices, (index) => deviceTextAt(index, undefined, turn)),
+  unpaged: new List(devices, (index) => deviceTextAt(index, users, turn)),
   endusers: new List(users, userText),
   events: new List(events, (index) => eventText(index, startedMs - (events - index) * EVENT_STEP_MS, devices)),
 };
@@ -72,6 +78,12 @@ const server = createServer((incoming, answer) => {
   const query = (name: string) => url.searchParams.get(name) ?? url.searchParams.get(name.toLowerCase());
   const [skip, limit] = [Number(query('Skip') ?? 0), Number(query('Limit') ?? Number.POSITIVE_INFINITY)];
   const [, , , what, more] = url.pathname.split('/');
+  if (url.pathname === '/turn') {
+    turn += 1;
+    lists.devices.forget();
+    lists.unpaged.forget();
+    return answer.end();
+  }
   if (what === 'devices' && query('Limit') === null) return send(answer, '[', lists.unpaged, 0, devices, ']');
   if (what === 'devices' || what === 'endusers') {
     const list = lists[what];

@@ -4,10 +4,12 @@ import type { ActStore } from '../domain/act-store.ts';
 import type { Action } from '../domain/action.ts';
 import { closeEpisode, type Episode, seenKey, seenOfKey } from '../domain/episode.ts';
 import { type Intent, isDone } from '../domain/intent.ts';
+import type { Clock } from '../domain/ports.ts';
 import { isSameTarget } from '../domain/target-key.ts';
 import type { ActContext } from './context.ts';
 
-type Asking = Pick<ActContext, 'clock' | 'actions'> & {
+type Asking = Pick<ActContext, 'actions'> & {
+  clock: Pick<Clock, 'nowMs'>;
   store: Pick<ActStore, 'openClaimsOn' | 'episodesInForce' | 'episodesThatSaw' | 'intentsOn'>;
 };
 

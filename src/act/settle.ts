@@ -8,7 +8,7 @@ import type { Claim } from '../domain/claim.ts';
 import { lineOf } from '../domain/errors.ts';
 import type { Facts } from '../domain/facts.ts';
 import { type Intent, isDone, type SettledAs } from '../domain/intent.ts';
-import type { WriteAnswer } from '../domain/ports.ts';
+import type { Clock, WriteAnswer } from '../domain/ports.ts';
 import { isSameTarget } from '../domain/target-key.ts';
 import { closedNotes, episodesAfter } from './after-own-doing.ts';
 import type { ActContext } from './context.ts';
@@ -133,7 +133,10 @@ export async function record(
  * claim for every episode. If the target is gone, every claim on it ends.
  */
 export async function claimsAfter(
-  context: Pick<ActContext, 'clock' | 'ids' | 'actions'> & { store: Pick<ActStore, 'openClaimsOn'> },
+  context: Pick<ActContext, 'ids' | 'actions'> & {
+    clock: Pick<Clock, 'nowMs'>;
+    store: Pick<ActStore, 'openClaimsOn'>;
+  },
   action: Action,
   intent: Intent,
 ): Promise<Claim[]> {

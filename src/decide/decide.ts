@@ -13,6 +13,7 @@ import { Claims } from './claims.ts';
 import { describeDeletions, describeEnds } from './deletions.ts';
 import { followEpisodes } from './episodes.ts';
 import { Exemptions, partiesOfSubject } from './exemptions.ts';
+import { inOrderOfIds } from './in-order.ts';
 import type { Decided, DecideInput, DraftToAct } from './input.ts';
 import { Observations } from './observations.ts';
 import { effectOf, isPlannable, type Proposal, proposalKey, serialHit } from './proposal.ts';
@@ -25,7 +26,8 @@ export function decide(input: DecideInput): Decided {
 }
 
 /** The same in steps of a few milliseconds: a run over a large fleet decides about thousands of targets. */
-export function* deciding(input: DecideInput): Generator<void, Decided> {
+export function* deciding(given: DecideInput): Generator<void, Decided> {
+  const input = inOrderOfIds(given);
   const followed = yield* followEpisodes(input);
   const claims = new Claims(input, followed);
   const known = new KnownIntents(input.openState.intents, input.traits);

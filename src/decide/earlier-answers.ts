@@ -46,6 +46,7 @@ const LASTING: ReadonlySet<ReasonCode> = new Set(['drifted', 'impossible_target'
 export class EarlierAnswers {
   private readonly inForce = new Map<string, ProposalInForce[]>();
   private readonly givenUp = new Map<string, StoredDecision>();
+  private live: ReadonlySet<string> | undefined;
 
   constructor(private readonly input: EarlierAnswersInput) {
     const judged = new Set(input.judged.map(({ id }) => id));
@@ -77,10 +78,16 @@ export class EarlierAnswers {
     return said !== undefined && said.ruleHash === proposal.rule.hash && said.episodeId === proposal.episode?.id;
   }
 
+  /** Asked for each of thousands of lasting bans. */
+  private liveIntents(): ReadonlySet<string> {
+    this.live ??= new Set(this.input.openState.intents.map(({ id }) => id));
+    return this.live;
+  }
+
   private noteGivenUp(said: StoredDecision): void {
     // Deciding answers `already_so` as well, where a live intent did it. A withdrawn intent is not live.
     if (said.decision !== 'skip' || said.intentId === undefined || !LASTING.has(said.reason)) return;
-    if (said.reason === 'already_so' && this.input.openState.intents.some(({ id }) => id === said.intentId)) return;
+    if (said.reason === 'already_so' && this.liveIntents().has(said.intentId)) return;
     this.givenUp.set(wordKey(said.rule, said.subject.id, said), said);
   }
 

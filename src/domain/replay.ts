@@ -21,6 +21,8 @@ export interface ReplayedAct {
   subjectName: string;
   action: ActionName;
   target: string;
+  /** Of the subject's devices, or of the device itself, as recorded then; absent: not known. */
+  owners?: readonly string[] | undefined;
   /** It undoes an earlier one. */
   undo: boolean;
   /** Until it was undone, or until the end of the replay: then `isOver` is false. Of an undo: undefined. */
@@ -38,6 +40,17 @@ export interface ReplayedHeld {
   reason: ReasonCode;
   /** Different targets. */
   targets: number;
+  /** Some of them, the first ones in time; at most `HELD_EXAMPLES_MAX`. */
+  examples?: readonly ReplayedExample[] | undefined;
+}
+
+export const HELD_EXAMPLES_MAX = 100;
+
+/** One target that was kept from being acted on, when that was first. */
+export interface ReplayedExample
+  extends Pick<ReplayedAct, 'atMs' | 'subject' | 'subjectName' | 'action' | 'target' | 'owners'> {
+  /** With its figures. */
+  reasonText: string;
 }
 
 export interface ReplayedRule {

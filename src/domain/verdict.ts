@@ -153,6 +153,8 @@ export interface JudgeContext {
   hasOpen?(subjectId: string): boolean;
   /** Absent: no flip is wanted. */
   flips?: WantedFlips;
+  /** Called for each verdict that is unknown or an error; `rule`: its place in its kind; `fact`: as in a tally's `missing`. */
+  onDoubt?(rule: number, record: Facts, fact: string): void;
   /** Whether a tally still lists subjects in doubt; by the rule's place in its kind. Absent: up to 100. */
   isExampleWanted?(rule: number): boolean;
 }

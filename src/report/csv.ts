@@ -7,7 +7,7 @@ import type { Report, ReportDecision, RunDecision } from './report.ts';
 
 type Row = ReportDecision & Partial<Pick<RunDecision, 'change' | 'inPlan'>>;
 
-const COLUMNS: { readonly [name: string]: (row: Row) => string | number | null } = {
+const COLUMNS: CsvColumns<Row> = {
   decision_id: ({ id }) => id,
   rule: ({ rule }) => rule,
   subject_kind: ({ subject }) => subject.kind,
@@ -46,9 +46,17 @@ export function* reportCsvPieces({ decisions }: Pick<Report, 'decisions'>): Gene
 
 /** A row each, after the names of the columns; every line ends with CR LF. */
 export function* decisionsCsvPieces(rows: Iterable<Row>): Generator<string> {
-  yield `${Object.keys(COLUMNS).join(',')}\r\n`;
-  const columns = Object.values(COLUMNS);
-  for (const row of rows) yield `${columns.map((column) => cell(column(row))).join(',')}\r\n`;
+  yield* csvPieces(COLUMNS, rows);
+}
+
+/** By the names of the columns. */
+export type CsvColumns<T> = { readonly [name: string]: (row: T) => string | number | null };
+
+/** Rows of any kind, in the same form. */
+export function* csvPieces<T>(columns: CsvColumns<T>, rows: Iterable<T>): Generator<string> {
+  yield `${Object.keys(columns).join(',')}\r\n`;
+  const values = Object.values(columns);
+  for (const row of rows) yield `${values.map((value) => cell(value(row))).join(',')}\r\n`;
 }
 
 function cell(value: string | number | null): string {

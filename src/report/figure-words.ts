@@ -147,7 +147,7 @@ export function trendHeading({ trend }: Pick<Report, 'trend'>): string {
 }
 
 /** From nothing to the most; what is not nothing is never drawn as nothing. */
-function chart(matches: ReportTrend['counts'][number]['match'][]): string {
+export function chart(matches: ReportTrend['counts'][number]['match'][]): string {
   const most = Math.max(...matches);
   const level = (match: number) => (match === 0 ? 0 : Math.max(1, Math.round((match / most) * (LEVELS.length - 1))));
   return matches.map((match) => LEVELS[level(match)]).join('');

@@ -13,9 +13,11 @@ import {
   factOrAbsent,
   kind,
   mode,
+  openJsonSchema,
   outcome,
   owners,
   plan,
+  ruleEvidence,
   run,
   snapshot,
   source,
@@ -46,6 +48,11 @@ export const judgedRule = z.strictObject({
       reason: text,
     }),
   ),
+});
+
+/** As the report of a run has it. */
+const reportedRule = judgedRule.extend({
+  evidence: ruleEvidence.nullable().describe('kept evidence of the rule as it is judged here; null: there is none'),
 });
 
 export const runDecision = z.strictObject({
@@ -113,7 +120,7 @@ export const reportSchema = z.strictObject({
   ),
   snapshot,
   plan,
-  rules: z.array(judgedRule),
+  rules: z.array(reportedRule),
   limits: z.array(
     z.strictObject({
       rule: text,
@@ -162,13 +169,6 @@ type Described = z.infer<typeof reportSchema>;
 /** Fails to compile when the types and the schema differ. */
 export const DESCRIBES_REPORT: [Described, Report] extends [Report, Described] ? true : never = true;
 
-/** JSON Schema (draft 2020-12). A later version may add names, so that a reader has to accept others. */
 export function reportJsonSchema(): object {
-  const schema = z.toJSONSchema(reportSchema, {
-    target: 'draft-2020-12',
-    override: ({ jsonSchema }) => {
-      if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
-    },
-  });
-  return { ...schema, $id: 'urn:trustward:report', title: 'Trustward report of a run' };
+  return openJsonSchema(reportSchema, { $id: 'urn:trustward:report', title: 'Trustward report of a run' });
 }

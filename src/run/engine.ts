@@ -37,6 +37,7 @@ import type { WatchReader } from '../domain/watch-store.ts';
 import type { EventPullSettings } from '../pull/pull-events.ts';
 import { dropSecrets } from '../pull/secrets.ts';
 import type { TrustSettings } from '../pull/trust-gate.ts';
+import { inputOf } from './decide-input.ts';
 import type { EventFeed } from './event-feed.ts';
 import { exemptionOf } from './exemption-of.ts';
 import { freezeNow } from './freeze.ts';
@@ -185,27 +186,15 @@ export function decideInput(
   pulled: PulledSnapshot,
   openState: OpenState,
 ): DecideInput {
-  const unjudged = new Set(pulled.unjudged);
-  return {
-    runMode: run.mode,
-    daemonMode: run.daemonMode,
-    nowMs: run.startedAt,
-    freeze: windowAt(engine.settings.freeze ?? [], run.startedAt),
-    steady: pulled.steady,
-    quietMs: engine.quiet.read().ms,
-    judged: own.rules.filter((rule) => !unjudged.has(rule.id)),
-    unjudged: own.rules.filter((rule) => unjudged.has(rule.id)),
-    activeRules: own.activeIds,
-    traits: engine.actions,
-    judgements: pulled.judgements,
-    sources: pulled.snapshot.sources,
-    fleet: pulled.fleet,
-    bundles: pulled.bundles,
+  const { actions: traits, ids, quiet, settings } = engine;
+  const freeze = windowAt(settings.freeze ?? [], run.startedAt);
+  return inputOf(
+    { traits, ids, freeze, quietMs: quiet.read().ms, settings: settings.decide },
+    run,
+    own,
+    pulled,
     openState,
-    exemptOwners: pulled.exemptOwners,
-    ids: engine.ids,
-    settings: engine.settings.decide,
-  };
+  );
 }
 
 /** For acting outside of a run, and in a run before its pull. `mode`: the highest mode at this moment. */

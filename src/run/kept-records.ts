@@ -22,14 +22,20 @@ export class KeptRecords {
     if (source === 'users' && needs.owners) {
       this.users.clear();
       const paths = this.evaluator.joinedPaths('users');
-      return (record) => this.users.set(String(own(record, 'Email')).toLowerCase(), project(record, paths));
+      return (record) => keepUser(this.users, record, project(record, paths));
     }
     if (source === 'devices' && needs.devices) {
       this.devices.clear();
       const paths = this.evaluator.joinedPaths('devices');
+      const ids = new Map<string, string[]>();
       return (record) => {
         const serial = String(own(record, 'SerialNumber'));
-        this.devices.set(serial, [...(this.devices.get(serial) ?? []), project(record, paths)]);
+        const id = String(own(record, 'DeviceID'));
+        const known = ids.get(serial) ?? [];
+        // By id: the order of the list decides nothing.
+        const at = known.filter((other) => other <= id).length;
+        ids.set(serial, known.toSpliced(at, 0, id));
+        this.devices.set(serial, (this.devices.get(serial) ?? []).toSpliced(at, 0, project(record, paths)));
       };
     }
     return undefined;
@@ -41,9 +47,16 @@ export class KeptRecords {
     this.exemptOwners.clear();
     return (record) => {
       if (!this.exemptions.concernsUser(record)) return;
-      this.exemptOwners.set(String(own(record, 'Email')).toLowerCase(), projectedOwner(record));
+      keepUser(this.exemptOwners, record, projectedOwner(record));
     };
   }
+}
+
+/** Of two addresses that differ in case alone the greater one counts: the order of the list decides nothing. */
+function keepUser(kept: Map<string, Facts>, record: Facts, projected: Facts): void {
+  const email = String(own(record, 'Email'));
+  const known = kept.get(email.toLowerCase());
+  if (known === undefined || String(own(known, 'Email')) <= email) kept.set(email.toLowerCase(), projected);
 }
 
 /** What exemptions are compared with. */

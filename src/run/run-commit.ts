@@ -58,7 +58,8 @@ function talliesOf(rules: RunRules, pulled: PulledSnapshot, { limits }: Decided)
   });
 }
 
-function withIntents(decisions: readonly Decision[], intents: readonly Intent[]): Decision[] {
+/** A decision shows the intent that carries it out. */
+export function withIntents(decisions: readonly Decision[], intents: readonly Intent[]): Decision[] {
   const byDecision = new Map(intents.flatMap((intent) => intent.basis.map((basis) => [basis.decisionId, intent])));
   return decisions.map((decision) => {
     const intent = byDecision.get(decision.id);

@@ -81,8 +81,7 @@ export class Windows {
   view(withinMs: number, coverage: readonly Coverage[]): WindowView {
     const { nowMs } = this;
     const fromMs = nowMs - withinMs;
-    const lagMs = Math.min(READ_LAG_MAX_MS, withinMs / 10);
-    const knownSinceMs = Math.max(knownSince(coverage, nowMs, lagMs), this.forgottenMs);
+    const knownSinceMs = Math.max(logKnownSince(coverage, withinMs, nowMs), this.forgottenMs);
     return { nowMs, fromMs, toMs: nowMs + SKEW_MAX_MS, whole: knownSinceMs <= fromMs, knownSinceMs };
   }
 
@@ -91,7 +90,11 @@ export class Windows {
   }
 }
 
-/** Since when the log is known without a gap up to now; now itself when it is not. */
+/** Since when the log is known without a gap up to now, for a window of this length; now itself when it is not. */
+export function logKnownSince(coverage: readonly Coverage[], withinMs: number, nowMs: number): number {
+  return knownSince(coverage, nowMs, Math.min(READ_LAG_MAX_MS, withinMs / 10));
+}
+
 function knownSince(coverage: readonly Coverage[], nowMs: number, lagMs: number): number {
   let since = nowMs;
   let reached = nowMs - lagMs;

@@ -67,8 +67,11 @@ export function judgeRecords(
       const match: Match = { rule: rule.rule.id, summary, facts: factsOf(rule, frame) };
       if (flip) match.flip = flip;
       matches.push(match);
-    } else if (countDoubt(tally, truth, program) && context.isExampleWanted?.(index) !== false)
-      addExample(tally, truth, program, kind, frame.record);
+    } else {
+      context.onDoubt?.(index, frame.record, program.reasons.of(truth).fact);
+      if (countDoubt(tally, truth, program) && context.isExampleWanted?.(index) !== false)
+        addExample(tally, truth, program, kind, frame.record);
+    }
   };
 
   /** No condition throws. If one ever does, its rule ends as an error, and the others go on. */

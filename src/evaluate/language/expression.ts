@@ -136,6 +136,8 @@ interface OperatorTraits {
   isTotal?: boolean;
   /** It can be unknown even when nothing that it reads is missing. */
   isDoubtful?: boolean;
+  /** Its value changes with time alone, while every fact stays the same. */
+  readsTime?: boolean;
   /** It takes steps from the budget. */
   takesSteps?: boolean;
   /** json-logic-js does not have it, or gives it another meaning. */

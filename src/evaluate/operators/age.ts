@@ -16,6 +16,7 @@ const ageOf: Operator = {
   name: 'age',
   isForeign: true,
   isDoubtful: true,
+  readsTime: true,
   value([time], compiling) {
     const value = compiling.value(time as Expression);
     const label = nameOf(time as Expression);

@@ -1,0 +1,221 @@
+// history: the platform of a what-if: recorded changes come in, those that hold there go out. A field that actions write has the last of what a
+// person set, as recorded, and what the replay did; what Trustward's recorded intents did is left out. A deletion that a person approved stays:
+// nothing more is recorded of its subject. INVARIANT: without acts it gives the record, less Trustward's own effects.
+import type { KnownTraits } from '../../domain/action.ts';
+import { MEMBERSHIP } from '../../domain/bundles.ts';
+import type { Fact } from '../../domain/facts.ts';
+import type { Intent } from '../../domain/intent.ts';
+import type { FactChange } from '../../domain/recorded-history.ts';
+import type { SubjectKind } from '../../domain/subjects.ts';
+import { flagText } from '../../domain/target.ts';
+import type { RecordedEffects, UnseenEffect } from './recorded-effects.ts';
+
+/** What the model asks of the present facts, which its own output made. */
+export interface ModelledWorld {
+  factOf(kind: SubjectKind, id: string, path: string): Fact | undefined;
+  isThere(kind: SubjectKind, id: string): boolean;
+  /** Ids of its devices. */
+  idsOfSerial(serial: string): readonly string[];
+}
+
+/** A person changed a target: `Banned` of a serial number is now `TRUE`. */
+export interface PersonsChange {
+  field: string;
+  target: string;
+  value: string;
+}
+
+interface Apart {
+  recorded: Fact | undefined;
+  model: Fact | undefined;
+}
+
+export class PlatformModel {
+  /** By kind, the fields that actions write. */
+  private readonly written = new Map<SubjectKind, Set<string>>();
+  /** Where the model differs from the record: by subject, by field. */
+  private readonly apart = new Map<string, Map<string, Apart>>();
+  /** What the model had before a gap, where the record changed meanwhile. */
+  private readonly beforeGap = new Map<string, Fact | undefined>();
+
+  constructor(
+    private readonly traits: KnownTraits,
+    private readonly effects: RecordedEffects,
+    private readonly world: ModelledWorld,
+  ) {
+    for (const { fieldWritten, subjects } of traits.values()) {
+      if (fieldWritten === undefined || fieldWritten === MEMBERSHIP) continue;
+      for (const kind of subjects) this.written.set(kind, (this.written.get(kind) ?? new Set()).add(fieldWritten));
+    }
+  }
+
+  /** `stays`: of a trusted reading; any other change holds for one run. */
+  seen(
+    changes: readonly FactChange[],
+    stays: (change: FactChange) => boolean,
+  ): { changes: FactChange[]; people: PersonsChange[] } {
+    const serials = new Map(
+      changes.flatMap(({ kind, path, subject, value }) =>
+        kind === 'device' && path === 'SerialNumber' ? [[subject, value] as const] : [],
+      ),
+    );
+    const people = new Map<string, PersonsChange>();
+    const held: FactChange[] = [];
+    const later: FactChange[] = [];
+    for (const change of changes) {
+      const { kind, subject, path } = change;
+      if (!this.isWritten(kind, path)) {
+        if (path === '' && stays(change)) this.apart.delete(subjectOf(change));
+        held.push(change);
+      } else if (this.world.isThere(kind, subject)) {
+        const target = this.targetOf(change, serials);
+        held.push(...this.known(change, target, stays(change), people));
+      } else later.push(change);
+    }
+    for (const change of later) held.push(this.fresh(change, this.targetOf(change, serials)));
+    return { changes: held, people: [...people.values()] };
+  }
+
+  /** A person took a recorded act back before anybody read it: what the record has holds again. */
+  reversed(unseen: readonly UnseenEffect[]): { changes: FactChange[]; people: PersonsChange[] } {
+    const people = new Map<string, PersonsChange>();
+    const changes = unseen.flatMap(({ field, target, seenOn }) => {
+      const writing = [...this.traits.values()].find(({ fieldWritten }) => fieldWritten === field);
+      return this.subjectsOf(writing?.name ?? '', target).flatMap(({ kind, subject, path }): FactChange[] => {
+        const fields = this.apart.get(subjectOf({ kind, subject }));
+        const apart = fields?.get(path);
+        const value = flag(apart?.recorded);
+        if (!fields || !apart || value === undefined || seenOn.has(subject)) return [];
+        fields.delete(path);
+        people.set(`${field} ${target}`, { field, target, value });
+        return [{ kind, subject, path, value: apart.recorded }];
+      });
+    });
+    return { changes, people: [...people.values()] };
+  }
+
+  /** Facts of a new beginning after a gap: the replay's acts stay, except where the record has another value than before. */
+  restated(changes: readonly FactChange[]): FactChange[] {
+    return changes.map((change) => {
+      const fields = this.apart.get(subjectOf(change));
+      const apart = fields?.get(change.path);
+      if (!fields || !apart) return change;
+      if (flag(apart.recorded) === flag(change.value)) return { ...change, value: apart.model };
+      this.beforeGap.set(`${subjectOf(change)}\u0000${change.path}`, apart.model);
+      fields.delete(change.path);
+      return change;
+    });
+  }
+
+  /** What recorded intents did within a gap is taken back, as far as their claims show it. */
+  afterGap(claims: readonly { action: string; target: string; openedAt: number }[], fromMs: number): FactChange[] {
+    const changes = claims.flatMap(({ action, target, openedAt }): FactChange[] => {
+      const traits = this.traits.get(action);
+      const inverse = traits?.inverse === undefined ? undefined : this.traits.get(traits.inverse);
+      if (!traits || !inverse || openedAt < fromMs) return [];
+      return this.subjectsOf(action, target).flatMap(({ kind, subject, path }): FactChange[] => {
+        const recorded = this.world.factOf(kind, subject, path);
+        if (flag(recorded) !== traits.valueWritten) return [];
+        const before = this.beforeGap.get(`${subjectOf({ kind, subject })}\u0000${path}`);
+        const value = before ?? likeWritten(recorded, inverse.valueWritten);
+        this.keepApart({ kind, subject, path }, recorded, value);
+        return [{ kind, subject, path, value }];
+      });
+    });
+    this.beforeGap.clear();
+    return changes;
+  }
+
+  /** What an act of the replay changes: every device of a serial number. */
+  did({ action, target }: Pick<Intent, 'action' | 'target'>): FactChange[] {
+    const valueWritten = this.traits.get(action)?.valueWritten;
+    return this.subjectsOf(action, target).map(({ kind, subject, path }) => {
+      const before = this.world.factOf(kind, subject, path);
+      const value = likeWritten(before, valueWritten);
+      const recorded = this.apart.get(subjectOf({ kind, subject }))?.get(path);
+      this.keepApart({ kind, subject, path }, recorded ? recorded.recorded : before, value);
+      return { kind, subject, path, value };
+    });
+  }
+
+  /** Whether nothing is left that the act could change. */
+  isGone({ action, target }: Pick<Intent, 'action' | 'target'>): boolean {
+    const field = this.traits.get(action)?.fieldWritten;
+    if (field === undefined || field === MEMBERSHIP) return false;
+    return this.subjectsOf(action, target).length === 0;
+  }
+
+  private subjectsOf(action: string, target: string): { kind: SubjectKind; subject: string; path: string }[] {
+    const traits = this.traits.get(action);
+    const [kind, path] = [traits?.subjects[0], traits?.fieldWritten];
+    if (kind === undefined || path === undefined || path === MEMBERSHIP) return [];
+    const ids = kind === 'device' ? this.world.idsOfSerial(target) : [target];
+    return ids.filter((id) => this.world.isThere(kind, id)).map((subject) => ({ kind, subject, path }));
+  }
+
+  private known(
+    change: FactChange,
+    target: string,
+    stays: boolean,
+    people: Map<string, PersonsChange>,
+  ): readonly FactChange[] {
+    const { path: field, value } = change;
+    const now = flag(value);
+    const why = this.effects.explains({ field, target }, now, change.subject);
+    if (why === 'ours') {
+      if (stays) this.keepApart(change, value, this.world.factOf(change.kind, change.subject, field));
+      return [];
+    }
+    if (stays) this.apart.get(subjectOf(change))?.delete(field);
+    if (stays && why === undefined && now !== undefined)
+      people.set(`${field} ${target}`, { field, target, value: now });
+    return [change];
+  }
+
+  /** A subject that is new in the list: all devices of a serial number move together, in the record as in the model. */
+  private fresh(change: FactChange, target: string): FactChange {
+    const { kind, path, value } = change;
+    if (kind !== 'device') return change;
+    for (const id of this.world.idsOfSerial(target)) {
+      const model = this.world.factOf(kind, id, path);
+      const apart = this.apart.get(subjectOf({ kind, subject: id }))?.get(path);
+      if (id === change.subject || flag(apart ? apart.recorded : model) !== flag(value)) continue;
+      this.keepApart(change, value, model);
+      return { ...change, value: model };
+    }
+    return change;
+  }
+
+  private keepApart(
+    { kind, subject, path }: Pick<FactChange, 'kind' | 'subject' | 'path'>,
+    recorded: Fact | undefined,
+    model: Fact | undefined,
+  ): void {
+    const fields = this.apart.get(subjectOf({ kind, subject })) ?? new Map<string, Apart>();
+    this.apart.set(subjectOf({ kind, subject }), fields);
+    if (flag(recorded) === flag(model)) fields.delete(path);
+    else fields.set(path, { recorded, model });
+  }
+
+  private targetOf({ kind, subject }: FactChange, serials: ReadonlyMap<string, Fact | undefined>): string {
+    if (kind !== 'device') return subject;
+    return String(serials.get(subject) ?? this.world.factOf(kind, subject, 'SerialNumber') ?? '');
+  }
+
+  private isWritten(kind: SubjectKind, path: string): boolean {
+    return this.written.get(kind)?.has(path) ?? false;
+  }
+}
+
+function subjectOf({ kind, subject }: Pick<FactChange, 'kind' | 'subject'>): string {
+  return `${kind}\u0000${subject}`;
+}
+
+function flag(value: Fact | undefined): string | undefined {
+  return value === undefined ? undefined : flagText({ value }, 'value');
+}
+
+/** In the way in which the record has it: some servers send booleans. */
+function likeWritten(before: Fact | undefined, value: string | undefined): Fact | undefined {
+  return typeof before === 'boolean' ? value === 'TRUE' : value;
+}

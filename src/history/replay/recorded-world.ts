@@ -1,0 +1,111 @@
+// history: the world of a replay: what the lists had at one time of the recorded past. In: facts of the beginning, then the changes of each
+// run. Out: records, the fleet, joined records, owners who are exempt: all that judging and deciding of a run read beside its frame.
+import { Exemptions, type OwnerFacts } from '../../decide/exemptions.ts';
+import type { Facts } from '../../domain/facts.ts';
+import { type Fleet, fleetDeviceOf } from '../../domain/fleet.ts';
+import { giveWay } from '../../domain/give-way.ts';
+import { type FactChange, isMomentary, type RunFrame } from '../../domain/recorded-history.ts';
+import type { OpenState } from '../../domain/store.ts';
+import { SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
+import { projectedOwner } from '../../run/kept-records.ts';
+import { ExemptOwners } from './exempt-owners.ts';
+import { type View, WorldKind, type WorldSubject } from './world-kind.ts';
+
+export type Views = Record<SubjectKind, View & { key: string }>;
+
+export class RecordedWorld {
+  readonly kinds: Readonly<Record<SubjectKind, WorldKind>> = {
+    device: new WorldKind('device'),
+    user: new WorldKind('user'),
+    service: new WorldKind('service'),
+  };
+  private readonly exemptOwners = new ExemptOwners();
+
+  /** All facts anew: at the beginning, and after each gap. */
+  async begin(facts: AsyncIterable<readonly FactChange[]>): Promise<void> {
+    for (const kind of SUBJECT_KINDS) this.kinds[kind].empty();
+    for await (const batch of facts) {
+      this.change(batch);
+      await giveWay();
+    }
+  }
+
+  /** What holds from now on. */
+  change(changes: readonly FactChange[]): void {
+    for (const [kind, own] of byKind(changes)) this.kinds[kind].change(own);
+  }
+
+  /** The changes of a recorded run. Those of a reading that is not trusted hold until `restore`. */
+  see({ frame, changes }: { frame: RunFrame; changes: readonly FactChange[] }): void {
+    for (const [kind, own] of byKind(changes)) {
+      if (isMomentary(frame, kind)) this.kinds[kind].changeBriefly(own);
+      else this.kinds[kind].change(own);
+    }
+  }
+
+  /** After each run. */
+  restore(): void {
+    for (const kind of SUBJECT_KINDS) this.kinds[kind].restore();
+  }
+
+  record(kind: SubjectKind, id: string): Facts | undefined {
+    return this.kinds[kind].get(id)?.record;
+  }
+
+  /** As the readings of this run show records. */
+  views({ shows }: Pick<RunFrame, 'shows'>): Views {
+    const of = (kind: SubjectKind) => this.kinds[kind].view(shows.get(kind));
+    return { device: of('device'), user: of('user'), service: of('service') };
+  }
+
+  /** The devices that this run read, as a pull keeps them. */
+  fleet({ sources, part }: RunFrame, view: View, fieldsWritten: readonly string[]): Fleet {
+    const { state, form, lists, trusted } = sources.devices;
+    const { bySerial, byEmail } = this.kinds.device;
+    const read = part && new Set(part.read.flatMap(({ kind, id }) => (kind === 'device' ? [id] : [])));
+    const isRead = ({ id }: WorldSubject) => state === 'read' && (read === undefined || read.has(id));
+    const tellsOwners = (form === 'unpaged' || lists === 'v2') && state === 'read' && trusted;
+    return {
+      devicesOf: (serial) =>
+        [...bySerial.of(serial)].filter(isRead).map((device) => fleetDeviceOf(view.of(device) as Facts, fieldsWritten)),
+      serialsOf: (owners) => {
+        if (!tellsOwners) return undefined;
+        const serials = (owner: string) => [...byEmail.of(owner)].filter(isRead).map(serialOf);
+        return new Map([...owners].map((owner) => [owner, new Set(serials(owner))] as const).filter(isAny));
+      },
+    };
+  }
+
+  /** Owners that some exemption covers by more than their address; none where this run read no users. */
+  ownersExempt({ sources, run }: RunFrame, { exemptions }: Pick<OpenState, 'exemptions'>): OwnerFacts {
+    if (sources.users.state !== 'read') return NOBODY;
+    const inForce = new Exemptions(exemptions ?? [], run.startedAt);
+    if (!inForce.asksForOwnerRecords) return NOBODY;
+    return this.exemptOwners.of(inForce, exemptions ?? [], run.startedAt, this.kinds.user, projectedOwner);
+  }
+
+  /** Paths that nobody has recorded. */
+  isRecorded(kind: SubjectKind, path: string): boolean {
+    return this.kinds[kind].hasPath(path);
+  }
+}
+
+const NOBODY: OwnerFacts = new Map();
+
+function serialOf({ record }: WorldSubject): string {
+  return typeof record?.SerialNumber === 'string' ? record.SerialNumber : '';
+}
+
+function isAny([, serials]: readonly [string, ReadonlySet<string>]): boolean {
+  return serials.size > 0;
+}
+
+function byKind(changes: readonly FactChange[]): [SubjectKind, readonly FactChange[]][] {
+  const of = new Map<SubjectKind, FactChange[]>();
+  for (const change of changes) {
+    const own = of.get(change.kind);
+    if (own) own.push(change);
+    else of.set(change.kind, [change]);
+  }
+  return [...of];
+}

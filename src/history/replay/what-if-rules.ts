@@ -1,0 +1,99 @@
+// history: what a recorded run shows to other rules than those that it judged. In: its frame, the rules of a what-if, the gaps of the record. Out:
+// which rules can be judged on it, what they cannot be told. INVARIANT: what a run did not read is unknown there, and never a silent "no match".
+import type { ActionName, ActionTraits } from '../../domain/action.ts';
+import type { HistoryGap, RecordedPart, RunFrame } from '../../domain/recorded-history.ts';
+import type { Rule } from '../../domain/rule.ts';
+import { type Coverage, isUsable } from '../../domain/snapshot.ts';
+import { SOURCES, type Source } from '../../domain/subjects.ts';
+import { deletesDevices } from '../../run/reading-needs.ts';
+
+export interface RulesOfRun<R extends Rule = Rule> {
+  judged: R[];
+  /** A source that they need was not read: their episodes are frozen. */
+  unjudged: R[];
+}
+
+/**
+ * `lastWhole`: of the last run over whole lists. A run over rules that somebody chose read what these need: it shows nothing of the others, and
+ * freezes nothing. A look judges what the last whole run judged.
+ */
+export function rulesOn<R extends Rule>(
+  frame: RunFrame,
+  rules: readonly R[],
+  lastWhole: RulesOfRun<R> | undefined,
+  actions: ReadonlyMap<ActionName, ActionTraits>,
+): RulesOfRun<R> {
+  if (frame.part) {
+    const sources = frame.decidedOn ?? frame.sources;
+    const isWatched = (rule: R) =>
+      rule.watch && !deletesDevices(rule, actions) && rule.sources.every((source) => isUsable(sources[source]));
+    return { judged: (lastWhole?.judged ?? []).filter(isWatched), unjudged: [] };
+  }
+  const judged = rules.filter((rule) => rule.sources.every((source) => wasAsked(frame, source)));
+  const unjudged = frame.run.scoped ? [] : rules.filter((rule) => !judged.includes(rule));
+  return { judged, unjudged };
+}
+
+/** A source that the server does not offer was asked for: its facts are unknown, and the rest goes on. */
+function wasAsked({ sources }: RunFrame, source: Source): boolean {
+  return sources[source].state === 'read' || sources[source].state === 'unavailable';
+}
+
+/** The run as it would have been: in `enforce`, with the platform and the counts of the replay; what is not in the record is unknown. */
+export function asIf(
+  frame: RunFrame,
+  {
+    bundles,
+    coverage,
+    sinceWhole,
+  }: Pick<RunFrame, 'bundles' | 'coverage'> & {
+    sinceWhole: Pick<RecordedPart, 'counted' | 'attempts'> & { sinceSeq: number | undefined };
+  },
+): RunFrame {
+  const { run, part } = frame;
+  return {
+    ...frame,
+    run: { ...run, mode: 'enforce', daemonMode: 'enforce' },
+    coverage,
+    unavailable: unreadBy(frame),
+    bundles,
+    part: part && { ...part, ...sinceWhole, sinceSeq: sinceWhole.sinceSeq ?? part.sinceSeq },
+  };
+}
+
+/** Sources without an answer: facts from them are unknown. */
+function unreadBy({ sources, unavailable }: RunFrame): Source[] {
+  return [...new Set([...unavailable, ...SOURCES.filter((source) => sources[source].state !== 'read')])];
+}
+
+/** What the log was read for, less what is not in the record: events may be missing there. `fromMs`: see `eventsKnownFrom`. */
+export function coverageWithout(
+  coverage: readonly Coverage[],
+  gaps: readonly HistoryGap[],
+  fromMs: number,
+): readonly Coverage[] {
+  const known = coverage.flatMap((one) =>
+    one.toMs < fromMs ? [] : [{ ...one, fromMs: Math.max(one.fromMs, fromMs) }],
+  );
+  return gaps.reduce<Coverage[]>((left, gap) => left.flatMap((stretch) => [...around(stretch, gap)]), known);
+}
+
+/** The history carries events on for as long (history/files), for the windows of rules. */
+const CARRIED_MS = 31 * 86_400_000;
+
+/**
+ * Since when the record has all events, for a stretch that begins with this run: as long as the windows of its own rules reach back, or since the
+ * first recorded run. Coverage may say more: the store forgets events that no window of its rules counts.
+ */
+export function eventsKnownFrom({ run, sources }: RunFrame, windowMs: number, firstMs: number): number {
+  const ownMs = sources.events.state === 'read' ? windowMs : 0;
+  return Math.min(run.startedAt - ownMs, Math.max(firstMs, run.startedAt - CARRIED_MS));
+}
+
+function* around({ fromMs, toMs }: Coverage, gap: HistoryGap): Iterable<Coverage> {
+  if (gap.toMs < fromMs || gap.fromMs > toMs) yield { fromMs, toMs };
+  else {
+    if (fromMs < gap.fromMs) yield { fromMs, toMs: gap.fromMs - 1 };
+    if (toMs > gap.toMs) yield { fromMs: gap.toMs, toMs };
+  }
+}

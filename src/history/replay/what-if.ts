@@ -1,0 +1,281 @@
+// history: a what-if: other rules over recorded time, each as if its mode were `enforce`, through the production evaluating and deciding. In: the
+// history, rules. Out: what they would have done. Its acts take effect in a model of the platform, its open state goes on in memory; what people
+// did stays. Nothing is sent or kept.
+import { deciding } from '../../decide/decide.ts';
+import { type Action, type ActionName, fieldsWritten } from '../../domain/action.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { TrustEvent } from '../../domain/event.ts';
+import { drainedInTurns } from '../../domain/give-way.ts';
+import type { Ids } from '../../domain/ports.ts';
+import type { Progress } from '../../domain/progress.ts';
+import {
+  type HistoryGap,
+  type HistoryItem,
+  type HistoryReader,
+  isMomentary,
+  type RecordedRun,
+  type RunFrame,
+} from '../../domain/recorded-history.ts';
+import type { Replay } from '../../domain/replay.ts';
+import { isUsable } from '../../domain/snapshot.ts';
+import type { OpenState } from '../../domain/store.ts';
+import { SOURCES } from '../../domain/subjects.ts';
+import type { Judgement } from '../../domain/verdict.ts';
+import type { LoadedRule } from '../../evaluate/index.ts';
+import { countingIds } from './counting-ids.ts';
+import { DueRuns } from './due-runs.ts';
+import { KeptVerdicts } from './kept-verdicts.ts';
+import { ModelledBundles } from './modelled-bundles.ts';
+import { NeverRecorded } from './never-recorded.ts';
+import { OwnState } from './own-state.ts';
+import { PlatformModel } from './platform-model.ts';
+import { factsOf } from './read-on.ts';
+import { RecordedEffects } from './recorded-effects.ts';
+import { RecordedSets } from './recorded-sets.ts';
+import { RecordedWorld } from './recorded-world.ts';
+import { rulesAgain } from './rules-again.ts';
+import { type SeeingAgain, seenAgain } from './seen-again.ts';
+import { Tally } from './tally.ts';
+import { type MatchesNow, WhatIfFound } from './what-if-found.ts';
+import { asIf, coverageWithout, eventsKnownFrom, type RulesOfRun, rulesOn } from './what-if-rules.ts';
+
+export interface WhatIfOptions {
+  /** Epoch ms, inclusive: runs that began from then on. */
+  fromMs: number;
+  toMs: number;
+  /** Only the first whole run of each stretch of this length is decided; undefined: every run. */
+  everyMs?: number | undefined;
+  /** Ids of the rules that are reported; all are decided together. */
+  only?: readonly string[] | undefined;
+  actions: ReadonlyMap<ActionName, Action>;
+  signal?: AbortSignal | undefined;
+  progress?: Progress | undefined;
+}
+
+export interface FoundWhatIf {
+  replay: Replay;
+  /** The last recorded state; undefined without any whole run. */
+  now: MatchesNow | undefined;
+  concerned: WhatIfFound['concerned'];
+}
+
+/** Errors: AppError `stopped` when the signal aborts; `io` as of the reader. */
+export async function whatIf(
+  reader: HistoryReader,
+  rules: readonly LoadedRule[],
+  options: WhatIfOptions,
+): Promise<Replay> {
+  return (await findWhatIf(reader, rules, options)).replay;
+}
+
+/** The same, with whom each rule concerns. */
+export async function findWhatIf(
+  reader: HistoryReader,
+  rules: readonly LoadedRule[],
+  options: WhatIfOptions,
+): Promise<FoundWhatIf> {
+  const whatIf = new WhatIf(rules, reader, options);
+  const { fromMs, toMs } = options;
+  const facts = factsOf(whatIf.rules, (kind) => fieldsWritten(options.actions, kind));
+  for await (const item of reader.items({ fromMs, toMs, facts })) {
+    if (options.signal?.aborted) throw new AppError('stopped', 'the replay was stopped');
+    await whatIf.take(item);
+  }
+  return whatIf.finish();
+}
+
+class WhatIf {
+  readonly rules: readonly LoadedRule[];
+  private readonly world = new RecordedWorld();
+  private readonly effects: RecordedEffects;
+  private readonly model: PlatformModel;
+  private readonly bundles: ModelledBundles;
+  private readonly tally: Tally;
+  private readonly found = new WhatIfFound();
+  private readonly ids: Ids = countingIds('what-if');
+  private readonly gaps: HistoryGap[] = [];
+  private readonly never: NeverRecorded;
+  private readonly due: DueRuns;
+  private seeing: SeeingAgain | undefined;
+  private own: OwnState | undefined;
+  private lastWhole: (RulesOfRun<LoadedRule> & { seq: number }) | undefined;
+  /** Events of a beginning, until the first run shows for which lists the rules are compiled. */
+  private events: TrustEvent[] = [];
+  /** Until the next run, after a gap. */
+  private gapFromMs: number | undefined;
+  private eventsFromMs = Number.POSITIVE_INFINITY;
+  private runsSeen = 0;
+
+  constructor(
+    rules: readonly LoadedRule[],
+    private readonly reader: HistoryReader,
+    private readonly options: WhatIfOptions,
+  ) {
+    const { actions, only, fromMs, toMs, everyMs } = options;
+    this.rules = rules.filter(({ mode }) => mode !== 'off').toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    this.never = new NeverRecorded(this.rules);
+    this.due = new DueRuns(everyMs, fromMs);
+    this.effects = new RecordedEffects(actions);
+    this.bundles = new ModelledBundles(actions, this.effects);
+    const { device } = this.world.kinds;
+    this.model = new PlatformModel(actions, this.effects, {
+      factOf: (kind, id, path) => this.world.record(kind, id)?.[path],
+      isThere: (kind, id) => this.world.record(kind, id) !== undefined,
+      idsOfSerial: (serial) => [...device.bySerial.of(serial)].map(({ id }) => id),
+    });
+    this.tally = new Tally({
+      way: 'what_if',
+      askedFromMs: fromMs,
+      askedToMs: toMs,
+      everyMs,
+      traits: actions,
+      ...(only && { isReported: (rule: string) => only.includes(rule) }),
+    });
+    this.tally.rulesAre(this.rules);
+  }
+
+  async take(item: HistoryItem): Promise<void> {
+    if (item.kind === 'gap') this.passOver(item.gap);
+    else if (item.kind === 'state') await this.begin(item);
+    else await this.run(item.run);
+  }
+
+  finish(): FoundWhatIf {
+    const counts = this.seeing?.verdicts.counts;
+    for (const gap of this.never.finishGaps()) this.tally.gap(gap);
+    const replay = this.tally.finish(
+      { differences: [], neverRecorded: this.never.paths(this.world) },
+      (rule) => counts?.get(rule)?.ever,
+    );
+    return { replay, now: this.found.now(), concerned: this.found.concerned };
+  }
+
+  /** Nobody saw what was there meanwhile. Records of one person that were removed hide nothing of the others. */
+  private passOver(gap: HistoryGap): void {
+    this.tally.gap(gap);
+    if (gap.cause === 'forgotten') return;
+    this.gaps.push(gap);
+    this.own?.freeze(gap.toMs);
+    if (this.own) this.gapFromMs ??= gap.fromMs;
+  }
+
+  private async begin({ facts, events }: Extract<HistoryItem, { kind: 'state' }>): Promise<void> {
+    const { model } = this;
+    const restated = async function* () {
+      for await (const batch of facts) yield model.restated(batch);
+    };
+    await this.world.begin(restated());
+    for await (const batch of events) this.observe(batch);
+  }
+
+  private async run(recorded: RecordedRun): Promise<void> {
+    const { frame, openState } = recorded;
+    const { world, effects, model } = this;
+    const isWhole = frame.part === undefined;
+    if (!this.seeing) {
+      this.seeing = this.compiled(frame);
+      this.eventsFromMs = await this.eventsFrom(recorded);
+    }
+    effects.learn(openState, isWhole, this.gapFromMs);
+    if (this.gapFromMs !== undefined) world.change(model.afterGap(openState.claims, this.gapFromMs));
+    this.gapFromMs = undefined;
+    const seen = model.seen(recorded.changes, ({ kind }) => !isMomentary(frame, kind));
+    world.see({ frame, changes: seen.changes });
+    const isTrusted = isWhole && SOURCES.every((source) => isUsable(frame.sources[source]));
+    const unseen = isTrusted ? effects.reversedUnseen(frame.steady.nowMs, frame.quietMs) : [];
+    const reversed = model.reversed(unseen);
+    world.change(reversed.changes);
+    const { bundles, people } = this.bundles.seen(frame.bundles);
+    this.observe(recorded.events);
+    // The open state of a look, and of a run over chosen rules, is not the whole one.
+    if (isWhole)
+      this.own ??= new OwnState(openState, frame.run.startedAt, { actions: this.options.actions, ids: this.ids });
+    if (this.own) {
+      this.tally.run(frame);
+      this.never.run(frame);
+      this.tally.people([...seen.people, ...reversed.people, ...people], frame.run.startedAt);
+      if (isWhole) this.own.resolveAsRecorded(openState);
+      const open = this.own.at(frame.run.startedAt, openState);
+      if (this.due.isDue(frame)) await this.decide(frame, this.own, open, this.seeing, bundles);
+    }
+    world.restore();
+    if (isTrusted) effects.wereRead(frame.steady.nowMs, frame.quietMs);
+    this.runsSeen += 1;
+    this.options.progress?.({ phase: 'deciding', what: 'runs', done: this.runsSeen });
+  }
+
+  private async eventsFrom(first: RecordedRun): Promise<number> {
+    const { rules } = await new RecordedSets(this.reader, this.options.actions).of(first);
+    const { startedAt } = first.frame.run;
+    return eventsKnownFrom(
+      first.frame,
+      rules.evaluator.needs.windowMs,
+      (await this.reader.span())?.fromMs ?? startedAt,
+    );
+  }
+
+  private async decide(
+    recorded: RunFrame,
+    own: OwnState,
+    openState: OpenState,
+    seeing: SeeingAgain,
+    bundles: RunFrame['bundles'],
+  ): Promise<void> {
+    const { world, tally, model, options } = this;
+    const { judged, unjudged } = rulesOn(recorded, this.rules, this.lastWhole, options.actions);
+    const sinceWhole = { sinceSeq: this.lastWhole?.seq, ...own.sinceWhole() };
+    const coverage = coverageWithout(recorded.coverage, this.gaps, this.eventsFromMs);
+    const frame = asIf(recorded, { bundles, coverage, sinceWhole });
+    const of = { judged: judged.map(idOf), unjudged: unjudged.map(idOf), activeRules: this.rules.map(idOf) };
+    const input = seenAgain(seeing, frame, of, openState);
+    const decided = await drainedInTurns(deciding(input));
+    const { run, part } = frame;
+    this.found.decided(decided, input.judgements, run.startedAt);
+    if (part === undefined) this.noteWhole(frame, { judged, unjudged }, input.judgements, seeing.verdicts);
+    tally.decided(frame, decided.decisions, decided.limits);
+    world.restore();
+    const done = await own.commit(run, part !== undefined, decided, (intent) => model.isGone(intent));
+    const decisions = new Map([...openState.decisions, ...decided.decisions].map((each) => [each.id, each]));
+    for (const intent of done) {
+      world.change(model.did(intent));
+      this.bundles.did(intent);
+      tally.did({ intent, atMs: run.startedAt, runSeq: run.seq, decisionOf: (id) => decisions.get(id) });
+    }
+  }
+
+  private noteWhole(
+    { run: { startedAt, seq, scoped } }: RunFrame,
+    ofRun: RulesOfRun<LoadedRule>,
+    judgements: readonly Judgement[],
+    { counts }: KeptVerdicts,
+  ): void {
+    this.tally.judged(startedAt, counts);
+    if (scoped) return;
+    this.lastWhole = { ...ofRun, seq };
+    const unknown = new Map([...counts].map(([rule, { unknown }]) => [rule, unknown]));
+    this.found.judged(startedAt, judgements, unknown);
+  }
+
+  private compiled({ settings }: RunFrame): SeeingAgain {
+    const { world, ids, events } = this;
+    const traits = this.options.actions;
+    const rules = rulesAgain(
+      this.rules.map((rule) => ({ ...rule, mode: 'enforce' as const })),
+      '',
+      settings.lists,
+    );
+    const verdicts = new KeptVerdicts(rules, world, traits);
+    verdicts.observe(events);
+    this.events = [];
+    return { world, verdicts, rules, traits, ids };
+  }
+
+  private observe(events: readonly TrustEvent[]): void {
+    if (this.seeing) this.seeing.verdicts.observe(events);
+    else for (const event of events) this.events.push(event);
+  }
+}
+
+function idOf({ id }: LoadedRule): string {
+  return id;
+}

@@ -1,0 +1,214 @@
+// report: what one rule did over the replayed time, as a picture: matches as a line, actions as bars up, undos as bars down, gaps hatched,
+// its limit dashed. In: a replay as a document. Out: an SVG without any style of its own, with a text alternative, and its numbers as a table.
+import { countText, plural } from '../../fact-text.ts';
+import { mergedBuckets } from '../../replay/buckets.ts';
+import type { ReplayBucketView, ReplayDocument, ReplayRuleView } from '../../replay/document.ts';
+import { timeWords } from '../../time-words.ts';
+import { Table } from '../table.tsx';
+import { Code, When, Words } from '../text.tsx';
+
+const COLUMNS_MAX = 120;
+const ROWS_MAX = 31;
+const WIDTH = 960;
+/** Above the line of nothing, and below it. */
+const UP = 150;
+const DOWN = 40;
+
+interface Drawn {
+  buckets: readonly ReplayBucketView[];
+  rule: string;
+  x(iso: string): number;
+  y(count: number): number;
+}
+
+export function Picture({ replay, rule, at }: { replay: ReplayDocument; rule: ReplayRuleView; at: number }) {
+  const buckets = mergedBuckets(replay.buckets, COLUMNS_MAX);
+  if (buckets.length === 0) return null;
+  const counts = buckets.map((bucket) => bucket.rules[rule.id] ?? NONE);
+  const limit = rule.allowed?.limits;
+  const seen = Math.max(1, ...counts.flatMap(({ matches, acts, undos }) => [matches, acts, undos]));
+  // A limit far above everything would press the rest to the ground: it is in the words alone.
+  const most = limit !== undefined && limit <= 3 * seen ? Math.max(seen, limit) : seen;
+  const [begin, end] = [Date.parse(buckets[0]?.from ?? ''), Date.parse(buckets.at(-1)?.to ?? '')];
+  const drawn: Drawn = {
+    buckets,
+    rule: rule.id,
+    x: (iso) => round((WIDTH * (Date.parse(iso) - begin)) / Math.max(1, end - begin)),
+    y: (count) => round(UP - (count / most) * (UP - 4)),
+  };
+  const pattern = `gap-${at}`;
+  return (
+    <figure class="picture">
+      <figcaption>
+        <b>
+          <Code>{rule.id}</Code>
+        </b>
+        <Legend limit={limit} isDrawn={limit !== undefined && limit <= most} hasGaps={replay.gaps.length > 0} />
+      </figcaption>
+      <div class="picture-top quiet">{countText(most)}</div>
+      <svg viewBox={`0 0 ${WIDTH} ${UP + DOWN}`} preserveAspectRatio="none" role="img" aria-label={label(replay, rule)}>
+        <defs>
+          <pattern id={pattern} width="8" height="8" patternUnits="userSpaceOnUse">
+            <path class="hatch" d="M-2 2 L2 -2 M0 8 L8 0 M6 10 L10 6" />
+          </pattern>
+        </defs>
+        <Gaps replay={replay} drawn={drawn} pattern={pattern} />
+        <Bars drawn={drawn} most={most} />
+        <path class="ground" d={`M0 ${UP} H${WIDTH}`} />
+        {limit !== undefined && limit <= most ? <path class="limit" d={`M0 ${drawn.y(limit)} H${WIDTH}`} /> : null}
+        <path class="matches" d={matchesPath(drawn)} />
+      </svg>
+      <div class="picture-ends quiet">
+        <When at={buckets[0]?.from ?? replay.from} />
+        <When at={buckets.at(-1)?.to ?? replay.to} />
+      </div>
+      <Numbers replay={replay} rule={rule} />
+    </figure>
+  );
+}
+
+const NONE = { matches: 0, acts: 0, undos: 0, unknown: 0 };
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+/** What the picture shows, for who cannot see it. */
+function label({ from, to, gaps, buckets }: ReplayDocument, rule: ReplayRuleView): string {
+  const matches = buckets.filter(({ runs }) => runs > 0).map(({ rules }) => rules[rule.id]?.matches ?? 0);
+  const [least, most] = [Math.min(...matches, Number.MAX_SAFE_INTEGER), Math.max(...matches, 0)];
+  const range = matches.length === 0 ? 'no run' : `${countText(least)} to ${plural(most, 'match', 'matches')}`;
+  const limit = rule.allowed === null ? '' : `; its limit in a run is ${countText(rule.allowed.limits)}`;
+  const gap = gaps.length === 0 ? '' : `; ${plural(gaps.length, 'gap')}`;
+  const did = `${plural(rule.acts, 'action')}, ${plural(rule.undos, 'undo', 'undos')}`;
+  return `Rule ${rule.id} from ${timeWords(from)} to ${timeWords(to)}: ${range}; ${did}${limit}${gap}. The numbers are below.`;
+}
+
+/** Steps; broken where no run is recorded. */
+function matchesPath({ buckets, rule, x, y }: Drawn): string {
+  let isOpen = false;
+  const steps = buckets.map(({ from, to, runs, rules }) => {
+    if (runs === 0) {
+      isOpen = false;
+      return '';
+    }
+    const height = y(rules[rule]?.matches ?? 0);
+    const step = `${isOpen ? `V${height}` : `M${x(from)} ${height}`} H${x(to)}`;
+    isOpen = true;
+    return step;
+  });
+  return steps.filter((step) => step !== '').join(' ');
+}
+
+function Bars({ drawn: { buckets, rule, x, y }, most }: { drawn: Drawn; most: number }) {
+  return (
+    <>
+      {buckets.map(({ from, to, rules }) => {
+        const { acts, undos } = rules[rule] ?? NONE;
+        const [left, width] = [x(from), Math.max(2, round((x(to) - x(from)) * 0.8))];
+        const down = undos === 0 ? 0 : Math.max(5, round((undos / most) * DOWN));
+        return (
+          <>
+            {acts === 0 ? null : (
+              <rect
+                class="acts"
+                x={`${left}`}
+                y={`${Math.min(y(acts), UP - 5)}`}
+                width={`${width}`}
+                height={`${round(UP - Math.min(y(acts), UP - 5))}`}
+              />
+            )}
+            {undos === 0 ? null : (
+              <rect class="undos" x={`${left}`} y={`${UP}`} width={`${width}`} height={`${down}`} />
+            )}
+          </>
+        );
+      })}
+    </>
+  );
+}
+
+function Gaps({ replay, drawn: { x }, pattern }: { replay: ReplayDocument; drawn: Drawn; pattern: string }) {
+  return (
+    <>
+      {replay.gaps.map(({ from, to }) => {
+        const [left, right] = [Math.max(0, x(from)), Math.min(WIDTH, x(to))];
+        if (right < 0 || left > WIDTH) return null;
+        return (
+          <rect
+            class="gap"
+            x={`${left}`}
+            y="0"
+            width={`${Math.max(2, round(right - left))}`}
+            height={`${UP + DOWN}`}
+            fill={`url(#${pattern})`}
+          />
+        );
+      })}
+    </>
+  );
+}
+
+function Legend({ limit, isDrawn, hasGaps }: { limit: number | undefined; isDrawn: boolean; hasGaps: boolean }) {
+  return (
+    <span class="legend quiet">
+      <Swatch kind="matches" text="matches" /> <Swatch kind="acts" text="actions" />{' '}
+      <Swatch kind="undos" text="undos, below the line" />{' '}
+      {limit === undefined ? null : isDrawn ? (
+        <Swatch kind="limit" text={`limit in a run, ${countText(limit)}`} />
+      ) : (
+        <span>limit in a run: {countText(limit)}</span>
+      )}{' '}
+      {hasGaps ? <Swatch kind="gap" text="not recorded" /> : null}
+    </span>
+  );
+}
+
+function Swatch({ kind, text }: { kind: string; text: string }) {
+  return (
+    <span>
+      <svg class={`swatch ${kind}`} viewBox="0 0 16 10" aria-hidden="true">
+        {kind === 'matches' || kind === 'limit' ? <path class={kind} d="M0 5 H16" /> : null}
+        {kind === 'acts' || kind === 'undos' ? <rect class={kind} width="16" height="10" /> : null}
+        {kind === 'gap' ? <path class="hatch" d="M0 10 L10 0 M6 10 L16 0 M-6 10 L4 0" /> : null}
+      </svg>{' '}
+      {text}
+    </span>
+  );
+}
+
+/** The same in fewer stretches. */
+function Numbers({ replay, rule }: { replay: ReplayDocument; rule: ReplayRuleView }) {
+  const rows = mergedBuckets(replay.buckets, ROWS_MAX);
+  const number = (head: string) => ({ head, kind: 'number' as const });
+  return (
+    <details>
+      <summary>The numbers</summary>
+      <Table
+        caption={`Matches, actions and undos of rule ${rule.id} over time`}
+        columns={[
+          'From',
+          number('Runs'),
+          number('Most matches'),
+          number('Actions'),
+          number('Undos'),
+          number('Unknown'),
+        ]}
+        rows={rows.map(({ from, runs, rules }) => {
+          const { matches, acts, undos, unknown } = rules[rule.id] ?? NONE;
+          const shown = runs === 0 ? [<Words>not recorded</Words>] : [countText(matches)];
+          return {
+            cells: [
+              <When at={from} />,
+              countText(runs),
+              ...shown,
+              countText(acts),
+              countText(undos),
+              countText(unknown),
+            ],
+          };
+        })}
+      />
+    </details>
+  );
+}

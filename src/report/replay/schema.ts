@@ -1,0 +1,107 @@
+// report: the schema of a replay as JSON, from which docs/replay.schema.json is made. In: nothing. Out: a zod schema and its JSON Schema.
+// INVARIANT, checked by the types: it describes `ReplayDocument`, no more and no less.
+import { z } from 'zod';
+import { REASONS } from '../../domain/decision.ts';
+import { count, kind, mode, openJsonSchema, text, texts, time } from '../schema-parts.ts';
+import type { ReplayDocument } from './document.ts';
+
+const subject = z.strictObject({
+  kind,
+  id: text,
+  name: text,
+  owners: texts.nullable().describe('null: not known'),
+});
+const counts = z.strictObject({ matches: count, acts: count, undos: count, unknown: count });
+
+const rule = z.strictObject({
+  id: text,
+  title: text,
+  hash: text,
+  mode: mode.describe('in its file'),
+  matches: count.describe('different subjects that it matched'),
+  acts: count.describe('without undos'),
+  undos: count,
+  mostInRun: count,
+  mostInRunAt: time.nullable(),
+  mostInDay: count.describe('in any 24 hours'),
+  mostInDayAt: time.nullable(),
+  allowed: z.strictObject({ limits: count, run: count, day: count }).nullable(),
+  mostTargets: count.describe('the most that its limits were asked about in one run'),
+  flaps: count.describe('undone within the hour'),
+  lasted: z.strictObject({ medianMs: z.number(), longestMs: z.number() }).nullable(),
+  personDid: count,
+  personUndid: count,
+  unknown: count.describe('different subjects that it could not judge at some time'),
+  missing: z.record(text, count),
+  held: z.array(
+    z.strictObject({
+      decision: z.enum(['hold', 'skip']),
+      reason: z.enum(REASONS),
+      reasonText: text,
+      targets: count,
+      examples: z.array(z.strictObject({ at: time, subject, action: text, target: text, reasonText: text })),
+    }),
+  ),
+});
+
+export const replaySchema = z.strictObject({
+  sentence: text,
+  way: z.enum(['as_was', 'what_if']),
+  rulesDir: text.nullable().describe('of a what-if; null: the rules that were active'),
+  from: time,
+  to: time,
+  askedFrom: time,
+  recorded: z.strictObject({ from: time, to: time }).nullable().describe('the whole history'),
+  everyMs: z.number().nullable(),
+  runs: count,
+  wholeRuns: count,
+  gaps: z.array(
+    z.strictObject({
+      from: time,
+      to: time,
+      cause: z.enum(['not_recorded', 'damaged', 'foreign', 'version', 'forgotten']),
+      text,
+    }),
+  ),
+  rules: z.array(rule),
+  acts: z.array(
+    z.strictObject({
+      at: time,
+      run: count,
+      rule: text,
+      subject,
+      action: text,
+      target: text,
+      undo: z.boolean(),
+      lastedMs: z.number().nullable(),
+      isOver: z.boolean(),
+      personDidAt: time.nullable(),
+      personUndidAt: time.nullable(),
+    }),
+  ),
+  differences: z
+    .array(
+      z.strictObject({
+        at: time,
+        run: count,
+        rule: text,
+        target: text,
+        was: text.nullable(),
+        is: text.nullable(),
+        reason: text,
+        explained: z.boolean().describe('false: a fault of Trustward'),
+      }),
+    )
+    .describe('from what the runs decided; of the way `as_was` only'),
+  neverRecorded: z.array(z.strictObject({ path: text, rules: texts })),
+  buckets: z.array(z.strictObject({ from: time, to: time, runs: count, rules: z.record(text, counts) })),
+});
+
+type Described = z.infer<typeof replaySchema>;
+
+/** Fails to compile when the types and the schema differ. */
+export const DESCRIBES_REPLAY: [Described, ReplayDocument] extends [ReplayDocument, Described] ? true : never = true;
+
+export function replayJsonSchema(): object {
+  return openJsonSchema(replaySchema, { $id: 'urn:trustward:replay', title: 'Trustward replay' });
+}

@@ -1,0 +1,140 @@
+// report: what a replay found, in words for all its writers: its way, its figures, what stands in the way of reading too much into it. In:
+// a replay as a document. Out: plain text that may hold hostile names: each writer escapes it.
+import { spanText } from '../../domain/age-text.ts';
+import { clip, NAME_MAX } from '../../domain/clip.ts';
+import { formatDuration } from '../../domain/duration.ts';
+import { countText, plural } from '../fact-text.ts';
+import { type CellLine, joinedLine, whole } from '../marked.ts';
+import { timeCell, timeWords } from '../time-words.ts';
+import type { ReplayActView, ReplayDifferenceView, ReplayDocument, ReplayRuleView } from './document.ts';
+
+export function replayHeadline({ way, from, to }: Pick<ReplayDocument, 'way' | 'from' | 'to'>): string {
+  return `Trustward: replay ${way === 'as_was' ? 'as it was' : 'what if'}, ${timeWords(from)} to ${timeWords(to)}`;
+}
+
+/** What the way means, in one sentence or two: it stands above everything that was found. */
+export function wayWords({ way, rulesDir }: Pick<ReplayDocument, 'way' | 'rulesDir'>): string {
+  if (way === 'as_was')
+    return 'As it was: the rules that were active then, over what the runs saw, with the outcomes that calls had. Nothing is sent or kept.';
+  const rules = rulesDir === null ? 'these rules' : `the rules in \`${clip(rulesDir, NAME_MAX)}\``;
+  return `What if: ${rules}, each as if its mode were enforce, over what the runs saw. Actions take effect in a model of the platform, and what people did stays. Nothing is sent or kept.`;
+}
+
+/** Sentences of one paragraph. */
+export function replaySummary(replay: ReplayDocument): string[] {
+  return [...runsWords(replay), ...whatFollowed(replay), ...unknownWords(replay), ...neverWords(replay)];
+}
+
+function runsWords({ runs, wholeRuns, everyMs, from, to, askedFrom, recorded }: ReplayDocument): string[] {
+  if (runs === 0)
+    return recorded === null ? [] : [`The history goes from ${timeWords(recorded.from)} to ${timeWords(recorded.to)}.`];
+  const looks = runs - wholeRuns;
+  const of = looks === 0 ? '' : `, ${countText(looks)} of them over a few subjects after new events`;
+  const every = everyMs === null ? '' : `, at most one every ${formatDuration(everyMs)}`;
+  const later = Date.parse(from) - Date.parse(askedFrom);
+  const begin =
+    later > 24 * 3_600_000 ? ` The record begins ${spanText(later)} after the time that was asked for.` : '';
+  return [
+    `It replayed ${plural(runs, 'run')}${of}${every}, over ${spanText(Date.parse(to) - Date.parse(from))}.${begin}`,
+  ];
+}
+
+/** Undone soon, done by a person anyway, taken back by a person. */
+function whatFollowed({ rules, way }: ReplayDocument): string[] {
+  const sum = (of: (rule: ReplayRuleView) => number) => rules.reduce((total, rule) => total + of(rule), 0);
+  const [flaps, did, undid] = [
+    sum(({ flaps: one }) => one),
+    sum(({ personDid }) => personDid),
+    sum(({ personUndid }) => personUndid),
+  ];
+  const would = way === 'what_if' ? 'would have been' : flaps === 1 ? 'was' : 'were';
+  return [
+    ...(flaps === 0 ? [] : [`${countText(flaps)} ${would} undone within the hour.`]),
+    ...(did === 0 ? [] : [`A person did the same to ${countText(did)} of the targets.`]),
+    ...(undid === 0 ? [] : [`A person took ${countText(undid)} back.`]),
+  ];
+}
+
+function unknownWords({ rules }: ReplayDocument): string[] {
+  const unknown = rules.filter((rule) => rule.unknown > 0);
+  if (unknown.length === 0) return [];
+  const most = unknown.reduce((found, rule) => (rule.unknown > found.unknown ? rule : found));
+  const of = unknown.length === 1 ? '' : ' by one rule';
+  return [`Up to ${plural(most.unknown, 'subject')}${of} could not be judged at some time: a fact was missing.`];
+}
+
+function neverWords({ neverRecorded }: ReplayDocument): string[] {
+  if (neverRecorded.length === 0) return [];
+  const named = neverRecorded
+    .slice(0, 5)
+    .map(({ path, rules }) => `${clip(path, NAME_MAX)} (rule ${rules.join(', ')})`);
+  const more = neverRecorded.length - named.length;
+  const rest = more > 0 ? ` and ${countText(more)} more` : '';
+  return [`NEVER RECORDED, so unknown all the time: ${named.join(', ')}${rest}.`];
+}
+
+/** What is not in the record; undefined without gaps. */
+export function gapsWords({
+  gaps,
+  from,
+  askedFrom,
+  to,
+}: Pick<ReplayDocument, 'gaps' | 'from' | 'askedFrom' | 'to'>): string | undefined {
+  if (gaps.length === 0) return undefined;
+  const missing = gaps.reduce((sum, gap) => sum + Math.max(0, Date.parse(gap.to) - Date.parse(gap.from)), 0);
+  const all = Date.parse(to) - Math.min(Date.parse(from), Date.parse(askedFrom));
+  return `${plural(gaps.length, 'gap')}, ${spanText(missing)} of ${spanText(Math.max(all, missing))}: what happened then is not known, and nothing here counts it.`;
+}
+
+/** Whether the replay made the decisions that the runs made. Undefined for a what-if, which is not compared. */
+export function differencesWords({ way, differences, runs }: ReplayDocument): string | undefined {
+  if (way !== 'as_was' || runs === 0) return undefined;
+  const unexplained = differences.filter(({ explained }) => !explained).length;
+  if (differences.length === 0) return 'Every decision is as the runs made it.';
+  const differ = `${plural(differences.length, 'decision')} ${differences.length === 1 ? 'differs' : 'differ'} from what the runs decided`;
+  if (unexplained === 0) return `${differ}, each for a reason in the record.`;
+  return `${differ}. Nothing in the record explains ${countText(unexplained)} of them: that is a fault of Trustward.`;
+}
+
+/** `rule x: hold limits`, or nothing. */
+export function differenceWords({ was, is }: ReplayDifferenceView): { was: string; is: string } {
+  return { was: was ?? 'nothing', is: is ?? 'nothing' };
+}
+
+/** How long it lasted, and what a person did. */
+export function followedLines(act: ReplayActView): string[] {
+  const { undo, lastedMs, isOver, personDidAt, personUndidAt } = act;
+  if (undo) return ['undoes an earlier one'];
+  return [
+    ...(lastedMs === null ? [] : [isOver ? `lasted ${spanText(lastedMs)}` : `${spanText(lastedMs)} so far`]),
+    ...(personDidAt === null ? [] : [`a person did the same ${timeCell(personDidAt)}`]),
+    ...(personUndidAt === null ? [] : [`a person took it back ${timeCell(personUndidAt)}`]),
+  ];
+}
+
+/** `38 (allowed 25)`, with when on a line of its own. */
+export function mostLines(count: number, allowed: number | undefined, at: string | null): CellLine[] {
+  if (count === 0) return ['0'];
+  return [
+    `${countText(count)}${allowed === undefined ? '' : ` of ${countText(allowed)}`}`,
+    ...(at === null ? [] : [timeCell(at)]),
+  ];
+}
+
+/** What its actions are allowed in one run: the least of its limits and of their ceilings. */
+export function allowedInRun({ allowed }: ReplayRuleView): number | undefined {
+  return allowed === null ? undefined : Math.min(allowed.limits, allowed.run);
+}
+
+export function lastedWords({ lasted }: ReplayRuleView): string {
+  if (lasted === null) return '';
+  const [median, longest] = [spanText(lasted.medianMs), spanText(lasted.longestMs)];
+  return median === longest ? median : `half up to ${median}, longest ${longest}`;
+}
+
+export function missingLines({ missing }: ReplayRuleView): CellLine[] {
+  const sorted = Object.entries(missing).sort(([, one], [, other]) => other - one);
+  const shown = sorted.slice(0, 5).map(([fact, count]) => joinedLine([whole(fact), `(${countText(count)})`], ' '));
+  const more = sorted.length - shown.length;
+  return [...shown, ...(more > 0 ? [`and ${countText(more)} more`] : [])];
+}

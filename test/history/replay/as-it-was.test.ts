@@ -1,0 +1,279 @@
+// test: a real engine with a history over many runs, replayed as it was: each decision is made again, one for one. Faults, untrusted lists, events,
+// owners, people's commands, plans, chosen rules, looks and edited rules are among them.
+import { describe, expect, it } from 'vitest';
+import { ACTIONS } from '../../../src/act/actions.ts';
+import type { Facts } from '../../../src/domain/facts.ts';
+import type { HistoryItem, HistoryReader, RecordedRun } from '../../../src/domain/recorded-history.ts';
+import type { Replay } from '../../../src/domain/replay.ts';
+import { type LoadedRule, parseRule } from '../../../src/evaluate/index.ts';
+import { MemoryHistory } from '../../../src/history/memory-history.ts';
+import { asItWas } from '../../../src/history/replay/as-it-was.ts';
+import { addExemption, resumeEverything, stopEverything } from '../../../src/operator/commands.ts';
+import { seeded } from '../../evaluate/typed-grammar.ts';
+import { banRule, type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
+import { addEvent, lookOn } from '../../support/looks.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+function ruleOf(id: string, when: unknown, more: Facts = {}): LoadedRule {
+  const file = { id, subject: 'device', when, then: 'ban_device', mode: 'enforce', ...more } as Facts;
+  const parsed = parseRule(JSON.stringify({ limits: { max: 100, percent: 100 }, ...file }), `${id}.json`, {
+    traits: ACTIONS,
+  });
+  if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems));
+  return parsed.rule;
+}
+
+const compromised = { '==': [{ var: 'MdmData.CompromisedStatus' }, 'TRUE'] };
+const RULES: LoadedRule[] = [
+  banRule({ id: 'ban', cooldown: '10m' }),
+  banRule({ id: 'ban-later', field: 'CompliantStatus', more: 'for: 20m\nclear_for: 10m' }),
+  ruleOf('approve', { '==': [{ var: 'Model' }, 'M2'] }, { mode: 'approve' }),
+  ruleOf('loud', { '>=': [{ event_count: { within: '1h' } }, 3] }, { limits: { max: 2, percent: 100 } }),
+  ruleOf('owned', { some: [{ var: '$owners' }, { '==': [{ var: 'Name' }, 'Eve'] }] }, { owners: 'all' }),
+  ruleOf('old', { and: [compromised, { '>': [{ age: { var: 'MdmData.Timestamp' } }, '2h'] }] }, { mode: 'dry-run' }),
+  ruleOf('delete', { '==': [{ var: 'Platform' }, 'BeOS'] }, { then: 'delete_device' }),
+  ruleOf('user', { '==': [{ var: 'Name' }, 'Mallory'] }, { subject: 'user', then: 'delete_device' }),
+];
+
+class Life {
+  readonly on: OnPlatform;
+  readonly history: MemoryHistory;
+  private readonly random: () => number;
+  private rules = [...RULES];
+
+  constructor(seed: number) {
+    this.random = seeded(seed);
+    this.on = startOnPlatform({
+      rules: RULES,
+      settings: (settings) => ({ ...settings, trust: { ...settings.trust, shrunkPercent: 30, shrunkRecords: 2 } }),
+    });
+    this.history = new MemoryHistory(this.on.store);
+    this.on.engine.history = this.history;
+    for (let number = 1; number <= 10; number += 1)
+      this.on.platform.addDevice(`d${number}`, {
+        SerialNumber: `S-d${number % 8}`,
+        Emails: [this.pick(['ann@x.org', 'bob@x.org', 'eve@x.org'])],
+      });
+    for (const name of ['ann', 'bob', 'eve']) this.user(`${name}@x.org`, 'Ann');
+  }
+
+  private pick<T>(all: readonly T[]): T {
+    return all[Math.floor(this.random() * all.length)] as T;
+  }
+  private chance(share: number): boolean {
+    return this.random() < share;
+  }
+
+  private user(email: string, Name: string): void {
+    const SerialNumbers = [...this.on.platform.devices.values()].flatMap((device) =>
+      (device.Emails as string[]).includes(email) ? [device.SerialNumber as string] : [],
+    );
+    this.on.platform.users.set(email, { Email: email, Name, Groups: this.pick(['vip', 'all']), SerialNumbers });
+  }
+
+  private world(): void {
+    const { platform, clock } = this.on;
+    for (let count = 0; count < 3; count += 1) {
+      const id = `d${1 + Math.floor(this.random() * 10)}`;
+      if (!platform.devices.has(id)) continue;
+      const mdm = () => this.pick(['TRUE', 'FALSE', 'FALSE']);
+      const stamp = BigInt(clock.nowMs() - Math.floor(this.random() * 3) * HOUR) * 1_000_000n;
+      if (this.chance(0.5))
+        platform.patch(id, { MdmData: { CompromisedStatus: mdm(), CompliantStatus: mdm(), Timestamp: stamp } });
+      if (this.chance(0.2)) platform.patch(id, { Model: this.pick(['M1', 'M2']) });
+      if (this.chance(0.1)) platform.patch(id, { Platform: this.pick(['macOS', 'BeOS']) });
+      if (this.chance(0.1)) platform.patch(id, { Banned: this.pick(['TRUE', 'FALSE']) });
+      if (this.chance(0.1)) platform.patch(id, { Emails: [this.pick(['ann@x.org', 'eve@x.org'])] });
+      if (this.chance(0.3)) for (let event = 0; event < 2; event += 1) addEvent(this.on, id);
+      if (this.chance(0.2)) platform.answer(`S-${id}`, this.pick(['failed', 'lost', 'hidden', 'forbidden'] as const));
+    }
+    if (this.chance(0.2)) this.user(this.pick(['ann@x.org', 'eve@x.org']), this.pick(['Ann', 'Eve', 'Mallory']));
+  }
+
+  private async people(): Promise<void> {
+    const { engine, store } = this.on;
+    const why = { by: 'ana', reason: 'a test' };
+    if (this.chance(0.1)) await ((await store.stop()) ? resumeEverything(engine, why) : stopEverything(engine, why));
+    if (this.chance(0.1)) {
+      const selector = this.pick([
+        { field: 'SerialNumber', value: 'S-d1' },
+        { field: 'Groups', value: 'vip' },
+        { field: 'Email', value: 'ann@x.org' },
+      ]);
+      await addExemption(engine, { selector, owner: 'ana', reason: 'a test', until: this.pick(['1h', '5h']) }, 'ana');
+    }
+    const [plan] = await store.plans({ status: 'pending' }, 1);
+    if (plan && this.chance(0.3)) {
+      await this.on.approve(plan);
+      if (!(await store.stop())) await this.on.apply(plan);
+    }
+  }
+
+  private edit(): void {
+    const extra = ruleOf(
+      'edited',
+      { '==': [{ var: 'Ownership' }, this.pick(['Other', 'Corporate Dedicated'])] },
+      { mode: 'approve' },
+    );
+    this.rules = this.chance(0.5) ? RULES.filter(() => this.chance(0.8)) : [...RULES, extra];
+    this.on.rules(...(this.rules.length > 0 ? this.rules : RULES));
+  }
+
+  async step(): Promise<void> {
+    const { platform, clock, engine } = this.on;
+    this.world();
+    await this.people();
+    if (this.chance(0.1)) this.edit();
+    if (this.chance(0.1)) this.on.restart();
+    const hidden = this.chance(0.1) ? [...platform.devices].slice(0, 5) : [];
+    for (const [id] of hidden) platform.devices.delete(id);
+    const mode = this.pick(['enforce', 'enforce', 'enforce', 'dry-run', 'approve'] as const);
+    const chosen = this.chance(0.1)
+      ? engine
+          .active()
+          .rules.slice(0, 2)
+          .map(({ id }) => id)
+      : undefined;
+    await this.on.run(mode, chosen);
+    for (const [id, record] of hidden) platform.devices.set(id, record);
+    if (this.chance(0.4)) {
+      clock.pass(MINUTE);
+      this.world();
+      await lookOn(this.on);
+    }
+    clock.pass(this.pick([MINUTE, 5 * MINUTE, 20 * MINUTE, 3 * HOUR]));
+  }
+}
+
+async function replayed(reader: HistoryReader, more: { everyMs?: number; only?: string[] } = {}): Promise<Replay> {
+  return asItWas(reader, { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, traits: ACTIONS, ...more });
+}
+
+/** The recorded runs, one of them changed. */
+function readerOf(history: MemoryHistory, change: (run: RecordedRun) => HistoryItem[]): HistoryReader {
+  return {
+    items: (query) =>
+      (async function* () {
+        for await (const item of history.items(query)) {
+          if (item.kind === 'run') yield* change(item.run);
+          else yield item;
+        }
+      })(),
+    span: () => history.span(),
+    factsAt: (...asked) => history.factsAt(...asked),
+    changesOf: (...asked) => history.changesOf(...asked),
+    ruleSet: (hash) => history.ruleSet(hash),
+  };
+}
+
+async function lived(seed: number, steps: number): Promise<Life> {
+  const life = new Life(seed);
+  for (let step = 0; step < steps; step += 1) await life.step();
+  await life.history.settled();
+  return life;
+}
+
+describe('a replay as it was', () => {
+  it('gives the decisions that were made, one for one, whatever happened', async () => {
+    let [runs, looks, decisions] = [0, 0, 0];
+    for (let seed = 1; seed <= 5; seed += 1) {
+      const { history, on } = await lived(seed, 25);
+      const replay = await replayed(history);
+      expect(replay.differences, `seed ${seed}`).toEqual([]);
+      expect(replay.runs).toBe(history.runs.length);
+      runs += replay.runs;
+      looks += replay.runs - replay.wholeRuns;
+      decisions += history.runs.reduce((sum, { written, ended }) => sum + written.length + ended.length, 0);
+      await on.close();
+    }
+    expect(runs).toBeGreaterThan(120);
+    expect(looks).toBeGreaterThan(4);
+    expect(decisions).toBeGreaterThan(400);
+  }, 120_000);
+
+  it('begins anywhere, and decides some runs alone if that is asked for', async () => {
+    const { history, on } = await lived(3, 20);
+    const middle = history.runs[10]?.frame.run.startedAt as number;
+    const late = await asItWas(history, { fromMs: middle, toMs: Number.MAX_SAFE_INTEGER, traits: ACTIONS });
+    expect(late.differences).toEqual([]);
+    expect(late.runs).toBe(history.runs.length - 10);
+    expect((await replayed(history, { everyMs: 6 * HOUR })).differences).toEqual([]);
+    await on.close();
+  }, 60_000);
+
+  it('finds a change that the record lost, and says that nothing explains it', async () => {
+    const { history, on } = await lived(5, 25);
+    const first = history.runs.findIndex(
+      ({ written }, at) => at > 0 && written.some(({ decision }) => decision === 'act'),
+    );
+    const acted = history.runs[first] as RecordedRun;
+    const { subject } = acted.written.find(({ decision }) => decision === 'act') as (typeof acted.written)[number];
+    const without = readerOf(history, (run) => [
+      {
+        kind: 'run',
+        run: run === acted ? { ...run, changes: run.changes.filter((one) => one.subject !== subject.id) } : run,
+      },
+    ]);
+    const { differences } = await replayed(without);
+    expect(differences[0]).toMatchObject({ runSeq: acted.frame.run.seq, isExplained: false });
+    await on.close();
+  }, 60_000);
+
+  it('names a damaged stretch as the reason of what it cannot give', async () => {
+    const { history, on } = await lived(5, 25);
+    const at = history.runs.findIndex(({ changes }, index) => index > 3 && changes.length > 3);
+    const lost = history.runs[at] as RecordedRun;
+    const { startedAt } = lost.frame.run;
+    const gap = { fromMs: startedAt, toMs: startedAt + 1, cause: 'damaged', text: 'a segment is damaged' } as const;
+    const { differences, gaps } = await replayed(
+      readerOf(history, (run) => (run === lost ? [{ kind: 'gap', gap }] : [{ kind: 'run', run }])),
+    );
+    expect(gaps).toEqual([gap]);
+    expect(differences.length).toBeGreaterThan(0);
+    for (const { isExplained, reason } of differences) expect([isExplained, reason]).toEqual([true, gap.text]);
+    await on.close();
+  }, 60_000);
+
+  it('counts what was done from the outcomes that were recorded, and reports chosen rules alone', async () => {
+    const on = startOnPlatform({ rules: [banRule(), banRule({ id: 'other', field: 'Other' })] });
+    const history = new MemoryHistory(on.store);
+    on.engine.history = history;
+    for (let number = 1; number <= 4; number += 1) on.platform.addDevice(`d${number}`);
+    await on.run();
+    on.platform.compromised('d1', 'TRUE');
+    on.platform.compromised('d2', 'TRUE');
+    on.platform.answer('S-d2', 'failed');
+    on.platform.patch('d3', { MdmData: { Other: 'TRUE' } });
+    on.clock.pass(5 * MINUTE);
+    await on.run();
+    on.platform.compromised('d1', 'FALSE');
+    on.platform.compromised('d2', 'FALSE');
+    on.clock.pass(10 * MINUTE);
+    await on.run();
+    on.clock.pass(10 * MINUTE);
+    await on.run();
+    const all = await replayed(history);
+    expect(on.platform.effects).toEqual(['ban S-d1', 'ban S-d3', 'unban S-d1']);
+    expect(all.acts.map(({ action, target, undo }) => [action, target, undo])).toEqual([
+      ['ban_device', 'S-d1', false],
+      ['ban_device', 'S-d3', false],
+      ['unban_device', 'S-d1', true],
+    ]);
+    expect(all.rules.map(({ id, acts, undos, flaps, matches }) => [id, acts, undos, flaps, matches])).toEqual([
+      ['ban', 1, 1, 1, 2],
+      ['other', 1, 0, 0, 1],
+    ]);
+    expect((await replayed(history, { only: ['other'] })).rules.map(({ id }) => id)).toEqual(['other']);
+    await on.close();
+  });
+
+  it('ends at once when it is stopped', async () => {
+    const { history, on } = await lived(1, 3);
+    const signal = AbortSignal.abort();
+    const asked = asItWas(history, { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, traits: ACTIONS, signal });
+    await expect(asked).rejects.toMatchObject({ code: 'stopped' });
+    await on.close();
+  });
+});
