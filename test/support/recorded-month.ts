@@ -49,7 +49,7 @@ function writeFiles(file: string, { runs }: MemoryHistory, address: string): voi
   const encoder = new RunEncoder();
   for (const [at, run] of runs.entries()) {
     if (at === 0) writer.writeBase([], run.frame.run.startedAt);
-    writer.writeRun(encoder.encode(run));
+    writer.writeRun(encoder.encode({ ...run, shows: () => run.frame.shows }));
   }
 }
 
