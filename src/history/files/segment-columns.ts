@@ -18,6 +18,16 @@ export interface CodedColumn<T> {
   dictionary: readonly T[];
 }
 
+/** Texts of which most are never asked for: each is made of its bytes when it is. */
+export interface CodedTexts {
+  codes: Int32Array;
+  /** Of codes. */
+  count: number;
+  /** Several rows may have the same code. */
+  repeats: boolean;
+  text(code: number): string;
+}
+
 export interface RowGroup {
   rows: number;
   run(): CodedColumn<number>;
@@ -26,7 +36,7 @@ export interface RowGroup {
   kind(): CodedColumn<string>;
   subject(): CodedColumn<string>;
   path(): CodedColumn<string>;
-  value(): CodedColumn<string>;
+  value(): CodedTexts;
 }
 
 export interface SegmentColumns {
@@ -79,7 +89,7 @@ export function readColumns(bytes: Uint8Array): SegmentColumns {
       kind: () => column('kind', textOf),
       subject: () => column('subject', textOf),
       path: () => column('path', textOf),
-      value: () => column('value', textOf),
+      value: () => lazily(column('value', (raw) => raw as Uint8Array)),
     };
   });
   return { about, rows: Number(metadata.num_rows), groups };
@@ -140,6 +150,11 @@ function decode<T>(
     }
   }
   return { codes, dictionary };
+}
+
+function lazily({ codes, dictionary }: CodedColumn<Uint8Array>): CodedTexts {
+  const count = dictionary.length;
+  return { codes, count, repeats: count < codes.length, text: (code) => textOf(dictionary[code]) };
 }
 
 function mapped<T>(raw: ArrayLike<unknown>, convert: (raw: unknown) => T): T[] {
