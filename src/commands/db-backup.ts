@@ -55,7 +55,7 @@ export async function dbBackupCommand(io: Io, file: string, options: BackupOptio
 
 async function historyCopied(database: string, file: string) {
   const { copyHistory } = await import('../history/files/copy.ts');
-  const { historyFolderOf } = await import('../history/files/history-place.ts');
+  const { historyFolderOf } = await import('../history/files/segment-files.ts');
   const folder = historyFolderOf(file);
   return { folder, ...copyHistory(historyFolderOf(database), folder) };
 }

@@ -9,7 +9,7 @@ import { SUBJECT_KINDS, type SubjectRef } from '../domain/subjects.ts';
 import { isoTime, timeText } from '../domain/time-text.ts';
 import { forgetSubject } from '../history/files/forget.ts';
 import { historyDays } from '../history/files/history-days.ts';
-import { historyFolderOf } from '../history/files/history-place.ts';
+import { historyFolderOf } from '../history/files/segment-files.ts';
 import { verifyHistory } from '../history/files/verify.ts';
 import { showHidden } from '../report/index.ts';
 import { systemIds } from '../system/ids.ts';

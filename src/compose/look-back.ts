@@ -3,8 +3,8 @@
 import type { Config } from '../config/config.ts';
 import type { LookBackSource } from '../domain/look-back.ts';
 import { Decoder } from '../history/codec/decoder.ts';
-import { historyFolderOf } from '../history/files/history-place.ts';
 import { historyReader } from '../history/files/history-reader.ts';
+import { historyFolderOf } from '../history/files/segment-files.ts';
 import { recordedLookBack } from '../run/recorded-look-back.ts';
 
 /** `settled`: waits for what this process is recording. */

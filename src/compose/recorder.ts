@@ -3,8 +3,7 @@
 import type { Config } from '../config/config.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { EventRows } from '../domain/recorded-history.ts';
-import { historyFolderOf } from '../history/files/history-place.ts';
-import { listHistory } from '../history/files/segment-files.ts';
+import { historyFolderOf, listHistory } from '../history/files/segment-files.ts';
 import { RunRecorder } from '../history/record/run-recorder.ts';
 import { ThreadDesk } from '../history/record/thread-desk.ts';
 import { versionOf } from '../system/version.ts';

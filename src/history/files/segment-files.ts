@@ -31,6 +31,11 @@ export interface HistoryFiles {
   foreign: { day: string; file: string }[];
 }
 
+/** The folder of a database's history. */
+export function historyFolderOf(database: string): string {
+  return `${database}.history`;
+}
+
 /** Empty when there is no such folder. Errors: AppError `store_failed`. */
 export function listHistory(folder: string): HistoryFiles {
   const found: HistoryFiles = { segments: [], foreign: [] };

@@ -2,8 +2,8 @@
 // a run that is not whole, or never was; damage; a difference that nothing explains.
 import { composeReader } from '../../../src/compose/reader.ts';
 import { Decoder } from '../../../src/history/codec/decoder.ts';
-import { historyFolderOf } from '../../../src/history/files/history-place.ts';
 import { historyReader } from '../../../src/history/files/history-reader.ts';
+import { historyFolderOf } from '../../../src/history/files/segment-files.ts';
 import type { Organization } from '../../support/organization.ts';
 import { recordedRuns, replayed } from './replayed.ts';
 import { otherwise } from './what-was-made.ts';

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, watch } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { historyFolderOf } from '../../../src/history/files/history-place.ts';
+import { historyFolderOf } from '../../../src/history/files/segment-files.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { Dice } from '../../harness/dice.ts';
 import { built } from '../../support/built.ts';
